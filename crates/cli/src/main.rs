@@ -1,0 +1,2 @@
+//! The quietcore binary: parse the command line, run one verb, return its exit status.
+fn main() {}

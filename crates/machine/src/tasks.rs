@@ -1,0 +1,86 @@
+//! Tasks (threads): who may run where, and whether they can be moved. `/proc/PID/task/TID/*`.
+
+use crate::{CpuId, CpuSet};
+use serde::{Deserialize, Serialize};
+
+/// A thread's identity: numbers are recycled, a number with a start time is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TaskKey {
+    /// Thread number.
+    pub tid: u32,
+    /// Field 22 of `stat`: clock ticks after boot.
+    pub start_time: u64,
+}
+
+/// One thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Task {
+    /// Process number.
+    pub pid: u32,
+    /// Thread number and start time.
+    pub key: TaskKey,
+    /// Parent process.
+    pub ppid: u32,
+    /// Name; may hold spaces, parentheses and anything else.
+    pub comm: String,
+    /// One letter: R, S, D, Z ...
+    pub state: char,
+    /// `PF_*` flags (field 9 of `stat`).
+    pub flags: u32,
+    /// CPU that it last ran on.
+    pub cpu: Option<CpuId>,
+    /// `Cpus_allowed_list`.
+    pub allowed: Option<CpuSet>,
+    /// Scheduling policy.
+    pub policy: Policy,
+    /// Real-time priority 1 to 99; 0 for the others.
+    pub rt_priority: u32,
+    /// Nice value.
+    pub nice: i32,
+    /// Path in the cpuset hierarchy (v1) or the unified one (v2); `None` until asked for, or unknown.
+    pub cgroup: Option<String>,
+}
+
+impl Task {
+    /// `PF_WQ_WORKER`: a kworker.
+    pub const PF_WQ_WORKER: u32 = 0x20;
+    /// `PF_KTHREAD`: a kernel thread.
+    pub const PF_KTHREAD: u32 = 0x0020_0000;
+    /// `PF_NO_SETAFFINITY`: `sched_setaffinity` and cgroup moves give EINVAL.
+    pub const PF_NO_SETAFFINITY: u32 = 0x0400_0000;
+
+    /// Whether it is a kernel thread.
+    #[must_use]
+    pub fn is_kernel(&self) -> bool {
+        self.flags & Task::PF_KTHREAD != 0
+    }
+
+    /// Whether the kernel lets anybody move it.
+    #[must_use]
+    pub fn is_movable(&self) -> bool {
+        self.flags & Task::PF_NO_SETAFFINITY == 0
+    }
+}
+
+/// Scheduling policy, field 41 of `stat` (`SCHED_*` of `linux/sched.h`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// `SCHED_OTHER`
+    #[default]
+    Other,
+    /// `SCHED_FIFO`
+    Fifo,
+    /// `SCHED_RR`
+    Rr,
+    /// `SCHED_BATCH`
+    Batch,
+    /// `SCHED_IDLE`
+    Idle,
+    /// `SCHED_DEADLINE`
+    Deadline,
+    /// `SCHED_EXT`
+    Ext,
+    /// A number that we do not know.
+    Unknown,
+}

@@ -1,0 +1,34 @@
+//! Units that live in types, so that a CPU is never added to a nanosecond.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// The kernel's number of a logical CPU. Numbers may have holes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct CpuId(pub u32);
+
+impl fmt::Display for CpuId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// A duration or a point on a clock, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Nanos(pub u64);
+
+impl fmt::Display for Nanos {
+    /// In the unit that a person would choose: `870 ns`, `12.4 us`, `3.2 ms`, `1.50 s`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        #[allow(clippy::cast_precision_loss)]
+        let value = self.0 as f64;
+        match self.0 {
+            0..1_000 => write!(f, "{} ns", self.0),
+            1_000..1_000_000 => write!(f, "{:.1} us", value / 1e3),
+            1_000_000..1_000_000_000 => write!(f, "{:.1} ms", value / 1e6),
+            _ => write!(f, "{:.2} s", value / 1e9),
+        }
+    }
+}

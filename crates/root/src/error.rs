@@ -1,0 +1,71 @@
+//! What can go wrong with a file of the machine, always with its path.
+
+use std::path::PathBuf;
+
+/// An error while reading or writing the machine's files. Absence is not an error.
+#[derive(Debug, thiserror::Error)]
+pub enum RootError {
+    /// The kernel refused for lack of privilege (EACCES or EPERM).
+    #[error("{path}: permission denied")]
+    Denied {
+        /// Path inside the root.
+        path: String,
+        /// The errno: EACCES or EPERM (a managed interrupt gives EPERM from 6.12 on).
+        errno: i32,
+    },
+    /// Any other error of the operating system.
+    #[error("{path}: {doing}: {}", std::io::Error::from_raw_os_error(*errno))]
+    Io {
+        /// Path inside the root.
+        path: String,
+        /// `read`, `write`, `create` ...
+        doing: &'static str,
+        /// The errno.
+        errno: i32,
+    },
+    /// A captured root that tries to leave itself, or holds what a capture cannot hold.
+    #[error("{path}: {what}; captured roots may hold only files, directories and links that stay inside")]
+    Hostile {
+        /// Name inside the archive or directory.
+        path: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// An archive that cannot be read.
+    #[error("{}: not a readable archive: {why}", path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// What the decoder said.
+        why: String,
+    },
+    /// A file of the tool's own state that is not safe to use.
+    #[error("{path}: {what}")]
+    State {
+        /// Path on the machine.
+        path: String,
+        /// What is wrong with it, and what to do.
+        what: String,
+    },
+}
+
+impl RootError {
+    /// The error number, where the operating system gave one.
+    #[must_use]
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            RootError::Denied { errno, .. } | RootError::Io { errno, .. } => Some(*errno),
+            _ => None,
+        }
+    }
+
+    /// From the standard library's error, sorted into `Denied` and `Io`.
+    #[must_use]
+    pub fn from_io(path: &str, doing: &'static str, error: &std::io::Error) -> RootError {
+        let errno = error.raw_os_error().unwrap_or(libc::EIO);
+        match errno {
+            libc::EACCES | libc::EPERM => RootError::Denied { path: path.to_owned(), errno },
+            _ => RootError::Io { path: path.to_owned(), doing, errno },
+        }
+    }
+}

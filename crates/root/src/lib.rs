@@ -1,0 +1,159 @@
+//! The machine's files, wherever they are: the running system, a directory, or an archive of one.
+//!
+//! This crate is the only one that opens files of the machine. Reading verbs take a [`Root`] and behave the
+//! same on all three kinds. Changing verbs need a [`Live`], which cannot be made from a captured machine, so
+//! "apply to an archive" does not type-check. The tool's own state (journal, results) goes through [`state`].
+
+mod archive;
+mod captured;
+mod error;
+mod live;
+pub mod output;
+pub mod snapshot;
+pub mod state;
+
+pub use error::RootError;
+pub use live::Live;
+
+use std::path::Path;
+
+/// Whether the files describe the machine that we run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// The running machine.
+    Live,
+    /// A directory or archive that was captured earlier, maybe elsewhere.
+    Captured,
+}
+
+/// What stands at a path, after links were followed inside the root.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Dir,
+}
+
+/// A tree of kernel files that can be read. Paths are absolute inside the root (`/proc/cpuinfo`).
+///
+/// Absence is `None`, never an error: a missing kernel file is an unknown. Reads are safe to call from
+/// several threads at once.
+pub struct Root {
+    backend: Backend,
+}
+
+enum Backend {
+    Live(Live),
+    Captured(captured::Captured),
+}
+
+impl Root {
+    /// The running machine.
+    #[must_use]
+    pub fn live() -> Root {
+        Root { backend: Backend::Live(Live::host()) }
+    }
+
+    /// The reading view of a machine that may also be changed.
+    #[must_use]
+    pub fn of(live: &Live) -> Root {
+        Root { backend: Backend::Live(live.clone()) }
+    }
+
+    /// A captured machine: a directory, or a tar archive (plain, gz, bz2, xz or zst, told by its content).
+    ///
+    /// A single top folder is taken as the root. Symbolic links are resolved inside the root.
+    ///
+    /// # Errors
+    /// [`RootError::Hostile`] for names that are absolute or climb out, link loops, links that leave the root,
+    /// device nodes and fifos; [`RootError::Archive`] for truncated, garbage or bombed archives.
+    pub fn open(path: &Path) -> Result<Root, RootError> {
+        Ok(Root { backend: Backend::Captured(captured::Captured::open(path)?) })
+    }
+
+    /// Live or captured.
+    #[must_use]
+    pub fn origin(&self) -> Origin {
+        match self.backend {
+            Backend::Live(_) => Origin::Live,
+            Backend::Captured(_) => Origin::Captured,
+        }
+    }
+
+    /// The whole content of a file; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`RootError::Denied`] without permission, [`RootError::Io`] with the errno otherwise.
+    pub fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, RootError> {
+        match &self.backend {
+            Backend::Live(live) => live.bytes(path),
+            Backend::Captured(captured) => captured.bytes(path),
+        }
+    }
+
+    /// The whole content of a file as text. Bytes that are not UTF-8 (a hostile comm) become U+FFFD.
+    ///
+    /// # Errors
+    /// As [`Root::bytes`].
+    pub fn text(&self, path: &str) -> Result<Option<String>, RootError> {
+        Ok(self.bytes(path)?.map(into_text))
+    }
+
+    /// As [`Root::text`], without the white space at both ends: for one-value files.
+    ///
+    /// # Errors
+    /// As [`Root::bytes`].
+    pub fn value(&self, path: &str) -> Result<Option<String>, RootError> {
+        Ok(self.text(path)?.map(|text| text.trim().to_owned()))
+    }
+
+    /// Calls `each` with every line of a file that may be too large to hold. `false` where there is no file.
+    ///
+    /// # Errors
+    /// As [`Root::bytes`].
+    pub fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
+        match &self.backend {
+            Backend::Live(live) => live.lines(path, each),
+            Backend::Captured(captured) => captured.lines(path, each),
+        }
+    }
+
+    /// The names in a directory, sorted; `None` where there is none.
+    ///
+    /// # Errors
+    /// As [`Root::bytes`].
+    pub fn names(&self, dir: &str) -> Result<Option<Vec<String>>, RootError> {
+        match &self.backend {
+            Backend::Live(live) => live.names(dir),
+            Backend::Captured(captured) => captured.names(dir),
+        }
+    }
+
+    /// What stands at a path; `None` for nothing, and for anything that is neither file nor directory.
+    ///
+    /// # Errors
+    /// As [`Root::bytes`].
+    pub fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
+        match &self.backend {
+            Backend::Live(live) => live.kind(path),
+            Backend::Captured(captured) => captured.kind(path),
+        }
+    }
+
+    /// The text of a symbolic link, not followed; `None` where there is none.
+    ///
+    /// # Errors
+    /// As [`Root::bytes`].
+    pub fn link(&self, path: &str) -> Result<Option<String>, RootError> {
+        match &self.backend {
+            Backend::Live(live) => live.link(path),
+            Backend::Captured(captured) => captured.link(path),
+        }
+    }
+}
+
+fn into_text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
