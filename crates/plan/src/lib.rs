@@ -1,1 +1,82 @@
-//! (skeleton)
+//! What should be done: a machine and an intent give a list of changes, as data, with reasons and undo.
+//!
+//! Nothing here touches the machine. A kernel mechanism is one file in [`knobs`]; `plan`, `apply`, `explain`
+//! and the manual all read that one declaration.
+
+mod boot_line;
+mod change;
+mod choose;
+mod finding;
+mod intent;
+pub mod knobs;
+mod refusal;
+mod scene;
+
+pub use change::{Action, Change, ChangeKind, Compare, OnRefusal, Undo};
+pub use choose::choose_one_core;
+pub use finding::{Finding, Level};
+pub use intent::{Intent, PartitionName, Profile};
+pub use knobs::{KNOBS, Knob};
+pub use refusal::Refusal;
+pub use scene::{Scene, housekeeping_set_path, partition_path};
+
+use machine::{CpuSet, Machine};
+use serde::Serialize;
+
+/// Everything that an intent needs on one machine, in the order in which it is to be done.
+#[derive(Clone, Debug, Serialize)]
+pub struct Plan {
+    /// Name of the partition.
+    pub partition: String,
+    /// CPUs that will be given away.
+    pub isolated: CpuSet,
+    /// Online CPUs that keep everything else.
+    pub housekeeping: CpuSet,
+    /// What the boot line should hold for the part that only a reboot can do; `None` where it adds nothing.
+    pub boot_line: Option<String>,
+    /// The changes, first to last.
+    pub changes: Vec<Change>,
+    /// What the user should know.
+    pub findings: Vec<Finding>,
+}
+
+/// Plans an intent. The machine should have been read with tasks and interrupts; without them their changes
+/// are planned as rules with an unknown preview.
+///
+/// # Errors
+/// A [`Refusal`] when the intent cannot be met safely; nothing is half planned.
+pub fn plan(machine: &Machine, intent: &Intent) -> Result<Plan, Refusal> {
+    let scene = Scene::set(machine, intent)?;
+    let mut plan = Plan {
+        partition: intent.name.to_string(),
+        isolated: intent.cpus.clone(),
+        housekeeping: scene.housekeeping.clone(),
+        boot_line: boot_line::suggest(&scene),
+        changes: Vec::new(),
+        findings: scene.findings(),
+    };
+    for knob in KNOBS.iter().filter(|knob| knob.from <= intent.profile) {
+        (knob.plan)(&scene, &mut plan);
+    }
+    refuse_unsafe(&plan)?;
+    Ok(plan)
+}
+
+/// Section 6 of the design: after planning too, every write is held against the safety rules, so that a wrong
+/// knob cannot strand the machine.
+fn refuse_unsafe(plan: &Plan) -> Result<(), Refusal> {
+    for change in &plan.changes {
+        if let Action::Write { value, compare: Compare::List | Compare::Mask, .. } = &change.action {
+            let set = match &change.action {
+                Action::Write { compare: Compare::Mask, .. } => CpuSet::parse_mask(value),
+                _ => CpuSet::parse_list(value),
+            };
+            let empty = set.as_ref().map_or(true, CpuSet::is_empty);
+            let memory_nodes = change.target.ends_with("mems");
+            if empty && !memory_nodes {
+                return Err(Refusal::Unsafe { change: change.id.clone(), why: "it would leave no CPU".to_owned() });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,45 @@
+//! What a user should know: one sentence of what, the evidence, and the fix.
+
+use serde::{Deserialize, Serialize};
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Good to know.
+    Info,
+    /// Isolation will be weaker than it looks.
+    Warning,
+    /// It does not work.
+    Error,
+}
+
+/// One thing to know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Stable identifier that scripts may match.
+    pub id: String,
+    /// How much it matters.
+    pub level: Level,
+    /// What it is about: a CPU, an interrupt, a file.
+    pub subject: String,
+    /// What is so, and why it matters.
+    pub message: String,
+    /// What to do about it; empty when nothing can be done.
+    pub fix: String,
+}
+
+impl Finding {
+    /// A finding without a fix; add one with [`Finding::fix`].
+    #[must_use]
+    pub fn new(level: Level, id: &str, subject: impl Into<String>, message: impl Into<String>) -> Finding {
+        Finding { id: id.to_owned(), level, subject: subject.into(), message: message.into(), fix: String::new() }
+    }
+
+    /// Adds what to do.
+    #[must_use]
+    pub fn fix(mut self, fix: impl Into<String>) -> Finding {
+        self.fix = fix.into();
+        self
+    }
+}

@@ -1,0 +1,160 @@
+//! The partition itself: a cpuset that owns the CPUs, outside every scheduling domain.
+//!
+//! v1 (`kernel/cgroup/cpuset-v1.c`): the root stops balancing, one child balances the housekeeping CPUs, another
+//! holds the isolated ones and does not. v2: one child becomes an `isolated` partition (6.1 and later), or a
+//! `root` one where the kernel knows only that. The v2 write succeeds even when the partition is invalid, so it
+//! is always read back.
+
+use super::Knob;
+use crate::{
+    Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Scene, Undo, housekeeping_set_path,
+    partition_path,
+};
+use machine::{Hierarchy, Partition, Version};
+
+pub(super) const KNOB: Knob = Knob {
+    name: "cpuset_partition",
+    what: "a cpuset cgroup that owns the isolated CPUs and is outside every scheduling domain, so that the \
+           scheduler neither balances nor places anything there",
+    since: "v1: 2.6.24; v2 partition `root`: 5.0, `isolated`: 6.1",
+    from: Profile::Minimal,
+    stops: &["task", "sched_softirq"],
+    side_effects: "threads inside the partition are not balanced between its CPUs",
+    verify: "cpuset.cpus.partition reads `isolated` (v2); sched_load_balance of root and partition read 0 (v1); \
+             the CPU has no directory in /sys/kernel/debug/sched/domains",
+    peers: &["cset", "partrt", "TuneD", "systemd CPUSetPartition="],
+    plan,
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) {
+    let Some(hierarchy) = scene.hierarchy() else {
+        plan.findings.push(
+            Finding::new(
+                Level::Error,
+                "no-cpuset",
+                "cgroups",
+                "no cpuset controller is mounted here, so tasks cannot be kept away; interrupts and kernel work still can",
+            )
+            .fix("mount cgroup v2 with the cpuset controller (mount -t cgroup2 none /sys/fs/cgroup), outside a container"),
+        );
+        return;
+    };
+    if hierarchy.read_only {
+        plan.findings.push(
+            Finding::new(
+                Level::Error,
+                "cpuset-read-only",
+                &hierarchy.mount,
+                "the cgroup file system is mounted read-only, so no partition can be made",
+            )
+            .fix("remount it read-write, or run outside the container"),
+        );
+        return;
+    }
+    match hierarchy.version {
+        Version::V1 => plan_v1(scene, hierarchy, plan),
+        Version::V2 => plan_v2(scene, hierarchy, plan),
+    }
+}
+
+fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
+    let root = hierarchy.sets.iter().find(|set| set.name == "/");
+    let all_mems = root.and_then(|set| set.mems.clone()).unwrap_or_else(|| "0".to_owned());
+    let keep = housekeeping_set_path(hierarchy);
+    let give = partition_path(hierarchy, scene.intent.name.as_str());
+    let file = |set: &str, name: &str| format!("{set}/{}{name}", hierarchy.prefix);
+    let inside = |set: &str, name: &str, value: String, compare, why: &str| {
+        write(file(set, name), None, value, compare, Undo::WithSet, why)
+    };
+
+    plan.changes.push(make_set(&keep, "the cpuset that takes everything that is not isolated"));
+    let why = "the housekeeping CPUs";
+    plan.changes.push(inside(&keep, "cpus", scene.housekeeping.to_string(), Compare::List, why));
+    let why = "v1 refuses tasks in a set without memory nodes (ENOSPC); housekeeping keeps all of them";
+    plan.changes.push(inside(&keep, "mems", all_mems.clone(), Compare::List, why));
+    let why = "housekeeping CPUs still share the load";
+    plan.changes.push(inside(&keep, "sched_load_balance", "1".to_owned(), Compare::Text, why));
+
+    plan.changes.push(make_set(&give, "the partition"));
+    let why = "the isolated CPUs";
+    plan.changes.push(inside(&give, "cpus", scene.isolated().to_string(), Compare::List, why));
+    let why = "memory near the isolated CPUs";
+    let mems = scene.local_nodes().unwrap_or(all_mems);
+    plan.changes.push(inside(&give, "mems", mems, Compare::List, why));
+    let why = "the scheduler builds no domain over the partition";
+    plan.changes.push(inside(&give, "sched_load_balance", "0".to_owned(), Compare::Text, why));
+    let overlap = |set: &Partition| {
+        set.name != "/" && set.cpus.as_ref().is_some_and(|cpus| cpus.is_subset(scene.isolated()) && !cpus.is_empty())
+    };
+    let exclusive_root = root.and_then(|set| set.cpu_exclusive).unwrap_or(false);
+    if exclusive_root && !hierarchy.sets.iter().any(overlap) {
+        let why = "no later cpuset may take these CPUs too";
+        plan.changes.push(inside(&give, "cpu_exclusive", "1".to_owned(), Compare::Text, why));
+    }
+    let before = root.and_then(|set| set.sched_load_balance).map(|on| if on { "1" } else { "0" }.to_owned());
+    let why = "while the root balances, its single domain covers the isolated CPUs whatever its children say";
+    let path = file(&hierarchy.mount, "sched_load_balance");
+    plan.changes.push(write(path, before, "0".to_owned(), Compare::Text, Undo::Restore, why));
+}
+
+fn plan_v2(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
+    let give = partition_path(hierarchy, scene.intent.name.as_str());
+    let file = |name: &str| format!("{give}/cpuset.{name}");
+    let why = "children of the root get cpuset files only then";
+    let subtree = format!("{}/cgroup.subtree_control", hierarchy.mount);
+    plan.changes.push(write(subtree, None, "+cpuset".to_owned(), Compare::Word, Undo::Restore, why));
+    plan.changes.push(make_set(&give, "the partition"));
+    let why = "the isolated CPUs";
+    let value = scene.isolated().to_string();
+    plan.changes.push(write(file("cpus"), None, value, Compare::List, Undo::WithSet, why));
+    if let Some(mems) = scene.local_nodes() {
+        let why = "memory near the isolated CPUs";
+        plan.changes.push(write(file("mems"), None, mems, Compare::List, Undo::WithSet, why));
+    }
+    plan.changes.push(Change {
+        id: change_id(&file("cpus.partition")),
+        target: file("cpus.partition"),
+        kind: ChangeKind::Runtime,
+        before: Some("member".to_owned()),
+        after: "isolated".to_owned(),
+        why: "takes the CPUs from every other cgroup and from the scheduling domains".to_owned(),
+        undo: "write `member`, then give tasks their former masks back where the kernel did not".to_owned(),
+        action: Action::MakePartition {
+            path: file("cpus.partition"),
+            words: vec!["isolated".to_owned(), "root".to_owned()],
+        },
+    });
+}
+
+fn make_set(path: &str, why: &str) -> Change {
+    Change {
+        id: change_id(path),
+        target: path.to_owned(),
+        kind: ChangeKind::Runtime,
+        before: None,
+        after: "a new cgroup".to_owned(),
+        why: why.to_owned(),
+        undo: "send its tasks home, then remove it".to_owned(),
+        action: Action::MakeSet { path: path.to_owned() },
+    }
+}
+
+fn write(path: String, before: Option<String>, value: String, compare: Compare, undo: Undo, why: &str) -> Change {
+    Change {
+        id: change_id(&path),
+        target: path.clone(),
+        kind: ChangeKind::Runtime,
+        before,
+        after: value.clone(),
+        why: why.to_owned(),
+        undo: match undo {
+            Undo::Restore => "write the former value".to_owned(),
+            Undo::WithSet => "goes with the cgroup".to_owned(),
+        },
+        action: Action::Write { path, value, compare, on_refusal: OnRefusal::Fatal, undo },
+    }
+}
+
+fn change_id(path: &str) -> String {
+    format!("cpuset_partition{path}")
+}

@@ -1,0 +1,66 @@
+//! Cpusets of other owners that hold CPUs to be isolated: narrowed in place, never flattened.
+//!
+//! On v1 such a set with load balancing would join the isolated CPUs to its scheduling domain again; on v2 it
+//! makes our partition invalid ("not exclusive").
+
+use super::Knob;
+use crate::{Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Scene, Undo};
+use machine::{Hierarchy, Partition, Version};
+
+pub(super) const KNOB: Knob = Knob {
+    name: "foreign_cpusets",
+    what: "cpusets that containers, virtual machines or services made and that hold the isolated CPUs",
+    since: "any kernel with cpusets",
+    from: Profile::Minimal,
+    stops: &["task"],
+    side_effects: "tasks of those sets lose the isolated CPUs until undo",
+    verify: "cpuset.effective_cpus (v1) or cpuset.cpus.effective (v2) of each set",
+    peers: &["cset"],
+    plan,
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) {
+    let Some(hierarchy) = scene.hierarchy().filter(|hierarchy| !hierarchy.read_only) else { return };
+    // Children first: the kernel refuses a parent that is smaller than its child (validate_change).
+    for set in hierarchy.sets.iter().rev().filter(|set| set.name != "/") {
+        let Some(cpus) = set.cpus.as_ref().filter(|cpus| cpus.intersects(scene.isolated())) else { continue };
+        let rest = cpus.minus(scene.isolated());
+        if rest.is_empty() {
+            plan.findings.push(
+                Finding::new(
+                    Level::Warning,
+                    "foreign-cpuset",
+                    &set.name,
+                    format!("the cpuset {} has no CPU but {cpus}, so it is left alone and keeps running there", set.name),
+                )
+                .fix("stop what runs in it, or isolate other CPUs"),
+            );
+            continue;
+        }
+        plan.changes.push(narrow(hierarchy, set, &rest));
+    }
+}
+
+fn narrow(hierarchy: &Hierarchy, set: &Partition, rest: &machine::CpuSet) -> Change {
+    let path = format!("{}{}/{}cpus", hierarchy.mount, set.name, hierarchy.prefix);
+    let why = match hierarchy.version {
+        Version::V1 => "a set with load balancing would join the isolated CPUs to its scheduling domain",
+        Version::V2 => "a sibling that holds the same CPUs makes the partition invalid",
+    };
+    Change {
+        id: format!("foreign_cpusets{}", set.name),
+        target: path.clone(),
+        kind: ChangeKind::Runtime,
+        before: set.cpus.as_ref().map(ToString::to_string),
+        after: rest.to_string(),
+        why: why.to_owned(),
+        undo: "write the former list".to_owned(),
+        action: Action::Write {
+            path,
+            value: rest.to_string(),
+            compare: Compare::List,
+            on_refusal: OnRefusal::Fatal,
+            undo: Undo::Restore,
+        },
+    }
+}

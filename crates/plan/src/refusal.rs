@@ -1,0 +1,90 @@
+//! Why an intent is not planned.
+
+use machine::CpuSet;
+
+/// An intent that cannot be met safely. The text says what, why and what to do next.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// A name that cannot become a cgroup.
+    #[error(
+        "`{name}` cannot be the name of a partition\n\
+         a name has 1 to 32 letters, digits, `_` or `-`, and is not `housekeeping`\n\
+         choose another one with --partition"
+    )]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// No CPU was named.
+    #[error(
+        "no CPU was named\nan empty list isolates nothing\nname CPUs with --cpus LIST; `quietcore inspect` shows them"
+    )]
+    NoCpus,
+    /// CPUs that the machine does not have.
+    #[error(
+        "CPU {cpus} does not exist\nthis machine has CPUs {present}\nchoose among those; `quietcore inspect` shows them"
+    )]
+    Missing {
+        /// The CPUs.
+        cpus: CpuSet,
+        /// What exists.
+        present: CpuSet,
+    },
+    /// CPUs that are switched off.
+    #[error(
+        "CPU {cpus} is offline\nan offline CPU can run nothing\n\
+         bring it online first (echo 1 > /sys/devices/system/cpu/cpuN/online), or choose among {online}"
+    )]
+    Offline {
+        /// The CPUs.
+        cpus: CpuSet,
+        /// What runs.
+        online: CpuSet,
+    },
+    /// The lowest online CPU.
+    #[error(
+        "CPU {cpu} cannot be isolated\n\
+         it is the lowest online CPU, where the kernel puts time keeping, hotplug and every cpumask_first user\n\
+         choose among {others}"
+    )]
+    LowestCpu {
+        /// The CPU.
+        cpu: u32,
+        /// What may be isolated.
+        others: CpuSet,
+    },
+    /// Nothing would be left for the rest of the machine.
+    #[error(
+        "isolating {cpus} would leave no housekeeping CPU\n\
+         all online CPUs are {online}, and the kernel, interrupts and every other task need at least one\n\
+         leave at least one of them out"
+    )]
+    LastHousekeeping {
+        /// The CPUs.
+        cpus: CpuSet,
+        /// What runs.
+        online: CpuSet,
+    },
+    /// A machine that is too small.
+    #[error(
+        "this machine has no CPU to spare\nCPU {online} is all that is online\nuse a machine with two or more CPUs"
+    )]
+    TooSmall {
+        /// What runs.
+        online: CpuSet,
+    },
+    /// The machine does not say which CPUs run.
+    #[error(
+        "the machine does not say which CPUs are online\n\
+         /sys/devices/system/cpu/online is missing or unreadable\nmount /sys, or capture it too"
+    )]
+    UnknownCpus,
+    /// A planned change that breaks a safety rule; a bug in a knob.
+    #[error("the planned change {change} is not safe\n{why}\nplease report this as a bug")]
+    Unsafe {
+        /// The change.
+        change: String,
+        /// The rule that it breaks.
+        why: String,
+    },
+}

@@ -1,0 +1,133 @@
+//! The machine and the intent side by side, with what every knob needs worked out once.
+
+use crate::{Finding, Intent, Level, Refusal};
+use machine::{CpuId, CpuSet, Hierarchy, Machine, Owner, Version};
+
+/// What a knob plans from.
+pub struct Scene<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The intent.
+    pub intent: &'a Intent,
+    /// Online CPUs that keep everything else.
+    pub housekeeping: CpuSet,
+}
+
+impl<'a> Scene<'a> {
+    /// Checks the intent against the machine.
+    ///
+    /// # Errors
+    /// A [`Refusal`] when it names CPUs that are missing, offline, the lowest, or all there are.
+    pub fn set(machine: &'a Machine, intent: &'a Intent) -> Result<Scene<'a>, Refusal> {
+        let online = &machine.topology.online;
+        let Some(lowest) = online.first() else { return Err(Refusal::UnknownCpus) };
+        let wanted = &intent.cpus;
+        if wanted.is_empty() {
+            return Err(Refusal::NoCpus);
+        }
+        let present: CpuSet = machine.topology.cpus.iter().map(|cpu| cpu.id).collect::<CpuSet>().or(online);
+        let missing = wanted.minus(&present);
+        if !missing.is_empty() {
+            return Err(Refusal::Missing { cpus: missing, present });
+        }
+        let offline = wanted.minus(online);
+        if !offline.is_empty() {
+            return Err(Refusal::Offline { cpus: offline, online: online.clone() });
+        }
+        if online.len() == 1 {
+            return Err(Refusal::TooSmall { online: online.clone() });
+        }
+        let housekeeping = online.minus(wanted);
+        if housekeeping.is_empty() {
+            return Err(Refusal::LastHousekeeping { cpus: wanted.clone(), online: online.clone() });
+        }
+        if wanted.contains(lowest) {
+            let others = online.minus(&[lowest].into_iter().collect());
+            return Err(Refusal::LowestCpu { cpu: lowest.0, others });
+        }
+        Ok(Scene { machine, intent, housekeeping })
+    }
+
+    /// The isolated CPUs.
+    #[must_use]
+    pub fn isolated(&self) -> &CpuSet {
+        &self.intent.cpus
+    }
+
+    /// The hierarchy that has the cpuset controller.
+    #[must_use]
+    pub fn hierarchy(&self) -> Option<&Hierarchy> {
+        self.machine.cgroups.cpuset.as_ref()
+    }
+
+    /// Memory nodes, as a list, that the isolated CPUs should allocate from: their own where these have
+    /// memory, else `None` for all (a set without memory can start nothing).
+    #[must_use]
+    pub fn local_nodes(&self) -> Option<String> {
+        let nodes = &self.machine.topology.nodes;
+        let local: CpuSet = nodes
+            .iter()
+            .filter(|node| node.cpus.intersects(self.isolated()) && node.has_memory == Some(true))
+            .map(|node| CpuId(node.id))
+            .collect();
+        (!local.is_empty() && nodes.len() > 1).then(|| local.to_string())
+    }
+
+    /// What is unwise or limited about this intent on this machine, whatever the knobs do.
+    pub(crate) fn findings(&self) -> Vec<Finding> {
+        let mut findings = Vec::new();
+        let isolated = self.isolated();
+        for cpu in self.machine.topology.cpus.iter().filter(|cpu| isolated.contains(cpu.id)) {
+            let thieves = cpu.siblings.as_ref().map(|siblings| siblings.and(&self.housekeeping));
+            if let Some(thieves) = thieves.filter(|thieves| !thieves.is_empty()) {
+                let message = format!(
+                    "CPU {} shares its core with housekeeping CPU {thieves}: what runs there steals execution time",
+                    cpu.id
+                );
+                findings.push(
+                    Finding::new(Level::Warning, "smt-sibling", format!("cpu{}", cpu.id), message)
+                        .fix(format!("isolate CPU {thieves} too")),
+                );
+            }
+        }
+        if isolated.len() > 1 {
+            findings.push(
+                Finding::new(
+                    Level::Info,
+                    "no-balancing",
+                    isolated.to_string(),
+                    "the kernel does not balance load inside an isolated partition: all threads of a program may sit on one CPU",
+                )
+                .fix("pin each thread, for example with `quietcore run --cpus`"),
+            );
+        }
+        for owner in &self.machine.cgroups.owners {
+            let (id, message) = match owner {
+                Owner::Cset => ("owner-cset", "cset made cpusets on this machine"),
+                Owner::Partrt => ("owner-partrt", "partrt made cpusets on this machine"),
+                Owner::Docker | Owner::Libvirt | Owner::Kubernetes | Owner::Systemd => continue,
+            };
+            findings.push(
+                Finding::new(Level::Warning, id, "cgroups", message)
+                    .fix("take them back first, for example with `cset shield --reset` or `partrt undo`"),
+            );
+        }
+        findings
+    }
+}
+
+/// Directory of a partition's cgroup. On v1 it is `/NAME`, because Machinekit and partrt users name it so; on
+/// v2 it stands beside the slices of systemd and so says whose it is.
+#[must_use]
+pub fn partition_path(hierarchy: &Hierarchy, name: &str) -> String {
+    match hierarchy.version {
+        Version::V1 => format!("{}/{name}", hierarchy.mount),
+        Version::V2 => format!("{}/quietcore-{name}", hierarchy.mount),
+    }
+}
+
+/// v1: directory of the set that takes everything else.
+#[must_use]
+pub fn housekeeping_set_path(hierarchy: &Hierarchy) -> String {
+    format!("{}/housekeeping", hierarchy.mount)
+}
