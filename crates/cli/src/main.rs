@@ -1,2 +1,35 @@
 //! The quietcore binary: parse the command line, run one verb, return its exit status.
-fn main() {}
+
+mod error;
+mod reading;
+mod screen;
+mod status;
+mod verbs;
+
+use clap::Parser;
+use error::CommandError;
+use screen::Screen;
+use status::Status;
+
+/// Give a program CPU cores that nothing else touches, and prove it.
+#[derive(Parser)]
+#[command(name = "quietcore", version, propagate_version = true, max_term_width = 100)]
+#[command(after_help = "Exit status: 0 done or quiet, 1 a check failed, 2 wrong usage, 3 not permitted, \
+    4 this kernel or machine cannot, 5 conflict or drift, 70 a bug.")]
+struct Cli {
+    #[command(flatten)]
+    screen: screen::Flags,
+    #[command(subcommand)]
+    verb: verbs::Verb,
+}
+
+fn main() -> std::process::ExitCode {
+    status::report_panics();
+    let cli = Cli::parse();
+    let mut screen = Screen::new(&cli.screen);
+    let status = match verbs::run(&cli.verb, &mut screen) {
+        Ok(status) => status,
+        Err(error) => screen.error(&error),
+    };
+    status.into()
+}

@@ -1,0 +1,128 @@
+//! The only place that prints. Results go to standard output, errors and progress to standard error.
+
+use crate::{CommandError, Status};
+use clap::{Args, ValueEnum};
+use serde::Serialize;
+use std::io::{ErrorKind, IsTerminal, Write};
+
+/// Flags of every verb.
+#[derive(Args, Clone, Debug)]
+pub struct Flags {
+    /// Print the result as JSON on standard output
+    #[arg(long, global = true)]
+    json: bool,
+    /// Print nothing but errors (and the JSON, if asked for)
+    #[arg(long, short, global = true)]
+    quiet: bool,
+    /// Say more
+    #[arg(long, short, global = true)]
+    verbose: bool,
+    /// Colours: auto is yes on a terminal, unless NO_COLOR is set
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: When,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+/// What the user asked the result to look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// How much to say beside the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Volume {
+    /// Nothing but errors.
+    Quiet,
+    /// The usual.
+    Normal,
+    /// More.
+    Verbose,
+}
+
+/// Where results and errors go.
+pub struct Screen {
+    /// Text or JSON.
+    pub form: Form,
+    /// How much to say.
+    pub volume: Volume,
+    /// Whether standard output takes colours.
+    pub colour: bool,
+}
+
+impl Screen {
+    /// From the common flags.
+    #[must_use]
+    pub fn new(flags: &Flags) -> Screen {
+        let colour = match flags.color {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+        };
+        let volume = match (flags.quiet, flags.verbose) {
+            (true, _) => Volume::Quiet,
+            (false, true) => Volume::Verbose,
+            (false, false) => Volume::Normal,
+        };
+        Screen { form: if flags.json { Form::Json } else { Form::Text }, volume, colour }
+    }
+
+    /// Prints text for people; nothing in JSON form or when quiet.
+    pub fn text(&mut self, text: &str) {
+        if self.form == Form::Text && self.volume > Volume::Quiet {
+            put(&mut std::io::stdout().lock(), text.as_bytes());
+        }
+    }
+
+    /// Prints a JSON document; nothing in text form.
+    pub fn json<T: Serialize>(&mut self, value: &T) {
+        if self.form == Form::Json {
+            let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+            match serde_json::to_writer(&mut out, value) {
+                Ok(()) => put(&mut out, b"\n"),
+                Err(error) if error.io_error_kind() == Some(ErrorKind::BrokenPipe) => {}
+                Err(error) => self.note(&format!("the JSON could not be written: {error}\n")),
+            }
+        }
+    }
+
+    /// Lets `write` stream a result to standard output (for documents too large to build first).
+    pub fn stream(&mut self, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) {
+        let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
+        let written = write(&mut out).and_then(|()| out.flush());
+        if let Err(error) = written
+            && error.kind() != ErrorKind::BrokenPipe
+        {
+            self.note(&format!("standard output: {error}\n"));
+        }
+    }
+
+    /// Says something beside the result, on standard error, unless quiet.
+    pub fn note(&mut self, text: &str) {
+        if self.volume > Volume::Quiet {
+            put(&mut std::io::stderr().lock(), text.as_bytes());
+        }
+    }
+
+    /// Prints an error and gives its status back.
+    pub fn error(&mut self, error: &CommandError) -> Status {
+        let text = format!("error: {}\n  why: {}\n next: {}\n", error.what, error.why, error.next);
+        put(&mut std::io::stderr().lock(), text.as_bytes());
+        error.status
+    }
+}
+
+/// Writes and flushes. A reader that went away (`| head`) is no failure, and with standard error gone there is
+/// nobody to tell.
+fn put(out: &mut dyn Write, bytes: &[u8]) {
+    let _ = out.write_all(bytes).and_then(|()| out.flush());
+}
