@@ -1,0 +1,56 @@
+//! Why a measurement could not be made.
+
+use machine::{CpuId, CpuSet};
+use root::RootError;
+
+/// An error of this crate. What only limits the meaning of the numbers is a finding in the result instead.
+#[derive(Debug, thiserror::Error)]
+pub enum MeasureError {
+    /// A request that makes no sense.
+    #[error("{what}: {why}")]
+    Request {
+        /// The part of the request.
+        what: &'static str,
+        /// What is wrong with it and what would be right.
+        why: String,
+    },
+    /// A CPU that is not online.
+    #[error("CPU {cpu} is not online (online: {online}); choose one of these, or bring it up with `echo 1 > /sys/devices/system/cpu/cpu{cpu}/online`")]
+    Offline {
+        /// The CPU.
+        cpu: CpuId,
+        /// The CPUs that are.
+        online: CpuSet,
+    },
+    /// A CPU that the sampler may not use (EINVAL of `sched_setaffinity`).
+    #[error("CPU {cpu} may not be used from here (allowed: {allowed}); move this shell to the root cpuset, or measure inside the partition that has the CPU")]
+    NotAllowed {
+        /// The CPU.
+        cpu: CpuId,
+        /// The CPUs that the process may use.
+        allowed: CpuSet,
+    },
+    /// The sampler could not be moved into its partition.
+    #[error("the sampler could not join its partition: {why}")]
+    Join {
+        /// What the caller's function said.
+        why: String,
+    },
+    /// The operating system refused something that the measurement cannot do without.
+    #[error("{doing}: {}", std::io::Error::from_raw_os_error(*errno))]
+    Os {
+        /// What was tried.
+        doing: &'static str,
+        /// The errno.
+        errno: i32,
+    },
+    /// The sampler process ended before it had begun.
+    #[error("the sampler process ended before it began to sample ({how}); try again, and report it if it happens again")]
+    Sampler {
+        /// Exit status or signal.
+        how: String,
+    },
+    /// A file of the machine could not be read.
+    #[error(transparent)]
+    Root(#[from] RootError),
+}

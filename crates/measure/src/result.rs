@@ -1,0 +1,177 @@
+//! What a measurement found: the JSON contract `quietcore.measure/1`.
+//!
+//! Unknown is `null`, and a statistic over no samples is unknown. `expected == recorded + missed`, always.
+
+use crate::{Environment, Kind};
+use machine::{CpuId, Policy};
+use serde::{Deserialize, Serialize};
+
+/// The schema of [`Measurement`] as JSON.
+pub const SCHEMA: &str = "quietcore.measure/1";
+
+/// A finished (or interrupted) measurement.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measurement {
+    /// [`SCHEMA`].
+    pub schema: String,
+    /// What was measured.
+    pub kind: Kind,
+    /// When sampling began: RFC 3339, UTC.
+    pub started_at: String,
+    /// How long sampling really took, in nanoseconds: the longest of the threads.
+    pub duration_ns: u64,
+    /// Where it was measured.
+    pub environment: Environment,
+    /// One per measured CPU, by number.
+    pub threads: Vec<ThreadResult>,
+    /// What limits the meaning of the numbers.
+    pub findings: Vec<Note>,
+    /// Whether it ran to its planned end.
+    pub complete: bool,
+}
+
+/// What one sampler thread found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ThreadResult {
+    /// Latency or noise.
+    pub kind: Kind,
+    /// The CPU.
+    pub cpu: CpuId,
+    /// The policy that the thread really had, read back from the kernel.
+    pub policy: Policy,
+    /// Real-time priority; 0 for ordinary tasks.
+    pub priority: u32,
+    /// Latency: due times in the window. Noise: gaps that the sampler saw.
+    pub expected: u64,
+    /// Samples in the histogram.
+    pub recorded: u64,
+    /// Latency: due times that passed while the thread was late for an earlier one, or found no room. Noise:
+    /// gaps that found no room.
+    pub missed: u64,
+    /// Smallest sample.
+    pub min_ns: Option<u64>,
+    /// Mean of the samples.
+    pub mean_ns: Option<f64>,
+    /// Standard deviation of the samples.
+    pub stddev_ns: Option<f64>,
+    /// Median.
+    pub p50_ns: Option<u64>,
+    /// 99 % of the samples are not above this.
+    pub p99_ns: Option<u64>,
+    /// 99.9 % of the samples are not above this.
+    pub p999_ns: Option<u64>,
+    /// Largest sample, exact.
+    pub max_ns: Option<u64>,
+    /// Lower bound of a bucket and samples in it, ascending, without empty buckets; three significant digits.
+    pub histogram: Vec<(u64, u64)>,
+    /// What the thread itself suffered while it sampled; `None` when it did not live to tell.
+    pub own: Option<Own>,
+    /// When the window began, on `CLOCK_MONOTONIC`, so that samples can be joined with traces.
+    pub started_monotonic_ns: Option<u64>,
+    /// Length of the window in nanoseconds.
+    pub duration_ns: u64,
+    /// Latency: the period.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval_ns: Option<u64>,
+    /// Noise: gaps shorter than this are not counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub threshold_ns: Option<u64>,
+    /// Noise: the first gaps, and every longest one; in order of time. At most [`crate::GAPS_KEPT`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gaps: Option<Vec<Gap>>,
+    /// Noise: all gaps that were recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gaps_total: Option<u64>,
+    /// Noise: gaps in `gaps`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gaps_kept: Option<u64>,
+    /// Noise: sum of the recorded gaps that are not the tool's own doing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen_ns: Option<u64>,
+    /// Noise: sum of the gaps that the kernel made because of this very thread (throttling, fair server).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_ns: Option<u64>,
+    /// What the hypervisor took from this CPU by `/proc/stat`, with the resolution of `USER_HZ`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal_ns: Option<u64>,
+    /// Noise: turns of the loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turns: Option<u64>,
+    /// Noise: the shortest turn; nothing shorter can be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn_ns_min: Option<u64>,
+    /// Noise: the counter that was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counter: Option<Counter>,
+}
+
+/// The sampler thread's own disturbances, from `getrusage(RUSAGE_THREAD)` around the window.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Own {
+    /// Page faults, minor and major. Must be 0.
+    pub page_faults: u64,
+    /// Times it went to sleep: one per period in latency mode, none in noise mode.
+    pub voluntary_switches: u64,
+    /// Times another task took the CPU from it.
+    pub involuntary_switches: u64,
+}
+
+/// One gap in the busy loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gap {
+    /// When it began, in nanoseconds since the window began.
+    pub at_ns: u64,
+    /// How long it was.
+    pub duration_ns: u64,
+    /// Whose doing it is, where the tool can tell that it is its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<GapLabel>,
+}
+
+/// Gaps that exist only because a real-time thread spins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GapLabel {
+    /// Real-time throttling (`sched_rt_runtime_us`).
+    RtThrottling,
+    /// The fair server, a deadline server for ordinary tasks (6.12 and later).
+    FairServer,
+}
+
+/// The counter that the busy loop reads.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counter {
+    /// `tsc`, `cntvct_el0` or `clock_monotonic`.
+    pub name: String,
+    /// Its frequency in kHz as measured over the run; `None` for a clock that counts nanoseconds.
+    pub khz: Option<u64>,
+    /// Whether it keeps its pace in every power state.
+    pub invariant: bool,
+}
+
+/// Something that the reader of the numbers must know.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    /// Stable identifier, for example `memory_not_locked`.
+    pub id: String,
+    /// How bad it is.
+    pub level: Level,
+    /// What it is about: a CPU, a file.
+    pub subject: String,
+    /// What was found.
+    pub message: String,
+    /// What to do.
+    pub fix: String,
+}
+
+/// Level of a finding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// The numbers cannot be trusted.
+    Error,
+    /// The numbers mean less than they seem to.
+    Warning,
+    /// Good to know.
+    Info,
+}
