@@ -15,7 +15,9 @@ pub enum MeasureError {
         why: String,
     },
     /// A CPU that is not online.
-    #[error("CPU {cpu} is not online (online: {online}); choose one of these, or bring it up with `echo 1 > /sys/devices/system/cpu/cpu{cpu}/online`")]
+    #[error(
+        "CPU {cpu} is not online (online: {online}); choose one of these, or bring it up with `echo 1 > /sys/devices/system/cpu/cpu{cpu}/online`"
+    )]
     Offline {
         /// The CPU.
         cpu: CpuId,
@@ -23,7 +25,9 @@ pub enum MeasureError {
         online: CpuSet,
     },
     /// A CPU that the sampler may not use (EINVAL of `sched_setaffinity`).
-    #[error("CPU {cpu} may not be used from here (allowed: {allowed}); move this shell to the root cpuset, or measure inside the partition that has the CPU")]
+    #[error(
+        "CPU {cpu} may not be used from here (allowed: {allowed}); move this shell to the root cpuset, or measure inside the partition that has the CPU"
+    )]
     NotAllowed {
         /// The CPU.
         cpu: CpuId,
@@ -45,7 +49,9 @@ pub enum MeasureError {
         errno: i32,
     },
     /// The sampler process ended before it had begun.
-    #[error("the sampler process ended before it began to sample ({how}); try again, and report it if it happens again")]
+    #[error(
+        "the sampler process ended before it began to sample ({how}); try again, and report it if it happens again"
+    )]
     Sampler {
         /// Exit status or signal.
         how: String,

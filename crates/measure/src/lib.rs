@@ -24,5 +24,8 @@ pub const GAPS_KEPT: usize = 10_000;
 /// See [`MeasureError`].
 pub fn run(request: &Request<'_>, progress: &mut dyn FnMut(&Progress)) -> Result<Measurement, MeasureError> {
     let _ = (request, progress);
-    Err(MeasureError::Os { doing: "not there yet", errno: 38 })
+    Err(MeasureError::Os {
+        doing: "not there yet",
+        errno: 38,
+    })
 }

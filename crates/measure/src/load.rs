@@ -20,7 +20,12 @@ pub enum LoadKind {
 
 impl LoadKind {
     /// All kinds.
-    pub const ALL: [LoadKind; 4] = [LoadKind::Cpu, LoadKind::Memory, LoadKind::SystemCalls, LoadKind::WakeUps];
+    pub const ALL: [LoadKind; 4] = [
+        LoadKind::Cpu,
+        LoadKind::Memory,
+        LoadKind::SystemCalls,
+        LoadKind::WakeUps,
+    ];
 }
 
 /// Running load; ends when dropped, and when this process dies.
@@ -36,7 +41,9 @@ impl Load {
     /// [`MeasureError::Os`] when no process could be started, [`MeasureError::Request`] for an empty CPU set.
     pub fn start(cpus: &CpuSet, kinds: &[LoadKind]) -> Result<Load, MeasureError> {
         let _ = (cpus, kinds);
-        Ok(Load { _children: Vec::new() })
+        Ok(Load {
+            _children: Vec::new(),
+        })
     }
 
     /// Ends the programs and waits for them.

@@ -80,7 +80,12 @@ const DEFAULT_THRESHOLD_NS: u64 = 1_000;
 impl<'a> Request<'a> {
     /// Wake-up latency with the defaults: 1 ms period, `SCHED_FIFO` 80, idle states held.
     #[must_use]
-    pub fn latency(cpus: CpuSet, duration: Duration, environment: Environment, stop: &'a AtomicBool) -> Request<'a> {
+    pub fn latency(
+        cpus: CpuSet,
+        duration: Duration,
+        environment: Environment,
+        stop: &'a AtomicBool,
+    ) -> Request<'a> {
         Request {
             kind: Kind::Latency,
             cpus,
@@ -100,7 +105,12 @@ impl<'a> Request<'a> {
     /// Noise with the defaults: threshold 1 us, an ordinary task, idle states held. A real-time thread that
     /// never sleeps would measure how the kernel throttles it.
     #[must_use]
-    pub fn noise(cpus: CpuSet, duration: Duration, environment: Environment, stop: &'a AtomicBool) -> Request<'a> {
+    pub fn noise(
+        cpus: CpuSet,
+        duration: Duration,
+        environment: Environment,
+        stop: &'a AtomicBool,
+    ) -> Request<'a> {
         Request {
             kind: Kind::Noise,
             policy: Policy::Other,

@@ -76,7 +76,7 @@ pub struct ThreadResult {
     /// Noise: gaps shorter than this are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold_ns: Option<u64>,
-    /// Noise: the first gaps, and every longest one; in order of time. At most [`crate::GAPS_KEPT`].
+    /// Noise: the longest gaps, at most [`crate::GAPS_KEPT`], in order of time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaps: Option<Vec<Gap>>,
     /// Noise: all gaps that were recorded.

@@ -1,1 +1,19 @@
-//! (skeleton)
+//! What the kernel's counters say about each CPU: two samples, and what happened in between.
+//!
+//! Only files are read whose reading leaves the other CPUs alone: `/proc/interrupts`, `/proc/softirqs`,
+//! `/proc/stat`, `/proc/schedstat`. Never `/proc/cpuinfo` or `scaling_cur_freq`, which may send interrupts to
+//! the very CPU that is being measured.
+
+mod activity;
+mod classes;
+mod interrupts;
+mod sample;
+mod sched;
+mod softirqs;
+
+pub use activity::{Activity, Counted, CpuActivity, activity};
+pub use classes::{CLASSES, Class, ClassRow, of_interrupt, of_softirq};
+pub use interrupts::{CounterRow, Counters, parse_interrupts};
+pub use sample::Sample;
+pub use sched::{CpuTimes, parse_schedstat, parse_stat};
+pub use softirqs::parse_softirqs;

@@ -1,0 +1,168 @@
+//! The difference between two samples: which CPU was interrupted by what, how often.
+
+use crate::{Class, Counters, Sample, of_interrupt, of_softirq};
+use machine::{CpuId, CpuSet};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What happened between two samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activity {
+    /// Time between the two samples in nanoseconds; 0 when the samples do not tell.
+    pub duration_ns: u64,
+    /// Every CPU that was online in both samples, by number.
+    pub cpus: Vec<CpuActivity>,
+}
+
+/// What happened on one CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuActivity {
+    /// The CPU.
+    pub cpu: CpuId,
+    /// Interrupts of the CPU's own timer ([`Class::Tick`]); `None` where no row counts them.
+    pub ticks: Option<u64>,
+    /// Interrupts that arrived, most frequent first; only what is not zero, ticks included.
+    pub interrupts: Vec<Counted>,
+    /// Softirqs that ran, most frequent first; only what is not zero.
+    pub softirqs: Vec<Counted>,
+    /// Calls of `schedule()`; `None` without `/proc/schedstat` or while `kernel.sched_schedstats` is 0.
+    pub context_switches: Option<u64>,
+    /// Time that the hypervisor took, in nanoseconds, with the resolution of `USER_HZ` (normally 10 ms).
+    pub steal_ns: Option<u64>,
+}
+
+/// One counter that moved.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// Name of the row: `LOC`, `36`, `IPI0`, `TIMER`.
+    pub name: String,
+    /// What the kernel prints beside the counts (`Local timer interrupts`, `PCI-MSIX-... virtio1-req.0`).
+    pub what: String,
+    /// Class of interruption, a row of [`crate::CLASSES`].
+    pub class: Class,
+    /// How often.
+    pub count: u64,
+}
+
+/// What happened between two samples of the same machine and boot.
+///
+/// CPUs without a column in one of the samples are left out: nothing is known about them. A counter that went
+/// back has wrapped (the kernel counts in 32 bits) when it was in the upper half, and has been started anew
+/// (an interrupt was freed and requested again) otherwise.
+#[must_use]
+pub fn activity(before: &Sample, after: &Sample) -> Activity {
+    let duration_ns = match (before.at_ns, after.at_ns) {
+        (Some(before), Some(after)) => after.saturating_sub(before),
+        _ => 0,
+    };
+    let interrupts = deltas(
+        before.interrupts.as_ref(),
+        after.interrupts.as_ref(),
+        of_interrupt,
+    );
+    let softirqs = deltas(before.softirqs.as_ref(), after.softirqs.as_ref(), |name, _| {
+        of_softirq(name)
+    });
+    let cpus = measured_cpus(before, after);
+    // Whether any row counts ticks at all is a property of the table, not of one CPU.
+    let knows_ticks = after.interrupts.as_ref().is_some_and(|table| {
+        table
+            .rows
+            .iter()
+            .any(|(name, row)| of_interrupt(name, &row.what) == Class::Tick)
+    });
+    let cpus = cpus.iter().map(|cpu| {
+        let interrupts = sorted(interrupts.get(&cpu.0));
+        let ticks = interrupts
+            .iter()
+            .filter(|counted| counted.class == Class::Tick)
+            .map(|counted| counted.count);
+        CpuActivity {
+            cpu,
+            ticks: knows_ticks.then(|| ticks.sum()),
+            softirqs: sorted(softirqs.get(&cpu.0)),
+            context_switches: context_switches(before, after, cpu.0),
+            steal_ns: steal_ns(before, after, cpu.0),
+            interrupts,
+        }
+    });
+    Activity {
+        duration_ns,
+        cpus: cpus.collect(),
+    }
+}
+
+/// The columns of `/proc/interrupts`, which are the online CPUs; without that file those of `/proc/stat`.
+fn measured_cpus(before: &Sample, after: &Sample) -> CpuSet {
+    let online = |sample: &Sample| match (&sample.interrupts, &sample.times) {
+        (Some(table), _) => table.cpus.clone(),
+        (None, Some(times)) => times.keys().map(|&cpu| CpuId(cpu)).collect(),
+        (None, None) => sample
+            .softirqs
+            .as_ref()
+            .map_or_else(CpuSet::new, |table| table.cpus.clone()),
+    };
+    online(before).and(&online(after))
+}
+
+/// Non-zero differences by CPU, in one pass over the cells that are not zero.
+fn deltas(
+    before: Option<&Counters>,
+    after: Option<&Counters>,
+    class_of: impl Fn(&str, &str) -> Class,
+) -> BTreeMap<u32, Vec<Counted>> {
+    let mut by_cpu: BTreeMap<u32, Vec<Counted>> = BTreeMap::new();
+    let (Some(before), Some(after)) = (before, after) else {
+        return by_cpu;
+    };
+    for (name, row) in &after.rows {
+        // The same number with another text is another interrupt, whose count began at 0.
+        let earlier = before.rows.get(name).filter(|earlier| earlier.what == row.what);
+        let class = class_of(name, &row.what);
+        for &(cpu, count) in &row.counts {
+            if !before.cpus.contains(CpuId(cpu)) {
+                continue;
+            }
+            let count = difference(earlier.map_or(0, |earlier| earlier.at(cpu)), count);
+            if count > 0 {
+                let counted = Counted {
+                    name: name.clone(),
+                    what: row.what.clone(),
+                    class,
+                    count,
+                };
+                by_cpu.entry(cpu).or_default().push(counted);
+            }
+        }
+    }
+    by_cpu
+}
+
+fn difference(before: u64, after: u64) -> u64 {
+    const WRAP: u64 = 1 << 32;
+    if after >= before {
+        after - before
+    } else if (WRAP / 2..WRAP).contains(&before) {
+        after + WRAP - before
+    } else {
+        after
+    }
+}
+
+fn sorted(counted: Option<&Vec<Counted>>) -> Vec<Counted> {
+    let mut counted = counted.cloned().unwrap_or_default();
+    counted.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
+    counted
+}
+
+fn context_switches(before: &Sample, after: &Sample, cpu: u32) -> Option<u64> {
+    let before = before.schedules.as_ref()?.get(&cpu)?;
+    Some(difference(*before, *after.schedules.as_ref()?.get(&cpu)?))
+}
+
+fn steal_ns(before: &Sample, after: &Sample, cpu: u32) -> Option<u64> {
+    let before = before.times.as_ref()?.get(&cpu)?.steal?;
+    let after = after.times.as_ref()?.get(&cpu)?.steal?;
+    let per_tick = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
+    Some(after.saturating_sub(before).saturating_mul(per_tick))
+}

@@ -1,0 +1,341 @@
+//! The one table of interruption classes: what each is, what usually causes it, and what stops it.
+
+use serde::{Deserialize, Serialize};
+
+/// Class of an interruption. Its meaning stands in [`CLASSES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// The CPU's own timer.
+    Tick,
+    /// Rescheduling IPI.
+    Reschedule,
+    /// Function-call IPI.
+    FunctionCall,
+    /// TLB shootdown IPI.
+    TlbShootdown,
+    /// Deferred work in interrupt context.
+    IrqWork,
+    /// Non-maskable interrupt.
+    Nmi,
+    /// Performance counter overflow.
+    Performance,
+    /// Machine check: exception, poll or threshold.
+    MachineCheck,
+    /// Thermal event.
+    Thermal,
+    /// Timer broadcast to a CPU whose own timer stops in idle.
+    TimerBroadcast,
+    /// Stop, wake-up, crash and backtrace IPIs.
+    CpuControl,
+    /// An interrupt of a device.
+    Device,
+    /// A message of the hypervisor to its guest.
+    Hypervisor,
+    /// Notification for a guest that runs on this CPU.
+    Guest,
+    /// Softirq `TIMER`.
+    SoftTimer,
+    /// Softirq `HRTIMER`.
+    SoftHrtimer,
+    /// Softirq `SCHED`.
+    SoftSched,
+    /// Softirq `RCU`.
+    SoftRcu,
+    /// Softirqs `NET_RX` and `NET_TX`.
+    SoftNet,
+    /// Softirqs `BLOCK` and `IRQ_POLL`.
+    SoftBlock,
+    /// Softirqs `TASKLET` and `HI`.
+    SoftTasklet,
+    /// Spurious interrupts and read retries.
+    Spurious,
+    /// Anything that the table does not know.
+    Other,
+}
+
+/// One row of [`CLASSES`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ClassRow {
+    /// The class.
+    pub class: Class,
+    /// Its name for people.
+    pub name: &'static str,
+    /// What it is, in one sentence.
+    pub what: &'static str,
+    /// What usually causes it.
+    pub cause: &'static str,
+    /// What stops it; empty where nothing does.
+    pub knob: &'static str,
+}
+
+const fn row(
+    class: Class,
+    name: &'static str,
+    what: &'static str,
+    cause: &'static str,
+    knob: &'static str,
+) -> ClassRow {
+    ClassRow {
+        class,
+        name,
+        what,
+        cause,
+        knob,
+    }
+}
+
+/// The table. `check`, `blame`, `watch` and `explain` all read from it.
+pub const CLASSES: &[ClassRow] = &[
+    row(
+        Class::Tick,
+        "timer tick",
+        "The CPU's own timer fired: the scheduler's tick, or a timer that somebody set on this CPU.",
+        "The CPU is not in nohz_full, has more than one runnable task, or a timer, RCU or perf needs its tick.",
+        "boot with nohz_full=CPUS, keep one task per CPU, and pin no timers there",
+    ),
+    row(
+        Class::Reschedule,
+        "rescheduling IPI",
+        "Another CPU told this one to look at its run queue again.",
+        "A task here was woken or given work from another CPU.",
+        "fewer wake-ups across CPUs: move the tasks that wake this one, or let it poll",
+    ),
+    row(
+        Class::FunctionCall,
+        "function-call IPI",
+        "Another CPU made this one run a function of the kernel.",
+        "membarrier, text patching (tracing, static keys), cpufreq and MSR reads, remote wake-ups, RCU barriers.",
+        "keep monitoring agents and tracing away; move the sender, which blame names, to a quiet time",
+    ),
+    row(
+        Class::TlbShootdown,
+        "TLB shootdown",
+        "Another CPU unmapped or protected memory that this CPU may still hold translations for.",
+        "A thread of the same process on another CPU calls munmap, mprotect or madvise, or pages migrate.",
+        "no mapping changes in a process that has threads on isolated CPUs; numa_balancing 0, no THP compaction",
+    ),
+    row(
+        Class::IrqWork,
+        "IRQ work",
+        "Work that the kernel put off until interrupts were allowed.",
+        "printk, perf, BPF, or the kernel restarting the tick of a nohz_full CPU.",
+        "stop perf and BPF users on this CPU; a quiet console",
+    ),
+    row(
+        Class::Nmi,
+        "non-maskable interrupt",
+        "An interrupt that cannot be held off.",
+        "The hard-lockup watchdog, perf, crash and backtrace requests.",
+        "take the CPU out of kernel.watchdog_cpumask, or nmi_watchdog=0",
+    ),
+    row(
+        Class::Performance,
+        "performance-counter interrupt",
+        "A performance counter overflowed.",
+        "perf, or the hard-lockup watchdog.",
+        "end perf sessions; take the CPU out of kernel.watchdog_cpumask",
+    ),
+    row(
+        Class::MachineCheck,
+        "machine check",
+        "The hardware reported, or the kernel polled for, corrected errors.",
+        "The poll every 300 s; memory errors.",
+        "replace failing memory; the poll stops with check_interval 0, which hides errors",
+    ),
+    row(
+        Class::Thermal,
+        "thermal event",
+        "The processor crossed a temperature or power limit.",
+        "Overheating, or a power limit.",
+        "better cooling, or a lower frequency limit",
+    ),
+    row(
+        Class::TimerBroadcast,
+        "timer broadcast",
+        "Another CPU's timer woke this one because its own stops in deep idle.",
+        "Deep idle states on machines whose per-CPU timer stops there.",
+        "no deep idle states on this CPU",
+    ),
+    row(
+        Class::CpuControl,
+        "CPU control IPI",
+        "A request to stop, wake or describe this CPU.",
+        "CPU hotplug, reboot, crash dumps, backtraces of all CPUs.",
+        "no hotplug while the CPU works",
+    ),
+    row(
+        Class::Device,
+        "device interrupt",
+        "A device wanted service on this CPU.",
+        "Its affinity includes this CPU, or the kernel manages it and refuses a change.",
+        "write /proc/irq/N/smp_affinity_list; for managed ones boot with isolcpus=managed_irq,CPUS",
+    ),
+    row(
+        Class::Hypervisor,
+        "hypervisor callback",
+        "The hypervisor told its guest something.",
+        "Paravirtual events: asynchronous page faults, messages, timers.",
+        "give the guest memory that is not swapped and a physical CPU of its own",
+    ),
+    row(
+        Class::Guest,
+        "guest notification",
+        "An interrupt for a virtual machine that runs on this CPU.",
+        "A virtual CPU was placed here.",
+        "keep virtual machines away from this CPU",
+    ),
+    row(
+        Class::SoftTimer,
+        "timer softirq",
+        "Timers of the kernel ran.",
+        "Timers that were set on this CPU: the tick, drivers, the network.",
+        "nohz_full=CPUS; take the CPU down and up before the work begins, so that its timers move",
+    ),
+    row(
+        Class::SoftHrtimer,
+        "high-resolution timer softirq",
+        "High-resolution timers ran outside the hard interrupt.",
+        "Timers of tasks on this CPU, mostly with PREEMPT_RT.",
+        "no timers in the tasks that run here",
+    ),
+    row(
+        Class::SoftSched,
+        "scheduler softirq",
+        "The scheduler balanced load.",
+        "The CPU is part of a scheduling domain, or serves idle CPUs.",
+        "isolated cpuset partition, or isolcpus=domain,CPUS",
+    ),
+    row(
+        Class::SoftRcu,
+        "RCU softirq",
+        "RCU callbacks ran here.",
+        "The kernel freed memory on this CPU and its callbacks are not offloaded.",
+        "rcu_nocbs=CPUS, which nohz_full=CPUS includes",
+    ),
+    row(
+        Class::SoftNet,
+        "network softirq",
+        "Packets were received or sent here.",
+        "A network interrupt on this CPU, packet steering, or a local sender.",
+        "move the network card's interrupts; rps_cpus and xps_cpus without this CPU",
+    ),
+    row(
+        Class::SoftBlock,
+        "block softirq",
+        "Disk requests were completed here.",
+        "A disk interrupt on this CPU, or a task here that does disk I/O.",
+        "move the disk's interrupts; no disk I/O from this CPU",
+    ),
+    row(
+        Class::SoftTasklet,
+        "tasklet",
+        "A driver's deferred work ran here.",
+        "An interrupt of that driver on this CPU.",
+        "move the driver's interrupts",
+    ),
+    row(
+        Class::Spurious,
+        "spurious interrupt",
+        "An interrupt without a source.",
+        "Hardware or firmware.",
+        "",
+    ),
+    row(
+        Class::Other,
+        "other",
+        "An interruption that this table does not know.",
+        "Unknown.",
+        "",
+    ),
+];
+
+impl Class {
+    /// Its row; every class has one.
+    #[must_use]
+    pub fn row(self) -> &'static ClassRow {
+        const LAST: &ClassRow = &row(
+            Class::Other,
+            "other",
+            "An interruption that this table does not know.",
+            "Unknown.",
+            "",
+        );
+        CLASSES.iter().find(|row| row.class == self).unwrap_or(LAST)
+    }
+}
+
+/// Class of a row of `/proc/interrupts`, from its name and the text behind the counts.
+///
+/// x86 names its rows (`arch/x86/kernel/irq.c`); arm and RISC-V number their IPIs (`IPI0`) in an order that
+/// changed over the years, so there the text decides, and their timer is a numbered interrupt.
+#[must_use]
+pub fn of_interrupt(name: &str, what: &str) -> Class {
+    match name {
+        "LOC" => return Class::Tick,
+        "RES" => return Class::Reschedule,
+        "CAL" => return Class::FunctionCall,
+        "TLB" => return Class::TlbShootdown,
+        "IWI" => return Class::IrqWork,
+        "NMI" => return Class::Nmi,
+        "PMI" => return Class::Performance,
+        "MCE" | "MCP" | "THR" | "DFR" => return Class::MachineCheck,
+        "TRM" => return Class::Thermal,
+        "HYP" | "HRE" | "HVS" => return Class::Hypervisor,
+        "PIN" | "NPI" | "PIW" => return Class::Guest,
+        "SPU" | "RTR" | "ERR" | "MIS" => return Class::Spurious,
+        _ => {}
+    }
+    if name.bytes().all(|byte| byte.is_ascii_digit()) && !name.is_empty() {
+        return of_numbered(what);
+    }
+    const BY_TEXT: &[(&str, Class)] = &[
+        ("rescheduling", Class::Reschedule),
+        ("function call", Class::FunctionCall),
+        ("irq work", Class::IrqWork),
+        ("timer broadcast", Class::TimerBroadcast),
+        ("local timer", Class::Tick),
+        ("cpu stop", Class::CpuControl),
+        ("cpu wake", Class::CpuControl),
+        ("cpu backtrace", Class::CpuControl),
+        ("kgdb", Class::CpuControl),
+        ("completion", Class::FunctionCall),
+        ("performance monitoring", Class::Performance),
+        ("machine check", Class::MachineCheck),
+        ("thermal", Class::Thermal),
+        ("hypervisor", Class::Hypervisor),
+        ("spurious", Class::Spurious),
+    ];
+    let text = what.to_ascii_lowercase();
+    BY_TEXT
+        .iter()
+        .find(|(part, _)| text.contains(part))
+        .map_or(Class::Other, |(_, class)| *class)
+}
+
+/// arm: `GICv2  30 Level  arch_timer`, `GICv3  23 Level  arm-pmu`, `kvm guest vtimer` (for guests).
+fn of_numbered(what: &str) -> Class {
+    let action = what.split_whitespace().next_back().unwrap_or("");
+    match action {
+        "vtimer" | "ptimer" if what.contains("kvm guest") => Class::Guest,
+        "arch_timer" | "twd" | "riscv-timer" => Class::Tick,
+        "arm-pmu" | "arm_pmuv3" | "riscv-pmu" => Class::Performance,
+        "IPI" => Class::CpuControl,
+        _ => Class::Device,
+    }
+}
+
+/// Class of a row of `/proc/softirqs`.
+#[must_use]
+pub fn of_softirq(name: &str) -> Class {
+    match name {
+        "TIMER" => Class::SoftTimer,
+        "HRTIMER" => Class::SoftHrtimer,
+        "SCHED" => Class::SoftSched,
+        "RCU" => Class::SoftRcu,
+        "NET_RX" | "NET_TX" => Class::SoftNet,
+        "BLOCK" | "IRQ_POLL" | "BLOCK_IOPOLL" => Class::SoftBlock,
+        "TASKLET" | "HI" => Class::SoftTasklet,
+        _ => Class::Other,
+    }
+}

@@ -1,0 +1,103 @@
+//! `/proc/interrupts`: every row, numbered and named, with one column per online CPU.
+
+use machine::CpuSet;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A table of counters: rows by name, columns by CPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counters {
+    /// The CPUs that have a column.
+    pub cpus: CpuSet,
+    /// Rows by name (`36`, `LOC`, `TIMER`).
+    pub rows: BTreeMap<String, CounterRow>,
+}
+
+/// One row.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CounterRow {
+    /// What stands behind the counts.
+    pub what: String,
+    /// CPU and count, ascending, without zeros: a machine of 1,024 CPUs has ten million cells, nearly all zero.
+    pub counts: Vec<(u32, u64)>,
+}
+
+impl Counters {
+    /// The count of a row on a CPU; 0 where the row is there and the CPU has nothing in it.
+    #[must_use]
+    pub fn count(&self, row: &str, cpu: machine::CpuId) -> Option<u64> {
+        if !self.cpus.contains(cpu) {
+            return None;
+        }
+        Some(self.rows.get(row)?.at(cpu.0))
+    }
+}
+
+impl CounterRow {
+    /// The count on a CPU that has a column.
+    #[must_use]
+    pub(crate) fn at(&self, cpu: u32) -> u64 {
+        self.counts
+            .binary_search_by_key(&cpu, |&(cpu, _)| cpu)
+            .ok()
+            .and_then(|place| self.counts.get(place))
+            .map_or(0, |&(_, count)| count)
+    }
+}
+
+/// Reads the table line by line. Rows with fewer counts than there are columns (`ERR`, `MIS`) belong to no CPU
+/// and are left out (`show_interrupts` in `kernel/irq/proc.c`, `arch_show_interrupts`).
+#[derive(Debug, Default)]
+pub struct Reader {
+    columns: Vec<u32>,
+    table: Counters,
+}
+
+impl Reader {
+    /// Takes one line, the header first. Lines that are no rows are skipped.
+    pub fn line(&mut self, line: &[u8]) {
+        let text = String::from_utf8_lossy(line);
+        if self.columns.is_empty() {
+            self.columns = text
+                .split_whitespace()
+                .filter_map(|word| word.strip_prefix("CPU")?.parse().ok())
+                .filter(|&cpu| cpu <= CpuSet::MAX_CPU)
+                .collect();
+            self.table.cpus = self.columns.iter().map(|&cpu| machine::CpuId(cpu)).collect();
+            return;
+        }
+        let Some((name, mut rest)) = text.split_once(':') else {
+            return;
+        };
+        let mut counts = Vec::new();
+        for &cpu in &self.columns {
+            rest = rest.trim_start();
+            let (word, after) = rest.split_at(rest.find(char::is_whitespace).unwrap_or(rest.len()));
+            let Ok(count) = word.parse::<u64>() else { return };
+            if count != 0 {
+                counts.push((cpu, count));
+            }
+            rest = after;
+        }
+        // The kernel prints its columns in ascending order; a foreign text may not.
+        counts.sort_unstable_by_key(|&(cpu, _)| cpu);
+        let what = rest.split_whitespace().collect::<Vec<_>>().join(" ");
+        self.table
+            .rows
+            .insert(name.trim().to_owned(), CounterRow { what, counts });
+    }
+
+    /// The table; `None` when there was not even a header.
+    #[must_use]
+    pub fn finish(self) -> Option<Counters> {
+        (!self.columns.is_empty()).then_some(self.table)
+    }
+}
+
+/// Parses the text of `/proc/interrupts`.
+#[must_use]
+pub fn parse_interrupts(text: &str) -> Option<Counters> {
+    let mut reader = Reader::default();
+    text.lines().for_each(|line| reader.line(line.as_bytes()));
+    reader.finish()
+}
