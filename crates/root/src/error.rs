@@ -64,8 +64,15 @@ impl RootError {
     pub fn from_io(path: &str, doing: &'static str, error: &std::io::Error) -> RootError {
         let errno = error.raw_os_error().unwrap_or(libc::EIO);
         match errno {
-            libc::EACCES | libc::EPERM => RootError::Denied { path: path.to_owned(), errno },
-            _ => RootError::Io { path: path.to_owned(), doing, errno },
+            libc::EACCES | libc::EPERM => RootError::Denied {
+                path: path.to_owned(),
+                errno,
+            },
+            _ => RootError::Io {
+                path: path.to_owned(),
+                doing,
+                errno,
+            },
         }
     }
 }

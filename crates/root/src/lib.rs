@@ -53,13 +53,17 @@ impl Root {
     /// The running machine.
     #[must_use]
     pub fn live() -> Root {
-        Root { backend: Backend::Live(Live::host()) }
+        Root {
+            backend: Backend::Live(Live::host()),
+        }
     }
 
     /// The reading view of a machine that may also be changed.
     #[must_use]
     pub fn of(live: &Live) -> Root {
-        Root { backend: Backend::Live(live.clone()) }
+        Root {
+            backend: Backend::Live(live.clone()),
+        }
     }
 
     /// A captured machine: a directory, or a tar archive (plain, gz, bz2, xz or zst, told by its content).
@@ -70,7 +74,9 @@ impl Root {
     /// [`RootError::Hostile`] for names that are absolute or climb out, link loops, links that leave the root,
     /// device nodes and fifos; [`RootError::Archive`] for truncated, garbage or bombed archives.
     pub fn open(path: &Path) -> Result<Root, RootError> {
-        Ok(Root { backend: Backend::Captured(captured::Captured::open(path)?) })
+        Ok(Root {
+            backend: Backend::Captured(captured::Captured::open(path)?),
+        })
     }
 
     /// Live or captured.

@@ -17,7 +17,9 @@ impl Live {
     /// The machine that we run on.
     #[must_use]
     pub fn host() -> Live {
-        Live { base: PathBuf::from("/") }
+        Live {
+            base: PathBuf::from("/"),
+        }
     }
 
     /// A directory that stands in for a machine: the journal's tests apply and undo there.
@@ -39,12 +41,19 @@ impl Live {
     }
 
     pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, RootError> {
-        let Some(mut file) = self.open(path)? else { return Ok(None) };
+        let Some(mut file) = self.open(path)? else {
+            return Ok(None);
+        };
         let mut content = Vec::new();
         match file.read_to_end(&mut content) {
             Ok(_) => Ok(Some(content)),
             // A task that exits while we read gives ESRCH; a directory is not a file.
-            Err(error) if matches!(error.raw_os_error(), Some(libc::ESRCH | libc::EISDIR | libc::ENODEV)) => {
+            Err(error)
+                if matches!(
+                    error.raw_os_error(),
+                    Some(libc::ESRCH | libc::EISDIR | libc::ENODEV)
+                ) =>
+            {
                 Ok(None)
             }
             Err(error) => Err(RootError::from_io(path, "read", &error)),
@@ -52,7 +61,9 @@ impl Live {
     }
 
     pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
-        let Some(file) = self.open(path)? else { return Ok(false) };
+        let Some(file) = self.open(path)? else {
+            return Ok(false);
+        };
         let mut reader = BufReader::with_capacity(1 << 16, file);
         let mut line = Vec::new();
         loop {
@@ -112,11 +123,17 @@ impl Live {
             .truncate(!self.is_host())
             .open(self.locate(path))
             .map_err(|error| RootError::from_io(path, "open", &error))?;
-        let written = file.write(value).map_err(|error| RootError::from_io(path, "write", &error))?;
+        let written = file
+            .write(value)
+            .map_err(|error| RootError::from_io(path, "write", &error))?;
         if written == value.len() {
             Ok(())
         } else {
-            Err(RootError::Io { path: path.to_owned(), doing: "short write", errno: libc::EIO })
+            Err(RootError::Io {
+                path: path.to_owned(),
+                doing: "short write",
+                errno: libc::EIO,
+            })
         }
     }
 
@@ -146,5 +163,8 @@ impl Live {
 }
 
 fn is_absence(error: &std::io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR | libc::ESRCH | libc::ENXIO | libc::ENODEV))
+    matches!(
+        error.raw_os_error(),
+        Some(libc::ENOENT | libc::ENOTDIR | libc::ESRCH | libc::ENXIO | libc::ENODEV)
+    )
 }

@@ -1,1 +1,632 @@
-//! (to be written) the tool's own state directories.
+//! The tool's own state directories: `/run/quietcore` (this boot) and `/var/lib/quietcore` (lasting).
+//!
+//! The journal in them decides what an undo writes as root, so nobody else may be able to plant or change a
+//! file there: the directory is 0700 and ours, symbolic links are refused, and every file is reached through
+//! the descriptor of the directory that was checked, never again by its path.
+
+use crate::RootError;
+use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// State of this boot: gone after a restart, as are the changes that it describes.
+pub const RUN_DIR: &str = "/run/quietcore";
+/// State that outlives a restart: boot-line changes and saved results.
+pub const LIB_DIR: &str = "/var/lib/quietcore";
+
+const LOCK_NAME: &str = ".lock";
+
+/// How much an append has to survive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The death of our process, SIGKILL included: the kernel has the record.
+    Kernel,
+    /// The death of the machine: file and directory are on the disk (`fsync(2)`).
+    Disk,
+}
+
+/// An open state directory that was found to be safe.
+///
+/// Names are relative: `journal`, or `history/journal.3` one level down.
+#[derive(Debug)]
+pub struct StateDir {
+    path: PathBuf,
+    dir: OwnedFd,
+}
+
+/// The right to change the state, held until dropped.
+///
+/// A process that is forked without `exec` shares the lock and keeps it; one that is executed does not.
+#[derive(Debug)]
+pub struct Lock {
+    _file: OwnedFd,
+}
+
+impl StateDir {
+    /// Opens the directory; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`RootError::Denied`] without permission; [`RootError::State`] for a symbolic link, another owner or
+    /// a directory that others may use.
+    pub fn open(path: &Path) -> Result<Option<StateDir>, RootError> {
+        match rustix::fs::open(path, dir_flags(), Mode::empty()) {
+            Ok(dir) => StateDir::checked(path, dir).map(Some),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(dir_error(path, "open", errno)),
+        }
+    }
+
+    /// Opens the directory, and makes it (mode 0700) and the directories above it (0755) where they are missing.
+    ///
+    /// # Errors
+    /// As [`StateDir::open`], and the errno of `mkdir(2)`.
+    pub fn create(path: &Path) -> Result<StateDir, RootError> {
+        if let Some(state) = StateDir::open(path)? {
+            return Ok(state);
+        }
+        let above: Vec<&Path> = path
+            .ancestors()
+            .skip(1)
+            .filter(|dir| !dir.as_os_str().is_empty())
+            .collect();
+        for dir in above.into_iter().rev() {
+            make_dir(dir, Mode::from_raw_mode(0o755))?;
+        }
+        make_dir(path, Mode::RWXU)?;
+        StateDir::open(path)?.ok_or_else(|| dir_error(path, "open", Errno::NOENT))
+    }
+
+    /// Where it is, for messages.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The whole content of a file; `None` where there is none.
+    ///
+    /// # Errors
+    /// The errno of open or read; [`RootError::State`] for anything that is not a plain file of ours.
+    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RootError> {
+        let Some(place) = self.place(name, Missing::Leave)? else {
+            return Ok(None);
+        };
+        let Some(file) = self.open_file(&place, OFlags::RDONLY)? else {
+            return Ok(None);
+        };
+        let mut content = Vec::new();
+        let shown = self.shown(name);
+        File::from(file)
+            .read_to_end(&mut content)
+            .map_err(|error| RootError::from_io(&shown, "read", &error))?;
+        Ok(Some(content))
+    }
+
+    /// Appends a record with exactly one `write(2)`, making the file where it is missing. When the kernel
+    /// takes only a part (a full disk), the file is cut back to its old length and the error says so: a
+    /// record is there in whole or not at all, unless the machine dies within the write.
+    ///
+    /// # Errors
+    /// The errno of open, write (`ENOSPC`) or fsync; [`RootError::State`] for a name or file that is not safe.
+    pub fn append(&self, name: &str, record: &[u8], durability: Durability) -> Result<(), RootError> {
+        let place = self.made_place(name)?;
+        let shown = self.shown(name);
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+        let file = self
+            .open_file(&place, flags)?
+            .ok_or_else(|| io(&shown, "open", Errno::NOENT))?;
+        let old_len = rustix::fs::fstat(&file)
+            .map_err(|errno| io(&shown, "stat", errno))?
+            .st_size;
+        let outcome = match rustix::io::retry_on_intr(|| rustix::io::write(&file, record)) {
+            Ok(written) if written == record.len() => match durability {
+                Durability::Kernel => Ok(()),
+                Durability::Disk => sync(&file, &shown).and_then(|()| sync(place.dir(self), &shown)),
+            },
+            // A file system that runs full takes what fits and reports the error only at the next write.
+            Ok(_) => Err(io(&shown, "append", Errno::NOSPC)),
+            Err(errno) => Err(io(&shown, "append", errno)),
+        };
+        if outcome.is_err() {
+            let old_len = u64::try_from(old_len).unwrap_or(0);
+            rustix::fs::ftruncate(&file, old_len).map_err(|errno| RootError::State {
+                path: shown,
+                what: format!(
+                    "a record was written in part and could not be cut off again ({errno}); free some space \
+                     there, then run `quietcore undo`, which ignores a torn last record"
+                ),
+            })?;
+        }
+        outcome
+    }
+
+    /// Replaces a whole file: readers see the old or the new content, also after the machine died.
+    ///
+    /// # Errors
+    /// The errno of the step that failed; the old file then stands unchanged.
+    pub fn replace(&self, name: &str, content: &[u8]) -> Result<(), RootError> {
+        let place = self.made_place(name)?;
+        let shown = self.shown(name);
+        let temporary = format!(".{}.{}", place.file, std::process::id());
+        let dir = place.dir(self);
+        // One of the same number that is left over belongs to a process that died.
+        let _ = rustix::fs::unlinkat(dir, &temporary, AtFlags::empty());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let file = rustix::fs::openat(dir, &temporary, flags, Mode::RUSR | Mode::WUSR)
+            .map_err(|errno| io(&shown, "create", errno))?;
+        let outcome = write_all(&file, content, &shown)
+            .and_then(|()| sync(&file, &shown))
+            .and_then(|()| {
+                rustix::fs::renameat(dir, &temporary, dir, &place.file)
+                    .map_err(|errno| io(&shown, "rename", errno))
+            })
+            .and_then(|()| sync(dir, &shown));
+        if outcome.is_err() {
+            let _ = rustix::fs::unlinkat(dir, &temporary, AtFlags::empty());
+        }
+        outcome
+    }
+
+    /// Gives a file another name and makes the subdirectory of `to` where it is missing. Never overwrites.
+    ///
+    /// # Errors
+    /// `ENOENT` without the file, `EEXIST` when `to` is taken, else the errno of the step that failed.
+    pub fn rename(&self, from: &str, to: &str) -> Result<(), RootError> {
+        let shown = self.shown(from);
+        let Some(old) = self.place(from, Missing::Leave)? else {
+            return Err(io(&shown, "rename", Errno::NOENT));
+        };
+        let new = self.made_place(to)?;
+        let (old_dir, new_dir) = (old.dir(self), new.dir(self));
+        match rustix::fs::renameat_with(old_dir, &old.file, new_dir, &new.file, RenameFlags::NOREPLACE) {
+            // Some file systems know no flags; whoever renames holds the lock, so looking first is enough.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                if rustix::fs::statat(new_dir, &new.file, AtFlags::SYMLINK_NOFOLLOW).is_ok() {
+                    return Err(io(&self.shown(to), "rename", Errno::EXIST));
+                }
+                rustix::fs::renameat(old_dir, &old.file, new_dir, &new.file)
+            }
+            outcome => outcome,
+        }
+        .map_err(|errno| {
+            io(
+                if errno == Errno::EXIST {
+                    self.shown(to)
+                } else {
+                    shown.clone()
+                }
+                .as_str(),
+                "rename",
+                errno,
+            )
+        })?;
+        sync(new_dir, &shown)?;
+        sync(old_dir, &shown)
+    }
+
+    /// The names of the files and directories in it (`sub` is empty) or in a subdirectory, sorted, without
+    /// our own lock and temporary files. An absent subdirectory has none.
+    ///
+    /// # Errors
+    /// The errno of open or read.
+    pub fn names(&self, sub: &str) -> Result<Vec<String>, RootError> {
+        let shown = self.shown(sub);
+        let opened = if sub.is_empty() {
+            rustix::fs::openat(&self.dir, ".", dir_flags(), Mode::empty())
+        } else {
+            check_component(sub, &shown)?;
+            rustix::fs::openat(&self.dir, sub, dir_flags(), Mode::empty())
+        };
+        let dir = match opened {
+            Ok(dir) => dir,
+            Err(Errno::NOENT) => return Ok(Vec::new()),
+            Err(errno) => return Err(io(&shown, "open", errno)),
+        };
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::new(dir).map_err(|errno| io(&shown, "list", errno))? {
+            let entry = entry.map_err(|errno| io(&shown, "list", errno))?;
+            let name = entry.file_name().to_string_lossy();
+            if !name.starts_with('.') {
+                names.push(name.into_owned());
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Removes a file. One that is absent already is no error.
+    ///
+    /// # Errors
+    /// The errno of unlink.
+    pub fn remove(&self, name: &str) -> Result<(), RootError> {
+        let Some(place) = self.place(name, Missing::Leave)? else {
+            return Ok(());
+        };
+        let shown = self.shown(name);
+        match rustix::fs::unlinkat(place.dir(self), &place.file, AtFlags::empty()) {
+            Ok(()) => sync(place.dir(self), &shown),
+            Err(Errno::NOENT) => Ok(()),
+            Err(errno) => Err(io(&shown, "remove", errno)),
+        }
+    }
+
+    /// Waits for the one lock of this directory, at most so long.
+    ///
+    /// # Errors
+    /// [`RootError::State`], naming the holder, when it is not free in time.
+    pub fn lock(&self, wait: Duration) -> Result<Lock, RootError> {
+        let place = Place {
+            sub: None,
+            file: LOCK_NAME.to_owned(),
+        };
+        let shown = self.shown(LOCK_NAME);
+        let file = self
+            .open_file(&place, OFlags::RDWR | OFlags::CREATE)?
+            .ok_or_else(|| io(&shown, "open", Errno::NOENT))?;
+        let deadline = Instant::now() + wait;
+        loop {
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                Err(Errno::INTR) => {}
+                Err(Errno::WOULDBLOCK) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(10).min(wait));
+                }
+                Err(Errno::WOULDBLOCK) => return Err(self.held_by_another(&shown)),
+                Err(errno) => return Err(io(&shown, "lock", errno)),
+            }
+        }
+        // The number is only for the message of those who wait, so a full disk does not matter here.
+        let _ = rustix::fs::ftruncate(&file, 0);
+        let _ = rustix::io::write(&file, std::process::id().to_string().as_bytes());
+        Ok(Lock { _file: file })
+    }
+
+    fn held_by_another(&self, shown: &str) -> RootError {
+        let holder = self.read(LOCK_NAME).ok().flatten().unwrap_or_default();
+        let pid = String::from_utf8_lossy(&holder).trim().to_owned();
+        let who = if pid.is_empty() {
+            "another process".to_owned()
+        } else {
+            format!("process {pid}")
+        };
+        RootError::State {
+            path: shown.to_owned(),
+            what: format!("{who} is changing this machine now; wait until it has finished, then try again"),
+        }
+    }
+
+    fn checked(path: &Path, dir: OwnedFd) -> Result<StateDir, RootError> {
+        let stat = rustix::fs::fstat(&dir).map_err(|errno| dir_error(path, "stat", errno))?;
+        let state = |what: String| RootError::State {
+            path: path.display().to_string(),
+            what,
+        };
+        let own = rustix::process::geteuid().as_raw();
+        if stat.st_uid != own {
+            return Err(state(format!(
+                "it belongs to user {}, not to user {own}; remove it if it is not yours, then try again",
+                stat.st_uid
+            )));
+        }
+        if stat.st_mode & 0o077 != 0 {
+            return Err(state(format!(
+                "its mode {:o} lets others in; look at what is in it, then `chmod 0700` it",
+                stat.st_mode & 0o7777
+            )));
+        }
+        Ok(StateDir {
+            path: path.to_owned(),
+            dir,
+        })
+    }
+
+    fn shown(&self, name: &str) -> String {
+        self.path.join(name).display().to_string()
+    }
+
+    fn made_place(&self, name: &str) -> Result<Place, RootError> {
+        self.place(name, Missing::Make)?
+            .ok_or_else(|| io(&self.shown(name), "open", Errno::NOENT))
+    }
+
+    /// Splits a name, opening (or making) its subdirectory; `None` where that is missing.
+    fn place(&self, name: &str, missing: Missing) -> Result<Option<Place>, RootError> {
+        let shown = self.shown(name);
+        let Some((sub, file)) = name.split_once('/') else {
+            check_component(name, &shown)?;
+            return Ok(Some(Place {
+                sub: None,
+                file: name.to_owned(),
+            }));
+        };
+        check_component(sub, &shown)?;
+        check_component(file, &shown)?;
+        if missing == Missing::Make {
+            match rustix::fs::mkdirat(&self.dir, sub, Mode::RWXU) {
+                Ok(()) => sync(&self.dir, &shown)?,
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(io(&shown, "create", errno)),
+            }
+        }
+        match rustix::fs::openat(&self.dir, sub, dir_flags(), Mode::empty()) {
+            Ok(dir) => Ok(Some(Place {
+                sub: Some(dir),
+                file: file.to_owned(),
+            })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(errno) => Err(io(&shown, "open", errno)),
+        }
+    }
+
+    fn open_file(&self, place: &Place, flags: OFlags) -> Result<Option<OwnedFd>, RootError> {
+        let shown = self.shown(&place.file);
+        // NONBLOCK keeps the open of a fifo that somebody planted from waiting for ever.
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = match rustix::fs::openat(place.dir(self), &place.file, flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP) => return Err(not_ours(shown, "it is a symbolic link")),
+            Err(Errno::NXIO) => return Err(not_ours(shown, "it is no plain file")),
+            Err(errno) => return Err(io(&shown, "open", errno)),
+        };
+        let stat = rustix::fs::fstat(&file).map_err(|errno| io(&shown, "stat", errno))?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            return Err(not_ours(shown, "it is no plain file"));
+        }
+        if stat.st_uid != rustix::process::geteuid().as_raw() {
+            return Err(not_ours(shown, "it belongs to another user"));
+        }
+        Ok(Some(file))
+    }
+}
+
+/// What to do about a subdirectory that is not there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Leave,
+    Make,
+}
+
+/// A file name and the subdirectory that it stands in.
+struct Place {
+    sub: Option<OwnedFd>,
+    file: String,
+}
+
+impl Place {
+    fn dir<'a>(&'a self, state: &'a StateDir) -> &'a OwnedFd {
+        self.sub.as_ref().unwrap_or(&state.dir)
+    }
+}
+
+pub(crate) fn write_all(file: &OwnedFd, mut content: &[u8], shown: &str) -> Result<(), RootError> {
+    while !content.is_empty() {
+        match rustix::io::write(file, content) {
+            Ok(0) => return Err(io(shown, "write", Errno::NOSPC)),
+            Ok(written) => content = content.get(written..).unwrap_or_default(),
+            Err(Errno::INTR) => {}
+            Err(errno) => return Err(io(shown, "write", errno)),
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn sync(file: &OwnedFd, shown: &str) -> Result<(), RootError> {
+    match rustix::io::retry_on_intr(|| rustix::fs::fsync(file)) {
+        // File systems without a disk behind them may not know fsync of a directory.
+        Ok(()) | Err(Errno::INVAL) => Ok(()),
+        Err(errno) => Err(io(shown, "fsync", errno)),
+    }
+}
+
+fn dir_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
+}
+
+fn make_dir(path: &Path, mode: Mode) -> Result<(), RootError> {
+    match rustix::fs::mkdir(path, mode) {
+        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        // A directory that exists on a read-only file system; what is missing below it fails by itself.
+        Err(Errno::ROFS | Errno::ACCESS) if path.is_dir() => Ok(()),
+        Err(errno) => Err(dir_error(path, "create", errno)),
+    }
+}
+
+fn dir_error(path: &Path, doing: &'static str, errno: Errno) -> RootError {
+    let shown = path.display().to_string();
+    let is_link = std::fs::symlink_metadata(path).is_ok_and(|meta| meta.file_type().is_symlink());
+    match errno {
+        Errno::LOOP | Errno::NOTDIR if is_link => not_ours(shown, "it is a symbolic link"),
+        Errno::NOTDIR => not_ours(shown, "it is no directory"),
+        _ => io(&shown, doing, errno),
+    }
+}
+
+fn not_ours(path: String, what: &str) -> RootError {
+    RootError::State {
+        path,
+        what: format!("{what}; quietcore did not make it: remove it, then try again"),
+    }
+}
+
+fn io(path: &str, doing: &'static str, errno: Errno) -> RootError {
+    RootError::from_io(path, doing, &errno.into())
+}
+
+fn check_component(name: &str, shown: &str) -> Result<(), RootError> {
+    let bad =
+        name.is_empty() || name == "." || name == ".." || name.bytes().any(|byte| matches!(byte, b'/' | 0));
+    if bad {
+        return Err(RootError::State {
+            path: shown.to_owned(),
+            what: format!("`{name}` is no file name; use letters, digits, `-`, `_` and `.`"),
+        });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    fn made() -> Result<(tempfile::TempDir, StateDir), Box<dyn std::error::Error>> {
+        let temp = tempfile::tempdir()?;
+        let state = StateDir::create(&temp.path().join("var/lib/state"))?;
+        Ok((temp, state))
+    }
+
+    #[test]
+    fn makes_private_directories_and_finds_them_again() -> Outcome {
+        let temp = tempfile::tempdir()?;
+        let path = temp.path().join("a/b");
+        assert!(StateDir::open(&path)?.is_none());
+        StateDir::create(&path)?;
+        assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o7777, 0o700);
+        assert!(StateDir::open(&path)?.is_some());
+        StateDir::create(&path)?;
+        Ok(())
+    }
+
+    #[test]
+    fn refuses_links_and_open_directories() -> Outcome {
+        let temp = tempfile::tempdir()?;
+        let (real, link) = (temp.path().join("real"), temp.path().join("link"));
+        StateDir::create(&real)?;
+        symlink(&real, &link)?;
+        for outcome in [
+            StateDir::open(&link).map(|_| ()),
+            StateDir::create(&link).map(|_| ()),
+        ] {
+            assert!(matches!(outcome, Err(RootError::State { what, .. }) if what.contains("symbolic link")));
+        }
+        std::fs::set_permissions(&real, PermissionsExt::from_mode(0o755))?;
+        assert!(matches!(StateDir::open(&real), Err(RootError::State { what, .. }) if what.contains("755")));
+        std::fs::write(temp.path().join("plain"), "")?;
+        assert!(matches!(
+            StateDir::open(&temp.path().join("plain")),
+            Err(RootError::State { .. })
+        ));
+        Ok(())
+    }
+
+    #[test]
+    fn appends_whole_records() -> Outcome {
+        let (_temp, state) = made()?;
+        assert_eq!(state.read("journal")?, None);
+        state.append("journal", b"one\n", Durability::Kernel)?;
+        state.append("journal", b"two\n", Durability::Disk)?;
+        assert_eq!(state.read("journal")?.as_deref(), Some(&b"one\ntwo\n"[..]));
+        assert_eq!(state.names("")?, ["journal"]);
+        Ok(())
+    }
+
+    #[test]
+    fn cuts_a_record_off_that_did_not_fit() -> Outcome {
+        // The limit on file sizes makes the kernel take a part of a write, as a full disk does. It belongs
+        // to the whole process, so the test runs in a child of its own.
+        let (_temp, state) = made()?;
+        state.append("journal", &[b'a'; 100], Durability::Kernel)?;
+        #[allow(unsafe_code)]
+        // SAFETY: the child only makes system calls on memory that it has, then leaves with `_exit`.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let limit = libc::rlimit {
+                rlim_cur: 150,
+                rlim_max: 150,
+            };
+            // SAFETY: both calls get valid arguments; they concern this child only.
+            unsafe {
+                libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+                libc::setrlimit(libc::RLIMIT_FSIZE, &limit);
+            }
+            let failed = matches!(
+                state.append("journal", &[b'b'; 100], Durability::Kernel),
+                Err(RootError::Io {
+                    errno: libc::ENOSPC,
+                    ..
+                })
+            );
+            // SAFETY: leaves at once.
+            unsafe { libc::_exit(i32::from(!failed)) }
+        }
+        let mut status = 0;
+        // SAFETY: waits for the child that was made above.
+        unsafe { libc::waitpid(child, &mut status, 0) };
+        assert_eq!(status, 0, "the append must fail with ENOSPC");
+        assert_eq!(state.read("journal")?, Some(vec![b'a'; 100]));
+        Ok(())
+    }
+
+    #[test]
+    fn replaces_and_renames_into_history() -> Outcome {
+        let (_temp, state) = made()?;
+        state.replace("journal", b"first")?;
+        state.replace("journal", b"second")?;
+        state.rename("journal", "history/1")?;
+        assert_eq!(state.read("history/1")?.as_deref(), Some(&b"second"[..]));
+        assert_eq!(state.names("")?, ["history"]);
+        assert_eq!(state.names("history")?, ["1"]);
+        assert_eq!(state.names("absent")?, Vec::<String>::new());
+        state.replace("journal", b"third")?;
+        let taken = state.rename("journal", "history/1");
+        assert_eq!(taken.err().and_then(|error| error.errno()), Some(libc::EEXIST));
+        assert_eq!(
+            state.rename("absent", "x").err().and_then(|error| error.errno()),
+            Some(libc::ENOENT)
+        );
+        state.remove("journal")?;
+        state.remove("journal")?;
+        assert_eq!(state.read("journal")?, None);
+        Ok(())
+    }
+
+    #[test]
+    fn refuses_planted_files_and_names_that_climb() -> Outcome {
+        let (temp, state) = made()?;
+        let victim = temp.path().join("victim");
+        std::fs::write(&victim, "precious")?;
+        symlink(&victim, state.path().join("journal"))?;
+        symlink(temp.path(), state.path().join("history"))?;
+        for name in [
+            "journal",
+            "history/victim",
+            "../victim",
+            "..",
+            "",
+            "a/b/c",
+            "a/..",
+        ] {
+            assert!(
+                state.append(name, b"x", Durability::Kernel).is_err(),
+                "append to {name}"
+            );
+            assert!(state.read(name).is_err(), "read of {name}");
+        }
+        assert_eq!(std::fs::read_to_string(&victim)?, "precious");
+        Ok(())
+    }
+
+    #[test]
+    fn a_second_lock_waits_and_names_the_holder() -> Outcome {
+        let (_temp, state) = made()?;
+        let held = state.lock(Duration::ZERO)?;
+        let again = StateDir::open(state.path())?.ok_or("the directory is there")?;
+        let begin = Instant::now();
+        let refused = again.lock(Duration::from_millis(60));
+        assert!(begin.elapsed() >= Duration::from_millis(60));
+        let message = refused.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(
+            message.contains(&format!("process {} ", std::process::id())),
+            "{message}"
+        );
+        drop(held);
+        again.lock(Duration::ZERO)?;
+        Ok(())
+    }
+}
