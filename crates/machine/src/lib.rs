@@ -5,6 +5,7 @@
 
 mod cgroups;
 mod cmdline;
+mod cpu_expression;
 mod cpu_set;
 mod error;
 mod interrupts;
@@ -17,6 +18,7 @@ mod units;
 
 pub use cgroups::{Cgroups, Hierarchy, Owner, Partition, Version};
 pub use cmdline::{Cmdline, Parameter};
+pub use cpu_expression::evaluate_cpus;
 pub use cpu_set::CpuSet;
 pub use error::ParseError;
 pub use interrupts::Interrupt;
