@@ -1,7 +1,9 @@
 //! Where a result was measured: stored with every result, because a number without its machine means nothing.
 
-use machine::{CpuSet, Preemption};
+use machine::{CpuSet, Machine, Preemption};
+use root::Root;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 
 /// The machine, as far as it decides what latencies mean. `None` is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,4 +36,86 @@ pub struct Environment {
     pub governor: Option<String>,
     /// `kernel.sched_rt_runtime_us`; -1 is unlimited.
     pub sched_rt_runtime_us: Option<i64>,
+}
+
+impl Environment {
+    /// From a machine and the few files that the model does not hold.
+    ///
+    /// Reads no `scaling_cur_freq`: the governor's name is kept in memory, the frequency would be asked from
+    /// the CPU itself.
+    #[must_use]
+    pub fn of(machine: &Machine, root: &Root, tool_version: &str) -> Environment {
+        let hypervisor = machine.topology.hypervisor.clone();
+        Environment {
+            tool_version: tool_version.to_owned(),
+            release: machine.kernel.release.clone(),
+            preemption: machine.kernel.preemption,
+            cmdline: machine
+                .kernel
+                .cmdline
+                .as_ref()
+                .map(|cmdline| cmdline.text.clone()),
+            model_name: machine.topology.model_name.clone(),
+            emulated: is_emulated(
+                hypervisor.as_deref(),
+                machine.topology.model_name.as_deref(),
+                root,
+            ),
+            hypervisor,
+            clocksource: machine.kernel.clocksource.clone(),
+            online: machine.topology.online.clone(),
+            boot_isolated: machine.isolation.boot_isolated.clone(),
+            nohz_full: machine.isolation.nohz_full.clone(),
+            partitioned: partitioned(machine),
+            governor: governor(root),
+            sched_rt_runtime_us: machine.kernel.sched_rt_runtime_us,
+        }
+    }
+
+    /// Major and minor number of the kernel.
+    pub(crate) fn kernel_version(&self) -> Option<(u32, u32)> {
+        let mut numbers = self
+            .release
+            .as_deref()?
+            .split(|letter: char| !letter.is_ascii_digit());
+        Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+    }
+}
+
+fn partitioned(machine: &Machine) -> Option<CpuSet> {
+    machine.cgroups.cpuset.as_ref()?;
+    let sets = machine.isolation.partitions.iter();
+    Some(
+        sets.filter_map(|set| set.effective_cpus.as_ref().or(set.cpus.as_ref()))
+            .fold(CpuSet::new(), |a, b| a.or(b)),
+    )
+}
+
+fn governor(root: &Root) -> Option<String> {
+    const POLICIES: &str = "/sys/devices/system/cpu/cpufreq";
+    let names = root.names(POLICIES).ok().flatten()?;
+    let governors: BTreeSet<String> = names
+        .iter()
+        .filter(|name| name.starts_with("policy"))
+        .filter_map(|name| {
+            root.value(&format!("{POLICIES}/{name}/scaling_governor"))
+                .ok()
+                .flatten()
+        })
+        .collect();
+    (!governors.is_empty()).then(|| governors.into_iter().collect::<Vec<_>>().join(","))
+}
+
+/// QEMU without hardware help says so on x86 (signature `TCGTCGTCGTCG`, CPU names with `TCG`). On arm64 its `max`
+/// CPU has implementer 0, which no maker of processors has.
+fn is_emulated(hypervisor: Option<&str>, model_name: Option<&str>, root: &Root) -> bool {
+    let says_tcg = |text: Option<&str>| text.is_some_and(|text| text.to_ascii_lowercase().contains("tcg"));
+    let midr = root
+        .value("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1")
+        .ok()
+        .flatten();
+    let implementer = midr
+        .and_then(|midr| u64::from_str_radix(midr.trim_start_matches("0x"), 16).ok())
+        .map(|midr| midr >> 24 & 0xff);
+    says_tcg(hypervisor) || says_tcg(model_name) || implementer == Some(0)
 }

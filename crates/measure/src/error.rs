@@ -34,6 +34,14 @@ pub enum MeasureError {
         /// The CPUs that the process may use.
         allowed: CpuSet,
     },
+    /// The samplers never got to run.
+    #[error(
+        "no sampler got to run on CPUs {cpus} within 10 s; look there for a real-time task that never sleeps (`ps -eLo psr,pid,rtprio,comm`)"
+    )]
+    Busy {
+        /// The CPUs.
+        cpus: CpuSet,
+    },
     /// The sampler could not be moved into its partition.
     #[error("the sampler could not join its partition: {why}")]
     Join {

@@ -2,13 +2,32 @@
 //!
 //! A child process samples on the measured CPUs; the caller collects on the others. See [`run`].
 
+mod check;
+mod child;
+mod clock;
+mod collect;
+mod counter;
 mod environment;
 mod error;
+mod findings;
+mod finish;
+mod housekeeping;
+mod idle;
+pub mod labels;
 pub mod load;
+mod os;
 mod progress;
 mod request;
 mod result;
+mod ring;
+mod sampler;
+mod seccomp;
+mod shared;
+mod spin;
+mod stats;
+mod timer;
 
+pub use collect::run;
 pub use environment::Environment;
 pub use error::MeasureError;
 pub use progress::{Phase, Progress, ThreadProgress};
@@ -17,15 +36,3 @@ pub use result::{Counter, Gap, GapLabel, Level, Measurement, Note, Own, SCHEMA, 
 
 /// Most gaps that a result lists per CPU; the histogram counts all.
 pub const GAPS_KEPT: usize = 10_000;
-
-/// Measures, and calls `progress` about every 50 ms on the calling thread.
-///
-/// # Errors
-/// See [`MeasureError`].
-pub fn run(request: &Request<'_>, progress: &mut dyn FnMut(&Progress)) -> Result<Measurement, MeasureError> {
-    let _ = (request, progress);
-    Err(MeasureError::Os {
-        doing: "not there yet",
-        errno: 38,
-    })
-}

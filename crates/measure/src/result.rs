@@ -88,6 +88,9 @@ pub struct ThreadResult {
     /// Noise: sum of the recorded gaps that are not the tool's own doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen_ns: Option<u64>,
+    /// Noise: the longest gap that is not the tool's own doing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen_max_ns: Option<u64>,
     /// Noise: sum of the gaps that the kernel made because of this very thread (throttling, fair server).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_ns: Option<u64>,

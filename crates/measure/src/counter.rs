@@ -1,0 +1,251 @@
+//! The fastest counter that can be trusted, and how its ticks become nanoseconds.
+
+use crate::clock;
+
+/// A counter that the busy loop can read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// x86: the time-stamp counter.
+    Tsc,
+    /// arm64: the virtual counter.
+    Cntvct,
+    /// `CLOCK_MONOTONIC`, in nanoseconds.
+    Monotonic,
+}
+
+impl Source {
+    /// The best counter on this machine with this clock source. The TSC only where it runs at one pace in
+    /// every state (CPUID 0x8000_0007, bit 8 of EDX) and the kernel itself trusts it.
+    pub(crate) fn best(clocksource: Option<&str>) -> Source {
+        let trusted = matches!(
+            clocksource,
+            Some("tsc" | "kvm-clock" | "hyperv_clocksource_tsc_page")
+        );
+        if cfg!(target_arch = "x86_64") && trusted && invariant_tsc() {
+            Source::Tsc
+        } else if cfg!(target_arch = "aarch64") && clocksource == Some("arch_sys_counter") {
+            Source::Cntvct
+        } else {
+            Source::Monotonic
+        }
+    }
+
+    /// Its name in results.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Source::Tsc => "tsc",
+            Source::Cntvct => "cntvct_el0",
+            Source::Monotonic => "clock_monotonic",
+        }
+    }
+
+    /// Reads it once. The busy loop reads through [`Count`] instead.
+    pub(crate) fn read(self) -> u64 {
+        match self {
+            Source::Tsc => Tsc::now(),
+            Source::Cntvct => Cntvct::now(),
+            Source::Monotonic => Monotonic::now(),
+        }
+    }
+
+    /// The counter and the raw clock at the same moment: the narrowest of several readings.
+    pub(crate) fn pair(self) -> Pair {
+        let mut best = (u64::MAX, Pair::default());
+        for _ in 0..16 {
+            let (before, ticks, after) = (clock::raw_ns(), self.read(), clock::raw_ns());
+            let width = after.saturating_sub(before);
+            if width < best.0 {
+                best = (
+                    width,
+                    Pair {
+                        ticks,
+                        raw_ns: before + width / 2,
+                    },
+                );
+            }
+        }
+        best.1
+    }
+}
+
+/// Whether the clock source can be read without a system call (`vdso_clock_mode` in the kernel's drivers).
+pub(crate) fn readable_in_user_space(clocksource: &str) -> bool {
+    matches!(
+        clocksource,
+        "tsc"
+            | "kvm-clock"
+            | "hyperv_clocksource_tsc_page"
+            | "arch_sys_counter"
+            | "riscv_clocksource"
+            | "timebase"
+    )
+}
+
+/// The counter and the clock at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pair {
+    /// The counter.
+    pub ticks: u64,
+    /// `CLOCK_MONOTONIC_RAW`.
+    pub raw_ns: u64,
+}
+
+/// How many nanoseconds a tick has, as a fraction: nothing is rounded to MHz.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Pace {
+    ns: u64,
+    ticks: u64,
+}
+
+impl Pace {
+    /// Ticks that are nanoseconds.
+    pub(crate) const NANOSECONDS: Pace = Pace { ns: 1, ticks: 1 };
+
+    /// The slope between two moments; `None` when no time passed between them.
+    pub(crate) fn between(start: Pair, end: Pair) -> Option<Pace> {
+        let pace = Pace {
+            ns: end.raw_ns.checked_sub(start.raw_ns)?,
+            ticks: end.ticks.checked_sub(start.ticks)?,
+        };
+        (pace.ns > 0 && pace.ticks > 0).then_some(pace)
+    }
+
+    /// Ticks as nanoseconds, to the nearest.
+    pub(crate) fn to_ns(self, ticks: u64) -> u64 {
+        scale(ticks, self.ns, self.ticks)
+    }
+
+    /// Nanoseconds as ticks, to the nearest.
+    pub(crate) fn to_ticks(self, ns: u64) -> u64 {
+        scale(ns, self.ticks, self.ns)
+    }
+
+    /// Frequency of the counter in kHz.
+    pub(crate) fn khz(self) -> u64 {
+        self.to_ticks(1_000_000)
+    }
+
+    /// Nanoseconds per tick, for statistics.
+    #[allow(clippy::cast_precision_loss)]
+    pub(crate) fn factor(self) -> f64 {
+        self.ns as f64 / self.ticks as f64
+    }
+}
+
+fn scale(value: u64, by: u64, over: u64) -> u64 {
+    let exact = (u128::from(value) * u128::from(by) + u128::from(over / 2)) / u128::from(over.max(1));
+    u64::try_from(exact).unwrap_or(u64::MAX)
+}
+
+/// A counter known at compile time, so that the loop has no branch for it.
+pub(crate) trait Count {
+    /// The counter now.
+    fn now() -> u64;
+}
+
+/// See [`Source::Tsc`].
+pub(crate) struct Tsc;
+/// See [`Source::Cntvct`].
+pub(crate) struct Cntvct;
+/// See [`Source::Monotonic`].
+pub(crate) struct Monotonic;
+
+impl Count for Monotonic {
+    #[inline(always)]
+    fn now() -> u64 {
+        clock::monotonic_ns()
+    }
+}
+
+impl Count for Tsc {
+    #[cfg(target_arch = "x86_64")]
+    #[inline(always)]
+    fn now() -> u64 {
+        // SAFETY: every x86-64 processor has the instruction; Linux allows it in user space unless a process
+        // asked otherwise with PR_SET_TSC, which we do not.
+        unsafe { core::arch::x86_64::_rdtsc() }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn now() -> u64 {
+        clock::monotonic_ns()
+    }
+}
+
+impl Count for Cntvct {
+    #[cfg(target_arch = "aarch64")]
+    #[inline(always)]
+    fn now() -> u64 {
+        let ticks: u64;
+        // SAFETY: Linux lets user space read the virtual counter wherever it is the clock source (the vDSO
+        // does the same). The barrier keeps the processor from reading it ahead of time.
+        unsafe {
+            core::arch::asm!("isb", "mrs {ticks}, cntvct_el0", ticks = out(reg) ticks, options(nomem, nostack))
+        };
+        ticks
+    }
+
+    #[cfg(not(target_arch = "aarch64"))]
+    fn now() -> u64 {
+        clock::monotonic_ns()
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn invariant_tsc() -> bool {
+    use core::arch::x86_64::__cpuid;
+    // The highest extended leaf comes first: an older processor has no leaf 0x8000_0007.
+    __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn invariant_tsc() -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_of_ticks_loses_less_than_a_nanosecond_per_second() {
+        let start = Pair {
+            ticks: 1_000,
+            raw_ns: 5_000,
+        };
+        // 2,599,999,999 Hz over 100 s: an integer MHz would be off by 33 us in a day.
+        let end = Pair {
+            ticks: 1_000 + 259_999_999_900,
+            raw_ns: 5_000 + 100_000_000_000,
+        };
+        let pace = Pace::between(start, end).unwrap();
+        assert_eq!(pace.to_ns(2_599_999_999 * 86_400), 86_400_000_000_000);
+        assert_eq!(pace.to_ticks(1_000_000_000), 2_599_999_999);
+        assert_eq!(pace.khz(), 2_600_000);
+    }
+
+    #[test]
+    fn no_slope_without_time() {
+        let pair = Pair { ticks: 7, raw_ns: 7 };
+        assert_eq!(Pace::between(pair, pair), None);
+        assert_eq!(Pace::between(Pair { ticks: 8, raw_ns: 9 }, pair), None);
+        assert_eq!(Pace::NANOSECONDS.to_ns(u64::MAX), u64::MAX);
+    }
+
+    #[test]
+    fn the_counter_runs_with_the_clock() {
+        let clocksource = root::Root::live()
+            .value("/sys/devices/system/clocksource/clocksource0/current_clocksource")
+            .unwrap();
+        let source = Source::best(clocksource.as_deref());
+        let start = source.pair();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let end = source.pair();
+        let pace = Pace::between(start, end).unwrap();
+        let ns = pace.to_ns(end.ticks - start.ticks);
+        assert!(
+            (20_000_000..2_000_000_000).contains(&ns),
+            "{source:?}: {ns} ns for a sleep of 20 ms"
+        );
+    }
+}

@@ -1,0 +1,205 @@
+//! What limits the meaning of a measurement, said in words.
+
+use crate::{Environment, GapLabel, IdleStates, Kind, Level, Note, Request, ThreadResult, counter};
+use machine::{Nanos, Policy};
+
+/// Builds a note; the texts are whole sentences.
+pub(crate) fn note(level: Level, id: &str, subject: impl ToString, message: String, fix: &str) -> Note {
+    Note {
+        id: id.to_owned(),
+        level,
+        subject: subject.to_string(),
+        message,
+        fix: fix.to_owned(),
+    }
+}
+
+fn os_text(errno: i32) -> String {
+    std::io::Error::from_raw_os_error(errno).to_string()
+}
+
+/// The machine itself.
+pub(crate) fn about_machine(environment: &Environment, source: counter::Source, kind: Kind) -> Vec<Note> {
+    let mut notes = Vec::new();
+    if environment.emulated {
+        notes.push(note(
+            Level::Warning,
+            "emulated",
+            "machine",
+            "The processor is emulated in software: counts mean something here, times do not.".to_owned(),
+            "measure on the real machine",
+        ));
+    }
+    let clocksource = environment.clocksource.as_deref();
+    if !clocksource.is_some_and(counter::readable_in_user_space) {
+        notes.push(note(
+            Level::Warning,
+            "clock_needs_system_call",
+            clocksource.unwrap_or("unknown clock source"),
+            "Reading this clock may need a system call, which is part of every sample and of every turn."
+                .to_owned(),
+            "see `current_clocksource`; `tsc` or `arch_sys_counter` can be read without a system call",
+        ));
+    }
+    if kind == Kind::Noise && source == counter::Source::Monotonic {
+        notes.push(note(
+            Level::Info,
+            "counter_is_clock",
+            source.name(),
+            "There is no counter that can be trusted here, so the loop reads CLOCK_MONOTONIC and turns more slowly."
+                .to_owned(),
+            "nothing to do: times are right, gaps near the threshold may hide in a longer turn",
+        ));
+    }
+    notes
+}
+
+/// The memory of the sampler.
+pub(crate) fn about_memory(locked: i32) -> Option<Note> {
+    (locked != 1).then(|| {
+        note(
+            Level::Warning,
+            "memory_not_locked",
+            "mlockall",
+            match locked {
+                0 => "Memory was not locked.".to_owned(),
+                errno => format!(
+                    "Memory could not be locked ({}); page faults may disturb the samplers.",
+                    os_text(-errno)
+                ),
+            },
+            "run as root, or raise `ulimit -l`",
+        )
+    })
+}
+
+/// The request for idle states.
+pub(crate) fn about_idle(wanted: IdleStates, refused: Option<i32>) -> Option<Note> {
+    let errno = refused.filter(|_| wanted == IdleStates::Hold)?;
+    Some(note(
+        Level::Info,
+        "idle_states_not_held",
+        crate::idle::DEVICE,
+        format!("CPUs may enter deep idle states meanwhile: {}.", os_text(errno)),
+        "run as root; a kernel or container without this device has no such request",
+    ))
+}
+
+/// One thread's policy.
+pub(crate) fn about_policy(request: &Request<'_>, result: &ThreadResult, errno: i32) -> Option<Note> {
+    (errno != 0).then(|| {
+        note(
+            Level::Warning,
+            "policy_refused",
+            format!("cpu{}", result.cpu),
+            format!(
+                "{:?} {} was refused ({}); the sampler ran as an ordinary task.",
+                request.policy,
+                request.priority,
+                os_text(errno)
+            ),
+            "run as root; in a cgroup with RT_GROUP_SCHED give it cpu.rt_runtime_us; else raise `ulimit -r`",
+        )
+    })
+}
+
+/// What the numbers of one thread show about themselves.
+pub(crate) fn about_thread(result: &ThreadResult, dropped: u64, early: u64) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let cpu = format!("cpu{}", result.cpu);
+    let mut add =
+        |level, id: &str, message: String, fix: &str| notes.push(note(level, id, &cpu, message, fix));
+    if let Some(own) = result.own {
+        if own.page_faults > 0 {
+            let message = format!("The sampler itself had {} page faults.", own.page_faults);
+            add(
+                Level::Warning,
+                "own_page_faults",
+                message,
+                "run as root, so that memory can be locked",
+            );
+        }
+        let sleeps = result.recorded.saturating_add(dropped);
+        if result.kind == Kind::Latency && own.voluntary_switches > sleeps.saturating_add(2) {
+            let message = format!(
+                "The sampler slept {} times for {sleeps} wake-ups.",
+                own.voluntary_switches
+            );
+            add(
+                Level::Warning,
+                "own_extra_sleeps",
+                message,
+                "report this: something else blocked the sampler",
+            );
+        }
+    }
+    if dropped > 0 {
+        let message = format!(
+            "{dropped} samples found no room because the collector came too late; they count as missed."
+        );
+        add(
+            Level::Warning,
+            "samples_dropped",
+            message,
+            "less load on the other CPUs, or a higher threshold",
+        );
+    }
+    if early > 0 {
+        let message = format!("{early} wake-ups came before their time and count as 0 ns.");
+        add(
+            Level::Error,
+            "woken_early",
+            message,
+            "do not trust the clock of this machine",
+        );
+    }
+    if let (Some(turn), Some(threshold)) = (result.turn_ns_min, result.threshold_ns)
+        && turn.saturating_mul(2) > threshold
+    {
+        let message = format!(
+            "A turn of the loop takes {}, too near the threshold.",
+            Nanos(turn)
+        );
+        add(
+            Level::Warning,
+            "threshold_too_low",
+            message,
+            "raise the threshold",
+        );
+    }
+    let labelled = result.gaps.iter().flatten().filter_map(|gap| gap.label);
+    if let Some(label) = labelled.clone().next() {
+        let (who, fix) = match label {
+            GapLabel::RtThrottling => (
+                "real-time throttling",
+                "measure as an ordinary task, or set kernel.sched_rt_runtime_us -1",
+            ),
+            GapLabel::FairServer => (
+                "the fair server",
+                "measure as an ordinary task, or set the fair server's runtime to 0",
+            ),
+        };
+        let message = format!(
+            "{} gaps, {} in all, are the doing of {who}, which stops real-time threads that never sleep. They are not in stolen_ns.",
+            labelled.count(),
+            Nanos(result.own_ns.unwrap_or(0)),
+        );
+        add(Level::Info, "own_gaps", message, fix);
+    }
+    notes
+}
+
+/// A real-time thread that never sleeps on a kernel that does not stop it.
+pub(crate) fn about_starvation(request: &Request<'_>) -> Option<Note> {
+    let spins = request.kind == Kind::Noise && matches!(request.policy, Policy::Fifo | Policy::Rr);
+    spins.then(|| {
+        note(
+            Level::Info,
+            "real_time_spinner",
+            format!("cpus {}", request.cpus),
+            "A real-time thread spins here: work of the kernel that is bound to these CPUs waits for it."
+                .to_owned(),
+            "noise is normally measured as an ordinary task",
+        )
+    })
+}

@@ -1,0 +1,33 @@
+//! Keeps the collector off the measured CPUs, and puts its affinity back.
+
+use crate::os;
+use machine::CpuSet;
+
+/// Restores the calling thread's affinity when dropped.
+pub(crate) struct Aside {
+    former: Option<CpuSet>,
+}
+
+/// Moves the calling thread off `measured` where it may run anywhere else. A thread that is not on these CPUs
+/// anyway is left untouched.
+pub(crate) fn step_aside(measured: &CpuSet) -> Aside {
+    let Ok(allowed) = os::allowed() else {
+        return Aside { former: None };
+    };
+    let rest = allowed.minus(measured);
+    if rest.is_empty() || rest == allowed || os::pin(&rest).is_err() {
+        return Aside { former: None };
+    }
+    Aside {
+        former: Some(allowed),
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        if let Some(former) = &self.former {
+            // The CPUs may have left our cpuset meanwhile; then the kernel has chosen for us.
+            let _ = os::pin(former);
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! The system calls that no crate wraps for us, or that musl leaves as stubs. Everything unsafe about the
+//! operating system stands here.
+
+use crate::Own;
+use libc::{c_int, c_long, c_ulong};
+use machine::{CpuId, CpuSet, Policy};
+
+/// An errno.
+pub(crate) type Errno = i32;
+
+const WORD_BITS: u32 = c_ulong::BITS;
+
+fn errno() -> Errno {
+    std::io::Error::last_os_error()
+        .raw_os_error()
+        .unwrap_or(libc::EIO)
+}
+
+/// Which side of a fork we are on.
+pub(crate) enum Side {
+    /// The caller, with the child's number.
+    Parent(u32),
+    /// The child.
+    Child,
+}
+
+/// Forks. The C library makes its allocator usable in the child, so the child may start threads; it must not
+/// print, must not return into the caller's code, and must end with [`exit_now`].
+pub(crate) fn fork() -> Result<Side, Errno> {
+    // SAFETY: fork has no memory preconditions. The callers keep to the rules above: their children use only
+    // the allocator and threads, both of which glibc and musl (1.2.2 and later) restore after a fork.
+    match unsafe { libc::fork() } {
+        -1 => Err(errno()),
+        0 => Ok(Side::Child),
+        pid => Ok(Side::Parent(pid.unsigned_abs())),
+    }
+}
+
+/// Ends the process at once, without running anybody's exit handlers.
+pub(crate) fn exit_now(status: i32) -> ! {
+    // SAFETY: _exit takes no memory and does not return.
+    unsafe { libc::_exit(status) }
+}
+
+/// Pins the calling thread. Raw, because the fixed-size sets of the libraries end at 1,024 CPUs.
+pub(crate) fn pin(cpus: &CpuSet) -> Result<(), Errno> {
+    let words = cpus.last().map_or(1, |cpu| cpu.0 / WORD_BITS + 1);
+    let mut mask = vec![0 as c_ulong; words as usize];
+    for cpu in cpus.iter() {
+        if let Some(word) = mask.get_mut((cpu.0 / WORD_BITS) as usize) {
+            *word |= 1 << (cpu.0 % WORD_BITS);
+        }
+    }
+    // SAFETY: the kernel reads `size_of_val(mask)` bytes from a live buffer of that size.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_sched_setaffinity,
+            0,
+            size_of_val(mask.as_slice()),
+            mask.as_ptr(),
+        )
+    };
+    if done == -1 { Err(errno()) } else { Ok(()) }
+}
+
+/// The CPUs that the calling thread may use.
+pub(crate) fn allowed() -> Result<CpuSet, Errno> {
+    let mut words = 128;
+    loop {
+        let mut mask = vec![0 as c_ulong; words];
+        // SAFETY: the kernel writes at most `size_of_val(mask)` bytes into a live buffer of that size.
+        let done = unsafe {
+            libc::syscall(
+                libc::SYS_sched_getaffinity,
+                0,
+                size_of_val(mask.as_slice()),
+                mask.as_mut_ptr(),
+            )
+        };
+        if done != -1 {
+            let bit = |word: c_ulong, place: usize, bit: u32| {
+                (word & (1 << bit) != 0)
+                    .then(|| u32::try_from(place).ok().map(|place| place * WORD_BITS + bit))
+            };
+            return Ok(mask
+                .iter()
+                .enumerate()
+                .flat_map(|(place, &word)| (0..WORD_BITS).filter_map(move |n| bit(word, place, n).flatten()))
+                .filter(|&cpu| cpu <= CpuSet::MAX_CPU)
+                .map(CpuId)
+                .collect());
+        }
+        // EINVAL: the kernel has more CPUs than the buffer.
+        match errno() {
+            libc::EINVAL if words < 1 << 14 => words *= 4,
+            errno => return Err(errno),
+        }
+    }
+}
+
+/// Sets policy and priority of the calling thread. Raw, because `sched_setscheduler` of musl is a stub that
+/// always fails.
+pub(crate) fn set_policy(policy: Policy, priority: u32) -> Result<(), Errno> {
+    let number = match policy {
+        Policy::Fifo => libc::SCHED_FIFO,
+        Policy::Rr => libc::SCHED_RR,
+        Policy::Batch => libc::SCHED_BATCH,
+        Policy::Idle => libc::SCHED_IDLE,
+        _ => libc::SCHED_OTHER,
+    };
+    // struct sched_param of the kernel is one int; musl's has more fields.
+    let parameter: c_int = match policy {
+        Policy::Fifo | Policy::Rr => c_int::try_from(priority).unwrap_or(1),
+        _ => 0,
+    };
+    // SAFETY: the kernel reads one int from a live variable.
+    let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, number, &raw const parameter) };
+    if done == -1 { Err(errno()) } else { Ok(()) }
+}
+
+/// Policy and priority of the calling thread as the kernel has them.
+pub(crate) fn policy() -> (Policy, u32) {
+    let mut parameter: c_int = 0;
+    // SAFETY: the first call takes no memory; for the second the kernel writes one int into a live variable.
+    let number = unsafe {
+        libc::syscall(libc::SYS_sched_getparam, 0, &raw mut parameter);
+        libc::syscall(libc::SYS_sched_getscheduler, 0)
+    };
+    (policy_of(number), u32::try_from(parameter).unwrap_or(0))
+}
+
+fn policy_of(number: c_long) -> Policy {
+    // Bit 30 is SCHED_RESET_ON_FORK.
+    match c_int::try_from(number & !(1 << 30)) {
+        Ok(libc::SCHED_OTHER) => Policy::Other,
+        Ok(libc::SCHED_FIFO) => Policy::Fifo,
+        Ok(libc::SCHED_RR) => Policy::Rr,
+        Ok(libc::SCHED_BATCH) => Policy::Batch,
+        Ok(libc::SCHED_IDLE) => Policy::Idle,
+        Ok(6) => Policy::Deadline,
+        Ok(7) => Policy::Ext,
+        _ => Policy::Unknown,
+    }
+}
+
+/// Faults and switches of the calling thread since it was started. Raw: the kernel's struct is 18 longs
+/// (two times of two longs, then 14 counters) on every architecture, the libraries' are not.
+pub(crate) fn thread_usage() -> Own {
+    let mut usage = [0 as c_long; 18];
+    // SAFETY: the kernel writes struct rusage, which is exactly these 18 longs.
+    unsafe { libc::syscall(libc::SYS_getrusage, libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    let at = |place: usize| {
+        usage
+            .get(place)
+            .and_then(|&count| u64::try_from(count).ok())
+            .unwrap_or(0)
+    };
+    Own {
+        page_faults: at(8) + at(9),
+        voluntary_switches: at(16),
+        involuntary_switches: at(17),
+    }
+}
+
+/// Blocks every signal in the calling thread, so that the Ctrl-C of the terminal, which goes to the whole
+/// process group, reaches only the caller. SIGKILL and SIGSTOP cannot be blocked.
+pub(crate) fn block_signals() {
+    // SAFETY: sigfillset initialises the set before pthread_sigmask reads it; the old set is not asked for.
+    unsafe {
+        let mut set = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigfillset(&raw mut set);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// Makes the calling process die with its parent. `false` when the parent is gone already.
+pub(crate) fn die_with(parent: u32) -> bool {
+    let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
+    rustix::process::getppid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == parent)
+}
+
+/// nice 19 for the calling process.
+pub(crate) fn be_nice() {
+    // SAFETY: setpriority takes no memory.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
+}

@@ -1,0 +1,272 @@
+//! The process that samples: one thread per measured CPU, and a main thread that sleeps until they end.
+//!
+//! It is a process of its own so that its memory can be locked, so that it can be moved into a partition while
+//! the collector stays outside, and so that killing it loses nothing that was recorded.
+
+use crate::counter::{Cntvct, Monotonic, Pace, Source, Tsc};
+use crate::os::{self, Errno, Side};
+use crate::ring::{Slot, Writer};
+use crate::seccomp;
+use crate::shared::{Control, Lane, Shared, gate, state};
+use crate::{Kind, SystemCalls, clock, spin, timer};
+use machine::{CpuId, CpuSet, Policy};
+use rustix::thread::futex;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Enough for the loops and what the C library needs to start a thread.
+const STACK_BYTES: usize = 256 * 1024;
+
+/// How long the counter is calibrated before the window. 50 ns of reading error in 20 ms put the end of a
+/// window wrong by 3 us per second; results are converted with the slope over the whole window instead.
+const CALIBRATION_NS: u64 = 20_000_000;
+
+/// What the samplers shall do.
+pub(crate) struct Job<'a> {
+    pub kind: Kind,
+    pub cpus: &'a [CpuId],
+    pub duration_ns: u64,
+    pub interval_ns: u64,
+    pub threshold_ns: u64,
+    pub policy: Policy,
+    pub priority: u32,
+    pub source: Source,
+    pub system_calls: SystemCalls,
+    pub shared: &'a Shared,
+}
+
+/// Starts the sampler process. It waits at the gate.
+pub(crate) fn start(job: &Job<'_>) -> Result<u32, Errno> {
+    let parent = std::process::id();
+    match os::fork()? {
+        Side::Parent(pid) => Ok(pid),
+        Side::Child => {
+            // A panic must not unwind into the caller's frames, of which this process has a copy.
+            let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| process(job, parent)));
+            os::exit_now(if done.is_ok() { 0 } else { 70 })
+        }
+    }
+}
+
+fn process(job: &Job<'_>, parent: u32) {
+    os::block_signals();
+    if !os::die_with(parent) {
+        return;
+    }
+    let control = job.shared.control();
+    pass(control, gate::PREPARE);
+    std::thread::scope(|scope| {
+        for (place, &cpu) in job.cpus.iter().enumerate() {
+            let builder = std::thread::Builder::new()
+                .name(format!("sampler/{cpu}"))
+                .stack_size(STACK_BYTES);
+            if let Err(error) = builder.spawn_scoped(scope, move || thread(job, place, cpu)) {
+                control
+                    .spawn_errno
+                    .store(error.raw_os_error().unwrap_or(libc::EAGAIN), Ordering::Relaxed);
+                announce(control);
+            }
+        }
+        let all = u32::try_from(job.cpus.len()).unwrap_or(u32::MAX);
+        wait_until(&control.ready, all);
+        // Now, and not for the future: everything that the window needs exists, and the stacks of later
+        // threads would count against the limit of an unprivileged user.
+        let locked = match rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT) {
+            Ok(()) => 1,
+            Err(errno) => -errno.raw_os_error(),
+        };
+        control.locked.store(locked, Ordering::Release);
+    });
+}
+
+fn thread(job: &Job<'_>, place: usize, cpu: CpuId) {
+    let Some((lane, slots)) = job.shared.lane(place) else {
+        return;
+    };
+    let control = job.shared.control();
+    if let Err(errno) = os::pin(&CpuSet::range(cpu.0, cpu.0)) {
+        lane.errno.store(errno, Ordering::Relaxed);
+        lane.state.0.store(state::NOT_PINNED, Ordering::Release);
+        announce(control);
+        return;
+    }
+    take_policy(job, lane);
+    touch_stack();
+    Writer::new(lane, slots).touch();
+    let pace = rehearse(job, lane, slots, &control.stop.0);
+    announce(control);
+    pass(control, gate::GO);
+    window(job, lane, slots, pace);
+}
+
+/// The measurement itself, with everything that must not happen inside it before and behind.
+fn window(job: &Job<'_>, lane: &Lane, slots: &[Slot], pace: Pace) {
+    let control = job.shared.control();
+    let mut writer = Writer::new(lane, slots);
+    let before = os::thread_usage();
+    if job.system_calls == SystemCalls::Enforced
+        && let Err(errno) = seccomp::forbid(job.kind)
+    {
+        lane.seccomp_errno.store(errno, Ordering::Relaxed);
+    }
+    let start = job.source.pair();
+    lane.start_ticks.store(start.ticks, Ordering::Relaxed);
+    lane.start_raw_ns.store(start.raw_ns, Ordering::Relaxed);
+    match job.kind {
+        Kind::Latency => {
+            let start_ns = control.start_ns.load(Ordering::Acquire);
+            lane.start_ns.store(start_ns, Ordering::Relaxed);
+            lane.state.0.store(state::SAMPLING, Ordering::Release);
+            let grid = timer::Grid::new(start_ns, job.duration_ns, job.interval_ns);
+            let end = timer::sample(grid, lane, &mut writer, &control.stop.0);
+            lane.covered.store(end.covered, Ordering::Relaxed);
+            lane.early.store(end.early, Ordering::Relaxed);
+        }
+        Kind::Noise => {
+            lane.start_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
+            lane.state.0.store(state::SAMPLING, Ordering::Release);
+            let end = spin(job, lane, &mut writer, pace, job.duration_ns);
+            lane.covered.store(end.covered, Ordering::Relaxed);
+            lane.seen.store(end.seen, Ordering::Relaxed);
+            lane.turns.store(end.turns, Ordering::Relaxed);
+            lane.turn_min.store(end.turn_min, Ordering::Relaxed);
+        }
+    }
+    let after = os::thread_usage();
+    let end = job.source.pair();
+    lane.end_ticks.store(end.ticks, Ordering::Relaxed);
+    lane.end_raw_ns.store(end.raw_ns, Ordering::Relaxed);
+    lane.missed.store(writer.missed(), Ordering::Relaxed);
+    lane.dropped.store(writer.dropped(), Ordering::Relaxed);
+    lane.page_faults
+        .store(after.page_faults - before.page_faults, Ordering::Relaxed);
+    lane.voluntary.store(
+        after.voluntary_switches - before.voluntary_switches,
+        Ordering::Relaxed,
+    );
+    lane.involuntary.store(
+        after.involuntary_switches - before.involuntary_switches,
+        Ordering::Relaxed,
+    );
+    lane.state.0.store(state::DONE, Ordering::Release);
+}
+
+/// Runs the very loop of the window once, so that its code, its data and the clock's pages are in place, and
+/// calibrates the counter meanwhile. What it recorded is thrown away.
+fn rehearse(job: &Job<'_>, lane: &Lane, slots: &[Slot], stop: &AtomicU32) -> Pace {
+    let mut writer = Writer::new(lane, slots);
+    let pace = match job.kind {
+        Kind::Latency => {
+            let grid = timer::Grid::new(clock::monotonic_ns(), 600_000, 200_000);
+            timer::sample(grid, lane, &mut writer, stop);
+            Pace::NANOSECONDS
+        }
+        Kind::Noise => {
+            let start = job.source.pair();
+            while clock::raw_ns().saturating_sub(start.raw_ns) < CALIBRATION_NS {
+                std::hint::spin_loop();
+            }
+            let pace = match job.source {
+                Source::Monotonic => Pace::NANOSECONDS,
+                _ => Pace::between(start, job.source.pair()).unwrap_or(Pace::NANOSECONDS),
+            };
+            spin(job, lane, &mut writer, pace, 2_000_000);
+            pace
+        }
+    };
+    lane.head.0.store(0, Ordering::Release);
+    lane.alive.0.store(0, Ordering::Release);
+    pace
+}
+
+fn spin(job: &Job<'_>, lane: &Lane, writer: &mut Writer<'_>, pace: Pace, length_ns: u64) -> spin::End {
+    let stop = &job.shared.control().stop.0;
+    let (length, threshold) = (pace.to_ticks(length_ns), pace.to_ticks(job.threshold_ns).max(1));
+    match job.source {
+        Source::Tsc => spin::sample::<Tsc>(lane, writer, stop, length, threshold),
+        Source::Cntvct => spin::sample::<Cntvct>(lane, writer, stop, length, threshold),
+        Source::Monotonic => spin::sample::<Monotonic>(lane, writer, stop, length, threshold),
+    }
+}
+
+/// Asks for the policy, and says what was granted: a cgroup without real-time budget refuses it with EPERM.
+fn take_policy(job: &Job<'_>, lane: &Lane) {
+    if let Err(errno) = os::set_policy(job.policy, job.priority) {
+        lane.policy_errno.store(errno, Ordering::Relaxed);
+        let _ = os::set_policy(Policy::Other, 0);
+    }
+    let (policy, priority) = os::policy();
+    lane.policy.store(policy_code(policy), Ordering::Relaxed);
+    lane.priority.store(priority, Ordering::Relaxed);
+    // The default slack of 50 us would be added to every sleep of an ordinary task.
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+}
+
+/// A policy as a number for shared memory.
+pub(crate) fn policy_code(policy: Policy) -> u32 {
+    match policy {
+        Policy::Other => 0,
+        Policy::Fifo => 1,
+        Policy::Rr => 2,
+        Policy::Batch => 3,
+        Policy::Idle => 5,
+        Policy::Deadline => 6,
+        Policy::Ext => 7,
+        Policy::Unknown => 99,
+    }
+}
+
+/// The inverse of [`policy_code`].
+pub(crate) fn policy_from(code: u32) -> Policy {
+    const ALL: [Policy; 7] = [
+        Policy::Other,
+        Policy::Fifo,
+        Policy::Rr,
+        Policy::Batch,
+        Policy::Idle,
+        Policy::Deadline,
+        Policy::Ext,
+    ];
+    ALL.into_iter()
+        .find(|&policy| policy_code(policy) == code)
+        .unwrap_or(Policy::Unknown)
+}
+
+#[inline(never)]
+fn touch_stack() {
+    let mut deep = [0_u8; 64 * 1024];
+    for page in deep.chunks_mut(4096) {
+        if let Some(byte) = page.first_mut() {
+            *byte = 1;
+        }
+    }
+    black_box(&deep);
+}
+
+/// Says that this thread is ready for the window (or never will be).
+fn announce(control: &Control) {
+    control.ready.fetch_add(1, Ordering::AcqRel);
+    let _ = futex::wake(&control.ready, futex::Flags::empty(), u32::MAX >> 1);
+}
+
+fn pass(control: &Control, gate: u32) {
+    wait_until(&control.gate.0, gate);
+}
+
+/// Sleeps, without a timer, until a word in shared memory has reached a value.
+fn wait_until(word: &AtomicU32, value: u32) {
+    loop {
+        let now = word.load(Ordering::Acquire);
+        if now >= value {
+            return;
+        }
+        // EAGAIN: it changed meanwhile; EINTR cannot be told from a wake-up. Both look again.
+        let _ = futex::wait(word, futex::Flags::empty(), now, None);
+    }
+}
+
+/// Opens the gate up to `value`.
+pub(crate) fn open(control: &Control, value: u32) {
+    control.gate.0.store(value, Ordering::Release);
+    let _ = futex::wake(&control.gate.0, futex::Flags::empty(), u32::MAX >> 1);
+}

@@ -1,0 +1,78 @@
+//! Proof that the samplers make no system call that they should not make: the kernel kills them if they do.
+
+use crate::Kind;
+use crate::os::Errno;
+use libc::{c_long, c_ulong, sock_filter, sock_fprog};
+
+/// What a thread needs to report and to end, after its window. The clock is not among them: it must be readable
+/// without a system call.
+const ENDING: &[c_long] = &[
+    libc::SYS_getrusage,
+    libc::SYS_futex,
+    libc::SYS_munmap,
+    libc::SYS_madvise,
+    libc::SYS_sigaltstack,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+];
+
+/// How a latency sampler sleeps. `restart_syscall` is the kernel's own way to go on after SIGSTOP.
+#[cfg(target_pointer_width = "64")]
+const SLEEPING: &[c_long] = &[libc::SYS_clock_nanosleep, libc::SYS_restart_syscall];
+#[cfg(target_pointer_width = "32")]
+const SLEEPING: &[c_long] = &[
+    libc::SYS_clock_nanosleep,
+    libc::SYS_clock_nanosleep_time64,
+    libc::SYS_restart_syscall,
+];
+
+/// From now on, any other system call of this thread kills the process with SIGSYS.
+pub(crate) fn forbid(kind: Kind) -> Result<(), Errno> {
+    let sleeping = match kind {
+        Kind::Latency => SLEEPING,
+        Kind::Noise => &[],
+    };
+    install(&program(ENDING.iter().chain(sleeping).copied()))
+}
+
+/// A classic BPF program over `struct seccomp_data`, whose first field is the number of the system call.
+fn program(allowed: impl Iterator<Item = c_long>) -> Vec<sock_filter> {
+    const LOAD_WORD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const JUMP_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let instruction = |code, jf, k| sock_filter { code, jt: 0, jf, k };
+    let mut program = vec![instruction(LOAD_WORD, 0, 0)];
+    for number in allowed.filter_map(|number| u32::try_from(number).ok()) {
+        program.push(instruction(JUMP_EQUAL, 1, number));
+        program.push(instruction(RETURN, 0, libc::SECCOMP_RET_ALLOW));
+    }
+    program.push(instruction(RETURN, 0, libc::SECCOMP_RET_KILL_PROCESS));
+    program
+}
+
+fn install(program: &[sock_filter]) -> Result<(), Errno> {
+    let Ok(len) = u16::try_from(program.len()) else {
+        return Err(libc::E2BIG);
+    };
+    let program = sock_fprog {
+        len,
+        filter: program.as_ptr().cast_mut(),
+    };
+    // SAFETY: the kernel copies `len` instructions from a live slice and keeps no pointer to it.
+    unsafe {
+        let one: c_ulong = 1;
+        if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, one, 0, 0, 0) != 0
+            || libc::prctl(
+                libc::PR_SET_SECCOMP,
+                libc::c_ulong::from(libc::SECCOMP_MODE_FILTER),
+                &raw const program,
+            ) != 0
+        {
+            return Err(std::io::Error::last_os_error()
+                .raw_os_error()
+                .unwrap_or(libc::EIO));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! The memory that the sampler process and the collector share: a control block, and one lane per CPU.
+//!
+//! Everything in it is atomic and valid when zero, so that a sampler that dies at any instruction leaves a
+//! state that the collector can read.
+
+use crate::os::Errno;
+use crate::ring::Slot;
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicI32, AtomicU32, AtomicU64};
+
+/// A value with a cache line of its own (128 bytes: x86 fetches lines in pairs, some arm64 cores have such).
+#[repr(C, align(128))]
+#[derive(Default)]
+pub(crate) struct Line<T>(pub T);
+
+/// What concerns the whole sampler process.
+#[repr(C, align(4096))]
+#[derive(Default)]
+pub(crate) struct Control {
+    /// Not 0: the samplers shall end. Every turn of the busy loop reads it.
+    pub stop: Line<AtomicU32>,
+    /// [`gate`]: what the sampler process may do; a futex.
+    pub gate: Line<AtomicU32>,
+    /// When the window begins, on `CLOCK_MONOTONIC`; set before the gate opens.
+    pub start_ns: AtomicU64,
+    /// Threads that wait for the window, whether or not their preparation worked.
+    pub ready: AtomicU32,
+    /// Result of mlockall: 0 not tried yet, 1 locked, otherwise -errno.
+    pub locked: AtomicI32,
+    /// Not 0: errno of a thread that could not be started.
+    pub spawn_errno: AtomicI32,
+}
+
+/// Values of [`Control::gate`]. At 0 the child waits for being moved into its partition.
+pub(crate) mod gate {
+    /// The threads may prepare.
+    pub(crate) const PREPARE: u32 = 1;
+    /// The window begins.
+    pub(crate) const GO: u32 = 2;
+}
+
+/// Values of [`Lane::state`].
+pub(crate) mod state {
+    /// Preparing, or waiting for the window.
+    pub(crate) const IDLE: u32 = 0;
+    /// In the window.
+    pub(crate) const SAMPLING: u32 = 1;
+    /// The report is complete.
+    pub(crate) const DONE: u32 = 2;
+    /// The thread could not be pinned; its errno is in [`Lane::errno`].
+    pub(crate) const NOT_PINNED: u32 = 3;
+}
+
+/// What concerns one sampler thread. The ring's slots stand behind the lane.
+#[repr(C, align(4096))]
+#[derive(Default)]
+pub(crate) struct Lane {
+    /// Samples pushed; written by the sampler.
+    pub head: Line<AtomicU64>,
+    /// Samples taken out; written by the collector.
+    pub tail: Line<AtomicU64>,
+    /// When the sampler was last seen alive, in its own ticks; noise writes it every turn.
+    pub alive: Line<AtomicU64>,
+    /// [`state`].
+    pub state: Line<AtomicU32>,
+    /// Errno of pinning.
+    pub errno: AtomicI32,
+    /// Errno of a policy that was refused; 0 when it was granted.
+    pub policy_errno: AtomicI32,
+    /// Policy and priority read back, as the numbers of [`crate::sampler::policy_code`].
+    pub policy: AtomicU32,
+    /// Priority read back.
+    pub priority: AtomicU32,
+    /// Start of the window: counter.
+    pub start_ticks: AtomicU64,
+    /// Start of the window: raw clock at `start_ticks`.
+    pub start_raw_ns: AtomicU64,
+    /// Start of the window: `CLOCK_MONOTONIC`.
+    pub start_ns: AtomicU64,
+    /// A moment after the window: counter.
+    pub end_ticks: AtomicU64,
+    /// A moment after the window: raw clock.
+    pub end_raw_ns: AtomicU64,
+    /// Where the window really ended, in ticks. Everything up to here is accounted for.
+    pub covered: AtomicU64,
+    /// Latency: due times missed. Noise: gaps that found no room.
+    pub missed: AtomicU64,
+    /// The part of `missed` that found no room in the ring.
+    pub dropped: AtomicU64,
+    /// Noise: gaps seen.
+    pub seen: AtomicU64,
+    /// Latency: wake-ups before their time.
+    pub early: AtomicU64,
+    /// Noise: turns of the loop.
+    pub turns: AtomicU64,
+    /// Noise: shortest turn in ticks.
+    pub turn_min: AtomicU64,
+    /// Page faults in the window.
+    pub page_faults: AtomicU64,
+    /// Voluntary switches in the window.
+    pub voluntary: AtomicU64,
+    /// Involuntary switches in the window.
+    pub involuntary: AtomicU64,
+    /// Not 0: the seccomp filter could not be installed.
+    pub seccomp_errno: AtomicI32,
+}
+
+/// The mapping. Unmapped when dropped; the child never drops it.
+pub(crate) struct Shared {
+    base: NonNull<u8>,
+    bytes: usize,
+    lanes: usize,
+    slots: usize,
+}
+
+// SAFETY: the mapping lives until the drop of its only owner and holds nothing but atomics.
+unsafe impl Send for Shared {}
+// SAFETY: as above; all access through shared references is atomic.
+unsafe impl Sync for Shared {}
+
+impl Shared {
+    /// Maps room for `lanes` lanes with `slots` (a power of two) slots each.
+    pub(crate) fn map(lanes: usize, slots: usize) -> Result<Shared, Errno> {
+        debug_assert!(slots.is_power_of_two());
+        let bytes = size_of::<Control>() + lanes * lane_bytes(slots);
+        // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
+        let base = unsafe {
+            mmap_anonymous(
+                std::ptr::null_mut(),
+                bytes,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+            )
+        }
+        .map_err(rustix::io::Errno::raw_os_error)?;
+        let base = NonNull::new(base.cast::<u8>()).ok_or(libc::ENOMEM)?;
+        Ok(Shared {
+            base,
+            bytes,
+            lanes,
+            slots,
+        })
+    }
+
+    /// The control block.
+    pub(crate) fn control(&self) -> &Control {
+        // SAFETY: the mapping begins with it, is page-aligned, zeroed at first, and lives as long as `self`.
+        unsafe { self.base.cast::<Control>().as_ref() }
+    }
+
+    /// A lane and its slots; `None` behind the last.
+    pub(crate) fn lane(&self, place: usize) -> Option<(&Lane, &[Slot])> {
+        if place >= self.lanes {
+            return None;
+        }
+        let offset = size_of::<Control>() + place * lane_bytes(self.slots);
+        // SAFETY: `map` made room for `lanes` lanes of `lane_bytes(slots)` each behind the control block; sizes
+        // and alignments are multiples of 4096 and 32; zero is valid for atomics; they live as long as `self`.
+        unsafe {
+            let lane = self.base.add(offset);
+            let slots = lane.add(size_of::<Lane>()).cast::<Slot>();
+            Some((
+                lane.cast::<Lane>().as_ref(),
+                std::slice::from_raw_parts(slots.as_ptr(), self.slots),
+            ))
+        }
+    }
+
+    /// Lanes.
+    pub(crate) fn lanes(&self) -> usize {
+        self.lanes
+    }
+}
+
+fn lane_bytes(slots: usize) -> usize {
+    size_of::<Lane>() + (slots * size_of::<Slot>()).next_multiple_of(4096)
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `map` with this size, and no reference outlives `self`.
+        let _ = unsafe { munmap(self.base.as_ptr().cast(), self.bytes) };
+    }
+}

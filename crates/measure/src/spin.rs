@@ -1,0 +1,56 @@
+//! The noise sampler: reads a counter as fast as it can and notes every jump.
+
+use crate::counter::Count;
+use crate::ring::Writer;
+use crate::shared::Lane;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// What the loop leaves behind, in ticks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct End {
+    /// Last reading.
+    pub covered: u64,
+    /// Gaps of at least the threshold.
+    pub seen: u64,
+    /// Turns.
+    pub turns: u64,
+    /// Shortest turn; `u64::MAX` when every turn was a gap.
+    pub turn_min: u64,
+}
+
+/// Spins until `length` ticks have passed or `stop` is set. No system call, no allocation, no branch that
+/// depends on the counter's kind. The time that recording takes belongs to the next turn, so that an
+/// interruption while recording is seen as well.
+pub(crate) fn sample<C: Count>(
+    lane: &Lane,
+    writer: &mut Writer<'_>,
+    stop: &AtomicU32,
+    length: u64,
+    threshold: u64,
+) -> End {
+    let start = C::now();
+    let end = start.saturating_add(length);
+    let mut state = End {
+        covered: start,
+        seen: 0,
+        turns: 0,
+        turn_min: u64::MAX,
+    };
+    loop {
+        let now = C::now();
+        // A counter that went back (it must not, on one CPU) is no gap of 500 years.
+        let gap = now.saturating_sub(state.covered);
+        if gap >= threshold {
+            state.seen += 1;
+            writer.push(state.covered, gap, 0);
+        } else if gap < state.turn_min {
+            state.turn_min = gap;
+        }
+        state.covered = now;
+        state.turns += 1;
+        lane.alive.0.store(now, Ordering::Relaxed);
+        if now >= end || stop.load(Ordering::Relaxed) != 0 {
+            return state;
+        }
+    }
+}
