@@ -47,6 +47,7 @@ impl<'a> Writer<'a> {
             head: 0,
             known_tail: 0,
             missed: 0,
+            dropped: 0,
         }
     }
 
