@@ -1,2 +1,140 @@
-//! (skeleton)
-fn main() {}
+//! `lab list`, `lab fetch [FILTER]`, `lab run [FILTER]`: the command line of the lab.
+
+use lab::initramfs::Programs;
+use lab::kernels::{ALL, Kernel};
+use lab::runner::{Bench, Finished, Job, run};
+use lab::{scenarios, unpack};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: lab list | fetch [FILTER] | run [FILTER]
+FILTER: words that all have to be part of `SCENARIO KERNEL/LAYOUT` (apply_undo 6.12-rt).
+QUIETCORE_BIN, LAB_GUEST_BIN: the static binaries (make lab sets them); LAB_OUT: where failures are kept.";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let Some((verb, filter)) = words.split_first() else {
+        eprintln!("{USAGE}");
+        return ExitCode::from(2);
+    };
+    let jobs = scenarios::jobs(filter);
+    match verb.as_str() {
+        "list" => list(&jobs),
+        "fetch" => fetch(&jobs),
+        "run" => run_all(&jobs),
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn list(jobs: &[Job]) -> ExitCode {
+    for job in jobs {
+        println!("{:<44} {}", job.label(), job.scenario.about);
+    }
+    ExitCode::SUCCESS
+}
+
+fn kernels_of(jobs: &[Job]) -> Vec<Kernel> {
+    let used = |kernel: &&Kernel| jobs.iter().any(|job| job.cell.kernel == **kernel);
+    ALL.iter().filter(used).copied().collect()
+}
+
+fn fetch(jobs: &[Job]) -> ExitCode {
+    let mut status = ExitCode::SUCCESS;
+    for (kernel, result) in unpack::ready(&kernels_of(jobs)) {
+        match result {
+            Ok(ready) => println!("{:<10} {}", kernel.id, ready.release),
+            Err(error) => {
+                println!("SKIP: {}: {error}", kernel.id);
+                status = ExitCode::FAILURE;
+            }
+        }
+    }
+    status
+}
+
+fn run_all(jobs: &[Job]) -> ExitCode {
+    let programs = match programs() {
+        Ok(programs) => programs,
+        Err(why) => {
+            eprintln!("{why}");
+            return ExitCode::from(2);
+        }
+    };
+    if jobs.is_empty() {
+        eprintln!("no scenario fits; `lab list` shows them");
+        return ExitCode::from(2);
+    }
+    let mut kernels = BTreeMap::new();
+    for (kernel, result) in unpack::ready(&kernels_of(jobs)) {
+        let result = result.map_err(|error| error.to_string());
+        match &result {
+            Ok(ready) => println!("kernel {:<10} {}", kernel.id, ready.release),
+            Err(why) => println!("kernel {:<10} not to be had: {why}", kernel.id),
+        }
+        kernels.insert(kernel.id, result);
+    }
+    let out = std::env::var_os("LAB_OUT").map_or_else(|| PathBuf::from("target/lab"), PathBuf::from);
+    let bench = Bench {
+        programs,
+        kernels,
+        out,
+    };
+    let started = std::time::Instant::now();
+    let totals = run(&bench, jobs, &say);
+    println!(
+        "{} scenarios in {:.0} s",
+        jobs.len(),
+        started.elapsed().as_secs_f64()
+    );
+    println!(
+        "{} passed, {} failed, {} skipped",
+        totals.passed, totals.failed, totals.skipped
+    );
+    if totals.failed == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+fn say(finished: &Finished) {
+    let verdict = &finished.verdict;
+    let notes = if verdict.notes.is_empty() {
+        String::new()
+    } else {
+        format!("  {}", verdict.notes.join("; "))
+    };
+    let seconds = finished.took.as_secs_f64();
+    if let Some(why) = &verdict.skipped {
+        println!("SKIP: {}: {why}", finished.label);
+    } else if verdict.failures.is_empty() {
+        println!(
+            "ok    {:<44} {seconds:>6.1} s  {} claims{notes}",
+            finished.label, verdict.claims
+        );
+    } else {
+        println!("FAIL  {:<44} {seconds:>6.1} s{notes}", finished.label);
+        for failure in verdict.failures.iter().take(12) {
+            println!("        {}", failure.chars().take(400).collect::<String>());
+        }
+    }
+}
+
+fn programs() -> Result<Programs, String> {
+    let named = |variable: &str| {
+        let path = std::env::var_os(variable).map(PathBuf::from);
+        path.filter(|path| path.is_file())
+            .ok_or_else(|| format!("{variable} names no file; `make lab` builds the binaries and sets it"))
+    };
+    let candidates = ["/usr/bin/busybox", "/bin/busybox"];
+    let busybox = candidates.iter().map(PathBuf::from).find(|path| path.is_file());
+    Ok(Programs {
+        quietcore: named("QUIETCORE_BIN")?,
+        guest: named("LAB_GUEST_BIN")?,
+        busybox: busybox.ok_or("no static busybox: `scripts/setup test` installs busybox-static")?,
+    })
+}

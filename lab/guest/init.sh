@@ -1,0 +1,37 @@
+#!/bin/sh
+# First process of a guest: mounts what the kernel arguments ask for, runs the scenario, reports, switches off.
+export PATH=/bin HOME=/root
+/bin/busybox --install -s /bin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+mkdir -p /dev/shm /run/lock
+mount -t tmpfs -o mode=755 run /run
+mount -t tmpfs tmp /tmp
+mount -t tmpfs state /var/lib
+mount -t debugfs debug /sys/kernel/debug 2>/dev/null
+mount -t tracefs trace /sys/kernel/tracing 2>/dev/null
+
+layout=none
+for word in $(cat /proc/cmdline); do
+    case $word in lab.cgroup=*) layout=${word#lab.cgroup=} ;; esac
+done
+mount_v1() {
+    mount -t tmpfs -o mode=755 cgroup /sys/fs/cgroup
+    mkdir /sys/fs/cgroup/cpuset
+    mount -t cgroup -o cpuset cpuset /sys/fs/cgroup/cpuset
+}
+case $layout in
+    v1) mount_v1 ;;
+    v2) mount -t cgroup2 cgroup2 /sys/fs/cgroup ;;
+    hybrid)
+        mount_v1
+        mkdir /sys/fs/cgroup/unified
+        mount -t cgroup2 cgroup2 /sys/fs/cgroup/unified ;;
+esac
+while read -r module; do insmod "$module" || echo "lab: $module does not load"; done </modules/order
+
+. /bin/lab.sh
+. /scenario
+lab-guest done
+poweroff -f

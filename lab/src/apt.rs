@@ -1,0 +1,196 @@
+//! A private apt configuration that only downloads packages: nothing is installed on the host.
+//!
+//! It has its own sources, state and cache inside the lab's cache folder. The mirror is the one that the machine
+//! itself is configured for, and the packages are verified with Debian's own archive keyring.
+
+use crate::error::{LabError, run};
+use crate::kernels::ALL;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, SystemTime};
+
+const KEYRING: &str = "/usr/share/keyrings/debian-archive-keyring.gpg";
+/// After this time the package lists are fetched again; until then a run needs no network at all.
+const LISTS_STAY_FRESH: Duration = Duration::from_secs(7 * 24 * 3600);
+
+/// The private configuration for one architecture, in a folder of its own.
+pub struct Apt {
+    dir: PathBuf,
+    arch: &'static str,
+}
+
+/// Where the lab keeps what it downloaded: `$XDG_CACHE_HOME/quietcore-lab`, or the same under `~/.cache`.
+#[must_use]
+pub fn cache_dir() -> PathBuf {
+    let set = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let base = set("XDG_CACHE_HOME").or_else(|| set("HOME").map(|home| home.join(".cache")));
+    base.unwrap_or_else(std::env::temp_dir).join("quietcore-lab")
+}
+
+impl Apt {
+    /// Writes the configuration for an architecture into `dir`.
+    ///
+    /// # Errors
+    /// [`LabError`] when no mirror of Debian is configured here or the folder cannot be written.
+    pub fn prepare(dir: &Path, arch: &'static str) -> Result<Apt, LabError> {
+        for folder in ["lists/partial", "cache/archives/partial", "debs"] {
+            let folder = dir.join(folder);
+            std::fs::create_dir_all(&folder).map_err(LabError::file(&folder))?;
+        }
+        let apt = Apt {
+            dir: dir.to_owned(),
+            arch,
+        };
+        let status = dir.join("status");
+        std::fs::write(&status, "").map_err(LabError::file(&status))?;
+        let sources = sources(&mirror()?, arch);
+        let path = dir.join("sources.list");
+        if std::fs::read_to_string(&path).ok().as_deref() != Some(sources.as_str()) {
+            std::fs::write(&path, sources).map_err(LabError::file(&path))?;
+            std::fs::remove_file(apt.stamp()).ok();
+        }
+        Ok(apt)
+    }
+
+    /// Fetches the package lists when they are missing or old.
+    ///
+    /// # Errors
+    /// [`LabError::Program`] when apt fails.
+    pub fn refresh(&self, how: Refresh) -> Result<(), LabError> {
+        let age = std::fs::metadata(self.stamp())
+            .and_then(|meta| meta.modified())
+            .ok()
+            .and_then(|time| SystemTime::now().duration_since(time).ok());
+        if how == Refresh::WhenOld && age.is_some_and(|age| age < LISTS_STAY_FRESH) {
+            return Ok(());
+        }
+        run(self.command("apt-get").args(["-qq", "--error-on=any", "update"]))?;
+        let stamp = self.stamp();
+        std::fs::write(&stamp, "").map_err(LabError::file(&stamp))
+    }
+
+    /// The names of all kernel packages.
+    ///
+    /// # Errors
+    /// [`LabError::Program`] when apt fails.
+    pub fn kernel_packages(&self) -> Result<Vec<String>, LabError> {
+        let found = run(self.command("apt-cache").args(["pkgnames", "linux-"]))?;
+        Ok(found.lines().map(str::to_owned).collect())
+    }
+
+    /// Downloads packages and gives the files.
+    ///
+    /// # Errors
+    /// [`LabError::Program`] when apt fails; [`LabError::NoKernel`] when a file is not there afterwards.
+    pub fn download(&self, packages: &[String]) -> Result<Vec<PathBuf>, LabError> {
+        let debs = self.dir.join("debs");
+        run(self
+            .command("apt-get")
+            .current_dir(&debs)
+            .args(["-qq", "download"])
+            .args(packages))?;
+        packages.iter().map(|name| self.downloaded(&debs, name)).collect()
+    }
+
+    fn downloaded(&self, debs: &Path, name: &str) -> Result<PathBuf, LabError> {
+        let start = format!("{name}_");
+        let ends = [format!("_{}.deb", self.arch), "_all.deb".to_owned()];
+        let entries = std::fs::read_dir(debs).map_err(LabError::file(debs))?;
+        let fits = |path: &PathBuf| {
+            let file = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            file.starts_with(&start) && ends.iter().any(|end| file.ends_with(end))
+        };
+        entries
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .find(fits)
+            .ok_or_else(|| LabError::NoKernel {
+                id: name.to_owned(),
+                why: format!("apt-get download left no file in {}", debs.display()),
+            })
+    }
+
+    fn stamp(&self) -> PathBuf {
+        self.dir.join("lists.stamp")
+    }
+
+    /// apt with everything that it reads or writes inside our folder.
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        let at = |name: &str| self.dir.join(name).display().to_string();
+        let options = [
+            format!("Dir::State={}", at("")),
+            format!("Dir::State::lists={}", at("lists")),
+            format!("Dir::State::status={}", at("status")),
+            format!("Dir::Cache={}", at("cache")),
+            format!("Dir::Etc::sourcelist={}", at("sources.list")),
+            "Dir::Etc::sourceparts=-".to_owned(),
+            "Dir::Etc::preferences=-".to_owned(),
+            "Dir::Etc::preferencesparts=-".to_owned(),
+            format!("APT::Architecture={}", self.arch),
+            format!("APT::Architectures={}", self.arch),
+            "Acquire::Languages=none".to_owned(),
+            "Acquire::Retries=3".to_owned(),
+            // Lists other than the packages' own (software centre data) would double the download.
+            "Acquire::IndexTargets::deb::DEP-11::DefaultEnabled=false".to_owned(),
+            "Acquire::IndexTargets::deb::DEP-11-icons-small::DefaultEnabled=false".to_owned(),
+            "Acquire::IndexTargets::deb::DEP-11-icons::DefaultEnabled=false".to_owned(),
+            // The unprivileged download user cannot enter a cache below the home folder of root.
+            "APT::Sandbox::User=root".to_owned(),
+        ];
+        for option in options {
+            command.args(["-o", &option]);
+        }
+        command
+            .env("LC_ALL", "C")
+            .env("DEBIAN_FRONTEND", "noninteractive");
+        command
+    }
+}
+
+/// Whether the package lists are fetched anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refresh {
+    /// Only when they are a week old or belong to other sources.
+    WhenOld,
+    /// Always: a download failed because the mirror has moved on.
+    Always,
+}
+
+/// The base address of the Debian mirror that this machine uses, without the last slash.
+fn mirror() -> Result<String, LabError> {
+    if let Ok(set) = std::env::var("QUIETCORE_LAB_MIRROR") {
+        return Ok(set.trim_end_matches('/').to_owned());
+    }
+    let listed = run(Command::new("apt-get").args(["indextargets", "--format", "$(REPO_URI)"]))?;
+    let debian = listed
+        .lines()
+        .map(|uri| uri.trim_end_matches('/'))
+        .find(|uri| uri.ends_with("/debian"));
+    debian.map(str::to_owned).ok_or_else(|| LabError::NoKernel {
+        id: "all".to_owned(),
+        why: "apt here knows no mirror of Debian; name one in QUIETCORE_LAB_MIRROR".to_owned(),
+    })
+}
+
+fn sources(mirror: &str, arch: &str) -> String {
+    let kernels = ALL.iter().filter(|kernel| kernel.arch == arch);
+    let suites: BTreeSet<&str> = kernels.flat_map(|kernel| kernel.suites).copied().collect();
+    let line = |suite: &str| {
+        let tree = if suite.ends_with("-security") {
+            "-security"
+        } else {
+            ""
+        };
+        format!("deb [signed-by={KEYRING}] {mirror}{tree} {suite} main\n")
+    };
+    suites.into_iter().map(line).collect()
+}

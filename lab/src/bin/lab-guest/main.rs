@@ -1,0 +1,77 @@
+//! The guest's own program: makes tasks, looks at them, records, and kills commands at a chosen system call.
+//!
+//! One static binary without dependencies on the guest. Everything that it prints is JSON or plain lines that
+//! scenarios assert on.
+
+mod killat;
+mod population;
+mod report;
+mod state;
+mod sweep;
+mod tasks;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: lab-guest VERB ...
+  rec NAME COMMAND...             run, report status, output and time on the second serial port
+  done                            report the end of the scenario
+  sleepers COUNT [NAME]           leave COUNT sleeping processes behind, print their pids
+  threads COUNT [NAME]            stay, with COUNT sleeping threads of that name
+  spin CPU POLICY SECONDS         other:NICE or fifo:PRIORITY, pinned to CPU (- for no pin); prints context switches
+  storm SECONDS LIFE_MS           fork a child every 2 ms that lives LIFE_MS, beside a fork-and-exit chain
+  hold CPU                        sleep for ever, pinned to CPU
+  who CPU                         JSON lines: every task whose allowed mask has the CPU
+  on CPUS                         pin itself to a list like 0,2 and print what the kernel made of it
+  victim DIR                      make files in a known order, to be killed at
+  state                           everything that isolation may change, as sorted lines
+  diff A B                        compare two states; status 1 and the differences when they differ
+  killat N|count MODE -- COMMAND  SIGKILL at the N-th state-changing call; MODE entry|exit
+  sweep MODE STEP OFFSET -- APPLY -- UNDO   kill APPLY at call OFFSET, OFFSET+STEP ..., undo, compare states
+  sweep-undo MODE STEP OFFSET -- APPLY -- UNDO   the same for UNDO, which is then run again";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["rec", name, command @ ..] => report::rec(name, command),
+        ["done"] => report::done(),
+        ["sleepers", count, rest @ ..] => population::sleepers(number(count), rest.first().copied()),
+        ["threads", count, rest @ ..] => population::threads(number(count), rest.first().copied()),
+        ["spin", cpu, policy, seconds] => population::spin(cpu.parse().ok(), policy, number(seconds)),
+        ["storm", seconds, life_ms] => population::storm(number(seconds), number(life_ms)),
+        ["hold", cpu] => population::hold(number(cpu)),
+        ["victim", dir] => population::victim(dir),
+        ["who", cpu] => tasks::who(number(cpu)),
+        ["on", cpus] => population::on(cpus),
+        ["state"] => state::print(),
+        ["diff", before, after] => return state::diff_files(before, after),
+        ["killat", at, mode, "--", command @ ..] => killat::main(at, mode, command),
+        [
+            verb @ ("sweep" | "sweep-undo"),
+            mode,
+            step,
+            offset,
+            "--",
+            commands @ ..,
+        ] => sweep::main(verb, mode, number(step), number(offset), commands),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("lab-guest: {why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// A number of the command line; the scenario is ours, so nonsense may end the program.
+fn number<T: std::str::FromStr>(text: &str) -> T {
+    text.parse().unwrap_or_else(|_| {
+        eprintln!("lab-guest: {text} is no number that fits here");
+        std::process::exit(2)
+    })
+}

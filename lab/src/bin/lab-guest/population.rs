@@ -1,0 +1,205 @@
+//! Tasks of every kind that isolation has to deal with: sleepers, threads, spinners, fork storms, pinned ones.
+
+use std::time::{Duration, Instant};
+
+/// Leaves `count` sleeping processes behind and prints their pids on one line.
+pub fn sleepers(count: u32, name: Option<&str>) -> Result<(), String> {
+    let mut pids = Vec::new();
+    for _ in 0..count {
+        pids.push(child(|| {
+            call_myself(name.unwrap_or("lab sleeper"));
+            sleep_for_ever()
+        })?);
+    }
+    println!(
+        "{}",
+        pids.iter().map(i32::to_string).collect::<Vec<_>>().join(" ")
+    );
+    Ok(())
+}
+
+/// Stays, with `count` sleeping threads beside the first one.
+pub fn threads(count: u32, name: Option<&str>) -> Result<(), String> {
+    let name = name.unwrap_or("a (thread) b)").to_owned();
+    for _ in 0..count {
+        let name = name.clone();
+        std::thread::spawn(move || {
+            call_myself(&name);
+            sleep_for_ever()
+        });
+    }
+    sleep_for_ever()
+}
+
+/// Computes for some seconds with a policy, and prints what the kernel counted meanwhile.
+pub fn spin(cpu: Option<u32>, policy: &str, seconds: u64) -> Result<(), String> {
+    if let Some(cpu) = cpu {
+        pin(&[cpu])?;
+    }
+    set_policy(policy)?;
+    let before = switches();
+    let started = Instant::now();
+    let mut rounds = 0_u64;
+    while started.elapsed() < Duration::from_secs(seconds) {
+        rounds = rounds.wrapping_add(1);
+    }
+    let after = switches();
+    let spent = |name: &str| after(name).saturating_sub(before(name));
+    // SAFETY: a plain call without arguments.
+    let now_on = unsafe { libc::sched_getcpu() };
+    println!(
+        "{}",
+        serde_json::json!({
+            "voluntary": spent("voluntary_ctxt_switches"), "nonvoluntary": spent("nonvoluntary_ctxt_switches"),
+            "cpu": now_on, "rounds": rounds,
+        })
+    );
+    Ok(())
+}
+
+/// A child every 2 ms that lives `life_ms`, and beside it a chain in which every process forks the next and ends:
+/// the chain's tasks are never older than a moment, so only a repeated pass or an inherited place catches them.
+pub fn storm(seconds: u64, life_ms: u64) -> Result<(), String> {
+    let until = Instant::now() + Duration::from_secs(seconds);
+    child(move || {
+        call_myself("lab chain");
+        while Instant::now() < until {
+            std::thread::sleep(Duration::from_micros(500));
+            fork_and_exit();
+        }
+    })?;
+    // SAFETY: ignoring the signal makes the kernel reap children by itself.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+    let mut born = 0_u32;
+    while Instant::now() < until {
+        child(move || {
+            call_myself("lab storm");
+            std::thread::sleep(Duration::from_millis(life_ms));
+        })?;
+        born += 1;
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    println!("{born}");
+    Ok(())
+}
+
+/// Sleeps for ever on one CPU.
+pub fn hold(cpu: u32) -> Result<(), String> {
+    pin(&[cpu])?;
+    call_myself("lab hold");
+    sleep_for_ever()
+}
+
+/// Asks for CPUs and prints the mask that the kernel granted.
+pub fn on(cpus: &str) -> Result<(), String> {
+    let wanted: Result<Vec<u32>, _> = cpus.split(',').map(str::parse).collect();
+    pin(&wanted.map_err(|error| format!("{cpus}: {error}"))?)?;
+    let status = std::fs::read_to_string("/proc/self/status").map_err(|error| error.to_string())?;
+    let granted = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    println!("{}", granted.unwrap_or_default().trim());
+    Ok(())
+}
+
+/// Changes files in a known order, for the injector to be tested on: mkdir, then a, b, a becomes c, d.
+pub fn victim(dir: &str) -> Result<(), String> {
+    let put = |name: &str, text: &str| std::fs::write(format!("{dir}/{name}"), text);
+    let work = || {
+        std::fs::create_dir(dir)?;
+        put("a", "1")?;
+        put("b", "2")?;
+        std::fs::rename(format!("{dir}/a"), format!("{dir}/c"))?;
+        put("d", "3")
+    };
+    work().map_err(|error: std::io::Error| format!("{dir}: {error}"))
+}
+
+/// Forks; the child runs `work` and ends. Gives the child's pid.
+fn child(work: impl FnOnce()) -> Result<i32, String> {
+    // SAFETY: this program has one thread wherever it forks, so the child may do anything.
+    match unsafe { libc::fork() } {
+        0 => {
+            work();
+            std::process::exit(0)
+        }
+        -1 => Err(format!("fork: {}", std::io::Error::last_os_error())),
+        pid => Ok(pid),
+    }
+}
+
+/// The caller goes on as its own child; the parent ends.
+fn fork_and_exit() {
+    // SAFETY: as in `child`; `_exit` runs no destructors, which the child still needs.
+    unsafe {
+        if libc::fork() > 0 {
+            libc::_exit(0);
+        }
+    }
+}
+
+fn sleep_for_ever() -> ! {
+    loop {
+        std::thread::sleep(Duration::from_secs(3600));
+    }
+}
+
+fn call_myself(name: &str) {
+    let mut bytes: Vec<u8> = name.bytes().take(15).collect();
+    bytes.push(0);
+    // SAFETY: the name is ended by a zero byte and shorter than the kernel's 16.
+    unsafe { libc::prctl(libc::PR_SET_NAME, bytes.as_ptr()) };
+}
+
+fn pin(cpus: &[u32]) -> Result<(), String> {
+    // SAFETY: cpu_set_t is plain data, and CPU_SET checks nothing: numbers beyond its size are refused here.
+    let status = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        for cpu in cpus.iter().filter(|cpu| **cpu < 1024) {
+            libc::CPU_SET(*cpu as usize, &mut set);
+        }
+        libc::sched_setaffinity(0, std::mem::size_of::<libc::cpu_set_t>(), &raw const set)
+    };
+    if status == 0 {
+        Ok(())
+    } else {
+        Err(format!("sched_setaffinity: {}", std::io::Error::last_os_error()))
+    }
+}
+
+fn set_policy(policy: &str) -> Result<(), String> {
+    let (name, value) = policy
+        .split_once(':')
+        .ok_or("a policy is other:NICE or fifo:PRIORITY")?;
+    let value: i32 = value.parse().map_err(|_| format!("{value} is no number"))?;
+    // SAFETY: plain calls with plain data.
+    let status = unsafe {
+        if name == "fifo" {
+            // The system call itself: musl's function refuses, and its structure has other fields.
+            libc::syscall(
+                libc::SYS_sched_setscheduler,
+                0,
+                libc::SCHED_FIFO,
+                &raw const value,
+            )
+        } else {
+            libc::setpriority(libc::PRIO_PROCESS, 0, value).into()
+        }
+    };
+    if status == 0 {
+        Ok(())
+    } else {
+        Err(format!("{policy}: {}", std::io::Error::last_os_error()))
+    }
+}
+
+fn switches() -> impl Fn(&str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    move |name| {
+        let start = format!("{name}:");
+        status
+            .lines()
+            .find_map(|line| line.strip_prefix(&start)?.trim().parse().ok())
+            .unwrap_or(0)
+    }
+}

@@ -1,0 +1,74 @@
+//! Records on the serial port: see `lab::records` for the frame.
+
+use lab::records::{DONE, Record, framed};
+use std::io::Write;
+use std::os::fd::AsRawFd;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// The ports that a guest may have for records, best first.
+const PORTS: &[&str] = &["/dev/ttyS1", "/dev/hvc0"];
+
+/// Runs a command and sends what it did.
+pub fn rec(name: &str, command: &[&str]) -> Result<(), String> {
+    let (program, arguments) = command.split_first().ok_or("rec NAME COMMAND...")?;
+    let started = Instant::now();
+    let output = Command::new(program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .output();
+    let ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let record = match output {
+        Ok(output) => Record {
+            status: output
+                .status
+                .code()
+                .or_else(|| Some(128 + output.status.signal()?))
+                .unwrap_or(-1),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            ms,
+        },
+        Err(error) => Record {
+            status: 127,
+            stderr: format!("{program}: {error}"),
+            ms,
+            ..Record::default()
+        },
+    };
+    send(name, &record)
+}
+
+/// Says that the scenario came to its end.
+pub fn done() -> Result<(), String> {
+    send(DONE, &Record::default())
+}
+
+fn send(name: &str, record: &Record) -> Result<(), String> {
+    let body = serde_json::to_vec(record).map_err(|error| error.to_string())?;
+    let opened = PORTS.iter().find_map(|port| {
+        let file = std::fs::OpenOptions::new().write(true).open(port).ok()?;
+        raw(file.as_raw_fd()).then_some(file)
+    });
+    let mut file = opened.ok_or("no port for records")?;
+    file.write_all(&framed(name, &body))
+        .map_err(|error| error.to_string())?;
+    // SAFETY: a plain call on a descriptor that is open; it waits until the port has taken everything.
+    unsafe { libc::tcdrain(file.as_raw_fd()) };
+    Ok(())
+}
+
+/// Takes all processing off a terminal, so that bytes arrive as they are.
+fn raw(descriptor: i32) -> bool {
+    // SAFETY: termios is plain data that tcgetattr fills before cfmakeraw and tcsetattr read it.
+    unsafe {
+        let mut settings: libc::termios = std::mem::zeroed();
+        if libc::tcgetattr(descriptor, &raw mut settings) != 0 {
+            return false;
+        }
+        libc::cfmakeraw(&raw mut settings);
+        libc::cfsetspeed(&raw mut settings, libc::B115200);
+        libc::tcsetattr(descriptor, libc::TCSANOW, &raw const settings) == 0
+    }
+}

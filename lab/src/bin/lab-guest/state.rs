@@ -1,0 +1,213 @@
+//! The state that isolation may change, as sorted lines, and the comparison of two such states.
+//!
+//! This is the lab's own view and shares no code with the journal that it judges.
+
+use crate::tasks;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// Where settings live that isolation tools change. Whole trees are read; [`skipped`] takes out what lives.
+const TREES: &[&str] = &[
+    "/sys/fs/cgroup",
+    "/proc/irq",
+    "/sys/devices/virtual/workqueue",
+    "/proc/sys/kernel",
+    "/proc/sys/vm",
+    "/proc/sys/net/core",
+    "/sys/kernel/mm/ksm",
+    "/sys/kernel/mm/transparent_hugepage",
+    "/sys/kernel/debug/sched",
+    "/sys/kernel/tracing/current_tracer",
+    "/sys/kernel/tracing/tracing_on",
+    "/sys/kernel/tracing/instances",
+    "/sys/devices/system/cpu",
+    "/sys/devices/system/machinecheck",
+    "/sys/devices/system/clocksource",
+    "/sys/module/rcupdate/parameters",
+    "/sys/module/watchdog/parameters",
+    "/sys/block",
+    "/sys/class/net",
+    "/run/quietcore",
+];
+
+/// Names of files that are settings, or lists that follow from settings.
+fn is_setting(path: &str) -> bool {
+    const ENDS: &[&str] = &[
+        "cpuset.cpus",
+        "cpuset.mems",
+        "cpuset.cpus.partition",
+        "cpuset.cpus.exclusive",
+        "cpuset.cpus.effective",
+        "cpuset.mems.effective",
+        "cpuset.cpu_exclusive",
+        "cpuset.mem_exclusive",
+        "cpuset.mem_hardwall",
+        "cpuset.memory_migrate",
+        "cpuset.memory_spread_page",
+        "cpuset.memory_spread_slab",
+        "cpuset.sched_load_balance",
+        "cpuset.sched_relax_domain_level",
+        "cgroup.clone_children",
+        "cgroup.subtree_control",
+        "cgroup.type",
+        "cpuset.cpus.isolated",
+        "notify_on_release",
+        "smp_affinity_list",
+        "default_smp_affinity",
+        "cpumask",
+        "cpu_mask",
+        "rq_affinity",
+        "rps_cpus",
+        "xps_cpus",
+        "check_interval",
+        "online",
+        "governor",
+        "scaling_min_freq",
+        "scaling_max_freq",
+        "disable",
+        "current_clocksource",
+        "current_tracer",
+        "tracing_on",
+        "enabled",
+        "defrag",
+        "khugepaged/defrag",
+        "run",
+        "runtime",
+        "features",
+        "isolated",
+        "offline",
+        "journal",
+    ];
+    let in_sysctl =
+        path.starts_with("/proc/sys/") && !path.contains("/random/") && !path.contains("/ns_last_pid");
+    in_sysctl || ENDS.iter().any(|end| path.ends_with(end))
+}
+
+/// What lives among the settings, or must not be read.
+fn skipped(path: &str) -> bool {
+    // Reading `stat_refresh` makes every CPU work; the kernel lowers the sample rate by itself.
+    const LIVING: &[&str] = &[
+        "/proc/sys/kernel/pty",
+        "sched_domain",
+        "perf_event_max_sample_rate",
+        "/proc/sys/vm/stat_refresh",
+    ];
+    LIVING.iter().any(|part| path.contains(part))
+}
+
+/// `lab-guest state`.
+pub fn print() -> Result<(), String> {
+    for (key, value) in read() {
+        println!("{key} = {value}");
+    }
+    Ok(())
+}
+
+/// Every setting, and every task's mask, policy and cgroup.
+pub fn read() -> BTreeMap<String, String> {
+    let mut state = BTreeMap::new();
+    for tree in TREES {
+        walk(Path::new(tree), &mut state);
+    }
+    let me = std::process::id();
+    for task in tasks::all() {
+        // A kernel worker's name and policy follow its work from moment to moment; its mask does not.
+        let worker = task.kernel() && task.comm.starts_with("kworker");
+        let what = match worker {
+            true => format!("{} {}", task.allowed, task.cgroup),
+            false => format!("{} {} {} {}", task.comm, task.allowed, task.policy, task.cgroup),
+        };
+        let kind = if task.kernel() { "kthread" } else { "task" };
+        if task.pid != me {
+            state.insert(format!("{kind} {} born {}", task.tid, task.start), what);
+        }
+    }
+    state
+}
+
+/// What differs: settings on either side, and tasks that live on both. Births and deaths of tasks are no difference.
+pub fn differences(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<String> {
+    let is_task = |key: &str| key.starts_with("task ") || key.starts_with("kthread ");
+    let mut found = Vec::new();
+    for (key, old) in before {
+        match after.get(key) {
+            Some(new) if new != old => found.push(format!("{key}: {old:?} became {new:?}")),
+            None if !is_task(key) => found.push(format!("{key}: {old:?} is gone")),
+            _ => {}
+        }
+    }
+    let fresh = after
+        .iter()
+        .filter(|(key, _)| !is_task(key) && !before.contains_key(*key));
+    found.extend(fresh.map(|(key, new)| format!("{key}: {new:?} is new")));
+    found
+}
+
+/// `lab-guest diff A B`.
+pub fn diff_files(before: &str, after: &str) -> ExitCode {
+    let load = |path: &str| -> Option<BTreeMap<String, String>> {
+        let text = std::fs::read_to_string(path).ok()?;
+        let pair = |line: &str| {
+            line.split_once(" = ")
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        };
+        Some(text.lines().filter_map(pair).collect())
+    };
+    let (Some(before), Some(after)) = (load(before), load(after)) else {
+        eprintln!("lab-guest: a state cannot be read");
+        return ExitCode::from(2);
+    };
+    if before.len() < 50 || after.len() < 50 {
+        eprintln!("lab-guest: a state is too small to be one");
+        return ExitCode::from(2);
+    }
+    let found = differences(&before, &after);
+    for line in &found {
+        println!("{line}");
+    }
+    if found.is_empty() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(1)
+    }
+}
+
+fn walk(path: &Path, state: &mut BTreeMap<String, String>) {
+    let mut open: Vec<PathBuf> = vec![path.to_owned()];
+    while let Some(path) = open.pop() {
+        let name = path.display().to_string();
+        if skipped(&name) {
+            continue;
+        }
+        let meta = if follows(&name) {
+            std::fs::metadata(&path)
+        } else {
+            std::fs::symlink_metadata(&path)
+        };
+        let Ok(meta) = meta else { continue };
+        if meta.is_dir() {
+            if name.starts_with("/sys/fs/cgroup/") {
+                state.insert(format!("{name}/"), "directory".to_owned());
+            }
+            open.extend(
+                std::fs::read_dir(&path)
+                    .into_iter()
+                    .flatten()
+                    .flatten()
+                    .map(|entry| entry.path()),
+            );
+        } else if meta.is_file() && is_setting(&name) {
+            let value =
+                std::fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).trim().replace('\n', "|"));
+            state.insert(name, value.unwrap_or_else(|error| format!("({error})")));
+        }
+    }
+}
+
+/// Links in sysfs lead to places that are walked by their own names, or round in circles; but the entries of
+/// `/sys/block` and `/sys/class/net` are links themselves.
+fn follows(name: &str) -> bool {
+    let device = |class: &str| name.strip_prefix(class).is_some_and(|rest| !rest.contains('/'));
+    TREES.contains(&name) || device("/sys/block/") || device("/sys/class/net/")
+}

@@ -1,0 +1,129 @@
+//! Tasks as the kernel shows them: read once, independent of the code under test.
+
+use serde_json::json;
+use std::path::Path;
+
+/// `PF_NO_SETAFFINITY` of `include/linux/sched.h`: user space may not change the mask.
+const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
+/// `PF_KTHREAD` of `include/linux/sched.h`.
+const PF_KTHREAD: u64 = 0x0020_0000;
+
+/// One thread.
+pub struct Task {
+    /// Thread id.
+    pub tid: u32,
+    /// Process id.
+    pub pid: u32,
+    /// Its name.
+    pub comm: String,
+    /// `PF_*` flags.
+    pub flags: u64,
+    /// Clock ticks since boot at its birth: with the tid, its identity.
+    pub start: u64,
+    /// Scheduling policy, real-time priority, nice value.
+    pub policy: String,
+    /// Where it runs or ran last.
+    pub cpu: u32,
+    /// `Cpus_allowed_list`.
+    pub allowed: String,
+    /// The lines of its `cgroup` file.
+    pub cgroup: String,
+}
+
+impl Task {
+    /// Whether user space may move it.
+    pub fn movable(&self) -> bool {
+        self.flags & PF_NO_SETAFFINITY == 0
+    }
+
+    /// Whether it is a kernel thread.
+    pub fn kernel(&self) -> bool {
+        self.flags & PF_KTHREAD != 0
+    }
+}
+
+/// Every thread there is. One that ends meanwhile is left out.
+pub fn all() -> Vec<Task> {
+    let numbers = |dir: &Path| -> Vec<u32> {
+        let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+        entries
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .collect()
+    };
+    let proc = Path::new("/proc");
+    let mut tasks = Vec::new();
+    for pid in numbers(proc) {
+        let dir = proc.join(pid.to_string()).join("task");
+        tasks.extend(
+            numbers(&dir)
+                .into_iter()
+                .filter_map(|tid| one(&dir.join(tid.to_string()), pid, tid)),
+        );
+    }
+    tasks.sort_by_key(|task| task.tid);
+    tasks
+}
+
+/// `lab-guest who CPU`.
+pub fn who(cpu: u32) -> Result<(), String> {
+    for task in all().iter().filter(|task| list_has(&task.allowed, cpu)) {
+        let line = json!({
+            "tid": task.tid, "pid": task.pid, "comm": task.comm, "cpu": task.cpu, "allowed": task.allowed,
+            "movable": task.movable(), "kernel": task.kernel(),
+        });
+        println!("{line}");
+    }
+    Ok(())
+}
+
+/// Whether a kernel list (`0-2,5`) has a number.
+pub fn list_has(list: &str, number: u32) -> bool {
+    list.split(',').any(|part| {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        matches!((first.trim().parse::<u32>(), last.trim().parse::<u32>()), (Ok(first), Ok(last)) if (first..=last).contains(&number))
+    })
+}
+
+fn one(dir: &Path, pid: u32, tid: u32) -> Option<Task> {
+    let text = |name: &str| {
+        std::fs::read(dir.join(name))
+            .ok()
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let stat = text("stat")?;
+    // The name may hold anything, brackets too: the last bracket ends it (proc_pid_stat(5)).
+    let (head, tail) = stat.rsplit_once(')')?;
+    let comm = head.split_once('(')?.1.to_owned();
+    let fields: Vec<&str> = tail.split_whitespace().collect();
+    let field = |number: usize| fields.get(number - 3).copied().unwrap_or_default();
+    let status = text("status")?;
+    let allowed = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?
+        .trim()
+        .to_owned();
+    Some(Task {
+        tid,
+        pid,
+        comm,
+        flags: field(9).parse().ok()?,
+        start: field(22).parse().ok()?,
+        policy: format!("policy {} rtprio {} nice {}", field(41), field(40), field(19)),
+        cpu: field(39).parse().ok()?,
+        allowed,
+        cgroup: text("cgroup")?.lines().collect::<Vec<_>>().join(" "),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_and_this_very_thread_are_read() {
+        assert!(list_has("0-2,5", 2) && list_has("0-2,5", 5) && !list_has("0-2,5", 4) && !list_has("", 0));
+        let me = std::process::id();
+        let found = all().into_iter().find(|task| task.tid == me).unwrap();
+        assert!(found.pid == me && !found.kernel() && !found.allowed.is_empty());
+    }
+}

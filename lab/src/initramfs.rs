@@ -1,0 +1,57 @@
+//! The guest's only file system: busybox, the binary under test, the guest's own program, modules, the scenario.
+
+use crate::cpio::Archive;
+use crate::error::LabError;
+use crate::kernels::Ready;
+use crate::scenario::Cell;
+use std::path::{Path, PathBuf};
+
+/// Programs of the host that go into every guest.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// The static quietcore.
+    pub quietcore: PathBuf,
+    /// The static lab-guest.
+    pub guest: PathBuf,
+    /// A static busybox.
+    pub busybox: PathBuf,
+}
+
+const INIT: &[u8] = include_bytes!("../guest/init.sh");
+const LIBRARY: &[u8] = include_bytes!("../guest/lab.sh");
+
+/// The archive for one guest. It is not packed: a guest unpacks slower than QEMU reads.
+///
+/// # Errors
+/// [`LabError::File`] when a program or module cannot be read.
+pub fn build(programs: &Programs, ready: &Ready, cell: &Cell, script: &str) -> Result<Vec<u8>, LabError> {
+    let mut archive = Archive::default();
+    for dir in [
+        "bin", "dev", "proc", "sys", "run", "tmp", "root", "etc", "var", "var/lib", "modules",
+    ] {
+        archive.dir(dir);
+    }
+    archive.program("init", INIT);
+    archive.program("bin/lab.sh", LIBRARY);
+    archive.program("bin/busybox", &read(&programs.busybox)?);
+    archive.link("bin/sh", "busybox");
+    archive.program("bin/quietcore", &read(&programs.quietcore)?);
+    archive.program("bin/lab-guest", &read(&programs.guest)?);
+    let mut order = String::new();
+    for module in ready.unpacked.modules(cell.shape.modules) {
+        let name = module
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        archive.program(&format!("modules/{name}"), &read(&module)?);
+        order.push_str(&format!("/modules/{name}\n"));
+    }
+    archive.program("modules/order", order.as_bytes());
+    archive.program("scenario", script.as_bytes());
+    Ok(archive.finish())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, LabError> {
+    std::fs::read(path).map_err(LabError::file(path))
+}

@@ -1,0 +1,21 @@
+//! Real Debian kernels in QEMU: boots them with our static binary, runs scenarios and asserts on what they report.
+//!
+//! A scenario is one file in [`scenarios`] and one line in its list. The host side boots a guest per cell
+//! (scenario x kernel x cgroup layout), the guest side is `guest/init.sh` and the `lab-guest` binary. Counters and
+//! placement are asserted; latencies never are, because an emulator's time is not a machine's time.
+
+pub mod apt;
+pub mod cpio;
+pub mod error;
+pub mod initramfs;
+pub mod kernels;
+pub mod records;
+pub mod runner;
+pub mod scenario;
+pub mod scenarios;
+pub mod shape;
+pub mod unpack;
+pub mod verdict;
+pub mod vm;
+
+pub use error::LabError;

@@ -1,0 +1,160 @@
+//! How a guest reports: framed records on the second serial port, which kernel messages never reach.
+//!
+//! A record is a header line `LAB NAME LENGTH CRC32`, then exactly LENGTH bytes, then a newline. A record whose
+//! length or checksum is wrong is counted as damaged, never used. The last one is named [`DONE`]; without it the
+//! guest did not finish.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The name of the record that says that the scenario came to its end.
+pub const DONE: &str = "LAB-DONE";
+
+/// What one command of a guest did.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, PartialEq, Eq)]
+pub struct Record {
+    /// Exit status; 128 + n for a signal.
+    pub status: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+    /// Wall time in the guest, milliseconds.
+    pub ms: u64,
+}
+
+impl Record {
+    /// The standard output as JSON; `Null` when it is none, so that a look-up inside it fails the assertion.
+    #[must_use]
+    pub fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or(serde_json::Value::Null)
+    }
+
+    /// Standard output without white space at both ends.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.stdout.trim()
+    }
+}
+
+/// All records of one guest, by name. A name that was recorded twice keeps the last.
+#[derive(Debug, Default)]
+pub struct Records {
+    by_name: BTreeMap<String, Record>,
+    /// How many frames had a wrong length or checksum.
+    pub damaged: usize,
+    /// Whether the guest said that it is done.
+    pub done: bool,
+}
+
+impl Records {
+    /// Reads what stands on the serial port so far.
+    #[must_use]
+    pub fn parse(bytes: &[u8]) -> Records {
+        let mut records = Records::default();
+        let mut rest = bytes;
+        while let Some(start) = find(rest, b"LAB ") {
+            rest = rest.get(start..).unwrap_or_default();
+            match frame(rest) {
+                Some((name, body, length)) => {
+                    records.take(name, body);
+                    rest = rest.get(length..).unwrap_or_default();
+                }
+                None => {
+                    records.damaged += 1;
+                    rest = rest.get(4..).unwrap_or_default();
+                }
+            }
+        }
+        records
+    }
+
+    /// The record of a name; an empty one with status -1 when the guest sent none.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Record {
+        let none = || Record {
+            status: -1,
+            stderr: format!("no record {name}"),
+            ..Record::default()
+        };
+        self.by_name.get(name).cloned().unwrap_or_else(none)
+    }
+
+    /// All names, sorted.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
+    fn take(&mut self, name: &str, body: &[u8]) {
+        if name == DONE {
+            self.done = true;
+        } else if let Ok(record) = serde_json::from_slice(body) {
+            self.by_name.insert(name.to_owned(), record);
+        } else {
+            self.damaged += 1;
+        }
+    }
+}
+
+/// The bytes that a guest sends for one record.
+#[must_use]
+pub fn framed(name: &str, body: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("\nLAB {name} {} {:08x}\n", body.len(), crc32fast::hash(body)).into_bytes();
+    bytes.extend_from_slice(body);
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Name, body and whole length of the frame at the start of `bytes`.
+fn frame(bytes: &[u8]) -> Option<(&str, &[u8], usize)> {
+    let end = find(bytes, b"\n")?;
+    let header = std::str::from_utf8(bytes.get(..end)?).ok()?;
+    let mut words = header.split(' ').skip(1);
+    let (name, length, checksum) = (words.next()?, words.next()?, words.next()?);
+    let length: usize = length.parse().ok()?;
+    let checksum = u32::from_str_radix(checksum, 16).ok()?;
+    let stop = end.checked_add(1)?.checked_add(length)?;
+    let body = bytes.get(end + 1..stop)?;
+    (crc32fast::hash(body) == checksum).then_some((name, body, stop))
+}
+
+fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+    bytes.windows(wanted.len()).position(|window| window == wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(text: &str) -> Vec<u8> {
+        serde_json::to_vec(&Record {
+            stdout: text.to_owned(),
+            ..Record::default()
+        })
+        .unwrap()
+    }
+
+    #[test]
+    fn records_survive_noise_between_them_and_headers_inside_them() {
+        let mut port = b"[    1.0] noise LAB of a kernel".to_vec();
+        port.extend(framed("one", &record("LAB two 3 00000000\nx")));
+        port.extend(b"more noise\n");
+        port.extend(framed(DONE, b"{}"));
+        let records = Records::parse(&port);
+        assert_eq!(records.get("one").stdout, "LAB two 3 00000000\nx");
+        assert_eq!(records.get("two").status, -1);
+        assert!(records.done);
+    }
+
+    #[test]
+    fn a_damaged_record_is_counted_and_not_used() {
+        let mut port = framed("one", &record("text"));
+        let last = port.len() - 4;
+        port[last] ^= 1;
+        let records = Records::parse(&port);
+        assert_eq!((records.damaged, records.get("one").status), (1, -1));
+        let mut torn = framed("one", &record("text"));
+        torn.truncate(torn.len() - 5);
+        assert!(!Records::parse(&torn).done);
+    }
+}

@@ -1,0 +1,193 @@
+//! Runs cells, two guests at a time, and says on one line each how it went.
+
+use crate::initramfs::{Programs, build};
+use crate::kernels::Ready;
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::verdict::Verdict;
+use crate::vm::{End, Outcome, boot};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Duration;
+
+/// Guests at the same time. Each takes one CPU of the host.
+const AT_ONCE: usize = 2;
+
+/// A scenario in one of its cells.
+#[derive(Clone)]
+pub struct Job {
+    /// The scenario.
+    pub scenario: &'static Scenario,
+    /// Where.
+    pub cell: Cell,
+}
+
+impl Job {
+    /// `SCENARIO KERNEL/LAYOUT`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        format!("{} {}", self.scenario.name, self.cell.label())
+    }
+}
+
+/// What the runner needs of the host.
+pub struct Bench {
+    /// What goes into the guests.
+    pub programs: Programs,
+    /// The kernels that are to hand, by their id, or why one is not.
+    pub kernels: BTreeMap<&'static str, Result<Ready, String>>,
+    /// Consoles and records go here.
+    pub out: PathBuf,
+}
+
+/// The sums of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Every claim held.
+    pub passed: usize,
+    /// A claim did not hold, or the guest did not come to its end.
+    pub failed: usize,
+    /// Could not run; the reason is on its line.
+    pub skipped: usize,
+}
+
+/// One finished job, for the report line.
+pub struct Finished {
+    /// Which.
+    pub label: String,
+    /// What was concluded.
+    pub verdict: Verdict,
+    /// Wall time, retries included.
+    pub took: Duration,
+}
+
+/// Runs all jobs; `say` gets every finished one as it ends.
+pub fn run(bench: &Bench, jobs: &[Job], say: &(dyn Fn(&Finished) + Sync)) -> Totals {
+    let queue = Mutex::new(jobs.iter());
+    let totals = Mutex::new(Totals::default());
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let next = locked(&queue).next();
+                    let Some(job) = next else { break };
+                    let finished = one(bench, job);
+                    let mut totals = locked(&totals);
+                    match (&finished.verdict.skipped, finished.verdict.failures.is_empty()) {
+                        (Some(_), _) => totals.skipped += 1,
+                        (None, true) => totals.passed += 1,
+                        (None, false) => totals.failed += 1,
+                    }
+                    say(&finished);
+                }
+            });
+        }
+    });
+    let totals = locked(&totals);
+    *totals
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn one(bench: &Bench, job: &Job) -> Finished {
+    let label = job.label();
+    let mut verdict = Verdict::default();
+    let ready = match bench.kernels.get(job.cell.kernel.id) {
+        Some(Ok(ready)) => ready,
+        Some(Err(why)) => {
+            verdict.skipped = Some(why.clone());
+            return Finished {
+                label,
+                verdict,
+                took: Duration::ZERO,
+            };
+        }
+        None => {
+            verdict.skipped = Some("its kernel was not prepared".to_owned());
+            return Finished {
+                label,
+                verdict,
+                took: Duration::ZERO,
+            };
+        }
+    };
+    let dir = bench.out.join(label.replace([' ', '/'], "-"));
+    let mut took = Duration::ZERO;
+    for attempt in 1..=2 {
+        verdict = Verdict::default();
+        let outcome = match guest(bench, ready, job, &dir) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                verdict.that(false, error.to_string());
+                break;
+            }
+        };
+        took += outcome.took;
+        if outcome.end == End::Emulator && attempt == 1 {
+            keep(&outcome.console, &dir.join("console.emulator-fault"));
+            continue;
+        }
+        if attempt == 2 {
+            verdict.note("second try after a fault of the emulator (Oops: int3)");
+        }
+        judge(job, &outcome, &mut verdict);
+        break;
+    }
+    if verdict.failures.is_empty() {
+        std::fs::remove_dir_all(&dir).ok();
+    } else {
+        std::fs::write(dir.join("failures"), verdict.failures.join("\n")).ok();
+    }
+    Finished { label, verdict, took }
+}
+
+fn guest(bench: &Bench, ready: &Ready, job: &Job, dir: &Path) -> Result<Outcome, crate::LabError> {
+    std::fs::create_dir_all(dir).map_err(crate::LabError::file(dir))?;
+    let script = (job.scenario.script)(&job.cell);
+    let initramfs = build(&bench.programs, ready, &job.cell, &script)?;
+    boot(&ready.unpacked.image(), &initramfs, &job.cell, dir)
+}
+
+fn judge(job: &Job, outcome: &Outcome, verdict: &mut Verdict) {
+    let ended = match outcome.end {
+        End::Done => None,
+        End::Stopped => Some("the guest stopped before its end".to_owned()),
+        End::TimeOut => Some(format!("the guest was killed after {} s", job.cell.limit_s)),
+        End::Emulator => Some("the emulator failed twice (Oops: int3)".to_owned()),
+    };
+    if let Some(why) = ended {
+        let last = outcome.records.names().count();
+        verdict.that(false, format!("{why}, with {last} records"));
+    }
+    verdict.equal("damaged records", outcome.records.damaged, 0);
+    let before = verdict.claims;
+    (job.scenario.check)(&job.cell, &outcome.records, verdict);
+    if verdict.claims == before && verdict.skipped.is_none() {
+        verdict.that(false, "the scenario claimed nothing");
+    }
+    write_records(&outcome.records, &outcome.console);
+}
+
+/// The records once more, readable, beside the console. Only failures keep them.
+fn write_records(records: &Records, console: &Path) {
+    let mut text = String::new();
+    for name in records.names() {
+        let record = records.get(name);
+        text.push_str(&format!(
+            "=== {name}: status {} after {} ms\n",
+            record.status, record.ms
+        ));
+        text.push_str(&record.stdout);
+        if !record.stderr.is_empty() {
+            text.push_str(&format!("--- stderr\n{}\n", record.stderr));
+        }
+    }
+    std::fs::write(console.with_file_name("records.txt"), text).ok();
+}
+
+fn keep(file: &Path, to: &Path) {
+    std::fs::rename(file, to).ok();
+}

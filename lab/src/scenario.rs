@@ -1,0 +1,75 @@
+//! What a scenario is: a guest script, the cells that it runs in, and what has to be true of its records.
+
+use crate::kernels::Kernel;
+use crate::records::Records;
+use crate::shape::{Layout, Shape, USUAL};
+use crate::verdict::Verdict;
+
+/// One question to a real kernel.
+pub struct Scenario {
+    /// Name of its file.
+    pub name: &'static str,
+    /// One sentence for `lab list`.
+    pub about: &'static str,
+    /// Where it runs.
+    pub cells: fn() -> Vec<Cell>,
+    /// The guest's script, after `guest/lab.sh`.
+    pub script: fn(&Cell) -> String,
+    /// The assertions.
+    pub check: fn(&Cell, &Records, &mut Verdict),
+}
+
+/// One guest: kernel, control groups, machine.
+#[derive(Clone, Debug)]
+pub struct Cell {
+    /// Which kernel.
+    pub kernel: Kernel,
+    /// Which control groups.
+    pub layout: Layout,
+    /// Which machine.
+    pub shape: Shape,
+    /// The guest is killed after this many seconds.
+    pub limit_s: u64,
+    /// Scenarios that are cut into several guests tell them apart by this.
+    pub part: u32,
+}
+
+impl Cell {
+    /// The usual machine with a limit of 90 seconds.
+    #[must_use]
+    pub fn new(kernel: Kernel, layout: Layout) -> Cell {
+        Cell {
+            kernel,
+            layout,
+            shape: USUAL,
+            limit_s: 90,
+            part: 0,
+        }
+    }
+
+    /// The same with another time limit.
+    #[must_use]
+    pub fn within(self, limit_s: u64) -> Cell {
+        Cell { limit_s, ..self }
+    }
+
+    /// The same on another machine.
+    #[must_use]
+    pub fn on(self, shape: Shape) -> Cell {
+        Cell { shape, ..self }
+    }
+
+    /// How reports and `lab run FILTER` name it within its scenario.
+    #[must_use]
+    pub fn label(&self) -> String {
+        let mut label = format!("{}/{}", self.kernel.id, self.layout.word());
+        if !self.shape.name.is_empty() {
+            label.push('/');
+            label.push_str(self.shape.name);
+        }
+        if self.part > 0 {
+            label.push_str(&format!("/part{}", self.part));
+        }
+        label
+    }
+}

@@ -1,0 +1,73 @@
+//! The lab itself: the kernel is what it claims, the machine and its control groups are what was asked for.
+
+use crate::kernels::{K5_10, K6_1, K6_1_RT, K6_12, K6_12_RT, K7, K7_RT};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::verdict::Verdict;
+
+/// Runs everywhere.
+pub const SCENARIO: Scenario = Scenario {
+    name: "boots",
+    about: "every kernel boots, as asked, and quietcore starts",
+    cells,
+    script,
+    check,
+};
+
+fn cells() -> Vec<Cell> {
+    let mut cells = vec![Cell::new(K6_1, Layout::None)];
+    for kernel in [K5_10, K6_1, K6_1_RT] {
+        cells.extend([Cell::new(kernel, Layout::V1), Cell::new(kernel, Layout::Hybrid)]);
+    }
+    for kernel in [K5_10, K6_1, K6_1_RT, K6_12, K6_12_RT, K7, K7_RT] {
+        cells.push(Cell::new(kernel, Layout::V2));
+    }
+    cells
+}
+
+fn script(_: &Cell) -> String {
+    "rec release uname -r
+rec version uname -v
+rec cpus nproc
+rec packages sh -c 'cat /sys/devices/system/cpu/cpu*/topology/physical_package_id | sort -u | wc -l'
+rec v1_cpus cat /sys/fs/cgroup/cpuset/cpuset.cpus
+rec v2_controllers cat /sys/fs/cgroup/cgroup.controllers
+rec unified_controllers cat /sys/fs/cgroup/unified/cgroup.controllers
+rec quietcore quietcore --version
+"
+    .to_owned()
+}
+
+fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    let release = seen.get("release").text().to_owned();
+    let series = cell.kernel.id.trim_end_matches("-rt");
+    verdict.that(
+        release.starts_with(&format!("{series}.")) && release.ends_with(cell.kernel.flavour),
+        format!("uname -r says {release}"),
+    );
+    verdict.note(release);
+    let is_rt = seen.get("version").text().contains("PREEMPT_RT");
+    verdict.equal("PREEMPT_RT", is_rt, cell.kernel.id.ends_with("-rt"));
+    verdict.equal("cpus", seen.get("cpus").text(), "4");
+    verdict.equal("packages", seen.get("packages").text(), "2");
+    let v1 = seen.get("v1_cpus").status == 0;
+    let v2 = seen.get("v2_controllers").text().contains("cpuset");
+    let unified = seen.get("unified_controllers").status == 0;
+    let wanted = match cell.layout {
+        Layout::V1 => (true, false, false),
+        Layout::V2 => (false, true, false),
+        Layout::Hybrid => (true, false, true),
+        Layout::None => (false, false, false),
+    };
+    verdict.equal(
+        "control groups (v1 cpuset, v2 cpuset, unified)",
+        (v1, v2, unified),
+        wanted,
+    );
+    let version = verdict.status(seen, "quietcore", 0);
+    verdict.that(
+        version.text().starts_with("quietcore "),
+        format!("quietcore --version says {:?}", version.text()),
+    );
+}

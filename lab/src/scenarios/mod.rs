@@ -1,0 +1,44 @@
+//! All scenarios: one file and one line here each.
+
+use crate::runner::Job;
+use crate::scenario::Scenario;
+
+mod boots;
+mod guest_tools;
+
+/// In the order in which they run: long ones first, so that the last guests end together.
+pub const ALL: &[&Scenario] = &[&boots::SCENARIO, &guest_tools::SCENARIO];
+
+/// Every scenario in every cell whose label has all words of the filter as parts.
+#[must_use]
+pub fn jobs(filter: &[String]) -> Vec<Job> {
+    let all = ALL
+        .iter()
+        .flat_map(|scenario| (scenario.cells)().into_iter().map(|cell| Job { scenario, cell }));
+    all.filter(|job| filter.iter().all(|word| job.label().contains(word.as_str())))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn labels_tell_all_cells_apart() {
+        let labels: Vec<String> = jobs(&[]).iter().map(Job::label).collect();
+        let different: BTreeSet<&String> = labels.iter().collect();
+        assert_eq!(labels.len(), different.len());
+    }
+
+    #[test]
+    fn the_kernels_that_the_project_promises_are_covered() {
+        let labels: Vec<String> = jobs(&[]).iter().map(Job::label).collect();
+        for cell in ["6.1/v1", "6.1/v2", "6.12-rt/v2", "7/v2"] {
+            assert!(
+                labels.iter().any(|label| label.ends_with(cell)),
+                "no scenario runs on {cell}"
+            );
+        }
+    }
+}

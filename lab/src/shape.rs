@@ -1,0 +1,126 @@
+//! The machine that QEMU is told to be.
+
+/// How control groups are mounted in the guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// The v1 cpuset controller at `/sys/fs/cgroup/cpuset`.
+    V1,
+    /// cgroup v2 at `/sys/fs/cgroup`.
+    V2,
+    /// v1 cpuset, and v2 without it at `/sys/fs/cgroup/unified`.
+    Hybrid,
+    /// Nothing is mounted.
+    None,
+}
+
+impl Layout {
+    /// As the guest's kernel argument and the report spell it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Layout::V1 => "v1",
+            Layout::V2 => "v2",
+            Layout::Hybrid => "hybrid",
+            Layout::None => "none",
+        }
+    }
+}
+
+/// Sizes and devices of a guest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Shown in the report; empty for the usual shape.
+    pub name: &'static str,
+    /// Packages.
+    pub sockets: u32,
+    /// Dies of a package.
+    pub dies: u32,
+    /// Cores of a die.
+    pub cores: u32,
+    /// Hardware threads of a core.
+    pub threads: u32,
+    /// NUMA nodes, as CPU lists.
+    pub nodes: &'static [&'static str],
+    /// Memory, MiB.
+    pub memory_mib: u32,
+    /// Kernel modules to load (see [`crate::unpack`]) for the devices.
+    pub modules: &'static [&'static str],
+    /// QEMU arguments of the devices.
+    pub devices: &'static [&'static str],
+    /// More kernel arguments.
+    pub boot: &'static str,
+}
+
+/// 4 CPUs in 2 packages, each with its own last-level cache.
+pub const USUAL: Shape = Shape {
+    name: "",
+    sockets: 2,
+    dies: 1,
+    cores: 2,
+    threads: 1,
+    nodes: &[],
+    memory_mib: 256,
+    modules: &[],
+    devices: &[],
+    boot: "",
+};
+
+impl Shape {
+    /// How many CPUs there are.
+    #[must_use]
+    pub fn cpus(&self) -> u32 {
+        self.sockets * self.dies * self.cores * self.threads
+    }
+
+    /// The QEMU arguments that make this machine.
+    #[must_use]
+    pub fn arguments(&self) -> Vec<String> {
+        let mut arguments = vec![
+            "-smp".to_owned(),
+            format!(
+                "{},sockets={},dies={},cores={},threads={}",
+                self.cpus(),
+                self.sockets,
+                self.dies,
+                self.cores,
+                self.threads
+            ),
+            "-m".to_owned(),
+            format!("{}M", self.memory_mib),
+        ];
+        let share = self.memory_mib / u32::try_from(self.nodes.len().max(1)).unwrap_or(1);
+        for (node, cpus) in self.nodes.iter().enumerate() {
+            arguments.push("-object".to_owned());
+            arguments.push(format!("memory-backend-ram,id=m{node},size={share}M"));
+            arguments.push("-numa".to_owned());
+            arguments.push(format!("node,nodeid={node},cpus={cpus},memdev=m{node}"));
+        }
+        arguments.extend(self.devices.iter().map(|argument| (*argument).to_owned()));
+        arguments
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shape_becomes_qemu_arguments() {
+        let shape = Shape {
+            dies: 2,
+            threads: 2,
+            nodes: &["0-7", "8-15"],
+            memory_mib: 512,
+            ..USUAL
+        };
+        let arguments = shape.arguments().join(" ");
+        assert!(
+            arguments.starts_with("-smp 16,sockets=2,dies=2,cores=2,threads=2 -m 512M"),
+            "{arguments}"
+        );
+        assert!(
+            arguments.contains("id=m1,size=256M -numa node,nodeid=1,cpus=8-15,memdev=m1"),
+            "{arguments}"
+        );
+    }
+}

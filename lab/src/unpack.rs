@@ -1,0 +1,225 @@
+//! Takes out of a kernel's packages what a guest needs: the image and a few modules. The rest is not kept.
+
+use crate::apt::{Apt, Refresh, cache_dir};
+use crate::error::{LabError, run};
+use crate::kernels::{Kernel, Ready, version_key};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Modules that scenarios may ask for; what these depend on comes along.
+const MODULES: &[&str] = &["virtio_pci", "virtio_blk", "nvme", "ahci", "sd_mod"];
+
+/// A kernel's files in the cache.
+#[derive(Clone, Debug)]
+pub struct Unpacked {
+    /// Holds `vmlinuz` and `modules/`.
+    pub dir: PathBuf,
+}
+
+impl Unpacked {
+    /// The kernel image.
+    #[must_use]
+    pub fn image(&self) -> PathBuf {
+        self.dir.join("vmlinuz")
+    }
+
+    /// Module files for `insmod`, those that others depend on first.
+    #[must_use]
+    pub fn modules(&self, wanted: &[&str]) -> Vec<PathBuf> {
+        let order = std::fs::read_to_string(self.dir.join("order")).unwrap_or_default();
+        let mut files = Vec::new();
+        for line in order.lines() {
+            let mut words = line.split(' ');
+            if words.next().is_some_and(|name| wanted.contains(&name)) {
+                for module in words.map(|module| self.dir.join("modules").join(format!("{module}.ko"))) {
+                    if !files.contains(&module) {
+                        files.push(module);
+                    }
+                }
+            }
+        }
+        files
+    }
+}
+
+/// Makes kernels ready: from the cache where it has them, else downloaded. One result for each; one that cannot
+/// be had does not keep the others away.
+#[must_use]
+pub fn ready(kernels: &[Kernel]) -> Vec<(Kernel, Result<Ready, LabError>)> {
+    let cache = cache_dir();
+    let mut lists: BTreeMap<&str, Result<Lists, String>> = BTreeMap::new();
+    let mut one = |kernel: Kernel| {
+        let opened = || Lists::open(&cache, kernel.arch).map_err(|error| error.to_string());
+        let fetched = match lists.entry(kernel.arch).or_insert_with(opened) {
+            Ok(lists) => fetch(&cache, kernel, lists),
+            Err(why) => Err(LabError::NoKernel {
+                id: kernel.id.to_owned(),
+                why: why.clone(),
+            }),
+        };
+        // With a kernel in the cache, a mirror that cannot be reached is no reason to stop.
+        fetched.or_else(|error| newest_cached(&cache, kernel).ok_or(error))
+    };
+    kernels.iter().map(|kernel| (*kernel, one(*kernel))).collect()
+}
+
+/// What the mirror offers for one architecture.
+struct Lists {
+    apt: Apt,
+    names: Vec<String>,
+}
+
+impl Lists {
+    fn open(cache: &Path, arch: &'static str) -> Result<Lists, LabError> {
+        let apt = Apt::prepare(&cache.join(format!("apt-{arch}")), arch)?;
+        apt.refresh(Refresh::WhenOld)?;
+        let names = apt.kernel_packages()?;
+        Ok(Lists { apt, names })
+    }
+}
+
+fn fetch(cache: &Path, kernel: Kernel, lists: &mut Lists) -> Result<Ready, LabError> {
+    newest(cache, kernel, lists).or_else(|_| {
+        // The lists may be older than the mirror, which drops a package when its successor comes.
+        lists.apt.refresh(Refresh::Always)?;
+        lists.names = lists.apt.kernel_packages()?;
+        newest(cache, kernel, lists)
+    })
+}
+
+fn newest(cache: &Path, kernel: Kernel, lists: &Lists) -> Result<Ready, LabError> {
+    let (release, packages) = kernel.newest(&lists.names).ok_or_else(|| LabError::NoKernel {
+        id: kernel.id.to_owned(),
+        why: format!(
+            "none of {} packages in {} fits",
+            lists.names.len(),
+            kernel.suites.join(", ")
+        ),
+    })?;
+    let unpacked = Unpacked {
+        dir: kernel_dir(cache, kernel).join(&release),
+    };
+    if !unpacked.image().is_file() {
+        let debs = lists.apt.download(&packages)?;
+        unpack(&debs, &release, &unpacked)?;
+    }
+    Ok(Ready {
+        kernel,
+        release,
+        unpacked,
+    })
+}
+
+fn kernel_dir(cache: &Path, kernel: Kernel) -> PathBuf {
+    cache.join("kernels").join(kernel.id)
+}
+
+fn newest_cached(cache: &Path, kernel: Kernel) -> Option<Ready> {
+    let entries = std::fs::read_dir(kernel_dir(cache, kernel)).ok()?;
+    let releases = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let with_image = releases.filter(|name| kernel_dir(cache, kernel).join(name).join("vmlinuz").is_file());
+    let release = with_image.max_by_key(|name| version_key(name))?;
+    let unpacked = Unpacked {
+        dir: kernel_dir(cache, kernel).join(&release),
+    };
+    Some(Ready {
+        kernel,
+        release,
+        unpacked,
+    })
+}
+
+/// Unpacks into a folder beside, and renames at the end: an interrupted run leaves no half kernel.
+fn unpack(debs: &[PathBuf], release: &str, to: &Unpacked) -> Result<(), LabError> {
+    let whole = to.dir.with_extension("whole");
+    let part = to.dir.with_extension("part");
+    for dir in [&whole, &part, &to.dir] {
+        std::fs::remove_dir_all(dir).ok();
+    }
+    std::fs::create_dir_all(part.join("modules")).map_err(LabError::file(&part))?;
+    for deb in debs {
+        run(Command::new("dpkg-deb").arg("-x").arg(deb).arg(&whole))?;
+    }
+    let images = [
+        whole.join(format!("boot/vmlinuz-{release}")),
+        whole.join(format!("usr/lib/modules/{release}/vmlinuz")),
+        whole.join(format!("lib/modules/{release}/vmlinuz")),
+    ];
+    let image = images
+        .iter()
+        .find(|image| image.is_file())
+        .ok_or_else(|| LabError::NoKernel {
+            id: release.to_owned(),
+            why: "its packages hold no kernel image where the lab looks".to_owned(),
+        })?;
+    std::fs::copy(image, part.join("vmlinuz")).map_err(LabError::file(image))?;
+    keep_modules(&whole, &part)?;
+    std::fs::remove_dir_all(&whole).map_err(LabError::file(&whole))?;
+    for deb in debs {
+        std::fs::remove_file(deb).map_err(LabError::file(deb))?;
+    }
+    std::fs::rename(&part, &to.dir).map_err(LabError::file(&to.dir))
+}
+
+/// Copies [`MODULES`] and what they depend on, and writes `order`: a module's name, then the files to load.
+fn keep_modules(whole: &Path, part: &Path) -> Result<(), LabError> {
+    let mut found = BTreeMap::new();
+    find_modules(whole, &mut found);
+    let mut order = String::new();
+    for module in MODULES {
+        let mut chain = Vec::new();
+        depend(module, &found, &mut chain)?;
+        for name in &chain {
+            if let Some(file) = found.get(name) {
+                plain_copy(file, &part.join("modules").join(format!("{name}.ko")))?;
+            }
+        }
+        if !chain.is_empty() {
+            order.push_str(&format!("{module} {}\n", chain.join(" ")));
+        }
+    }
+    let path = part.join("order");
+    std::fs::write(&path, order).map_err(LabError::file(&path))
+}
+
+fn find_modules(dir: &Path, found: &mut BTreeMap<String, PathBuf>) {
+    for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            find_modules(&path, found);
+        } else if let Some((name, _)) = entry.file_name().to_string_lossy().split_once(".ko") {
+            found.insert(name.replace('-', "_"), path);
+        }
+    }
+}
+
+/// Puts a module behind everything that it depends on. A module that is built in has no file and is left out.
+fn depend(name: &str, found: &BTreeMap<String, PathBuf>, chain: &mut Vec<String>) -> Result<(), LabError> {
+    let name = name.replace('-', "_");
+    let Some(file) = found.get(&name) else {
+        return Ok(());
+    };
+    if chain.contains(&name) {
+        return Ok(());
+    }
+    let needs = run(Command::new("modinfo").args(["-F", "depends"]).arg(file))?;
+    for need in needs.trim().split(',').filter(|need| !need.is_empty()) {
+        depend(need, found, chain)?;
+    }
+    chain.push(name);
+    Ok(())
+}
+
+/// Guests load modules with busybox, which may not know the packing.
+fn plain_copy(file: &Path, to: &Path) -> Result<(), LabError> {
+    if file.extension().is_some_and(|end| end == "xz") {
+        let output = Command::new("xz")
+            .arg("-dc")
+            .arg(file)
+            .output()
+            .map_err(LabError::file(file))?;
+        return std::fs::write(to, output.stdout).map_err(LabError::file(to));
+    }
+    std::fs::copy(file, to).map(|_| ()).map_err(LabError::file(file))
+}

@@ -1,0 +1,214 @@
+//! Boots one guest and waits for its end: by itself, by its last record, or by the clock.
+
+use crate::error::LabError;
+use crate::records::Records;
+use crate::scenario::Cell;
+use std::fs::File;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How a guest ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The scenario came to its end.
+    Done,
+    /// The guest stopped earlier.
+    Stopped,
+    /// The time limit.
+    TimeOut,
+    /// The emulator's own fault (see [`emulator_fault`]).
+    Emulator,
+}
+
+/// What a guest left.
+pub struct Outcome {
+    /// How it ended.
+    pub end: End,
+    /// What it reported.
+    pub records: Records,
+    /// Wall time on the host.
+    pub took: Duration,
+    /// The kernel's console.
+    pub console: PathBuf,
+}
+
+/// Boots a guest and collects its records. `dir` gets `console`, `records` and `initramfs` (removed at the end).
+///
+/// # Errors
+/// [`LabError`] when QEMU cannot be started or `dir` cannot be written.
+pub fn boot(kernel: &Path, initramfs: &[u8], cell: &Cell, dir: &Path) -> Result<Outcome, LabError> {
+    std::fs::create_dir_all(dir).map_err(LabError::file(dir))?;
+    let (console, port, initrd) = (dir.join("console"), dir.join("records"), dir.join("initramfs"));
+    for file in [&console, &port] {
+        File::create(file).map_err(LabError::file(file))?;
+    }
+    std::fs::write(&initrd, initramfs).map_err(LabError::file(&initrd))?;
+    let started = Instant::now();
+    let said = dir.join("qemu");
+    let mut child = start(kernel, &initrd, cell, &console, &port, &said)?;
+    let ended = wait(&mut child, &port, started + Duration::from_secs(cell.limit_s))?;
+    let took = started.elapsed();
+    std::fs::remove_file(&initrd).map_err(LabError::file(&initrd))?;
+    let records = Records::parse(&std::fs::read(&port).map_err(LabError::file(&port))?);
+    let text = std::fs::read(&console).map_err(LabError::file(&console))?;
+    let end = match ended {
+        _ if records.done => End::Done,
+        _ if emulator_fault(&String::from_utf8_lossy(&text)) => End::Emulator,
+        other => other,
+    };
+    Ok(Outcome {
+        end,
+        records,
+        took,
+        console,
+    })
+}
+
+/// Whether a console shows the emulator's known fault: QEMU's translator races with live patching of kernel text,
+/// so that a breakpoint that the kernel has already taken back is hit.
+#[must_use]
+pub fn emulator_fault(console: &str) -> bool {
+    console.contains("Oops: int3") || console.contains("int3: 0000 [#1]")
+}
+
+fn start(
+    kernel: &Path,
+    initrd: &Path,
+    cell: &Cell,
+    console: &Path,
+    port: &Path,
+    said: &Path,
+) -> Result<Child, LabError> {
+    let said = File::create(said).map_err(LabError::file(said))?;
+    let program = match cell.kernel.arch {
+        "arm64" => "qemu-system-aarch64",
+        "armhf" => "qemu-system-arm",
+        _ => "qemu-system-x86_64",
+    };
+    let mut command = Command::new(program);
+    match cell.kernel.arch {
+        "arm64" => command.args(["-M", "virt", "-cpu", "cortex-a72"]),
+        "armhf" => command.args(["-M", "virt", "-cpu", "cortex-a15"]),
+        _ => command.args(["-M", "q35", "-cpu", "max,vendor=GenuineIntel"]),
+    };
+    let console_device = if cell.kernel.arch == "amd64" {
+        "ttyS0"
+    } else {
+        "ttyAMA0"
+    };
+    command
+        // Several emulation threads crash guests that patch their own text.
+        .args([
+            "-accel",
+            "tcg,thread=single",
+            "-display",
+            "none",
+            "-monitor",
+            "none",
+        ])
+        .args(["-no-reboot", "-net", "none", "-nodefaults"])
+        .args(cell.shape.arguments())
+        .arg("-serial")
+        .arg(format!("file:{}", console.display()))
+        .args(ports(cell, port))
+        .arg("-kernel")
+        .arg(kernel)
+        .arg("-initrd")
+        .arg(initrd)
+        .arg("-append")
+        .arg(format!(
+            "console={console_device} panic=-1 tsc=reliable lab.cgroup={} {}",
+            cell.layout.word(),
+            cell.shape.boot
+        ))
+        .stdin(Stdio::null())
+        .stdout(said.try_clone().map_err(LabError::file(console))?)
+        .stderr(said);
+    // SAFETY: prctl is async-signal-safe, and the closure touches no memory of ours.
+    unsafe {
+        command.pre_exec(|| {
+            // A guest must not outlive the lab.
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        });
+    }
+    command.spawn().map_err(|error| LabError::Program {
+        program: program.to_owned(),
+        why: error.to_string(),
+    })
+}
+
+/// The records' way out: the second serial port on x86, a virtio console elsewhere.
+fn ports(cell: &Cell, port: &Path) -> Vec<String> {
+    let file = port.display();
+    let words: &[&str] = if cell.kernel.arch == "amd64" {
+        &["-serial", "file:FILE"]
+    } else {
+        &[
+            "-chardev",
+            "file,id=records,path=FILE",
+            "-device",
+            "virtio-serial-device",
+            "-device",
+            "virtconsole,chardev=records",
+        ]
+    };
+    words
+        .iter()
+        .map(|word| word.replace("FILE", &file.to_string()))
+        .collect()
+}
+
+fn wait(child: &mut Child, port: &Path, until: Instant) -> Result<End, LabError> {
+    let failed = |error: std::io::Error| LabError::Program {
+        program: "qemu".into(),
+        why: error.to_string(),
+    };
+    let mut ready_since: Option<Instant> = None;
+    loop {
+        if child.try_wait().map_err(failed)?.is_some() {
+            return Ok(End::Stopped);
+        }
+        // Some machines cannot switch themselves off; their last record is the end.
+        if ready_since.is_none() && ends_with_done(port) {
+            ready_since = Some(Instant::now());
+        }
+        let lingers = ready_since.is_some_and(|since| since.elapsed() > Duration::from_secs(2));
+        let late = Instant::now() >= until;
+        if lingers || late {
+            child.kill().map_err(failed)?;
+            child.wait().map_err(failed)?;
+            return Ok(if lingers { End::Stopped } else { End::TimeOut });
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn ends_with_done(port: &Path) -> bool {
+    use std::io::{Read, Seek, SeekFrom};
+    let Ok(mut file) = File::open(port) else {
+        return false;
+    };
+    let length = file.metadata().map_or(0, |meta| meta.len());
+    let mut end = Vec::new();
+    let read = file
+        .seek(SeekFrom::Start(length.saturating_sub(200)))
+        .and_then(|_| file.take(200).read_to_end(&mut end));
+    read.is_ok() && Records::parse(&end).done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::emulator_fault;
+
+    #[test]
+    fn only_the_known_fault_is_the_emulators() {
+        assert!(emulator_fault("[    1.2] Oops: int3: 0000 [#1] PREEMPT SMP"));
+        assert!(!emulator_fault("[    1.2] BUG: kernel NULL pointer dereference"));
+        assert!(!emulator_fault(
+            "Kernel panic - not syncing: Attempted to kill init!"
+        ));
+    }
+}
