@@ -1,6 +1,7 @@
 //! Where cpuset cgroups live on this machine, which exist, and who owns the tree.
 
 use crate::CpuSet;
+use crate::reading::Reader;
 use serde::{Deserialize, Serialize};
 
 /// The cgroup layout as far as CPU isolation needs it.
@@ -80,4 +81,378 @@ pub enum Owner {
     Cset,
     /// partrt's `nrt` and `rt` sets that are not ours.
     Partrt,
+}
+
+/// More cpuset cgroups than this are not read; no machine has them.
+const MAX_SETS: usize = 65_536;
+
+/// A mounted file system, as `/proc/self/mountinfo` or `/proc/mounts` tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mount {
+    /// Where.
+    pub path: String,
+    /// Type: `cgroup`, `cgroup2`, `cpuset` ...
+    pub kind: String,
+    /// Options of the mount and of the file system, joined.
+    pub options: Vec<String>,
+    /// Which part of the file system is mounted; `/` is all of it.
+    pub root: String,
+}
+
+/// Parses `/proc/self/mountinfo` (`fs/proc_namespace.c: show_mountinfo`). Lines of another form are left out.
+#[must_use]
+pub fn parse_mountinfo(text: &str) -> Vec<Mount> {
+    let mount = |line: &str| {
+        let (front, back) = line.split_once(" - ")?;
+        let front: Vec<&str> = front.split(' ').collect();
+        let mut back = back.split(' ');
+        let kind = back.next()?.to_owned();
+        let options = [*front.get(5)?, back.nth(1)?].join(",");
+        Some(Mount {
+            path: unescape(front.get(4)?),
+            kind,
+            options: options.split(',').map(str::to_owned).collect(),
+            root: unescape(front.get(3)?),
+        })
+    };
+    text.lines().filter_map(mount).collect()
+}
+
+/// Parses `/proc/mounts`.
+#[must_use]
+pub fn parse_mounts(text: &str) -> Vec<Mount> {
+    let mount = |line: &str| {
+        let mut fields = line.split_whitespace().skip(1);
+        Some(Mount {
+            path: unescape(fields.next()?),
+            kind: fields.next()?.to_owned(),
+            options: fields.next()?.split(',').map(str::to_owned).collect(),
+            root: "/".to_owned(),
+        })
+    };
+    text.lines().filter_map(mount).collect()
+}
+
+/// Spaces and the like stand as `\040` in mount paths (`mangle_path`).
+fn unescape(path: &str) -> String {
+    let bytes = path.as_bytes();
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = after
+            .get(..3)
+            .filter(|code| byte == b'\\' && code.iter().all(|digit| (b'0'..=b'7').contains(digit)));
+        match code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 8).ok()) {
+            Some(letter) => {
+                plain.push(letter);
+                rest = after.get(3..).unwrap_or_default();
+            }
+            None => {
+                plain.push(byte);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&plain).into_owned()
+}
+
+impl Mount {
+    fn has(&self, option: &str) -> bool {
+        self.options.iter().any(|one| one == option)
+    }
+
+    /// v1 controllers (and names) of a cgroup mount; the other options are those of any file system.
+    fn controllers(&self) -> Vec<String> {
+        const PLAIN: [&str; 8] = [
+            "rw",
+            "ro",
+            "xattr",
+            "clone_children",
+            "noprefix",
+            "all",
+            "none",
+            "cpuset_v2_mode",
+        ];
+        if self.kind == "cpuset" {
+            return vec!["cpuset".to_owned()];
+        }
+        let is_controller = |option: &&String| {
+            let is_general = option.contains('=') && !option.starts_with("name=")
+                || option.starts_with("no") && !option.starts_with("none")
+                || matches!(
+                    option.as_str(),
+                    "relatime" | "strictatime" | "seclabel" | "sync" | "dirsync" | "lazytime"
+                )
+                || PLAIN.contains(&option.as_str());
+            !is_general
+        };
+        self.options.iter().filter(is_controller).cloned().collect()
+    }
+}
+
+/// Reads the layout and all cpuset cgroups.
+pub(crate) fn read(reader: &Reader) -> Cgroups {
+    let by_info = reader
+        .text("/proc/self/mountinfo")
+        .map(|text| parse_mountinfo(&text));
+    let mounts = by_info.filter(|mounts| !mounts.is_empty());
+    let mounts = mounts
+        .or_else(|| reader.text("/proc/mounts").map(|text| parse_mounts(&text)))
+        .unwrap_or_default();
+    let versions = |mount: &Mount| match mount.kind.as_str() {
+        "cgroup" | "cpuset" => Some((Version::V1, mount.path.clone(), mount.controllers())),
+        "cgroup2" => Some((Version::V2, mount.path.clone(), Vec::new())),
+        _ => None,
+    };
+    let listed: Vec<(Version, String, Vec<String>)> = mounts.iter().filter_map(versions).collect();
+    let cpuset = find_cpuset(reader, &mounts);
+    let owners = find_owners(reader, &listed, cpuset.as_ref());
+    Cgroups {
+        cpuset,
+        mounts: listed,
+        owners,
+    }
+}
+
+/// The controller is in one hierarchy only: where v1 has it mounted, v2 does not have it.
+fn find_cpuset(reader: &Reader, mounts: &[Mount]) -> Option<Hierarchy> {
+    let has_cpuset = |mount: &&Mount| match mount.kind.as_str() {
+        "cpuset" => true,
+        "cgroup" => mount.has("cpuset"),
+        _ => false,
+    };
+    // Several mounts may show it: one of the whole tree that can be written is the best.
+    let rank = |mount: &&Mount| (mount.has("ro"), mount.root != "/");
+    let v1 = mounts
+        .iter()
+        .filter(has_cpuset)
+        .min_by_key(rank)
+        .map(|mount| Hierarchy {
+            version: Version::V1,
+            mount: mount.path.clone(),
+            prefix: if mount.kind == "cpuset" || mount.has("noprefix") {
+                ""
+            } else {
+                "cpuset."
+            }
+            .to_owned(),
+            read_only: mount.has("ro"),
+            v2_mode: mount.has("cpuset_v2_mode"),
+            sets: Vec::new(),
+        });
+    let v2 = || {
+        let offers = |mount: &&Mount| {
+            let offered = reader
+                .value(&format!("{}/cgroup.controllers", mount.path))
+                .unwrap_or_default();
+            offered
+                .split_whitespace()
+                .any(|controller| controller == "cpuset")
+        };
+        let unified = mounts.iter().filter(|mount| mount.kind == "cgroup2");
+        unified.filter(offers).min_by_key(rank).map(|mount| Hierarchy {
+            version: Version::V2,
+            mount: mount.path.clone(),
+            prefix: "cpuset.".to_owned(),
+            read_only: mount.has("ro"),
+            v2_mode: false,
+            sets: Vec::new(),
+        })
+    };
+    let mut hierarchy = v1.or_else(v2)?;
+    hierarchy.sets = read_sets(reader, &hierarchy);
+    Some(hierarchy)
+}
+
+/// Walks the tree without recursion: whoever may make cgroups may nest them deep.
+fn read_sets(reader: &Reader, hierarchy: &Hierarchy) -> Vec<Partition> {
+    let mut sets = Vec::new();
+    let mut pending = vec!["/".to_owned()];
+    while let Some(name) = pending.pop() {
+        let below = if name == "/" { "" } else { name.as_str() };
+        let dir = format!("{}{below}", hierarchy.mount);
+        let set = read_set(reader, hierarchy, name.clone(), &dir);
+        // On v2 a cgroup without the controller has no cpuset below it either.
+        let is_enabled = below.is_empty() || set.cpus.is_some();
+        if !is_enabled {
+            continue;
+        }
+        if sets.len() == MAX_SETS {
+            reader.note(
+                &dir,
+                &format!("there are more than {MAX_SETS} cpusets; the rest was not read"),
+            );
+            break;
+        }
+        sets.push(set);
+        let children = reader.dirs(&dir).unwrap_or_default();
+        pending.extend(children.into_iter().rev().map(|child| format!("{below}/{child}")));
+    }
+    sets
+}
+
+/// The files of one set, read again by whoever has changed it.
+pub(crate) fn read_set(reader: &Reader, hierarchy: &Hierarchy, name: String, dir: &str) -> Partition {
+    let path = |file: &str| format!("{dir}/{}{file}", hierarchy.prefix);
+    let mut set = Partition {
+        name,
+        version: hierarchy.version,
+        cpus: reader.list(&path("cpus")),
+        effective_cpus: None,
+        mems: reader.value(&path("mems")),
+        cpu_exclusive: None,
+        sched_load_balance: None,
+        partition: None,
+        cpus_exclusive: None,
+    };
+    match hierarchy.version {
+        Version::V1 => {
+            set.effective_cpus = reader.list(&path("effective_cpus"));
+            set.cpu_exclusive = reader.flag(&path("cpu_exclusive"));
+            set.sched_load_balance = reader.flag(&path("sched_load_balance"));
+        }
+        Version::V2 => {
+            set.effective_cpus = reader.list(&path("cpus.effective"));
+            set.partition = reader.value(&path("cpus.partition"));
+            set.cpus_exclusive = reader.list(&path("cpus.exclusive"));
+        }
+    }
+    set
+}
+
+/// Reads one cpuset again; `None` when it is gone.
+#[must_use]
+pub fn read_partition(root: &root::Root, hierarchy: &Hierarchy, name: &str) -> Option<Partition> {
+    let reader = Reader::new(root);
+    let dir = format!("{}{}", hierarchy.mount, if name == "/" { "" } else { name });
+    reader.kind(&dir)?;
+    Some(read_set(&reader, hierarchy, name.to_owned(), &dir))
+}
+
+fn find_owners(
+    reader: &Reader,
+    mounts: &[(Version, String, Vec<String>)],
+    cpuset: Option<&Hierarchy>,
+) -> Vec<Owner> {
+    let mut owners = Vec::new();
+    let is_init = reader.value("/proc/1/comm").as_deref() == Some("systemd");
+    if is_init || reader.kind("/run/systemd/system").is_some() {
+        owners.push(Owner::Systemd);
+    }
+    // Managers show by the names of their groups, in the cpuset hierarchy or any other.
+    let mut names: Vec<String> = Vec::new();
+    for (_, mount, _) in mounts {
+        for top in reader.dirs(mount).unwrap_or_default() {
+            let nested =
+                matches!(top.as_str(), "system.slice").then(|| reader.dirs(&format!("{mount}/{top}")));
+            names.extend(nested.flatten().unwrap_or_default());
+            names.push(top);
+        }
+    }
+    let any = |test: &dyn Fn(&str) -> bool| names.iter().any(|name| test(name));
+    if any(&|name| name == "docker" || name.starts_with("docker-") && name.ends_with(".scope")) {
+        owners.push(Owner::Docker);
+    }
+    if any(&|name| name == "machine" || name == "machine.slice" || name == "libvirt") {
+        owners.push(Owner::Libvirt);
+    }
+    if any(&|name| name == "kubepods" || name == "kubepods.slice") {
+        owners.push(Owner::Kubernetes);
+    }
+    let has_sets = |wanted: [&str; 2]| {
+        let has = |name: &&str| cpuset.is_some_and(|tree| tree.sets.iter().any(|set| set.name == **name));
+        wanted.iter().all(|name| has(name))
+    };
+    if has_sets(["/system", "/user"]) {
+        owners.push(Owner::Cset);
+    }
+    if has_sets(["/nrt", "/rt"]) {
+        owners.push(Owner::Partrt);
+    }
+    owners
+}
+
+impl Hierarchy {
+    /// A set by its name (`/`, `/rt`).
+    #[must_use]
+    pub fn set(&self, name: &str) -> Option<&Partition> {
+        self.sets.iter().find(|set| set.name == name)
+    }
+
+    /// The path of a file of a set: `("/rt", "cpus")` gives `/sys/fs/cgroup/cpuset/rt/cpuset.cpus`. Files of
+    /// the cgroup itself (`cgroup.procs`, `tasks`) have no prefix and are not made with this.
+    #[must_use]
+    pub fn file(&self, name: &str, file: &str) -> String {
+        format!("{}/{}{file}", self.dir(name), self.prefix)
+    }
+
+    /// The directory of a set.
+    #[must_use]
+    pub fn dir(&self, name: &str) -> String {
+        format!("{}{}", self.mount, if name == "/" { "" } else { name })
+    }
+}
+
+impl Partition {
+    /// Whether it takes its CPUs from the rest, or was asked to: a v2 partition, valid or not, or a v1 set
+    /// below the root without load balancing.
+    #[must_use]
+    pub fn takes_cpus(&self) -> bool {
+        match self.version {
+            Version::V1 => self.name != "/" && self.sched_load_balance == Some(false),
+            Version::V2 => self.partition.as_deref().is_some_and(|state| state != "member"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mountinfo() {
+        let mounts = parse_mountinfo(
+            "34 31 0:31 / /sys/fs/cgroup/cpuset rw,relatime shared:9 master:1 - cgroup cgroup rw,cpuset,noprefix\n\
+             41 31 0:38 /a /mnt/with\\040space ro,nosuid - cgroup2 cgroup2 rw,nsdelegate\n\
+             garbage\n1 2 3 - x\n",
+        );
+        assert_eq!(mounts.len(), 2);
+        assert_eq!(mounts[0].controllers(), ["cpuset"]);
+        assert!(mounts[0].has("noprefix") && !mounts[0].has("ro"));
+        assert_eq!(
+            (mounts[1].path.as_str(), mounts[1].root.as_str()),
+            ("/mnt/with space", "/a")
+        );
+        assert!(mounts[1].has("ro"));
+    }
+
+    #[test]
+    fn controllers_of_mounts() {
+        let check = |line: &str, expected: &[&str]| {
+            assert_eq!(parse_mounts(line)[0].controllers(), expected, "of {line}");
+        };
+        check(
+            "cgroup /c cgroup rw,nosuid,nodev,noexec,relatime,xattr,name=systemd 0 0",
+            &["name=systemd"],
+        );
+        check(
+            "cgroup /c cgroup rw,net_cls,net_prio 0 0",
+            &["net_cls", "net_prio"],
+        );
+        check("none /dev/cpuset cpuset rw 0 0", &["cpuset"]);
+        check(
+            "cgroup /c cgroup rw,relatime,cpuset,release_agent=/x,clone_children 0 0",
+            &["cpuset"],
+        );
+    }
+
+    #[test]
+    fn escapes() {
+        let check = |text: &str, expected: &str| assert_eq!(unescape(text), expected);
+        check("a\\040b\\011c", "a b\tc");
+        check("a\\04", "a\\04");
+        check("\\999", "\\999");
+        check("\\777", "\\777");
+        check("", "");
+    }
 }

@@ -56,7 +56,10 @@ impl CpuSet {
     pub fn parse_mask(text: &str) -> Result<CpuSet, ParseError> {
         let wanted = "a CPU mask";
         let body = text.trim();
-        let body = body.strip_prefix("0x").or_else(|| body.strip_prefix("0X")).unwrap_or(body);
+        let body = body
+            .strip_prefix("0x")
+            .or_else(|| body.strip_prefix("0X"))
+            .unwrap_or(body);
         let mut set = CpuSet::new();
         let mut low_bit = 0_u32;
         let groups: Vec<&str> = body.split(',').collect();
@@ -64,11 +67,19 @@ impl CpuSet {
         for (place, group) in groups.iter().rev().enumerate() {
             let is_top = place + 1 == groups.len();
             if group.is_empty() || (!lone && (group.len() > 8 || (!is_top && group.len() != 8))) {
-                return Err(parse_error(text, wanted, "groups between commas have 8 digits, the first 1 to 8"));
+                return Err(parse_error(
+                    text,
+                    wanted,
+                    "groups between commas have 8 digits, the first 1 to 8",
+                ));
             }
             for (digit_place, digit) in group.chars().rev().enumerate() {
                 let Some(value) = digit.to_digit(16) else {
-                    return Err(parse_error(text, wanted, "it holds a character that is not hexadecimal"));
+                    return Err(parse_error(
+                        text,
+                        wanted,
+                        "it holds a character that is not hexadecimal",
+                    ));
                 };
                 for bit in 0..4 {
                     if value & (1 << bit) != 0 {
@@ -117,7 +128,9 @@ impl CpuSet {
     /// Whether the CPU is a member.
     #[must_use]
     pub fn contains(&self, cpu: CpuId) -> bool {
-        self.words.get(cpu.0 as usize / 64).is_some_and(|word| word & (1 << (cpu.0 % 64)) != 0)
+        self.words
+            .get(cpu.0 as usize / 64)
+            .is_some_and(|word| word & (1 << (cpu.0 % 64)) != 0)
     }
 
     /// Members in ascending order.
@@ -156,7 +169,9 @@ impl CpuSet {
     pub fn last(&self) -> Option<CpuId> {
         let word = self.words.last()?;
         #[allow(clippy::cast_possible_truncation)]
-        Some(CpuId((self.words.len() as u32 - 1) * 64 + 63 - word.leading_zeros()))
+        Some(CpuId(
+            (self.words.len() as u32 - 1) * 64 + 63 - word.leading_zeros(),
+        ))
     }
 
     /// Members of both.
@@ -192,7 +207,9 @@ impl CpuSet {
     fn zip(&self, other: &CpuSet, join: impl Fn(u64, u64) -> u64) -> CpuSet {
         let len = self.words.len().max(other.words.len());
         let word = |set: &CpuSet, place: usize| set.words.get(place).copied().unwrap_or(0);
-        let mut words: Vec<u64> = (0..len).map(|place| join(word(self, place), word(other, place))).collect();
+        let mut words: Vec<u64> = (0..len)
+            .map(|place| join(word(self, place), word(other, place)))
+            .collect();
         while words.last() == Some(&0) {
             words.pop();
         }
@@ -219,7 +236,10 @@ fn parse_list(text: &str, possible: Option<&CpuSet>) -> Result<CpuSet, ParseErro
             None => (part, None),
         };
         let (first, last) = match span.split_once('-') {
-            Some((first, last)) => (cpu_number(text, first, possible)?, cpu_number(text, last, possible)?),
+            Some((first, last)) => (
+                cpu_number(text, first, possible)?,
+                cpu_number(text, last, possible)?,
+            ),
             None if group.is_some() => {
                 return Err(list_error(text, "a `:` must follow a range such as 0-31"));
             }
@@ -239,7 +259,10 @@ fn parse_list(text: &str, possible: Option<&CpuSet>) -> Result<CpuSet, ParseErro
             },
         };
         if used == 0 || size == 0 || used > size {
-            return Err(list_error(text, "in first-last:used/group, used must be 1 to group"));
+            return Err(list_error(
+                text,
+                "in first-last:used/group, used must be 1 to group",
+            ));
         }
         for cpu in (first..=last).filter(|cpu| (cpu - first) % size < used) {
             set.insert(CpuId(cpu));
@@ -260,11 +283,17 @@ fn cpu_number(text: &str, number: &str, possible: Option<&CpuSet>) -> Result<u32
 
 fn plain_number(text: &str, number: &str) -> Result<u32, ParseError> {
     if number.is_empty() || !number.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Err(list_error(text, &format!("`{}` is not a CPU number", shorten(number))));
+        return Err(list_error(
+            text,
+            &format!("`{}` is not a CPU number", shorten(number)),
+        ));
     }
     match number.parse::<u32>() {
         Ok(value) if value <= CpuSet::MAX_CPU => Ok(value),
-        _ => Err(list_error(text, &format!("{} is above the highest CPU number, 65535", shorten(number)))),
+        _ => Err(list_error(
+            text,
+            &format!("{} is above the highest CPU number, 65535", shorten(number)),
+        )),
     }
 }
 
@@ -273,7 +302,11 @@ fn list_error(text: &str, why: &str) -> ParseError {
 }
 
 fn parse_error(text: &str, wanted: &'static str, why: &str) -> ParseError {
-    ParseError { text: shorten(text), wanted, why: why.to_owned() }
+    ParseError {
+        text: shorten(text),
+        wanted,
+        why: why.to_owned(),
+    }
 }
 
 fn shorten(text: &str) -> String {

@@ -1,6 +1,8 @@
 //! What is isolated already, by boot line or at run time.
 
-use crate::{CpuSet, Partition};
+use crate::reading::Reader;
+use crate::{Cgroups, Cmdline, CpuSet, Kernel, Partition, Topology, Version};
+use std::collections::BTreeMap;
 
 /// Isolation in force, as the kernel's files tell it. `None` is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,4 +23,78 @@ pub struct Isolation {
     pub cpuset_isolated: Option<CpuSet>,
     /// Cpusets that take CPUs from the rest: v2 partitions, v1 sets without load balancing.
     pub partitions: Vec<Partition>,
+}
+
+/// Reads what is isolated, given what was read before it.
+pub(crate) fn read(reader: &Reader, kernel: &Kernel, topology: &Topology, cgroups: &Cgroups) -> Isolation {
+    let nohz_full = reader.list("/sys/devices/system/cpu/nohz_full").or_else(|| {
+        // Without the option there is no file, and no such CPU: known where the configuration is, or where
+        // nobody asked for one.
+        let lacks = kernel
+            .config
+            .as_ref()
+            .is_some_and(|config| !config.contains_key("CONFIG_NO_HZ_FULL"));
+        let asks = |line: &Cmdline| line.has("nohz_full") || line.has("isolcpus");
+        let unasked = kernel.cmdline.as_ref().is_some_and(|line| !asks(line));
+        (lacks || unasked).then(CpuSet::new)
+    });
+    let cpuset_isolated = cgroups
+        .cpuset
+        .as_ref()
+        .filter(|hierarchy| hierarchy.version == Version::V2)
+        .and_then(|hierarchy| reader.list(&format!("{}/cpuset.cpus.isolated", hierarchy.mount)));
+    let sets = cgroups.cpuset.iter().flat_map(|hierarchy| &hierarchy.sets);
+    Isolation {
+        boot_isolated: reader.list("/sys/devices/system/cpu/isolated"),
+        rcu_nocbs: read_rcu_nocbs(reader, kernel, topology, nohz_full.as_ref()),
+        nohz_full,
+        irqaffinity: read_irqaffinity(reader, kernel, topology),
+        default_smp_affinity: reader.mask("/proc/irq/default_smp_affinity"),
+        workqueue_cpumask: reader.mask("/sys/devices/virtual/workqueue/cpumask"),
+        cpuset_isolated,
+        partitions: sets.filter(|set| set.takes_cpus()).cloned().collect(),
+    }
+}
+
+/// The kernel unites `rcu_nocbs=` with the `nohz_full` CPUs (`kernel/rcu/tree_nocb.h`, `rcu_init_nohz`). It has no file for
+/// the result.
+fn read_rcu_nocbs(
+    reader: &Reader,
+    kernel: &Kernel,
+    topology: &Topology,
+    nohz_full: Option<&CpuSet>,
+) -> Option<CpuSet> {
+    let lacks = |config: &BTreeMap<String, String>| !config.contains_key("CONFIG_RCU_NOCB_CPU");
+    if kernel.config.as_ref().is_some_and(lacks) {
+        return Some(CpuSet::new());
+    }
+    let line = kernel.cmdline.as_ref()?;
+    let by_default =
+        |config: &BTreeMap<String, String>| config.contains_key("CONFIG_RCU_NOCB_CPU_DEFAULT_ALL");
+    if !line.has("rcu_nocbs") && kernel.config.as_ref().is_some_and(by_default) {
+        return topology.possible.clone();
+    }
+    let asked = boot_list(reader, line, "rcu_nocbs", topology)?;
+    Some(asked.or(nohz_full?))
+}
+
+/// `irqaffinity=`, to which the kernel adds the CPU that it boots on (`kernel/irq/irqdesc.c`).
+fn read_irqaffinity(reader: &Reader, kernel: &Kernel, topology: &Topology) -> Option<CpuSet> {
+    let mut asked = boot_list(reader, kernel.cmdline.as_ref()?, "irqaffinity", topology)?;
+    if !asked.is_empty() {
+        asked.insert(topology.boot_cpu?);
+    }
+    Some(asked)
+}
+
+/// The CPU list of a boot parameter; empty without the parameter or without a value, `None` when not understood.
+fn boot_list(reader: &Reader, line: &Cmdline, name: &str, topology: &Topology) -> Option<CpuSet> {
+    let Some(value) = line.last(name).and_then(|parameter| parameter.value.as_deref()) else {
+        return Some(CpuSet::new());
+    };
+    let possible = topology
+        .possible
+        .clone()
+        .unwrap_or_else(|| topology.present_cpus());
+    reader.understood("/proc/cmdline", CpuSet::parse_list_of(value, &possible))
 }

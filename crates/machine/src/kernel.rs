@@ -1,6 +1,7 @@
 //! The kernel itself: release, preemption model, configuration, boot line.
 
-use crate::Cmdline;
+use crate::reading::Reader;
+use crate::{Cmdline, parse_cmdline};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -42,4 +43,203 @@ pub enum Preemption {
     Lazy,
     /// `PREEMPT_RT`.
     Rt,
+}
+
+/// Reads all of it.
+pub(crate) fn read(reader: &Reader) -> Kernel {
+    let release = reader
+        .value("/proc/sys/kernel/osrelease")
+        .or_else(|| release_of(reader));
+    let cmdline = reader.text("/proc/cmdline").map(|text| parse_cmdline(&text));
+    let config = read_config(reader, release.as_deref());
+    Kernel {
+        version: release.as_deref().and_then(parse_version),
+        preemption: read_preemption(reader, config.as_ref(), cmdline.as_ref()),
+        cmdline,
+        config,
+        boot_id: reader.value("/proc/sys/kernel/random/boot_id"),
+        lockdown: reader
+            .value("/sys/kernel/security/lockdown")
+            .and_then(|text| marked(&text, '[', ']')),
+        sched_rt_runtime_us: reader.number("/proc/sys/kernel/sched_rt_runtime_us"),
+        clocksource: reader.value("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        release,
+    }
+}
+
+/// Major and minor number of a release (`6.18.44-rt3` gives 6 and 18).
+#[must_use]
+pub fn parse_version(release: &str) -> Option<(u32, u32)> {
+    let mut numbers = release.split(|letter: char| !letter.is_ascii_digit());
+    let (major, minor) = (numbers.next()?, numbers.next()?);
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+/// Parses a kernel configuration. Options that are not set have no entry; quotes around text are taken off.
+#[must_use]
+pub fn parse_config(text: &str) -> BTreeMap<String, String> {
+    let mut options = BTreeMap::new();
+    for line in text.lines() {
+        let Some((name, value)) = line.split_once('=') else {
+            continue;
+        };
+        if name.starts_with("CONFIG_") && value != "n" {
+            let text = value
+                .strip_prefix('"')
+                .and_then(|inner| inner.strip_suffix('"'))
+                .unwrap_or(value);
+            options.insert(name.to_owned(), text.to_owned());
+        }
+    }
+    options
+}
+
+/// What the words in `/proc/version` tell about preemption (`init/Makefile`, `preempt-flag`): `PREEMPT_RT` and
+/// a plain `PREEMPT` do (the latter as "full or lazy" from 6.13 on, so not then), `PREEMPT_DYNAMIC` and no word
+/// at all do not.
+#[must_use]
+pub fn parse_preemption_words(version: &str, number: Option<(u32, u32)>) -> Option<Preemption> {
+    let words: Vec<&str> = version.split_whitespace().collect();
+    let place = words.iter().position(|word| word.starts_with("PREEMPT"))?;
+    match (words[place], words.get(place + 1)) {
+        ("PREEMPT_RT", _) | ("PREEMPT", Some(&"RT")) => Some(Preemption::Rt),
+        ("PREEMPT", _) if number.is_some_and(|number| number < (6, 13)) => Some(Preemption::Full),
+        _ => None,
+    }
+}
+
+fn release_of(reader: &Reader) -> Option<String> {
+    let version = reader.value("/proc/version")?;
+    version
+        .strip_prefix("Linux version ")?
+        .split_whitespace()
+        .next()
+        .map(str::to_owned)
+}
+
+fn read_config(reader: &Reader, release: Option<&str>) -> Option<BTreeMap<String, String>> {
+    let from_boot = || reader.text(&format!("/boot/config-{}", release?));
+    let text = reader.inflated("/proc/config.gz").or_else(from_boot)?;
+    Some(parse_config(&text))
+}
+
+/// From the surest source to the least: files of the running kernel, its version text, and only then what the
+/// boot line and the configuration say that it started with.
+fn read_preemption(
+    reader: &Reader,
+    config: Option<&BTreeMap<String, String>>,
+    cmdline: Option<&Cmdline>,
+) -> Option<Preemption> {
+    if reader.value("/sys/kernel/realtime").as_deref() == Some("1") {
+        return Some(Preemption::Rt);
+    }
+    let version = reader.value("/proc/version").unwrap_or_default();
+    let number = version.strip_prefix("Linux version ").and_then(parse_version);
+    let by_words = parse_preemption_words(&version, number);
+    if by_words == Some(Preemption::Rt) {
+        return by_words;
+    }
+    let by_file = reader.value("/sys/kernel/debug/sched/preempt");
+    if let Some(word) = by_file.and_then(|text| marked(&text, '(', ')')) {
+        return preemption_word(&word);
+    }
+    let is_set =
+        |option: &str| config.is_some_and(|config| config.get(option).is_some_and(|value| value == "y"));
+    if is_set("CONFIG_PREEMPT_RT") || is_set("CONFIG_PREEMPT_RT_FULL") {
+        return Some(Preemption::Rt);
+    }
+    let is_dynamic = version.contains("PREEMPT_DYNAMIC") || is_set("CONFIG_PREEMPT_DYNAMIC");
+    if is_dynamic {
+        let asked = cmdline
+            .and_then(|line| line.last("preempt"))
+            .and_then(|one| one.value.as_deref());
+        // A word that the kernel does not know leaves the configured model in force.
+        if let Some(model) = asked.and_then(preemption_word) {
+            return Some(model);
+        }
+    }
+    let by_config = [
+        ("CONFIG_PREEMPT_NONE", Preemption::None),
+        ("CONFIG_PREEMPT_VOLUNTARY", Preemption::Voluntary),
+        ("CONFIG_PREEMPT_LAZY", Preemption::Lazy),
+        ("CONFIG_PREEMPT", Preemption::Full),
+    ];
+    by_config
+        .into_iter()
+        .find(|(option, _)| is_set(option))
+        .map(|(_, model)| model)
+        .or(by_words)
+}
+
+fn preemption_word(word: &str) -> Option<Preemption> {
+    match word {
+        "none" => Some(Preemption::None),
+        "voluntary" => Some(Preemption::Voluntary),
+        "full" => Some(Preemption::Full),
+        "lazy" => Some(Preemption::Lazy),
+        _ => None,
+    }
+}
+
+/// The word that stands between two marks: `[none] integrity`, `none (full)`.
+fn marked(text: &str, open: char, close: char) -> Option<String> {
+    let (_, after) = text.split_once(open)?;
+    after.split_once(close).map(|(word, _)| word.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions() {
+        let check = |release: &str, expected| assert_eq!(parse_version(release), expected, "of {release}");
+        check("6.18.44-fc-v669", Some((6, 18)));
+        check("4.14.0", Some((4, 14)));
+        check("7.3-rc7", Some((7, 3)));
+        check("6", None);
+        check("x.1", None);
+    }
+
+    #[test]
+    fn preemption_in_the_version_text() {
+        let check = |words: &str, number, expected| {
+            let text = format!("Linux version 1.2.3 (gcc) #1 SMP {words} Debian 6.1.1 (2024-01-01)");
+            assert_eq!(
+                parse_preemption_words(&text, Some(number)),
+                expected,
+                "of {words} in {number:?}"
+            );
+        };
+        check("PREEMPT_RT", (6, 1), Some(Preemption::Rt));
+        check("PREEMPT RT", (4, 19), Some(Preemption::Rt));
+        check("PREEMPT", (5, 10), Some(Preemption::Full));
+        check("PREEMPT", (6, 18), None);
+        check("PREEMPT_DYNAMIC", (6, 18), None);
+        check("PREEMPT_LAZY", (7, 1), None);
+        check("", (6, 1), None);
+    }
+
+    #[test]
+    fn configurations() {
+        let config = parse_config(
+            "# CONFIG_A is not set\nCONFIG_B=y\nCONFIG_C=\"x y\"\nCONFIG_D=n\nbad\nCONFIG_E=\"\"\n",
+        );
+        let found: Vec<(&str, &str)> = config
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        assert_eq!(found, [("CONFIG_B", "y"), ("CONFIG_C", "x y"), ("CONFIG_E", "")]);
+    }
+
+    #[test]
+    fn marked_words() {
+        assert_eq!(
+            marked("none [integrity] confidentiality", '[', ']').as_deref(),
+            Some("integrity")
+        );
+        assert_eq!(marked("none voluntary (full)", '(', ')').as_deref(), Some("full"));
+        assert_eq!(marked("none", '(', ')'), None);
+        assert_eq!(marked("none (", '(', ')'), None);
+    }
 }

@@ -3,28 +3,27 @@
 //! Parsers take text (`parse_*(&str)`), readers take a [`root::Root`]. What a machine does not tell is `None`
 //! (unknown), which is different from empty and from zero.
 
-mod cgroups;
-mod cmdline;
-mod cpu_expression;
+pub mod cgroups;
+pub mod cmdline;
 mod cpu_set;
 mod error;
-mod interrupts;
+pub mod interrupts;
 mod isolation;
-mod kernel;
+pub mod kernel;
 mod model;
-mod tasks;
-mod topology;
+mod reading;
+pub mod tasks;
+pub mod topology;
 mod units;
 
 pub use cgroups::{Cgroups, Hierarchy, Owner, Partition, Version};
-pub use cmdline::{Cmdline, Parameter};
-pub use cpu_expression::evaluate_cpus;
+pub use cmdline::{Cmdline, Parameter, parse_cmdline};
 pub use cpu_set::CpuSet;
 pub use error::ParseError;
-pub use interrupts::Interrupt;
+pub use interrupts::{Interrupt, parse_interrupts};
 pub use isolation::Isolation;
 pub use kernel::{Kernel, Preemption};
 pub use model::{Machine, Unreadable};
-pub use tasks::{Policy, Task, TaskKey};
-pub use topology::{Cache, CacheKind, CoreKind, Cpu, Node, Topology};
+pub use tasks::{Policy, Task, TaskKey, parse_stat, parse_status_allowed};
+pub use topology::{Cache, CacheKind, CoreKind, Cpu, Group, Node, Topology};
 pub use units::{CpuId, Nanos};

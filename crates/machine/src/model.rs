@@ -1,7 +1,9 @@
 //! One machine, all its parts.
 
-use crate::{Cgroups, Interrupt, Isolation, Kernel, Task, Topology};
-use root::Origin;
+use crate::reading::Reader;
+use crate::{Cgroups, Interrupt, Isolation, Kernel, Task, Topology, Version};
+use crate::{cgroups, interrupts, isolation, kernel, tasks, topology};
+use root::{Origin, Root};
 
 /// A machine as read from a [`root::Root`].
 #[derive(Clone, Debug)]
@@ -31,4 +33,67 @@ pub struct Unreadable {
     pub path: String,
     /// Why.
     pub why: String,
+}
+
+impl Machine {
+    /// Reads everything but tasks and interrupts. Never fails: what is absent is unknown, and what is there
+    /// but cannot be read is listed in `unreadable`.
+    #[must_use]
+    pub fn read(root: &Root) -> Machine {
+        let reader = Reader::new(root);
+        let kernel = kernel::read(&reader);
+        let topology = topology::read(&reader);
+        let cgroups = cgroups::read(&reader);
+        let isolation = isolation::read(&reader, &kernel, &topology, &cgroups);
+        Machine {
+            origin: root.origin(),
+            kernel,
+            topology,
+            isolation,
+            cgroups,
+            tasks: None,
+            interrupts: None,
+            unreadable: reader.into_unreadable(),
+        }
+    }
+
+    /// Adds every thread, from the same root.
+    #[must_use]
+    pub fn with_tasks(mut self, root: &Root) -> Machine {
+        let (tasks, unreadable) = tasks::read_all(root);
+        self.tasks = tasks;
+        self.unreadable.extend(unreadable);
+        self
+    }
+
+    /// Adds the cgroup of every thread (and the threads, where they are missing): its path in the hierarchy
+    /// that has the cpuset controller, or in the unified one where none has it.
+    #[must_use]
+    pub fn with_task_cgroups(self, root: &Root) -> Machine {
+        let mut machine = if self.tasks.is_none() {
+            self.with_tasks(root)
+        } else {
+            self
+        };
+        let version = machine
+            .cgroups
+            .cpuset
+            .as_ref()
+            .map_or(Version::V2, |hierarchy| hierarchy.version);
+        let reader = Reader::new(root);
+        if let Some(tasks) = &mut machine.tasks {
+            tasks::read_cgroups(&reader, tasks, version);
+        }
+        machine.unreadable.extend(reader.into_unreadable());
+        machine
+    }
+
+    /// Adds every numbered interrupt, from the same root.
+    #[must_use]
+    pub fn with_interrupts(mut self, root: &Root) -> Machine {
+        let reader = Reader::new(root);
+        self.interrupts = interrupts::read_all(&reader, self.kernel.version);
+        self.unreadable.extend(reader.into_unreadable());
+        self
+    }
 }

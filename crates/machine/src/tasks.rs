@@ -1,5 +1,12 @@
 //! Tasks (threads): who may run where, and whether they can be moved. `/proc/PID/task/TID/*`.
 
+mod parse;
+mod read;
+
+pub use parse::{parse_cgroup_file, parse_stat, parse_status_allowed};
+pub use read::{read, read_one, read_process};
+pub(crate) use read::{read_all, read_cgroups};
+
 use crate::{CpuId, CpuSet};
 use serde::{Deserialize, Serialize};
 
@@ -83,4 +90,27 @@ pub enum Policy {
     Ext,
     /// A number that we do not know.
     Unknown,
+}
+
+impl Policy {
+    /// From the number in `stat` and of `sched_getscheduler(2)`.
+    #[must_use]
+    pub fn of_number(number: u32) -> Policy {
+        match number {
+            0 => Policy::Other,
+            1 => Policy::Fifo,
+            2 => Policy::Rr,
+            3 => Policy::Batch,
+            5 => Policy::Idle,
+            6 => Policy::Deadline,
+            7 => Policy::Ext,
+            _ => Policy::Unknown,
+        }
+    }
+
+    /// Whether it is one of the real-time policies that `chrt` gives a priority.
+    #[must_use]
+    pub fn is_realtime(self) -> bool {
+        matches!(self, Policy::Fifo | Policy::Rr)
+    }
 }

@@ -1,7 +1,17 @@
 //! Packages, dies, clusters, cores, threads, caches, memory nodes: `/sys/devices/system/{cpu,node}`.
 
+mod caches;
+mod cpuinfo;
+mod hypervisor;
+mod nodes;
+mod read;
+
+pub use cpuinfo::{CpuInfo, Processor, parse_cpuinfo};
+pub(crate) use read::read;
+
 use crate::{CpuId, CpuSet};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// What the machine is built of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,6 +45,12 @@ pub struct Cpu {
     pub online: bool,
     /// `physical_package_id`; `None` also where the kernel says -1.
     pub package: Option<i64>,
+    /// `book_id` (s390: between package and drawer).
+    pub book: Option<i64>,
+    /// `drawer_id` (s390).
+    pub drawer: Option<i64>,
+    /// CPUs of the same package, itself included (`package_cpus_list`, formerly `core_siblings_list`).
+    pub package_cpus: Option<CpuSet>,
     /// `die_id`.
     pub die: Option<i64>,
     /// `cluster_id`.
@@ -100,4 +116,136 @@ pub enum CacheKind {
     Instruction,
     /// `Unified`
     Unified,
+}
+
+/// CPUs that belong together, with the number by which the kernel calls the group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Number of the package, die ...; `None` where the machine does not tell it.
+    pub id: Option<i64>,
+    /// Its CPUs, offline ones included.
+    pub cpus: CpuSet,
+}
+
+impl Topology {
+    /// One CPU; `None` when it is not present.
+    #[must_use]
+    pub fn cpu(&self, id: CpuId) -> Option<&Cpu> {
+        let place = self.cpus.binary_search_by_key(&id, |cpu| cpu.id).ok()?;
+        self.cpus.get(place)
+    }
+
+    /// CPUs that are plugged in, online or not.
+    #[must_use]
+    pub fn present_cpus(&self) -> CpuSet {
+        self.cpus.iter().map(|cpu| cpu.id).collect()
+    }
+
+    /// CPUs that are present and do not run.
+    #[must_use]
+    pub fn offline(&self) -> CpuSet {
+        self.cpus
+            .iter()
+            .filter(|cpu| !cpu.online)
+            .map(|cpu| cpu.id)
+            .collect()
+    }
+
+    /// How many CPUs a mask has to be wide enough for: the kernel's `nr_cpu_ids`, one above the highest
+    /// possible CPU.
+    #[must_use]
+    pub fn width(&self) -> u32 {
+        let last = |set: &CpuSet| set.last().map(|cpu| cpu.0 + 1);
+        let possible = self.possible.as_ref().and_then(last);
+        possible
+            .or_else(|| last(&self.present_cpus()))
+            .or_else(|| last(&self.online))
+            .unwrap_or(1)
+    }
+
+    /// The set and all threads that share a core with one of its members, as far as the machine tells.
+    #[must_use]
+    pub fn with_siblings(&self, set: &CpuSet) -> CpuSet {
+        let siblings = set.iter().filter_map(|id| self.cpu(id)?.siblings.as_ref());
+        siblings.fold(set.clone(), |all, siblings| all.or(siblings))
+    }
+
+    /// The other threads of the cores that a set touches: whoever isolates the set wants them idle or offline.
+    #[must_use]
+    pub fn siblings_of(&self, set: &CpuSet) -> CpuSet {
+        self.with_siblings(set).minus(set)
+    }
+
+    /// Cores, by their lowest CPU. A CPU whose siblings are unknown (offline, or not told) stands alone.
+    #[must_use]
+    pub fn cores(&self) -> Vec<CpuSet> {
+        let mut seen = CpuSet::new();
+        let mut cores = Vec::new();
+        for cpu in &self.cpus {
+            if seen.contains(cpu.id) {
+                continue;
+            }
+            let core = cpu
+                .siblings
+                .clone()
+                .unwrap_or_else(|| CpuSet::range(cpu.id.0, cpu.id.0));
+            seen = seen.or(&core);
+            cores.push(core);
+        }
+        cores
+    }
+
+    /// Packages by their number, then CPUs whose package has no number: by the CPUs that the kernel says share
+    /// it, where that is more than a core; the rest, offline CPUs among them, as one group.
+    #[must_use]
+    pub fn packages(&self) -> Vec<Group> {
+        let mut numbered: BTreeMap<i64, CpuSet> = BTreeMap::new();
+        let mut unnumbered: Vec<CpuSet> = Vec::new();
+        let mut rest = CpuSet::new();
+        for cpu in &self.cpus {
+            match (cpu.package, &cpu.package_cpus) {
+                (Some(id), _) => numbered.entry(id).or_default().insert(cpu.id),
+                (None, Some(set)) if cpu.siblings.as_ref().is_none_or(|core| core.len() < set.len()) => {
+                    if !unnumbered.iter().any(|known| known.contains(cpu.id)) {
+                        unnumbered.push(set.clone());
+                    }
+                }
+                _ => rest.insert(cpu.id),
+            }
+        }
+        let known = numbered
+            .into_iter()
+            .map(|(id, cpus)| Group { id: Some(id), cpus });
+        let told = unnumbered.into_iter().map(|cpus| Group { id: None, cpus });
+        let rest = Some(rest)
+            .filter(|rest| !rest.is_empty())
+            .map(|cpus| Group { id: None, cpus });
+        known.chain(told).chain(rest).collect()
+    }
+
+    /// The memory node of a number.
+    #[must_use]
+    pub fn node(&self, id: u32) -> Option<&Node> {
+        self.nodes.iter().find(|node| node.id == id)
+    }
+
+    /// Nodes that have memory of their own, for `cpuset.mems`; all where that is unknown.
+    pub fn memory_nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.iter().filter(|node| node.has_memory != Some(false))
+    }
+
+    /// Whether the machine tells of two kinds of core.
+    #[must_use]
+    pub fn is_hybrid(&self) -> bool {
+        let has = |kind| self.cpus.iter().any(|cpu| cpu.kind == Some(kind));
+        has(CoreKind::Performance) && has(CoreKind::Efficiency)
+    }
+
+    /// Whether any core is known to have more than one thread.
+    #[must_use]
+    pub fn has_smt(&self) -> bool {
+        self.cpus
+            .iter()
+            .any(|cpu| cpu.siblings.as_ref().is_some_and(|core| core.len() > 1))
+    }
 }

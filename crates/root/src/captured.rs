@@ -1,5 +1,6 @@
-//! (to be written)
-use crate::{Kind, RootError};
+//! A machine that was captured earlier: a directory, or an archive that is held in memory.
+
+use crate::{Entry, Kind, RootError};
 use std::path::Path;
 pub(crate) struct Captured;
 #[allow(unused_variables)]
@@ -10,10 +11,16 @@ impl Captured {
     pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, RootError> {
         Ok(None)
     }
+    pub(crate) fn bytes_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+        Ok(false)
+    }
     pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
         Ok(false)
     }
-    pub(crate) fn names(&self, dir: &str) -> Result<Option<Vec<String>>, RootError> {
+    pub(crate) fn entries(&self, dir: &str) -> Result<Option<Vec<Entry>>, RootError> {
+        Ok(None)
+    }
+    pub(crate) fn mode(&self, path: &str) -> Result<Option<u32>, RootError> {
         Ok(None)
     }
     pub(crate) fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {

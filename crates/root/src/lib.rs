@@ -15,6 +15,7 @@ pub mod state;
 pub use error::RootError;
 pub use live::Live;
 
+use std::io::Read;
 use std::path::Path;
 
 /// Whether the files describe the machine that we run on.
@@ -35,6 +36,31 @@ pub enum Kind {
     /// A directory.
     Dir,
 }
+
+/// One name in a directory, links not followed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The name.
+    pub name: String,
+    /// What it is itself.
+    pub stands: Stands,
+}
+
+/// What a name in a directory is itself, links not followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stands {
+    /// A regular file.
+    File,
+    /// A directory.
+    Dir,
+    /// A symbolic link.
+    Link,
+    /// A device, a pipe, a socket.
+    Other,
+}
+
+/// The most that [`Root::inflated`] unpacks: kernel configurations have about 300 kB.
+pub const MAX_INFLATED: u64 = 16 << 20;
 
 /// A tree of kernel files that can be read. Paths are absolute inside the root (`/proc/cpuinfo`).
 ///
@@ -99,6 +125,40 @@ impl Root {
         }
     }
 
+    /// As [`Root::bytes`], into a buffer that is emptied first and may serve for many files; `false` for no file.
+    ///
+    /// # Errors
+    /// As [`Root::bytes`].
+    pub fn bytes_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+        match &self.backend {
+            Backend::Live(live) => live.bytes_into(path, content),
+            Backend::Captured(captured) => captured.bytes_into(path, content),
+        }
+    }
+
+    /// The content of a gzip file (`/proc/config.gz`), unpacked as text.
+    ///
+    /// # Errors
+    /// As [`Root::bytes`]; [`RootError::Io`] with `EILSEQ` for one that does not unpack, or to more than
+    /// [`MAX_INFLATED`].
+    pub fn inflated(&self, path: &str) -> Result<Option<String>, RootError> {
+        let Some(packed) = self.bytes(path)? else {
+            return Ok(None);
+        };
+        let mut content = Vec::new();
+        let read = flate2::read::MultiGzDecoder::new(packed.as_slice())
+            .take(MAX_INFLATED + 1)
+            .read_to_end(&mut content);
+        if read.is_err() || content.len() as u64 > MAX_INFLATED {
+            return Err(RootError::Io {
+                path: path.to_owned(),
+                doing: "unpack",
+                errno: libc::EILSEQ,
+            });
+        }
+        Ok(Some(into_text(content)))
+    }
+
     /// The whole content of a file as text. Bytes that are not UTF-8 (a hostile comm) become U+FFFD.
     ///
     /// # Errors
@@ -107,12 +167,13 @@ impl Root {
         Ok(self.bytes(path)?.map(into_text))
     }
 
-    /// As [`Root::text`], without the white space at both ends: for one-value files.
+    /// As [`Root::text`], without the white space (and NUL) at both ends: for one-value files.
     ///
     /// # Errors
     /// As [`Root::bytes`].
     pub fn value(&self, path: &str) -> Result<Option<String>, RootError> {
-        Ok(self.text(path)?.map(|text| text.trim().to_owned()))
+        let blank = |letter: char| letter.is_whitespace() || letter == '\0';
+        Ok(self.text(path)?.map(|text| text.trim_matches(blank).to_owned()))
     }
 
     /// Calls `each` with every line of a file that may be too large to hold. `false` where there is no file.
@@ -131,9 +192,31 @@ impl Root {
     /// # Errors
     /// As [`Root::bytes`].
     pub fn names(&self, dir: &str) -> Result<Option<Vec<String>>, RootError> {
+        Ok(self
+            .entries(dir)?
+            .map(|entries| entries.into_iter().map(|entry| entry.name).collect()))
+    }
+
+    /// The entries of a directory, sorted by name; `None` where there is none.
+    ///
+    /// # Errors
+    /// As [`Root::bytes`].
+    pub fn entries(&self, dir: &str) -> Result<Option<Vec<Entry>>, RootError> {
         match &self.backend {
-            Backend::Live(live) => live.names(dir),
-            Backend::Captured(captured) => captured.names(dir),
+            Backend::Live(live) => live.entries(dir),
+            Backend::Captured(captured) => captured.entries(dir),
+        }
+    }
+
+    /// The permission bits of a file (`0o644`), links followed; `None` where there is none. The kernel tells
+    /// with them which interrupts it manages.
+    ///
+    /// # Errors
+    /// As [`Root::bytes`].
+    pub fn mode(&self, path: &str) -> Result<Option<u32>, RootError> {
+        match &self.backend {
+            Backend::Live(live) => live.mode(path),
+            Backend::Captured(captured) => captured.mode(path),
         }
     }
 

@@ -2,9 +2,12 @@
 //!
 //! Every kernel file is written with exactly one `write(2)`: the kernel takes each write as one command.
 
-use crate::{Kind, RootError};
+use crate::{Entry, Kind, RootError, Stands};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 /// A machine that can be changed. Only `apply` may call the changing methods; a test enforces it.
@@ -41,75 +44,56 @@ impl Live {
     }
 
     pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, RootError> {
-        let Some(mut file) = self.open(path)? else {
-            return Ok(None);
-        };
         let mut content = Vec::new();
-        match file.read_to_end(&mut content) {
-            Ok(_) => Ok(Some(content)),
-            // A task that exits while we read gives ESRCH; a directory is not a file.
-            Err(error)
-                if matches!(
-                    error.raw_os_error(),
-                    Some(libc::ESRCH | libc::EISDIR | libc::ENODEV)
-                ) =>
-            {
-                Ok(None)
-            }
-            Err(error) => Err(RootError::from_io(path, "read", &error)),
-        }
+        Ok(self.bytes_into(path, &mut content)?.then_some(content))
+    }
+
+    pub(crate) fn bytes_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+        content.clear();
+        let Some(file) = self.open(path)? else {
+            return Ok(false);
+        };
+        read_whole(&file, path, content)
     }
 
     pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
         let Some(file) = self.open(path)? else {
             return Ok(false);
         };
-        let mut reader = BufReader::with_capacity(1 << 16, file);
-        let mut line = Vec::new();
-        loop {
-            line.clear();
-            match reader.read_until(b'\n', &mut line) {
-                Ok(0) => return Ok(true),
-                Ok(_) => each(line.strip_suffix(b"\n").unwrap_or(&line)),
-                Err(error) => return Err(RootError::from_io(path, "read", &error)),
-            }
+        each_line(file, path, each)
+    }
+
+    pub(crate) fn entries(&self, dir: &str) -> Result<Option<Vec<Entry>>, RootError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match rustix::fs::open(self.locate(dir), flags, Mode::empty()) {
+            Ok(file) => list(file, dir),
+            Err(errno) if is_absence(errno) => Ok(None),
+            Err(errno) => Err(RootError::from_io(dir, "list", &errno.into())),
         }
     }
 
-    pub(crate) fn names(&self, dir: &str) -> Result<Option<Vec<String>>, RootError> {
-        let entries = match std::fs::read_dir(self.locate(dir)) {
-            Ok(entries) => entries,
-            Err(error) if is_absence(&error) => return Ok(None),
-            Err(error) => return Err(RootError::from_io(dir, "list", &error)),
-        };
-        let mut names = Vec::new();
-        for entry in entries {
-            match entry {
-                Ok(entry) => names.push(entry.file_name().to_string_lossy().into_owned()),
-                // The directory of a task vanishes with the task.
-                Err(error) if is_absence(&error) => break,
-                Err(error) => return Err(RootError::from_io(dir, "list", &error)),
-            }
+    pub(crate) fn mode(&self, path: &str) -> Result<Option<u32>, RootError> {
+        match rustix::fs::stat(self.locate(path)) {
+            Ok(stat) => Ok(Some(stat.st_mode & 0o7777)),
+            Err(errno) if is_absence(errno) => Ok(None),
+            Err(errno) => Err(RootError::from_io(path, "stat", &errno.into())),
         }
-        names.sort_unstable();
-        Ok(Some(names))
     }
 
     pub(crate) fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
-        match std::fs::metadata(self.locate(path)) {
-            Ok(meta) if meta.is_dir() => Ok(Some(Kind::Dir)),
-            Ok(meta) if meta.is_file() => Ok(Some(Kind::File)),
-            Ok(_) => Ok(None),
-            Err(error) if is_absence(&error) => Ok(None),
-            Err(error) => Err(RootError::from_io(path, "stat", &error)),
+        match rustix::fs::stat(self.locate(path)) {
+            Ok(stat) => Ok(kind_of(stat.st_mode)),
+            Err(errno) if is_absence(errno) => Ok(None),
+            Err(errno) => Err(RootError::from_io(path, "stat", &errno.into())),
         }
     }
 
     pub(crate) fn link(&self, path: &str) -> Result<Option<String>, RootError> {
-        match std::fs::read_link(self.locate(path)) {
+        match rustix::fs::readlink(self.locate(path), Vec::new()) {
             Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
-            Err(error) if is_absence(&error) || error.kind() == ErrorKind::InvalidInput => Ok(None),
-            Err(error) => Err(RootError::from_io(path, "readlink", &error)),
+            // EINVAL: it is there, but no link.
+            Err(errno) if is_absence(errno) || errno == Errno::INVAL => Ok(None),
+            Err(errno) => Err(RootError::from_io(path, "readlink", &errno.into())),
         }
     }
 
@@ -123,9 +107,13 @@ impl Live {
             .truncate(!self.is_host())
             .open(self.locate(path))
             .map_err(|error| RootError::from_io(path, "open", &error))?;
-        let written = file
-            .write(value)
-            .map_err(|error| RootError::from_io(path, "write", &error))?;
+        let written = loop {
+            match file.write(value) {
+                // Interrupted before the kernel took anything: asking again is still one command.
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                outcome => break outcome.map_err(|error| RootError::from_io(path, "write", &error))?,
+            }
+        };
         if written == value.len() {
             Ok(())
         } else {
@@ -153,18 +141,103 @@ impl Live {
         std::fs::remove_dir(self.locate(path)).map_err(|error| RootError::from_io(path, "remove", &error))
     }
 
-    fn open(&self, path: &str) -> Result<Option<File>, RootError> {
-        match File::open(self.locate(path)) {
+    fn open(&self, path: &str) -> Result<Option<OwnedFd>, RootError> {
+        match rustix::fs::open(self.locate(path), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
             Ok(file) => Ok(Some(file)),
-            Err(error) if is_absence(&error) => Ok(None),
-            Err(error) => Err(RootError::from_io(path, "open", &error)),
+            Err(errno) if is_absence(errno) => Ok(None),
+            Err(errno) => Err(RootError::from_io(path, "open", &errno.into())),
         }
     }
 }
 
-fn is_absence(error: &std::io::Error) -> bool {
+/// Reads to the end. Files of `/proc` have no size, and a short read is not their end.
+pub(crate) fn read_whole(file: &OwnedFd, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+    loop {
+        // Most files of the kernel have less than a page; large ones double the buffer.
+        if content.capacity() - content.len() < 2048 {
+            content.reserve(content.len().max(4096));
+        }
+        match rustix::io::read(file, rustix::buffer::spare_capacity(content)) {
+            Ok(0) => return Ok(true),
+            Ok(_) | Err(Errno::INTR) => {}
+            // A task that exits while we read gives ESRCH; a directory is not a file.
+            Err(errno) if is_absence(errno) || errno == Errno::ISDIR => {
+                content.clear();
+                return Ok(false);
+            }
+            Err(errno) => return Err(RootError::from_io(path, "read", &errno.into())),
+        }
+    }
+}
+
+pub(crate) fn each_line(file: OwnedFd, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
+    let mut reader = BufReader::with_capacity(1 << 17, File::from(file));
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        // The standard library repeats reads that a signal interrupted.
+        match reader.read_until(b'\n', &mut line) {
+            Ok(0) => return Ok(true),
+            Ok(_) => each(line.strip_suffix(b"\n").unwrap_or(&line)),
+            Err(error) => {
+                let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+                if is_absence(errno) || errno == Errno::ISDIR {
+                    return Ok(false);
+                }
+                return Err(RootError::from_io(path, "read", &error));
+            }
+        }
+    }
+}
+
+pub(crate) fn list(dir: OwnedFd, path: &str) -> Result<Option<Vec<Entry>>, RootError> {
+    let failed = |errno: Errno| RootError::from_io(path, "list", &errno.into());
+    let mut dir = rustix::fs::Dir::new(dir).map_err(failed)?;
+    let mut entries = Vec::new();
+    while let Some(entry) = dir.read() {
+        let entry = match entry {
+            Ok(entry) => entry,
+            // The directory of a task vanishes with the task.
+            Err(errno) if is_absence(errno) => break,
+            Err(errno) => return Err(failed(errno)),
+        };
+        let name = entry.file_name();
+        if matches!(name.to_bytes(), b"." | b"..") {
+            continue;
+        }
+        let mut file_type = entry.file_type();
+        if file_type == FileType::Unknown {
+            let own = dir
+                .fd()
+                .and_then(|fd| rustix::fs::statat(fd, name, AtFlags::SYMLINK_NOFOLLOW));
+            file_type = own.map_or(FileType::Unknown, |stat| FileType::from_raw_mode(stat.st_mode));
+        }
+        let stands = match file_type {
+            FileType::RegularFile => Stands::File,
+            FileType::Directory => Stands::Dir,
+            FileType::Symlink => Stands::Link,
+            _ => Stands::Other,
+        };
+        entries.push(Entry {
+            name: name.to_string_lossy().into_owned(),
+            stands,
+        });
+    }
+    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok(Some(entries))
+}
+
+pub(crate) fn kind_of(mode: u32) -> Option<Kind> {
+    match FileType::from_raw_mode(mode) {
+        FileType::RegularFile => Some(Kind::File),
+        FileType::Directory => Some(Kind::Dir),
+        _ => None,
+    }
+}
+
+pub(crate) fn is_absence(errno: Errno) -> bool {
     matches!(
-        error.raw_os_error(),
-        Some(libc::ENOENT | libc::ENOTDIR | libc::ESRCH | libc::ENXIO | libc::ENODEV)
+        errno,
+        Errno::NOENT | Errno::NOTDIR | Errno::SRCH | Errno::NXIO | Errno::NODEV
     )
 }

@@ -1,0 +1,138 @@
+//! Reads one-value files of a [`Root`] and remembers what was there but could not be read or understood.
+//!
+//! A reader never fails: absence is `None`, and so is trouble, but trouble is also written down, so that no
+//! verb mistakes "not allowed to look" for "not there".
+
+use crate::{CpuSet, Unreadable};
+use root::{Entry, Kind, Root, RootError, Stands};
+use std::cell::RefCell;
+
+/// More trouble than this is not listed one by one: a reader without rights meets it at every task.
+const MAX_LISTED: usize = 200;
+
+/// A [`Root`] with a list of what could not be read through it. One for each thread.
+pub(crate) struct Reader<'a> {
+    root: &'a Root,
+    unreadable: RefCell<Vec<Unreadable>>,
+}
+
+impl<'a> Reader<'a> {
+    pub(crate) fn new(root: &'a Root) -> Reader<'a> {
+        Reader {
+            root,
+            unreadable: RefCell::new(Vec::new()),
+        }
+    }
+
+    pub(crate) fn into_unreadable(self) -> Vec<Unreadable> {
+        self.unreadable.into_inner()
+    }
+
+    /// Writes down that a file was there and of no use.
+    pub(crate) fn note(&self, path: &str, why: &impl std::fmt::Display) {
+        let mut list = self.unreadable.borrow_mut();
+        if list.len() < MAX_LISTED {
+            list.push(Unreadable {
+                path: path.to_owned(),
+                why: why.to_string(),
+            });
+        }
+    }
+
+    fn or_note<T>(&self, path: &str, outcome: Result<Option<T>, RootError>) -> Option<T> {
+        outcome.unwrap_or_else(|error| {
+            self.note(path, &error);
+            None
+        })
+    }
+
+    /// The content of a one-value file, trimmed.
+    pub(crate) fn value(&self, path: &str) -> Option<String> {
+        self.or_note(path, self.root.value(path))
+    }
+
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
+        self.or_note(path, self.root.text(path))
+    }
+
+    pub(crate) fn inflated(&self, path: &str) -> Option<String> {
+        self.or_note(path, self.root.inflated(path))
+    }
+
+    pub(crate) fn bytes_into(&self, path: &str, content: &mut Vec<u8>) -> bool {
+        self.or_note(path, self.root.bytes_into(path, content).map(Some))
+            .unwrap_or(false)
+    }
+
+    pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> bool {
+        self.or_note(path, self.root.lines(path, each).map(Some))
+            .unwrap_or(false)
+    }
+
+    pub(crate) fn kind(&self, path: &str) -> Option<Kind> {
+        self.or_note(path, self.root.kind(path))
+    }
+
+    pub(crate) fn mode(&self, path: &str) -> Option<u32> {
+        self.or_note(path, self.root.mode(path))
+    }
+
+    pub(crate) fn entries(&self, dir: &str) -> Option<Vec<Entry>> {
+        self.or_note(dir, self.root.entries(dir))
+    }
+
+    /// The real subdirectories of a directory, sorted; links are not counted.
+    pub(crate) fn dirs(&self, dir: &str) -> Option<Vec<String>> {
+        let is_dir = |entry: Entry| (entry.stands == Stands::Dir).then_some(entry.name);
+        Some(self.entries(dir)?.into_iter().filter_map(is_dir).collect())
+    }
+
+    /// The numbers of the names `prefixN` in a directory, sorted; `None` where there is no directory.
+    pub(crate) fn numbered(&self, dir: &str, prefix: &str) -> Option<Vec<u32>> {
+        let number = |entry: Entry| entry.name.strip_prefix(prefix)?.parse::<u32>().ok();
+        let mut numbers: Vec<u32> = self.entries(dir)?.into_iter().filter_map(number).collect();
+        numbers.sort_unstable();
+        Some(numbers)
+    }
+
+    pub(crate) fn number<T: std::str::FromStr>(&self, path: &str) -> Option<T> {
+        let value = self.value(path)?;
+        let number = value.parse().ok();
+        if number.is_none() && !value.is_empty() {
+            self.note(path, &format!("`{value}` is not a number"));
+        }
+        number
+    }
+
+    /// A file that holds `0` or `1`.
+    pub(crate) fn flag(&self, path: &str) -> Option<bool> {
+        self.number::<i64>(path).map(|number| number != 0)
+    }
+
+    /// A file that holds a CPU list.
+    pub(crate) fn list(&self, path: &str) -> Option<CpuSet> {
+        let value = self.value(path)?;
+        self.understood(path, CpuSet::parse_list(&value))
+    }
+
+    /// A file that holds a mask.
+    pub(crate) fn mask(&self, path: &str) -> Option<CpuSet> {
+        let value = self.value(path)?;
+        self.understood(path, CpuSet::parse_mask(&value))
+    }
+
+    /// The list in `base_list`, or the mask in `base` where an old kernel has no list.
+    pub(crate) fn list_or_mask(&self, list: &str, mask: &str) -> Option<CpuSet> {
+        self.list(list).or_else(|| self.mask(mask))
+    }
+
+    pub(crate) fn understood<T, E: std::fmt::Display>(&self, path: &str, outcome: Result<T, E>) -> Option<T> {
+        match outcome {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.note(path, &error);
+                None
+            }
+        }
+    }
+}

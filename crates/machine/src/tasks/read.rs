@@ -1,0 +1,145 @@
+//! Reads every thread of a machine. With a hundred thousand of them this is what `inspect` spends its time
+//! on, so two threads share the processes, and only `stat` and `status` are read.
+
+use super::Task;
+use super::parse::{allowed_of, parse_cgroup_file, stat_of};
+use crate::reading::Reader;
+use crate::{Unreadable, Version};
+use root::{Root, Stands};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Processes that a thread takes at a time.
+const BATCH: usize = 64;
+
+/// Every thread, by number. `None` where there is no `/proc` with processes in it.
+#[must_use]
+pub fn read(root: &Root) -> Option<Vec<Task>> {
+    read_all(root).0
+}
+
+/// One thread; `None` when it is gone (or not to be read).
+#[must_use]
+pub fn read_one(root: &Root, tid: u32) -> Option<Task> {
+    let mut buffers = Buffers::default();
+    let reader = Reader::new(root);
+    let mut task = buffers.task(&reader, &format!("/proc/{tid}"))?;
+    // `/proc/TID` exists for every thread but is not listed; its `status` knows the process.
+    task.pid = buffers.thread_group().unwrap_or(tid);
+    Some(task)
+}
+
+/// The threads of one process, by number; empty when it is gone.
+#[must_use]
+pub fn read_process(root: &Root, pid: u32) -> Vec<Task> {
+    let mut tasks = Vec::new();
+    Buffers::default().process(&Reader::new(root), pid, &mut tasks);
+    tasks
+}
+
+pub(crate) fn read_all(root: &Root) -> (Option<Vec<Task>>, Vec<Unreadable>) {
+    let reader = Reader::new(root);
+    let number = |entry: root::Entry| match entry.stands {
+        Stands::Dir => entry.name.parse::<u32>().ok(),
+        _ => None,
+    };
+    let pids: Option<Vec<u32>> = reader
+        .entries("/proc")
+        .map(|entries| entries.into_iter().filter_map(number).collect());
+    let mut unreadable = reader.into_unreadable();
+    let Some(pids) = pids.filter(|pids| !pids.is_empty()) else {
+        return (None, unreadable);
+    };
+    let next = AtomicUsize::new(0);
+    let share = || {
+        let reader = Reader::new(root);
+        let mut buffers = Buffers::default();
+        let mut tasks = Vec::new();
+        loop {
+            let begin = next.fetch_add(BATCH, Ordering::Relaxed);
+            let Some(batch) = pids.get(begin..pids.len().min(begin + BATCH)) else {
+                break;
+            };
+            if batch.is_empty() {
+                break;
+            }
+            batch
+                .iter()
+                .for_each(|&pid| buffers.process(&reader, pid, &mut tasks));
+        }
+        (tasks, reader.into_unreadable())
+    };
+    let (mut tasks, trouble) = if pids.len() <= BATCH {
+        share()
+    } else {
+        std::thread::scope(|scope| {
+            let other = scope.spawn(share);
+            let (mut tasks, mut trouble) = share();
+            // A panic in the other thread would be a bug of ours and goes on here.
+            let (more, more_trouble) = other
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            tasks.extend(more);
+            trouble.extend(more_trouble);
+            (tasks, trouble)
+        })
+    };
+    tasks.sort_unstable_by_key(|task| task.key);
+    unreadable.extend(trouble);
+    (Some(tasks), unreadable)
+}
+
+/// Adds the cgroup of each task. Each is one more file, so only who needs it asks.
+pub(crate) fn read_cgroups(reader: &Reader, tasks: &mut [Task], version: Version) {
+    for task in tasks {
+        let path = format!("/proc/{}/task/{}/cgroup", task.pid, task.key.tid);
+        task.cgroup = reader
+            .text(&path)
+            .and_then(|text| parse_cgroup_file(&text, version));
+    }
+}
+
+/// Buffers that serve for one file after another.
+#[derive(Default)]
+struct Buffers {
+    stat: Vec<u8>,
+    status: Vec<u8>,
+}
+
+impl Buffers {
+    fn process(&mut self, reader: &Reader, pid: u32, tasks: &mut Vec<Task>) {
+        for tid in reader
+            .numbered(&format!("/proc/{pid}/task"), "")
+            .unwrap_or_default()
+        {
+            let base = format!("/proc/{pid}/task/{tid}");
+            // None: it has ended since the directory was listed.
+            if let Some(mut task) = self.task(reader, &base) {
+                task.pid = pid;
+                tasks.push(task);
+            }
+        }
+    }
+
+    fn task(&mut self, reader: &Reader, base: &str) -> Option<Task> {
+        let path = format!("{base}/stat");
+        if !reader.bytes_into(&path, &mut self.stat) {
+            return None;
+        }
+        let Some(mut task) = stat_of(&self.stat) else {
+            reader.note(&path, &"it is not the line that a kernel writes");
+            return None;
+        };
+        if reader.bytes_into(&format!("{base}/status"), &mut self.status) {
+            task.allowed = allowed_of(&self.status);
+        }
+        Some(task)
+    }
+
+    fn thread_group(&self) -> Option<u32> {
+        let line = self
+            .status
+            .split(|&byte| byte == b'\n')
+            .find_map(|line| line.strip_prefix(b"Tgid:"))?;
+        std::str::from_utf8(line).ok()?.trim().parse().ok()
+    }
+}

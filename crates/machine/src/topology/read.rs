@@ -1,0 +1,186 @@
+//! Puts the topology together from `/sys/devices/system/cpu` (`drivers/base/topology.c`), and from
+//! `/proc/cpuinfo` where a kernel is too old for it.
+
+use super::{CoreKind, Cpu, CpuInfo, Topology, caches, cpuinfo, hypervisor, nodes};
+use crate::reading::Reader;
+use crate::{CpuId, CpuSet};
+
+const CPUS: &str = "/sys/devices/system/cpu";
+
+/// Reads all of it.
+pub(crate) fn read(reader: &Reader) -> Topology {
+    let info = cpuinfo::read(reader);
+    let numbers = reader.numbered(CPUS, "cpu").unwrap_or_default();
+    let listed: CpuSet = numbers
+        .into_iter()
+        .filter(|&cpu| cpu <= CpuSet::MAX_CPU)
+        .map(CpuId)
+        .collect();
+    let possible = reader.list(&format!("{CPUS}/possible"));
+    let present = reader.list(&format!("{CPUS}/present"));
+    let online = read_online(reader, &info, &listed);
+    // Some architectures have directories for CPUs that could be plugged in, so these come last.
+    let all = present.clone().unwrap_or(listed).or(&online);
+    let mut cpus: Vec<Cpu> = all
+        .iter()
+        .map(|id| read_cpu(reader, id, online.contains(id)))
+        .collect();
+    fill_from_cpuinfo(&mut cpus, &info);
+    read_kinds(reader, &mut cpus);
+    let caches = caches::read(reader, &mut cpus);
+    let nodes = nodes::read(reader, &mut cpus);
+    Topology {
+        possible,
+        present,
+        online,
+        nodes,
+        caches,
+        // Linux numbers the CPU that it boots on 0 on x86 and arm; it keeps the number when it goes offline.
+        boot_cpu: all.contains(CpuId(0)).then_some(CpuId(0)),
+        hypervisor: hypervisor::read(reader, &info),
+        model_name: info.model_name,
+        cpus,
+    }
+}
+
+/// The list of the kernel; before 2.6.26, what `/proc` counts for, without those that say that they are off.
+fn read_online(reader: &Reader, info: &CpuInfo, listed: &CpuSet) -> CpuSet {
+    if let Some(online) = reader.list(&format!("{CPUS}/online")) {
+        return online;
+    }
+    let mut counted = CpuSet::new();
+    reader.lines("/proc/stat", &mut |line| {
+        let word = line.split(|&byte| byte == b' ').next().unwrap_or_default();
+        let number = word
+            .strip_prefix(b"cpu")
+            .and_then(|digits| std::str::from_utf8(digits).ok());
+        if let Some(cpu) = number
+            .and_then(|digits| digits.parse().ok())
+            .filter(|&cpu| cpu <= CpuSet::MAX_CPU)
+        {
+            counted.insert(CpuId(cpu));
+        }
+    });
+    let candidates = [counted, info.online(), listed.clone()]
+        .into_iter()
+        .find(|set| !set.is_empty());
+    let is_off = |cpu: &CpuId| reader.value(&format!("{CPUS}/cpu{cpu}/online")).as_deref() == Some("0");
+    candidates
+        .unwrap_or_default()
+        .iter()
+        .filter(|cpu| !is_off(cpu))
+        .collect()
+}
+
+fn read_cpu(reader: &Reader, id: CpuId, online: bool) -> Cpu {
+    let base = format!("{CPUS}/cpu{id}");
+    let mut cpu = Cpu {
+        id,
+        online,
+        package: None,
+        book: None,
+        drawer: None,
+        package_cpus: None,
+        die: None,
+        cluster: None,
+        core: None,
+        siblings: None,
+        l2: None,
+        llc: None,
+        node: None,
+        kind: None,
+        max_khz: reader.number(&format!("{base}/cpufreq/cpuinfo_max_freq")),
+    };
+    // The kernel removes the files of an offline CPU; what a capture still holds of them would be stale.
+    if !online {
+        return cpu;
+    }
+    let number = |name: &str| known_id(reader.number(&format!("{base}/topology/{name}")));
+    let cpus = |names: [&str; 2]| {
+        names.iter().find_map(|name| {
+            let path = format!("{base}/topology/{name}");
+            let set = reader.list_or_mask(&format!("{path}_list"), &path)?;
+            // A set without the CPU itself is one that the firmware or an old kernel got wrong.
+            set.contains(id).then_some(set)
+        })
+    };
+    cpu.package = number("physical_package_id");
+    cpu.book = number("book_id");
+    cpu.drawer = number("drawer_id");
+    cpu.die = number("die_id");
+    cpu.cluster = number("cluster_id");
+    cpu.core = number("core_id");
+    cpu.siblings = cpus(["core_cpus", "thread_siblings"]);
+    cpu.package_cpus = cpus(["package_cpus", "core_siblings"]);
+    cpu
+}
+
+/// -1 is "unknown", and some kernels print it as an unsigned number of 16 or 32 bits.
+fn known_id(id: Option<i64>) -> Option<i64> {
+    id.filter(|&id| id >= 0 && id != i64::from(u32::MAX) && id != i64::from(u16::MAX))
+}
+
+/// For kernels without `cpuN/topology`: `physical id` and `core id`, and from both the threads of a core.
+fn fill_from_cpuinfo(cpus: &mut [Cpu], info: &CpuInfo) {
+    if cpus
+        .iter()
+        .any(|cpu| cpu.package.is_some() || cpu.core.is_some() || cpu.siblings.is_some())
+    {
+        return;
+    }
+    let mut cores: std::collections::HashMap<(i64, i64), CpuSet> = std::collections::HashMap::new();
+    for processor in &info.processors {
+        if let (Some(package), Some(core)) = (processor.package, processor.core) {
+            cores
+                .entry((package, core))
+                .or_default()
+                .insert(CpuId(processor.cpu));
+        }
+    }
+    for processor in &info.processors {
+        let Ok(place) = cpus.binary_search_by_key(&processor.cpu, |cpu| cpu.id.0) else {
+            continue;
+        };
+        let Some(cpu) = cpus.get_mut(place) else { continue };
+        cpu.package = processor.package;
+        cpu.core = processor.core;
+        if let (Some(package), Some(core)) = (processor.package, processor.core) {
+            cpu.siblings = cores.get(&(package, core)).cloned();
+        }
+    }
+}
+
+/// Kinds of core: Intel has a counter unit for each kind, arm a capacity for each CPU.
+fn read_kinds(reader: &Reader, cpus: &mut [Cpu]) {
+    let performance = reader.list("/sys/devices/cpu_core/cpus");
+    let efficiency = reader.list("/sys/devices/cpu_atom/cpus");
+    if performance.is_some() || efficiency.is_some() {
+        for cpu in cpus {
+            let is_in = |set: &Option<CpuSet>| set.as_ref().is_some_and(|set| set.contains(cpu.id));
+            cpu.kind = match (is_in(&performance), is_in(&efficiency)) {
+                (true, false) => Some(CoreKind::Performance),
+                (false, true) => Some(CoreKind::Efficiency),
+                _ => None,
+            };
+        }
+        return;
+    }
+    let capacity = |cpu: &Cpu| reader.number::<u64>(&format!("{CPUS}/cpu{}/cpu_capacity", cpu.id));
+    let capacities: Vec<Option<u64>> = cpus.iter().map(capacity).collect();
+    let known = || capacities.iter().flatten().copied();
+    let (Some(highest), Some(lowest)) = (known().max(), known().min()) else {
+        return;
+    };
+    if highest == lowest {
+        return;
+    }
+    for (cpu, capacity) in cpus.iter_mut().zip(capacities) {
+        cpu.kind = capacity.map(|capacity| {
+            if capacity == highest {
+                CoreKind::Performance
+            } else {
+                CoreKind::Efficiency
+            }
+        });
+    }
+}
