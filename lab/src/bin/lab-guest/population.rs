@@ -8,6 +8,7 @@ pub fn sleepers(count: u32, name: Option<&str>) -> Result<(), String> {
     for _ in 0..count {
         pids.push(child(|| {
             call_myself(name.unwrap_or("lab sleeper"));
+            let_go_of_output();
             sleep_for_ever()
         })?);
     }
@@ -141,6 +142,17 @@ fn fork_and_exit() {
 fn sleep_for_ever() -> ! {
     loop {
         std::thread::sleep(Duration::from_secs(3600));
+    }
+}
+
+/// Whoever collects our output waits for its last holder.
+fn let_go_of_output() {
+    // SAFETY: plain calls; nothing of this process uses the descriptors afterwards.
+    unsafe {
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
+        for descriptor in 0..=2 {
+            libc::dup2(null, descriptor);
+        }
     }
 }
 
