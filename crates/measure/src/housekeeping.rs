@@ -31,3 +31,10 @@ impl Drop for Aside {
         }
     }
 }
+
+/// Puts the calling thread onto `cpus` until the value is dropped.
+pub(crate) fn step_onto(cpus: &CpuSet) -> Result<Aside, os::Errno> {
+    let former = os::allowed()?;
+    os::pin(cpus)?;
+    Ok(Aside { former: Some(former) })
+}

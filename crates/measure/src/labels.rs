@@ -24,33 +24,78 @@ pub struct Limits {
 /// The kernel's defaults of the fair server, 50 ms in 1 s (`fair_server_init`).
 const FAIR_SERVER_DEFAULT: (u64, u64) = (50_000_000, 1_000_000_000);
 
+/// Shorter gaps may be interrupts, which come in the server's time as well as outside it.
+const SHORTEST_NS: u64 = 1_000_000;
+
+/// How far the end of a gap may be from the end of the kernel's period.
+const SLACK_NS: u64 = 2_000_000;
+
 /// Labels the gaps of one thread, which must be in order of time.
 ///
-/// A gap is labelled when the policy is a real-time one, its length is the kernel's budget to within a fifth,
-/// and the last such gap is at least nine tenths of a period away. Shorter gaps, in which a starved task used
-/// only part of the budget, are left unlabelled: that task would have run anyway.
+/// Only for a real-time policy. First the full gaps: as long as the kernel's budget to within a fifth, and the
+/// last of them at least nine tenths of a period ago. They show where the kernel's period ends, because the
+/// budget is spent last in it. Then the fragments: starved tasks that use only a part of the budget, or sleep
+/// in between, leave gaps of 1 ms and more that lie within the last budget's length of a period.
 pub fn label(gaps: &mut [Gap], policy: Policy, limits: &Limits) {
     if !matches!(policy, Policy::Fifo | Policy::Rr) {
         return;
     }
-    let Some((label, budget_ns, period_ns)) = signature(limits) else {
+    let Some(signature) = signature(limits) else {
         return;
     };
-    let mut last_end = None;
-    for gap in gaps {
-        let end = gap.at_ns.saturating_add(gap.duration_ns);
-        let fits = gap.duration_ns.abs_diff(budget_ns) <= budget_ns / 5;
-        // The budget is renewed once per period, so two such gaps end a period apart.
-        let apart = last_end.is_none_or(|last| end.saturating_sub(last) >= period_ns / 10 * 9);
-        if fits && apart {
-            gap.label = Some(label);
-            last_end = Some(end);
+    let ends = label_full(gaps, &signature);
+    let mut next = 0;
+    for gap in gaps.iter_mut().filter(|gap| gap.label.is_none()) {
+        // The last full gap before this one, else the first of all.
+        while ends.get(next + 1).is_some_and(|&end| end <= gap.at_ns) {
+            next += 1;
+        }
+        if ends.get(next).is_some_and(|&end| signature.is_fragment(gap, end)) {
+            gap.label = Some(signature.label);
         }
     }
 }
 
+fn label_full(gaps: &mut [Gap], signature: &Signature) -> Vec<u64> {
+    let mut ends: Vec<u64> = Vec::new();
+    for gap in gaps {
+        let end = gap.at_ns.saturating_add(gap.duration_ns);
+        let fits = gap.duration_ns.abs_diff(signature.budget_ns) <= signature.budget_ns / 5;
+        let apart = ends
+            .last()
+            .is_none_or(|last| end.saturating_sub(*last) >= signature.period_ns / 10 * 9);
+        if fits && apart {
+            gap.label = Some(signature.label);
+            ends.push(end);
+        }
+    }
+    ends
+}
+
+/// How the kernel's doing looks.
+struct Signature {
+    label: GapLabel,
+    budget_ns: u64,
+    period_ns: u64,
+}
+
+impl Signature {
+    /// Whether the gap lies in the budget's part of a period, when one period ended at `anchor`.
+    fn is_fragment(&self, gap: &Gap, anchor: u64) -> bool {
+        let end = gap.at_ns.saturating_add(gap.duration_ns);
+        // The server starts anew when nobody is starved for a while, so a far anchor proves nothing.
+        let near = end.abs_diff(anchor) <= self.period_ns.saturating_mul(3);
+        let period = i128::from(self.period_ns.max(1));
+        let phase = |time: u64| (i128::from(time) - i128::from(anchor)).rem_euclid(period);
+        let (slack, budget) = (i128::from(SLACK_NS), i128::from(self.budget_ns));
+        let ends_in_it = phase(end) <= slack || phase(end) >= period - budget;
+        let begins_in_it = phase(gap.at_ns) >= period - budget - slack;
+        near && gap.duration_ns >= SHORTEST_NS && ends_in_it && begins_in_it
+    }
+}
+
 /// Who stops a real-time thread on this kernel, for how long, how often; `None` when nobody does.
-fn signature(limits: &Limits) -> Option<(GapLabel, u64, u64)> {
+fn signature(limits: &Limits) -> Option<Signature> {
     let throttling = match (limits.rt_runtime_us, limits.rt_period_us) {
         (Some(runtime), Some(period)) => u64::try_from(runtime).ok().and_then(|runtime| {
             let budget = period.checked_sub(runtime).filter(|&budget| budget > 0)?;
@@ -69,14 +114,19 @@ fn signature(limits: &Limits) -> Option<(GapLabel, u64, u64)> {
         None if has_fair_server => Some((GapLabel::FairServer, FAIR_SERVER_DEFAULT.0, FAIR_SERVER_DEFAULT.1)),
         None => None,
     };
-    fair_server.or(throttling)
+    let (label, budget_ns, period_ns) = fair_server.or(throttling)?;
+    Some(Signature {
+        label,
+        budget_ns,
+        period_ns,
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Gaps of a recorded run of a FIFO spinner (6.18, 5 s): the server's, and the machine's own noise.
+    /// Gaps of a run of a FIFO spinner of 5 s beside ordinary tasks, and one of 50 ms between two periods.
     fn recorded() -> Vec<Gap> {
         [
             (120_331_907, 21_840),

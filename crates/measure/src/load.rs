@@ -1,20 +1,32 @@
 //! Load for the other CPUs, so that a measurement shows what isolation is worth.
+//!
+//! Every program is a child process, pinned to one CPU, at the lowest priority (`SCHED_IDLE`, else nice 19), so
+//! that even a single housekeeping CPU stays usable. It takes its memory before it begins, never forks, is the
+//! first choice of the out-of-memory killer, and dies with the thread that started it.
 
-use crate::MeasureError;
-use machine::CpuSet;
+mod cpu;
+mod memory;
+mod system_calls;
+mod wake_ups;
+
+use crate::child::Child;
+use crate::os::{self, Side};
+use crate::{MeasureError, housekeeping};
+use machine::{CpuId, CpuSet, Policy};
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Kinds of load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadKind {
-    /// Arithmetic.
+    /// Arithmetic, without end.
     Cpu,
-    /// Copies through 16 MB of memory, and maps and unmaps pages.
+    /// Copies through memory larger than the caches, and maps and unmaps pages.
     Memory,
     /// System calls as fast as they go.
     SystemCalls,
-    /// Two tasks that wake each other.
+    /// Two processes that wake each other, on two CPUs where there are two.
     WakeUps,
 }
 
@@ -28,24 +40,111 @@ impl LoadKind {
     ];
 }
 
-/// Running load; ends when dropped, and when this process dies.
+/// Running load; ends when dropped, and when the thread that started it dies.
 #[derive(Debug)]
 pub struct Load {
-    _children: Vec<u32>,
+    children: Vec<Child>,
 }
 
 impl Load {
-    /// Starts one program per CPU and kind, pinned, at the lowest priority (`SCHED_IDLE`, else nice 19).
+    /// Starts one program per CPU and kind.
+    ///
+    /// The children use no allocator and no lock after the fork, so the caller may have threads. They die with
+    /// the calling thread (`PR_SET_PDEATHSIG` watches the thread, not the process): call it from one that lives
+    /// as long as the load shall.
     ///
     /// # Errors
-    /// [`MeasureError::Os`] when no process could be started, [`MeasureError::Request`] for an empty CPU set.
+    /// [`MeasureError::Request`] for an empty CPU set, [`MeasureError::NotAllowed`] for a CPU that this process
+    /// may not use, [`MeasureError::Os`] when a process or its memory was refused.
     pub fn start(cpus: &CpuSet, kinds: &[LoadKind]) -> Result<Load, MeasureError> {
-        let _ = (cpus, kinds);
-        Ok(Load {
-            _children: Vec::new(),
-        })
+        let all: Vec<CpuId> = cpus.iter().collect();
+        if all.is_empty() {
+            return Err(MeasureError::Request {
+                what: "load",
+                why: "there is no CPU left to put it on; leave at least one CPU unmeasured".to_owned(),
+            });
+        }
+        if let Ok(allowed) = os::allowed()
+            && let Some(cpu) = cpus.minus(&allowed).first()
+        {
+            return Err(MeasureError::NotAllowed { cpu, allowed });
+        }
+        let mut load = Load { children: Vec::new() };
+        for &kind in kinds {
+            for (place, &cpu) in all.iter().enumerate() {
+                match kind {
+                    LoadKind::Cpu => load.spawn(cpu, cpu::run)?,
+                    LoadKind::Memory => load.spawn(cpu, || memory::run(all.len()))?,
+                    LoadKind::SystemCalls => load.spawn(cpu, system_calls::run)?,
+                    LoadKind::WakeUps => {
+                        let pair = wake_ups::Pair::new().map_err(|errno| MeasureError::Os {
+                            doing: "make a pipe",
+                            errno,
+                        })?;
+                        let partner = all.get((place + 1) % all.len()).copied().unwrap_or(cpu);
+                        load.spawn(cpu, || pair.run(wake_ups::Role::Begins))?;
+                        load.spawn(partner, || pair.run(wake_ups::Role::Answers))?;
+                    }
+                }
+            }
+        }
+        Ok(load)
+    }
+
+    /// The programs that still run, by process number.
+    pub fn running(&mut self) -> Vec<u32> {
+        self.children
+            .iter_mut()
+            .filter_map(|child| child.ended().is_none().then_some(child.pid()))
+            .collect()
     }
 
     /// Ends the programs and waits for them.
     pub fn stop(self) {}
+
+    fn spawn(&mut self, cpu: CpuId, program: impl FnOnce()) -> Result<(), MeasureError> {
+        let parent = std::process::id();
+        let only = CpuSet::range(cpu.0, cpu.0);
+        // Forked on its CPU, so that the child inherits the mask and needs no allocation to set it.
+        let aside = housekeeping::step_onto(&only).map_err(|errno| MeasureError::Os {
+            doing: "pin a load program to its CPU",
+            errno,
+        })?;
+        let side = os::fork().map_err(|errno| MeasureError::Os {
+            doing: "start a load program",
+            errno,
+        })?;
+        if let Side::Parent(pid) = side {
+            drop(aside);
+            self.children.push(Child::new(pid));
+            return Ok(());
+        }
+        os::block_signals();
+        if os::die_with(parent) {
+            if os::set_policy(Policy::Idle, 0).is_err() {
+                os::be_nice();
+            }
+            offer_to_oom_killer();
+            program();
+        }
+        os::exit_now(1)
+    }
+}
+
+impl Drop for Load {
+    fn drop(&mut self) {
+        // All are told before any is waited for.
+        self.children.iter_mut().for_each(Child::kill);
+        self.children
+            .iter_mut()
+            .for_each(|child| child.end(Duration::from_secs(5)));
+    }
+}
+
+/// Raising one's own score needs no privilege.
+fn offer_to_oom_killer() {
+    let flags = rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::CLOEXEC;
+    if let Ok(file) = rustix::fs::open("/proc/self/oom_score_adj", flags, rustix::fs::Mode::empty()) {
+        let _ = rustix::io::write(&file, b"1000");
+    }
 }

@@ -1,0 +1,48 @@
+//! Wake-ups: two processes pass a byte to and fro, so that each wakes the other, across CPUs where it can.
+
+use crate::os::Errno;
+use rustix::io::{read, write};
+use rustix::pipe::{PipeFlags, pipe_with};
+use std::os::fd::OwnedFd;
+
+/// The two pipes between the partners.
+pub(super) struct Pair {
+    there: (OwnedFd, OwnedFd),
+    back: (OwnedFd, OwnedFd),
+}
+
+/// Which partner.
+#[derive(Clone, Copy)]
+pub(super) enum Role {
+    /// Sends first.
+    Begins,
+    /// Waits first.
+    Answers,
+}
+
+impl Pair {
+    /// Two pipes that no executed program inherits.
+    pub(super) fn new() -> Result<Pair, Errno> {
+        let pipe = || pipe_with(PipeFlags::CLOEXEC).map_err(rustix::io::Errno::raw_os_error);
+        Ok(Pair {
+            there: pipe()?,
+            back: pipe()?,
+        })
+    }
+
+    /// Never returns, unless a pipe breaks. Each partner holds both ends, so the death of one leaves the
+    /// other asleep until both are ended.
+    pub(super) fn run(&self, role: Role) {
+        let (from, to) = match role {
+            Role::Begins => (&self.back.0, &self.there.1),
+            Role::Answers => (&self.there.0, &self.back.1),
+        };
+        let mut byte = [0_u8];
+        if let Role::Begins = role
+            && write(to, &byte).is_err()
+        {
+            return;
+        }
+        while matches!(read(from, &mut byte), Ok(1)) && write(to, &byte).is_ok() {}
+    }
+}
