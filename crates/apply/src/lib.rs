@@ -1,1 +1,28 @@
-//! (skeleton)
+//! The only code that changes the machine lastingly: journal, apply, read back, undo, guard.
+//!
+//! The order is always the same: the record that says what was there goes into the journal, then comes the
+//! write, then the read-back, then the record of the outcome. A process that dies between any two of these
+//! leaves a journal from which `undo` finishes.
+
+mod actions;
+mod census;
+mod enact;
+mod error;
+mod fingerprint;
+pub mod guard;
+mod home;
+mod journal;
+mod live;
+mod masks;
+mod record;
+mod system;
+mod undo;
+
+pub use enact::{Applied, Entry, Request, apply};
+pub use error::ApplyError;
+pub use fingerprint::{Fingerprint, Place};
+pub use journal::{Journal, JournalState, Storage, history};
+pub use live::Host;
+pub use record::{After, Before, Drifted, Event, Outcome, Record, TaskState};
+pub use system::System;
+pub use undo::{Force, Undone, undo};

@@ -14,7 +14,14 @@ pub(crate) fn suggest(scene: &Scene) -> Option<String> {
     if covered(&isolation.boot_isolated) && covered(&isolation.nohz_full) {
         return None;
     }
-    let lacks = |option: &str| scene.machine.kernel.config.as_ref().is_some_and(|config| !config.contains_key(option));
+    let lacks = |option: &str| {
+        scene
+            .machine
+            .kernel
+            .config
+            .as_ref()
+            .is_some_and(|config| !config.contains_key(option))
+    };
     let managed = match scene.machine.kernel.version {
         Some(version) if version < (5, 6) => "",
         _ => "managed_irq,domain,",

@@ -124,10 +124,11 @@ impl Compare {
     pub fn same(self, found: &str, wanted: &str) -> bool {
         let found = found.trim();
         let wanted = wanted.trim();
-        let parsed = |parse: fn(&str) -> Result<CpuSet, machine::ParseError>| match (parse(found), parse(wanted)) {
-            (Ok(found), Ok(wanted)) => found == wanted,
-            _ => found == wanted,
-        };
+        let parsed =
+            |parse: fn(&str) -> Result<CpuSet, machine::ParseError>| match (parse(found), parse(wanted)) {
+                (Ok(found), Ok(wanted)) => found == wanted,
+                _ => found == wanted,
+            };
         match self {
             Compare::List => parsed(CpuSet::parse_list),
             Compare::Mask => parsed(CpuSet::parse_mask),

@@ -12,18 +12,33 @@ pub fn choose_one_core(machine: &Machine) -> Result<CpuSet, Refusal> {
     let online = &machine.topology.online;
     let lowest = online.first().ok_or(Refusal::UnknownCpus)?;
     let core_of = |id: CpuId| -> CpuSet {
-        let siblings = machine.topology.cpus.iter().find(|cpu| cpu.id == id).and_then(|cpu| cpu.siblings.clone());
+        let siblings = machine
+            .topology
+            .cpus
+            .iter()
+            .find(|cpu| cpu.id == id)
+            .and_then(|cpu| cpu.siblings.clone());
         siblings.map_or_else(|| [id].into_iter().collect(), |siblings| siblings.and(online))
     };
     let free_cores = |among: &CpuSet| {
         let mut ids: Vec<CpuId> = among.iter().collect();
         ids.reverse();
-        ids.into_iter().map(core_of).find(|core| !core.is_empty() && !core.contains(lowest))
+        ids.into_iter()
+            .map(core_of)
+            .find(|core| !core.is_empty() && !core.contains(lowest))
     };
-    let boot = machine.isolation.boot_isolated.clone().unwrap_or_default().and(online);
+    let boot = machine
+        .isolation
+        .boot_isolated
+        .clone()
+        .unwrap_or_default()
+        .and(online);
     if let Some(core) = free_cores(&boot).or_else(|| free_cores(online)) {
         return Ok(core);
     }
     let last = online.last().filter(|&last| last != lowest);
-    last.map(|last| [last].into_iter().collect()).ok_or_else(|| Refusal::TooSmall { online: online.clone() })
+    last.map(|last| [last].into_iter().collect())
+        .ok_or_else(|| Refusal::TooSmall {
+            online: online.clone(),
+        })
 }

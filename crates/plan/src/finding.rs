@@ -33,7 +33,13 @@ impl Finding {
     /// A finding without a fix; add one with [`Finding::fix`].
     #[must_use]
     pub fn new(level: Level, id: &str, subject: impl Into<String>, message: impl Into<String>) -> Finding {
-        Finding { id: id.to_owned(), level, subject: subject.into(), message: message.into(), fix: String::new() }
+        Finding {
+            id: id.to_owned(),
+            level,
+            subject: subject.into(),
+            message: message.into(),
+            fix: String::new(),
+        }
     }
 
     /// Adds what to do.

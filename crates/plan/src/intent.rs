@@ -41,9 +41,13 @@ impl PartitionName {
     /// # Errors
     /// [`Refusal::Name`] for a name that is empty, too long, or holds other characters.
     pub fn new(name: &str) -> Result<PartitionName, Refusal> {
-        let letters = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
+        let letters = name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-');
         if name.is_empty() || name.len() > 32 || !letters || name.starts_with('-') || name == "housekeeping" {
-            return Err(Refusal::Name { name: name.chars().take(40).collect() });
+            return Err(Refusal::Name {
+                name: name.chars().take(40).collect(),
+            });
         }
         Ok(PartitionName(name.to_owned()))
     }

@@ -66,15 +66,26 @@ pub fn plan(machine: &Machine, intent: &Intent) -> Result<Plan, Refusal> {
 /// knob cannot strand the machine.
 fn refuse_unsafe(plan: &Plan) -> Result<(), Refusal> {
     for change in &plan.changes {
-        if let Action::Write { value, compare: Compare::List | Compare::Mask, .. } = &change.action {
+        if let Action::Write {
+            value,
+            compare: Compare::List | Compare::Mask,
+            ..
+        } = &change.action
+        {
             let set = match &change.action {
-                Action::Write { compare: Compare::Mask, .. } => CpuSet::parse_mask(value),
+                Action::Write {
+                    compare: Compare::Mask,
+                    ..
+                } => CpuSet::parse_mask(value),
                 _ => CpuSet::parse_list(value),
             };
             let empty = set.as_ref().map_or(true, CpuSet::is_empty);
             let memory_nodes = change.target.ends_with("mems");
             if empty && !memory_nodes {
-                return Err(Refusal::Unsafe { change: change.id.clone(), why: "it would leave no CPU".to_owned() });
+                return Err(Refusal::Unsafe {
+                    change: change.id.clone(),
+                    why: "it would leave no CPU".to_owned(),
+                });
             }
         }
     }

@@ -20,32 +20,58 @@ impl<'a> Scene<'a> {
     /// A [`Refusal`] when it names CPUs that are missing, offline, the lowest, or all there are.
     pub fn set(machine: &'a Machine, intent: &'a Intent) -> Result<Scene<'a>, Refusal> {
         let online = &machine.topology.online;
-        let Some(lowest) = online.first() else { return Err(Refusal::UnknownCpus) };
+        let Some(lowest) = online.first() else {
+            return Err(Refusal::UnknownCpus);
+        };
         let wanted = &intent.cpus;
         if wanted.is_empty() {
             return Err(Refusal::NoCpus);
         }
-        let present: CpuSet = machine.topology.cpus.iter().map(|cpu| cpu.id).collect::<CpuSet>().or(online);
+        let present: CpuSet = machine
+            .topology
+            .cpus
+            .iter()
+            .map(|cpu| cpu.id)
+            .collect::<CpuSet>()
+            .or(online);
         let missing = wanted.minus(&present);
         if !missing.is_empty() {
-            return Err(Refusal::Missing { cpus: missing, present });
+            return Err(Refusal::Missing {
+                cpus: missing,
+                present,
+            });
         }
         let offline = wanted.minus(online);
         if !offline.is_empty() {
-            return Err(Refusal::Offline { cpus: offline, online: online.clone() });
+            return Err(Refusal::Offline {
+                cpus: offline,
+                online: online.clone(),
+            });
         }
         if online.len() == 1 {
-            return Err(Refusal::TooSmall { online: online.clone() });
+            return Err(Refusal::TooSmall {
+                online: online.clone(),
+            });
         }
         let housekeeping = online.minus(wanted);
         if housekeeping.is_empty() {
-            return Err(Refusal::LastHousekeeping { cpus: wanted.clone(), online: online.clone() });
+            return Err(Refusal::LastHousekeeping {
+                cpus: wanted.clone(),
+                online: online.clone(),
+            });
         }
         if wanted.contains(lowest) {
             let others = online.minus(&[lowest].into_iter().collect());
-            return Err(Refusal::LowestCpu { cpu: lowest.0, others });
+            return Err(Refusal::LowestCpu {
+                cpu: lowest.0,
+                others,
+            });
         }
-        Ok(Scene { machine, intent, housekeeping })
+        Ok(Scene {
+            machine,
+            intent,
+            housekeeping,
+        })
     }
 
     /// The isolated CPUs.
@@ -77,8 +103,17 @@ impl<'a> Scene<'a> {
     pub(crate) fn findings(&self) -> Vec<Finding> {
         let mut findings = Vec::new();
         let isolated = self.isolated();
-        for cpu in self.machine.topology.cpus.iter().filter(|cpu| isolated.contains(cpu.id)) {
-            let thieves = cpu.siblings.as_ref().map(|siblings| siblings.and(&self.housekeeping));
+        for cpu in self
+            .machine
+            .topology
+            .cpus
+            .iter()
+            .filter(|cpu| isolated.contains(cpu.id))
+        {
+            let thieves = cpu
+                .siblings
+                .as_ref()
+                .map(|siblings| siblings.and(&self.housekeeping));
             if let Some(thieves) = thieves.filter(|thieves| !thieves.is_empty()) {
                 let message = format!(
                     "CPU {} shares its core with housekeeping CPU {thieves}: what runs there steals execution time",

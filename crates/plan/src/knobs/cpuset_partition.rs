@@ -7,8 +7,8 @@
 
 use super::Knob;
 use crate::{
-    Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Scene, Undo, housekeeping_set_path,
-    partition_path,
+    Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Scene, Undo,
+    housekeeping_set_path, partition_path,
 };
 use machine::{Hierarchy, Partition, Version};
 
@@ -59,7 +59,9 @@ fn plan(scene: &Scene, plan: &mut Plan) {
 
 fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
     let root = hierarchy.sets.iter().find(|set| set.name == "/");
-    let all_mems = root.and_then(|set| set.mems.clone()).unwrap_or_else(|| "0".to_owned());
+    let all_mems = root
+        .and_then(|set| set.mems.clone())
+        .unwrap_or_else(|| "0".to_owned());
     let keep = housekeeping_set_path(hierarchy);
     let give = partition_path(hierarchy, scene.intent.name.as_str());
     let file = |set: &str, name: &str| format!("{set}/{}{name}", hierarchy.prefix);
@@ -67,34 +69,76 @@ fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
         write(file(set, name), None, value, compare, Undo::WithSet, why)
     };
 
-    plan.changes.push(make_set(&keep, "the cpuset that takes everything that is not isolated"));
+    plan.changes.push(make_set(
+        &keep,
+        "the cpuset that takes everything that is not isolated",
+    ));
     let why = "the housekeeping CPUs";
-    plan.changes.push(inside(&keep, "cpus", scene.housekeeping.to_string(), Compare::List, why));
+    plan.changes.push(inside(
+        &keep,
+        "cpus",
+        scene.housekeeping.to_string(),
+        Compare::List,
+        why,
+    ));
     let why = "v1 refuses tasks in a set without memory nodes (ENOSPC); housekeeping keeps all of them";
-    plan.changes.push(inside(&keep, "mems", all_mems.clone(), Compare::List, why));
+    plan.changes
+        .push(inside(&keep, "mems", all_mems.clone(), Compare::List, why));
     let why = "housekeeping CPUs still share the load";
-    plan.changes.push(inside(&keep, "sched_load_balance", "1".to_owned(), Compare::Text, why));
+    plan.changes.push(inside(
+        &keep,
+        "sched_load_balance",
+        "1".to_owned(),
+        Compare::Text,
+        why,
+    ));
 
     plan.changes.push(make_set(&give, "the partition"));
     let why = "the isolated CPUs";
-    plan.changes.push(inside(&give, "cpus", scene.isolated().to_string(), Compare::List, why));
+    plan.changes.push(inside(
+        &give,
+        "cpus",
+        scene.isolated().to_string(),
+        Compare::List,
+        why,
+    ));
     let why = "memory near the isolated CPUs";
     let mems = scene.local_nodes().unwrap_or(all_mems);
     plan.changes.push(inside(&give, "mems", mems, Compare::List, why));
     let why = "the scheduler builds no domain over the partition";
-    plan.changes.push(inside(&give, "sched_load_balance", "0".to_owned(), Compare::Text, why));
+    plan.changes.push(inside(
+        &give,
+        "sched_load_balance",
+        "0".to_owned(),
+        Compare::Text,
+        why,
+    ));
     let overlap = |set: &Partition| {
-        set.name != "/" && set.cpus.as_ref().is_some_and(|cpus| cpus.is_subset(scene.isolated()) && !cpus.is_empty())
+        set.name != "/"
+            && set
+                .cpus
+                .as_ref()
+                .is_some_and(|cpus| cpus.is_subset(scene.isolated()) && !cpus.is_empty())
     };
     let exclusive_root = root.and_then(|set| set.cpu_exclusive).unwrap_or(false);
     if exclusive_root && !hierarchy.sets.iter().any(overlap) {
         let why = "no later cpuset may take these CPUs too";
-        plan.changes.push(inside(&give, "cpu_exclusive", "1".to_owned(), Compare::Text, why));
+        plan.changes
+            .push(inside(&give, "cpu_exclusive", "1".to_owned(), Compare::Text, why));
     }
-    let before = root.and_then(|set| set.sched_load_balance).map(|on| if on { "1" } else { "0" }.to_owned());
+    let before = root
+        .and_then(|set| set.sched_load_balance)
+        .map(|on| if on { "1" } else { "0" }.to_owned());
     let why = "while the root balances, its single domain covers the isolated CPUs whatever its children say";
     let path = file(&hierarchy.mount, "sched_load_balance");
-    plan.changes.push(write(path, before, "0".to_owned(), Compare::Text, Undo::Restore, why));
+    plan.changes.push(write(
+        path,
+        before,
+        "0".to_owned(),
+        Compare::Text,
+        Undo::Restore,
+        why,
+    ));
 }
 
 fn plan_v2(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
@@ -102,14 +146,29 @@ fn plan_v2(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
     let file = |name: &str| format!("{give}/cpuset.{name}");
     let why = "children of the root get cpuset files only then";
     let subtree = format!("{}/cgroup.subtree_control", hierarchy.mount);
-    plan.changes.push(write(subtree, None, "+cpuset".to_owned(), Compare::Word, Undo::Restore, why));
+    plan.changes.push(write(
+        subtree,
+        None,
+        "+cpuset".to_owned(),
+        Compare::Word,
+        Undo::Restore,
+        why,
+    ));
     plan.changes.push(make_set(&give, "the partition"));
     let why = "the isolated CPUs";
     let value = scene.isolated().to_string();
-    plan.changes.push(write(file("cpus"), None, value, Compare::List, Undo::WithSet, why));
+    plan.changes.push(write(
+        file("cpus"),
+        None,
+        value,
+        Compare::List,
+        Undo::WithSet,
+        why,
+    ));
     if let Some(mems) = scene.local_nodes() {
         let why = "memory near the isolated CPUs";
-        plan.changes.push(write(file("mems"), None, mems, Compare::List, Undo::WithSet, why));
+        plan.changes
+            .push(write(file("mems"), None, mems, Compare::List, Undo::WithSet, why));
     }
     plan.changes.push(Change {
         id: change_id(&file("cpus.partition")),
@@ -135,11 +194,20 @@ fn make_set(path: &str, why: &str) -> Change {
         after: "a new cgroup".to_owned(),
         why: why.to_owned(),
         undo: "send its tasks home, then remove it".to_owned(),
-        action: Action::MakeSet { path: path.to_owned() },
+        action: Action::MakeSet {
+            path: path.to_owned(),
+        },
     }
 }
 
-fn write(path: String, before: Option<String>, value: String, compare: Compare, undo: Undo, why: &str) -> Change {
+fn write(
+    path: String,
+    before: Option<String>,
+    value: String,
+    compare: Compare,
+    undo: Undo,
+    why: &str,
+) -> Change {
     Change {
         id: change_id(&path),
         target: path.clone(),
@@ -151,7 +219,13 @@ fn write(path: String, before: Option<String>, value: String, compare: Compare, 
             Undo::Restore => "write the former value".to_owned(),
             Undo::WithSet => "goes with the cgroup".to_owned(),
         },
-        action: Action::Write { path, value, compare, on_refusal: OnRefusal::Fatal, undo },
+        action: Action::Write {
+            path,
+            value,
+            compare,
+            on_refusal: OnRefusal::Fatal,
+            undo,
+        },
     }
 }
 

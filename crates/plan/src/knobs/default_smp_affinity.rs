@@ -18,13 +18,25 @@ pub(super) const KNOB: Knob = Knob {
 };
 
 fn plan(scene: &Scene, plan: &mut Plan) {
-    let Some(now) = &scene.machine.isolation.default_smp_affinity else { return };
+    let Some(now) = &scene.machine.isolation.default_smp_affinity else {
+        return;
+    };
     if !now.intersects(scene.isolated()) {
         return;
     }
     let rest = now.minus(scene.isolated());
-    let rest = if rest.is_empty() { scene.housekeeping.clone() } else { rest };
-    let width = scene.machine.topology.possible.as_ref().and_then(|set| set.last()).map_or(1, |cpu| cpu.0 + 1);
+    let rest = if rest.is_empty() {
+        scene.housekeeping.clone()
+    } else {
+        rest
+    };
+    let width = scene
+        .machine
+        .topology
+        .possible
+        .as_ref()
+        .and_then(|set| set.last())
+        .map_or(1, |cpu| cpu.0 + 1);
     plan.changes.push(Change {
         id: "default_smp_affinity".to_owned(),
         target: PATH.to_owned(),

@@ -20,10 +20,14 @@ pub(super) const KNOB: Knob = Knob {
 };
 
 fn plan(scene: &Scene, plan: &mut Plan) {
-    let Some(hierarchy) = scene.hierarchy().filter(|hierarchy| !hierarchy.read_only) else { return };
+    let Some(hierarchy) = scene.hierarchy().filter(|hierarchy| !hierarchy.read_only) else {
+        return;
+    };
     // Children first: the kernel refuses a parent that is smaller than its child (validate_change).
     for set in hierarchy.sets.iter().rev().filter(|set| set.name != "/") {
-        let Some(cpus) = set.cpus.as_ref().filter(|cpus| cpus.intersects(scene.isolated())) else { continue };
+        let Some(cpus) = set.cpus.as_ref().filter(|cpus| cpus.intersects(scene.isolated())) else {
+            continue;
+        };
         let rest = cpus.minus(scene.isolated());
         if rest.is_empty() {
             plan.findings.push(
@@ -31,7 +35,10 @@ fn plan(scene: &Scene, plan: &mut Plan) {
                     Level::Warning,
                     "foreign-cpuset",
                     &set.name,
-                    format!("the cpuset {} has no CPU but {cpus}, so it is left alone and keeps running there", set.name),
+                    format!(
+                        "the cpuset {} has no CPU but {cpus}, so it is left alone and keeps running there",
+                        set.name
+                    ),
                 )
                 .fix("stop what runs in it, or isolate other CPUs"),
             );

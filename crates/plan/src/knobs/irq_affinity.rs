@@ -24,10 +24,16 @@ pub(super) const KNOB: Knob = Knob {
 };
 
 fn plan(scene: &Scene, plan: &mut Plan) {
-    let Some(interrupts) = &scene.machine.interrupts else { return };
+    let Some(interrupts) = &scene.machine.interrupts else {
+        return;
+    };
     let mut moved = 0;
     for interrupt in interrupts {
-        let Some(affinity) = interrupt.affinity.as_ref().filter(|now| now.intersects(scene.isolated())) else {
+        let Some(affinity) = interrupt
+            .affinity
+            .as_ref()
+            .filter(|now| now.intersects(scene.isolated()))
+        else {
             continue;
         };
         if interrupt.managed == Some(true) {
@@ -39,7 +45,10 @@ fn plan(scene: &Scene, plan: &mut Plan) {
     }
     let room = scene.housekeeping.len() * VECTORS_PER_CPU;
     if moved > room {
-        let message = format!("{moved} interrupts would share the vectors of {} CPUs", scene.housekeeping.len());
+        let message = format!(
+            "{moved} interrupts would share the vectors of {} CPUs",
+            scene.housekeeping.len()
+        );
         plan.findings.push(
             Finding::new(Level::Warning, "vector-space", "interrupts", message)
                 .fix("keep more housekeeping CPUs, or fewer queues per device"),
@@ -49,9 +58,17 @@ fn plan(scene: &Scene, plan: &mut Plan) {
 
 fn evacuate(scene: &Scene, interrupt: &Interrupt, now: &CpuSet) -> Change {
     let rest = now.minus(scene.isolated());
-    let rest = if rest.and(&scene.housekeeping).is_empty() { scene.housekeeping.clone() } else { rest };
+    let rest = if rest.and(&scene.housekeeping).is_empty() {
+        scene.housekeeping.clone()
+    } else {
+        rest
+    };
     let path = format!("/proc/irq/{}/smp_affinity_list", interrupt.irq);
-    let name = if interrupt.name.is_empty() { "not requested" } else { &interrupt.name };
+    let name = if interrupt.name.is_empty() {
+        "not requested"
+    } else {
+        &interrupt.name
+    };
     Change {
         id: format!("irq_affinity/{}", interrupt.irq),
         target: path.clone(),
@@ -71,7 +88,10 @@ fn evacuate(scene: &Scene, interrupt: &Interrupt, now: &CpuSet) -> Change {
 }
 
 fn managed(scene: &Scene, interrupt: &Interrupt) -> Finding {
-    let fires_there = interrupt.effective.as_ref().is_some_and(|set| set.intersects(scene.isolated()));
+    let fires_there = interrupt
+        .effective
+        .as_ref()
+        .is_some_and(|set| set.intersects(scene.isolated()));
     let level = if fires_there { Level::Warning } else { Level::Info };
     let subject = format!("irq/{}", interrupt.irq);
     let message = format!(

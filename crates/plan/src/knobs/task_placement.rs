@@ -25,9 +25,17 @@ pub(super) const KNOB: Knob = Knob {
 
 fn plan(scene: &Scene, plan: &mut Plan) {
     let tasks = scene.machine.tasks.as_deref();
-    let on_isolated = |task: &&Task| task.allowed.as_ref().is_some_and(|allowed| allowed.intersects(scene.isolated()));
+    let on_isolated = |task: &&Task| {
+        task.allowed
+            .as_ref()
+            .is_some_and(|allowed| allowed.intersects(scene.isolated()))
+    };
     if let Some(tasks) = tasks {
-        let stuck: Vec<&Task> = tasks.iter().filter(on_isolated).filter(|task| !task.is_movable()).collect();
+        let stuck: Vec<&Task> = tasks
+            .iter()
+            .filter(on_isolated)
+            .filter(|task| !task.is_movable())
+            .collect();
         if !stuck.is_empty() {
             let mut names: Vec<&str> = stuck.iter().map(|task| task.comm.as_str()).collect();
             names.sort_unstable();
@@ -38,12 +46,23 @@ fn plan(scene: &Scene, plan: &mut Plan) {
                 shorten(&names)
             );
             plan.findings.push(
-                Finding::new(Level::Info, "per-cpu-threads", scene.isolated().to_string(), message)
-                    .fix("none is needed: they run only when work for this CPU exists"),
+                Finding::new(
+                    Level::Info,
+                    "per-cpu-threads",
+                    scene.isolated().to_string(),
+                    message,
+                )
+                .fix("none is needed: they run only when work for this CPU exists"),
             );
         }
     }
-    let movable = tasks.map(|tasks| tasks.iter().filter(|task| task.is_movable()).filter(on_isolated).count());
+    let movable = tasks.map(|tasks| {
+        tasks
+            .iter()
+            .filter(|task| task.is_movable())
+            .filter(on_isolated)
+            .count()
+    });
     let before = movable.map(|count| format!("{count} movable tasks may run on {}", scene.isolated()));
     let after = format!("every movable task may run on {} only", scene.housekeeping);
     let hierarchy = scene.hierarchy().filter(|hierarchy| !hierarchy.read_only);
@@ -65,9 +84,10 @@ fn plan(scene: &Scene, plan: &mut Plan) {
         None => return,
     };
     let (target, undo) = match &action {
-        Action::MoveTasks { from, to, .. } => {
-            (format!("tasks of {from} -> {to}"), "every task goes back to where it was, with the mask it had")
-        }
+        Action::MoveTasks { from, to, .. } => (
+            format!("tasks of {from} -> {to}"),
+            "every task goes back to where it was, with the mask it had",
+        ),
         _ => (
             "affinity of kernel threads that the partition left behind".to_owned(),
             "every thread gets the mask back that it had",

@@ -1,0 +1,90 @@
+//! What `apply` does for each kind of planned action: one file per kind.
+
+mod make_partition;
+mod make_set;
+mod move_tasks;
+mod narrow_tasks;
+mod write;
+
+use crate::record::{After, Before, Event, Outcome};
+use crate::{ApplyError, Journal, System};
+use machine::Version;
+use plan::{Action, Change, Finding};
+
+/// What an action works with.
+pub(crate) struct Stage<'a, 'j> {
+    /// The machine.
+    pub system: &'a dyn System,
+    /// The journal, open for this apply.
+    pub journal: &'a mut Journal<'j>,
+    /// Version of the cpuset hierarchy.
+    pub version: Version,
+    /// What the user must hear.
+    pub findings: &'a mut Vec<Finding>,
+}
+
+/// One line of what was done, for tables and JSON.
+#[derive(Clone, Debug)]
+pub(crate) struct Step {
+    /// `seq` of the journal record, 0 where nothing was written.
+    pub seq: u64,
+    /// What was there.
+    pub before: Option<String>,
+    /// What is there.
+    pub after: Option<String>,
+    /// How it went.
+    pub outcome: Outcome,
+}
+
+impl Stage<'_, '_> {
+    /// Records what was there before a write.
+    pub fn will(&mut self, change: &Change, before: Before) -> Result<u64, ApplyError> {
+        self.journal.append(Event::Will {
+            change: change.id.clone(),
+            before,
+        })
+    }
+
+    /// Records how it went.
+    pub fn did(&mut self, of: u64, outcome: Outcome, after: After) -> Result<(), ApplyError> {
+        self.journal.append(Event::Did { of, outcome, after }).map(|_| ())
+    }
+}
+
+/// Makes one change.
+///
+/// # Errors
+/// What the journal met before the write, or a refusal that the plan calls fatal.
+pub(crate) fn enact(stage: &mut Stage, change: &Change) -> Result<Step, ApplyError> {
+    match &change.action {
+        Action::Write {
+            path,
+            value,
+            compare,
+            on_refusal,
+            ..
+        } => write::enact(
+            stage,
+            change,
+            write::Wanted {
+                path,
+                value,
+                compare: *compare,
+                on_refusal: *on_refusal,
+            },
+        ),
+        Action::MakeSet { path } => make_set::enact(stage, change, path),
+        Action::MakePartition { path, words } => make_partition::enact(stage, change, path, words),
+        Action::MoveTasks { from, to, cpus } => move_tasks::enact(stage, change, from, to, cpus),
+        Action::NarrowTasks {
+            isolated,
+            housekeeping,
+            partition,
+        } => narrow_tasks::enact(stage, change, isolated, housekeeping, partition),
+    }
+}
+
+/// The errno of a refusal, or the error itself when it is none.
+pub(crate) fn refusal(error: root::RootError) -> Result<i32, ApplyError> {
+    error.errno().ok_or(ApplyError::Root(error))
+}

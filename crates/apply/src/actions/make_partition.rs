@@ -1,0 +1,113 @@
+//! Turning a v2 cgroup into a partition, and reading back what the kernel made of it.
+
+use super::{Stage, Step, refusal};
+use crate::ApplyError;
+use crate::census;
+use crate::record::{After, Before, Outcome};
+use plan::{Change, Finding, Level};
+
+pub(crate) fn enact(
+    stage: &mut Stage,
+    change: &Change,
+    path: &str,
+    words: &[String],
+) -> Result<Step, ApplyError> {
+    let now = stage.system.root().value(path)?;
+    let tasks = census::pinned(stage.system, stage.version)?;
+    let seq = stage.will(
+        change,
+        Before::Value {
+            value: now.clone(),
+            tasks: tasks.clone(),
+        },
+    )?;
+    let mut reasons = Vec::new();
+    for word in words {
+        match stage.system.write(path, word) {
+            // 5.0 to 6.0 know no `isolated` and say EINVAL.
+            Err(error) => {
+                let errno = refusal(error)?;
+                reasons.push(format!(
+                    "`{word}` was refused: {}",
+                    std::io::Error::from_raw_os_error(errno)
+                ));
+            }
+            Ok(()) => {
+                let found = stage.system.root().value(path)?.unwrap_or_default();
+                if found == *word {
+                    let masks = census::masks_now(stage.system, &tasks);
+                    stage.did(
+                        seq,
+                        Outcome::Done,
+                        After::Value {
+                            value: Some(found.clone()),
+                            masks,
+                        },
+                    )?;
+                    if Some(word) != words.first() {
+                        stage.findings.push(fallback(path, word, &reasons));
+                    }
+                    return Ok(Step {
+                        seq,
+                        before: now,
+                        after: Some(found),
+                        outcome: Outcome::Done,
+                    });
+                }
+                reasons.push(format!("`{word}` reads back as `{found}`"));
+            }
+        }
+    }
+    let masks = census::masks_now(stage.system, &tasks);
+    let found = stage.system.root().value(path)?;
+    let outcome = Outcome::Otherwise(found.clone().unwrap_or_default());
+    stage.did(seq, outcome, After::Value { value: found, masks })?;
+    Err(ApplyError::Unable {
+        why: format!("{path}: {}", reasons.join("; ")),
+        next: advice(&reasons).to_owned(),
+    })
+}
+
+fn fallback(path: &str, word: &str, reasons: &[String]) -> Finding {
+    let message = format!(
+        "the partition is `{word}`, because {}: its CPUs are its own, but tasks inside it are balanced",
+        reasons.join("; ")
+    );
+    Finding::new(Level::Warning, "partition-fallback", path, message)
+        .fix("use kernel 6.1 or later for `isolated`")
+}
+
+/// What to do about the kernel's reasons (`perr_strings` in `kernel/cgroup/cpuset.c`).
+fn advice(reasons: &[String]) -> &'static str {
+    let all = reasons.join(" ");
+    let table = [
+        (
+            "not exclusive",
+            "another cgroup lists the same CPUs (AllowedCPUs= of a slice?); narrow it, then try again",
+        ),
+        (
+            "not a partition root",
+            "the parent is no partition root; run outside the container or the delegated cgroup",
+        ),
+        (
+            "distribute",
+            "the parent would be left without a CPU; isolate fewer CPUs",
+        ),
+        (
+            "hotplug",
+            "all CPUs of the partition are offline; bring one online",
+        ),
+        (
+            "housekeeping",
+            "the CPUs conflict with isolcpus= or nohz_full= of this boot; use those, or boot without",
+        ),
+        (
+            "not permitted",
+            "this cgroup is delegated; run it from the root cgroup namespace as root",
+        ),
+    ];
+    table
+        .iter()
+        .find(|(words, _)| all.contains(words))
+        .map_or("use kernel 6.1 or later, or cgroup v1", |(_, advice)| advice)
+}

@@ -1,0 +1,151 @@
+//! v1: moving every movable task of a set into another, until no new one appears.
+//!
+//! A task that forks while it is moved leaves children behind in the old set; so passes are repeated until one
+//! finds nothing new. `kthreadd` goes first, because later kernel threads are born where it is.
+
+use super::{Stage, Step, refusal};
+use crate::ApplyError;
+use crate::census;
+use crate::record::{After, Before, Outcome, TaskState};
+use machine::CpuSet;
+use plan::{Change, Finding, Level};
+use std::collections::BTreeSet;
+
+/// Passes after which a storm of forks is reported instead of chased. Each pass moves what the one before left,
+/// so that even a fork bomb needs only a few: children of moved parents are born in the new set.
+const PASSES: usize = 200;
+
+pub(crate) fn enact(
+    stage: &mut Stage,
+    change: &Change,
+    from: &str,
+    to: &str,
+    cpus: &CpuSet,
+) -> Result<Step, ApplyError> {
+    let list = format!("{from}/tasks");
+    let target = format!("{to}/tasks");
+    let mut done = Tally::default();
+    let mut left = Vec::new();
+    for _ in 0..PASSES {
+        let batch = next_batch(stage, &list, &done)?;
+        if batch.is_empty() {
+            left.clear();
+            break;
+        }
+        done.seq = stage.will(change, Before::Tasks { tasks: batch.clone() })?;
+        let masks = move_batch(stage, &batch, &target, cpus, &mut done)?;
+        stage.did(done.seq, Outcome::Done, After::Tasks { masks })?;
+        left = batch;
+    }
+    if !left.is_empty() {
+        stage.findings.push(Finding::new(
+            Level::Error,
+            "fork-storm",
+            from,
+            format!(
+                "tasks kept appearing in {from} after {PASSES} passes, for example {}",
+                left[0].comm
+            ),
+        ));
+    }
+    let after = format!("{} tasks moved, {} refused", done.moved, done.refused.len());
+    let outcome = if done.seq == 0 {
+        Outcome::Already
+    } else {
+        Outcome::Done
+    };
+    Ok(Step {
+        seq: done.seq,
+        before: change.before.clone(),
+        after: Some(after),
+        outcome,
+    })
+}
+
+#[derive(Default)]
+struct Tally {
+    seq: u64,
+    moved: usize,
+    /// Threads that the kernel does not let go.
+    refused: BTreeSet<u32>,
+}
+
+fn next_batch(stage: &Stage, list: &str, done: &Tally) -> Result<Vec<TaskState>, ApplyError> {
+    const KTHREADD: u32 = 2;
+    let mut batch = Vec::new();
+    let mut tids = census::members(stage.system, list)?;
+    tids.sort_unstable_by_key(|&tid| (tid != KTHREADD, tid));
+    for tid in tids.into_iter().filter(|tid| !done.refused.contains(tid)) {
+        let Some((task, state)) = census::state_of(stage.system, tid, stage.version)? else {
+            continue;
+        };
+        // The cgroup code refuses these with EINVAL (cgroup_procs_write_start); there is no need to try.
+        if task.is_movable() {
+            batch.push(state);
+        }
+    }
+    Ok(batch)
+}
+
+fn move_batch(
+    stage: &mut Stage,
+    batch: &[TaskState],
+    target: &str,
+    cpus: &CpuSet,
+    done: &mut Tally,
+) -> Result<Vec<(machine::TaskKey, CpuSet)>, ApplyError> {
+    let mut masks = Vec::with_capacity(batch.len());
+    for task in batch {
+        match stage.system.write(target, &task.key.tid.to_string()) {
+            Ok(()) => done.moved += 1,
+            Err(error) => match refusal(error)? {
+                libc::ESRCH => continue,
+                // EINVAL: a thread that became bound since; EACCES, EPERM: a security module. Tried once.
+                errno => {
+                    done.refused.insert(task.key.tid);
+                    stage.findings.push(Finding::new(
+                        Level::Warning,
+                        "task-refused",
+                        format!("task {}", task.key.tid),
+                        format!(
+                            "{} cannot be moved: {}",
+                            task.comm,
+                            std::io::Error::from_raw_os_error(errno)
+                        ),
+                    ));
+                    continue;
+                }
+            },
+        }
+        keep_pin(stage, task, cpus)?;
+        if let Some(mask) = census::mask_of(stage.system, task.key) {
+            masks.push((task.key, mask));
+        }
+    }
+    Ok(masks)
+}
+
+/// An attach gives the task the whole mask of the set before 6.2, and always for kernel threads: a pin inside
+/// the housekeeping CPUs is set again. Tasks without a pin are never given one.
+fn keep_pin(stage: &mut Stage, task: &TaskState, cpus: &CpuSet) -> Result<(), ApplyError> {
+    let wanted = task.mask.and(cpus);
+    let pinned = !cpus.is_subset(&task.mask);
+    if !pinned || wanted.is_empty() || census::mask_of(stage.system, task.key).as_ref() == Some(&wanted) {
+        return Ok(());
+    }
+    match stage.system.set_affinity(task.key.tid, &wanted).map_err(refusal) {
+        Ok(()) | Err(Ok(libc::ESRCH)) => {}
+        Err(Ok(errno)) => stage.findings.push(Finding::new(
+            Level::Warning,
+            "pin-lost",
+            format!("task {}", task.key.tid),
+            format!(
+                "{} was pinned to {wanted}, and the kernel refused to pin it again: {}",
+                task.comm,
+                std::io::Error::from_raw_os_error(errno)
+            ),
+        )),
+        Err(Err(error)) => return Err(error),
+    }
+    Ok(())
+}

@@ -1,0 +1,118 @@
+//! Narrowing the affinity of kernel threads that a v2 partition left on the isolated CPUs.
+//!
+//! Which ones it leaves depends on the kernel: 6.1 rewrites all but per-CPU ones, 7.0 treats them as
+//! housekeeping, a `root` partition leaves `kthreadd`. So they are found by looking, not by version.
+
+use super::{Stage, Step, refusal};
+use crate::ApplyError;
+use crate::census;
+use crate::record::{After, Before, Outcome, TaskState};
+use machine::CpuSet;
+use plan::{Change, Finding, Level};
+use std::collections::BTreeSet;
+
+const PASSES: usize = 50;
+
+pub(crate) fn enact(
+    stage: &mut Stage,
+    change: &Change,
+    isolated: &CpuSet,
+    housekeeping: &CpuSet,
+    partition: &str,
+) -> Result<Step, ApplyError> {
+    let mut seq = 0;
+    let mut narrowed = 0;
+    let mut settled: BTreeSet<machine::TaskKey> = BTreeSet::new();
+    for _ in 0..PASSES {
+        let batch = next_batch(stage, isolated, partition, &mut settled)?;
+        if batch.is_empty() {
+            break;
+        }
+        seq = stage.will(change, Before::Tasks { tasks: batch.clone() })?;
+        let mut masks = Vec::new();
+        for task in &batch {
+            settled.insert(task.key);
+            let rest = task.mask.minus(isolated);
+            let wanted = if rest.and(housekeeping).is_empty() {
+                housekeeping.clone()
+            } else {
+                rest
+            };
+            match stage.system.set_affinity(task.key.tid, &wanted).map_err(refusal) {
+                Ok(()) => narrowed += 1,
+                Err(Ok(libc::ESRCH)) => continue,
+                Err(Ok(errno)) => stage.findings.push(Finding::new(
+                    Level::Warning,
+                    "task-refused",
+                    format!("task {}", task.key.tid),
+                    format!(
+                        "{} cannot be moved: {}",
+                        task.comm,
+                        std::io::Error::from_raw_os_error(errno)
+                    ),
+                )),
+                Err(Err(error)) => return Err(error),
+            }
+            masks.extend(census::mask_of(stage.system, task.key).map(|mask| (task.key, mask)));
+        }
+        stage.did(seq, Outcome::Done, After::Tasks { masks })?;
+    }
+    let outcome = if seq == 0 { Outcome::Already } else { Outcome::Done };
+    let after = Some(format!("{narrowed} kernel threads narrowed"));
+    Ok(Step {
+        seq,
+        before: change.before.clone(),
+        after,
+        outcome,
+    })
+}
+
+fn next_batch(
+    stage: &mut Stage,
+    isolated: &CpuSet,
+    partition: &str,
+    settled: &mut BTreeSet<machine::TaskKey>,
+) -> Result<Vec<TaskState>, ApplyError> {
+    let mut batch = Vec::new();
+    for task in machine::tasks::read(stage.system.root()).unwrap_or_default() {
+        let on_isolated = task
+            .allowed
+            .as_ref()
+            .is_some_and(|allowed| allowed.intersects(isolated));
+        if !on_isolated || !task.is_movable() || settled.contains(&task.key) {
+            continue;
+        }
+        let Some((_, state)) = census::state_of(stage.system, task.key.tid, stage.version)? else {
+            continue;
+        };
+        if state
+            .cgroup
+            .as_deref()
+            .is_some_and(|cgroup| cgroup == partition || is_below(cgroup, partition))
+        {
+            continue;
+        }
+        if task.is_kernel() {
+            batch.push(state);
+        } else if settled.insert(task.key) {
+            // A valid partition leaves none of these; where one is, its own cgroup gives it the CPUs.
+            stage.findings.push(Finding::new(
+                Level::Warning,
+                "task-stays",
+                format!("task {}", task.key.tid),
+                format!(
+                    "{} may still run on {isolated}: its cgroup {} allows it",
+                    state.comm,
+                    state.cgroup.as_deref().unwrap_or("?")
+                ),
+            ));
+        }
+    }
+    Ok(batch)
+}
+
+fn is_below(cgroup: &str, partition: &str) -> bool {
+    cgroup
+        .strip_prefix(partition)
+        .is_some_and(|rest| rest.starts_with('/'))
+}

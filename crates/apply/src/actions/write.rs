@@ -1,0 +1,150 @@
+//! Writing one value: skipped when it is so already, read back afterwards.
+
+use super::{Stage, Step, refusal};
+use crate::ApplyError;
+use crate::census;
+use crate::record::{After, Before, Outcome};
+use plan::{Change, Compare, Finding, Level, OnRefusal};
+
+/// What is wanted of a file.
+pub(crate) struct Wanted<'a> {
+    /// The file.
+    pub path: &'a str,
+    /// The value.
+    pub value: &'a str,
+    /// How values are compared.
+    pub compare: Compare,
+    /// What a refusal means.
+    pub on_refusal: OnRefusal,
+}
+
+pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Result<Step, ApplyError> {
+    let Wanted {
+        path,
+        value,
+        compare,
+        on_refusal,
+    } = wanted;
+    let now = match stage.system.root().value(path) {
+        Ok(now) => now,
+        // An interrupt that vanished since the plan gives EIO or nothing; both mean that there is nothing to do.
+        Err(error) if on_refusal == OnRefusal::Report => return report(stage, change, None, refusal(error)?),
+        Err(error) => return Err(error.into()),
+    };
+    let Some(now) = now else {
+        return match on_refusal {
+            OnRefusal::Report => Ok(Step {
+                seq: 0,
+                before: None,
+                after: None,
+                outcome: Outcome::Gone,
+            }),
+            OnRefusal::Fatal => Err(ApplyError::Unable {
+                why: format!("{path} does not exist"),
+                next: "this kernel lacks the file; `quietcore inspect` shows what it has".to_owned(),
+            }),
+        };
+    };
+    if compare.same(&now, value) {
+        return Ok(Step {
+            seq: 0,
+            before: Some(now.clone()),
+            after: Some(now),
+            outcome: Outcome::Already,
+        });
+    }
+    let tasks = if rewrites_masks(path, compare) {
+        census::pinned(stage.system, stage.version)?
+    } else {
+        Vec::new()
+    };
+    let before = Before::Value {
+        value: Some(now.clone()),
+        tasks: tasks.clone(),
+    };
+    let seq = stage.will(change, before)?;
+    if let Err(error) = stage.system.write(path, value) {
+        return match on_refusal {
+            OnRefusal::Report => {
+                let errno = refusal(error)?;
+                stage.did(seq, Outcome::Refused(errno), After::Nothing)?;
+                report(stage, change, Some(now), errno)
+            }
+            OnRefusal::Fatal => {
+                let errno = error.errno().unwrap_or(libc::EIO);
+                stage.did(seq, Outcome::Refused(errno), After::Nothing)?;
+                Err(error.into())
+            }
+        };
+    }
+    let found = stage.system.root().value(path)?;
+    let took = found.as_deref().is_some_and(|found| compare.same(found, value));
+    let outcome = if took {
+        Outcome::Done
+    } else {
+        Outcome::Otherwise(found.clone().unwrap_or_default())
+    };
+    let masks = census::masks_now(stage.system, &tasks);
+    stage.did(
+        seq,
+        outcome.clone(),
+        After::Value {
+            value: found.clone(),
+            masks,
+        },
+    )?;
+    if !took && on_refusal == OnRefusal::Fatal {
+        return Err(ApplyError::Unable {
+            why: format!(
+                "{path}: wrote `{value}`, and it reads `{}`",
+                found.unwrap_or_default()
+            ),
+            next: "another program may hold this file; look who writes it, then try again".to_owned(),
+        });
+    }
+    Ok(Step {
+        seq,
+        before: Some(now),
+        after: found,
+        outcome,
+    })
+}
+
+/// Writes after which the kernel may rewrite masks of tasks: lists of foreign cpusets, and enabling the
+/// controller (pins are dropped before 6.2).
+fn rewrites_masks(path: &str, compare: Compare) -> bool {
+    compare == Compare::Word
+        || (compare == Compare::List && path.contains("/cgroup") && path.ends_with("cpus"))
+}
+
+fn report(
+    stage: &mut Stage,
+    change: &Change,
+    before: Option<String>,
+    errno: i32,
+) -> Result<Step, ApplyError> {
+    let reason = match errno {
+        libc::EIO | libc::EPERM => "the kernel manages its mask itself, or no chip can route it",
+        libc::EINVAL => "the kernel accepts no online CPU of the new mask for it",
+        libc::ENOSPC => "the housekeeping CPUs have no free interrupt vector",
+        libc::EBUSY => "the interrupt chip is busy",
+        libc::EROFS | libc::EACCES => "the file is read-only here",
+        _ => "the kernel refused",
+    };
+    let cause = std::io::Error::from_raw_os_error(errno);
+    let message = format!(
+        "{} stays as it is: {reason} ({cause}); {}",
+        change.target, change.why
+    );
+    stage.findings.push(
+        Finding::new(Level::Warning, "refused", &change.target, message).fix(
+            "for a managed interrupt: boot with isolcpus=managed_irq,...; or keep its device unused there",
+        ),
+    );
+    Ok(Step {
+        seq: 0,
+        after: before.clone(),
+        before,
+        outcome: Outcome::Refused(errno),
+    })
+}

@@ -1,0 +1,75 @@
+//! Who runs where, as the journal records it.
+
+use crate::record::TaskState;
+use crate::{ApplyError, System};
+use machine::{CpuSet, Task, Version};
+
+/// A task's place and mask, read now; `None` when it is gone.
+pub(crate) fn state_of(
+    system: &dyn System,
+    tid: u32,
+    version: Version,
+) -> Result<Option<(Task, TaskState)>, ApplyError> {
+    let Some(task) = machine::tasks::read_one(system.root(), tid) else {
+        return Ok(None);
+    };
+    let Some(mask) = task.allowed.clone() else {
+        return Ok(None);
+    };
+    let cgroup = machine::tasks::cgroup_of(system.root(), tid, version);
+    let state = TaskState {
+        key: task.key,
+        comm: task.comm.clone(),
+        cgroup,
+        mask,
+    };
+    Ok(Some((task, state)))
+}
+
+/// The mask of a task that still is the same one.
+pub(crate) fn mask_of(system: &dyn System, key: machine::TaskKey) -> Option<CpuSet> {
+    machine::tasks::read_one(system.root(), key.tid)
+        .filter(|task| task.key == key)
+        .and_then(|task| task.allowed)
+}
+
+/// Movable tasks whose masks are narrower than that of the machine: the pins that the kernel may drop as a
+/// consequence of a cpuset write.
+pub(crate) fn pinned(system: &dyn System, version: Version) -> Result<Vec<TaskState>, ApplyError> {
+    let tasks = machine::tasks::read(system.root()).unwrap_or_default();
+    let full = tasks
+        .iter()
+        .filter_map(|task| task.allowed.as_ref())
+        .max_by_key(|mask| mask.len())
+        .cloned();
+    let mut pinned = Vec::new();
+    for task in tasks {
+        let Some(mask) = task.allowed.clone().filter(|mask| Some(mask) != full.as_ref()) else {
+            continue;
+        };
+        if task.is_movable() {
+            let cgroup = machine::tasks::cgroup_of(system.root(), task.key.tid, version);
+            pinned.push(TaskState {
+                key: task.key,
+                comm: task.comm,
+                cgroup,
+                mask,
+            });
+        }
+    }
+    Ok(pinned)
+}
+
+/// The masks that these tasks have now; those that are gone are left out.
+pub(crate) fn masks_now(system: &dyn System, tasks: &[TaskState]) -> Vec<(machine::TaskKey, CpuSet)> {
+    tasks
+        .iter()
+        .filter_map(|task| mask_of(system, task.key).map(|mask| (task.key, mask)))
+        .collect()
+}
+
+/// Numbers in a cgroup's `tasks` or `cgroup.procs` file.
+pub(crate) fn members(system: &dyn System, path: &str) -> Result<Vec<u32>, ApplyError> {
+    let text = system.root().text(path)?.unwrap_or_default();
+    Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect())
+}

@@ -1,0 +1,102 @@
+//! What can go wrong while the machine is changed.
+
+use root::RootError;
+
+/// Why a change or an undo did not happen. The display has three lines: what, why, what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplyError {
+    /// A file of the machine or of our state.
+    #[error(transparent)]
+    Root(#[from] RootError),
+    /// The machine lacks what the plan needs.
+    #[error("the plan cannot be applied here\n{why}\n{next}")]
+    Unable {
+        /// What is missing.
+        why: String,
+        /// What would help.
+        next: String,
+    },
+    /// Something with that name is there already and is not ours.
+    #[error(
+        "{path} exists already\nit was not made by quietcore, so it is left alone\n\
+         choose another name with --partition, or remove it first"
+    )]
+    Exists {
+        /// The cgroup.
+        path: String,
+    },
+    /// Another intent is in force.
+    #[error(
+        "another intent is in force: partition {name} with CPU {cpus}\n\
+         one partition is kept at a time, and it was applied at {since}\n\
+         take it back with `quietcore undo` first"
+    )]
+    OtherIntent {
+        /// Its name.
+        name: String,
+        /// Its CPUs.
+        cpus: String,
+        /// When.
+        since: String,
+    },
+    /// An apply that did not finish.
+    #[error(
+        "an unfinished change is in force\nprocess {pid} was stopped in the middle of `apply` at {since}\n\
+         finish it with `quietcore undo`"
+    )]
+    Unfinished {
+        /// Who began it.
+        pid: u32,
+        /// When.
+        since: String,
+    },
+    /// Somebody is changing the machine right now.
+    #[error("another quietcore is changing this machine\n{holder}\nwait for it, or stop it")]
+    Busy {
+        /// Who.
+        holder: String,
+    },
+    /// A step failed and everything before it was taken back.
+    #[error("{change}: {why}\n{undone}\n{next}")]
+    RolledBack {
+        /// The change that failed.
+        change: String,
+        /// What the kernel said.
+        why: String,
+        /// Whether the former state is back.
+        undone: String,
+        /// What to do.
+        next: String,
+        /// The errno, where there is one.
+        errno: Option<i32>,
+    },
+    /// Stopped by the user.
+    #[error("interrupted\n{undone}\nrun it again when you like")]
+    Interrupted {
+        /// Whether the former state is back.
+        undone: String,
+    },
+    /// A journal that cannot be understood.
+    #[error(
+        "the journal cannot be read\nrecord {record} is damaged: {why}\n\
+         it is kept as it is; look at /run/quietcore/journal, and reboot to get the boot state back"
+    )]
+    Journal {
+        /// Which record.
+        record: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// The guard could not be started.
+    #[error("the guard could not be started\n{why}\nwithout it nothing is changed; try again")]
+    Guard {
+        /// Why.
+        why: String,
+    },
+    /// There is nothing to confirm.
+    #[error("nothing waits for a confirmation\n{why}\n`quietcore history` shows what was done")]
+    NothingToConfirm {
+        /// Why.
+        why: String,
+    },
+}

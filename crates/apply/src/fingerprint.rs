@@ -1,0 +1,141 @@
+//! The state that an undo must give back: every file and every task's place that isolation touches.
+
+use machine::{CpuSet, Machine, TaskKey, Version};
+use root::Root;
+use std::collections::BTreeMap;
+
+/// The state of a machine as far as isolation can change it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// Path -> text.
+    pub files: BTreeMap<String, String>,
+    /// Task -> place.
+    pub tasks: BTreeMap<TaskKey, Place>,
+}
+
+/// Where a task is and may run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its name.
+    pub comm: String,
+    /// Its cgroup in the cpuset hierarchy.
+    pub cgroup: Option<String>,
+    /// Its mask.
+    pub mask: Option<CpuSet>,
+}
+
+impl Fingerprint {
+    /// Reads the state now.
+    #[must_use]
+    pub fn take(root: &Root) -> Fingerprint {
+        let machine = Machine::read(root);
+        let version = machine.cgroups.cpuset.as_ref().map(|hierarchy| hierarchy.version);
+        let tasks = machine::tasks::read(root)
+            .unwrap_or_default()
+            .into_iter()
+            .map(|task| {
+                let cgroup =
+                    version.and_then(|version| machine::tasks::cgroup_of(root, task.key.tid, version));
+                (
+                    task.key,
+                    Place {
+                        comm: task.comm,
+                        cgroup,
+                        mask: task.allowed,
+                    },
+                )
+            });
+        Fingerprint {
+            files: files(root, &machine),
+            tasks: tasks.collect(),
+        }
+    }
+
+    /// What differs in `after`, one line each. Tasks and interrupts that came or went are no difference.
+    #[must_use]
+    pub fn differences(&self, after: &Fingerprint) -> Vec<String> {
+        let mut lines = file_differences(&self.files, &after.files);
+        for (key, before) in &self.tasks {
+            let Some(now) = after.tasks.get(key) else { continue };
+            if before.mask != now.mask {
+                let text =
+                    |mask: &Option<CpuSet>| mask.as_ref().map_or("unknown".to_owned(), ToString::to_string);
+                lines.push(format!(
+                    "task {} ({}): may run on {}, before {}",
+                    key.tid,
+                    now.comm,
+                    text(&now.mask),
+                    text(&before.mask)
+                ));
+            }
+            if before.cgroup != now.cgroup {
+                let text = |cgroup: &Option<String>| cgroup.clone().unwrap_or_else(|| "unknown".to_owned());
+                lines.push(format!(
+                    "task {} ({}): in cgroup {}, before {}",
+                    key.tid,
+                    now.comm,
+                    text(&now.cgroup),
+                    text(&before.cgroup)
+                ));
+            }
+        }
+        lines
+    }
+}
+
+/// Reads only the files.
+pub(crate) fn files(root: &Root, machine: &Machine) -> BTreeMap<String, String> {
+    const GLOBAL: [&str; 3] = [
+        "/proc/irq/default_smp_affinity",
+        "/sys/devices/virtual/workqueue/cpumask",
+        "/sys/devices/virtual/workqueue/cpumask_requested",
+    ];
+    let mut files = BTreeMap::new();
+    let mut keep = |path: String| {
+        if let Ok(Some(text)) = root.value(&path) {
+            files.insert(path, text);
+        }
+    };
+    GLOBAL.iter().for_each(|path| keep((*path).to_owned()));
+    for name in root.names("/proc/irq").ok().flatten().unwrap_or_default() {
+        if name.bytes().all(|byte| byte.is_ascii_digit()) {
+            keep(format!("/proc/irq/{name}/smp_affinity_list"));
+        }
+    }
+    if let Some(hierarchy) = &machine.cgroups.cpuset {
+        let names: &[&str] = match hierarchy.version {
+            Version::V1 => &[
+                "cpus",
+                "mems",
+                "cpu_exclusive",
+                "mem_exclusive",
+                "sched_load_balance",
+                "memory_migrate",
+            ],
+            Version::V2 => &["cpus", "mems", "cpus.exclusive", "cpus.partition"],
+        };
+        for set in &hierarchy.sets {
+            let dir = format!("{}{}", hierarchy.mount, set.name.trim_end_matches('/'));
+            names
+                .iter()
+                .for_each(|name| keep(format!("{dir}/{}{name}", hierarchy.prefix)));
+            keep(format!("{dir}/cgroup.subtree_control"));
+        }
+    }
+    files
+}
+
+/// What differs between two sets of files. A file that is there only once is no difference: interrupts and other
+/// owners' cgroups come and go by themselves, and whether our own cgroups are gone is seen when they are removed.
+pub(crate) fn file_differences(
+    before: &BTreeMap<String, String>,
+    after: &BTreeMap<String, String>,
+) -> Vec<String> {
+    let changed = before
+        .iter()
+        .filter_map(|(path, then)| after.get(path).map(|now| (path, then, now)));
+    changed
+        .filter(|(_, then, now)| then != now)
+        .map(|(path, then, now)| format!("{path}: `{now}`, before `{then}`"))
+        .collect()
+}

@@ -1,0 +1,220 @@
+//! The guard: a detached process that takes everything back when its parent dies or the time is up.
+//!
+//! It is armed before the first write. It sits in its own session and outside the caller's cgroup, on the
+//! housekeeping CPUs, locked in memory. It learns of its parent's death from the end of a pipe, which works on
+//! every kernel and cannot be missed; children that the parent forks die with the parent.
+
+use crate::journal::{Journal, JournalState, Storage};
+use crate::record::Event;
+use crate::undo::{Force, undo};
+use crate::{ApplyError, System};
+use machine::{CpuSet, Machine, Version};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{Read, Write};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Byte with which the guard says that it watches.
+const READY: u8 = b'r';
+/// Byte with which the parent sends it away.
+const DISARM: u8 = b'd';
+
+/// When the guard takes things back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watch {
+    /// When the parent dies: `prove`.
+    Parent,
+    /// When the time is up without a confirmation, or the parent dies in the middle: `--confirm-within`.
+    Deadline(Duration),
+}
+
+/// An armed guard, seen from the parent.
+pub struct Guard {
+    child: Child,
+    token: String,
+}
+
+impl Guard {
+    /// Starts the guard as `PROGRAM guard ...` and waits until it watches.
+    ///
+    /// # Errors
+    /// [`ApplyError::Guard`] when it cannot be started; nothing may be changed then.
+    pub fn arm(program: &str, housekeeping: &CpuSet, watch: Watch) -> Result<Guard, ApplyError> {
+        let failed = |why: String| ApplyError::Guard { why };
+        let clock = std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
+        let token = format!("{}-{}", std::process::id(), clock.as_nanos());
+        let mut command = Command::new(program);
+        command.args(["guard", "--token", &token, "--cpus", &housekeeping.to_string()]);
+        if let Watch::Deadline(time) = watch {
+            command.args(["--seconds", &time.as_secs().max(1).to_string()]);
+        }
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+        let mut byte = [0];
+        match child.stdout.as_mut().map(|out| out.read(&mut byte)) {
+            Some(Ok(1)) if byte[0] == READY => Ok(Guard { child, token }),
+            _ => {
+                let status = child
+                    .wait()
+                    .map_or_else(|error| error.to_string(), |status| status.to_string());
+                Err(failed(format!("it ended before it watched ({status})")))
+            }
+        }
+    }
+
+    /// The token that ties a journal to this guard.
+    #[must_use]
+    pub fn token(&self) -> String {
+        self.token.clone()
+    }
+
+    /// Its process.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends it away and waits until it is gone.
+    pub fn disarm(mut self) {
+        if let Some(input) = self.child.stdin.as_mut() {
+            // A guard that is gone already needs no telling.
+            let _ = input.write_all(&[DISARM]).and_then(|()| input.flush());
+        }
+        let _ = self.child.wait();
+    }
+}
+
+/// What the guard process does from its start to its end. Gives what it did, for its exit status.
+///
+/// # Errors
+/// What the undo met.
+pub fn stand(
+    system: &dyn System,
+    storage: &dyn Storage,
+    token: &str,
+    housekeeping: &CpuSet,
+    watch: Watch,
+    lock: &mut dyn FnMut() -> Result<(), ApplyError>,
+) -> Result<(), ApplyError> {
+    detach(system, housekeeping);
+    let mut out = std::io::stdout();
+    out.write_all(&[READY])
+        .and_then(|()| out.flush())
+        .map_err(|error| ApplyError::Guard {
+            why: error.to_string(),
+        })?;
+    let deadline = match watch {
+        Watch::Parent => None,
+        Watch::Deadline(time) => Some(Instant::now() + time),
+    };
+    let why = match wait_for_parent(deadline) {
+        Wake::Disarmed => return Ok(()),
+        Wake::Deadline => "guard: not confirmed in time",
+        Wake::ParentDied => {
+            let boot_id = boot_id(system);
+            let finished = mine(storage, token)?
+                .is_some_and(|journal| journal.state(boot_id.as_deref()) == JournalState::InForce);
+            match deadline {
+                Some(deadline) if finished => {
+                    // The parent ended in peace and the user has the rest of the time to confirm.
+                    std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
+                    "guard: not confirmed in time"
+                }
+                _ => "guard: parent died",
+            }
+        }
+    };
+    lock()?;
+    let confirmed = |journal: &Journal| {
+        journal
+            .records()
+            .iter()
+            .any(|record| matches!(record.event, Event::Confirmed))
+    };
+    match mine(storage, token)? {
+        Some(journal) if !confirmed(&journal) => {
+            undo(system, storage, boot_id(system).as_deref(), Force::No, why).map(|_| ())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Notes the user's confirmation, so that the guard lets things stand.
+///
+/// # Errors
+/// [`ApplyError::NothingToConfirm`] when nothing is in force or nothing waits.
+pub fn confirm(storage: &dyn Storage) -> Result<(), ApplyError> {
+    let nothing = |why: &str| ApplyError::NothingToConfirm { why: why.to_owned() };
+    let Some(mut journal) = Journal::open(storage)? else {
+        return Err(nothing("nothing is in force"));
+    };
+    match journal.begin() {
+        Some(Event::Begin { guard: Some(_), .. }) => {}
+        _ => return Err(nothing("what is in force was applied without a time limit")),
+    }
+    journal.append(Event::Confirmed).map(|_| ())
+}
+
+/// The journal, if it is the one that this guard watches.
+fn mine<'a>(storage: &'a dyn Storage, token: &str) -> Result<Option<Journal<'a>>, ApplyError> {
+    let journal = Journal::open(storage)?;
+    Ok(journal.filter(|journal| match journal.begin() {
+        Some(Event::Begin { guard, .. }) => guard.as_deref() == Some(token),
+        _ => false,
+    }))
+}
+
+fn boot_id(system: &dyn System) -> Option<String> {
+    system
+        .root()
+        .value("/proc/sys/kernel/random/boot_id")
+        .ok()
+        .flatten()
+}
+
+/// Leaves the caller's session, cgroups and CPUs. Each of these may be refused (a container); the guard then
+/// still does its work from where it is.
+fn detach(system: &dyn System, housekeeping: &CpuSet) {
+    let _ = rustix::process::setsid();
+    let pid = std::process::id();
+    for (version, mount, controllers) in &Machine::read(system.root()).cgroups.mounts {
+        // Only the hierarchies by which a session is killed: v2, and systemd's own on v1.
+        if *version == Version::V2 || controllers.iter().any(|name| name == "name=systemd") {
+            let _ = system.write(&format!("{mount}/cgroup.procs"), &pid.to_string());
+        }
+    }
+    let _ = system.set_affinity(pid, housekeeping);
+    let _ = rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE);
+}
+
+enum Wake {
+    Disarmed,
+    Deadline,
+    ParentDied,
+}
+
+fn wait_for_parent(deadline: Option<Instant>) -> Wake {
+    let input = std::io::stdin();
+    loop {
+        let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        match poll(&mut [PollFd::new(&input, PollFlags::IN)], timeout.as_ref()) {
+            Ok(0) => return Wake::Deadline,
+            Ok(_) => {
+                let mut byte = [0];
+                return match input.lock().read(&mut byte) {
+                    Ok(1) if byte[0] == DISARM => Wake::Disarmed,
+                    _ => Wake::ParentDied,
+                };
+            }
+            Err(rustix::io::Errno::INTR) => {}
+            // Without poll nothing can be watched: taking back at once is the safe side.
+            Err(_) => return Wake::ParentDied,
+        }
+    }
+}

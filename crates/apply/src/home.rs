@@ -1,0 +1,158 @@
+//! Sending tasks home: to where the journal says they were, and those born since to their parent's place.
+
+use crate::actions::refusal;
+use crate::masks::Wishes;
+use crate::{ApplyError, System, census};
+use machine::{TaskKey, Version};
+use std::time::Duration;
+
+/// Where our sets are, and how tasks are moved in this hierarchy.
+pub(crate) struct Map<'a> {
+    /// The machine.
+    pub system: &'a dyn System,
+    /// Mount of the cpuset hierarchy.
+    pub mount: &'a str,
+    /// v1 moves threads, v2 moves processes.
+    pub version: Version,
+    /// Directories of our sets.
+    pub sets: &'a [String],
+    /// What the journal knows.
+    pub wishes: &'a Wishes,
+}
+
+impl Map<'_> {
+    /// The file of a cgroup that lists and takes tasks.
+    pub fn list(&self, dir: &str) -> String {
+        match self.version {
+            Version::V1 => format!("{dir}/tasks"),
+            Version::V2 => format!("{dir}/cgroup.procs"),
+        }
+    }
+
+    /// Moves one task home; `Ok(false)` when it is gone.
+    ///
+    /// # Errors
+    /// The errno with which the kernel refused its home and the root too.
+    pub fn send_home(&self, tid: u32) -> Result<bool, i32> {
+        let home = self.home_of(tid);
+        let target = self.list(&format!("{}{}", self.mount, home.trim_end_matches('/')));
+        match self.attach(&target, tid) {
+            // Its former cgroup is gone, or may no longer hold processes: the root always may.
+            Err(libc::ENOENT | libc::EBUSY | libc::ENODEV | libc::EOPNOTSUPP) if home != "/" => {
+                self.attach(&self.list(self.mount), tid)
+            }
+            other => other,
+        }
+    }
+
+    /// Empties one of our sets, until nothing new appears in it.
+    ///
+    /// Gives the tasks that could not be moved, with the reason.
+    ///
+    /// # Errors
+    /// What reading the set's list met.
+    pub fn evacuate(&self, dir: &str) -> Result<Vec<String>, ApplyError> {
+        const PASSES: usize = 200;
+        let list = self.list(dir);
+        let mut blocked = Vec::new();
+        for _ in 0..PASSES {
+            let members = census::members(self.system, &list)?;
+            blocked.clear();
+            let mut moved = 0;
+            for tid in &members {
+                match self.send_home(*tid) {
+                    Ok(_) => moved += 1,
+                    Err(errno) => blocked.push(format!(
+                        "task {tid} ({}) does not leave {dir}: {}",
+                        comm_of(self.system, *tid),
+                        std::io::Error::from_raw_os_error(errno)
+                    )),
+                }
+            }
+            if moved == 0 {
+                break;
+            }
+        }
+        Ok(blocked)
+    }
+
+    /// Removes one of our sets. The kernel says EBUSY for a moment after the last task left.
+    ///
+    /// # Errors
+    /// The errno after a bounded wait.
+    pub fn remove(&self, dir: &str) -> Result<(), i32> {
+        const TRIES: u32 = 100;
+        let mut last = libc::EBUSY;
+        for _ in 0..TRIES {
+            match self.system.remove_dir(dir) {
+                Ok(()) => return Ok(()),
+                Err(error) => match error.errno().unwrap_or(libc::EIO) {
+                    libc::ENOENT => return Ok(()),
+                    libc::EBUSY => {
+                        last = libc::EBUSY;
+                        // A task may have been born in it meanwhile.
+                        let _ = self.evacuate(dir);
+                        self.system.pause(Duration::from_millis(20));
+                    }
+                    errno => return Err(errno),
+                },
+            }
+        }
+        Err(last)
+    }
+
+    fn attach(&self, list: &str, tid: u32) -> Result<bool, i32> {
+        match self.system.write(list, &tid.to_string()).map_err(refusal) {
+            Ok(()) => Ok(true),
+            Err(Ok(libc::ESRCH)) => Ok(false),
+            Err(Ok(errno)) => Err(errno),
+            Err(Err(_)) => Err(libc::EIO),
+        }
+    }
+
+    /// Path of a task's home below the mount.
+    fn home_of(&self, tid: u32) -> String {
+        const GENERATIONS: usize = 64;
+        let mut tid = tid;
+        for _ in 0..GENERATIONS {
+            let Some(task) = machine::tasks::read_one(self.system.root(), tid) else {
+                break;
+            };
+            if let Some(home) = self.home_known(task.key) {
+                return home;
+            }
+            // A thread's own process counts before its parent.
+            let next = if task.pid == tid { task.ppid } else { task.pid };
+            if next == 0 || next == tid {
+                break;
+            }
+            let cgroup = machine::tasks::cgroup_of(self.system.root(), next, self.version);
+            if let Some(cgroup) = cgroup.filter(|cgroup| !self.is_ours(cgroup)) {
+                return cgroup;
+            }
+            tid = next;
+        }
+        "/".to_owned()
+    }
+
+    fn home_known(&self, key: TaskKey) -> Option<String> {
+        self.wishes
+            .home(key)
+            .filter(|home| !self.is_ours(home))
+            .map(str::to_owned)
+    }
+
+    fn is_ours(&self, cgroup: &str) -> bool {
+        let dir = format!("{}{cgroup}", self.mount);
+        self.sets.iter().any(|set| {
+            dir == *set
+                || dir
+                    .strip_prefix(set.as_str())
+                    .is_some_and(|rest| rest.starts_with('/'))
+        })
+    }
+}
+
+fn comm_of(system: &dyn System, tid: u32) -> String {
+    machine::tasks::read_one(system.root(), tid).map_or_else(|| "gone".to_owned(), |task| task.comm)
+}

@@ -1,0 +1,330 @@
+//! The journal on disk: one line per record, with length and checksum, so that a torn last line is recognised.
+//!
+//! `/run/quietcore/journal` exists only while something is in force; a full undo renames it into `history/`.
+
+use crate::{ApplyError, Event, Record};
+use root::RootError;
+use root::state::{Durability, StateDir};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+const NAME: &str = "journal";
+const MAGIC: &str = "qc1";
+
+/// Where journals are kept. The tool's is [`StateDir`]; tests bring one that fails on purpose.
+pub trait Storage {
+    /// The whole journal; `None` when nothing is in force.
+    ///
+    /// # Errors
+    /// What reading met.
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RootError>;
+    /// Appends with one `write(2)`.
+    ///
+    /// # Errors
+    /// What writing met; nothing was appended then.
+    fn append(&self, name: &str, record: &[u8]) -> Result<(), RootError>;
+    /// Renames.
+    ///
+    /// # Errors
+    /// What renaming met.
+    fn rename(&self, from: &str, to: &str) -> Result<(), RootError>;
+    /// Names in a sub-directory, sorted.
+    ///
+    /// # Errors
+    /// What listing met.
+    fn names(&self, sub: &str) -> Result<Vec<String>, RootError>;
+}
+
+impl Storage for StateDir {
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RootError> {
+        StateDir::read(self, name)
+    }
+
+    fn append(&self, name: &str, record: &[u8]) -> Result<(), RootError> {
+        // A killed process needs no fsync, and a crashed kernel has lost the run-time state anyway.
+        StateDir::append(self, name, record, Durability::Kernel)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), RootError> {
+        StateDir::rename(self, from, to)
+    }
+
+    fn names(&self, sub: &str) -> Result<Vec<String>, RootError> {
+        StateDir::names(self, sub)
+    }
+}
+
+/// An open journal: what it holds, and where the next record goes.
+pub struct Journal<'a> {
+    storage: &'a dyn Storage,
+    records: Vec<Record>,
+    torn: bool,
+}
+
+/// How far the journal got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum JournalState {
+    /// Every change was made.
+    InForce,
+    /// An apply or an undo was stopped in the middle.
+    Unfinished,
+    /// It speaks of an earlier boot.
+    Void,
+}
+
+impl<'a> Journal<'a> {
+    /// Opens the journal; `None` when nothing is in force.
+    ///
+    /// # Errors
+    /// [`ApplyError::Journal`] for a damaged record that is not the last.
+    pub fn open(storage: &'a dyn Storage) -> Result<Option<Journal<'a>>, ApplyError> {
+        let Some(bytes) = storage.read(NAME)? else {
+            return Ok(None);
+        };
+        let records = decode(&bytes)?;
+        // A journal whose very first record is torn was never followed by a write.
+        Ok((!records.is_empty()).then_some(Journal {
+            storage,
+            torn: is_torn(&bytes),
+            records,
+        }))
+    }
+
+    /// A new journal, empty until the first record.
+    #[must_use]
+    pub fn create(storage: &'a dyn Storage) -> Journal<'a> {
+        Journal {
+            storage,
+            records: Vec::new(),
+            torn: false,
+        }
+    }
+
+    /// The records, in order.
+    #[must_use]
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// How far it got.
+    #[must_use]
+    pub fn state(&self, boot_id: Option<&str>) -> JournalState {
+        if let (Some(Event::Begin { boot_id: then, .. }), Some(now)) = (self.begin(), boot_id)
+            && then != now
+        {
+            return JournalState::Void;
+        }
+        let applied = self
+            .records
+            .iter()
+            .any(|record| matches!(record.event, Event::Applied));
+        let undoing = self
+            .records
+            .iter()
+            .any(|record| matches!(record.event, Event::UndoBegin { .. }));
+        if applied && !undoing {
+            JournalState::InForce
+        } else {
+            JournalState::Unfinished
+        }
+    }
+
+    /// The first record.
+    #[must_use]
+    pub fn begin(&self) -> Option<&Event> {
+        self.records
+            .first()
+            .map(|record| &record.event)
+            .filter(|event| matches!(event, Event::Begin { .. }))
+    }
+
+    /// Appends a record and gives its number.
+    ///
+    /// # Errors
+    /// What the storage met: a full `/run` shows here, before the machine is touched.
+    pub fn append(&mut self, event: Event) -> Result<u64, ApplyError> {
+        let seq = self.records.last().map_or(1, |record| record.seq + 1);
+        let record = Record {
+            seq,
+            at_ns: now_ns(),
+            event,
+        };
+        let mut line = encode(&record)?;
+        if self.torn {
+            line.insert(0, b'\n');
+        }
+        self.storage.append(NAME, &line)?;
+        self.torn = false;
+        self.records.push(record);
+        Ok(seq)
+    }
+
+    /// Puts the journal away: nothing is in force any more.
+    ///
+    /// # Errors
+    /// What renaming met.
+    pub fn retire(self) -> Result<(), ApplyError> {
+        let began = self.records.first().map_or_else(now_ns, |record| record.at_ns);
+        // Nanoseconds sort as the times do, and two journals cannot begin in the same one.
+        self.storage.rename(NAME, &format!("history/{began:020}"))?;
+        Ok(())
+    }
+}
+
+/// Every journal: those put away, oldest first, then the one in force.
+///
+/// # Errors
+/// What listing or reading met.
+pub fn history(storage: &dyn Storage) -> Result<Vec<Vec<Record>>, ApplyError> {
+    let mut journals = Vec::new();
+    for name in storage.names("history")? {
+        if let Some(bytes) = storage.read(&format!("history/{name}"))? {
+            journals.push(decode(&bytes)?);
+        }
+    }
+    if let Some(journal) = Journal::open(storage)? {
+        journals.push(journal.records);
+    }
+    Ok(journals)
+}
+
+fn encode(record: &Record) -> Result<Vec<u8>, ApplyError> {
+    let seq = usize::try_from(record.seq).unwrap_or(usize::MAX);
+    let body = serde_json::to_string(record).map_err(|error| ApplyError::Journal {
+        record: seq,
+        why: error.to_string(),
+    })?;
+    let checksum = crc32fast::hash(body.as_bytes());
+    Ok(format!("{MAGIC} {:08x} {checksum:08x} {body}\n", body.len()).into_bytes())
+}
+
+/// Decodes a journal. A record that is torn (we were killed inside `write`) is ignored: its change was never
+/// made, because records come first. Only an undo can follow a torn record; anything else is damage.
+pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Record>, ApplyError> {
+    let mut records: Vec<Record> = Vec::new();
+    let mut torn: Option<(usize, String)> = None;
+    let complete = bytes
+        .iter()
+        .rposition(|&byte| byte == b'\n')
+        .map_or(0, |end| end + 1);
+    for line in bytes[..complete]
+        .split(|&byte| byte == b'\n')
+        .filter(|line| !line.is_empty())
+    {
+        match (decode_line(line), torn.take()) {
+            (Ok(record), None) => records.push(record),
+            (Ok(record), Some(_)) if matches!(record.event, Event::UndoBegin { .. }) => records.push(record),
+            (Ok(_), Some((number, why))) => return Err(ApplyError::Journal { record: number, why }),
+            (Err(why), _) => torn = Some((records.len() + 1, why)),
+        }
+    }
+    Ok(records)
+}
+
+/// Whether the last record is torn, so that the next one needs a line of its own.
+fn is_torn(bytes: &[u8]) -> bool {
+    bytes.last().is_some_and(|&byte| byte != b'\n')
+}
+
+fn decode_line(line: &[u8]) -> Result<Record, String> {
+    let text = std::str::from_utf8(line).map_err(|_| "it is not text".to_owned())?;
+    let mut parts = text.splitn(4, ' ');
+    if parts.next() != Some(MAGIC) {
+        return Err("it does not begin as a record does".to_owned());
+    }
+    let mut number = || {
+        parts
+            .next()
+            .and_then(|word| u32::from_str_radix(word, 16).ok())
+            .ok_or("its header is damaged")
+    };
+    let (length, checksum) = (number()? as usize, number()?);
+    let body = parts.next().unwrap_or_default();
+    if body.len() != length || crc32fast::hash(body.as_bytes()) != checksum {
+        return Err("its length or checksum does not match".to_owned());
+    }
+    serde_json::from_str(body).map_err(|error| error.to_string())
+}
+
+fn now_ns() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{decode, encode};
+    use crate::{Event, Record};
+
+    fn journal(events: usize) -> Vec<u8> {
+        let record = |seq| Record {
+            seq,
+            at_ns: 7,
+            event: Event::Confirmed,
+        };
+        (1..=events as u64)
+            .flat_map(|seq| encode(&record(seq)).unwrap())
+            .collect()
+    }
+
+    #[test]
+    fn a_journal_cut_anywhere_keeps_its_whole_records() {
+        let bytes = journal(3);
+        let length = bytes.len() / 3;
+        for cut in 0..=bytes.len() {
+            assert_eq!(decode(&bytes[..cut]).unwrap().len(), cut / length, "cut at {cut}");
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_is_never_taken_for_another_record() {
+        let bytes = journal(3);
+        for place in 0..bytes.len() {
+            for bit in 0..8 {
+                let mut damaged = bytes.clone();
+                damaged[place] ^= 1 << bit;
+                let Ok(records) = decode(&damaged) else { continue };
+                // What still decodes is a true beginning of the journal, never something else.
+                for (record, seq) in records.iter().zip(1..) {
+                    assert_eq!((record.seq, record.at_ns), (seq, 7), "byte {place}, bit {bit}");
+                }
+                // Without the line end between them, the last two records look like one torn one.
+                let least = if bytes[place] == b'\n' { 1 } else { 2 };
+                assert!(
+                    records.len() >= least,
+                    "byte {place}, bit {bit}: damage in the middle must be an error"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn after_a_torn_record_only_an_undo_may_follow() {
+        let mut bytes = journal(2);
+        bytes.truncate(bytes.len() - 5);
+        bytes.push(b'\n');
+        let event = Event::UndoBegin {
+            why: "test".to_owned(),
+            masks: Vec::new(),
+            drifted: Vec::new(),
+        };
+        let mut undo = bytes.clone();
+        undo.extend(
+            encode(&Record {
+                seq: 2,
+                at_ns: 8,
+                event,
+            })
+            .unwrap(),
+        );
+        assert_eq!(decode(&undo).unwrap().len(), 2);
+        bytes.extend(
+            encode(&Record {
+                seq: 2,
+                at_ns: 8,
+                event: Event::Applied,
+            })
+            .unwrap(),
+        );
+        assert!(decode(&bytes).is_err());
+    }
+}

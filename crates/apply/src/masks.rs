@@ -1,0 +1,191 @@
+//! Which mask each task gets back, decided before anything is moved and set after everything is.
+//!
+//! Masks cannot be restored while the partition stands (the kernel cuts them to the cpuset), and moving a task
+//! may rewrite its mask. So the wish is worked out first, from the journal and from what each task has now.
+
+use crate::record::{After, Before, Drifted, Event, Outcome, Record};
+use crate::{System, census};
+use machine::{CpuSet, Task, TaskKey};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What the journal knows of one task.
+#[derive(Clone, Debug, Default)]
+struct Past {
+    comm: String,
+    /// The mask before our first change.
+    before: Option<CpuSet>,
+    /// Masks that it had after one of our changes.
+    ours: BTreeSet<CpuSet>,
+    /// Whether a change of it was begun and its outcome never recorded.
+    open: bool,
+    cgroup: Option<String>,
+}
+
+/// What each task should have when all is taken back.
+pub(crate) struct Wishes {
+    masks: BTreeMap<TaskKey, CpuSet>,
+    homes: BTreeMap<TaskKey, String>,
+    /// Tasks whose mask somebody else changed since.
+    pub drifted: Vec<Drifted>,
+}
+
+impl Wishes {
+    /// Works out the wishes. `newcomers` are tasks in our sets now; those that the journal does not know were
+    /// born since.
+    pub fn of(system: &dyn System, records: &[Record], newcomers: &[Task], set_masks: &[CpuSet]) -> Wishes {
+        let past = past_of(records);
+        let (masks, drifted) = decided(records);
+        let mut wishes = Wishes {
+            masks,
+            homes: BTreeMap::new(),
+            drifted,
+        };
+        for (key, past) in &past {
+            let Some(now) = census::mask_of(system, *key) else {
+                continue;
+            };
+            if let Some(cgroup) = &past.cgroup {
+                wishes.homes.insert(*key, cgroup.clone());
+            }
+            if wishes.masks.contains_key(key) {
+                continue;
+            }
+            let Some(before) = &past.before else { continue };
+            let ours = past.open || now == *before || past.ours.contains(&now);
+            if ours {
+                wishes.masks.insert(*key, before.clone());
+            } else {
+                let (comm, now, before) = (past.comm.clone(), now.clone(), before.clone());
+                wishes.drifted.push(Drifted {
+                    key: *key,
+                    comm,
+                    now: now.clone(),
+                    before,
+                });
+                wishes.masks.insert(*key, now);
+            }
+        }
+        let by_pid: BTreeMap<u32, &Past> = past.iter().map(|(key, past)| (key.tid, past)).collect();
+        for task in newcomers.iter().filter(|task| !past.contains_key(&task.key)) {
+            if wishes.masks.contains_key(&task.key) {
+                continue;
+            }
+            let Some(mask) = &task.allowed else { continue };
+            let parent = by_pid.get(&task.ppid);
+            let inherited = parent
+                .filter(|parent| parent.ours.contains(mask))
+                .and_then(|parent| parent.before.clone());
+            match inherited {
+                Some(before) => drop(wishes.masks.insert(task.key, before)),
+                // The set's own mask is nobody's pin: the kernel gives the task its new cgroup's.
+                None if set_masks.contains(mask) => {}
+                None => drop(wishes.masks.insert(task.key, mask.clone())),
+            }
+        }
+        wishes
+    }
+
+    /// The masks, for the journal.
+    pub fn masks(&self) -> Vec<(TaskKey, CpuSet)> {
+        self.masks
+            .iter()
+            .map(|(key, mask)| (*key, mask.clone()))
+            .collect()
+    }
+
+    /// The cgroup that a task came from, where the journal knows.
+    pub fn home(&self, key: TaskKey) -> Option<&str> {
+        self.homes.get(&key).map(String::as_str)
+    }
+
+    /// With force, drifted tasks get their former mask too.
+    pub fn insist(&mut self) {
+        for drifted in &self.drifted {
+            self.masks.insert(drifted.key, drifted.before.clone());
+        }
+    }
+
+    /// Gives every task its mask, where the kernel did not. Returns those that it refused.
+    pub fn fulfil(&self, system: &dyn System) -> Vec<String> {
+        let mut failed = Vec::new();
+        for (key, wanted) in &self.masks {
+            let Some(now) = census::mask_of(system, *key).filter(|now| now != wanted) else {
+                continue;
+            };
+            if let Err(error) = system.set_affinity(key.tid, wanted)
+                && error.errno() != Some(libc::ESRCH)
+            {
+                failed.push(format!(
+                    "task {}: may run on {now}, before {wanted}: {error}",
+                    key.tid
+                ));
+            }
+        }
+        failed
+    }
+}
+
+/// What an earlier undo that was stopped had decided.
+fn decided(records: &[Record]) -> (BTreeMap<TaskKey, CpuSet>, Vec<Drifted>) {
+    let earlier = records.iter().rev().find_map(|record| match &record.event {
+        Event::UndoBegin { masks, drifted, .. } => Some((masks.iter().cloned().collect(), drifted.clone())),
+        _ => None,
+    });
+    earlier.unwrap_or_default()
+}
+
+fn past_of(records: &[Record]) -> BTreeMap<TaskKey, Past> {
+    let mut past: BTreeMap<TaskKey, Past> = BTreeMap::new();
+    let answered: BTreeSet<u64> = records
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::Did { of, .. } => Some(*of),
+            _ => None,
+        })
+        .collect();
+    for record in records {
+        match &record.event {
+            Event::Will {
+                before: Before::Tasks { tasks } | Before::Value { tasks, .. },
+                ..
+            } => {
+                let is_move = matches!(
+                    &record.event,
+                    Event::Will {
+                        before: Before::Tasks { .. },
+                        ..
+                    }
+                );
+                for task in tasks {
+                    let entry = past.entry(task.key).or_default();
+                    entry.comm.clone_from(&task.comm);
+                    entry.before.get_or_insert_with(|| task.mask.clone());
+                    entry.open |= !answered.contains(&record.seq);
+                    if is_move && entry.cgroup.is_none() {
+                        entry.cgroup.clone_from(&task.cgroup);
+                    }
+                }
+            }
+            Event::Joined { task } => {
+                let entry = past.entry(task.key).or_default();
+                entry.comm.clone_from(&task.comm);
+                if entry.cgroup.is_none() {
+                    entry.cgroup.clone_from(&task.cgroup);
+                }
+            }
+            Event::Did {
+                after: After::Value { masks, .. } | After::Tasks { masks },
+                outcome,
+                ..
+            } => {
+                for (key, mask) in masks {
+                    let entry = past.entry(*key).or_default();
+                    entry.ours.insert(mask.clone());
+                    entry.open |= matches!(outcome, Outcome::Refused(_));
+                }
+            }
+            _ => {}
+        }
+    }
+    past
+}

@@ -1,0 +1,198 @@
+//! What the journal says: one record before each write, one after it.
+
+use machine::{CpuSet, TaskKey};
+use plan::{Change, Intent};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// One line of the journal.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// Place in the journal, from 1.
+    pub seq: u64,
+    /// Wall clock in nanoseconds since 1970.
+    pub at_ns: u64,
+    /// What happened, or is about to.
+    #[serde(flatten)]
+    pub event: Event,
+}
+
+/// What a record says.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum Event {
+    /// An apply begins.
+    Begin {
+        /// This boot; records of another boot are void, because run-time state went with it.
+        boot_id: String,
+        /// Version of the tool.
+        tool: String,
+        /// Who applies.
+        pid: u32,
+        /// Why (`apply`, `prove`).
+        reason: String,
+        /// Token of the guard that watches, if any.
+        guard: Option<String>,
+        /// What is wanted.
+        intent: Intent,
+        /// What is planned.
+        changes: Vec<Change>,
+        /// Every file of the state before.
+        files: BTreeMap<String, String>,
+    },
+    /// The next write is this one.
+    Will {
+        /// Identifier of the change.
+        change: String,
+        /// What is there before.
+        before: Before,
+    },
+    /// It was done, or refused.
+    Did {
+        /// `seq` of the `will`.
+        of: u64,
+        /// How it went.
+        outcome: Outcome,
+        /// What is there now.
+        after: After,
+    },
+    /// Every change was made.
+    Applied,
+    /// The user wants to keep it.
+    Confirmed,
+    /// A task was started in, or moved into, the partition.
+    Joined {
+        /// The task.
+        task: TaskState,
+    },
+    /// A real-time task in the partition was made `SCHED_OTHER`, so that the partition can be taken apart.
+    Demoted {
+        /// The task.
+        key: TaskKey,
+        /// Its name.
+        comm: String,
+        /// Its former policy and priority, as `fifo:99`.
+        former: String,
+    },
+    /// An undo begins.
+    UndoBegin {
+        /// Why (`undo`, `guard: parent died`, `rollback`).
+        why: String,
+        /// The mask that each task shall have at the end. Decided once: what an undo itself does to masks must
+        /// not look like somebody else's change to the undo that finishes it.
+        masks: Vec<(TaskKey, CpuSet)>,
+        /// Tasks whose mask somebody else had changed.
+        drifted: Vec<Drifted>,
+    },
+    /// One thing was taken back, or left alone.
+    Undid {
+        /// Identifier of the change.
+        change: String,
+        /// How it went.
+        outcome: Outcome,
+    },
+    /// Everything was taken back.
+    Undone,
+}
+
+/// What was there before a write.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Before {
+    /// A file's text, and the pinned tasks whose masks the kernel may rewrite as a consequence.
+    Value {
+        /// Text as read; `None` when the file was not there.
+        value: Option<String>,
+        /// Places and masks of pinned tasks.
+        tasks: Vec<TaskState>,
+    },
+    /// No such cgroup.
+    Absent,
+    /// Places and masks of the tasks of a batch.
+    Tasks {
+        /// The tasks.
+        tasks: Vec<TaskState>,
+    },
+}
+
+/// What is there after a write.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum After {
+    /// A file's text as read back, and the masks of the tasks named before.
+    Value {
+        /// Text as read back.
+        value: Option<String>,
+        /// Masks now.
+        masks: Vec<(TaskKey, CpuSet)>,
+    },
+    /// The cgroup was made.
+    Made,
+    /// Masks of the tasks of a batch; tasks that refused or exited are left out.
+    Tasks {
+        /// Masks now.
+        masks: Vec<(TaskKey, CpuSet)>,
+    },
+    /// Nothing was changed.
+    Nothing,
+}
+
+/// Where a task was, and where it could run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskState {
+    /// Thread and start time.
+    #[serde(flatten)]
+    pub key: TaskKey,
+    /// Its name, for people.
+    pub comm: String,
+    /// Its cgroup in the cpuset hierarchy.
+    pub cgroup: Option<String>,
+    /// Its mask.
+    pub mask: CpuSet,
+}
+
+/// A task whose mask somebody else changed after our change.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Drifted {
+    /// The task.
+    pub key: TaskKey,
+    /// Its name.
+    pub comm: String,
+    /// The mask that somebody gave it.
+    pub now: CpuSet,
+    /// The mask before our change.
+    pub before: CpuSet,
+}
+
+/// How a step went.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Written and read back.
+    Done,
+    /// It was so already; nothing was written.
+    Already,
+    /// The kernel refused, with this error number.
+    Refused(i32),
+    /// The kernel took it and made something else of it: the text read back.
+    Otherwise(String),
+    /// Somebody else changed it since: left alone.
+    Drift(String),
+    /// What it was about is gone.
+    Gone,
+}
+
+impl Outcome {
+    /// One word or a short phrase for tables and JSON.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Outcome::Done => "done".to_owned(),
+            Outcome::Already => "already".to_owned(),
+            Outcome::Refused(errno) => format!("refused: {}", std::io::Error::from_raw_os_error(*errno)),
+            Outcome::Otherwise(text) => format!("otherwise: {text}"),
+            Outcome::Drift(text) => format!("drift: {text}"),
+            Outcome::Gone => "gone".to_owned(),
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The machine as `apply` changes it: every way in which we touch it, in one trait.
+//!
+//! The live machine is [`crate::Host`]. The journal's tests bring a directory that follows the kernel's cgroup
+//! rules, so that stopping after every single write can be tried without a kernel.
+
+use machine::CpuSet;
+use root::{Root, RootError};
+use std::time::Duration;
+
+/// Everything that apply and undo may do to a machine.
+pub trait System {
+    /// The machine's files.
+    fn root(&self) -> &Root;
+    /// Writes a value to a kernel file, with one `write(2)`.
+    ///
+    /// # Errors
+    /// The kernel's errno.
+    fn write(&self, path: &str, value: &str) -> Result<(), RootError>;
+    /// Makes a cgroup.
+    ///
+    /// # Errors
+    /// The kernel's errno.
+    fn make_dir(&self, path: &str) -> Result<(), RootError>;
+    /// Removes a cgroup.
+    ///
+    /// # Errors
+    /// The kernel's errno; EBUSY while it holds tasks.
+    fn remove_dir(&self, path: &str) -> Result<(), RootError>;
+    /// `sched_setaffinity` of a thread.
+    ///
+    /// # Errors
+    /// The kernel's errno; ESRCH for a thread that is gone, EINVAL for one that cannot be moved.
+    fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> Result<(), RootError>;
+    /// Makes a thread `SCHED_OTHER`.
+    ///
+    /// # Errors
+    /// The kernel's errno.
+    fn demote(&self, tid: u32) -> Result<(), RootError>;
+    /// Waits; how long is only a hint.
+    fn pause(&self, time: Duration);
+}

@@ -1,0 +1,288 @@
+//! Level 3: apply on a rehearsal machine, stop at every single step, undo, compare byte for byte.
+
+#![allow(clippy::unwrap_used)]
+
+mod rehearsal;
+
+use apply::{ApplyError, Force, Request, Undone, apply, undo};
+use machine::{CpuSet, Machine};
+use plan::{Intent, PartitionName, Profile};
+use rehearsal::{Death, Disk, Kernel, Rules, SimTask};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
+
+fn intent(cpus: &str) -> Intent {
+    Intent {
+        name: PartitionName::default(),
+        cpus: CpuSet::parse_list(cpus).unwrap(),
+        profile: Profile::Balanced,
+    }
+}
+
+fn isolate(kernel: &Kernel, disk: &Disk, cpus: &str) -> Result<apply::Applied, ApplyError> {
+    use apply::System;
+    let machine = Machine::read(kernel.root())
+        .with_tasks(kernel.root())
+        .with_interrupts(kernel.root());
+    let intent = intent(cpus);
+    let plan = plan::plan(&machine, &intent).unwrap();
+    let stop = AtomicBool::new(false);
+    let request = Request {
+        machine: &machine,
+        intent: &intent,
+        plan: &plan,
+        reason: "test",
+        tool: "0",
+        guard: None,
+        stop: &stop,
+    };
+    apply(kernel, disk, &request)
+}
+
+fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
+    undo(kernel, disk, BOOT, Force::No, "test").unwrap()
+}
+
+/// Runs `act` and lets it die where the kernel says.
+fn until_death(act: impl FnOnce()) -> bool {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let died = catch_unwind(AssertUnwindSafe(act)).is_err();
+    std::panic::set_hook(hook);
+    died
+}
+
+#[test]
+fn isolates_and_gives_everything_back() {
+    for rules in ALL_RULES {
+        let kernel = Kernel::boot(rules);
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        let applied = isolate(&kernel, &disk, "2-3").unwrap();
+        assert!(!applied.entries.is_empty());
+        let isolated = CpuSet::parse_list("2-3").unwrap();
+        for task in kernel
+            .tasks
+            .borrow()
+            .iter()
+            .filter(|task| task.flags != rehearsal::BOUND)
+        {
+            assert!(
+                !task.mask.intersects(&isolated),
+                "{rules:?}: {} may run on {}",
+                task.comm,
+                task.mask
+            );
+        }
+        assert!(
+            applied.findings.iter().any(|finding| finding.id == "refused"),
+            "the interrupt that refuses is named"
+        );
+        assert_ne!(kernel.dump(), before);
+        let undone = take_back(&kernel, &disk);
+        assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
+        assert_eq!(kernel.dump(), before, "{rules:?}");
+        assert!(apply::Journal::open(&disk).unwrap().is_none());
+        assert_eq!(apply::history(&disk).unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn death_at_any_step_leaves_a_journal_from_which_undo_finishes() {
+    for rules in ALL_RULES {
+        let kernel = Kernel::boot(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk, "2-3").unwrap();
+        let steps = kernel.steps.get();
+        let mut tried = 0;
+        for step in 1..=steps {
+            for death in [Death::Before(step), Death::After(step), Death::Torn(step)] {
+                let kernel = Kernel::boot(rules);
+                let before = kernel.dump();
+                let disk = Disk::new(&kernel);
+                kernel.death.set(death);
+                assert!(
+                    until_death(|| drop(isolate(&kernel, &disk, "2-3"))),
+                    "{rules:?} {death:?} did not die"
+                );
+                kernel.death.set(Death::Never);
+                let undone = take_back(&kernel, &disk);
+                assert!(undone.equal(), "{rules:?} {death:?}: {:?}", undone.remains());
+                assert_eq!(kernel.dump(), before, "{rules:?} {death:?}");
+                tried += 1;
+            }
+        }
+        println!("{rules:?}: {tried} of {tried} deaths during apply taken back ({steps} steps)");
+    }
+}
+
+#[test]
+fn death_during_undo_is_finished_by_the_next_undo() {
+    for rules in ALL_RULES {
+        let kernel = Kernel::boot(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk, "3").unwrap();
+        let applied = kernel.steps.get();
+        take_back(&kernel, &disk);
+        let total = kernel.steps.get();
+        for step in applied + 1..=total {
+            for death in [Death::Before(step), Death::After(step), Death::Torn(step)] {
+                let kernel = Kernel::boot(rules);
+                let before = kernel.dump();
+                let disk = Disk::new(&kernel);
+                isolate(&kernel, &disk, "3").unwrap();
+                kernel.death.set(death);
+                assert!(
+                    until_death(|| drop(take_back(&kernel, &disk))),
+                    "{rules:?} {death:?} did not die"
+                );
+                kernel.death.set(Death::Never);
+                let undone = take_back(&kernel, &disk);
+                assert!(undone.equal(), "{rules:?} {death:?}: {:?}", undone.remains());
+                assert_eq!(kernel.dump(), before, "{rules:?} {death:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_full_disk_under_the_journal_changes_nothing() {
+    for rules in ALL_RULES {
+        let kernel = Kernel::boot(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk, "3").unwrap();
+        let needed = std::fs::metadata(disk.dir.path().join("journal")).unwrap().len() as usize;
+        for room in (0..needed).step_by(37) {
+            let kernel = Kernel::boot(rules);
+            let before = kernel.dump();
+            let disk = Disk::new(&kernel);
+            disk.room.set(room);
+            assert!(
+                isolate(&kernel, &disk, "3").is_err(),
+                "{rules:?}: {room} bytes cannot be enough"
+            );
+            assert_eq!(kernel.dump(), before, "{rules:?} with room for {room} bytes");
+        }
+    }
+}
+
+#[test]
+fn the_same_intent_again_writes_nothing_and_another_is_a_conflict() {
+    for rules in ALL_RULES {
+        let kernel = Kernel::boot(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk, "3").unwrap();
+        let (in_force, steps) = (kernel.dump(), kernel.steps.get());
+        let again = isolate(&kernel, &disk, "3").unwrap();
+        assert!(
+            again.in_force && again.findings.is_empty(),
+            "{rules:?}: {:?}",
+            again.findings
+        );
+        assert!(matches!(
+            isolate(&kernel, &disk, "2"),
+            Err(ApplyError::OtherIntent { .. })
+        ));
+        assert_eq!(
+            (kernel.dump(), kernel.steps.get()),
+            (in_force, steps),
+            "{rules:?}"
+        );
+    }
+}
+
+#[test]
+fn a_name_that_is_taken_is_left_alone() {
+    for rules in ALL_RULES {
+        let kernel = Kernel::boot(rules);
+        let name = if rules == Rules::V2 { "quietcore-rt" } else { "rt" };
+        apply::System::make_dir(&kernel, &format!("{}/{name}", kernel.mount_point())).unwrap();
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        assert!(
+            matches!(isolate(&kernel, &disk, "3"), Err(ApplyError::Exists { .. })),
+            "{rules:?}"
+        );
+        assert_eq!(kernel.dump(), before, "{rules:?}");
+    }
+}
+
+#[test]
+fn what_somebody_else_changed_is_named_and_left_alone_unless_forced() {
+    let kernel = Kernel::boot(Rules::V1KeepsPins);
+    let before = kernel.dump();
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk, "3").unwrap();
+    kernel.put("/proc/irq/1/smp_affinity_list", "1\n");
+    let undone = take_back(&kernel, &disk);
+    assert!(undone.failed.is_empty(), "{:?}", undone.failed);
+    assert_eq!(undone.drift.len(), 1, "{:?}", undone.drift);
+    assert!(undone.drift[0].contains("/proc/irq/1/"));
+    assert_ne!(kernel.dump(), before);
+    let forced = undo(&kernel, &disk, BOOT, Force::Restore, "test").unwrap();
+    assert!(forced.equal(), "{:?}", forced.remains());
+    assert_eq!(kernel.dump(), before);
+}
+
+#[test]
+fn tasks_born_since_go_to_their_parents_place_and_mask() {
+    for rules in ALL_RULES {
+        let kernel = Kernel::boot(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk, "3").unwrap();
+        let child = {
+            let tasks = kernel.tasks.borrow();
+            let parent = tasks.iter().find(|task| task.tid == 103).unwrap();
+            SimTask {
+                tid: 200,
+                ppid: 103,
+                comm: "child",
+                flags: 0,
+                mask: parent.mask.clone(),
+                user_mask: parent.user_mask.clone(),
+                cgroup: parent.cgroup.clone(),
+            }
+        };
+        kernel.tasks.borrow_mut().push(child);
+        kernel.render();
+        let undone = take_back(&kernel, &disk);
+        assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
+        let tasks = kernel.tasks.borrow();
+        let child = tasks.iter().find(|task| task.tid == 200).unwrap();
+        assert_eq!(
+            (child.cgroup.as_str(), child.mask.to_string().as_str()),
+            ("/", "1-3"),
+            "{rules:?}"
+        );
+    }
+}
+
+#[test]
+fn a_journal_of_another_boot_is_void() {
+    let kernel = Kernel::boot(Rules::V2);
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk, "3").unwrap();
+    let steps = kernel.steps.get();
+    let undone = undo(&kernel, &disk, Some("another"), Force::No, "test").unwrap();
+    assert!(!undone.was_in_force && undone.entries.is_empty());
+    assert_eq!(kernel.steps.get(), steps + 1, "only the journal was put away");
+}
+
+#[test]
+fn a_damaged_journal_is_an_error_and_changes_nothing() {
+    let kernel = Kernel::boot(Rules::V2);
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk, "3").unwrap();
+    let path = disk.dir.path().join("journal");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0x01;
+    std::fs::write(&path, bytes).unwrap();
+    let in_force = kernel.dump();
+    let refused = undo(&kernel, &disk, BOOT, Force::No, "test");
+    assert!(matches!(refused, Err(ApplyError::Journal { .. })), "{refused:?}");
+    assert_eq!(kernel.dump(), in_force);
+}

@@ -1,0 +1,577 @@
+//! A directory that follows the kernel's cgroup rules closely enough to rehearse apply and undo: attaching,
+//! masks that follow cpusets, partitions, EBUSY on removal. It can "die" at any chosen step.
+
+#![allow(clippy::unwrap_used)]
+
+use apply::{Storage, System};
+use machine::CpuSet;
+use root::{Live, Root, RootError};
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+/// Which kernel's rules apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// cgroup v1 before 6.2: an attach gives the whole mask of the set.
+    V1DropsPins,
+    /// cgroup v1 from 6.2 on: the user's mask is remembered.
+    V1KeepsPins,
+    /// cgroup v2 with isolated partitions.
+    V2,
+}
+
+/// When the process dies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Death {
+    /// Never.
+    Never,
+    /// Right before step N.
+    Before(usize),
+    /// Right after step N.
+    After(usize),
+    /// In the middle of step N, if it is a journal write: half of the record is there.
+    Torn(usize),
+}
+
+pub struct SimTask {
+    pub tid: u32,
+    pub ppid: u32,
+    pub comm: &'static str,
+    pub flags: u32,
+    pub mask: CpuSet,
+    /// What a `sched_setaffinity` asked for.
+    pub user_mask: Option<CpuSet>,
+    pub cgroup: String,
+}
+
+pub struct Kernel {
+    pub dir: tempfile::TempDir,
+    pub rules: Rules,
+    pub tasks: RefCell<Vec<SimTask>>,
+    pub death: Cell<Death>,
+    pub steps: Cell<usize>,
+    /// What `put` wrote last, so that rendering writes only what changed.
+    shown: RefCell<BTreeMap<String, String>>,
+    root: Root,
+    live: Live,
+}
+
+pub const KTHREAD: u32 = 0x0020_0000;
+pub const BOUND: u32 = 0x0420_0000;
+
+fn set(text: &str) -> CpuSet {
+    CpuSet::parse_list(text).unwrap()
+}
+
+impl Kernel {
+    /// Four CPUs, a few tasks with pins, three interrupts of which one refuses.
+    pub fn boot(rules: Rules) -> Kernel {
+        let dir = tempfile::tempdir().unwrap();
+        let live = Live::rehearsal(dir.path());
+        let kernel = Kernel {
+            rules,
+            tasks: RefCell::new(Vec::new()),
+            death: Cell::new(Death::Never),
+            steps: Cell::new(0),
+            shown: RefCell::new(BTreeMap::new()),
+            root: Root::of(&live),
+            live,
+            dir,
+        };
+        kernel.put("/sys/devices/system/cpu/online", "0-3\n");
+        kernel.put("/sys/devices/system/cpu/possible", "0-3\n");
+        kernel.put("/sys/devices/system/cpu/present", "0-3\n");
+        for cpu in 0..4 {
+            kernel.put(
+                &format!("/sys/devices/system/cpu/cpu{cpu}/topology/physical_package_id"),
+                "0\n",
+            );
+            kernel.put(
+                &format!("/sys/devices/system/cpu/cpu{cpu}/topology/core_id"),
+                &format!("{cpu}\n"),
+            );
+            kernel.put(
+                &format!("/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list"),
+                &format!("{cpu}\n"),
+            );
+        }
+        kernel.put("/sys/devices/virtual/workqueue/cpumask", "f\n");
+        kernel.put("/proc/irq/default_smp_affinity", "f\n");
+        kernel.put(
+            "/proc/sys/kernel/random/boot_id",
+            "11111111-2222-3333-4444-555555555555\n",
+        );
+        kernel.put("/proc/sys/kernel/osrelease", "6.1.0-sim\n");
+        let mut interrupts = "           CPU0       CPU1       CPU2       CPU3\n".to_owned();
+        for (irq, name) in [(1, "i8042"), (24, "virtio0-req.0"), (25, "eth0")] {
+            interrupts.push_str(&format!(" {irq}:  1 2 3 4   IO-APIC   {irq}-edge      {name}\n"));
+            kernel.put(
+                &format!("/proc/irq/{irq}/smp_affinity_list"),
+                if irq == 25 { "3\n" } else { "0-3\n" },
+            );
+            kernel.put(&format!("/proc/irq/{irq}/effective_affinity_list"), "3\n");
+        }
+        kernel.put("/proc/interrupts", &interrupts);
+        kernel.mount();
+        let task = |tid, ppid, comm, flags, mask: &str, user: Option<&str>| SimTask {
+            tid,
+            ppid,
+            comm,
+            flags,
+            mask: set(mask),
+            user_mask: user.map(set),
+            cgroup: "/".to_owned(),
+        };
+        *kernel.tasks.borrow_mut() = vec![
+            task(1, 0, "init", 0, "0-3", None),
+            task(2, 0, "kthreadd", KTHREAD, "0-3", None),
+            task(15, 2, "migration/3", BOUND, "3", None),
+            task(30, 2, "kswapd0", KTHREAD, "0-1", None),
+            task(100, 1, "a (b) c", 0, "0-3", None),
+            task(101, 100, "pinned to 3", 0, "3", Some("3")),
+            task(102, 100, "pinned to 1", 0, "1", Some("1")),
+            task(103, 100, "pinned to 1-3", 0, "1-3", Some("1-3")),
+        ];
+        kernel.render();
+        kernel
+    }
+
+    fn mount(&self) {
+        match self.rules {
+            Rules::V1DropsPins | Rules::V1KeepsPins => {
+                self.mounts("cgroup", "/sys/fs/cgroup/cpuset", "rw,cpuset");
+                self.put(
+                    "/proc/cgroups",
+                    "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpuset\t3\t1\t1\n",
+                );
+                self.v1_files("/sys/fs/cgroup/cpuset", "0-3", "0", 1);
+                self.put("/sys/fs/cgroup/cpuset/release_agent", "\n");
+            }
+            Rules::V2 => {
+                self.mounts("cgroup2", "/sys/fs/cgroup", "rw");
+                self.put(
+                    "/proc/cgroups",
+                    "#subsys_name\thierarchy\tnum_cgroups\tenabled\ncpuset\t0\t1\t1\n",
+                );
+                self.put("/sys/fs/cgroup/cgroup.controllers", "cpuset cpu memory\n");
+                self.put("/sys/fs/cgroup/cgroup.subtree_control", "cpu\n");
+                self.put("/sys/fs/cgroup/cgroup.procs", "");
+                self.put("/sys/fs/cgroup/cgroup.threads", "");
+                self.put("/sys/fs/cgroup/cpuset.cpus.effective", "0-3\n");
+                self.put("/sys/fs/cgroup/cpuset.mems.effective", "0\n");
+            }
+        }
+    }
+
+    fn mounts(&self, kind: &str, path: &str, options: &str) {
+        self.put(
+            "/proc/self/mountinfo",
+            &format!("30 20 0:26 / {path} rw,nosuid - {kind} none {options}\n"),
+        );
+        self.put("/proc/mounts", &format!("none {path} {kind} {options} 0 0\n"));
+        self.put(
+            "/proc/self/mounts",
+            &format!("none {path} {kind} {options} 0 0\n"),
+        );
+    }
+
+    fn v1_files(&self, dir: &str, cpus: &str, mems: &str, exclusive: u8) {
+        for (name, value) in [
+            ("cpuset.cpus", cpus),
+            ("cpuset.effective_cpus", cpus),
+            ("cpuset.mems", mems),
+            ("cpuset.effective_mems", mems),
+            ("cpuset.cpu_exclusive", if exclusive == 1 { "1" } else { "0" }),
+            ("cpuset.mem_exclusive", "0"),
+            ("cpuset.sched_load_balance", "1"),
+        ] {
+            self.put(&format!("{dir}/{name}"), &format!("{value}\n"));
+        }
+        self.put(&format!("{dir}/tasks"), "");
+        self.put(&format!("{dir}/cgroup.procs"), "");
+    }
+
+    pub fn put(&self, path: &str, text: &str) {
+        let place = self.live.locate(path);
+        if self.shown.borrow().get(path).is_some_and(|shown| shown == text) && place.exists() {
+            return;
+        }
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        fs::write(place, text).unwrap();
+        self.shown.borrow_mut().insert(path.to_owned(), text.to_owned());
+    }
+
+    fn get(&self, path: &str) -> String {
+        fs::read_to_string(self.live.locate(path))
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    }
+
+    pub fn mount_point(&self) -> &'static str {
+        if self.rules == Rules::V2 {
+            "/sys/fs/cgroup"
+        } else {
+            "/sys/fs/cgroup/cpuset"
+        }
+    }
+
+    /// Writes every file that shows a task.
+    pub fn render(&self) {
+        let tasks = self.tasks.borrow();
+        let mut members: BTreeMap<String, String> = BTreeMap::new();
+        for task in tasks.iter() {
+            let SimTask {
+                tid,
+                ppid,
+                comm,
+                flags,
+                mask,
+                cgroup,
+                ..
+            } = task;
+            let start = 1000 + tid;
+            let stat = format!(
+                "{tid} ({comm}) S {ppid} 0 0 0 -1 {flags} 0 0 0 0 0 0 0 0 20 0 1 0 {start} 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+            );
+            let status = format!(
+                "Name:\t{comm}\nTgid:\t{tid}\nPid:\t{tid}\nPPid:\t{ppid}\nCpus_allowed_list:\t{mask}\n"
+            );
+            let line = if self.rules == Rules::V2 {
+                format!("0::{cgroup}\n")
+            } else {
+                format!("3:cpuset:{cgroup}\n")
+            };
+            for dir in [format!("/proc/{tid}"), format!("/proc/{tid}/task/{tid}")] {
+                self.put(&format!("{dir}/stat"), &stat);
+                self.put(&format!("{dir}/status"), &status);
+                self.put(&format!("{dir}/cgroup"), &line);
+                self.put(&format!("{dir}/comm"), &format!("{comm}\n"));
+            }
+            members
+                .entry(cgroup.clone())
+                .or_default()
+                .push_str(&format!("{tid}\n"));
+        }
+        let lists = if self.rules == Rules::V2 {
+            ["cgroup.procs", "cgroup.threads"]
+        } else {
+            ["tasks", "cgroup.procs"]
+        };
+        for group in self.groups() {
+            for list in lists {
+                let dir = format!("{}{}", self.mount_point(), group.trim_end_matches('/'));
+                self.put(
+                    &format!("{dir}/{list}"),
+                    members.get(&group).map_or("", String::as_str),
+                );
+            }
+        }
+    }
+
+    fn groups(&self) -> Vec<String> {
+        let mut groups = vec!["/".to_owned()];
+        for entry in fs::read_dir(self.live.locate(self.mount_point()))
+            .unwrap()
+            .flatten()
+        {
+            if entry.path().is_dir() {
+                groups.push(format!("/{}", entry.file_name().to_string_lossy()));
+            }
+        }
+        groups
+    }
+
+    /// CPUs that a cgroup lets its tasks use.
+    fn effective(&self, group: &str) -> CpuSet {
+        let dir = format!("{}{}", self.mount_point(), group.trim_end_matches('/'));
+        if self.rules != Rules::V2 {
+            return set(&self.get(&format!("{dir}/cpuset.cpus")));
+        }
+        let own = self.get(&format!("{dir}/cpuset.cpus.partition"));
+        if own == "isolated" {
+            return set(&self.get(&format!("{dir}/cpuset.cpus")));
+        }
+        let mut rest = set("0-3");
+        for other in self.groups() {
+            let dir = format!("{}{}", self.mount_point(), other.trim_end_matches('/'));
+            if self.get(&format!("{dir}/cpuset.cpus.partition")) == "isolated" {
+                rest = rest.minus(&set(&self.get(&format!("{dir}/cpuset.cpus"))));
+            }
+        }
+        rest
+    }
+
+    /// `update_tasks_cpumask`: every task gets the mask of its cpuset.
+    fn follow_cpusets(&self, concerned: impl Fn(&SimTask) -> bool) {
+        let movable = |task: &SimTask| task.flags & 0x0400_0000 == 0;
+        for task in self
+            .tasks
+            .borrow_mut()
+            .iter_mut()
+            .filter(|task| movable(task) && concerned(task))
+        {
+            let effective = self.effective(&task.cgroup);
+            let asked = task
+                .user_mask
+                .as_ref()
+                .filter(|_| self.rules != Rules::V1DropsPins);
+            let wanted = asked
+                .map(|asked| asked.and(&effective))
+                .filter(|mask| !mask.is_empty());
+            task.mask = wanted.unwrap_or(effective);
+        }
+        self.render();
+    }
+
+    fn attach(&self, tid: u32, group: &str) -> Result<(), i32> {
+        let effective = self.effective(group);
+        let mut tasks = self.tasks.borrow_mut();
+        let task = tasks.iter_mut().find(|task| task.tid == tid).ok_or(libc::ESRCH)?;
+        if task.flags & 0x0400_0000 != 0 {
+            return Err(libc::EINVAL);
+        }
+        if effective.is_empty() {
+            return Err(libc::ENOSPC);
+        }
+        let asked = task
+            .user_mask
+            .as_ref()
+            .filter(|_| self.rules != Rules::V1DropsPins);
+        let wanted = asked
+            .map(|asked| asked.and(&effective))
+            .filter(|mask| !mask.is_empty());
+        task.mask = wanted.unwrap_or(effective);
+        task.cgroup = group.to_owned();
+        Ok(())
+    }
+
+    /// Every file, for comparison byte for byte.
+    pub fn dump(&self) -> BTreeMap<String, String> {
+        let mut files = BTreeMap::new();
+        collect(self.dir.path(), self.dir.path(), &mut files);
+        files
+    }
+
+    /// Counts a step and dies if it is the one.
+    pub fn step(&self, act: impl FnOnce(Part) -> Result<(), RootError>) -> Result<(), RootError> {
+        let step = self.steps.get() + 1;
+        self.steps.set(step);
+        match self.death.get() {
+            Death::Before(at) if at == step => panic!("killed"),
+            Death::Torn(at) if at == step => {
+                let _ = act(Part::Half);
+                panic!("killed")
+            }
+            Death::After(at) if at == step => {
+                let _ = act(Part::Whole);
+                panic!("killed")
+            }
+            _ => act(Part::Whole),
+        }
+    }
+}
+
+/// How much of a journal record reaches the file.
+pub enum Part {
+    Whole,
+    Half,
+}
+
+fn collect(top: &Path, dir: &Path, files: &mut BTreeMap<String, String>) {
+    for entry in fs::read_dir(dir).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files.insert(
+                format!("{}/", path.strip_prefix(top).unwrap().display()),
+                String::new(),
+            );
+            collect(top, &path, files);
+        } else {
+            let name = path.strip_prefix(top).unwrap().display().to_string();
+            files.insert(name, fs::read_to_string(&path).unwrap());
+        }
+    }
+}
+
+fn io(path: &str, errno: i32) -> RootError {
+    RootError::from_io(path, "write", &std::io::Error::from_raw_os_error(errno))
+}
+
+impl System for Kernel {
+    fn root(&self) -> &Root {
+        &self.root
+    }
+
+    fn write(&self, path: &str, value: &str) -> Result<(), RootError> {
+        self.step(|_| {
+            let place = self.live.locate(path);
+            if !place.exists() {
+                return Err(io(path, libc::ENOENT));
+            }
+            if path == "/proc/irq/24/smp_affinity_list" {
+                return Err(io(path, libc::EIO));
+            }
+            let (dir, name) = path.rsplit_once('/').unwrap();
+            match name {
+                "tasks" | "cgroup.procs" => {
+                    let group = dir.strip_prefix(self.mount_point()).unwrap();
+                    let group = if group.is_empty() { "/" } else { group };
+                    self.attach(value.parse().unwrap(), group)
+                        .map_err(|errno| io(path, errno))?;
+                    self.render();
+                }
+                "cgroup.subtree_control" => {
+                    let mut words: Vec<String> =
+                        self.get(path).split_whitespace().map(str::to_owned).collect();
+                    words.retain(|word| word != &value[1..]);
+                    if value.starts_with('+') {
+                        words.insert(0, value[1..].to_owned());
+                    }
+                    self.put(path, &format!("{}\n", words.join(" ")));
+                }
+                _ => {
+                    self.put(path, &format!("{value}\n"));
+                    let group = dir.strip_prefix(self.mount_point()).unwrap_or("/");
+                    match name {
+                        // A partition takes CPUs from everybody, a list only from its own tasks.
+                        "cpuset.cpus.partition" => self.follow_cpusets(|_| true),
+                        "cpuset.cpus" => self.follow_cpusets(|task| task.cgroup == group),
+                        _ => {}
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn make_dir(&self, path: &str) -> Result<(), RootError> {
+        self.step(|_| {
+            self.live.make_dir(path)?;
+            match self.rules {
+                Rules::V1DropsPins | Rules::V1KeepsPins => self.v1_files(path, "", "", 0),
+                Rules::V2 => {
+                    for (name, value) in [
+                        ("cpuset.cpus", ""),
+                        ("cpuset.mems", ""),
+                        ("cpuset.cpus.partition", "member"),
+                    ] {
+                        self.put(&format!("{path}/{name}"), &format!("{value}\n"));
+                    }
+                    self.put(&format!("{path}/cgroup.procs"), "");
+                    self.put(&format!("{path}/cgroup.threads"), "");
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn remove_dir(&self, path: &str) -> Result<(), RootError> {
+        self.step(|_| {
+            let group = path.strip_prefix(self.mount_point()).unwrap();
+            if self.tasks.borrow().iter().any(|task| task.cgroup == group) {
+                return Err(io(path, libc::EBUSY));
+            }
+            let partition = self.get(&format!("{path}/cpuset.cpus.partition"));
+            fs::remove_dir_all(self.live.locate(path)).unwrap();
+            self.follow_cpusets(|_| partition == "isolated");
+            Ok(())
+        })
+    }
+
+    fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> Result<(), RootError> {
+        self.step(|_| {
+            let path = format!("/proc/{tid}");
+            let group = {
+                let tasks = self.tasks.borrow();
+                let task = tasks
+                    .iter()
+                    .find(|task| task.tid == tid)
+                    .ok_or_else(|| io(&path, libc::ESRCH))?;
+                if task.flags & 0x0400_0000 != 0 {
+                    return Err(io(&path, libc::EINVAL));
+                }
+                task.cgroup.clone()
+            };
+            let allowed = cpus.and(&self.effective(&group));
+            if allowed.is_empty() {
+                return Err(io(&path, libc::EINVAL));
+            }
+            for task in self.tasks.borrow_mut().iter_mut().filter(|task| task.tid == tid) {
+                task.mask = allowed.clone();
+                task.user_mask = Some(cpus.clone());
+            }
+            self.render();
+            Ok(())
+        })
+    }
+
+    fn demote(&self, _tid: u32) -> Result<(), RootError> {
+        Ok(())
+    }
+
+    fn pause(&self, _time: Duration) {}
+}
+
+/// A journal on the same clock of deaths.
+pub struct Disk<'a> {
+    pub kernel: &'a Kernel,
+    pub dir: tempfile::TempDir,
+    /// Bytes that still fit.
+    pub room: Cell<usize>,
+}
+
+impl<'a> Disk<'a> {
+    pub fn new(kernel: &'a Kernel) -> Disk<'a> {
+        Disk {
+            kernel,
+            dir: tempfile::tempdir().unwrap(),
+            room: Cell::new(usize::MAX),
+        }
+    }
+}
+
+impl Storage for Disk<'_> {
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RootError> {
+        Ok(fs::read(self.dir.path().join(name)).ok())
+    }
+
+    fn append(&self, name: &str, record: &[u8]) -> Result<(), RootError> {
+        self.kernel.step(|part| {
+            let bytes = match part {
+                Part::Whole => record,
+                Part::Half => &record[..record.len() / 2],
+            };
+            if bytes.len() > self.room.get() {
+                return Err(io(name, libc::ENOSPC));
+            }
+            self.room.set(self.room.get() - bytes.len());
+            let mut content = fs::read(self.dir.path().join(name)).unwrap_or_default();
+            content.extend_from_slice(bytes);
+            fs::write(self.dir.path().join(name), content).unwrap();
+            Ok(())
+        })
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), RootError> {
+        self.kernel.step(|_| {
+            let to = self.dir.path().join(to);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::rename(self.dir.path().join(from), to).unwrap();
+            Ok(())
+        })
+    }
+
+    fn names(&self, sub: &str) -> Result<Vec<String>, RootError> {
+        let Ok(entries) = fs::read_dir(self.dir.path().join(sub)) else {
+            return Ok(Vec::new());
+        };
+        Ok(entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect())
+    }
+}
