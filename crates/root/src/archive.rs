@@ -1,1 +1,320 @@
-//! (to be written) tar archives, plain or compressed.
+//! Reads a tar archive, plain or compressed, into a [`Tree`]. Told by its content, never by its name.
+
+use crate::RootError;
+use crate::captured::{hostile, not_a_machine};
+use crate::tree::{Tree, TreeBuilder};
+use crate::zstd::ZstdFrames;
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::io::{BufReader, Cursor, Error, Read};
+use std::path::Path;
+use std::rc::Rc;
+use tar::EntryType;
+
+/// The most that an archive may unpack to. A machine with 100,000 threads has about a tenth.
+const MAX_BYTES: u64 = if usize::BITS < 64 { 512 << 20 } else { 2 << 30 };
+/// The most entries: more than a tenfold of such a machine.
+const MAX_ENTRIES: usize = 4_000_000;
+/// Unpacked bytes for each packed one. Kernel files are repetitive (a few hundred); bombs have many thousands.
+const MAX_RATIO: u64 = 5_000;
+/// Small archives may have any ratio.
+const RATIO_COUNTS_FROM: u64 = 64 << 20;
+/// Header, long name and extensions of one entry.
+const MAX_HEADER: u64 = 1 << 20;
+/// What may follow the end mark of the archive: padding to the block size of a tape.
+const MAX_TRAILER: u64 = 16 << 20;
+
+/// `PATH_MAX`: a longer name cannot have come from a file system.
+const MAX_NAME: usize = 4096;
+
+const BLOCK: usize = 512;
+
+/// Unpacks an archive into memory.
+pub(crate) fn unpack(path: &Path) -> Result<Tree, RootError> {
+    let shown = path.display().to_string();
+    let file = File::open(path).map_err(|error| RootError::from_io(&shown, "open", &error))?;
+    let meter = Rc::new(Meter::default());
+    let outcome = fill(file, &meter).and_then(TreeBuilder::finish);
+    match outcome {
+        Ok(Some(tree)) => Ok(tree),
+        Ok(None) => Err(not_a_machine(path)),
+        Err(RootError::Archive { why, .. }) => Err(RootError::Archive {
+            path: path.to_owned(),
+            why,
+        }),
+        Err(error) => Err(error),
+    }
+}
+
+fn fill(file: File, meter: &Rc<Meter>) -> Result<TreeBuilder, RootError> {
+    let bad = |error: &Error| unreadable(meter, error);
+    let content = decoder(Packed {
+        inner: file,
+        meter: Rc::clone(meter),
+    })
+    .map_err(|error| bad(&error))?;
+    let mut archive = tar::Archive::new(Unpacked {
+        inner: content,
+        meter: Rc::clone(meter),
+    });
+    let mut builder = TreeBuilder::new();
+    let mut count = 0;
+    meter.allow(MAX_HEADER);
+    for entry in archive.entries().map_err(|error| bad(&error))? {
+        let mut entry = entry.map_err(|error| match count {
+            0 if meter.why.borrow().is_none() => broken(
+                "it is neither a tar archive nor one that is packed with gzip, bzip2, xz or zstd (or it is truncated)",
+            ),
+            _ => bad(&error),
+        })?;
+        count += 1;
+        add(&mut builder, &mut entry, meter)?;
+        if count.max(builder.len()) > MAX_ENTRIES {
+            return Err(broken(&format!(
+                "it has more than {MAX_ENTRIES} entries, so it is no captured machine"
+            )));
+        }
+        meter.allow(MAX_HEADER);
+    }
+    if meter.unpacked.get() == 0 {
+        return Err(broken("it is empty"));
+    }
+    if !meter.ends_in_zeros.get() {
+        return Err(broken("it is truncated: its end mark is missing"));
+    }
+    // The packed format has its checksum at the end, behind what tar cares for.
+    meter.allow(MAX_TRAILER);
+    std::io::copy(&mut archive.into_inner(), &mut std::io::sink()).map_err(|error| bad(&error))?;
+    Ok(builder)
+}
+
+fn add(
+    builder: &mut TreeBuilder,
+    entry: &mut tar::Entry<'_, impl Read>,
+    meter: &Meter,
+) -> Result<(), RootError> {
+    let path = clean(&entry.path_bytes())?;
+    let shown = String::from_utf8_lossy(&path).into_owned();
+    let size = entry.size();
+    let mode = entry.header().mode().unwrap_or(0o644);
+    if path.len() > MAX_NAME {
+        return Err(hostile(
+            &shown.chars().take(60).collect::<String>(),
+            "a name longer than the kernel allows",
+        ));
+    }
+    match entry.header().entry_type() {
+        EntryType::Directory => {
+            builder.dir(&path);
+            Ok(())
+        }
+        EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
+            if path.is_empty() {
+                return Err(hostile(&shown, "a file without a name"));
+            }
+            // The archive's own size is checked as it is read; a sparse file can claim more than it has.
+            meter.allow(size.saturating_add(MAX_HEADER));
+            meter.promise(size).map_err(|error| unreadable(meter, &error))?;
+            builder.file(&path, mode, size, |buffer| {
+                let before = buffer.len();
+                entry
+                    .take(size)
+                    .read_to_end(buffer)
+                    .map_err(|error| unreadable(meter, &error))?;
+                let got = (buffer.len() - before) as u64;
+                if got < size {
+                    return Err(broken(&format!(
+                        "it is truncated: {shown} has {got} of {size} bytes"
+                    )));
+                }
+                Ok(())
+            })
+        }
+        EntryType::Symlink => {
+            let target = entry
+                .link_name_bytes()
+                .map(std::borrow::Cow::into_owned)
+                .unwrap_or_default();
+            if path.is_empty() || target.is_empty() || target.contains(&0) {
+                return Err(hostile(&shown, "a symbolic link without a name or target"));
+            }
+            builder.link(&path, &target);
+            Ok(())
+        }
+        EntryType::Link => {
+            let target = clean(&entry.link_name_bytes().unwrap_or_default())?;
+            builder.same(&path, &target);
+            Ok(())
+        }
+        EntryType::XGlobalHeader => Ok(()),
+        EntryType::Char | EntryType::Block => Err(hostile(&shown, "a device node")),
+        EntryType::Fifo => Err(hostile(&shown, "a fifo")),
+        _ => Err(hostile(&shown, "an entry of a kind that tar does not define")),
+    }
+}
+
+/// A path without empty parts and `.`.
+fn clean(path: &[u8]) -> Result<Vec<u8>, RootError> {
+    let shown = || String::from_utf8_lossy(path).into_owned();
+    if path.starts_with(b"/") {
+        return Err(hostile(&shown(), "an absolute name"));
+    }
+    if path.contains(&0) {
+        return Err(hostile(&shown(), "a name with a NUL in it"));
+    }
+    let mut cleaned = Vec::with_capacity(path.len());
+    for name in path.split(|&byte| byte == b'/') {
+        match name {
+            b"" | b"." => continue,
+            b".." => return Err(hostile(&shown(), "a name that climbs out with `..`")),
+            _ if !cleaned.is_empty() => cleaned.push(b'/'),
+            _ => {}
+        }
+        cleaned.extend_from_slice(name);
+    }
+    Ok(cleaned)
+}
+
+/// Picks the decoder by the first bytes.
+fn decoder(mut packed: Packed) -> Result<Box<dyn Read>, Error> {
+    let mut head = Vec::with_capacity(BLOCK);
+    packed.by_ref().take(BLOCK as u64).read_to_end(&mut head)?;
+    let begins = |magic: &[u8]| head.starts_with(magic);
+    let kind = if begins(&[0x1f, 0x8b]) {
+        Packing::Gzip
+    } else if begins(b"BZh") {
+        Packing::Bzip2
+    } else if begins(&[0xfd, b'7', b'z', b'X', b'Z', 0]) {
+        Packing::Xz
+    } else if begins(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        Packing::Zstd
+    } else {
+        Packing::None
+    };
+    let whole = BufReader::with_capacity(1 << 16, Cursor::new(head).chain(packed));
+    Ok(match kind {
+        Packing::None => Box::new(whole),
+        Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(whole)),
+        Packing::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(whole)),
+        Packing::Xz => Box::new(lzma_rust2::XzReader::new(whole, true)),
+        Packing::Zstd => Box::new(ZstdFrames::new(whole)),
+    })
+}
+
+enum Packing {
+    None,
+    Gzip,
+    Bzip2,
+    Xz,
+    Zstd,
+}
+
+fn broken(why: &str) -> RootError {
+    RootError::Archive {
+        path: std::path::PathBuf::new(),
+        why: why.to_owned(),
+    }
+}
+
+fn unreadable(meter: &Meter, error: &Error) -> RootError {
+    match meter.why.borrow().as_deref() {
+        Some(why) => broken(why),
+        None if error.kind() == std::io::ErrorKind::UnexpectedEof => broken("it is truncated"),
+        None => broken(&format!("it is damaged or truncated ({error})")),
+    }
+}
+
+/// Counts on both sides of the decoder, and stops it at a limit.
+#[derive(Default)]
+struct Meter {
+    packed: Cell<u64>,
+    unpacked: Cell<u64>,
+    promised: Cell<u64>,
+    allowed: Cell<u64>,
+    ends_in_zeros: Cell<bool>,
+    zeros: Cell<usize>,
+    why: RefCell<Option<String>>,
+}
+
+impl Meter {
+    /// How much may be read until the next call, so that no header can swallow the memory.
+    fn allow(&self, bytes: u64) {
+        self.allowed.set(bytes);
+    }
+
+    fn promise(&self, size: u64) -> Result<(), Error> {
+        self.promised.set(self.promised.get().saturating_add(size));
+        self.check(self.promised.get())
+    }
+
+    fn take(&self, bytes: &[u8]) -> Result<(), Error> {
+        let len = bytes.len() as u64;
+        self.unpacked.set(self.unpacked.get() + len);
+        let blank = bytes.iter().rev().take_while(|&&byte| byte == 0).count();
+        self.zeros.set(if blank == bytes.len() {
+            self.zeros.get() + blank
+        } else {
+            blank
+        });
+        if len > 0 {
+            self.ends_in_zeros.set(self.zeros.get() >= BLOCK);
+        }
+        match self.allowed.get().checked_sub(len) {
+            Some(left) => self.allowed.set(left),
+            None => {
+                return Err(
+                    self.refuse("it has a header or padding of a size that no tar program writes".to_owned())
+                );
+            }
+        }
+        self.check(self.unpacked.get())
+    }
+
+    fn check(&self, bytes: u64) -> Result<(), Error> {
+        let packed = self.packed.get().max(1);
+        if bytes > MAX_BYTES {
+            let limit = MAX_BYTES >> 20;
+            return Err(self.refuse(format!(
+                "it unpacks to more than {limit} MiB, so it is no captured machine"
+            )));
+        }
+        if bytes > RATIO_COUNTS_FROM && bytes / packed > MAX_RATIO {
+            return Err(self.refuse(format!(
+                "{packed} bytes of it unpack to {bytes}: that is a decompression bomb, not a captured machine"
+            )));
+        }
+        Ok(())
+    }
+
+    fn refuse(&self, why: String) -> Error {
+        let error = Error::other(why.clone());
+        *self.why.borrow_mut() = Some(why);
+        error
+    }
+}
+
+struct Packed {
+    inner: File,
+    meter: Rc<Meter>,
+}
+
+impl Read for Packed {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
+        let read = self.inner.read(buffer)?;
+        self.meter.packed.set(self.meter.packed.get() + read as u64);
+        Ok(read)
+    }
+}
+
+struct Unpacked {
+    inner: Box<dyn Read>,
+    meter: Rc<Meter>,
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
+        let read = self.inner.read(buffer)?;
+        self.meter.take(buffer.get(..read).unwrap_or_default())?;
+        Ok(read)
+    }
+}

@@ -1,32 +1,117 @@
 //! A machine that was captured earlier: a directory, or an archive that is held in memory.
+//!
+//! Whoever made the capture is not trusted. Nothing outside the root is ever opened: links are resolved inside
+//! it (an absolute target begins at the root, as it did on the machine), a link that climbs out of it or goes
+//! in a circle is refused when it is followed, and devices and pipes are never read. A dangling link is
+//! absence, because captures leave things out.
 
+use crate::archive;
+use crate::folder::Folder;
+use crate::tree::Tree;
 use crate::{Entry, Kind, RootError};
 use std::path::Path;
-pub(crate) struct Captured;
-#[allow(unused_variables)]
+
+/// Links that may be followed on the way to one file, as in the kernel (`MAXSYMLINKS`).
+pub(crate) const MAX_LINKS: u32 = 40;
+
+/// What a capture must hold at its top (or in a single top folder) to be one.
+pub(crate) const TOP_NAMES: [&str; 2] = ["proc", "sys"];
+
+pub(crate) enum Captured {
+    Folder(Folder),
+    Tree(Tree),
+}
+
 impl Captured {
     pub(crate) fn open(path: &Path) -> Result<Captured, RootError> {
-        Ok(Captured)
+        let shown = path.display().to_string();
+        let meta = std::fs::metadata(path).map_err(|error| RootError::from_io(&shown, "open", &error))?;
+        if meta.is_dir() {
+            return Folder::open(path).map(Captured::Folder);
+        }
+        archive::unpack(path).map(Captured::Tree)
     }
+
     pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, RootError> {
-        Ok(None)
+        match self {
+            Captured::Folder(folder) => folder.bytes(path),
+            Captured::Tree(tree) => Ok(tree.content(path)?.map(<[u8]>::to_vec)),
+        }
     }
+
     pub(crate) fn bytes_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
-        Ok(false)
+        content.clear();
+        match self {
+            Captured::Folder(folder) => folder.bytes_into(path, content),
+            Captured::Tree(tree) => {
+                let found = tree.content(path)?;
+                content.extend_from_slice(found.unwrap_or_default());
+                Ok(found.is_some())
+            }
+        }
     }
+
     pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
-        Ok(false)
+        match self {
+            Captured::Folder(folder) => folder.lines(path, each),
+            Captured::Tree(tree) => {
+                let Some(content) = tree.content(path)? else {
+                    return Ok(false);
+                };
+                let whole = content.strip_suffix(b"\n").unwrap_or(content);
+                if !content.is_empty() {
+                    whole.split(|&byte| byte == b'\n').for_each(each);
+                }
+                Ok(true)
+            }
+        }
     }
+
     pub(crate) fn entries(&self, dir: &str) -> Result<Option<Vec<Entry>>, RootError> {
-        Ok(None)
+        match self {
+            Captured::Folder(folder) => folder.entries(dir),
+            Captured::Tree(tree) => tree.entries(dir),
+        }
     }
+
     pub(crate) fn mode(&self, path: &str) -> Result<Option<u32>, RootError> {
-        Ok(None)
+        match self {
+            Captured::Folder(folder) => folder.mode(path),
+            Captured::Tree(tree) => tree.mode(path),
+        }
     }
+
     pub(crate) fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
-        Ok(None)
+        match self {
+            Captured::Folder(folder) => folder.kind(path),
+            Captured::Tree(tree) => tree.kind(path),
+        }
     }
+
     pub(crate) fn link(&self, path: &str) -> Result<Option<String>, RootError> {
-        Ok(None)
+        match self {
+            Captured::Folder(folder) => folder.link(path),
+            Captured::Tree(tree) => tree.link(path),
+        }
+    }
+}
+
+pub(crate) fn hostile(path: &str, what: &str) -> RootError {
+    RootError::Hostile {
+        path: path.to_owned(),
+        what: what.to_owned(),
+    }
+}
+
+pub(crate) const CLIMBS_OUT: &str = "a link in this path leads out of the captured root";
+pub(crate) const LOOPS: &str = "the links in this path form a loop";
+
+/// The message for something that is readable and yet no captured machine.
+pub(crate) fn not_a_machine(path: &Path) -> RootError {
+    RootError::Archive {
+        path: path.to_owned(),
+        why: "it holds neither `proc` nor `sys`, at its top or in a single folder there; give a directory or archive \
+              that `quietcore snapshot` made, or one with copies of /proc and /sys"
+            .to_owned(),
     }
 }

@@ -31,8 +31,8 @@ pub enum RootError {
         /// What is wrong with it.
         what: String,
     },
-    /// An archive that cannot be read.
-    #[error("{}: not a readable archive: {why}", path.display())]
+    /// An archive that cannot be read, or one (or a directory) that holds no machine.
+    #[error("{}: not a captured machine: {why}", path.display())]
     Archive {
         /// The archive.
         path: PathBuf,

@@ -7,10 +7,13 @@
 mod archive;
 mod captured;
 mod error;
+mod folder;
 mod live;
 pub mod output;
 pub mod snapshot;
 pub mod state;
+mod tree;
+mod zstd;
 
 pub use error::RootError;
 pub use live::Live;

@@ -1,0 +1,221 @@
+//! A captured machine in a directory that somebody unpacked or copied.
+//!
+//! The kernel resolves the whole path in one call and refuses to leave the directory (`openat2`, 5.6 and later).
+//! Only where it refuses, for an absolute link or for want of the call, we walk name by name ourselves, each
+//! opened without following links.
+
+use crate::captured::{CLIMBS_OUT, LOOPS, MAX_LINKS, TOP_NAMES, hostile, not_a_machine};
+use crate::live::{each_line, is_absence, kind_of, list, read_whole};
+use crate::{Entry, Kind, RootError, Stands};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, ResolveFlags, Stat};
+use rustix::io::Errno;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub(crate) struct Folder {
+    dir: OwnedFd,
+    /// Cleared when the kernel (or a sandbox) turns out not to have `openat2`.
+    has_openat2: AtomicBool,
+}
+
+impl Folder {
+    pub(crate) fn open(path: &Path) -> Result<Folder, RootError> {
+        let shown = path.display().to_string();
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let dir = rustix::fs::open(path, flags, Mode::empty())
+            .map_err(|errno| RootError::from_io(&shown, "open", &errno.into()))?;
+        let folder = Folder {
+            dir,
+            has_openat2: AtomicBool::new(true),
+        };
+        if folder.is_machine()? {
+            return Ok(folder);
+        }
+        let entries = folder.entries("/")?.unwrap_or_default();
+        let mut folders = entries.iter().filter(|entry| entry.stands == Stands::Dir);
+        let (Some(only), None) = (folders.next(), folders.next()) else {
+            return Err(not_a_machine(path));
+        };
+        let dir = rustix::fs::openat(&folder.dir, &only.name, flags | OFlags::NOFOLLOW, Mode::empty())
+            .map_err(|errno| RootError::from_io(&only.name, "open", &errno.into()))?;
+        let folder = Folder {
+            dir,
+            has_openat2: AtomicBool::new(true),
+        };
+        if folder.is_machine()? {
+            Ok(folder)
+        } else {
+            Err(not_a_machine(path))
+        }
+    }
+
+    fn is_machine(&self) -> Result<bool, RootError> {
+        for name in TOP_NAMES {
+            if self.kind(name)? == Some(Kind::Dir) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, RootError> {
+        let mut content = Vec::new();
+        Ok(self.bytes_into(path, &mut content)?.then_some(content))
+    }
+
+    pub(crate) fn bytes_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+        let Some(file) = self.open_file(path)? else {
+            return Ok(false);
+        };
+        read_whole(&file, path, content)
+    }
+
+    pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
+        let Some(file) = self.open_file(path)? else {
+            return Ok(false);
+        };
+        each_line(file, path, each)
+    }
+
+    pub(crate) fn entries(&self, path: &str) -> Result<Option<Vec<Entry>>, RootError> {
+        match self.reach(path, OFlags::RDONLY | OFlags::DIRECTORY)? {
+            Some(dir) => list(dir, path),
+            None => Ok(None),
+        }
+    }
+
+    pub(crate) fn mode(&self, path: &str) -> Result<Option<u32>, RootError> {
+        Ok(self.stat(path)?.map(|stat| stat.st_mode & 0o7777))
+    }
+
+    pub(crate) fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
+        Ok(self.stat(path)?.and_then(|stat| kind_of(stat.st_mode)))
+    }
+
+    pub(crate) fn link(&self, path: &str) -> Result<Option<String>, RootError> {
+        let trimmed = path.trim_end_matches('/');
+        let (above, name) = trimmed.rsplit_once('/').unwrap_or(("", trimmed));
+        let Some(dir) = self.reach(above, OFlags::PATH | OFlags::DIRECTORY)? else {
+            return Ok(None);
+        };
+        match rustix::fs::readlinkat(&dir, name, Vec::new()) {
+            Ok(target) => Ok(Some(target.to_string_lossy().into_owned())),
+            // EINVAL: it is there, but no link.
+            Err(errno) if is_absence(errno) || errno == Errno::INVAL => Ok(None),
+            Err(errno) => Err(RootError::from_io(path, "readlink", &errno.into())),
+        }
+    }
+
+    fn stat(&self, path: &str) -> Result<Option<Stat>, RootError> {
+        let Some(file) = self.reach(path, OFlags::PATH)? else {
+            return Ok(None);
+        };
+        let stat =
+            rustix::fs::fstat(&file).map_err(|errno| RootError::from_io(path, "stat", &errno.into()))?;
+        Ok(Some(stat))
+    }
+
+    /// Opens a regular file, and refuses everything else that could be opened.
+    fn open_file(&self, path: &str) -> Result<Option<OwnedFd>, RootError> {
+        // NONBLOCK: the open of a fifo must not wait for a writer.
+        let Some(file) = self.reach(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)? else {
+            return Ok(None);
+        };
+        let stat =
+            rustix::fs::fstat(&file).map_err(|errno| RootError::from_io(path, "stat", &errno.into()))?;
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => Ok(Some(file)),
+            FileType::Directory => Ok(None),
+            _ => Err(hostile(path, "it is a device, a pipe or a socket")),
+        }
+    }
+
+    /// The one place that turns a path of the captured machine into a descriptor.
+    fn reach(&self, path: &str, flags: OFlags) -> Result<Option<OwnedFd>, RootError> {
+        let flags = flags | OFlags::CLOEXEC;
+        let relative = path.trim_matches('/');
+        let relative = if relative.is_empty() { "." } else { relative };
+        if self.has_openat2.load(Ordering::Relaxed) {
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+            match rustix::fs::openat2(&self.dir, relative, flags, Mode::empty(), resolve) {
+                Ok(file) => return Ok(Some(file)),
+                Err(errno) if is_absence(errno) => return Ok(None),
+                // EPERM: sandboxes that do not know the call answer so.
+                Err(Errno::NOSYS | Errno::PERM) => self.has_openat2.store(false, Ordering::Relaxed),
+                // EXDEV: an absolute link, or one that climbs out. ELOOP: a loop. EAGAIN: something was renamed.
+                Err(Errno::XDEV | Errno::LOOP | Errno::AGAIN) => {}
+                Err(errno) => return Err(RootError::from_io(path, "open", &errno.into())),
+            }
+        }
+        self.walk(path, relative, flags)
+    }
+
+    fn walk(&self, path: &str, relative: &str, flags: OFlags) -> Result<Option<OwnedFd>, RootError> {
+        let failed = |errno: Errno| RootError::from_io(path, "open", &errno.into());
+        let mut way: Vec<OwnedFd> = Vec::new();
+        let mut pending: Vec<Vec<u8>> = Vec::new();
+        push_names(&mut pending, relative.as_bytes());
+        let mut links = 0;
+        while let Some(name) = pending.pop() {
+            let at = way.last().unwrap_or(&self.dir);
+            if name == b".." {
+                if way.pop().is_none() {
+                    return Err(hostile(path, CLIMBS_OUT));
+                }
+                continue;
+            }
+            let stat = match rustix::fs::statat(at, name.as_slice(), AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => stat,
+                Err(errno) if is_absence(errno) => return Ok(None),
+                Err(errno) => return Err(failed(errno)),
+            };
+            let is_last = pending.is_empty();
+            match FileType::from_raw_mode(stat.st_mode) {
+                FileType::Symlink => {
+                    links += 1;
+                    if links > MAX_LINKS {
+                        return Err(hostile(path, LOOPS));
+                    }
+                    let target = rustix::fs::readlinkat(at, name.as_slice(), Vec::new()).map_err(failed)?;
+                    if target.as_bytes().starts_with(b"/") {
+                        way.clear();
+                    }
+                    push_names(&mut pending, target.as_bytes());
+                    continue;
+                }
+                FileType::Directory => {}
+                FileType::RegularFile if is_last => {}
+                FileType::RegularFile => return Ok(None),
+                _ if is_last && flags.contains(OFlags::PATH) => {}
+                _ => return Err(hostile(path, "it is a device, a pipe or a socket")),
+            }
+            let wanted = if is_last {
+                flags
+            } else {
+                OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC
+            };
+            match rustix::fs::openat(at, name.as_slice(), wanted | OFlags::NOFOLLOW, Mode::empty()) {
+                Ok(file) if is_last => return Ok(Some(file)),
+                Ok(dir) => way.push(dir),
+                Err(errno) if is_absence(errno) => return Ok(None),
+                Err(errno) => return Err(failed(errno)),
+            }
+        }
+        // The path ended in `..` or is the root itself.
+        let at = way.last().unwrap_or(&self.dir);
+        match rustix::fs::openat(at.as_fd(), ".", flags, Mode::empty()) {
+            Ok(file) => Ok(Some(file)),
+            Err(errno) if is_absence(errno) => Ok(None),
+            Err(errno) => Err(failed(errno)),
+        }
+    }
+}
+
+/// Puts the names of a path on a stack, the first one on top.
+fn push_names(pending: &mut Vec<Vec<u8>>, path: &[u8]) {
+    let names = path
+        .rsplit(|&byte| byte == b'/')
+        .filter(|name| !name.is_empty() && *name != b".");
+    pending.extend(names.map(<[u8]>::to_vec));
+}

@@ -1,0 +1,84 @@
+//! Zstandard files of any number of frames. The decoder that we use reads one frame and leaves the rest, and
+//! its checksum, to the caller.
+
+use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::io::{BufRead, Error, Read};
+
+/// What is decoded at a time.
+const STEP: usize = 1 << 17;
+
+pub(crate) struct ZstdFrames<R> {
+    source: R,
+    decoder: FrameDecoder,
+    state: State,
+}
+
+#[derive(PartialEq, Eq)]
+enum State {
+    BetweenFrames,
+    InFrame,
+    Ended,
+}
+
+impl<R: BufRead> ZstdFrames<R> {
+    pub(crate) fn new(source: R) -> ZstdFrames<R> {
+        ZstdFrames {
+            source,
+            decoder: FrameDecoder::new(),
+            state: State::BetweenFrames,
+        }
+    }
+
+    fn next_frame(&mut self) -> Result<(), Error> {
+        if self.source.fill_buf()?.is_empty() {
+            self.state = State::Ended;
+            return Ok(());
+        }
+        match self.decoder.reset(&mut self.source) {
+            Ok(()) => self.state = State::InFrame,
+            Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
+                length, ..
+            })) => {
+                let skipped = std::io::copy(
+                    &mut self.source.by_ref().take(length.into()),
+                    &mut std::io::sink(),
+                )?;
+                if skipped < u64::from(length) {
+                    return Err(Error::from(std::io::ErrorKind::UnexpectedEof));
+                }
+            }
+            Err(error) => return Err(Error::other(error.to_string())),
+        }
+        Ok(())
+    }
+}
+
+impl<R: BufRead> Read for ZstdFrames<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> Result<usize, Error> {
+        loop {
+            match self.state {
+                State::Ended => return Ok(0),
+                State::BetweenFrames => self.next_frame()?,
+                State::InFrame => {
+                    let read = self.decoder.read(buffer)?;
+                    if read > 0 || buffer.is_empty() {
+                        return Ok(read);
+                    }
+                    if self.decoder.is_finished() {
+                        let stored = self.decoder.get_checksum_from_data();
+                        if stored.is_some() && stored != self.decoder.get_calculated_checksum() {
+                            return Err(Error::other("a zstd checksum does not match"));
+                        }
+                        self.state = State::BetweenFrames;
+                        continue;
+                    }
+                    let strategy = BlockDecodingStrategy::UptoBytes(STEP);
+                    self.decoder
+                        .decode_blocks(&mut self.source, strategy)
+                        .map_err(|error| Error::other(error.to_string()))?;
+                }
+            }
+        }
+    }
+}
