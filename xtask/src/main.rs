@@ -1,2 +1,42 @@
-//! (skeleton)
-fn main() {}
+//! The project's own chores: `test`, `lab`, `bench`, `dist`. People call them through the Makefile.
+
+mod bench;
+mod dist;
+mod dist_armv7;
+mod error;
+mod generate;
+mod lab_run;
+mod suite;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "usage: cargo run -p xtask -- VERB
+  test            formatting, lints, all tests, the lab; one closing line
+  lab [FILTER]    only the scenarios on real kernels
+  bench           speed, memory and size
+  generate DIR CPUS IRQS TASKS   a captured machine of that size
+  dist            static binaries for three architectures";
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["test"] => suite::test(),
+        ["lab", filter @ ..] => suite::lab(filter),
+        ["bench"] => bench::run(),
+        ["generate", dir, cpus, irqs, tasks] => generate::from_words(dir, [cpus, irqs, tasks]),
+        ["dist"] => dist::run(),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error::XtaskError::Failed) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("xtask: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -154,10 +154,8 @@ fn call_of(thread: i32) -> Option<Stop> {
     match (got > 0, info.op) {
         (true, SYSCALL_INFO_EXIT) => Some(Stop::Exit),
         (true, SYSCALL_INFO_ENTRY) => {
-            let number = i64::try_from(info.number).ok()?;
-            let (_, name) = CHANGING
-                .iter()
-                .find(|(changing, _)| i64::from(*changing) == number)?;
+            let number = libc::c_long::try_from(info.number).ok()?;
+            let (_, name) = CHANGING.iter().find(|(changing, _)| *changing == number)?;
             let [first, second, third, ..] = info.arguments;
             let (writes, opens) = (name.contains("write"), name.starts_with("open"));
             let flags = if *name == "open" { second } else { third };

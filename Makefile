@@ -1,0 +1,34 @@
+# Everything a person types here. Each target sets up what it needs (scripts/setup); nothing has to be done before.
+.PHONY: prove test lab bench dist bless
+PATH := $(PATH):$(HOME)/.cargo/bin
+export PATH
+
+# Isolates a CPU of this machine for real, measures before and after, undoes. ARGS="--cpus 3 --for 5s".
+prove:
+	@scripts/prove $(ARGS)
+
+# All four levels of tests. The last line sums everything up.
+test:
+	@scripts/setup test
+	@cargo run --quiet --locked -p xtask -- test
+
+# Only the scenarios on real kernels. FILTER="apply_undo 6.12-rt".
+lab:
+	@scripts/setup test
+	@cargo run --quiet --locked -p xtask -- lab $(FILTER)
+
+# Speed, memory and size on a machine with 1,024 CPUs, 10,000 interrupts and 100,000 threads.
+bench:
+	@scripts/setup prove
+	@cargo run --quiet --locked -p xtask -- bench
+
+# Static binaries for x86-64, arm64 and armv7 in dist/, the latter two started in an emulated machine.
+dist:
+	@scripts/setup dist
+	@cargo run --quiet --locked -p xtask -- dist
+
+# Writes the golden output anew. Read the diff before you commit it.
+bless:
+	@scripts/setup prove
+	@QUIETCORE_BLESS=1 cargo test --quiet --locked --workspace
+	@git status --short -- fixtures

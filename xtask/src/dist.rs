@@ -1,0 +1,111 @@
+//! `make dist`: one static binary each for x86-64, arm64 and armv7, small enough, and started on the latter two.
+
+use crate::dist_armv7;
+use crate::error::{Done, XtaskError, build_static, output, target_dir, top};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// No binary may be larger, bytes.
+const LIMIT: u64 = 8_000_000;
+
+/// Builds all three, checks their sizes, and starts the foreign ones in an emulated machine.
+///
+/// # Errors
+/// [`XtaskError`] when a build fails; [`XtaskError::Failed`] when one is too large or does not start.
+pub fn run() -> Done {
+    let version = env!("CARGO_PKG_VERSION");
+    let dist = top().join("dist");
+    std::fs::create_dir_all(&dist).map_err(XtaskError::file(&dist))?;
+    let native = build_static(&["quietcore", "lab"])?;
+    let mut fine = true;
+    for (arch, built) in [
+        ("x86_64", Ok((native.join("quietcore"), native.join("lab-guest")))),
+        ("aarch64", aarch64()),
+        ("armv7", dist_armv7::build()),
+    ] {
+        let (binary, guest) = match built {
+            Ok(built) => built,
+            Err(error) => {
+                println!("FAIL  {arch}: {error}");
+                fine = false;
+                continue;
+            }
+        };
+        let to = dist.join(format!("quietcore-{version}-{arch}"));
+        std::fs::copy(&binary, &to).map_err(XtaskError::file(&binary))?;
+        let bytes = std::fs::metadata(&to).map_err(XtaskError::file(&to))?.len();
+        let is_static = is_static(&to)?;
+        let small = bytes <= LIMIT;
+        let word = if small && is_static { "ok   " } else { "FAIL " };
+        let kind = if is_static { "static" } else { "NOT static" };
+        println!(
+            "{word} {} {:.2} MB (limit {:.0}), {kind}",
+            to.display(),
+            bytes as f64 / 1e6,
+            LIMIT as f64 / 1e6
+        );
+        fine &= small && is_static;
+        let kernel = match arch {
+            "aarch64" => "6.1-arm64",
+            "armv7" => "6.1-armhf",
+            _ => continue,
+        };
+        fine &= smoke(&native.join("lab"), &to, &guest, kernel)?;
+    }
+    if fine { Ok(()) } else { Err(XtaskError::Failed) }
+}
+
+fn aarch64() -> Done<(PathBuf, PathBuf)> {
+    let target = "aarch64-unknown-linux-musl";
+    // The linker of the toolchain itself; no C compiler for the architecture is needed.
+    output(
+        Command::new("cargo")
+            .args(["build", "--release", "--locked", "--target", target])
+            .args(["-p", "quietcore", "-p", "lab"])
+            .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld")
+            .env(
+                "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUSTFLAGS",
+                "-C link-self-contained=yes",
+            ),
+    )?;
+    let folder = target_dir().join(target).join("release");
+    Ok((folder.join("quietcore"), folder.join("lab-guest")))
+}
+
+/// Whether an ELF file asks for no interpreter (`PT_INTERP`, 3): then nothing else is needed to start it.
+fn is_static(path: &Path) -> Done<bool> {
+    let bytes = std::fs::read(path).map_err(XtaskError::file(path))?;
+    let number = |at: usize, size: usize| -> Option<usize> {
+        let field = bytes.get(at..at + size)?;
+        field.iter().rev().try_fold(0_usize, |value, byte| {
+            value.checked_mul(256)?.checked_add(usize::from(*byte))
+        })
+    };
+    let wide = bytes.get(4) == Some(&2);
+    let (table, entry, count) = if wide {
+        (number(32, 8), number(54, 2), number(56, 2))
+    } else {
+        (number(28, 4), number(42, 2), number(44, 2))
+    };
+    let (Some(table), Some(entry), Some(count)) = (table, entry, count) else {
+        return Ok(false);
+    };
+    Ok(bytes.starts_with(b"\x7fELF") && (0..count).all(|place| number(table + place * entry, 4) != Some(3)))
+}
+
+fn smoke(lab: &Path, binary: &Path, guest: &Path, kernel: &str) -> Done<bool> {
+    let busybox = dist_armv7::foreign_busybox(kernel)?;
+    let status = Command::new(lab)
+        .args(["run", "foreign", kernel])
+        .current_dir(top())
+        .env("QUIETCORE_BIN", binary)
+        .env("LAB_GUEST_BIN", guest)
+        .env("LAB_BUSYBOX", busybox)
+        .env("LAB_OUT", target_dir().join("lab"))
+        .status()
+        .map_err(|error| XtaskError::Program {
+            program: "lab".to_owned(),
+            why: error.to_string(),
+        })?;
+    Ok(status.success())
+}

@@ -1,0 +1,82 @@
+//! What a chore can fail with, and running programs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Why a chore did not end well.
+#[derive(Debug, thiserror::Error)]
+pub enum XtaskError {
+    /// Something was checked and did not hold; it was said already.
+    #[error("failed")]
+    Failed,
+    /// A file could not be read or written.
+    #[error("{path}: {source}", path = path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A program could not be started or failed.
+    #[error("{program}: {why}")]
+    Program {
+        /// Its name.
+        program: String,
+        /// What went wrong.
+        why: String,
+    },
+}
+
+/// What chores return.
+pub type Done<T = ()> = Result<T, XtaskError>;
+
+impl XtaskError {
+    /// An [`XtaskError::File`] for `map_err`.
+    pub fn file(path: &Path) -> impl FnOnce(std::io::Error) -> XtaskError {
+        let path = path.to_owned();
+        move |source| XtaskError::File { path, source }
+    }
+}
+
+/// The project's top folder.
+#[must_use]
+pub fn top() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_owned()
+}
+
+/// Where cargo builds.
+#[must_use]
+pub fn target_dir() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| top().join("target"), PathBuf::from)
+}
+
+/// Runs a program in the top folder and gives what it printed; its messages go to ours.
+///
+/// # Errors
+/// [`XtaskError::Program`] when it cannot be started or its status is not 0.
+pub fn output(command: &mut Command) -> Done<String> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let failed = |why: String| XtaskError::Program {
+        program: program.clone(),
+        why,
+    };
+    let output = command
+        .current_dir(top())
+        .stderr(std::process::Stdio::inherit())
+        .output()
+        .map_err(|error| failed(error.to_string()))?;
+    if !output.status.success() {
+        return Err(failed(output.status.to_string()));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Builds static release binaries and gives their folder.
+///
+/// # Errors
+/// [`XtaskError::Program`] when the build fails.
+pub fn build_static(packages: &[&str]) -> Done<PathBuf> {
+    let folder = output(Command::new("scripts/build-static").args(packages))?;
+    Ok(top().join(folder.trim()))
+}

@@ -1,0 +1,399 @@
+//! The rules of the house as tests. Each rule is a function over text, proven here by a sample that breaks it.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A whole file of tests.
+
+use std::path::{Path, PathBuf};
+
+/// The crates from top to bottom (see ARCHITECTURE.md): one may use those after it. A new crate needs a place here.
+const ORDER: &[&str] = &[
+    "cli", "report", "formats", "measure", "observe", "apply", "plan", "machine", "root",
+];
+
+/// Crates that compute and touch no machine.
+const PURE: &[&str] = &["report", "formats", "plan"];
+
+/// Files that open others although they are not in `root`, and why that is right.
+const OPENS: &[(&str, &str)] = &[
+    (
+        "crates/measure/src/idle.rs",
+        "a latency request lives as long as its descriptor is held",
+    ),
+    (
+        "crates/measure/src/load",
+        "the load's own work is to make system calls",
+    ),
+];
+
+/// Files that write to standard output without being the cli, and why.
+const WRITES: &[(&str, &str)] = &[("crates/apply/src/guard.rs", "a pipe to the process that armed it")];
+
+/// Licences that our own MIT OR Apache-2.0 can live with in one binary.
+const LICENCES: &[&str] = &[
+    "MIT",
+    "Apache-2.0",
+    "Apache-2.0 WITH LLVM-exception",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "ISC",
+    "0BSD",
+    "Zlib",
+    "Unicode-3.0",
+    "Unlicense",
+    "CC0-1.0",
+    "BSL-1.0",
+    "bzip2-1.0.6",
+];
+
+const LINES: usize = 500;
+
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Rust files below a folder, with their paths from the top.
+fn sources(folder: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut open = vec![top().join(folder)];
+    while let Some(dir) = open.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|end| end == "rs") {
+                let name = path.strip_prefix(top()).unwrap().display().to_string();
+                found.push((name, std::fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Source files of the product, without integration tests.
+fn product() -> Vec<(String, String)> {
+    let all = sources("crates");
+    assert!(all.len() > 20, "the product has more files than {}", all.len());
+    all.into_iter()
+        .filter(|(name, _)| name.contains("/src/"))
+        .collect()
+}
+
+/// The code of a file: without comments, without text in quotes, and without its unit tests.
+fn code(text: &str) -> String {
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if line.starts_with("#[cfg(test)]") {
+            break;
+        }
+        let line = line.trim_start();
+        if !line.starts_with("//") {
+            lines.push(without_quotes(line));
+        }
+    }
+    lines.join("\n")
+}
+
+fn without_quotes(line: &str) -> String {
+    let mut kept = String::new();
+    let (mut quoted, mut escaped) = (false, false);
+    for letter in line.chars() {
+        match (quoted, escaped, letter) {
+            (true, true, _) => escaped = false,
+            (true, false, '\\') => escaped = true,
+            (_, _, '"') => quoted = !quoted,
+            (false, _, letter) => kept.push(letter),
+            _ => {}
+        }
+    }
+    kept
+}
+
+fn crate_of(name: &str) -> &str {
+    name.split('/').nth(1).unwrap_or_default()
+}
+
+/// Files of crates other than `allowed`, and not among the exceptions, whose code has one of the words.
+fn with_words(
+    files: &[(String, String)],
+    words: &[&str],
+    allowed: &[&str],
+    exceptions: &[(&str, &str)],
+) -> Vec<String> {
+    let mut found = Vec::new();
+    let excepted = |name: &str| exceptions.iter().any(|(start, _)| name.starts_with(start));
+    for (name, text) in files
+        .iter()
+        .filter(|(name, _)| !allowed.contains(&crate_of(name)) && !excepted(name))
+    {
+        let code = code(text);
+        for (number, line) in code.lines().enumerate() {
+            if words.iter().any(|word| line.contains(word)) {
+                found.push(format!("{name}, code line {}: {line}", number + 1));
+            }
+        }
+    }
+    found
+}
+
+fn sample(name: &str, text: &str) -> Vec<(String, String)> {
+    vec![(name.to_owned(), text.to_owned())]
+}
+
+fn none(found: &[String], rule: &str) {
+    assert!(found.is_empty(), "{rule}\n{}", found.join("\n"));
+}
+
+/// Dependencies of a crate (not those of its tests) that point where they must not.
+fn wrong_arrows(name: &str, manifest: &str) -> Vec<String> {
+    let place = |name: &str| ORDER.iter().position(|known| *known == name);
+    let Some(own) = place(name) else {
+        return vec![format!("{name} has no place in ORDER")];
+    };
+    let section = manifest.split("[dependencies]").nth(1).unwrap_or_default();
+    let section = section.split("\n[").next().unwrap_or_default();
+    let names = section
+        .lines()
+        .filter_map(|line| line.split(['.', ' ', '=']).next());
+    let upward = names.filter(|used| place(used).is_some_and(|used| used <= own));
+    upward.map(|used| format!("{name} uses {used}")).collect()
+}
+
+#[test]
+fn crates_use_only_what_is_below_them() {
+    for entry in std::fs::read_dir(top().join("crates")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let manifest = std::fs::read_to_string(path.join("Cargo.toml")).unwrap();
+        none(&wrong_arrows(&name, &manifest), "arrows point down only");
+    }
+    let upward = "[dependencies]\nmachine.workspace = true\napply = { workspace = true }\n[dev-dependencies]\ncli = 1\n";
+    assert_eq!(wrong_arrows("plan", upward), ["plan uses apply"]);
+    assert_eq!(wrong_arrows("unheard", ""), ["unheard has no place in ORDER"]);
+}
+
+#[test]
+fn pure_crates_take_a_machine_and_not_its_files() {
+    let words_of_files = ["&Root", "&Live", "root::Root", "root::Live"];
+    let pure: Vec<(String, String)> = product()
+        .into_iter()
+        .filter(|(name, _)| PURE.contains(&crate_of(name)))
+        .collect();
+    let words = |files: &[(String, String)]| with_words(files, &words_of_files, &[], &[]);
+    none(&words(&pure), "report, formats and plan read no machine");
+    assert_eq!(
+        words(&sample(
+            "crates/plan/src/lib.rs",
+            "//! why\nfn f(root: &Root) {}\n"
+        ))
+        .len(),
+        1
+    );
+}
+
+const FILES: &[&str] = &[
+    "std::fs",
+    "fs::File",
+    "File::open",
+    "File::create",
+    "OpenOptions",
+    "rustix::fs",
+];
+
+#[test]
+fn only_root_opens_files() {
+    none(
+        &with_words(&product(), FILES, &["root"], OPENS),
+        "files are opened in crates/root and nowhere else",
+    );
+    let broken = sample(
+        "crates/plan/src/lib.rs",
+        "//! why\n// std::fs here is a comment\nlet x = std::fs::read(p);\n",
+    );
+    assert_eq!(with_words(&broken, FILES, &["root"], OPENS).len(), 1);
+    let tested = sample(
+        "crates/plan/src/lib.rs",
+        "//! why\n#[cfg(test)]\nmod tests { use std::fs; }\n",
+    );
+    assert!(with_words(&tested, FILES, &["root"], OPENS).is_empty());
+}
+
+const PRINTING: &[&str] = &[
+    "print!(",
+    "println!(",
+    "eprint!(",
+    "eprintln!(",
+    "io::stdout",
+    "io::stderr",
+];
+
+#[test]
+fn only_the_cli_prints() {
+    none(
+        &with_words(&product(), PRINTING, &["cli"], WRITES),
+        "printing is done in crates/cli and nowhere else",
+    );
+    let broken = sample("crates/report/src/lib.rs", "//! why\nfn f() { println!(\"\") }\n");
+    assert_eq!(with_words(&broken, PRINTING, &["cli"], WRITES).len(), 1);
+}
+
+const CHANGING: &[&str] = &["live.write(", ".make_dir(", ".remove_dir("];
+
+#[test]
+fn only_apply_changes_the_machine() {
+    // `root` declares these methods; its tests and `apply` use them.
+    let live = |files: &[(String, String)]| {
+        let using: Vec<(String, String)> = files
+            .iter()
+            .filter(|(_, text)| code(text).contains("Live"))
+            .cloned()
+            .collect();
+        with_words(&using, CHANGING, &["root", "apply"], &[])
+    };
+    none(
+        &live(&product()),
+        "a Live's changing methods are called in crates/apply and nowhere else",
+    );
+    let broken = sample(
+        "crates/cli/src/main.rs",
+        "//! why\nuse root::Live;\nfn f(live: &Live) { live.make_dir(p) }\n",
+    );
+    assert_eq!(live(&broken).len(), 1);
+}
+
+fn without_reason(files: &[(String, String)]) -> Vec<String> {
+    files
+        .iter()
+        .filter(|(_, text)| !text.starts_with("//! "))
+        .map(|(name, _)| name.clone())
+        .collect()
+}
+
+#[test]
+fn every_file_says_why_it_exists() {
+    let mut files = sources("crates");
+    files.extend(sources("lab"));
+    files.extend(sources("xtask"));
+    none(
+        &without_reason(&files),
+        "the first line of a file is `//! ` and says why it exists",
+    );
+    assert_eq!(
+        without_reason(&sample("crates/x/src/lib.rs", "use std;\n//! late\n")).len(),
+        1
+    );
+    assert!(without_reason(&sample("crates/x/src/lib.rs", "//! why\n")).is_empty());
+}
+
+fn too_long(files: &[(String, String)]) -> Vec<String> {
+    let long = files.iter().filter(|(_, text)| text.lines().count() > LINES);
+    long.map(|(name, text)| format!("{name}: {} lines", text.lines().count()))
+        .collect()
+}
+
+#[test]
+fn no_file_is_one_to_fear() {
+    let mut files = sources("crates");
+    files.extend(sources("lab"));
+    files.extend(sources("xtask"));
+    none(&too_long(&files), "above 500 lines a file is split by meaning");
+    assert_eq!(
+        too_long(&sample("crates/x/src/lib.rs", &"x\n".repeat(LINES + 1))).len(),
+        1
+    );
+    assert!(too_long(&sample("crates/x/src/lib.rs", &"x\n".repeat(LINES))).is_empty());
+}
+
+fn nameless(files: &[(String, String)]) -> Vec<String> {
+    const NAMES: &[&str] = &["util", "utils", "helper", "helpers", "manager", "common", "misc"];
+    let parts = |name: &str| name.split(['/', '.']).any(|part| NAMES.contains(&part));
+    files
+        .iter()
+        .filter(|(name, _)| parts(name))
+        .map(|(name, _)| name.clone())
+        .collect()
+}
+
+#[test]
+fn every_file_is_named_after_what_it_does() {
+    let mut files = sources("crates");
+    files.extend(sources("lab"));
+    files.extend(sources("xtask"));
+    none(&nameless(&files), "a name says what is inside");
+    assert_eq!(nameless(&sample("crates/x/src/util.rs", "")).len(), 1);
+    assert_eq!(nameless(&sample("crates/x/src/helpers/mod.rs", "")).len(), 1);
+}
+
+/// Whether a licence expression (SPDX, or the older form with slashes) leaves a choice that we allow.
+fn allowed(expression: &str) -> bool {
+    let alternative = |text: &str| {
+        let all_of: Vec<&str> = text
+            .split(" AND ")
+            .map(|part| part.trim_matches(['(', ')', ' ']))
+            .collect();
+        all_of
+            .iter()
+            .all(|one| one.split(" OR ").any(|choice| LICENCES.contains(&choice.trim())))
+    };
+    let normal = expression.replace('/', " OR ");
+    if normal.contains(" AND ") {
+        alternative(&normal)
+    } else {
+        normal
+            .split(" OR ")
+            .any(|one| alternative(one.trim_matches(['(', ')'])))
+    }
+}
+
+#[test]
+fn every_dependency_has_a_licence_that_we_allow() {
+    let output = std::process::Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--locked", "--offline"])
+        .args(["--filter-platform", "x86_64-unknown-linux-gnu"])
+        .current_dir(top())
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    assert!(packages.len() > 20);
+    let wrong = packages
+        .iter()
+        .filter(|package| !allowed(package["license"].as_str().unwrap_or("none")));
+    let wrong: Vec<String> = wrong
+        .map(|package| format!("{} {}", package["name"], package["license"]))
+        .collect();
+    none(&wrong, "licences");
+    assert!(
+        allowed("MIT OR GPL-2.0")
+            && allowed("(MIT OR Apache-2.0) AND Unicode-3.0")
+            && allowed("MIT/Apache-2.0")
+    );
+    assert!(!allowed("GPL-2.0-only") && !allowed("MIT AND GPL-3.0") && !allowed("none"));
+}
+
+#[test]
+fn nothing_is_left_unfinished_or_switched_off() {
+    let mut files = sources("crates");
+    files.extend(sources("lab"));
+    // Spelled in two halves, so that this file does not find itself.
+    let words = [
+        concat!("todo", "!("),
+        concat!("unimplemented", "!("),
+        concat!("#[", "ignore"),
+    ];
+    none(&with_words(&files, &words, &[], &[]), "finished, or not there");
+    assert_eq!(
+        with_words(
+            &sample("crates/x/src/lib.rs", &format!("//! y\n{}", words[2])),
+            &words,
+            &[],
+            &[]
+        )
+        .len(),
+        1
+    );
+}
