@@ -9,7 +9,7 @@ use crate::shared::{Control, Shared, gate, state};
 use crate::stats::Accumulator;
 use crate::{
     GAPS_KEPT, IdleStates, Kind, MeasureError, Measurement, Note, Phase, Progress, Request, SCHEMA,
-    ThreadProgress, check, clock, findings, finish, idle, labels,
+    SystemCalls, ThreadProgress, check, clock, findings, finish, idle, labels,
 };
 use machine::CpuId;
 use observe::{CpuTimes, parse_stat};
@@ -338,7 +338,14 @@ impl<'a> Collection<'a> {
             format!(
                 "The sampler process ended early ({how}). What it had recorded until then is in the result."
             ),
-            "look for the out-of-memory killer in the kernel's log, and measure again",
+            match self.request.system_calls {
+                SystemCalls::Trusted => {
+                    "look for the out-of-memory killer in the kernel's log, and measure again"
+                }
+                SystemCalls::Enforced => {
+                    "signal 31 is the filter's: a clock that needs a system call, or a defect of this tool"
+                }
+            },
         ));
     }
 

@@ -133,8 +133,13 @@ impl Load {
 
 impl Drop for Load {
     fn drop(&mut self) {
-        // All are told before any is waited for.
-        self.children.iter_mut().for_each(Child::kill);
+        for child in &mut self.children {
+            // A task at SCHED_IDLE on a busy CPU would take seconds to die. Without privilege the kernel refuses.
+            if child.ended().is_none() {
+                let _ = os::set_policy_of(child.pid(), Policy::Other, 0);
+            }
+            child.kill();
+        }
         self.children
             .iter_mut()
             .for_each(|child| child.end(Duration::from_secs(5)));

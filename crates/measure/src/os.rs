@@ -101,6 +101,11 @@ pub(crate) fn allowed() -> Result<CpuSet, Errno> {
 /// Sets policy and priority of the calling thread. Raw, because `sched_setscheduler` of musl is a stub that
 /// always fails.
 pub(crate) fn set_policy(policy: Policy, priority: u32) -> Result<(), Errno> {
+    set_policy_of(0, policy, priority)
+}
+
+/// As [`set_policy`], for another process.
+pub(crate) fn set_policy_of(pid: u32, policy: Policy, priority: u32) -> Result<(), Errno> {
     let number = match policy {
         Policy::Fifo => libc::SCHED_FIFO,
         Policy::Rr => libc::SCHED_RR,
@@ -114,7 +119,7 @@ pub(crate) fn set_policy(policy: Policy, priority: u32) -> Result<(), Errno> {
         _ => 0,
     };
     // SAFETY: the kernel reads one int from a live variable.
-    let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, number, &raw const parameter) };
+    let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, pid, number, &raw const parameter) };
     if done == -1 { Err(errno()) } else { Ok(()) }
 }
 

@@ -79,7 +79,7 @@ pub fn activity(before: &Sample, after: &Sample) -> Activity {
             .map(|counted| counted.count);
         CpuActivity {
             cpu,
-            ticks: knows_ticks.then(|| ticks.sum()),
+            ticks: knows_ticks.then(|| ticks.fold(0, u64::saturating_add)),
             softirqs: sorted(softirqs.get(&cpu.0)),
             context_switches: context_switches(before, after, cpu.0),
             steal_ns: steal_ns(before, after, cpu.0),
