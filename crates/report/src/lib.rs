@@ -1,1 +1,17 @@
-//! (skeleton)
+//! What people and programs are shown: model in, text, JSON or HTML bytes out. Pure: no files, no printing.
+
+mod bins;
+mod cpus;
+mod inspect;
+mod kernel_threads;
+mod measurement;
+mod plan;
+pub mod prove;
+mod style;
+
+pub use cpus::CpusReport;
+pub use inspect::{INSPECT_SCHEMA, Part, View, inspect_json, inspect_text};
+pub use kernel_threads::{KERNEL_THREADS, KernelThread, Moving, kernel_thread};
+pub use measurement::{Histograms, measurement_text};
+pub use plan::{Length, PLAN_SCHEMA, findings_text, plan_json, plan_text};
+pub use style::{Style, safe};

@@ -1,0 +1,179 @@
+//! `inspect`: what a machine is built of and what isolates what, as a screen and as JSON.
+
+mod drawing;
+mod interrupts;
+mod isolation;
+mod json;
+mod tasks;
+
+pub use json::INSPECT_SCHEMA;
+
+use crate::style::{Role, Style, counted, safe, wrap, COLUMNS};
+use machine::{CpuSet, Machine, Preemption, Version};
+use root::Origin;
+use std::io::{self, Write};
+
+/// Which parts of a machine are shown, and for which CPUs.
+#[derive(Clone, Debug, Default)]
+pub struct View {
+    /// Shows the tasks.
+    pub tasks: Part,
+    /// Shows the interrupts.
+    pub interrupts: Part,
+    /// Only these CPUs and what concerns them; `None` is all.
+    pub cpus: Option<CpuSet>,
+    /// The process that looks, which does not make its CPU busy.
+    pub own_pid: Option<u32>,
+}
+
+/// Whether a part is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Part {
+    /// It is left out.
+    #[default]
+    Left,
+    /// It is shown, but long lists are cut; the rest is counted.
+    Shown,
+    /// All of it is shown.
+    Whole,
+}
+
+impl Part {
+    /// Rows of a list that are shown.
+    fn rows(self) -> usize {
+        match self {
+            Part::Left => 0,
+            Part::Shown => 40,
+            Part::Whole => usize::MAX,
+        }
+    }
+}
+
+/// Writes the JSON document `quietcore.inspect/1`, streaming.
+///
+/// # Errors
+/// Those of `out`.
+pub fn inspect_json(machine: &Machine, view: &View, out: &mut dyn Write) -> io::Result<()> {
+    json::write(machine, view, out)
+}
+
+/// Writes the screen: at most 80 columns.
+///
+/// # Errors
+/// Those of `out`.
+pub fn inspect_text(machine: &Machine, view: &View, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    headline(machine, style, out)?;
+    if view.tasks == Part::Left && view.interrupts == Part::Left {
+        drawing::write(machine, view, style, out)?;
+        isolation::write(machine, style, out)?;
+        cgroups(machine, style, out)?;
+    }
+    if view.tasks != Part::Left {
+        tasks::write(machine, view, style, out)?;
+    }
+    if view.interrupts != Part::Left {
+        interrupts::write(machine, view, style, out)?;
+    }
+    unreadable(machine, style, out)
+}
+
+/// Every CPU that something takes away from the rest of the machine, as far as the machine tells.
+pub(crate) fn isolated_cpus(machine: &Machine) -> CpuSet {
+    let isolation = &machine.isolation;
+    let known = [&isolation.boot_isolated, &isolation.nohz_full, &isolation.cpuset_isolated];
+    let known = known.into_iter().flatten().fold(CpuSet::new(), |all, set| all.or(set));
+    isolation.partitions.iter().filter_map(isolation::partition_cpus).fold(known, |all, set| all.or(set))
+}
+
+/// The CPUs that a list of tasks or interrupts is about: those asked for, else the isolated ones, else all.
+fn subject_cpus(machine: &Machine, view: &View) -> (CpuSet, &'static str) {
+    let isolated = isolated_cpus(machine);
+    match &view.cpus {
+        Some(cpus) => (cpus.clone(), "asked for"),
+        None if !isolated.is_empty() => (isolated, "isolated"),
+        None => (machine.topology.online.clone(), "all that are online; nothing is isolated"),
+    }
+}
+
+pub(crate) fn preemption_name(preemption: Option<Preemption>) -> &'static str {
+    match preemption {
+        None => "preemption unknown",
+        Some(Preemption::None) => "preemption none",
+        Some(Preemption::Voluntary) => "preemption voluntary",
+        Some(Preemption::Full) => "preemption full",
+        Some(Preemption::Lazy) => "preemption lazy",
+        Some(Preemption::Rt) => "PREEMPT_RT",
+    }
+}
+
+fn headline(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let topology = &machine.topology;
+    let model = topology.model_name.as_deref().map_or_else(|| "Processor unknown".to_owned(), safe);
+    let origin = match machine.origin {
+        Origin::Live => "live",
+        Origin::Captured => "captured",
+    };
+    let model = crate::style::cut(&model, COLUMNS - origin.len() - 2);
+    let gap = COLUMNS - model.chars().count() - origin.len();
+    writeln!(out, "{}{:gap$}{}", style.paint(Role::Head, &model), "", style.paint(Role::Quiet, origin))?;
+    let release = machine.kernel.release.as_deref().map_or_else(|| "kernel unknown".to_owned(), safe);
+    let guest = match topology.hypervisor.as_deref() {
+        Some(name) => format!("guest of {}", safe(name)),
+        None => "no hypervisor seen".to_owned(),
+    };
+    let line = format!("Linux {release} · {} · {guest}", preemption_name(machine.kernel.preemption));
+    writeln!(out, "{}", wrap(&line.replace("Linux kernel unknown", "kernel unknown"), 0, COLUMNS))?;
+    let mut parts = vec![format!("{} online", counted(topology.online.len(), "CPU"))];
+    let distinct = |numbers: Vec<i64>| numbers.into_iter().collect::<std::collections::BTreeSet<_>>().len();
+    let packages = distinct(topology.cpus.iter().filter_map(|cpu| cpu.package).collect());
+    if packages > 0 {
+        parts.push(counted(packages, "package"));
+    }
+    if !topology.nodes.is_empty() {
+        parts.push(counted(topology.nodes.len(), "memory node"));
+    }
+    let offline = topology.cpus.iter().filter(|cpu| !cpu.online).count();
+    if offline > 0 {
+        parts.insert(1, format!("{offline} offline"));
+    }
+    writeln!(out, "{}\n", parts.join(" · "))
+}
+
+fn cgroups(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    let groups = &machine.cgroups;
+    writeln!(out, "\n{}", style.paint(Role::Head, "Control groups"))?;
+    match &groups.cpuset {
+        None if groups.mounts.is_empty() => writeln!(out, "  cpuset         unknown, or no control groups are mounted")?,
+        None => writeln!(out, "  cpuset         no mounted hierarchy has the controller")?,
+        Some(cpuset) => {
+            let version = match cpuset.version {
+                Version::V1 => "v1",
+                Version::V2 => "v2",
+            };
+            let read_only = if cpuset.read_only { ", read-only" } else { "" };
+            let sets = counted(cpuset.sets.len(), "set");
+            writeln!(out, "  cpuset         {version} at {} ({sets}{read_only})", safe(&cpuset.mount))?;
+        }
+    }
+    let owners: Vec<String> = groups.owners.iter().map(|owner| format!("{owner:?}").to_lowercase()).collect();
+    let owners = if owners.is_empty() { "no manager seen".to_owned() } else { owners.join(", ") };
+    writeln!(out, "  used by        {owners}")
+}
+
+fn unreadable(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<()> {
+    if machine.unreadable.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}", style.paint(Role::Care, "Could not be read, so it is unknown here"))?;
+    const SHOWN: usize = 8;
+    for file in machine.unreadable.iter().take(SHOWN) {
+        writeln!(out, "  {}", wrap(&format!("{}: {}", safe(&file.path), safe(&file.why)), 4, COLUMNS))?;
+    }
+    if machine.unreadable.len() > SHOWN {
+        writeln!(out, "  and {} more", machine.unreadable.len() - SHOWN)?;
+    }
+    if machine.unreadable.iter().any(|file| file.why.contains("denied")) && machine.origin == Origin::Live {
+        writeln!(out, "  As root (sudo quietcore inspect) more can be read.")?;
+    }
+    Ok(())
+}

@@ -1,0 +1,317 @@
+//! The JSON of `inspect`. Rows are serialised one by one, so that a hundred thousand tasks need no second copy.
+
+use super::{Part, View};
+use machine::{
+    Cache, CacheKind, CoreKind, Cpu, CpuId, CpuSet, Interrupt, Machine, Node, Partition, Policy, Preemption, Task, Version,
+};
+use root::Origin;
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+use std::io::{self, Write};
+
+/// The schema of the document.
+pub const INSPECT_SCHEMA: &str = "quietcore.inspect/1";
+
+pub(super) fn write(machine: &Machine, view: &View, out: &mut dyn Write) -> io::Result<()> {
+    let wanted = |cpu: CpuId| view.cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu));
+    let touches = |set: &Option<CpuSet>| match (&view.cpus, set) {
+        (Some(cpus), Some(set)) => set.intersects(cpus),
+        _ => true,
+    };
+    let tasks = machine.tasks.as_deref().map(|tasks| {
+        Rows(move || {
+            let here = move |task: &&Task| task.cpu.is_some_and(wanted) || touches(&task.allowed);
+            tasks.iter().filter(here).map(TaskRow::from)
+        })
+    });
+    let irqs = machine.interrupts.as_deref().map(|irqs| {
+        Rows(move || irqs.iter().filter(move |irq| touches(&irq.affinity) || touches(&irq.effective)).map(IrqRow::from))
+    });
+    let document = Document {
+        schema: INSPECT_SCHEMA,
+        origin: machine.origin,
+        kernel: KernelRow {
+            release: machine.kernel.release.as_deref(),
+            preemption: machine.kernel.preemption,
+            cmdline: machine.kernel.cmdline.as_ref().map(|line| line.text.as_str()),
+            boot_id: machine.kernel.boot_id.as_deref(),
+            clocksource: machine.kernel.clocksource.as_deref(),
+            lockdown: machine.kernel.lockdown.as_deref(),
+            sched_rt_runtime_us: machine.kernel.sched_rt_runtime_us,
+        },
+        model_name: machine.topology.model_name.as_deref(),
+        hypervisor: machine.topology.hypervisor.as_deref(),
+        possible: &machine.topology.possible,
+        present: &machine.topology.present,
+        online: &machine.topology.online,
+        cpus: Rows(|| machine.topology.cpus.iter().filter(move |cpu| wanted(cpu.id)).map(CpuRow::from)),
+        nodes: Rows(|| machine.topology.nodes.iter().map(NodeRow::from)),
+        caches: Rows(|| machine.topology.caches.iter().map(CacheRow::from)),
+        isolation: IsolationRow {
+            boot_isolated: &machine.isolation.boot_isolated,
+            nohz_full: &machine.isolation.nohz_full,
+            rcu_nocbs: &machine.isolation.rcu_nocbs,
+            irqaffinity: &machine.isolation.irqaffinity,
+            default_smp_affinity: &machine.isolation.default_smp_affinity,
+            workqueue_cpumask: &machine.isolation.workqueue_cpumask,
+            cpuset_isolated: &machine.isolation.cpuset_isolated,
+            partitions: Rows(|| machine.isolation.partitions.iter().map(PartitionRow::from)),
+        },
+        cgroups: CgroupsRow {
+            cpuset: machine.cgroups.cpuset.as_ref().map(|set| CpusetRow {
+                hierarchy: set.version,
+                mount: &set.mount,
+                read_only: set.read_only,
+                sets: set.sets.len(),
+            }),
+            owners: &machine.cgroups.owners,
+        },
+        unreadable: Rows(|| machine.unreadable.iter().map(|file| UnreadableRow { path: &file.path, why: &file.why })),
+        tasks: (view.tasks != Part::Left).then_some(tasks),
+        irqs: (view.interrupts != Part::Left).then_some(irqs),
+    };
+    serde_json::to_writer(&mut *out, &document)?;
+    out.write_all(b"\n")
+}
+
+/// A sequence that is made while it is written.
+struct Rows<F>(F);
+
+impl<F, I> Serialize for Rows<F>
+where
+    F: Fn() -> I,
+    I: Iterator<Item: Serialize>,
+{
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut sequence = serializer.serialize_seq(None)?;
+        for row in (self.0)() {
+            sequence.serialize_element(&row)?;
+        }
+        sequence.end()
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a, C: Serialize, N: Serialize, H: Serialize, P: Serialize, U: Serialize, T: Serialize, I: Serialize> {
+    schema: &'static str,
+    origin: Origin,
+    kernel: KernelRow<'a>,
+    model_name: Option<&'a str>,
+    hypervisor: Option<&'a str>,
+    possible: &'a Option<CpuSet>,
+    present: &'a Option<CpuSet>,
+    online: &'a CpuSet,
+    cpus: C,
+    nodes: N,
+    caches: H,
+    isolation: IsolationRow<'a, P>,
+    cgroups: CgroupsRow<'a>,
+    unreadable: U,
+    // Outer `None`: not asked for. Inner `None`: asked for, but unknown, which is `null`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks: Option<Option<T>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    irqs: Option<Option<I>>,
+}
+
+#[derive(Serialize)]
+struct KernelRow<'a> {
+    release: Option<&'a str>,
+    preemption: Option<Preemption>,
+    cmdline: Option<&'a str>,
+    boot_id: Option<&'a str>,
+    clocksource: Option<&'a str>,
+    lockdown: Option<&'a str>,
+    sched_rt_runtime_us: Option<i64>,
+}
+
+#[derive(Serialize)]
+struct CpuRow<'a> {
+    cpu: CpuId,
+    online: bool,
+    package: Option<i64>,
+    die: Option<i64>,
+    cluster: Option<i64>,
+    core: Option<i64>,
+    siblings: &'a Option<CpuSet>,
+    l2: &'a Option<CpuSet>,
+    llc: &'a Option<CpuSet>,
+    node: Option<u32>,
+    kind: Option<CoreKind>,
+    max_khz: Option<u64>,
+}
+
+impl<'a> From<&'a Cpu> for CpuRow<'a> {
+    fn from(cpu: &'a Cpu) -> CpuRow<'a> {
+        CpuRow {
+            cpu: cpu.id,
+            online: cpu.online,
+            package: cpu.package,
+            die: cpu.die,
+            cluster: cpu.cluster,
+            core: cpu.core,
+            siblings: &cpu.siblings,
+            l2: &cpu.l2,
+            llc: &cpu.llc,
+            node: cpu.node,
+            kind: cpu.kind,
+            max_khz: cpu.max_khz,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct NodeRow<'a> {
+    node: u32,
+    cpus: &'a CpuSet,
+    has_memory: Option<bool>,
+    distances: &'a [u32],
+}
+
+impl<'a> From<&'a Node> for NodeRow<'a> {
+    fn from(node: &'a Node) -> NodeRow<'a> {
+        NodeRow { node: node.id, cpus: &node.cpus, has_memory: node.has_memory, distances: &node.distances }
+    }
+}
+
+#[derive(Serialize)]
+struct CacheRow<'a> {
+    level: u32,
+    kind: &'static str,
+    size_bytes: Option<u64>,
+    cpus: &'a CpuSet,
+}
+
+impl<'a> From<&'a Cache> for CacheRow<'a> {
+    fn from(cache: &'a Cache) -> CacheRow<'a> {
+        let kind = match cache.kind {
+            CacheKind::Data => "data",
+            CacheKind::Instruction => "instruction",
+            CacheKind::Unified => "unified",
+        };
+        CacheRow { level: cache.level, kind, size_bytes: cache.size_bytes, cpus: &cache.shared_by }
+    }
+}
+
+#[derive(Serialize)]
+struct IsolationRow<'a, P: Serialize> {
+    boot_isolated: &'a Option<CpuSet>,
+    nohz_full: &'a Option<CpuSet>,
+    rcu_nocbs: &'a Option<CpuSet>,
+    irqaffinity: &'a Option<CpuSet>,
+    default_smp_affinity: &'a Option<CpuSet>,
+    workqueue_cpumask: &'a Option<CpuSet>,
+    cpuset_isolated: &'a Option<CpuSet>,
+    partitions: P,
+}
+
+#[derive(Serialize)]
+struct PartitionRow<'a> {
+    name: &'a str,
+    hierarchy: Version,
+    cpus: Option<&'a CpuSet>,
+    kind: &'a str,
+    invalid: Option<&'a str>,
+}
+
+impl<'a> From<&'a Partition> for PartitionRow<'a> {
+    fn from(partition: &'a Partition) -> PartitionRow<'a> {
+        let (kind, invalid) = super::isolation::partition_kind(partition);
+        let cpus = super::isolation::configured_cpus(partition);
+        PartitionRow { name: &partition.name, hierarchy: partition.version, cpus, kind, invalid }
+    }
+}
+
+#[derive(Serialize)]
+struct CgroupsRow<'a> {
+    cpuset: Option<CpusetRow<'a>>,
+    owners: &'a [machine::Owner],
+}
+
+#[derive(Serialize)]
+struct CpusetRow<'a> {
+    hierarchy: Version,
+    mount: &'a str,
+    read_only: bool,
+    sets: usize,
+}
+
+#[derive(Serialize)]
+struct UnreadableRow<'a> {
+    path: &'a str,
+    why: &'a str,
+}
+
+#[derive(Serialize)]
+struct TaskRow<'a> {
+    pid: u32,
+    tid: u32,
+    comm: &'a str,
+    state: char,
+    cpu: Option<CpuId>,
+    allowed: &'a Option<CpuSet>,
+    policy: Policy,
+    priority: u32,
+    nice: i32,
+    movable: bool,
+    kernel: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cgroup: Option<&'a str>,
+}
+
+impl<'a> From<&'a Task> for TaskRow<'a> {
+    fn from(task: &'a Task) -> TaskRow<'a> {
+        TaskRow {
+            pid: task.pid,
+            tid: task.key.tid,
+            comm: &task.comm,
+            state: task.state,
+            cpu: task.cpu,
+            allowed: &task.allowed,
+            policy: task.policy,
+            priority: task.rt_priority,
+            nice: task.nice,
+            movable: task.is_movable(),
+            kernel: task.is_kernel(),
+            cgroup: task.cgroup.as_deref(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct IrqRow<'a> {
+    irq: u32,
+    name: &'a str,
+    chip: &'a str,
+    affinity: &'a Option<CpuSet>,
+    effective: &'a Option<CpuSet>,
+    managed: Option<bool>,
+    counts: Counts<'a>,
+}
+
+impl<'a> From<&'a Interrupt> for IrqRow<'a> {
+    fn from(irq: &'a Interrupt) -> IrqRow<'a> {
+        IrqRow {
+            irq: irq.irq,
+            name: &irq.name,
+            chip: &irq.chip,
+            affinity: &irq.affinity,
+            effective: &irq.effective,
+            managed: irq.managed,
+            counts: Counts(&irq.counts),
+        }
+    }
+}
+
+/// An object from the number of a CPU to its count; CPUs that are not there counted nothing.
+struct Counts<'a>(&'a [(u32, u64)]);
+
+impl Serialize for Counts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (cpu, count) in self.0 {
+            map.serialize_entry(cpu, count)?;
+        }
+        map.end()
+    }
+}

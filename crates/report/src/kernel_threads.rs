@@ -1,0 +1,145 @@
+//! The one table of well-known kernel threads: what each does on a CPU, and whether and how it can be kept away.
+//!
+//! Names are those of `kernel/kthread.c` users as `/proc/PID/comm` shows them. Facts:
+//! `Documentation/admin-guide/kernel-per-CPU-kthreads.rst`, `kernel/workqueue.c`, `kernel/rcu/tree_nocb.h`.
+
+use Moving::{Bound, Free, Follows};
+
+/// Whether a kernel thread can be kept away from a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moving {
+    /// It belongs to its CPU and cannot be moved.
+    Bound,
+    /// Its affinity can be set like that of any task.
+    Free,
+    /// It runs where something else says: an interrupt's affinity, a mask of workqueues.
+    Follows,
+}
+
+/// One kind of kernel thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KernelThread {
+    /// Its name; `#` stands for a number, `*` for anything.
+    pub pattern: &'static str,
+    /// What it does.
+    pub what: &'static str,
+    /// Whether it can be moved.
+    pub moving: Moving,
+    /// How it is kept quiet or away.
+    pub cure: &'static str,
+}
+
+const fn row(pattern: &'static str, moving: Moving, what: &'static str, cure: &'static str) -> KernelThread {
+    KernelThread { pattern, what, moving, cure }
+}
+
+/// The table. Special names stand before general ones, because the first match counts.
+pub const KERNEL_THREADS: &[KernelThread] = &[
+    row("migration/#", Bound, "moves tasks off its CPU and stops it when asked (stop_machine)", "quiet unless tasks are moved or kernel code is patched"),
+    row("cpuhp/#", Bound, "brings its CPU up and down", "sleeps until CPU hotplug"),
+    row("ksoftirqd/#", Bound, "runs softirqs that are too many for the interrupt", "move the interrupts and timers that raise them"),
+    row("ktimers/#", Bound, "runs timer softirqs (PREEMPT_RT)", "set no timers on this CPU; nohz_full"),
+    row("ktimersoftd/#", Bound, "runs timer softirqs (old -rt kernels)", "set no timers on this CPU; nohz_full"),
+    row("posixcputmr/#", Bound, "runs POSIX CPU timers (old -rt kernels)", "use no CPU-time timers here"),
+    row("irq_work/#", Bound, "runs work that the kernel put off (PREEMPT_RT)", "no perf and BPF users on this CPU"),
+    row("backlog_napi/#", Bound, "takes packets that arrive on or are steered to its CPU", "move network interrupts and steering"),
+    row("idle_inject/#", Bound, "forces idle time when the machine is too hot", "better cooling"),
+    row("rcuc/#", Bound, "runs RCU callbacks of its CPU", "boot with rcu_nocbs=CPUS"),
+    row("rcub/#", Bound, "boosts tasks that hold RCU back", "quiet unless readers are preempted for long"),
+    row("rcuop/#", Free, "runs RCU callbacks for a CPU that has offloaded them", "keep it on housekeeping CPUs"),
+    row("rcuos/#", Free, "runs RCU callbacks for a CPU that has offloaded them (before 4.20)", "keep it on housekeeping CPUs"),
+    row("rcuob/#", Free, "runs RCU callbacks for a CPU that has offloaded them (before 4.20)", "keep it on housekeeping CPUs"),
+    row("rcuog/#", Free, "waits for RCU for a group of offloaded CPUs", "keep it on housekeeping CPUs"),
+    row("rcu_exp_par_gp_kthread_worker/#", Free, "expedites RCU for a group of CPUs", "keep it on housekeeping CPUs"),
+    row("rcu_*", Free, "waits for RCU grace periods and cleans up after them", "keep it on housekeeping CPUs"),
+    row("kworker/u*", Follows, "runs work that may run anywhere", "/sys/devices/virtual/workqueue/cpumask"),
+    row("kworker/R-*", Free, "helps a workqueue out when memory is short", "keep it on housekeeping CPUs"),
+    row("kworker/#:#H*", Bound, "runs urgent work that was queued on its CPU", "find who queues it; no disk I/O from this CPU"),
+    row("kworker/#:*", Bound, "runs work that was queued on its CPU", "find who queues it: vm.stat_interval, no file I/O from this CPU"),
+    row("kworker/*", Follows, "runs work of the kernel", "/sys/devices/virtual/workqueue/cpumask"),
+    row("irq/#-*", Follows, "handles an interrupt in a thread", "goes where the interrupt goes: /proc/irq/N/smp_affinity_list"),
+    row("kthreadd", Free, "starts every other kernel thread, which inherit where it may run", "keep it on housekeeping CPUs"),
+    row("kswapd*", Free, "frees memory of its node when it gets scarce", "keep enough memory free"),
+    row("kcompactd*", Free, "moves memory of its node together", "vm.compaction_proactiveness=0"),
+    row("khugepaged", Free, "merges small pages into huge ones", "/sys/kernel/mm/transparent_hugepage/enabled madvise or never"),
+    row("ksmd", Free, "merges equal pages", "/sys/kernel/mm/ksm/run 0"),
+    row("kdamon*", Free, "watches how memory is used", "end the DAMON user"),
+    row("kauditd", Free, "hands audit records out", "fewer audit rules"),
+    row("khungtaskd", Free, "looks for tasks that hang", "keep it on housekeeping CPUs"),
+    row("watchdog/#", Bound, "touches the lockup watchdog of its CPU (before 4.19)", "take the CPU out of kernel.watchdog_cpumask"),
+    row("watchdogd", Free, "feeds the hardware watchdog", "keep it on housekeeping CPUs"),
+    row("oom_reaper", Free, "takes back memory of killed tasks", "keep enough memory free"),
+    row("kdevtmpfs", Free, "makes device nodes", "quiet unless devices come and go"),
+    row("jbd2/*", Free, "writes the journal of an ext4 file system", "keep it on housekeeping CPUs"),
+    row("sugov:*", Free, "sets the frequency for the schedutil governor", "governor performance"),
+    row("napi/*", Free, "polls a network card", "keep it on housekeeping CPUs"),
+    row("spi#", Free, "drives an SPI bus", "keep it on housekeeping CPUs"),
+    row("scsi_*", Free, "recovers a SCSI host from errors", "quiet without errors"),
+    row("psimon", Free, "watches pressure for a task that asked", "keep it on housekeeping CPUs"),
+    row("hwrng", Free, "reads the hardware random generator", "keep it on housekeeping CPUs"),
+    row("pool_workqueue_*", Free, "takes apart workqueues that ended", "keep it on housekeeping CPUs"),
+    row("swapper/#", Bound, "is the idle task", "none is needed"),
+];
+
+/// The row for a thread's name.
+#[must_use]
+pub fn kernel_thread(comm: &str) -> Option<&'static KernelThread> {
+    KERNEL_THREADS.iter().find(|row| matches(row.pattern.as_bytes(), comm.as_bytes()))
+}
+
+/// Whether a name has the form of a pattern. A pattern has at most one `*`, at its end, so this is linear.
+fn matches(mut pattern: &[u8], mut name: &[u8]) -> bool {
+    while let Some((&letter, rest)) = pattern.split_first() {
+        match letter {
+            b'*' => return true,
+            b'#' => {
+                let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                if digits == 0 {
+                    return false;
+                }
+                name = name.split_at(digits).1;
+            }
+            _ => match name.split_first() {
+                Some((&first, tail)) if first == letter => name = tail,
+                _ => return false,
+            },
+        }
+        pattern = rest;
+    }
+    name.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_find_their_row() {
+        let cases = [
+            ("migration/12", Some("migration/#")),
+            ("kworker/3:1H-kblockd", Some("kworker/#:#H*")),
+            ("kworker/3:1", Some("kworker/#:*")),
+            ("kworker/3:1-events", Some("kworker/#:*")),
+            ("kworker/u8:0-flush-8:0", Some("kworker/u*")),
+            ("kworker/R-netns", Some("kworker/R-*")),
+            ("irq/27-idma64.0", Some("irq/#-*")),
+            ("rcu_preempt", Some("rcu_*")),
+            ("rcuop/2", Some("rcuop/#")),
+            ("kswapd0", Some("kswapd*")),
+            ("migration/", None),
+            ("migration/1x", None),
+            ("xfsaild/sda1", None),
+        ];
+        for (name, wanted) in cases {
+            assert_eq!(kernel_thread(name).map(|row| row.pattern), wanted, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_first_match_is_never_hidden_by_an_earlier_row() {
+        for row in KERNEL_THREADS {
+            let name = row.pattern.replace('#', "7").replace('*', "x");
+            assert_eq!(kernel_thread(&name).map(|found| found.pattern), Some(row.pattern));
+        }
+    }
+}

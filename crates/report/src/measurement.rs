@@ -1,0 +1,221 @@
+//! A measurement for people: one table, one small histogram per CPU, and what the numbers cannot tell.
+
+use crate::bins::logarithmic;
+use crate::style::{COLUMNS, Role, Style, grouped, safe, wrap};
+use machine::{Nanos, Policy};
+use measure::{GapLabel, Kind, Level, Measurement, Note, ThreadResult};
+use std::fmt::Write as _;
+
+/// Whether histograms are drawn below the table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Histograms {
+    /// They are.
+    #[default]
+    Drawn,
+    /// The table must do.
+    Left,
+}
+
+/// The screen of a measurement.
+#[must_use]
+pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style: Style) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{}", style.paint(Role::Head, &title(measurement)));
+    if !measurement.complete {
+        let note = format!("INTERRUPTED: this is what {} brought, not the whole measurement", time(measurement.duration_ns));
+        let _ = writeln!(text, "{}", style.paint(Role::Bad, &note));
+    }
+    let environment = &measurement.environment;
+    let release = environment.release.as_deref().map_or("kernel unknown".to_owned(), |release| format!("Linux {}", safe(release)));
+    let preemption = crate::inspect::preemption_name(environment.preemption);
+    let guest = environment.hypervisor.as_deref().map_or_else(String::new, |name| format!(" · guest of {}", safe(name)));
+    let _ = writeln!(text, "{}\n", style.paint(Role::Quiet, &format!("{release} · {preemption}{guest}")));
+    text.push_str(&table(measurement, style));
+    if histograms == Histograms::Drawn {
+        for thread in &measurement.threads {
+            text.push_str(&histogram(thread, style));
+        }
+    }
+    text.push_str(&notes_text(&measurement.findings, style));
+    if environment.emulated {
+        let note = "EMULATED PROCESSOR: these times are those of the emulator and say nothing about any machine";
+        let _ = writeln!(text, "\n{}", style.paint(Role::Bad, note));
+    }
+    text
+}
+
+/// What was measured, in one line.
+fn title(measurement: &Measurement) -> String {
+    let first = measurement.threads.first();
+    let policy = first.map_or_else(String::new, |thread| format!(", {}", policy_text(thread)));
+    match measurement.kind {
+        Kind::Latency => {
+            let period = first.and_then(|thread| thread.interval_ns).map_or_else(String::new, |period| format!(" every {}", time(period)));
+            format!("Wake-up latency: a thread that wakes{period}, {}{policy}", time(measurement.duration_ns))
+        }
+        Kind::Noise => {
+            let threshold = first.and_then(|thread| thread.threshold_ns);
+            let threshold = threshold.map_or_else(String::new, |threshold| format!(", gaps of {} and more", time(threshold)));
+            format!("Noise: a thread that never sleeps{threshold}, {}{policy}", time(measurement.duration_ns))
+        }
+    }
+}
+
+pub(crate) fn policy_text(thread: &ThreadResult) -> String {
+    let name = match thread.policy {
+        Policy::Other => "ordinary task",
+        Policy::Fifo => "SCHED_FIFO",
+        Policy::Rr => "SCHED_RR",
+        Policy::Batch => "SCHED_BATCH",
+        Policy::Idle => "SCHED_IDLE",
+        Policy::Deadline => "SCHED_DEADLINE",
+        Policy::Ext => "SCHED_EXT",
+        Policy::Unknown => "policy unknown",
+    };
+    if thread.priority > 0 { format!("{name} {}", thread.priority) } else { name.to_owned() }
+}
+
+/// A time in the unit that a person would choose; whole units are printed as such (`1 ms`).
+pub(crate) fn time(ns: u64) -> String {
+    let unit = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
+    match unit.into_iter().find(|(scale, _)| ns > 0 && ns.is_multiple_of(*scale) && ns / scale < 1_000) {
+        Some((scale, name)) => format!("{} {name}", ns / scale),
+        None => Nanos(ns).to_string(),
+    }
+}
+
+pub(crate) fn maybe_time(ns: Option<u64>) -> String {
+    ns.map_or_else(|| "-".to_owned(), |ns| Nanos(ns).to_string())
+}
+
+pub(crate) fn maybe_mean(ns: Option<f64>) -> String {
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    maybe_time(ns.map(|ns| ns.max(0.0).round() as u64))
+}
+
+/// Share of the window that others had, in percent; `None` where nothing was counted.
+pub(crate) fn stolen_percent(thread: &ThreadResult) -> Option<f64> {
+    let stolen = thread.stolen_ns?;
+    #[allow(clippy::cast_precision_loss)]
+    (thread.duration_ns > 0).then(|| stolen as f64 * 100.0 / thread.duration_ns as f64)
+}
+
+/// A percentage with as many digits as it needs to differ from 0.
+pub(crate) fn percent(value: f64) -> String {
+    match value {
+        0.0 => "0 %".to_owned(),
+        value if value < 0.01 => format!("{value:.4} %"),
+        value => format!("{value:.2} %"),
+    }
+}
+
+fn table(measurement: &Measurement, style: Style) -> String {
+    let mut text = String::new();
+    let head = format!(
+        "{:>5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {}",
+        "CPU", "min", "mean", "p50", "p99", "p99.9", "max", match measurement.kind { Kind::Latency => "missed", Kind::Noise => "stolen" }
+    );
+    let _ = writeln!(text, "{}", style.paint(Role::Quiet, &head));
+    for thread in &measurement.threads {
+        let last = match measurement.kind {
+            Kind::Latency => grouped(thread.missed),
+            Kind::Noise => stolen_percent(thread).map_or_else(|| "-".to_owned(), percent),
+        };
+        let _ = writeln!(
+            text,
+            "{:>5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {last}",
+            thread.cpu.0,
+            maybe_time(thread.min_ns),
+            maybe_mean(thread.mean_ns),
+            maybe_time(thread.p50_ns),
+            maybe_time(thread.p99_ns),
+            maybe_time(thread.p999_ns),
+            maybe_time(thread.max_ns),
+        );
+    }
+    let what = match measurement.kind {
+        Kind::Latency => "wake-ups due",
+        Kind::Noise => "gaps seen",
+    };
+    for thread in &measurement.threads {
+        let mut parts = vec![format!(
+            "{} {what} = {} recorded + {} missed",
+            grouped(thread.expected),
+            grouped(thread.recorded),
+            grouped(thread.missed)
+        )];
+        parts.extend(own(thread));
+        let _ = writeln!(text, "{:>5} {}", thread.cpu.0, wrap(&parts.join("; "), 6, COLUMNS));
+    }
+    text
+}
+
+/// What the tool did to itself, and what the hypervisor is known to have taken.
+fn own(thread: &ThreadResult) -> Vec<String> {
+    let mut parts = Vec::new();
+    if let Some(stolen) = thread.stolen_ns {
+        parts.push(format!("{} taken by others", time(stolen)));
+    }
+    let labels = thread.gaps.iter().flatten().filter_map(|gap| gap.label);
+    let throttled = labels.clone().any(|label| label == GapLabel::RtThrottling);
+    if let Some(own) = thread.own_ns.filter(|own| *own > 0) {
+        let by = if throttled { "real-time throttling" } else { "the fair server" };
+        parts.push(format!("{} are the tool's own doing ({by})", time(own)));
+    }
+    if let Some(steal) = thread.steal_ns.filter(|steal| *steal > 0) {
+        parts.push(format!("{} taken by the hypervisor, by /proc/stat", time(steal)));
+    }
+    match thread.own {
+        None => parts.push("what the sampler itself suffered is unknown".to_owned()),
+        Some(own) if own.page_faults + own.involuntary_switches > 0 => {
+            parts.push(format!("the sampler had {} page faults and was preempted {} times", own.page_faults, own.involuntary_switches));
+        }
+        Some(_) => {}
+    }
+    if let Some(turn) = thread.turn_ns_min {
+        parts.push(format!("shortest turn {}", time(turn)));
+    }
+    parts
+}
+
+/// Bars on a logarithmic scale in both directions, so that a single late sample is still seen.
+fn histogram(thread: &ThreadResult, style: Style) -> String {
+    const BAR: f64 = 40.0;
+    let mut text = String::new();
+    let mut bins = logarithmic(&thread.histogram, 3);
+    if bins.len() > 24 {
+        bins = logarithmic(&thread.histogram, 1);
+    }
+    let Some(most) = bins.iter().map(|bin| bin.count).max() else { return text };
+    let _ = writeln!(text, "\n  CPU {}  {}", thread.cpu, style.paint(Role::Quiet, "(bars grow with the logarithm of the count)"));
+    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    let length = |count: u64| (((count as f64).ln_1p() / (most as f64).ln_1p()) * BAR).round().max(1.0) as usize;
+    for bin in &bins {
+        let bar = if bin.count == 0 { String::new() } else { "█".repeat(length(bin.count)) };
+        let span = format!("{:>9} .. {:<9}", time(bin.low_ns), time(bin.high_ns));
+        let count = if bin.count == 0 { String::new() } else { format!(" {}", grouped(bin.count)) };
+        let _ = writeln!(text, "  {span} {bar}{count}");
+    }
+    text
+}
+
+/// Notes of a measurement with what to do about them.
+pub(crate) fn notes_text(notes: &[Note], style: Style) -> String {
+    let mut text = String::new();
+    for note in notes {
+        let (name, role) = match note.level {
+            Level::Error => ("error", Role::Bad),
+            Level::Warning => ("warning", Role::Care),
+            Level::Info => ("info", Role::Quiet),
+        };
+        let message = wrap(&format!("{}: {}", safe(&note.subject), safe(&note.message)), 11, COLUMNS);
+        let _ = write!(text, "\n  {}{:gap$}{message}", style.paint(role, name), "", gap = 9 - name.len());
+        if !note.fix.is_empty() {
+            let _ = write!(text, "\n           {}", wrap(&format!("-> {}", safe(&note.fix)), 14, COLUMNS));
+        }
+    }
+    if !notes.is_empty() {
+        text.push('\n');
+    }
+    text
+}

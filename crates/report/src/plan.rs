@@ -1,0 +1,136 @@
+//! `plan`: what would be done, as a screen and as JSON. `apply --dry-run` prints the same.
+
+use crate::style::{COLUMNS, Role, Style, counted, cut, safe, wrap};
+use plan::{Change, ChangeKind, Finding, KNOBS, Level, Plan};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+/// The schema of the document.
+pub const PLAN_SCHEMA: &str = "quietcore.plan/1";
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    plan: &'a Plan,
+}
+
+/// Writes the JSON document `quietcore.plan/1`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn plan_json(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &Document { schema: PLAN_SCHEMA, plan })?;
+    out.write_all(b"\n")
+}
+
+/// Changes of one knob that are printed before the rest is only counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Length {
+    /// The first of many similar ones.
+    #[default]
+    Short,
+    /// All of them.
+    Whole,
+}
+
+/// The screen: per knob what it is for, each change with before and after, why, and how it is taken back.
+#[must_use]
+pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
+    let mut text = String::new();
+    let now = plan.changes.iter().filter(|change| change.kind == ChangeKind::Runtime).count();
+    let boot = plan.changes.len() - now;
+    let head = format!("Partition `{}`: CPU {} for you alone", safe(&plan.partition), plan.isolated);
+    let _ = writeln!(text, "{}", style.paint(Role::Head, &wrap(&head, 0, COLUMNS)));
+    let keep = format!("CPU {} keeps everything else", plan.housekeeping);
+    let _ = writeln!(text, "{}", wrap(&keep, 0, COLUMNS));
+    let boot = if boot > 0 { format!(", {boot} at the next boot") } else { String::new() };
+    let _ = writeln!(text, "{} now{boot}; nothing has been done yet", counted(now, "change"));
+    for (name, changes) in by_knob(plan) {
+        knob(&mut text, name, &changes, length, style);
+    }
+    if let Some(line) = &plan.boot_line {
+        let _ = writeln!(text, "\n{}", style.paint(Role::Head, "Boot line"));
+        let why = "the tick, RCU callbacks and managed interrupts can be moved only at boot; to have that too, add";
+        let _ = writeln!(text, "  {}", wrap(why, 2, COLUMNS));
+        let _ = writeln!(text, "    {}", safe(line));
+    }
+    text.push_str(&findings_text(&plan.findings, style));
+    text
+}
+
+/// Findings with their fixes; empty text where there are none.
+#[must_use]
+pub fn findings_text(findings: &[Finding], style: Style) -> String {
+    let mut text = String::new();
+    if findings.is_empty() {
+        return text;
+    }
+    let _ = writeln!(text, "\n{}", style.paint(Role::Head, "Good to know"));
+    let mut findings: Vec<&Finding> = findings.iter().collect();
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+    for finding in findings {
+        let (name, role) = match finding.level {
+            Level::Error => ("error", Role::Bad),
+            Level::Warning => ("warning", Role::Care),
+            Level::Info => ("info", Role::Quiet),
+        };
+        let message = wrap(&format!("{}: {}", safe(&finding.subject), safe(&finding.message)), 11, COLUMNS);
+        let _ = writeln!(text, "  {}{:gap$}{message}", style.paint(role, name), "", gap = 9 - name.len());
+        if !finding.fix.is_empty() {
+            let _ = writeln!(text, "           {}", wrap(&format!("-> {}", safe(&finding.fix)), 14, COLUMNS));
+        }
+    }
+    text
+}
+
+/// Changes by knob, in the order of their first change. A change's id begins with the knob's name.
+fn by_knob(plan: &Plan) -> Vec<(&str, Vec<&Change>)> {
+    let mut groups: Vec<(&str, Vec<&Change>)> = Vec::new();
+    for change in &plan.changes {
+        let name = change.id.split('/').next().unwrap_or_default();
+        match groups.last_mut() {
+            Some((last, changes)) if *last == name => changes.push(change),
+            _ => groups.push((name, vec![change])),
+        }
+    }
+    groups
+}
+
+fn knob(text: &mut String, name: &str, changes: &[&Change], length: Length, style: Style) {
+    const SHOWN: usize = 12;
+    let title = safe(&name.replace('_', " "));
+    let _ = writeln!(text, "\n{}  {}", style.paint(Role::Head, &title), counted(changes.len(), "change"));
+    if let Some(knob) = KNOBS.iter().find(|knob| knob.name == name) {
+        let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &wrap(knob.what, 2, COLUMNS)));
+    }
+    let shown = if length == Length::Whole { changes.len() } else { SHOWN };
+    let same_undo = changes.windows(2).all(|pair| matches!(pair, [a, b] if a.undo == b.undo));
+    for change in changes.iter().take(shown) {
+        let target = wrap(&safe(&change.target), 4, COLUMNS);
+        let _ = writeln!(text, "  {target}");
+        let before = change.before.as_deref().map_or_else(|| "(not there, or unknown)".to_owned(), value);
+        let step = format!("{before} -> {}", value(&change.after));
+        let _ = writeln!(text, "      {}", wrap(&step, 9, COLUMNS));
+        let _ = writeln!(text, "      {}", wrap(&format!("because {}", safe(&change.why)), 6, COLUMNS));
+        if !same_undo {
+            let _ = writeln!(text, "      {}", style.paint(Role::Quiet, &wrap(&format!("undo: {}", safe(&change.undo)), 6, COLUMNS)));
+        }
+        if change.kind == ChangeKind::Boot {
+            let _ = writeln!(text, "      {}", style.paint(Role::Care, "at the next boot"));
+        }
+    }
+    if changes.len() > shown {
+        let _ = writeln!(text, "  and {} more of the same kind (-v shows all of them, --json too)", changes.len() - shown);
+    }
+    if same_undo && let Some(first) = changes.first() {
+        let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &wrap(&format!("undo: {}", safe(&first.undo)), 2, COLUMNS)));
+    }
+}
+
+/// A value as found in a file: empty is shown as such.
+fn value(value: &str) -> String {
+    let value = value.trim();
+    if value.is_empty() { "(empty)".to_owned() } else { cut(&safe(value), 200) }
+}

@@ -1,0 +1,52 @@
+//! Foreign text inside a page: nothing that a task, an interrupt or a file calls itself can become markup.
+
+use crate::style::safe;
+
+/// Text as HTML, also fit for an attribute in double quotes. Control characters become visible escapes first.
+pub(super) fn html(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in safe(text).chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
+/// Our own text for times, with the micro sign that a page can show and a terminal may not.
+pub(super) fn unit(text: &str) -> String {
+    html(&text.replace(" us", "\u{a0}µs").replace(" ns", "\u{a0}ns").replace(" ms", "\u{a0}ms"))
+}
+
+/// Bytes as a data URI's body: everything but letters, digits and a few harmless signs is percent-encoded.
+pub(super) fn percent(bytes: &[u8]) -> String {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let mut out = String::with_capacity(bytes.len() + bytes.len() / 2);
+    for &byte in bytes {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b',' | b':' | b'/' | b'(' | b')') {
+            out.push(char::from(byte));
+        } else {
+            out.push('%');
+            out.push(char::from(HEX[usize::from(byte >> 4)]));
+            out.push(char::from(HEX[usize::from(byte & 15)]));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_becomes_text() {
+        assert_eq!(html("<script>&'\"\u{1b}"), "&lt;script&gt;&amp;&#39;&quot;\\u{1b}");
+        assert_eq!(percent(b"{\"a\": \"<%\"}"), "%7B%22a%22:%20%22%3C%25%22%7D");
+        assert_eq!(unit("12.4 us"), "12.4\u{a0}µs");
+    }
+}

@@ -1,0 +1,350 @@
+//! The sections of the page.
+
+use super::chart::{Series, histograms};
+use super::escape::{html, unit};
+use super::statistics::{measured_cpus, merged, of, of_cpu, rate, worst};
+use super::strip::gaps;
+use super::{Entry, Outcome, Residue, Story};
+use crate::inspect::preemption_name;
+use crate::measurement::{policy_text, time};
+use crate::style::{counted, grouped};
+use machine::Nanos;
+use measure::{Kind, Level as NoteLevel, Measurement};
+use plan::{KNOBS, Level};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// CPUs whose tables and strips are shown; the JSON holds all.
+const CPUS: usize = 16;
+
+pub(super) fn latency(page: &mut String, story: &Story) {
+    let axis = "how late the thread woke up";
+    measured(page, story, Kind::Latency, "Wake-up latency", axis, |result| {
+        let thread = result.threads.first();
+        let period = thread.and_then(|thread| thread.interval_ns).map_or_else(|| "periodically".to_owned(), |ns| format!("every {}", time(ns)));
+        let policy = thread.map_or_else(String::new, |thread| format!(" ({})", policy_text(thread)));
+        format!("A thread{policy} asks to be woken {period} and notes how late that was, for {}.", time(result.duration_ns))
+    });
+}
+
+pub(super) fn noise(page: &mut String, story: &Story) {
+    let axis = "how long the program was stopped";
+    measured(page, story, Kind::Noise, "Noise", axis, |result| {
+        let thread = result.threads.first();
+        let policy = thread.map_or_else(String::new, |thread| format!(" ({})", policy_text(thread)));
+        let threshold = thread.and_then(|thread| thread.threshold_ns);
+        let threshold = threshold.map_or_else(String::new, |ns| format!(" of {} or more", time(ns)));
+        format!("A thread{policy} reads the clock in a loop without ever sleeping. Every gap{threshold} is time that something else had the CPU; watched for {}.", time(result.duration_ns))
+    });
+}
+
+fn measured(page: &mut String, story: &Story, kind: Kind, title: &str, axis: &str, how: impl Fn(&Measurement) -> String) {
+    let before = of(story.before.as_ref(), kind);
+    let during = of(story.during.as_ref(), kind);
+    let Some(any) = during.or(before) else { return };
+    let _ = write!(page, "<section>\n<h2>{}</h2>\n<p class=\"note\">{}</p>\n", html(title), unit(&how(any)));
+    legend(page, story);
+    let (old, new) = (before.map(merged).unwrap_or_default(), during.map(merged).unwrap_or_default());
+    let series = [
+        Series { class: "before", name: "before", histogram: &old, worst: before.and_then(worst) },
+        Series { class: "during", name: "isolated", histogram: &new, worst: during.and_then(worst) },
+    ];
+    let described: Vec<String> = series
+        .iter()
+        .filter_map(|series| series.worst.map(|worst| format!("{}: largest {}", series.name, Nanos(worst))))
+        .collect();
+    let description = format!("Histograms on logarithmic axes, all measured CPUs together. {}", described.join("; "));
+    page.push_str("<div class=\"pair\">\n<div>");
+    let id = match kind {
+        Kind::Latency => "latency",
+        Kind::Noise => "noise",
+    };
+    match histograms(id, title, &description, axis, &series) {
+        Some(svg) => {
+            let _ = write!(page, "<figure>{svg}<figcaption>All measured CPUs together; both axes are logarithmic.</figcaption></figure>");
+        }
+        None => page.push_str("<p>No sample in either phase: there is nothing to draw.</p>"),
+    }
+    let cpus = measured_cpus(story, kind);
+    if kind == Kind::Noise {
+        for cpu in cpus.iter().take(CPUS) {
+            if let Some(svg) = gaps(story, *cpu) {
+                let _ = write!(page, "<figure>{svg}<figcaption>CPU {cpu}: when the gaps were, and how long.</figcaption></figure>");
+            }
+        }
+    }
+    page.push_str("</div>\n<div>");
+    for cpu in cpus.iter().take(CPUS) {
+        table(page, story, kind, *cpu);
+    }
+    if cpus.len() > CPUS {
+        let _ = write!(page, "<p class=\"note\">{} more are in the JSON.</p>", counted(cpus.len() - CPUS, "CPU"));
+    }
+    page.push_str("</div>\n</div>\n");
+    if kind == Kind::Latency && !story.emulated {
+        bound(page, during.or(before));
+    }
+    notes(page, [before, during]);
+    page.push_str("</section>\n");
+}
+
+fn legend(page: &mut String, story: &Story) {
+    page.push_str("<div class=\"legend\">");
+    for (class, name, phase) in [("before", "before", &story.before), ("during", "isolated", &story.during)] {
+        if let Some(phase) = phase {
+            let _ = write!(page, "<span class=\"{class}\">{name} (load: {})</span>", html(&phase.load));
+        }
+    }
+    page.push_str("</div>\n");
+}
+
+fn table(page: &mut String, story: &Story, kind: Kind, cpu: u32) {
+    let _ = write!(
+        page,
+        "<div class=\"scroll\"><table><caption>CPU {cpu}</caption><thead><tr><th scope=\"col\"></th>\
+         <th scope=\"col\" class=\"n before\">before</th><th scope=\"col\" class=\"n during\">isolated</th></tr></thead><tbody>"
+    );
+    for line in of_cpu(story, kind, cpu) {
+        let _ = write!(
+            page,
+            "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+            html(&line.what),
+            unit(&line.before),
+            unit(&line.during)
+        );
+    }
+    page.push_str("</tbody></table></div>");
+}
+
+/// What so many samples can prove: with none beyond the largest, the rule of three bounds how often one is.
+fn bound(page: &mut String, result: Option<&Measurement>) {
+    let samples: u64 = result.iter().flat_map(|result| &result.threads).map(|thread| thread.recorded).sum();
+    if samples >= 3 {
+        let _ = write!(
+            page,
+            "<p class=\"note\">What this proves: after {} wake-ups, something worse that happens once in {} wake-ups or \
+             more rarely may still have been missed (95&nbsp;% confidence). A longer run proves more.</p>",
+            grouped(samples),
+            grouped(samples / 3)
+        );
+    }
+}
+
+fn notes(page: &mut String, results: [Option<&Measurement>; 2]) {
+    let mut seen = Vec::new();
+    for note in results.into_iter().flatten().flat_map(|result| &result.findings) {
+        if seen.contains(&note) {
+            continue;
+        }
+        seen.push(note);
+        let level = match note.level {
+            NoteLevel::Error => Level::Error,
+            NoteLevel::Warning => Level::Warning,
+            NoteLevel::Info => Level::Info,
+        };
+        finding(page, level, &note.subject, &note.message, &note.fix);
+    }
+}
+
+fn finding(page: &mut String, level: Level, subject: &str, message: &str, fix: &str) {
+    let class = match level {
+        Level::Error => "bad",
+        Level::Warning => "care",
+        Level::Info => "small",
+    };
+    let _ = write!(page, "<div class=\"finding {class}\"><p><b>{}</b>: {}</p>", html(subject), html(message));
+    if !fix.is_empty() {
+        let _ = write!(page, "<p class=\"fix\">{}</p>", html(fix));
+    }
+    page.push_str("</div>\n");
+}
+
+pub(super) fn residue(page: &mut String, story: &Story) {
+    if story.residue.is_empty() {
+        return;
+    }
+    page.push_str("<section>\n<h2>What still arrived</h2>\n<p class=\"note\">Counted by the kernel while the busy loop ran.</p>\n");
+    for residue in story.residue.iter().take(CPUS) {
+        one_residue(page, residue);
+    }
+    if story.residue.len() > CPUS {
+        let _ = write!(page, "<p class=\"note\">{} more are in the JSON.</p>", counted(story.residue.len() - CPUS, "CPU"));
+    }
+    page.push_str("</section>\n");
+}
+
+fn one_residue(page: &mut String, residue: &Residue) {
+    let rows: Vec<_> = residue.rows.iter().filter(|row| row.count > 0).collect();
+    let _ = write!(page, "<h3>CPU {}</h3>", residue.cpu);
+    if rows.is_empty() {
+        page.push_str("<p>Nothing that the kernel counts.</p>");
+    } else {
+        page.push_str(
+            "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">what</th><th scope=\"col\" class=\"n before\">before, per second</th>\
+             <th scope=\"col\" class=\"n during\">isolated, per second</th><th scope=\"col\" class=\"n\">count</th><th scope=\"col\">what would stop it</th></tr></thead><tbody>",
+        );
+        for row in rows {
+            let before = row.per_second_before.map_or_else(|| "-".to_owned(), rate);
+            let _ = write!(
+                page,
+                "<tr><th scope=\"row\">{} <code>{}</code></th><td class=\"n\">{before}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td>{}</td></tr>",
+                html(&row.what),
+                html(&row.name),
+                rate(row.per_second),
+                grouped(row.count),
+                html(&row.cure)
+            );
+        }
+        page.push_str("</tbody></table></div>");
+    }
+    if !residue.interrupts.is_empty() {
+        page.push_str("<p>Interrupts that could not be moved:</p><ul>");
+        for irq in &residue.interrupts {
+            let _ = write!(page, "<li>{} <code>{}</code>: {}</li>", irq.irq, html(&irq.name), html(&irq.why));
+        }
+        page.push_str("</ul>");
+    }
+    if !residue.threads.is_empty() {
+        let mut by_why: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        for thread in &residue.threads {
+            by_why.entry(&thread.why).or_default().push(&thread.comm);
+        }
+        page.push_str("<p>Threads that could not be moved:</p><ul>");
+        for (why, mut names) in by_why {
+            names.sort_unstable();
+            let names: Vec<String> = names.iter().map(|name| format!("<code>{}</code>", html(name))).collect();
+            let _ = write!(page, "<li>{}: {}</li>", html(why), names.join(", "));
+        }
+        page.push_str("</ul>");
+    }
+    page.push('\n');
+}
+
+pub(super) fn could_not(page: &mut String, story: &Story) {
+    if story.could_not.is_empty() {
+        return;
+    }
+    page.push_str("<section>\n<h2>What could not be done, and what would be needed</h2>\n");
+    for item in &story.could_not {
+        finding(page, item.level, &item.subject, &item.message, &item.fix);
+    }
+    page.push_str("</section>\n");
+}
+
+pub(super) fn changes(page: &mut String, story: &Story) {
+    const OPEN: usize = 12;
+    let Some(plan) = &story.plan else { return };
+    let entries: BTreeMap<&str, &Entry> = story.entries.iter().map(|entry| (entry.change.as_str(), entry)).collect();
+    let _ = write!(
+        page,
+        "<section>\n<h2>What was changed</h2>\n<p class=\"note\">Partition <code>{}</code>: CPU {} set apart, CPU {} kept everything else. Every change was written to the journal first.</p>\n",
+        html(&plan.partition),
+        html(&plan.isolated.to_string()),
+        html(&plan.housekeeping.to_string())
+    );
+    let mut groups: Vec<(&str, Vec<&plan::Change>)> = Vec::new();
+    for change in &plan.changes {
+        let name = change.id.split('/').next().unwrap_or_default();
+        match groups.last_mut() {
+            Some((last, changes)) if *last == name => changes.push(change),
+            _ => groups.push((name, vec![change])),
+        }
+    }
+    for (name, changes) in groups {
+        let open = if changes.len() <= OPEN { " open" } else { "" };
+        let what = KNOBS.iter().find(|knob| knob.name == name).map_or("", |knob| knob.what);
+        let _ = write!(
+            page,
+            "<details{open}><summary>{} <small>{}</small></summary><p class=\"note\">{}</p><div class=\"scroll\"><table><thead><tr>\
+             <th scope=\"col\">where</th><th scope=\"col\">before → after</th><th scope=\"col\">because</th>\
+             <th scope=\"col\">undo</th><th scope=\"col\">outcome</th></tr></thead><tbody>",
+            html(&name.replace('_', " ")),
+            counted(changes.len(), "change"),
+            html(what)
+        );
+        for change in changes {
+            let before = change.before.as_deref().map_or_else(|| "<span class=\"small\">nothing</span>".to_owned(), |text| format!("<code>{}</code>", html(text.trim())));
+            let outcome = entries.get(change.id.as_str()).map_or("not recorded", |entry| entry.outcome.as_str());
+            let _ = write!(
+                page,
+                "<tr><th scope=\"row\"><code>{}</code></th><td>{before}<span class=\"arrow\">→</span><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                html(&change.target),
+                html(change.after.trim()),
+                html(&change.why),
+                html(&change.undo),
+                html(outcome)
+            );
+        }
+        page.push_str("</tbody></table></div></details>\n");
+    }
+    if let Some(line) = &plan.boot_line {
+        let _ = write!(page, "<h3>What only a reboot could add</h3><p>Tick, RCU callbacks and kernel-managed interrupts, with these words on the boot line:</p><p><code>{}</code></p>", html(line));
+    }
+    for item in &plan.findings {
+        finding(page, item.level, &item.subject, &item.message, &item.fix);
+    }
+    page.push_str("</section>\n");
+}
+
+pub(super) fn steps(page: &mut String, story: &Story) {
+    if story.steps.is_empty() && story.restored.is_none() {
+        return;
+    }
+    page.push_str("<section>\n<h2>What was done, and put back</h2>\n");
+    match &story.restored {
+        Some(restored) if restored.equal => {
+            page.push_str("<p class=\"good\"><b>Everything is as it was before.</b></p>");
+        }
+        Some(restored) => {
+            page.push_str("<p class=\"bad\"><b>Not everything is as it was before:</b></p><ul>");
+            for difference in &restored.differences {
+                let _ = write!(page, "<li>{}</li>", html(difference));
+            }
+            page.push_str("</ul>");
+        }
+        None => page.push_str("<p>Nothing was changed that would have to be put back.</p>"),
+    }
+    page.push_str("<ol class=\"steps\">");
+    for step in &story.steps {
+        let (class, word) = match step.outcome {
+            Outcome::Done => ("good", "done"),
+            Outcome::Failed => ("bad", "failed"),
+            Outcome::Skipped => ("care", "skipped"),
+        };
+        let _ = write!(
+            page,
+            "<li><span class=\"{class}\">{word}</span><span class=\"small\">{}</span><span><b>{}</b> {}</span></li>",
+            unit(&Nanos(step.duration_ns).to_string()),
+            html(&step.name),
+            html(&step.detail)
+        );
+    }
+    page.push_str("</ol>\n</section>\n");
+}
+
+pub(super) fn environment(page: &mut String, story: &Story) {
+    let environment = &story.environment;
+    page.push_str("<section>\n<h2>Where this was measured</h2>\n<dl class=\"facts\">");
+    let mut fact = |name: &str, value: Option<String>| {
+        let value = value.unwrap_or_else(|| "unknown".to_owned());
+        let value = if value.is_empty() { "none".to_owned() } else { value };
+        let _ = write!(page, "<dt>{}</dt><dd>{}</dd>", html(name), html(&value));
+    };
+    let list = |set: &Option<machine::CpuSet>| set.as_ref().map(ToString::to_string);
+    fact("CPU under test", Some(format!("{} ({})", story.cpus, story.cpus_why)));
+    fact("processor", environment.model_name.clone());
+    fact("kernel", environment.release.clone());
+    fact("preemption", environment.preemption.map(|model| preemption_name(Some(model)).trim_start_matches("preemption ").to_owned()));
+    fact("boot line", environment.cmdline.clone());
+    let guest = environment.hypervisor.as_ref().map_or_else(|| "none seen".to_owned(), |name| format!("guest of {name}"));
+    fact("hypervisor", Some(guest));
+    fact("clock source", environment.clocksource.clone());
+    fact("CPUs online", Some(environment.online.to_string()));
+    fact("isolated at boot", list(&environment.boot_isolated));
+    fact("nohz_full", list(&environment.nohz_full));
+    fact("in partitions before", list(&environment.partitioned));
+    fact("frequency governor", Some(environment.governor.clone().unwrap_or_else(|| "no frequency scaling seen".to_owned())));
+    fact("sched_rt_runtime_us", environment.sched_rt_runtime_us.map(|value| value.to_string()));
+    fact("exit status", Some(story.exit_status.to_string()));
+    page.push_str("</dl>\n</section>\n");
+}

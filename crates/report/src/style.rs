@@ -1,0 +1,176 @@
+//! How text looks: colours or none, safe names, wrapped sentences, aligned columns.
+//!
+//! A name that comes from the machine (a task may call itself anything) never reaches a terminal unescaped.
+
+use std::fmt::Write as _;
+
+/// Columns that every screen fits into.
+pub const COLUMNS: usize = 80;
+
+/// Whether a text carries terminal colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// Characters only.
+    #[default]
+    Plain,
+    /// With SGR colours.
+    Colour,
+}
+
+/// What a piece of text means; a colour follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Head,
+    Quiet,
+    Good,
+    Care,
+    Bad,
+}
+
+impl Style {
+    /// The text in the colour of its role.
+    pub(crate) fn paint(self, role: Role, text: &str) -> String {
+        let code = match role {
+            Role::Head => "1",
+            Role::Quiet => "2",
+            Role::Good => "32",
+            Role::Care => "33",
+            Role::Bad => "31",
+        };
+        match self {
+            Style::Plain => text.to_owned(),
+            Style::Colour if text.is_empty() => String::new(),
+            Style::Colour => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+        }
+    }
+}
+
+/// A foreign name made safe for a terminal: control characters, and characters that are invisible or turn the
+/// direction of writing, become escapes.
+#[must_use]
+pub fn safe(name: &str) -> String {
+    let mut text = String::with_capacity(name.len());
+    for letter in name.chars() {
+        let hidden = matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+        if letter == '\\' {
+            text.push_str("\\\\");
+        } else if letter.is_control() || hidden {
+            text.extend(letter.escape_default());
+        } else {
+            text.push(letter);
+        }
+    }
+    text
+}
+
+/// A name made safe and cut to a width.
+pub(crate) fn safe_cut(name: &str, width: usize) -> String {
+    cut(&safe(name), width)
+}
+
+/// A text cut to a width, with `..` where something is missing.
+pub(crate) fn cut(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    text.chars().take(width.saturating_sub(2)).chain("..".chars()).collect()
+}
+
+/// Words of a text in lines of `width` columns; every line but the first begins with `indent` spaces, and the
+/// first is taken to stand at column `indent` already. A word that is too long is broken.
+pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
+    let room = width.saturating_sub(indent).max(10);
+    let mut out = String::new();
+    let mut used = 0;
+    for word in text.split_whitespace() {
+        let mut word: Vec<char> = word.chars().collect();
+        let gap = usize::from(used > 0);
+        if used + gap + word.len() > room && used > 0 {
+            let _ = write!(out, "\n{:indent$}", "");
+            used = 0;
+        }
+        if used > 0 {
+            out.push(' ');
+            used += 1;
+        }
+        while word.len() > room {
+            let rest = word.split_off(break_place(&word, room));
+            out.extend(&word);
+            let _ = write!(out, "\n{:indent$}", "");
+            word = rest;
+        }
+        used += word.len();
+        out.extend(&word);
+    }
+    out
+}
+
+/// Where to break a long word: after the last comma that fits, as CPU lists are long words.
+fn break_place(word: &[char], room: usize) -> usize {
+    word.iter().take(room).rposition(|&letter| letter == ',').map_or(room, |place| place + 1)
+}
+
+/// `1 CPU`, `2 CPUs`.
+pub(crate) fn counted(count: usize, noun: &str) -> String {
+    let plural = match noun.strip_suffix('y') {
+        _ if count == 1 => noun.to_owned(),
+        Some(stem) if !stem.ends_with(['a', 'e', 'o']) => format!("{stem}ies"),
+        _ => format!("{noun}s"),
+    };
+    format!("{} {plural}", grouped(count as u64))
+}
+
+/// A count with its thousands set apart: `1,234,567`.
+pub(crate) fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A size in bytes as caches are called: `48 KB`, `25 MB`, `1.25 MB`.
+pub(crate) fn bytes(size: u64) -> String {
+    #[allow(clippy::cast_precision_loss)]
+    let scaled = |unit: u64| size as f64 / unit as f64;
+    let (value, unit) = match size {
+        0..0x0010_0000 => (scaled(1 << 10), "KB"),
+        0x0010_0000..0x4000_0000 => (scaled(1 << 20), "MB"),
+        _ => (scaled(1 << 30), "GB"),
+    };
+    let text = format!("{value:.2}");
+    format!("{} {unit}", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_names_lose_their_teeth() {
+        assert_eq!(safe("a\u{1b}[2Jb\n\u{9b}c\u{202e}d\\"), "a\\u{1b}[2Jb\\n\\u{9b}c\\u{202e}d\\\\");
+        assert_eq!(safe("plain (name) ü"), "plain (name) ü");
+    }
+
+    #[test]
+    fn words_wrap_and_lists_break_at_commas() {
+        assert_eq!(wrap("one two three four", 2, 14), "one two\n  three four");
+        let list = wrap("0,2,4,6,8,10,12,14", 2, 14);
+        assert_eq!(list, "0,2,4,6,8,\n  10,12,14");
+    }
+
+    #[test]
+    fn numbers_read_easily() {
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(999), "999");
+        assert_eq!(counted(1, "CPU"), "1 CPU");
+        assert_eq!(counted(2, "memory"), "2 memories");
+        assert_eq!(bytes(48 << 10), "48 KB");
+        assert_eq!(bytes(1_310_720), "1.25 MB");
+        assert_eq!(bytes(25 << 20), "25 MB");
+    }
+}
