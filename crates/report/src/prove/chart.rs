@@ -7,11 +7,11 @@ use crate::measurement::time;
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 640.0;
-const HEIGHT: f64 = 320.0;
-const LEFT: f64 = 58.0;
+const HEIGHT: f64 = 340.0;
+const LEFT: f64 = 64.0;
 const RIGHT: f64 = 14.0;
 const TOP: f64 = 18.0;
-const BOTTOM: f64 = 44.0;
+const BOTTOM: f64 = 52.0;
 
 /// Bins per power of ten: fine enough for shape, coarse enough that single samples have a width.
 const PER_DECADE: u32 = 24;
@@ -82,7 +82,7 @@ impl Plot {
     /// A count of 1 stands a little above the axis, or it would not be seen.
     #[allow(clippy::cast_precision_loss)]
     fn y(&self, count: u64) -> f64 {
-        const FLOOR: f64 = 0.35;
+        const FLOOR: f64 = 0.6;
         let place = if count == 0 { 0.0 } else { ((count as f64).log10() + FLOOR) / (self.top + FLOOR) };
         HEIGHT - BOTTOM - place * (HEIGHT - TOP - BOTTOM)
     }
@@ -107,7 +107,7 @@ impl Plot {
                 svg,
                 "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
                 self.x(value),
-                base + 17.0,
+                base + 19.0,
                 unit(&time(value))
             );
         }
@@ -124,20 +124,29 @@ impl Plot {
         let _ = write!(svg, "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>", HEIGHT - 7.0, html(axis));
         let _ = writeln!(
             svg,
-            "<text transform=\"translate(13 {:.1}) rotate(-90)\" text-anchor=\"middle\">samples</text></g>",
+            "<text class=\"side\" transform=\"translate(13 {:.1}) rotate(-90)\" text-anchor=\"middle\">samples</text></g>",
             f64::midpoint(TOP, base)
         );
     }
 
     fn area(&self, svg: &mut String, class: &str, bins: &[Bin]) {
-        let (Some(first), Some(last)) = (bins.first(), bins.last()) else { return };
         let base = HEIGHT - BOTTOM;
-        let mut path = format!("M{:.1} {base:.1}", self.x(first.low_ns));
+        let mut path = String::new();
+        let mut open = false;
         for bin in bins {
             let (left, right, top) = (self.x(bin.low_ns), self.x(bin.high_ns), self.y(bin.count));
-            let _ = write!(path, "L{left:.1} {top:.1}L{right:.1} {top:.1}");
+            // Late samples that stand alone are islands: no line along the axis leads to them.
+            match (bin.count > 0, open) {
+                (true, false) => drop(write!(path, "M{left:.1} {base:.1}V{top:.1}H{right:.1}")),
+                (true, true) => drop(write!(path, "V{top:.1}H{right:.1}")),
+                (false, true) => drop(write!(path, "V{base:.1}Z")),
+                (false, false) => {}
+            }
+            open = bin.count > 0;
         }
-        let _ = write!(path, "L{:.1} {base:.1}Z", self.x(last.high_ns));
+        if open {
+            let _ = write!(path, "V{base:.1}Z");
+        }
         let _ = writeln!(svg, "<path class=\"area {class}\" d=\"{path}\"/>");
     }
 

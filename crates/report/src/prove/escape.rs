@@ -20,7 +20,22 @@ pub(super) fn html(text: &str) -> String {
 
 /// Our own text for times, with the micro sign that a page can show and a terminal may not.
 pub(super) fn unit(text: &str) -> String {
-    html(&text.replace(" us", "\u{a0}µs").replace(" ns", "\u{a0}ns").replace(" ms", "\u{a0}ms"))
+    let mut out = String::with_capacity(text.len());
+    let mut words = html(text).split(' ').map(str::to_owned).collect::<Vec<_>>().into_iter().peekable();
+    while let Some(word) = words.next() {
+        let is_number = word.ends_with(|last: char| last.is_ascii_digit());
+        let next = words.peek().map(|next| next.trim_end_matches(['.', ',', ')', ';'])).filter(|_| is_number);
+        let glued = matches!(next, Some("us" | "ns" | "ms" | "s" | "%"));
+        out.push_str(&word);
+        if let Some(unit) = words.next_if(|_| glued) {
+            out.push('\u{a0}');
+            out.push_str(&unit.replacen("us", "µs", 1));
+        }
+        if words.peek().is_some() {
+            out.push(' ');
+        }
+    }
+    out
 }
 
 /// Bytes as a data URI's body: everything but letters, digits and a few harmless signs is percent-encoded.
@@ -47,6 +62,7 @@ mod tests {
     fn markup_becomes_text() {
         assert_eq!(html("<script>&'\"\u{1b}"), "&lt;script&gt;&amp;&#39;&quot;\\u{1b}");
         assert_eq!(percent(b"{\"a\": \"<%\"}"), "%7B%22a%22:%20%22%3C%25%22%7D");
-        assert_eq!(unit("12.4 us"), "12.4\u{a0}µs");
+        assert_eq!(unit("fell to 12.4 us, let us see"), "fell to 12.4\u{a0}µs, let us see");
+        assert_eq!(unit("0.9 % <"), "0.9\u{a0}% &lt;");
     }
 }

@@ -55,9 +55,9 @@ fn header(page: &mut String, story: &Story) {
         html(&story.started_at)
     );
     let (head, rest) = first_sentence(&story.verdict);
-    let _ = writeln!(page, "<h1>{}</h1>", html(head));
+    let _ = writeln!(page, "<h1>{}</h1>", unit(head));
     if !rest.is_empty() {
-        let _ = writeln!(page, "<p class=\"lead\">{}</p>", html(rest));
+        let _ = writeln!(page, "<p class=\"lead\">{}</p>", unit(rest));
     }
     page.push_str("<div class=\"badges\">");
     let mut badge = |class: &str, text: &str| {

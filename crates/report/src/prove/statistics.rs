@@ -64,7 +64,8 @@ pub(super) fn rate(value: f64) -> String {
         0.0 => "0".to_owned(),
         value if value < 0.1 => format!("{value:.3}"),
         value if value < 100.0 => format!("{value:.1}"),
-        value => format!("{value:.0}"),
+        #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+        value => grouped(value.round() as u64),
     }
 }
 

@@ -10,13 +10,13 @@ use measure::{Gap, GapLabel, Kind, ThreadResult};
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 640.0;
-const LEFT: f64 = 58.0;
+const LEFT: f64 = 64.0;
 const RIGHT: f64 = 14.0;
-const STRIP: f64 = 74.0;
-const PITCH: f64 = 104.0;
+const STRIP: f64 = 92.0;
+const PITCH: f64 = 126.0;
 
 /// Columns of a strip: each shows its longest gap, which is all that an eye can tell apart.
-const COLUMNS: usize = 568;
+const COLUMNS: usize = 562;
 
 /// Draws one CPU's strips; `None` where no gap was kept in either phase.
 pub(super) fn gaps(story: &Story, cpu: u32) -> Option<String> {
