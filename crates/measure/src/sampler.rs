@@ -64,11 +64,10 @@ fn process(job: &Job<'_>, parent: u32) {
                 control
                     .spawn_errno
                     .store(error.raw_os_error().unwrap_or(libc::EAGAIN), Ordering::Relaxed);
-                announce(control);
+                arrive(&control.ready);
             }
         }
-        let all = u32::try_from(job.cpus.len()).unwrap_or(u32::MAX);
-        wait_until(&control.ready, all);
+        wait_until(&control.ready, thread_count(job));
         // Now, and not for the future: everything that the window needs exists, and the stacks of later
         // threads would count against the limit of an unprivileged user.
         let locked = match rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT) {
@@ -87,16 +86,24 @@ fn thread(job: &Job<'_>, place: usize, cpu: CpuId) {
     if let Err(errno) = os::pin(&CpuSet::range(cpu.0, cpu.0)) {
         lane.errno.store(errno, Ordering::Relaxed);
         lane.state.0.store(state::NOT_PINNED, Ordering::Release);
-        announce(control);
+        arrive(&control.ready);
         return;
     }
     take_policy(job, lane);
     touch_stack();
     Writer::new(lane, slots).touch();
     let pace = rehearse(job, lane, slots, &control.stop.0);
-    announce(control);
+    arrive(&control.ready);
     pass(control, gate::GO);
     window(job, lane, slots, pace);
+    // A thread that ends unmaps its stack, which sends an interrupt to the CPUs of all threads of the process:
+    // nobody may end while another still samples.
+    arrive(&control.done);
+    wait_until(&control.done, thread_count(job));
+}
+
+fn thread_count(job: &Job<'_>) -> u32 {
+    u32::try_from(job.cpus.len()).unwrap_or(u32::MAX)
 }
 
 /// The measurement itself, with everything that must not happen inside it before and behind.
@@ -243,10 +250,10 @@ fn touch_stack() {
     black_box(&deep);
 }
 
-/// Says that this thread is ready for the window (or never will be).
-fn announce(control: &Control) {
-    control.ready.fetch_add(1, Ordering::AcqRel);
-    let _ = futex::wake(&control.ready, futex::Flags::empty(), u32::MAX >> 1);
+/// Counts the calling thread in a word that others wait on.
+fn arrive(word: &AtomicU32) {
+    word.fetch_add(1, Ordering::AcqRel);
+    let _ = futex::wake(word, futex::Flags::empty(), u32::MAX >> 1);
 }
 
 fn pass(control: &Control, gate: u32) {

@@ -8,7 +8,6 @@ use libc::{c_long, c_ulong, sock_filter, sock_fprog};
 /// without a system call.
 const ENDING: &[c_long] = &[
     libc::SYS_getrusage,
-    libc::SYS_futex,
     libc::SYS_munmap,
     libc::SYS_madvise,
     libc::SYS_sigaltstack,
@@ -20,12 +19,14 @@ const ENDING: &[c_long] = &[
 /// How a latency sampler sleeps. `restart_syscall` is the kernel's own way to go on after SIGSTOP.
 #[cfg(target_pointer_width = "64")]
 const SLEEPING: &[c_long] = &[libc::SYS_clock_nanosleep, libc::SYS_restart_syscall];
+// `clock_nanosleep_time64` and `futex_time64`: numbers above 402 are the same on every 32-bit architecture
+// (`scripts/syscall.tbl`), and not all C libraries' headers have them.
 #[cfg(target_pointer_width = "32")]
-const SLEEPING: &[c_long] = &[
-    libc::SYS_clock_nanosleep,
-    libc::SYS_clock_nanosleep_time64,
-    libc::SYS_restart_syscall,
-];
+const SLEEPING: &[c_long] = &[libc::SYS_clock_nanosleep, 407, libc::SYS_restart_syscall];
+#[cfg(target_pointer_width = "64")]
+const WAITING: &[c_long] = &[libc::SYS_futex];
+#[cfg(target_pointer_width = "32")]
+const WAITING: &[c_long] = &[libc::SYS_futex, 422];
 
 /// From now on, any other system call of this thread kills the process with SIGSYS.
 pub(crate) fn forbid(kind: Kind) -> Result<(), Errno> {
@@ -33,7 +34,7 @@ pub(crate) fn forbid(kind: Kind) -> Result<(), Errno> {
         Kind::Latency => SLEEPING,
         Kind::Noise => &[],
     };
-    install(&program(ENDING.iter().chain(sleeping).copied()))
+    install(&program(ENDING.iter().chain(WAITING).chain(sleeping).copied()))
 }
 
 /// A classic BPF program over `struct seccomp_data`, whose first field is the number of the system call.
@@ -61,8 +62,8 @@ fn install(program: &[sock_filter]) -> Result<(), Errno> {
     };
     // SAFETY: the kernel copies `len` instructions from a live slice and keeps no pointer to it.
     unsafe {
-        let one: c_ulong = 1;
-        if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, one, 0, 0, 0) != 0
+        let (zero, one): (c_ulong, c_ulong) = (0, 1);
+        if libc::prctl(libc::PR_SET_NO_NEW_PRIVS, one, zero, zero, zero) != 0
             || libc::prctl(
                 libc::PR_SET_SECCOMP,
                 libc::c_ulong::from(libc::SECCOMP_MODE_FILTER),

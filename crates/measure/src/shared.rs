@@ -26,6 +26,8 @@ pub(crate) struct Control {
     pub start_ns: AtomicU64,
     /// Threads that wait for the window, whether or not their preparation worked.
     pub ready: AtomicU32,
+    /// Threads whose window is over; a futex.
+    pub done: AtomicU32,
     /// Result of mlockall: 0 not tried yet, 1 locked, otherwise -errno.
     pub locked: AtomicI32,
     /// Not 0: errno of a thread that could not be started.

@@ -82,6 +82,11 @@ fn ends_with_the_thread_that_started_it() {
     let pids = std::thread::spawn(|| {
         let mut load = Load::start(&first_cpu(), &[LoadKind::SystemCalls]).unwrap();
         let pids = load.running();
+        // The child has asked for the signal by the time that it has lowered its priority.
+        let is_low = |pid| stat_field(pid, 41) == 5 || stat_field(pid, 19) == 19;
+        while !pids.iter().all(|&pid| is_low(pid)) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         std::mem::forget(load);
         pids
     })
