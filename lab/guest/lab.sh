@@ -14,3 +14,35 @@ wait_for() {
         sleep 0.1
     done
 }
+
+# populate: tasks of every kind that a real machine has, in their usual places.
+populate() {
+    lab-guest sleepers 20 >/dev/null
+    lab-guest sleepers 2 'a (b) c' >/dev/null
+    lab-guest threads 3 'lab) thread (' &
+    lab-guest hold 1 &
+    lab-guest hold 3 &
+    case $(cat /proc/cmdline) in
+        *lab.cgroup=v2*) mkdir /sys/fs/cgroup/system; lab-guest sleepers 3 'in a cgroup' >/tmp/inside
+            for pid in $(cat /tmp/inside); do echo "$pid" >/sys/fs/cgroup/system/cgroup.procs; done ;;
+    esac
+    sleep 1
+}
+
+# state NAME: keeps the whole state as /tmp/NAME.
+state() { lab-guest state >"/tmp/$1"; }
+
+# same NAME A B: reports the differences of two states.
+same() { rec "$1" lab-guest diff "/tmp/$2" "/tmp/$3"; }
+
+# left_on CPU: interrupts with a handler that may come to the CPU and that would let themselves be moved.
+left_on() {
+    for irq in /proc/irq/[0-9]*; do
+        [ -n "$(find "$irq" -mindepth 1 -type d)" ] || continue
+        lab-guest listhas "$(cat "$irq/smp_affinity_list")" "$1" || continue
+        if echo 0 2>/dev/null >"$irq/smp_affinity_list"; then echo "movable ${irq##*/}"; else echo "fixed ${irq##*/}"; fi
+    done
+}
+
+# load_later: the modules that the scenario's shape names for later. Some may be there already.
+load_later() { while read -r module; do insmod "$module" 2>/dev/null; done </modules/later; }

@@ -37,17 +37,22 @@ pub fn build(programs: &Programs, ready: &Ready, cell: &Cell, script: &str) -> R
     archive.link("bin/sh", "busybox");
     archive.program("bin/quietcore", &read(&programs.quietcore)?);
     archive.program("bin/lab-guest", &read(&programs.guest)?);
-    let mut order = String::new();
-    for module in ready.unpacked.modules(cell.shape.modules) {
-        let name = module
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
-        archive.program(&format!("modules/{name}"), &read(&module)?);
-        order.push_str(&format!("/modules/{name}\n"));
+    for (order, wanted) in [
+        ("modules/order", cell.shape.modules),
+        ("modules/later", cell.shape.later),
+    ] {
+        let mut names = String::new();
+        for module in ready.unpacked.modules(wanted) {
+            let name = module
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
+            archive.program(&format!("modules/{name}"), &read(&module)?);
+            names.push_str(&format!("/modules/{name}\n"));
+        }
+        archive.program(order, names.as_bytes());
     }
-    archive.program("modules/order", order.as_bytes());
     archive.program("scenario", script.as_bytes());
     Ok(archive.finish())
 }

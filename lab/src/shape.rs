@@ -45,6 +45,8 @@ pub struct Shape {
     pub memory_mib: u32,
     /// Kernel modules to load (see [`crate::unpack`]) for the devices.
     pub modules: &'static [&'static str],
+    /// Modules that the scenario loads itself, by `load_later`.
+    pub later: &'static [&'static str],
     /// QEMU arguments of the devices.
     pub devices: &'static [&'static str],
     /// More kernel arguments.
@@ -61,6 +63,7 @@ pub const USUAL: Shape = Shape {
     nodes: &[],
     memory_mib: 256,
     modules: &[],
+    later: &[],
     devices: &[],
     boot: "",
 };

@@ -3,11 +3,26 @@
 use crate::runner::Job;
 use crate::scenario::Scenario;
 
+mod apply_undo;
+mod bad_input;
 mod boots;
+mod fork_storm;
 mod guest_tools;
+mod inspect_shapes;
+mod prove;
+mod sigkill_anywhere;
 
 /// In the order in which they run: long ones first, so that the last guests end together.
-pub const ALL: &[&Scenario] = &[&boots::SCENARIO, &guest_tools::SCENARIO];
+pub const ALL: &[&Scenario] = &[
+    &sigkill_anywhere::SCENARIO,
+    &prove::SCENARIO,
+    &fork_storm::SCENARIO,
+    &bad_input::SCENARIO,
+    &apply_undo::SCENARIO,
+    &guest_tools::SCENARIO,
+    &inspect_shapes::SCENARIO,
+    &boots::SCENARIO,
+];
 
 /// Every scenario in every cell whose label has all words of the filter as parts.
 #[must_use]

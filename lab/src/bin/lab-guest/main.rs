@@ -21,6 +21,8 @@ const USAGE: &str = "usage: lab-guest VERB ...
   storm SECONDS LIFE_MS           fork a child every 2 ms that lives LIFE_MS, beside a fork-and-exit chain
   hold CPU                        sleep for ever, pinned to CPU
   who CPU                         JSON lines: every task whose allowed mask has the CPU
+  as UID COMMAND...               run as another user, without any privilege
+  listhas LIST CPU                status 0 when a kernel list has the CPU
   on CPUS                         pin itself to a list like 0,2 and print what the kernel made of it
   victim DIR                      make files in a known order, to be killed at
   state                           everything that isolation may change, as sorted lines
@@ -41,6 +43,14 @@ fn main() -> ExitCode {
         ["storm", seconds, life_ms] => population::storm(number(seconds), number(life_ms)),
         ["hold", cpu] => population::hold(number(cpu)),
         ["victim", dir] => population::victim(dir),
+        ["listhas", list, cpu] => {
+            return if tasks::list_has(list, number(cpu)) {
+                ExitCode::SUCCESS
+            } else {
+                ExitCode::from(1)
+            };
+        }
+        ["as", user, command @ ..] => population::run_as(number(user), command),
         ["who", cpu] => tasks::who(number(cpu)),
         ["on", cpus] => population::on(cpus),
         ["state"] => state::print(),

@@ -116,6 +116,18 @@ pub fn victim(dir: &str) -> Result<(), String> {
     work().map_err(|error: std::io::Error| format!("{dir}: {error}"))
 }
 
+/// Becomes a command under another user and group id.
+pub fn run_as(user: u32, command: &[&str]) -> Result<(), String> {
+    use std::os::unix::process::CommandExt;
+    let (program, arguments) = command.split_first().ok_or("as UID COMMAND...")?;
+    let error = std::process::Command::new(program)
+        .args(arguments)
+        .uid(user)
+        .gid(user)
+        .exec();
+    Err(format!("{program}: {error}"))
+}
+
 /// Forks; the child runs `work` and ends. Gives the child's pid.
 fn child(work: impl FnOnce()) -> Result<i32, String> {
     // SAFETY: this program has one thread wherever it forks, so the child may do anything.

@@ -1,0 +1,188 @@
+//! The main job: after `apply` nothing movable is left on the isolated CPU, and `undo` gives back what was there.
+
+use crate::kernels::{K5_10, K6_1, K6_1_RT, K6_12, K6_12_RT, K7, K7_RT};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::{Layout, Shape, USUAL};
+use crate::verdict::Verdict;
+
+/// On every kernel, with every layout of control groups that it has.
+pub const SCENARIO: Scenario = Scenario {
+    name: "apply_undo",
+    about: "CPU 3 is isolated for real, housekeeping CPUs still balance, undo restores everything",
+    cells,
+    script,
+    check,
+};
+
+/// With a disk controller whose queues are managed by the kernel, and one whose driver comes after `apply`: it makes
+/// kernel threads and an interrupt.
+const DISKS: Shape = Shape {
+    modules: &["nvme"],
+    later: &["ahci"],
+    devices: &[
+        "-blockdev",
+        "null-co,node-name=n0,size=64M",
+        "-device",
+        "nvme,drive=n0,serial=1",
+    ],
+    ..USUAL
+};
+
+fn cells() -> Vec<Cell> {
+    let with = |kernel, layout| Cell::new(kernel, layout).on(DISKS).within(180);
+    let mut cells = vec![
+        with(K5_10, Layout::V1),
+        with(K6_1, Layout::V1),
+        with(K6_1, Layout::Hybrid),
+    ];
+    cells.push(with(K6_1_RT, Layout::V1));
+    cells.extend([K5_10, K6_1, K6_12, K6_12_RT, K7, K7_RT].map(|kernel| with(kernel, Layout::V2)));
+    cells
+}
+
+fn script(_: &Cell) -> String {
+    "populate
+state before
+rec plan quietcore plan --cpus 3 --json
+rec dry quietcore apply --cpus 3 --dry-run --json
+state dry
+same dry_same before dry
+rec apply quietcore apply --cpus 3 --json
+rec who lab-guest who 3
+rec left left_on_3
+rec domains cat /proc/schedstat
+rec default cat /proc/irq/default_smp_affinity
+rec workqueue cat /sys/devices/virtual/workqueue/cpumask
+rec inspect quietcore inspect --json
+lab-guest sleepers 4 newborn >/dev/null
+load_later
+rec born sh -c 'sleep 1; ps -o comm | grep -c scsi_eh'
+rec who_later lab-guest who 3
+rec left_later sh -c '. /bin/lab.sh; left_on 3'
+for n in 1 2 3 4 5 6; do lab-guest spin - other:0 5 >/dev/null & done
+sleep 0.5
+rec spin quietcore run --cpus 3 -- lab-guest spin 3 other:0 2
+wait_for 20 sh -c '! pgrep -f lab-guest.spin'
+rec undo quietcore undo --json
+rec again quietcore undo --json
+state after
+same same before after
+rec newborn sh -c 'for pid in $(pgrep newborn); do grep Cpus_allowed_list /proc/$pid/status; done | sort | uniq -c'
+rec journal ls /run/quietcore/journal
+rec history quietcore history --json
+"
+    .replace("rec left left_on_3", "rec left sh -c '. /bin/lab.sh; left_on 3'")
+}
+
+fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    let plan = verdict.status(seen, "plan", 0).json();
+    verdict.equal("plan: isolated", plan["isolated"].as_str(), Some("3"));
+    verdict.equal("plan: housekeeping", plan["housekeeping"].as_str(), Some("0-2"));
+    verdict.status(seen, "dry", 0);
+    verdict.status(seen, "dry_same", 0);
+    let apply = verdict.status(seen, "apply", 0).json();
+    let entries = apply["entries"].as_array().map_or(0, Vec::len);
+    verdict.that(entries >= 3, format!("apply reports {entries} entries"));
+    for name in ["who", "who_later"] {
+        let left = movable(&verdict.status(seen, name, 0).stdout);
+        verdict.that(
+            left.is_empty(),
+            format!("{name}: movable tasks may run on CPU 3: {}", left.join(", ")),
+        );
+    }
+    for name in ["left", "left_later"] {
+        let left = verdict.status(seen, name, 0);
+        let movable: Vec<&str> = left
+            .stdout
+            .lines()
+            .filter(|line| line.starts_with("movable"))
+            .collect();
+        verdict.that(
+            movable.is_empty(),
+            format!("{name}: interrupts that could be moved from CPU 3: {movable:?}"),
+        );
+    }
+    let threads = seen.get("born").text().parse::<u32>().unwrap_or(0);
+    verdict.that(threads > 0, "the driver that came later made kernel threads");
+    domains(&seen.get("domains").stdout, verdict);
+    verdict.equal("default_smp_affinity", seen.get("default").text(), "7");
+    verdict.equal("workqueue cpumask", seen.get("workqueue").text(), "7");
+    let inspect = verdict.status(seen, "inspect", 0).json();
+    let partitions = inspect["isolation"]["partitions"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    let ours = partitions.iter().find(|partition| partition["cpus"] == "3");
+    let hierarchy = if cell.layout == Layout::V2 { "v2" } else { "v1" };
+    verdict.equal(
+        "inspect: hierarchy",
+        ours.and_then(|it| it["hierarchy"].as_str()),
+        Some(hierarchy),
+    );
+    // Without isolation the spinner shares its CPU and is switched out about a hundred times.
+    let spin = verdict.status(seen, "spin", 0).json();
+    verdict.that(
+        spin["nonvoluntary"].as_u64().is_some_and(|count| count <= 12) && spin["cpu"] == 3,
+        format!("a spinner on the isolated CPU, six others on housekeeping: {spin}"),
+    );
+    verdict.status(seen, "undo", 0);
+    let same = verdict.status(seen, "same", 0);
+    verdict.equal("state after undo", same.text(), "");
+    let newborn = verdict
+        .status(seen, "newborn", 0)
+        .text()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    verdict.equal(
+        "masks of tasks born while isolated",
+        newborn.as_str(),
+        "4 Cpus_allowed_list: 0-3",
+    );
+    verdict.that(seen.get("journal").status != 0, "no journal is left");
+    verdict.status(seen, "history", 0);
+    verdict.note(format!("{entries} entries"));
+}
+
+/// Names of tasks that user space may move, out of `lab-guest who`.
+pub fn movable(who: &str) -> Vec<String> {
+    let tasks = who
+        .lines()
+        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    tasks
+        .filter(|task| task["movable"] == true)
+        .map(|task| format!("{} {}", task["tid"], task["comm"]))
+        .collect()
+}
+
+/// CPU 3 belongs to no scheduling domain, and each of 0, 1, 2 to one that spans all three (`/proc/schedstat`).
+fn domains(schedstat: &str, verdict: &mut Verdict) {
+    let mut cpu = None;
+    let mut spans: [Vec<u64>; 4] = Default::default();
+    for line in schedstat.lines() {
+        let mut words = line.split_whitespace();
+        let first = words.next().unwrap_or_default();
+        if let Some(number) = first.strip_prefix("cpu") {
+            cpu = number.parse::<usize>().ok();
+        } else if first.starts_with("domain") {
+            // Since 6.15 the domain's name stands before its mask.
+            let span = words
+                .take(2)
+                .find_map(|word| u64::from_str_radix(&word.replace(',', ""), 16).ok());
+            if let (Some(spans), Some(span)) = (cpu.and_then(|cpu| spans.get_mut(cpu)), span) {
+                spans.push(span);
+            }
+        }
+    }
+    let [zero, one, two, three] = &spans;
+    verdict.that(
+        three.is_empty(),
+        format!("CPU 3 is in scheduling domains {three:x?}"),
+    );
+    let shared = [zero, one, two].iter().all(|spans| spans.contains(&0b111));
+    verdict.that(
+        shared,
+        format!("housekeeping CPUs share a domain: {zero:x?} {one:x?} {two:x?}"),
+    );
+}
