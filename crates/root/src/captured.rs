@@ -7,6 +7,7 @@
 
 use crate::archive;
 use crate::folder::Folder;
+use crate::live::too_large;
 use crate::tree::Tree;
 use crate::{Entry, Kind, RootError};
 use std::path::Path;
@@ -39,12 +40,20 @@ impl Captured {
         }
     }
 
-    pub(crate) fn bytes_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+    pub(crate) fn bytes_into(
+        &self,
+        path: &str,
+        limit: u64,
+        content: &mut Vec<u8>,
+    ) -> Result<bool, RootError> {
         content.clear();
         match self {
-            Captured::Folder(folder) => folder.bytes_into(path, content),
+            Captured::Folder(folder) => folder.bytes_into(path, limit, content),
             Captured::Tree(tree) => {
                 let found = tree.content(path)?;
+                if found.is_some_and(|found| found.len() as u64 > limit) {
+                    return Err(too_large(path));
+                }
                 content.extend_from_slice(found.unwrap_or_default());
                 Ok(found.is_some())
             }

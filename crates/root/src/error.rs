@@ -39,6 +39,15 @@ pub enum RootError {
         /// What the decoder said.
         why: String,
     },
+    /// The name of an archive to be written, which says no format that we write.
+    #[error(
+        "{}: this name says no archive format; end it in .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst",
+        path.display()
+    )]
+    Ending {
+        /// The name.
+        path: PathBuf,
+    },
     /// A file of the tool's own state that is not safe to use.
     #[error("{path}: {what}")]
     State {

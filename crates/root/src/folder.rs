@@ -61,14 +61,19 @@ impl Folder {
 
     pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, RootError> {
         let mut content = Vec::new();
-        Ok(self.bytes_into(path, &mut content)?.then_some(content))
+        Ok(self.bytes_into(path, u64::MAX, &mut content)?.then_some(content))
     }
 
-    pub(crate) fn bytes_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+    pub(crate) fn bytes_into(
+        &self,
+        path: &str,
+        limit: u64,
+        content: &mut Vec<u8>,
+    ) -> Result<bool, RootError> {
         let Some(file) = self.open_file(path)? else {
             return Ok(false);
         };
-        read_whole(&file, path, content)
+        read_whole(&file, path, limit, content)
     }
 
     pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
@@ -218,4 +223,79 @@ fn push_names(pending: &mut Vec<Vec<u8>>, path: &[u8]) {
         .rsplit(|&byte| byte == b'/')
         .filter(|name| !name.is_empty() && *name != b".");
     pending.extend(names.map(<[u8]>::to_vec));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    /// Old kernels and sandboxes have no `openat2`: walking by hand must give the same answers.
+    #[test]
+    fn both_ways_agree() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path();
+        std::fs::create_dir_all(top.join("proc/1")).unwrap();
+        std::fs::create_dir_all(top.join("sys/a/b")).unwrap();
+        std::fs::write(top.join("proc/1/stat"), "content").unwrap();
+        for (target, link) in [
+            ("../proc/1", "sys/relative"),
+            ("/proc/1/stat", "sys/absolute"),
+            ("../../sys/relative/stat", "sys/a/chain"),
+            ("a/b/../../..", "sys/top"),
+            ("../../outside", "sys/out"),
+            ("loop", "sys/loop"),
+            ("nothing", "sys/dangling"),
+        ] {
+            symlink(target, top.join(link)).unwrap();
+        }
+        let kernel = Folder::open(top).unwrap();
+        let by_hand = Folder::open(top).unwrap();
+        by_hand.has_openat2.store(false, Ordering::Relaxed);
+        let mut contents = 0;
+        let mut refusals = 0;
+        for path in [
+            "/proc/1/stat",
+            "proc/1/stat",
+            "/proc/1/stat/x",
+            "/proc/1",
+            "/proc",
+            "/",
+            "",
+            "/absent",
+            "/proc/./1//stat",
+            "/proc/../proc/1/stat",
+            "/..",
+            "/sys/relative/stat",
+            "/sys/absolute",
+            "/sys/absolute/x",
+            "/sys/a/chain",
+            "/sys/top/proc/1/stat",
+            "/sys/out",
+            "/sys/out/x",
+            "/sys/loop",
+            "/sys/dangling",
+        ] {
+            let show = |outcome: Result<Option<Vec<u8>>, RootError>| format!("{outcome:?}");
+            assert_eq!(show(kernel.bytes(path)), show(by_hand.bytes(path)), "{path}");
+            assert_eq!(
+                format!("{:?}", kernel.kind(path)),
+                format!("{:?}", by_hand.kind(path)),
+                "{path}"
+            );
+            assert_eq!(
+                format!("{:?}", kernel.entries(path)),
+                format!("{:?}", by_hand.entries(path)),
+                "{path}"
+            );
+            assert_eq!(
+                format!("{:?}", kernel.link(path)),
+                format!("{:?}", by_hand.link(path)),
+                "{path}"
+            );
+            contents += usize::from(matches!(by_hand.bytes(path), Ok(Some(_))));
+            refusals += usize::from(by_hand.bytes(path).is_err());
+        }
+        assert_eq!((contents, refusals), (8, 4));
+    }
 }

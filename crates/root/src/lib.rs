@@ -133,9 +133,18 @@ impl Root {
     /// # Errors
     /// As [`Root::bytes`].
     pub fn bytes_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+        self.bytes_at_most(path, u64::MAX, content)
+    }
+
+    /// As [`Root::bytes_into`], for a file that may be larger than anybody wants.
+    ///
+    /// # Errors
+    /// As [`Root::bytes`], and `EFBIG` for more than `limit` bytes.
+    pub fn bytes_at_most(&self, path: &str, limit: u64, content: &mut Vec<u8>) -> Result<bool, RootError> {
+        content.clear();
         match &self.backend {
-            Backend::Live(live) => live.bytes_into(path, content),
-            Backend::Captured(captured) => captured.bytes_into(path, content),
+            Backend::Live(live) => live.bytes_into(path, limit, content),
+            Backend::Captured(captured) => captured.bytes_into(path, limit, content),
         }
     }
 

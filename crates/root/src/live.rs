@@ -45,15 +45,19 @@ impl Live {
 
     pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, RootError> {
         let mut content = Vec::new();
-        Ok(self.bytes_into(path, &mut content)?.then_some(content))
+        Ok(self.bytes_into(path, u64::MAX, &mut content)?.then_some(content))
     }
 
-    pub(crate) fn bytes_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
-        content.clear();
+    pub(crate) fn bytes_into(
+        &self,
+        path: &str,
+        limit: u64,
+        content: &mut Vec<u8>,
+    ) -> Result<bool, RootError> {
         let Some(file) = self.open(path)? else {
             return Ok(false);
         };
-        read_whole(&file, path, content)
+        read_whole(&file, path, limit, content)
     }
 
     pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
@@ -142,7 +146,9 @@ impl Live {
     }
 
     fn open(&self, path: &str) -> Result<Option<OwnedFd>, RootError> {
-        match rustix::fs::open(self.locate(path), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
+        // NONBLOCK: some kernel files (`trace_pipe`, `kmsg`) wait for news instead of ending.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        match rustix::fs::open(self.locate(path), flags, Mode::empty()) {
             Ok(file) => Ok(Some(file)),
             Err(errno) if is_absence(errno) => Ok(None),
             Err(errno) => Err(RootError::from_io(path, "open", &errno.into())),
@@ -151,8 +157,16 @@ impl Live {
 }
 
 /// Reads to the end. Files of `/proc` have no size, and a short read is not their end.
-pub(crate) fn read_whole(file: &OwnedFd, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+pub(crate) fn read_whole(
+    file: &OwnedFd,
+    path: &str,
+    limit: u64,
+    content: &mut Vec<u8>,
+) -> Result<bool, RootError> {
     loop {
+        if content.len() as u64 > limit {
+            return Err(too_large(path));
+        }
         // Most files of the kernel have less than a page; large ones double the buffer.
         if content.capacity() - content.len() < 2048 {
             content.reserve(content.len().max(4096));
@@ -225,6 +239,14 @@ pub(crate) fn list(dir: OwnedFd, path: &str) -> Result<Option<Vec<Entry>>, RootE
     }
     entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok(Some(entries))
+}
+
+pub(crate) fn too_large(path: &str) -> RootError {
+    RootError::Io {
+        path: path.to_owned(),
+        doing: "read",
+        errno: libc::EFBIG,
+    }
 }
 
 pub(crate) fn kind_of(mode: u32) -> Option<Kind> {

@@ -1,1 +1,245 @@
-//! (to be written) files that the user asks for by path: results and pages.
+//! Files that the user asks for by path: results, pages, archives.
+//!
+//! A whole file appears under its name only when it is complete; what grows as a measurement proceeds keeps
+//! what it has when the machine dies.
+
+use crate::RootError;
+use crate::state::{sync, write_all};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// Writes a whole file: beside its place first, then renamed there, so that an older file is there until the
+/// new one is complete. A path that is no regular file (`/dev/stdout`, a fifo) is written to directly.
+///
+/// # Errors
+/// The errno of the step that failed; an older file then stands unchanged.
+pub fn write(path: &Path, content: &[u8]) -> Result<(), RootError> {
+    let mut draft = Draft::create(path, Readers::Everybody)?;
+    draft.append(content)?;
+    draft.finish()
+}
+
+/// Who may read the file, besides what the umask takes away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readers {
+    /// Mode 0666: results and pages.
+    Everybody,
+    /// Mode 0600: what only root could read on the machine.
+    Owner,
+}
+
+/// A file that is being written beside its place. Dropped without [`Draft::finish`], it vanishes.
+#[derive(Debug)]
+pub struct Draft {
+    path: PathBuf,
+    /// Where it is written until it is finished; `None` when written directly.
+    temporary: Option<PathBuf>,
+    file: OwnedFd,
+}
+
+impl Draft {
+    /// Begins the file.
+    ///
+    /// # Errors
+    /// The errno of open, with the path that the user gave.
+    pub fn create(path: &Path, readers: Readers) -> Result<Draft, RootError> {
+        let mode = match readers {
+            Readers::Everybody => Mode::from_raw_mode(0o666),
+            Readers::Owner => Mode::RUSR | Mode::WUSR,
+        };
+        // Through a symbolic link the file that it leads to is replaced, not the link.
+        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let is_special = rustix::fs::stat(&real).is_ok_and(|stat| {
+            !matches!(
+                FileType::from_raw_mode(stat.st_mode),
+                FileType::RegularFile | FileType::Directory
+            )
+        });
+        if is_special {
+            let file = open(&real, path, OFlags::WRONLY, mode)?;
+            return Ok(Draft {
+                path: real,
+                temporary: None,
+                file,
+            });
+        }
+        if real.is_dir() {
+            return Err(failed(path, "create", Errno::ISDIR));
+        }
+        let Some(name) = real.file_name() else {
+            return Err(failed(path, "create", Errno::NOENT));
+        };
+        let temporary = real.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
+        let _ = rustix::fs::unlink(&temporary);
+        let file = open(
+            &temporary,
+            path,
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
+            mode,
+        )?;
+        Ok(Draft {
+            path: real,
+            temporary: Some(temporary),
+            file,
+        })
+    }
+
+    /// Writes more of it.
+    ///
+    /// # Errors
+    /// The errno of write.
+    pub fn append(&mut self, content: &[u8]) -> Result<(), RootError> {
+        write_all(&self.file, content, &self.path.display().to_string())
+    }
+
+    /// Puts the file in its place.
+    ///
+    /// # Errors
+    /// The errno of fsync or rename.
+    pub fn finish(mut self) -> Result<(), RootError> {
+        let Some(temporary) = self.temporary.take() else {
+            return Ok(());
+        };
+        let outcome = sync(&self.file, &self.path.display().to_string()).and_then(|()| {
+            rustix::fs::rename(&temporary, &self.path).map_err(|errno| failed(&self.path, "rename", errno))
+        });
+        if outcome.is_err() {
+            let _ = rustix::fs::unlink(&temporary);
+        }
+        outcome
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            let _ = rustix::fs::unlinkat(CWD, temporary, AtFlags::empty());
+        }
+    }
+}
+
+impl std::io::Write for Draft {
+    fn write(&mut self, content: &[u8]) -> std::io::Result<usize> {
+        Ok(rustix::io::retry_on_intr(|| {
+            rustix::io::write(&self.file, content)
+        })?)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A file that grows under its own name: an interrupted run keeps what it had.
+#[derive(Debug)]
+pub struct Appender {
+    path: PathBuf,
+    file: OwnedFd,
+}
+
+impl Appender {
+    /// Begins the file anew.
+    ///
+    /// # Errors
+    /// The errno of open.
+    pub fn create(path: &Path) -> Result<Appender, RootError> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::APPEND;
+        let file = open(path, path, flags, Mode::from_raw_mode(0o666))?;
+        Ok(Appender {
+            path: path.to_owned(),
+            file,
+        })
+    }
+
+    /// Adds to its end.
+    ///
+    /// # Errors
+    /// The errno of write.
+    pub fn append(&mut self, content: &[u8]) -> Result<(), RootError> {
+        write_all(&self.file, content, &self.path.display().to_string())
+    }
+
+    /// Waits until all of it is on the disk.
+    ///
+    /// # Errors
+    /// The errno of fsync.
+    pub fn finish(self) -> Result<(), RootError> {
+        sync(&self.file, &self.path.display().to_string())
+    }
+}
+
+fn open(path: &Path, shown: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, RootError> {
+    rustix::fs::open(path, flags | OFlags::CLOEXEC, mode).map_err(|errno| failed(shown, "create", errno))
+}
+
+fn failed(path: &Path, doing: &'static str, errno: Errno) -> RootError {
+    RootError::from_io(&path.display().to_string(), doing, &errno.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_files_appear_complete() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("result.json");
+        write(&path, b"old").unwrap();
+        let mut draft = Draft::create(&path, Readers::Owner).unwrap();
+        draft.append(b"new").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        draft.finish().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        let mut dropped = Draft::create(&path, Readers::Owner).unwrap();
+        dropped.append(b"half").unwrap();
+        drop(dropped);
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(
+            std::fs::read_dir(dir.path()).unwrap().count(),
+            1,
+            "no temporary file stays"
+        );
+    }
+
+    #[test]
+    fn links_lead_to_what_is_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let (real, link) = (dir.path().join("real"), dir.path().join("link"));
+        std::fs::write(&real, "old").unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        write(&link, b"new").unwrap();
+        assert_eq!(std::fs::read(&real).unwrap(), b"new");
+        assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn errors_name_the_path() {
+        let dir = tempfile::tempdir().unwrap();
+        for path in [
+            dir.path().to_owned(),
+            dir.path().join("absent/x"),
+            PathBuf::from("/"),
+        ] {
+            let message = write(&path, b"x").unwrap_err().to_string();
+            assert!(message.contains(&path.display().to_string()), "{message}");
+        }
+        write(Path::new("/dev/null"), b"x").unwrap();
+        let full = write(Path::new("/dev/full"), b"x").unwrap_err();
+        assert_eq!(full.errno(), Some(libc::ENOSPC));
+    }
+
+    #[test]
+    fn growing_files_keep_what_they_have() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        std::fs::write(&path, "of an earlier run").unwrap();
+        let mut log = Appender::create(&path).unwrap();
+        log.append(b"one\n").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"one\n");
+        log.append(b"two\n").unwrap();
+        log.finish().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"one\ntwo\n");
+    }
+}
