@@ -24,7 +24,12 @@ impl CommandError {
         why: impl Into<String>,
         next: impl Into<String>,
     ) -> CommandError {
-        CommandError { status, what: what.into(), why: why.into(), next: next.into() }
+        CommandError {
+            status,
+            what: what.into(),
+            why: why.into(),
+            next: next.into(),
+        }
     }
 
     /// Wrong usage: what, why, next.
@@ -44,7 +49,12 @@ impl From<plan::Refusal> for CommandError {
         let text = refusal.to_string();
         let mut lines = text.splitn(3, '\n').map(str::to_owned);
         let mut line = || lines.next().unwrap_or_default();
-        CommandError { status, what: line(), why: line(), next: line() }
+        CommandError {
+            status,
+            what: line(),
+            why: line(),
+            next: line(),
+        }
     }
 }
 
@@ -52,14 +62,21 @@ impl From<RootError> for CommandError {
     fn from(error: RootError) -> CommandError {
         let (status, next) = match &error {
             RootError::Denied { .. } => (Status::Denied, "run it as root (sudo quietcore ...)"),
-            RootError::Hostile { .. } | RootError::Archive { .. } => {
-                (Status::Usage, "name a directory or an archive that `quietcore snapshot` wrote")
-            }
+            RootError::Ending { .. } => (Status::Usage, "give it a name with one of these endings"),
+            RootError::Hostile { .. } | RootError::Archive { .. } => (
+                Status::Usage,
+                "name a directory or an archive that `quietcore snapshot` wrote",
+            ),
             RootError::Io { .. } => (Status::Unable, "look at the path named above"),
-            RootError::State { .. } => (Status::Unable, "move the file named above out of the way, then try again"),
+            RootError::State { .. } => (
+                Status::Unable,
+                "move the file named above out of the way, then try again",
+            ),
         };
         let text = error.to_string();
-        let (what, why) = text.split_once(": ").unwrap_or(("a file could not be used", &text));
+        let (what, why) = text
+            .split_once(": ")
+            .unwrap_or(("a file could not be used", &text));
         CommandError::new(status, what, why, next)
     }
 }

@@ -15,7 +15,15 @@ use crate::{CoreKind, Cpu, CpuId, CpuSet, ParseError, Topology};
 const PLAIN_WORDS: [&str; 3] = ["online", "performance", "efficiency"];
 
 /// The words that take numbers after a colon.
-const WORDS: [&str; 7] = ["package", "node", "package-of", "node-of", "llc-of", "l2-of", "core-of"];
+const WORDS: [&str; 7] = [
+    "package",
+    "node",
+    "package-of",
+    "node-of",
+    "llc-of",
+    "l2-of",
+    "core-of",
+];
 
 /// Evaluates an expression on a machine. Plain numbers and masks need not exist there.
 ///
@@ -34,7 +42,10 @@ pub fn evaluate_cpus(expression: &str, topology: &Topology) -> Result<CpuSet, Pa
     let mut set = CpuSet::new();
     let mut place = 0;
     while let Some(item) = items.get(place) {
-        let groups = items[place + 1..].iter().take_while(|next| is_low_group(next)).count();
+        let groups = items[place + 1..]
+            .iter()
+            .take_while(|next| is_low_group(next))
+            .count();
         if starts_mask(item, groups) {
             set = set.or(&CpuSet::parse_mask(&items[place..=place + groups].join(","))?);
             place += groups;
@@ -42,14 +53,20 @@ pub fn evaluate_cpus(expression: &str, topology: &Topology) -> Result<CpuSet, Pa
             return Err(bad(expression, "there is nothing between two commas"));
         } else if let Some(word) = PLAIN_WORDS.iter().find(|word| *word == item) {
             set = set.or(&plain_word(word, expression, topology)?);
-        } else if item.starts_with(|first: char| first.is_ascii_alphabetic()) && *item != "all" && *item != "N" {
+        } else if item.starts_with(|first: char| first.is_ascii_alphabetic())
+            && *item != "all"
+            && *item != "N"
+        {
             set = set.or(&place_word(item, expression, topology)?);
         } else {
             let parsed = match &known {
                 Some(known) => CpuSet::parse_list_of(item, known),
                 None => CpuSet::parse_list(item),
             };
-            set = set.or(&parsed.map_err(|error| ParseError { wanted: "a CPU expression", ..error })?);
+            set = set.or(&parsed.map_err(|error| ParseError {
+                wanted: "a CPU expression",
+                ..error
+            })?);
         }
         place += 1;
     }
@@ -59,8 +76,14 @@ pub fn evaluate_cpus(expression: &str, topology: &Topology) -> Result<CpuSet, Pa
 /// Every CPU that is plugged in; else every possible one; `None` where the machine tells neither.
 fn known_cpus(topology: &Topology) -> Option<CpuSet> {
     let listed: CpuSet = topology.cpus.iter().map(|cpu| cpu.id).collect();
-    let present = listed.or(&topology.online).or(&topology.present.clone().unwrap_or_default());
-    if present.is_empty() { topology.possible.clone().filter(|set| !set.is_empty()) } else { Some(present) }
+    let present = listed
+        .or(&topology.online)
+        .or(&topology.present.clone().unwrap_or_default());
+    if present.is_empty() {
+        topology.possible.clone().filter(|set| !set.is_empty())
+    } else {
+        Some(present)
+    }
 }
 
 /// A lower group of a mask: exactly eight hexadecimal digits. No CPU number is that long.
@@ -85,7 +108,10 @@ fn plain_word(word: &str, expression: &str, topology: &Topology) -> Result<CpuSe
     };
     let set = ids(topology, |cpu| cpu.kind == Some(kind));
     if set.is_empty() {
-        return Err(bad(expression, &format!("this machine does not tell of any {word} core")));
+        return Err(bad(
+            expression,
+            &format!("this machine does not tell of any {word} core"),
+        ));
     }
     Ok(set)
 }
@@ -93,12 +119,19 @@ fn plain_word(word: &str, expression: &str, topology: &Topology) -> Result<CpuSe
 fn place_word(item: &str, expression: &str, topology: &Topology) -> Result<CpuSet, ParseError> {
     let (word, numbers) = item.split_once(':').unwrap_or((item, ""));
     if !WORDS.contains(&word) {
-        let words = format!("`{word}` is no word of it; there are {}: and {}", WORDS.join(":, "), PLAIN_WORDS.join(", "));
+        let words = format!(
+            "`{word}` is no word of it; there are {}: and {}",
+            WORDS.join(":, "),
+            PLAIN_WORDS.join(", ")
+        );
         return Err(bad(expression, &words));
     }
     let numbers = CpuSet::parse_list(numbers).map_err(|error| bad(expression, &error.why))?;
     if numbers.is_empty() {
-        return Err(bad(expression, &format!("`{word}:` needs a number, as in {word}:0")));
+        return Err(bad(
+            expression,
+            &format!("`{word}:` needs a number, as in {word}:0"),
+        ));
     }
     let mut set = CpuSet::new();
     for number in numbers.iter() {
@@ -113,7 +146,13 @@ fn place_word(item: &str, expression: &str, topology: &Topology) -> Result<CpuSe
 
 /// CPUs of a package or node by its number.
 fn in_place(word: &str, number: u32, topology: &Topology) -> Result<CpuSet, String> {
-    let place = |cpu: &Cpu| if word == "package" { cpu.package } else { cpu.node.map(i64::from) };
+    let place = |cpu: &Cpu| {
+        if word == "package" {
+            cpu.package
+        } else {
+            cpu.node.map(i64::from)
+        }
+    };
     let set = ids(topology, |cpu| place(cpu) == Some(i64::from(number)));
     if !set.is_empty() {
         return Ok(set);
@@ -128,7 +167,10 @@ fn in_place(word: &str, number: u32, topology: &Topology) -> Result<CpuSet, Stri
         true => format!("this machine does not tell its {word}s"),
         false => {
             let there: Vec<String> = there.iter().map(i64::to_string).collect();
-            format!("there is no {word} {number}; this machine has {}", there.join(", "))
+            format!(
+                "there is no {word} {number}; this machine has {}",
+                there.join(", ")
+            )
         }
     })
 }
@@ -139,8 +181,12 @@ fn sharing(word: &str, number: CpuId, topology: &Topology) -> Result<CpuSet, Str
         return Err(format!("there is no CPU {number}"));
     };
     let set = match word {
-        "package-of" => cpu.package.map(|package| ids(topology, |other| other.package == Some(package))),
-        "node-of" => cpu.node.map(|node| ids(topology, |other| other.node == Some(node))),
+        "package-of" => cpu
+            .package
+            .map(|package| ids(topology, |other| other.package == Some(package))),
+        "node-of" => cpu
+            .node
+            .map(|node| ids(topology, |other| other.node == Some(node))),
         "llc-of" => cpu.llc.clone(),
         "l2-of" => cpu.l2.clone(),
         _ => cpu.siblings.clone(),
@@ -152,12 +198,21 @@ fn sharing(word: &str, number: CpuId, topology: &Topology) -> Result<CpuSet, Str
         "l2-of" => "the level-2 cache",
         _ => "the core",
     };
-    let reason = if cpu.online { "this machine does not tell" } else { "the CPU is offline, so the kernel does not tell" };
+    let reason = if cpu.online {
+        "this machine does not tell"
+    } else {
+        "the CPU is offline, so the kernel does not tell"
+    };
     set.ok_or_else(|| format!("{reason} {what} of CPU {number}"))
 }
 
 fn ids(topology: &Topology, wanted: impl Fn(&Cpu) -> bool) -> CpuSet {
-    topology.cpus.iter().filter(|cpu| wanted(cpu)).map(|cpu| cpu.id).collect()
+    topology
+        .cpus
+        .iter()
+        .filter(|cpu| wanted(cpu))
+        .map(|cpu| cpu.id)
+        .collect()
 }
 
 fn bad(expression: &str, why: &str) -> ParseError {
@@ -165,7 +220,11 @@ fn bad(expression: &str, why: &str) -> ParseError {
         0..=60 => expression.to_owned(),
         _ => expression.chars().take(57).chain("...".chars()).collect(),
     };
-    ParseError { text, wanted: "a CPU expression", why: why.to_owned() }
+    ParseError {
+        text,
+        wanted: "a CPU expression",
+        why: why.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -189,7 +248,12 @@ mod tests {
             kind: None,
             max_khz: None,
         });
-        let memory = crate::Node { id: 1, cpus: CpuSet::new(), has_memory: Some(true), distances: vec![] };
+        let memory = crate::Node {
+            id: 1,
+            cpus: CpuSet::new(),
+            has_memory: Some(true),
+            distances: vec![],
+        };
         Topology {
             possible: Some(CpuSet::range(0, 15)),
             online: CpuSet::range(0, 6),
@@ -200,7 +264,8 @@ mod tests {
     }
 
     fn value(expression: &str) -> String {
-        evaluate_cpus(expression, &topology()).map_or_else(|error| format!("error: {}", error.why), |set| set.to_string())
+        evaluate_cpus(expression, &topology())
+            .map_or_else(|error| format!("error: {}", error.why), |set| set.to_string())
     }
 
     #[test]
@@ -257,14 +322,20 @@ mod tests {
         ];
         for (expression, wanted) in cases {
             let found = value(expression);
-            assert!(found.starts_with("error: ") && found.contains(wanted), "{expression:?}: {found}");
+            assert!(
+                found.starts_with("error: ") && found.contains(wanted),
+                "{expression:?}: {found}"
+            );
         }
     }
 
     #[test]
     fn a_machine_that_tells_nothing_still_takes_numbers() {
         let nothing = Topology::default();
-        assert_eq!(evaluate_cpus("1-2", &nothing).map(|set| set.to_string()), Ok("1-2".to_owned()));
+        assert_eq!(
+            evaluate_cpus("1-2", &nothing).map(|set| set.to_string()),
+            Ok("1-2".to_owned())
+        );
         assert!(evaluate_cpus("all", &nothing).is_err());
         assert!(evaluate_cpus("N", &nothing).is_err());
     }

@@ -3,8 +3,10 @@
 //! Parsers take text (`parse_*(&str)`), readers take a [`root::Root`]. What a machine does not tell is `None`
 //! (unknown), which is different from empty and from zero.
 
+pub mod capture;
 pub mod cgroups;
 pub mod cmdline;
+mod cpu_expression;
 mod cpu_set;
 mod error;
 pub mod interrupts;
@@ -13,11 +15,13 @@ pub mod kernel;
 mod model;
 mod reading;
 pub mod tasks;
+mod time;
 pub mod topology;
 mod units;
 
 pub use cgroups::{Cgroups, Hierarchy, Owner, Partition, Version};
 pub use cmdline::{Cmdline, Parameter, parse_cmdline};
+pub use cpu_expression::evaluate_cpus;
 pub use cpu_set::CpuSet;
 pub use error::ParseError;
 pub use interrupts::{Interrupt, parse_interrupts};
@@ -25,5 +29,6 @@ pub use isolation::Isolation;
 pub use kernel::{Kernel, Preemption};
 pub use model::{Machine, Unreadable};
 pub use tasks::{Policy, Task, TaskKey, parse_stat, parse_status_allowed};
+pub use time::utc_text;
 pub use topology::{Cache, CacheKind, CoreKind, Cpu, Group, Node, Topology};
 pub use units::{CpuId, Nanos};

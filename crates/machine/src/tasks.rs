@@ -4,7 +4,7 @@ mod parse;
 mod read;
 
 pub use parse::{parse_cgroup_file, parse_stat, parse_status_allowed};
-pub use read::{read, read_one, read_process};
+pub use read::{cgroup_of, read, read_one, read_process};
 pub(crate) use read::{read_all, read_cgroups};
 
 use crate::{CpuId, CpuSet};

@@ -11,9 +11,18 @@ pub fn utc_text(seconds: u64) -> String {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_place = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_place + 2) / 5 + 1;
-    let month = if month_place < 10 { month_place + 3 } else { month_place - 9 };
+    let month = if month_place < 10 {
+        month_place + 3
+    } else {
+        month_place - 9
+    };
     let year = year_of_era + era * 400 + u64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z", second / 3_600, second / 60 % 60, second % 60)
+    format!(
+        "{year:04}-{month:02}-{day:02}T{:02}:{:02}:{:02}Z",
+        second / 3_600,
+        second / 60 % 60,
+        second % 60
+    )
 }
 
 #[cfg(test)]

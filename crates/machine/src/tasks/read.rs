@@ -28,6 +28,13 @@ pub fn read_one(root: &Root, tid: u32) -> Option<Task> {
     Some(task)
 }
 
+/// The cgroup of one thread in the hierarchy of a version; `None` when it is gone, or not in one.
+#[must_use]
+pub fn cgroup_of(root: &Root, tid: u32, version: Version) -> Option<String> {
+    let text = root.text(&format!("/proc/{tid}/cgroup")).ok().flatten()?;
+    parse_cgroup_file(&text, version)
+}
+
 /// The threads of one process, by number; empty when it is gone.
 #[must_use]
 pub fn read_process(root: &Root, pid: u32) -> Vec<Task> {

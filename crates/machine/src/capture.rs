@@ -1,0 +1,146 @@
+//! What a snapshot of a machine holds: the files that all reading verbs need, and no others.
+//!
+//! Left out on purpose: files that wait or that disturb a CPU when they are read (`scaling_cur_freq`), command
+//! lines of processes, host names, serial numbers and addresses. `status` files and the mount table keep only
+//! the lines that are of use here.
+
+mod files;
+mod walk;
+
+use crate::{Machine, Unreadable};
+use files::Trim;
+use root::snapshot::Snapshot;
+use root::{Root, RootError};
+use std::path::Path;
+use std::time::SystemTime;
+use walk::{Found, Walk};
+
+/// Name of the list of contents at the top of a snapshot.
+pub const MANIFEST: &str = "quietcore-snapshot.json";
+
+/// No kernel file that we want is larger: `/proc/interrupts` of 1,024 CPUs and 10,000 interrupts has 110 MB.
+const MAX_FILE: u64 = 512 << 20;
+
+/// What was captured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Summary {
+    /// Files in it.
+    pub files: u64,
+    /// Symbolic links in it.
+    pub links: u64,
+    /// Bytes before packing.
+    pub bytes: u64,
+    /// What is there on the machine and could not be read.
+    pub unreadable: Vec<(String, String)>,
+}
+
+/// Writes everything that reading verbs need from `root` into one archive, packed as its name says.
+///
+/// Files that cannot be read are listed in the archive's manifest and in the summary; what vanishes while it is
+/// captured (a task) is simply not in it.
+///
+/// # Errors
+/// [`RootError::Ending`] for a name of no known format, or the errno of writing the archive.
+pub fn capture(root: &Root, output: &Path, tool_version: &str) -> Result<Summary, RootError> {
+    root::snapshot::check_name(output)?;
+    let machine = Machine::read(root);
+    let release = machine
+        .kernel
+        .release
+        .clone()
+        .unwrap_or_else(|| "unknown".to_owned());
+    let now = SystemTime::now()
+        .duration_since(SystemTime::UNIX_EPOCH)
+        .map_or(0, |time| time.as_secs());
+    let top = format!(
+        "quietcore-{}",
+        release.replace(|letter: char| !is_plain(letter), "_")
+    );
+    let mut writer = Writer {
+        root,
+        archive: Snapshot::create(output, &top, now)?,
+        summary: Summary::default(),
+        content: Vec::new(),
+    };
+    let mut walk = Walk::new(root);
+    for pattern in files::patterns(&machine) {
+        walk.each(&pattern.path, &mut |found| writer.take(found, pattern.trim))?;
+    }
+    writer.summary.unreadable.extend(walk.into_unreadable());
+    writer.finish(&release, now, tool_version)
+}
+
+fn is_plain(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '_')
+}
+
+struct Writer<'a> {
+    root: &'a Root,
+    archive: Snapshot,
+    summary: Summary,
+    content: Vec<u8>,
+}
+
+impl Writer<'_> {
+    fn take(&mut self, found: Found<'_>, trim: Trim) -> Result<(), RootError> {
+        match found {
+            Found::File(path) => self.file(path, trim),
+            Found::Dir(path) => self.archive.dir(path),
+            Found::Link(path, target) => {
+                self.summary.links += 1;
+                self.archive.link(path, target)
+            }
+        }
+    }
+
+    fn file(&mut self, path: &str, trim: Trim) -> Result<(), RootError> {
+        let read = self.root.bytes_at_most(path, MAX_FILE, &mut self.content);
+        match read {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(error) => {
+                self.summary.unreadable.push((path.to_owned(), error.to_string()));
+                return Ok(());
+            }
+        }
+        // The kernel tells by the mode which interrupts it manages itself; other modes are of no use.
+        let mode = if path.ends_with("/smp_affinity") {
+            self.root.mode(path).ok().flatten()
+        } else {
+            None
+        };
+        trim.apply(&mut self.content);
+        self.summary.files += 1;
+        self.summary.bytes += self.content.len() as u64;
+        self.archive.file(path, mode.unwrap_or(0o444), &self.content)
+    }
+
+    fn finish(mut self, release: &str, time: u64, tool_version: &str) -> Result<Summary, RootError> {
+        let unreadable: Vec<serde_json::Value> = self
+            .summary
+            .unreadable
+            .iter()
+            .map(|(path, why)| serde_json::json!({ "path": path, "why": why }))
+            .collect();
+        let manifest = serde_json::json!({
+            "schema": "quietcore.snapshot/1",
+            "tool_version": tool_version,
+            "time_unix_s": time,
+            "kernel": release,
+            "files": self.summary.files,
+            "links": self.summary.links,
+            "bytes": self.summary.bytes,
+            "unreadable": unreadable,
+        });
+        self.archive
+            .file(MANIFEST, 0o444, format!("{manifest:#}\n").as_bytes())?;
+        self.archive.finish()?;
+        Ok(self.summary)
+    }
+}
+
+impl From<Unreadable> for (String, String) {
+    fn from(unreadable: Unreadable) -> (String, String) {
+        (unreadable.path, unreadable.why)
+    }
+}

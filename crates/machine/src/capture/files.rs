@@ -1,0 +1,299 @@
+//! The table of what is captured. A verb that reads a new file adds its pattern here.
+
+use crate::{Machine, Version};
+
+/// What is kept of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trim {
+    /// All of it.
+    Nothing,
+    /// The lines of a task's `status` that tell where it may run: with 100,000 threads the rest is most of
+    /// the archive.
+    Status,
+    /// Mounts of kernel file systems; the others are nobody's business.
+    Mounts,
+}
+
+impl Trim {
+    pub(super) fn apply(self, content: &mut Vec<u8>) {
+        let keep: fn(&[u8]) -> bool = match self {
+            Trim::Nothing => return,
+            Trim::Status => |line| STATUS_LINES.iter().any(|name| line.starts_with(name.as_bytes())),
+            Trim::Mounts => |line| {
+                let mut words = line.split(|&byte| byte == b' ');
+                words.any(|word| KERNEL_FILE_SYSTEMS.iter().any(|name| word == name.as_bytes()))
+            },
+        };
+        let lines = content
+            .split_inclusive(|&byte| byte == b'\n')
+            .filter(|line| keep(line));
+        *content = lines.flatten().copied().collect();
+    }
+}
+
+const STATUS_LINES: [&str; 8] = [
+    "Name:",
+    "State:",
+    "Tgid:",
+    "Cpus_allowed:",
+    "Cpus_allowed_list:",
+    "Mems_allowed_list:",
+    "voluntary_ctxt_switches:",
+    "nonvoluntary_ctxt_switches:",
+];
+
+const KERNEL_FILE_SYSTEMS: [&str; 8] = [
+    "cgroup",
+    "cgroup2",
+    "cpuset",
+    "sysfs",
+    "proc",
+    "debugfs",
+    "tracefs",
+    "securityfs",
+];
+
+/// Files that are the same on every machine. See `Walk::each` for the notation.
+const FIXED: &[(&str, Trim)] = &[
+    // The kernel.
+    (
+        "/proc/{version,cmdline,cpuinfo,stat,interrupts,softirqs,schedstat,uptime,loadavg,meminfo}",
+        Trim::Nothing,
+    ),
+    ("/proc/{cgroups,filesystems,devices,config.gz}", Trim::Nothing),
+    ("/proc/self/mountinfo", Trim::Mounts),
+    ("/proc/self/cgroup", Trim::Nothing),
+    ("/proc/self/status", Trim::Status),
+    (
+        "/proc/sys/kernel/{osrelease,ostype,version,panic,threads-max,pid_max,nmi_watchdog}",
+        Trim::Nothing,
+    ),
+    (
+        "/proc/sys/kernel/{sched_*,watchdog*,soft_watchdog,softlockup_*,hardlockup_*,hung_task_*}",
+        Trim::Nothing,
+    ),
+    (
+        "/proc/sys/kernel/{timer_migration,numa_balancing,perf_event_paranoid,perf_cpu_*,kptr_restrict}",
+        Trim::Nothing,
+    ),
+    (
+        "/proc/sys/kernel/{randomize_va_space,unprivileged_bpf_disabled,printk,sysrq,stack_tracer_enabled}",
+        Trim::Nothing,
+    ),
+    ("/proc/sys/kernel/random/boot_id", Trim::Nothing),
+    (
+        "/proc/sys/vm/{stat_interval,compaction_proactiveness,compact_unevictable_allowed}",
+        Trim::Nothing,
+    ),
+    (
+        "/proc/sys/vm/{swappiness,dirty_*,nr_hugepages,zone_reclaim_mode}",
+        Trim::Nothing,
+    ),
+    (
+        "/sys/kernel/{realtime,rcu_expedited,rcu_normal,profiling}",
+        Trim::Nothing,
+    ),
+    ("/sys/kernel/security/lockdown", Trim::Nothing),
+    ("/sys/kernel/mm/ksm/run", Trim::Nothing),
+    (
+        "/sys/kernel/mm/transparent_hugepage/{enabled,defrag}",
+        Trim::Nothing,
+    ),
+    ("/sys/kernel/mm/transparent_hugepage/khugepaged/*", Trim::Nothing),
+    (
+        "/sys/kernel/debug/sched/{preempt,features,verbose,tunable_scaling,latency_*}",
+        Trim::Nothing,
+    ),
+    (
+        "/sys/kernel/debug/sched/{fair_server,ext_server}/cpu*/{runtime,period}",
+        Trim::Nothing,
+    ),
+    (
+        "/sys/kernel/debug/sched/domains/cpu*/domain*/{name,min_interval,flags}",
+        Trim::Nothing,
+    ),
+    ("/sys/kernel/debug/irq/irqs/*", Trim::Nothing),
+    (
+        "/sys/module/{workqueue,rcutree,rcupdate,intel_idle,processor,haltpoll,kvm,nvme,nvme_core,pcie_aspm}/parameters/*",
+        Trim::Nothing,
+    ),
+    // CPUs. No `scaling_cur_freq` and the like: reading them wakes the CPU.
+    (
+        "/sys/devices/system/cpu/{online,offline,possible,present,isolated,nohz_full,housekeeping,kernel_max}",
+        Trim::Nothing,
+    ),
+    ("/sys/devices/system/cpu/smt/*", Trim::Nothing),
+    ("/sys/devices/system/cpu/vulnerabilities/*", Trim::Nothing),
+    ("/sys/devices/system/cpu/cpuidle/*", Trim::Nothing),
+    (
+        "/sys/devices/system/cpu/{intel_pstate,amd_pstate}/{status,no_turbo,prefcore}",
+        Trim::Nothing,
+    ),
+    ("/sys/devices/system/cpu/cpufreq/boost", Trim::Nothing),
+    (
+        "/sys/devices/system/cpu/cpu*/{online,cpu_capacity,node*}",
+        Trim::Nothing,
+    ),
+    ("/sys/devices/system/cpu/cpu*/topology/*", Trim::Nothing),
+    (
+        "/sys/devices/system/cpu/cpu*/cache/index*/{level,type,size,id,shared_cpu_list,shared_cpu_map}",
+        Trim::Nothing,
+    ),
+    (
+        "/sys/devices/system/cpu/cpu*/cpufreq/{scaling_governor,scaling_driver,scaling_min_freq,scaling_max_freq,\
+         scaling_available_governors,cpuinfo_min_freq,cpuinfo_max_freq,base_frequency,energy_performance_preference}",
+        Trim::Nothing,
+    ),
+    (
+        "/sys/devices/system/cpu/cpu*/cpuidle/state*/{name,desc,latency,residency,disable,default_status}",
+        Trim::Nothing,
+    ),
+    (
+        "/sys/devices/system/cpu/cpu*/power/pm_qos_resume_latency_us",
+        Trim::Nothing,
+    ),
+    (
+        "/sys/devices/system/cpu/cpu*/regs/identification/midr_el1",
+        Trim::Nothing,
+    ),
+    ("/sys/devices/{cpu_core,cpu_atom}/cpus", Trim::Nothing),
+    (
+        "/sys/devices/system/node/{online,possible,has_cpu,has_memory,has_normal_memory}",
+        Trim::Nothing,
+    ),
+    (
+        "/sys/devices/system/node/node*/{cpulist,cpumap,distance,meminfo}",
+        Trim::Nothing,
+    ),
+    (
+        "/sys/devices/system/clocksource/clocksource0/{current_clocksource,available_clocksource}",
+        Trim::Nothing,
+    ),
+    (
+        "/sys/devices/system/machinecheck/machinecheck0/{check_interval,ignore_ce,cmci_disabled}",
+        Trim::Nothing,
+    ),
+    // Whose guest it is. No serial numbers and no identities.
+    ("/sys/hypervisor/type", Trim::Nothing),
+    (
+        "/sys/class/dmi/id/{sys_vendor,product_name,board_vendor,board_name,bios_vendor,bios_version}",
+        Trim::Nothing,
+    ),
+    ("/proc/device-tree/{model,compatible}", Trim::Nothing),
+    ("/proc/device-tree/hypervisor/compatible", Trim::Nothing),
+    // Interrupts.
+    ("/proc/irq/default_smp_affinity", Trim::Nothing),
+    (
+        "/proc/irq/*/{smp_affinity,smp_affinity_list,effective_affinity,effective_affinity_list,affinity_hint,node}",
+        Trim::Nothing,
+    ),
+    // Work queues and devices that spread work over CPUs.
+    (
+        "/sys/devices/virtual/workqueue/{cpumask,cpumask_isolated,cpumask_requested}",
+        Trim::Nothing,
+    ),
+    (
+        "/sys/devices/virtual/workqueue/*/{cpumask,nice,per_cpu,max_active,affinity_scope,affinity_strict}",
+        Trim::Nothing,
+    ),
+    (
+        "/sys/block/*/queue/{rq_affinity,scheduler,nomerges,nr_requests,io_poll,wbt_lat_usec}",
+        Trim::Nothing,
+    ),
+    ("/sys/block/*/mq/*/cpu_list", Trim::Nothing),
+    (
+        "/sys/class/net/*/{napi_defer_hard_irqs,gro_flush_timeout,threaded,type}",
+        Trim::Nothing,
+    ),
+    (
+        "/sys/class/net/*/queues/*/{rps_cpus,rps_flow_cnt,xps_cpus,xps_rxqs}",
+        Trim::Nothing,
+    ),
+    ("/sys/class/net/*/device/{numa_node,local_cpulist}", Trim::Nothing),
+    (
+        "/sys/bus/pci/devices/*/{class,vendor,device,numa_node,local_cpulist}",
+        Trim::Nothing,
+    ),
+    ("/sys/bus/pci/devices/*/msi_irqs/*", Trim::Nothing),
+    // Tasks.
+    ("/proc/*/task/*/{stat,cgroup}", Trim::Nothing),
+    ("/proc/*/task/*/status", Trim::Status),
+    ("/proc/1/comm", Trim::Nothing),
+    // Who else manages the machine, and what it is meant to be.
+    ("/run/systemd/system/", Trim::Nothing),
+    ("/etc/quietcore.toml", Trim::Nothing),
+];
+
+/// What is kept of the files that a pattern finds.
+pub(super) struct Pattern {
+    pub(super) path: String,
+    pub(super) trim: Trim,
+}
+
+/// All patterns for a machine: the fixed ones, and where this machine has its cgroups and its configuration.
+pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
+    let plain = |path: String| Pattern {
+        path,
+        trim: Trim::Nothing,
+    };
+    let mut patterns: Vec<Pattern> = FIXED
+        .iter()
+        .map(|&(path, trim)| Pattern {
+            path: path.to_owned(),
+            trim,
+        })
+        .collect();
+    if let Some(release) = &machine.kernel.release {
+        patterns.push(plain(format!("/boot/config-{release}")));
+    }
+    for (version, mount, _) in &machine.cgroups.mounts {
+        // The names show who manages the tree.
+        patterns.push(plain(format!("{mount}/*/")));
+        patterns.push(plain(format!("{mount}/system.slice/*/")));
+        if *version == Version::V2 {
+            patterns.push(plain(format!(
+                "{mount}/{{cgroup.controllers,cgroup.subtree_control}}"
+            )));
+        }
+    }
+    if let Some(tree) = &machine.cgroups.cpuset {
+        let own = match tree.prefix.as_str() {
+            "" => "cpus,mems,cpu_exclusive,mem_exclusive,mem_hardwall,effective_cpus,effective_mems,\
+                   sched_load_balance,sched_relax_domain_level,memory_migrate"
+                .to_owned(),
+            prefix => format!("{prefix}*"),
+        };
+        for set in &tree.sets {
+            let dir = tree.dir(&set.name);
+            patterns.push(plain(format!(
+                "{dir}/{{{own},cgroup.controllers,cgroup.subtree_control,cgroup.type,cgroup.clone_children}}"
+            )));
+        }
+    }
+    patterns
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trimmed() {
+        let check = |trim: Trim, text: &str, expected: &str| {
+            let mut content = text.as_bytes().to_vec();
+            trim.apply(&mut content);
+            assert_eq!(String::from_utf8_lossy(&content), expected);
+        };
+        check(Trim::Nothing, "a\nb", "a\nb");
+        check(
+            Trim::Status,
+            "Name:\tx\nVmPeak:\t1\nCpus_allowed_list:\t0-1",
+            "Name:\tx\nCpus_allowed_list:\t0-1",
+        );
+        check(
+            Trim::Mounts,
+            "1 2 0:3 / /home rw - ext4 /dev/sda rw\n4 5 0:6 / /c rw - cgroup cgroup rw,cpuset\n",
+            "4 5 0:6 / /c rw - cgroup cgroup rw,cpuset\n",
+        );
+    }
+}

@@ -1,0 +1,235 @@
+//! Finds files by patterns. Links are not followed blindly: each is recorded as a link, and the search goes on
+//! where it leads, so that the capture has the same shape as the machine and a loop ends by itself.
+
+use crate::Unreadable;
+use root::{Root, RootError, Stands};
+use std::collections::HashSet;
+
+/// Links that may follow on each other at one name of a pattern.
+const MAX_HOPS: u32 = 8;
+
+/// Something that a pattern leads to.
+pub(super) enum Found<'a> {
+    File(&'a str),
+    Dir(&'a str),
+    Link(&'a str, &'a str),
+}
+
+pub(super) struct Walk<'a> {
+    root: &'a Root,
+    /// Paths that were found already, by this pattern or another.
+    seen: HashSet<Box<str>>,
+    unreadable: Vec<Unreadable>,
+}
+
+/// A place that is still to be looked at.
+struct Pending<'p> {
+    path: String,
+    stands: Stands,
+    /// Names of the pattern that come after it.
+    rest: &'p [&'p str],
+    hops: u32,
+}
+
+impl<'a> Walk<'a> {
+    pub(super) fn new(root: &'a Root) -> Walk<'a> {
+        Walk {
+            root,
+            seen: HashSet::new(),
+            unreadable: Vec::new(),
+        }
+    }
+
+    pub(super) fn into_unreadable(self) -> impl Iterator<Item = (String, String)> {
+        self.unreadable.into_iter().map(Into::into)
+    }
+
+    /// Calls `take` for what a pattern finds: names with `*` at most once each, `{a,b}` for alternatives of a
+    /// whole name, a trailing `/` for directories themselves.
+    pub(super) fn each(
+        &mut self,
+        pattern: &str,
+        take: &mut dyn FnMut(Found<'_>) -> Result<(), RootError>,
+    ) -> Result<(), RootError> {
+        let names: Vec<&str> = pattern.split('/').filter(|name| !name.is_empty()).collect();
+        let wants_dir = pattern.ends_with('/');
+        let begin = Pending {
+            path: String::new(),
+            stands: Stands::Dir,
+            rest: &names,
+            hops: 0,
+        };
+        let mut pending = vec![begin];
+        while let Some(at) = pending.pop() {
+            match (at.stands, at.rest.split_first()) {
+                (Stands::Dir, Some((name, rest))) => self.descend(&at.path, name, rest, &mut pending),
+                (Stands::Dir, None) if wants_dir && self.is_new(&at.path) => take(Found::Dir(&at.path))?,
+                (Stands::File, None) if !wants_dir && self.is_new(&at.path) => take(Found::File(&at.path))?,
+                (Stands::Link, _) => {
+                    let Ok(Some(target)) = self.root.link(&at.path) else {
+                        continue;
+                    };
+                    if self.is_new(&at.path) {
+                        take(Found::Link(&at.path, &target))?;
+                    }
+                    let led_to = join(&at.path, &target).and_then(|path| self.real(path));
+                    if let (Some(path), true) = (led_to, at.hops < MAX_HOPS)
+                        && let Some(stands) = self.stands(&path)
+                    {
+                        pending.push(Pending {
+                            path,
+                            stands,
+                            rest: at.rest,
+                            hops: at.hops + 1,
+                        });
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn descend<'p>(&mut self, dir: &str, name: &'p str, rest: &'p [&'p str], pending: &mut Vec<Pending<'p>>) {
+        let is_plain = !name.contains(['*', '{']);
+        if is_plain {
+            let path = format!("{dir}/{name}");
+            if let Some(stands) = self.stands(&path) {
+                pending.push(Pending {
+                    path,
+                    stands,
+                    rest,
+                    hops: 0,
+                });
+            }
+            return;
+        }
+        let entries = match self.root.entries(if dir.is_empty() { "/" } else { dir }) {
+            Ok(entries) => entries.unwrap_or_default(),
+            Err(error) => {
+                self.unreadable.push(Unreadable {
+                    path: dir.to_owned(),
+                    why: error.to_string(),
+                });
+                return;
+            }
+        };
+        for entry in entries
+            .into_iter()
+            .rev()
+            .filter(|entry| matches(name, &entry.name))
+        {
+            let path = format!("{dir}/{}", entry.name);
+            pending.push(Pending {
+                path,
+                stands: entry.stands,
+                rest,
+                hops: 0,
+            });
+        }
+    }
+
+    fn stands(&self, path: &str) -> Option<Stands> {
+        if self.root.link(path).ok()?.is_some() {
+            return Some(Stands::Link);
+        }
+        self.root.kind(path).ok()?.map(|kind| match kind {
+            root::Kind::File => Stands::File,
+            root::Kind::Dir => Stands::Dir,
+        })
+    }
+
+    /// The path with the links above its last name resolved. What is captured below a link must stand where the
+    /// link leads, or the archive would have a folder and a link of one name.
+    fn real(&self, path: String) -> Option<String> {
+        let mut path = path;
+        for _ in 0..MAX_HOPS {
+            let ends = path.match_indices('/').map(|(end, _)| end).filter(|&end| end > 0);
+            let link = ends
+                .map(|end| &path[..end])
+                .find_map(|dir| Some((dir, self.root.link(dir).ok()??)));
+            let Some((dir, target)) = link else {
+                return Some(path);
+            };
+            let rest = path.get(dir.len()..)?;
+            path = join(dir, &target)? + rest;
+        }
+        None
+    }
+
+    fn is_new(&mut self, path: &str) -> bool {
+        self.seen.insert(path.into())
+    }
+}
+
+/// Where a link leads, by its text. `None` for one that climbs out.
+fn join(link: &str, target: &str) -> Option<String> {
+    let mut names: Vec<&str> = match target.starts_with('/') {
+        true => Vec::new(),
+        false => link
+            .rsplit_once('/')
+            .map_or("", |(dir, _)| dir)
+            .split('/')
+            .filter(|name| !name.is_empty())
+            .collect(),
+    };
+    for name in target.split('/') {
+        match name {
+            "" | "." => {}
+            ".." => {
+                names.pop()?;
+            }
+            _ => names.push(name),
+        }
+    }
+    Some(names.iter().fold(String::new(), |path, name| path + "/" + name))
+}
+
+fn matches(pattern: &str, name: &str) -> bool {
+    if let Some(inner) = pattern
+        .strip_prefix('{')
+        .and_then(|inner| inner.strip_suffix('}'))
+    {
+        return inner.split(',').any(|one| matches(one, name));
+    }
+    match pattern.split_once('*') {
+        None => pattern == name,
+        Some((before, after)) => {
+            name.len() >= before.len() + after.len() && name.starts_with(before) && name.ends_with(after)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        let check = |pattern: &str, name: &str, expected| {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}")
+        };
+        check("*", "anything", true);
+        check("rx-*", "rx-0", true);
+        check("rx-*", "tx-0", false);
+        check("a*a", "a", false);
+        check("{level,size,id}", "size", true);
+        check("{level,state*}", "state3", true);
+        check("{level,size}", "siz", false);
+    }
+
+    #[test]
+    fn links() {
+        let check = |link: &str, target: &str, expected: Option<&str>| {
+            assert_eq!(join(link, target).as_deref(), expected, "{link} -> {target}");
+        };
+        check(
+            "/sys/block/vda",
+            "../devices/pci/vda",
+            Some("/sys/devices/pci/vda"),
+        );
+        check("/sys/block/vda", "/x/./y", Some("/x/y"));
+        check("/a", "../../x", None);
+        check("/a", "b", Some("/b"));
+    }
+}
