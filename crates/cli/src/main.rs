@@ -1,9 +1,13 @@
 //! The quietcore binary: parse the command line, run one verb, return its exit status.
 
+mod changing;
 mod error;
+mod intent;
+mod placement;
 mod reading;
 mod screen;
 mod status;
+mod time;
 mod verbs;
 
 use clap::Parser;
@@ -14,8 +18,10 @@ use status::Status;
 /// Give a program CPU cores that nothing else touches, and prove it.
 #[derive(Parser)]
 #[command(name = "quietcore", version, propagate_version = true, max_term_width = 100)]
-#[command(after_help = "Exit status: 0 done or quiet, 1 a check failed, 2 wrong usage, 3 not permitted, \
-    4 this kernel or machine cannot, 5 conflict or drift, 70 a bug.")]
+#[command(
+    after_help = "Exit status: 0 done or quiet, 1 a check failed, 2 wrong usage, 3 not permitted, \
+    4 this kernel or machine cannot, 5 conflict or drift, 70 a bug."
+)]
 struct Cli {
     #[command(flatten)]
     screen: screen::Flags,

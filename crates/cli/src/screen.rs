@@ -73,7 +73,21 @@ impl Screen {
             (false, true) => Volume::Verbose,
             (false, false) => Volume::Normal,
         };
-        Screen { form: if flags.json { Form::Json } else { Form::Text }, volume, colour }
+        Screen {
+            form: if flags.json { Form::Json } else { Form::Text },
+            volume,
+            colour,
+        }
+    }
+
+    /// How text looks here.
+    #[must_use]
+    pub fn style(&self) -> report::Style {
+        if self.colour {
+            report::Style::Colour
+        } else {
+            report::Style::Plain
+        }
     }
 
     /// Prints text for people; nothing in JSON form or when quiet.
@@ -115,7 +129,10 @@ impl Screen {
 
     /// Prints an error and gives its status back.
     pub fn error(&mut self, error: &CommandError) -> Status {
-        let text = format!("error: {}\n  why: {}\n next: {}\n", error.what, error.why, error.next);
+        let text = format!(
+            "error: {}\n  why: {}\n next: {}\n",
+            error.what, error.why, error.next
+        );
         put(&mut std::io::stderr().lock(), text.as_bytes());
         error.status
     }

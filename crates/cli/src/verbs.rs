@@ -26,6 +26,26 @@ macro_rules! verbs {
 }
 
 verbs! {
+    /// Show what the machine is built of, and what isolates what now
+    inspect => Inspect,
+    /// Evaluate a CPU expression: list, mask, count
+    cpus => Cpus,
+    /// List every change that an isolation needs, with reason and undo; does nothing
+    plan => Plan,
+    /// Measure wake-up latency, or noise
+    measure => Measure,
+    /// Measure, isolate, measure again, undo, report: the whole story in one command
+    prove => Prove,
+    /// Isolate CPUs now; every write is journalled and read back
+    apply => Apply,
+    /// Keep what was applied with a time limit
+    confirm => Confirm,
     /// Take back what was applied, exactly
     undo => Undo,
+    /// Show what was done on this boot
+    history => History,
+    /// Start a program in the partition
+    run => Run,
+    #[command(hide = true)]
+    guard => Guard,
 }

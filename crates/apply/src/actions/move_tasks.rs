@@ -79,7 +79,7 @@ fn next_batch(stage: &Stage, list: &str, done: &Tally) -> Result<Vec<TaskState>,
         let Some((task, state)) = census::state_of(stage.system, tid, stage.version)? else {
             continue;
         };
-        // The cgroup code refuses these with EINVAL (cgroup_procs_write_start); there is no need to try.
+        // The cgroup code refuses bound threads with EINVAL (cgroup_procs_write_start); there is no need to try.
         if task.is_movable() {
             batch.push(state);
         }
@@ -100,6 +100,12 @@ fn move_batch(
             Ok(()) => done.moved += 1,
             Err(error) => match refusal(error)? {
                 libc::ESRCH => continue,
+                // `kthreadd` is kept in the root cgroup (cgroup_init_kthreadd), and so is a kernel thread that is
+                // still being made; an affinity is all that can be set on them.
+                libc::EINVAL if narrow(stage, task, cpus)? => {
+                    done.refused.insert(task.key.tid);
+                    done.moved += 1;
+                }
                 // EINVAL: a thread that became bound since; EACCES, EPERM: a security module. Tried once.
                 errno => {
                     done.refused.insert(task.key.tid);
@@ -123,6 +129,16 @@ fn move_batch(
         }
     }
     Ok(masks)
+}
+
+/// Sets the affinity of a thread that cannot change its cgroup. `false` when that is refused too.
+fn narrow(stage: &Stage, task: &TaskState, cpus: &CpuSet) -> Result<bool, ApplyError> {
+    let rest = task.mask.and(cpus);
+    let wanted = if rest.is_empty() { cpus } else { &rest };
+    match stage.system.set_affinity(task.key.tid, wanted) {
+        Ok(()) => Ok(true),
+        Err(error) => refusal(error).map(|_| false),
+    }
 }
 
 /// An attach gives the task the whole mask of the set before 6.2, and always for kernel threads: a pin inside

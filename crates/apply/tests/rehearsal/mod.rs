@@ -331,7 +331,8 @@ impl Kernel {
         let effective = self.effective(group);
         let mut tasks = self.tasks.borrow_mut();
         let task = tasks.iter_mut().find(|task| task.tid == tid).ok_or(libc::ESRCH)?;
-        if task.flags & 0x0400_0000 != 0 {
+        // cgroup_init_kthreadd keeps kthreadd in the root.
+        if task.flags & 0x0400_0000 != 0 || task.comm == "kthreadd" {
             return Err(libc::EINVAL);
         }
         if effective.is_empty() {

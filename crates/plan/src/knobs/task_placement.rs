@@ -31,18 +31,24 @@ fn plan(scene: &Scene, plan: &mut Plan) {
             .is_some_and(|allowed| allowed.intersects(scene.isolated()))
     };
     if let Some(tasks) = tasks {
-        let stuck: Vec<&Task> = tasks
+        let bound = |task: &&Task| {
+            !task.is_movable()
+                && task
+                    .allowed
+                    .as_ref()
+                    .is_some_and(|allowed| allowed.is_subset(scene.isolated()))
+        };
+        let mut names: Vec<&str> = tasks
             .iter()
-            .filter(on_isolated)
-            .filter(|task| !task.is_movable())
+            .filter(bound)
+            .map(|task| task.comm.as_str())
             .collect();
-        if !stuck.is_empty() {
-            let mut names: Vec<&str> = stuck.iter().map(|task| task.comm.as_str()).collect();
+        if !names.is_empty() {
+            let count = names.len();
             names.sort_unstable();
             names.dedup();
             let message = format!(
-                "{} per-CPU kernel threads belong to these CPUs and cannot be moved: {}",
-                stuck.len(),
+                "{count} kernel threads are bound to these CPUs and cannot be moved: {}",
                 shorten(&names)
             );
             plan.findings.push(

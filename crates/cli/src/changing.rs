@@ -1,0 +1,163 @@
+//! What every changing verb needs: the host, the state directory, its lock, and one way to show entries.
+
+use crate::{CommandError, Status};
+use apply::{ApplyError, Entry, Host};
+use root::state::{Lock, StateDir};
+use root::{Live, Root};
+use serde::Serialize;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Where the journal of this boot is.
+pub const STATE: &str = "/run/quietcore";
+
+/// How long a verb waits for another quietcore that holds the lock.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// The machine and our state, locked.
+pub struct Changing {
+    /// The machine.
+    pub host: Host,
+    /// `/run/quietcore`.
+    pub state: StateDir,
+    _lock: Lock,
+}
+
+impl Changing {
+    /// Makes the state directory where needed, and locks it.
+    ///
+    /// # Errors
+    /// No permission, an unsafe directory, or another quietcore at work.
+    pub fn begin() -> Result<Changing, CommandError> {
+        Changing::locked(StateDir::create(Path::new(STATE))?)
+    }
+
+    /// Locks the state directory; `None` when there is none, so nothing is in force.
+    ///
+    /// # Errors
+    /// As [`Changing::begin`].
+    pub fn existing() -> Result<Option<Changing>, CommandError> {
+        match StateDir::open(Path::new(STATE))? {
+            None => Ok(None),
+            Some(state) => Changing::locked(state).map(Some),
+        }
+    }
+
+    /// This boot.
+    #[must_use]
+    pub fn boot_id(&self) -> Option<String> {
+        Root::live()
+            .value("/proc/sys/kernel/random/boot_id")
+            .ok()
+            .flatten()
+    }
+
+    fn locked(state: StateDir) -> Result<Changing, CommandError> {
+        let lock = state.lock(LOCK_WAIT)?;
+        Ok(Changing {
+            host: Host::new(Live::host()),
+            state,
+            _lock: lock,
+        })
+    }
+}
+
+/// One entry of `apply` and `undo` in JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct EntryJson {
+    seq: u64,
+    change: String,
+    before: Option<String>,
+    after: Option<String>,
+    outcome: String,
+}
+
+impl From<&Entry> for EntryJson {
+    fn from(entry: &Entry) -> EntryJson {
+        EntryJson {
+            seq: entry.seq,
+            change: entry.change.clone(),
+            before: entry.before.clone(),
+            after: entry.after.clone(),
+            outcome: entry.outcome.text(),
+        }
+    }
+}
+
+/// Entries as a table: what, before, after, outcome.
+#[must_use]
+pub fn entries_text(entries: &[Entry]) -> String {
+    let mut text = String::new();
+    for entry in entries {
+        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
+        text.push_str(&format!(
+            "{:<52} {} -> {}  {}\n",
+            entry.change,
+            value(&entry.before),
+            value(&entry.after),
+            entry.outcome.text()
+        ));
+    }
+    text
+}
+
+/// Seconds since 1970.
+#[must_use]
+pub fn seconds_now() -> u64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs()
+}
+
+/// Becomes true at the first SIGINT, SIGTERM or SIGHUP; a verb that changes the machine takes back what it did
+/// instead of dying in the middle.
+pub fn stop_flag() -> &'static AtomicBool {
+    static STOP: AtomicBool = AtomicBool::new(false);
+    extern "C" fn note(_signal: libc::c_int) {
+        STOP.store(true, Ordering::Relaxed);
+    }
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        // SAFETY: the handler only stores to an atomic, which is async-signal-safe; `action` is fully set.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = note as *const () as libc::sighandler_t;
+            libc::sigemptyset(&raw mut action.sa_mask);
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+        }
+    }
+    &STOP
+}
+
+impl From<ApplyError> for CommandError {
+    fn from(error: ApplyError) -> CommandError {
+        let status = match &error {
+            ApplyError::Root(_) => Status::Unable,
+            ApplyError::Unable { .. } | ApplyError::Guard { .. } => Status::Unable,
+            ApplyError::RolledBack { errno, .. } => match errno {
+                Some(libc::EACCES | libc::EPERM) => Status::Denied,
+                _ => Status::Unable,
+            },
+            ApplyError::Exists { .. }
+            | ApplyError::OtherIntent { .. }
+            | ApplyError::Unfinished { .. }
+            | ApplyError::Busy { .. }
+            | ApplyError::Journal { .. }
+            | ApplyError::NothingToConfirm { .. } => Status::Conflict,
+            ApplyError::Interrupted { .. } => Status::Failed,
+        };
+        if let ApplyError::Root(error) = error {
+            return error.into();
+        }
+        let text = error.to_string();
+        let mut lines = text.splitn(3, '\n').map(str::to_owned);
+        let mut line = || lines.next().unwrap_or_default();
+        CommandError {
+            status,
+            what: line(),
+            why: line(),
+            next: line().replace('\n', "; "),
+        }
+    }
+}

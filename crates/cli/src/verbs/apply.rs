@@ -1,0 +1,120 @@
+//! `apply`: isolate now, journalled, read back, and taken back when a step fails.
+
+use crate::changing::{self, Changing, EntryJson};
+use crate::intent::Wanted;
+use crate::screen::Form;
+use crate::{CommandError, Screen, Status};
+use apply::guard::{Guard, Watch};
+use apply::{Applied, Request};
+use machine::Machine;
+use plan::{Finding, Intent, Level, Plan};
+use report::Length;
+use root::Root;
+use serde::Serialize;
+use std::time::Duration;
+
+/// Arguments of `apply`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    wanted: Wanted,
+    /// Only say what would be done
+    #[arg(long)]
+    dry_run: bool,
+    /// Take it back after this time unless `quietcore confirm` comes (60s, 5min)
+    #[arg(long, value_name = "TIME", value_parser = crate::time::parse_duration)]
+    confirm_within: Option<Duration>,
+}
+
+/// JSON of `apply`.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    partition: &'a str,
+    isolated: &'a machine::CpuSet,
+    housekeeping: &'a machine::CpuSet,
+    in_force: bool,
+    entries: Vec<EntryJson>,
+    findings: &'a [Finding],
+}
+
+/// Runs it.
+///
+/// # Errors
+/// An intent that cannot be met; the machine is as before then.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = Root::live();
+    let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
+    let intent = args.wanted.intent(&machine)?;
+    let plan = plan::plan(&machine, &intent)?;
+    if args.dry_run {
+        match screen.form {
+            Form::Json => screen.stream(|out| report::plan_json(&plan, out)),
+            Form::Text => screen.text(&report::plan_text(&plan, Length::Whole, screen.style())),
+        }
+        return Ok(Status::Done);
+    }
+    let stop = changing::stop_flag();
+    let changing = Changing::begin()?;
+    let guard = match args.confirm_within {
+        Some(time) => Some(Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Deadline(time))?),
+        None => None,
+    };
+    let request = Request {
+        machine: &machine,
+        intent: &intent,
+        plan: &plan,
+        reason: "apply",
+        tool: env!("CARGO_PKG_VERSION"),
+        guard: guard.as_ref().map(Guard::token),
+        stop,
+    };
+    let applied = match apply::apply(&changing.host, &changing.state, &request) {
+        Ok(applied) => applied,
+        Err(error) => {
+            guard.into_iter().for_each(Guard::disarm);
+            return Err(error.into());
+        }
+    };
+    if applied.in_force {
+        guard.into_iter().for_each(Guard::disarm);
+    }
+    show(&applied, &intent, &plan, args.confirm_within, screen);
+    let drifted = applied.in_force && !applied.findings.is_empty();
+    let wrong = applied.findings.iter().any(|finding| finding.level == Level::Error);
+    Ok(match (drifted, wrong) {
+        (true, _) => Status::Conflict,
+        (_, true) => Status::Failed,
+        _ => Status::Done,
+    })
+}
+
+fn show(applied: &Applied, intent: &Intent, plan: &Plan, limit: Option<Duration>, screen: &mut Screen) {
+    screen.json(&Report {
+        schema: "quietcore.apply/1",
+        partition: intent.name.as_str(),
+        isolated: &plan.isolated,
+        housekeeping: &plan.housekeeping,
+        in_force: applied.in_force,
+        entries: applied.entries.iter().map(EntryJson::from).collect(),
+        findings: &applied.findings,
+    });
+    let mut text = changing::entries_text(&applied.entries);
+    text.push_str(&report::findings_text(&applied.findings, screen.style()));
+    if applied.in_force {
+        text.push_str(&format!("Partition {} is in force already; nothing was written.\n", intent.name));
+    } else {
+        text.push_str(&format!(
+            "CPU {} is isolated as partition {}; everything else runs on CPU {}.\n",
+            plan.isolated, intent.name, plan.housekeeping
+        ));
+        match limit {
+            Some(limit) => text.push_str(&format!(
+                "It is taken back in {} s unless `quietcore confirm` comes.\n",
+                limit.as_secs()
+            )),
+            None => text.push_str("Run a program there with `quietcore run -- PROGRAM`; take it back with `quietcore undo`.\n"),
+        }
+    }
+    screen.text(&text);
+}

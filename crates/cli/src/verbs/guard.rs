@@ -1,0 +1,46 @@
+//! `guard` (internal): the detached process that takes everything back when its parent dies or the time is up.
+
+use crate::changing::{Changing, STATE};
+use crate::{CommandError, Screen, Status};
+use apply::guard::{Watch, stand};
+use apply::{ApplyError, Host};
+use machine::CpuSet;
+use root::Live;
+use root::state::StateDir;
+use std::path::Path;
+use std::time::Duration;
+
+/// Arguments of `guard`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Ties the guard to one journal
+    #[arg(long)]
+    token: String,
+    /// CPUs to sit on
+    #[arg(long)]
+    cpus: String,
+    /// Time limit
+    #[arg(long)]
+    seconds: Option<u64>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// What the undo met.
+pub fn run(args: &Args, _screen: &mut Screen) -> Result<Status, CommandError> {
+    let housekeeping = CpuSet::parse_list(&args.cpus)
+        .map_err(|error| CommandError::usage("guard", error.to_string(), "it is started by quietcore itself"))?;
+    let watch = args.seconds.map_or(Watch::Parent, |seconds| Watch::Deadline(Duration::from_secs(seconds)));
+    let state = StateDir::create(Path::new(STATE))?;
+    // Terminal and session signals are for the parent; the guard ends by its pipe or its clock.
+    crate::changing::stop_flag();
+    let mut held = None;
+    let mut lock = || -> Result<(), ApplyError> {
+        held = Changing::existing().map_err(|error| ApplyError::Busy { holder: error.why })?;
+        Ok(())
+    };
+    stand(&Host::new(Live::host()), &state, &args.token, &housekeeping, watch, &mut lock)?;
+    drop(held);
+    Ok(Status::Done)
+}

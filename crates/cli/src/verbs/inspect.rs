@@ -1,0 +1,51 @@
+//! `inspect`: what the machine is built of, and what isolates what now.
+
+use crate::intent::existing_cpus;
+use crate::reading::Reading;
+use crate::screen::{Form, Volume};
+use crate::{CommandError, Screen, Status};
+use machine::Machine;
+use report::{Part, View};
+
+/// Arguments of `inspect`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    reading: Reading,
+    /// Show who may run, and who is, on the isolated CPUs (or those of --cpus)
+    #[arg(long)]
+    tasks: bool,
+    /// Show which interrupts may fire, and have fired, on the isolated CPUs (or those of --cpus)
+    #[arg(long)]
+    irqs: bool,
+    /// Only these CPUs: a list (2-3), a mask (0xc), or topology words (package:1, core-of:3, llc-of:7)
+    #[arg(long, value_name = "EXPR")]
+    cpus: Option<String>,
+}
+
+/// Runs it.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = args.reading.open()?;
+    let mut machine = Machine::read(&root);
+    // The screen marks busy CPUs, so it needs the tasks in any case but one.
+    if args.tasks || (screen.form == Form::Text && !args.irqs) {
+        machine = machine.with_tasks(&root);
+    }
+    if args.irqs {
+        machine = machine.with_interrupts(&root);
+    }
+    let cpus = args.cpus.as_deref().map(|expression| existing_cpus(expression, &machine)).transpose()?;
+    let part = |asked: bool| match (asked, screen.volume) {
+        (false, _) => Part::Left,
+        (true, Volume::Verbose) => Part::Whole,
+        (true, _) => Part::Shown,
+    };
+    let view = View { tasks: part(args.tasks), interrupts: part(args.irqs), cpus, own_pid: Some(std::process::id()) };
+    let style = screen.style();
+    match screen.form {
+        Form::Json => screen.stream(|out| report::inspect_json(&machine, &view, out)),
+        Form::Text if screen.volume == Volume::Quiet => {}
+        Form::Text => screen.stream(|out| report::inspect_text(&machine, &view, style, out)),
+    }
+    Ok(Status::Done)
+}

@@ -1,0 +1,74 @@
+//! The way of a sampler into the cpuset that owns the CPU: outside of it the kernel would refuse the CPU.
+
+use machine::{CpuSet, Hierarchy, Machine, Partition, Version};
+use root::{Live, Root};
+
+/// The file that takes a process into the cpuset of these CPUs; `None` where our own cpuset has them already, or
+/// where no single other one does.
+pub fn door(root: &Root, machine: &Machine, cpus: &CpuSet) -> Option<String> {
+    let hierarchy = machine.cgroups.cpuset.as_ref()?;
+    let own = machine::tasks::cgroup_of(root, std::process::id(), hierarchy.version)?;
+    choose(hierarchy, &own, cpus)
+}
+
+/// Puts a process there.
+///
+/// # Errors
+/// What the kernel said, as text.
+pub fn enter(door: &str, pid: u32) -> Result<(), String> {
+    Live::host().write(door, &pid.to_string()).map_err(|error| error.to_string())
+}
+
+fn choose(hierarchy: &Hierarchy, own: &str, cpus: &CpuSet) -> Option<String> {
+    let holds = |set: &Partition| effective(set).is_some_and(|here| cpus.is_subset(here));
+    if hierarchy.sets.iter().any(|set| set.name == own && holds(set)) {
+        return None;
+    }
+    // The smallest set that has all of them is the partition; the root has them too, but not for its tasks.
+    let others = hierarchy.sets.iter().filter(|set| set.name != own && set.name != "/" && holds(set));
+    let set = others.min_by_key(|set| effective(set).map_or(usize::MAX, CpuSet::len))?;
+    let file = match hierarchy.version {
+        Version::V1 => "tasks",
+        Version::V2 => "cgroup.procs",
+    };
+    Some(format!("{}{}/{file}", hierarchy.mount, set.name))
+}
+
+fn effective(set: &Partition) -> Option<&CpuSet> {
+    set.effective_cpus.as_ref().or(set.cpus.as_ref()).filter(|cpus| !cpus.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hierarchy(version: Version) -> Hierarchy {
+        let set = |name: &str, cpus: &str| Partition {
+            name: name.to_owned(),
+            version,
+            cpus: CpuSet::parse_list(cpus).ok(),
+            effective_cpus: CpuSet::parse_list(cpus).ok(),
+            mems: None,
+            cpu_exclusive: None,
+            sched_load_balance: None,
+            partition: None,
+            cpus_exclusive: None,
+        };
+        let sets = vec![set("/", "0-3"), set("/housekeeping", "0-1"), set("/big", "1-3"), set("/rt", "2-3")];
+        Hierarchy { version, mount: "/cg".to_owned(), prefix: String::new(), read_only: false, v2_mode: false, sets }
+    }
+
+    #[test]
+    fn the_smallest_set_with_all_cpus_is_entered() {
+        let cpus = CpuSet::range(2, 3);
+        assert_eq!(choose(&hierarchy(Version::V1), "/housekeeping", &cpus).as_deref(), Some("/cg/rt/tasks"));
+        assert_eq!(choose(&hierarchy(Version::V2), "/housekeeping", &cpus).as_deref(), Some("/cg/rt/cgroup.procs"));
+    }
+
+    #[test]
+    fn nothing_is_entered_where_the_cpus_are_at_hand_or_nobodys() {
+        assert_eq!(choose(&hierarchy(Version::V1), "/rt", &CpuSet::range(2, 2)), None);
+        assert_eq!(choose(&hierarchy(Version::V1), "/", &CpuSet::range(2, 2)), None);
+        assert_eq!(choose(&hierarchy(Version::V1), "/housekeeping", &CpuSet::range(0, 3)), None);
+    }
+}

@@ -1,0 +1,264 @@
+//! `prove`: the whole story in one command. Measure, isolate, measure again under load, show what still
+//! arrived, undo, verify, report.
+
+mod phase;
+mod residue;
+mod steps;
+
+use crate::changing::{self, Changing};
+use crate::intent::Wanted;
+use crate::placement::Partition;
+use crate::screen::Form;
+use crate::{CommandError, Screen, Status};
+use apply::guard::{Guard, Watch};
+use apply::{Fingerprint, Force, Request, Undone};
+use machine::{CpuSet, Machine};
+use measure::Environment;
+use plan::{Finding, Intent, Level, Plan};
+use report::prove::{Entry, PROVE_SCHEMA, Restored, Story};
+use root::Root;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use steps::Steps;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Arguments of `prove`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    wanted: Wanted,
+    /// How long each of the four measurements takes
+    #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = crate::time::parse_duration)]
+    duration: Duration,
+    /// Where the result goes; the page goes beside it as .html
+    #[arg(long, value_name = "FILE", default_value = "prove.json")]
+    out: PathBuf,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Wrong usage, and result files that cannot be written. What the machine does not allow is part of the story.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let stop = changing::stop_flag();
+    if args.duration < Duration::from_millis(100) {
+        return Err(CommandError::usage("--for is too short", "nothing can be seen in less than 100ms", "use 5s"));
+    }
+    let root = Root::live();
+    let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
+    let intent = args.wanted.intent(&machine)?;
+    let plan = plan::plan(&machine, &intent)?;
+    let mut story = begin(args, &root, &machine, &intent, &plan);
+    announce(&story, &plan, args.duration, screen);
+
+    let mut steps = Steps::new(screen.volume);
+    tell(&mut story, &mut steps, &root, &machine, &intent, &plan, args.duration, stop);
+    story.steps = steps.into_steps();
+    conclude(&mut story, stop.load(Ordering::Relaxed));
+
+    let page = args.out.with_extension("html");
+    let json = story.json().map_err(|error| {
+        CommandError::new(Status::Bug, "the result is no JSON", error.to_string(), "please report this as a bug")
+    })?;
+    root::output::write(&args.out, &json)?;
+    root::output::write(&page, report::prove::prove_html(&story).as_bytes())?;
+    match screen.form {
+        Form::Json => screen.json(&story),
+        Form::Text => {
+            screen.text(&report::prove::prove_text(&story, screen.style()));
+            screen.text(&format!("\nThe page: {}   the numbers: {}\n", page.display(), args.out.display()));
+        }
+    }
+    Ok(Status::Program(story.exit_status))
+}
+
+fn begin(args: &Args, root: &Root, machine: &Machine, intent: &Intent, plan: &Plan) -> Story {
+    let environment = Environment::of(machine, root, VERSION);
+    let why = match &args.wanted.cpus {
+        Some(expression) => format!("asked for as `{expression}`"),
+        None => format!(
+            "chosen: the highest whole core that does not hold CPU {}, the lowest online one",
+            machine.topology.online.first().map_or(0, |cpu| cpu.0)
+        ),
+    };
+    Story {
+        schema: PROVE_SCHEMA.to_owned(),
+        tool_version: VERSION.to_owned(),
+        started_at: machine::utc_text(changing::seconds_now()),
+        emulated: environment.emulated,
+        environment,
+        cpus: intent.cpus.clone(),
+        cpus_why: why,
+        isolated: CpuSet::new(),
+        housekeeping: plan.housekeeping.clone(),
+        steps: Vec::new(),
+        before: None,
+        during: None,
+        plan: Some(plan.clone()),
+        entries: Vec::new(),
+        residue: Vec::new(),
+        could_not: Vec::new(),
+        restored: None,
+        verdict: String::new(),
+        exit_status: Status::Done.code(),
+    }
+}
+
+fn announce(story: &Story, plan: &Plan, each: Duration, screen: &mut Screen) {
+    let total = each.as_secs_f64() * 4.0;
+    screen.note(&format!(
+        "quietcore prove: CPU {} ({})\n\
+         \x20 1. measure wake-up latency and noise as the machine is\n\
+         \x20 2. isolate CPU {}: {} changes, each journalled first; CPU {} keeps everything else\n\
+         \x20 3. measure again with load on CPU {}\n\
+         \x20 4. take everything back and compare\n\
+         \x20 about {total:.0} s; Ctrl-C at any time takes everything back\n\n",
+        story.cpus,
+        story.cpus_why,
+        story.cpus,
+        plan.changes.len(),
+        plan.housekeeping,
+        plan.housekeeping,
+    ));
+}
+
+/// Everything that happens on the machine. Whatever fails, the steps after it that are still safe go on, and
+/// nothing stays behind.
+#[allow(clippy::too_many_arguments)]
+fn tell(
+    story: &mut Story,
+    steps: &mut Steps,
+    root: &Root,
+    machine: &Machine,
+    intent: &Intent,
+    plan: &Plan,
+    each: Duration,
+    stop: &AtomicBool,
+) {
+    let setting = phase::Setting { root, cpus: &intent.cpus, environment: &story.environment.clone(), each, stop };
+    story.before = Some(phase::measure(&setting, steps, "before", &machine.topology.online, None, &mut story.could_not));
+    if stop.load(Ordering::Relaxed) {
+        return;
+    }
+    let changing = match steps.take("prepare", Changing::begin) {
+        Ok(changing) => changing,
+        Err(error) => return could_not(story, steps, &error),
+    };
+    let before = Fingerprint::take(root);
+    let guard = match steps.take("arm the guard", || {
+        Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Parent).map_err(CommandError::from)
+    }) {
+        Ok(guard) => guard,
+        Err(error) => return could_not(story, steps, &error),
+    };
+    let request =
+        Request { machine, intent, plan, reason: "prove", tool: VERSION, guard: Some(guard.token()), stop };
+    let applied = steps.take("isolate", || {
+        let applied = apply::apply(&changing.host, &changing.state, &request)?;
+        match applied.in_force {
+            false => Ok(applied),
+            // What somebody applied on purpose is not ours to take back.
+            true => Err(CommandError::new(
+                Status::Conflict,
+                format!("partition {} is in force already", intent.name),
+                "prove would have to take back what was applied before",
+                "run `quietcore undo` first, or use another machine",
+            )),
+        }
+    });
+    match applied {
+        Ok(applied) => {
+            story.isolated = intent.cpus.clone();
+            story.entries = applied.entries.iter().map(entry).collect();
+            story.could_not.extend(applied.findings.iter().filter(|finding| finding.level > Level::Info).cloned());
+            let partition =
+                machine.cgroups.cpuset.as_ref().map(|set| Partition::of(set, intent.name.as_str(), &intent.cpus));
+            let findings = &mut story.could_not;
+            story.during =
+                Some(phase::measure(&setting, steps, "isolated", &plan.housekeeping, partition.as_ref(), findings));
+            residue::collect(story, root, partition.as_ref(), &applied);
+            let undone = steps.take("undo", || take_back(&changing));
+            restored(story, steps, root, &before, undone);
+        }
+        Err(error) => {
+            let differences = before.differences(&Fingerprint::take(root));
+            story.restored = Some(Restored { equal: differences.is_empty(), differences });
+            could_not(story, steps, &error);
+        }
+    }
+    guard.disarm();
+}
+
+/// What other programs did to their own tasks meanwhile is theirs; the journal must not stay for that.
+fn take_back(changing: &Changing) -> Result<Undone, CommandError> {
+    let boot_id = changing.boot_id();
+    let undone = apply::undo(&changing.host, &changing.state, boot_id.as_deref(), Force::No, "prove")?;
+    if undone.failed.is_empty() && !undone.drift.is_empty() {
+        apply::undo(&changing.host, &changing.state, boot_id.as_deref(), Force::Keep, "prove")?;
+    }
+    Ok(undone)
+}
+
+fn restored(
+    story: &mut Story,
+    steps: &mut Steps,
+    root: &Root,
+    before: &Fingerprint,
+    undone: Result<Undone, CommandError>,
+) {
+    let mut differences = match undone {
+        Ok(undone) => undone.remains(),
+        Err(error) => vec![format!("{}: {}", error.what, error.why)],
+    };
+    let compared = steps.take("compare with the state before", || Ok::<_, CommandError>(before.differences(&Fingerprint::take(root))));
+    differences.extend(compared.unwrap_or_default());
+    story.restored = Some(Restored { equal: differences.is_empty(), differences });
+}
+
+fn entry(entry: &apply::Entry) -> Entry {
+    Entry {
+        seq: entry.seq,
+        change: entry.change.clone(),
+        before: entry.before.clone(),
+        after: entry.after.clone(),
+        outcome: entry.outcome.text(),
+    }
+}
+
+fn could_not(story: &mut Story, steps: &mut Steps, error: &CommandError) {
+    story.exit_status = error.status.code();
+    story.could_not.push(
+        Finding::new(Level::Error, "not-isolated", story.cpus.to_string(), format!("{}: {}", error.what, error.why))
+            .fix(error.next.clone()),
+    );
+    steps.skip("measure isolated", "the CPUs could not be isolated");
+}
+
+/// The verdict in words, and the exit status.
+fn conclude(story: &mut Story, interrupted: bool) {
+    let equal = story.restored.as_ref().is_none_or(|restored| restored.equal);
+    let broken = residue::broken_promises(story);
+    if !equal {
+        story.exit_status = Status::Conflict.code();
+    } else if interrupted || !broken.is_empty() {
+        story.exit_status = story.exit_status.max(Status::Failed.code());
+    }
+    let back = match &story.restored {
+        None => "Nothing was changed.".to_owned(),
+        Some(restored) if restored.equal => "Everything was taken back; the machine is as before.".to_owned(),
+        Some(restored) => format!("NOT everything is as before: {}.", restored.differences.join("; ")),
+    };
+    story.verdict = if interrupted {
+        format!("Interrupted. {back}")
+    } else if story.isolated.is_empty() {
+        let why = story.could_not.iter().find(|finding| finding.id == "not-isolated");
+        let why = why.map_or_else(String::new, |finding| format!(" ({})", finding.message));
+        format!("CPU {} could not be isolated{why}. {back}", story.cpus)
+    } else if broken.is_empty() {
+        format!("CPU {} was isolated as promised: {} {back}", story.isolated, residue::summary(story))
+    } else {
+        format!("CPU {} was isolated, but {} remained. {back}", story.isolated, broken.join("; "))
+    };
+}

@@ -1,0 +1,99 @@
+//! One state of the machine, measured: latency, then noise with the counters over it, under load.
+
+use super::steps::Steps;
+use crate::CommandError;
+use crate::placement::Partition;
+use machine::CpuSet;
+use measure::load::{Load, LoadKind};
+use measure::{Environment, Kind, MeasureError, Measurement, Request};
+use observe::Sample;
+use plan::{Finding, Level};
+use report::prove::Phase;
+use root::Root;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// What both phases share.
+pub struct Setting<'a> {
+    /// The machine.
+    pub root: &'a Root,
+    /// CPUs to measure.
+    pub cpus: &'a CpuSet,
+    /// Stored with each result.
+    pub environment: &'a Environment,
+    /// How long each measurement takes.
+    pub each: Duration,
+    /// Ctrl-C.
+    pub stop: &'a AtomicBool,
+}
+
+/// Measures one phase. What fails is left out and said.
+pub fn measure(
+    setting: &Setting,
+    steps: &mut Steps,
+    name: &str,
+    load_cpus: &CpuSet,
+    partition: Option<&Partition>,
+    could_not: &mut Vec<Finding>,
+) -> Phase {
+    let door = partition.map(Partition::door);
+    let join = |pid: u32| -> Result<(), String> {
+        let Some(door) = &door else { return Ok(()) };
+        apply::System::write(&apply::Host::new(root::Live::host()), door, &pid.to_string())
+            .map_err(|error| error.to_string())
+    };
+    let load = match Load::start(load_cpus, &LoadKind::ALL) {
+        Ok(load) => Some(load),
+        Err(error) => {
+            could_not.push(Finding::new(Level::Warning, "no-load", load_cpus.to_string(), error.to_string()));
+            None
+        }
+    };
+    let mut one = |what: &str, kind: Kind| -> Option<Measurement> {
+        let base = match kind {
+            Kind::Latency => Request::latency,
+            Kind::Noise => Request::noise,
+        };
+        let mut request = base(setting.cpus.clone(), setting.each, setting.environment.clone(), setting.stop);
+        if door.is_some() {
+            request.join = Some(&join);
+        }
+        let result = steps.measure(&format!("{what} {name}"), setting.each, |bar| {
+            measure::run(&request, &mut |progress| {
+                bar.set_position(progress.elapsed_ns / 1_000_000);
+                let worst = progress.threads.iter().filter_map(|thread| thread.max_ns).max();
+                bar.set_message(worst.map_or_else(String::new, |ns| format!("max {}", machine::Nanos(ns))));
+            })
+        });
+        result.map_err(|error: CommandError| could_not.push(missing(what, &error))).ok()
+    };
+    let latency = one("latency", Kind::Latency);
+    let before = Sample::take(setting.root);
+    let noise = one("noise", Kind::Noise);
+    let after = Sample::take(setting.root);
+    let text = match &load {
+        Some(_) => format!("arithmetic, memory, system calls and wake-ups at the lowest priority on CPU {load_cpus}"),
+        None => "none".to_owned(),
+    };
+    drop(load);
+    Phase { latency, noise, activity: Some(observe::activity(&before, &after)), load: text }
+}
+
+fn missing(what: &str, error: &CommandError) -> Finding {
+    let message = format!("{what} could not be measured: {}: {}", error.what, error.why);
+    Finding::new(Level::Error, "not-measured", what, message).fix(error.next.clone())
+}
+
+impl From<MeasureError> for CommandError {
+    fn from(error: MeasureError) -> CommandError {
+        use crate::Status;
+        let status = match &error {
+            MeasureError::Request { .. } | MeasureError::Offline { .. } => Status::Usage,
+            MeasureError::Os { errno: libc::EPERM | libc::EACCES, .. } => Status::Denied,
+            _ => Status::Unable,
+        };
+        let text = error.to_string();
+        let (why, next) = text.split_once("; ").unwrap_or((&text, "look at what is named above, then try again"));
+        CommandError::new(status, "the measurement could not be made", why, next)
+    }
+}

@@ -1,0 +1,98 @@
+//! What still arrived on the isolated CPUs, what could not be moved and why, and what the profile had promised.
+
+use crate::placement::Partition;
+use apply::{Applied, Outcome};
+use machine::{CpuSet, Machine};
+use observe::Class;
+use report::prove::{Story, StuckInterrupt, StuckThread};
+use root::Root;
+
+/// Fills the story's residue from the counters and from the machine as it is now, while isolated.
+pub fn collect(story: &mut Story, root: &Root, partition: Option<&Partition>, applied: &Applied) {
+    let machine = Machine::read(root).with_tasks(root).with_interrupts(root);
+    let before = story.before.as_ref().and_then(|phase| phase.activity.as_ref());
+    let Some(during) = story.during.as_ref().and_then(|phase| phase.activity.as_ref()) else { return };
+    story.residue = report::prove::residue(before, during, &story.isolated);
+    for residue in &mut story.residue {
+        let here: CpuSet = CpuSet::range(residue.cpu, residue.cpu);
+        let tasks = machine.tasks.iter().flatten();
+        residue.threads = tasks
+            .filter(|task| task.allowed.as_ref().is_some_and(|allowed| allowed.intersects(&here)))
+            .filter(|task| !is_inside(root, task.key.tid, partition))
+            .map(|task| StuckThread {
+                tid: task.key.tid,
+                comm: task.comm.clone(),
+                why: if task.is_movable() { MOVABLE } else { "the kernel binds it to this CPU" }.to_owned(),
+            })
+            .collect();
+        let interrupts = machine.interrupts.iter().flatten();
+        residue.interrupts = interrupts
+            .filter(|interrupt| interrupt.affinity.as_ref().is_some_and(|set| set.intersects(&here)))
+            .map(|interrupt| StuckInterrupt {
+                irq: interrupt.irq,
+                name: interrupt.name.clone(),
+                why: refusal(applied, interrupt.irq),
+            })
+            .collect();
+    }
+}
+
+/// What the profile promised to stop and what was seen all the same.
+///
+/// The tick, RCU and IPIs need the boot line and are not promised. A device interrupt that the kernel refused
+/// to move is named, not promised; one that was moved may come once more, because an I/O APIC moves it only
+/// then.
+pub fn broken_promises(story: &Story) -> Vec<String> {
+    let mut broken = Vec::new();
+    for residue in &story.residue {
+        let cpu = residue.cpu;
+        let movable = residue.threads.iter().filter(|thread| thread.why == MOVABLE);
+        broken.extend(movable.map(|thread| format!("task {} ({}) may run on CPU {cpu}", thread.tid, thread.comm)));
+        for row in residue.rows.iter().filter(|row| row.class == Some(Class::Device) && row.count > 1) {
+            let stuck = residue.interrupts.iter().any(|interrupt| interrupt.irq.to_string() == row.name);
+            let is_irq = row.name.bytes().all(|byte| byte.is_ascii_digit());
+            if is_irq && !stuck {
+                broken.push(format!("{} interrupts {} ({}) on CPU {cpu}", row.count, row.name, row.what));
+            }
+        }
+    }
+    broken
+}
+
+/// One sentence on the numbers.
+pub fn summary(story: &Story) -> String {
+    let threads = story.residue.iter().flat_map(|residue| &residue.threads).count();
+    let mut text = format!("no movable task may run there ({threads} per-CPU kernel threads stay);");
+    let stuck: Vec<String> = story
+        .residue
+        .iter()
+        .flat_map(|residue| &residue.interrupts)
+        .map(|interrupt| format!("{} ({})", interrupt.irq, interrupt.name))
+        .collect();
+    match stuck.len() {
+        0 => text.push_str(" every interrupt is away."),
+        1 => text.push_str(&format!(" one interrupt cannot be moved: {}.", stuck.join(", "))),
+        more => text.push_str(&format!(" {more} interrupts cannot be moved: {}.", stuck.join(", "))),
+    }
+    text
+}
+
+const MOVABLE: &str = "it could be moved and was not";
+
+fn is_inside(root: &Root, tid: u32, partition: Option<&Partition>) -> bool {
+    let Some(partition) = partition else { return false };
+    let cgroup = machine::tasks::cgroup_of(root, tid, partition.version);
+    cgroup.is_some_and(|cgroup| partition.path.ends_with(&cgroup) && cgroup != "/")
+}
+
+fn refusal(applied: &Applied, irq: u32) -> String {
+    let id = format!("irq_affinity/{irq}");
+    let entry = applied.entries.iter().find(|entry| entry.change == id);
+    match entry.map(|entry| &entry.outcome) {
+        Some(Outcome::Refused(errno)) => {
+            format!("the kernel refused: {}", std::io::Error::from_raw_os_error(*errno))
+        }
+        Some(other) => format!("it was moved, and is back ({})", other.text()),
+        None => "the kernel manages its mask itself".to_owned(),
+    }
+}

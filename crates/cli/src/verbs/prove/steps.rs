@@ -1,0 +1,71 @@
+//! The steps of `prove` as they happen: timed, shown, kept for the report.
+
+use crate::CommandError;
+use crate::screen::Volume;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use report::prove::{Outcome, Step};
+use std::time::{Duration, Instant};
+
+/// The steps so far.
+pub struct Steps {
+    done: Vec<Step>,
+    volume: Volume,
+}
+
+impl Steps {
+    /// No step yet.
+    pub fn new(volume: Volume) -> Steps {
+        Steps { done: Vec::new(), volume }
+    }
+
+    /// Takes one step and notes how it ended.
+    pub fn take<T, E: Into<CommandError>>(
+        &mut self,
+        name: &str,
+        act: impl FnOnce() -> Result<T, E>,
+    ) -> Result<T, CommandError> {
+        let began = Instant::now();
+        let result = act().map_err(Into::into);
+        let (outcome, detail) = match &result {
+            Ok(_) => (Outcome::Done, String::new()),
+            Err(error) => (Outcome::Failed, format!("{}: {}", error.what, error.why)),
+        };
+        self.note(name, outcome, detail, began.elapsed());
+        result
+    }
+
+    /// Takes a measuring step with a progress bar. No thread draws it, because the sampler is forked from this
+    /// process.
+    pub fn measure<T, E: Into<CommandError>>(
+        &mut self,
+        name: &str,
+        planned: Duration,
+        act: impl FnOnce(&ProgressBar) -> Result<T, E>,
+    ) -> Result<T, CommandError> {
+        let target = if self.volume > Volume::Quiet { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let millis = u64::try_from(planned.as_millis()).unwrap_or(u64::MAX);
+        let bar = ProgressBar::with_draw_target(Some(millis), target);
+        if let Ok(style) = ProgressStyle::with_template("  {prefix:<26} {bar:32} {msg}") {
+            bar.set_style(style);
+        }
+        bar.set_prefix(name.to_owned());
+        let result = self.take(name, || act(&bar));
+        bar.finish_and_clear();
+        result
+    }
+
+    /// Notes a step that was not tried.
+    pub fn skip(&mut self, name: &str, why: &str) {
+        self.note(name, Outcome::Skipped, why.to_owned(), Duration::ZERO);
+    }
+
+    /// All of them.
+    pub fn into_steps(self) -> Vec<Step> {
+        self.done
+    }
+
+    fn note(&mut self, name: &str, outcome: Outcome, detail: String, took: Duration) {
+        let duration_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
+        self.done.push(Step { name: name.to_owned(), outcome, detail, duration_ns });
+    }
+}
