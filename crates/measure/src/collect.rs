@@ -11,15 +11,17 @@ use crate::{
     GAPS_KEPT, IdleStates, Kind, MeasureError, Measurement, Note, Phase, Progress, Request, SCHEMA,
     SystemCalls, ThreadProgress, check, clock, findings, finish, idle, labels,
 };
-use machine::CpuId;
-use observe::{CpuTimes, parse_stat};
+use machine::{CpuId, CpuSet};
+use observe::{Activity, Sample};
 use root::Root;
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// How often the rings are emptied.
 const DRAIN_NS: u64 = 50_000_000;
+
+/// How long before the planned end the counters are read for the last time.
+const COUNTERS_NS: u64 = 5_000_000;
 
 /// How long a thread may take to get ready: on a CPU where a real-time task spins it never will.
 const PREPARE_NS: u64 = 10_000_000_000;
@@ -95,11 +97,10 @@ pub fn run(request: &Request<'_>, progress: &mut dyn FnMut(&Progress)) -> Result
         held.as_ref().err().copied(),
     ));
     notes.extend(findings::about_starvation(request));
-    let steal_after = times(&root);
+    let activity = collection.counters.activity(&request.cpus);
     let closing = Closing {
         pair: source.pair(),
-        steal_before: collection.steal_before,
-        steal_after,
+        activity: activity.as_ref(),
     };
     let mut threads = Vec::new();
     for (place, (&cpu, accumulator)) in cpus.iter().zip(&collection.accumulators).enumerate() {
@@ -118,20 +119,35 @@ pub fn run(request: &Request<'_>, progress: &mut dyn FnMut(&Progress)) -> Result
         started_at: collection.started_at,
         duration_ns: threads.iter().map(|thread| thread.duration_ns).max().unwrap_or(0),
         environment: request.environment.clone(),
+        activity,
         threads,
         findings: notes,
         complete: collection.complete,
     })
 }
 
-/// What is read once after the window.
-pub(crate) struct Closing {
+/// What is known only after the window.
+pub(crate) struct Closing<'a> {
     /// For samplers that did not live to take their own.
     pub pair: Pair,
-    /// `/proc/stat` before the window.
-    pub steal_before: BTreeMap<u32, CpuTimes>,
-    /// `/proc/stat` after it.
-    pub steal_after: BTreeMap<u32, CpuTimes>,
+    /// What the counters say about the window.
+    pub activity: Option<&'a Activity>,
+}
+
+/// The counters at both ends of the window, read while the samplers run: what starting and ending them costs
+/// is outside.
+#[derive(Default)]
+struct Window {
+    first: Option<Sample>,
+    last: Option<Sample>,
+}
+
+impl Window {
+    fn activity(&self, cpus: &CpuSet) -> Option<Activity> {
+        let mut activity = observe::activity(self.first.as_ref()?, self.last.as_ref()?);
+        activity.cpus.retain(|activity| cpus.contains(activity.cpu));
+        Some(activity)
+    }
 }
 
 struct Collection<'a> {
@@ -139,7 +155,7 @@ struct Collection<'a> {
     request: &'a Request<'a>,
     root: &'a Root,
     accumulators: Vec<Accumulator>,
-    steal_before: BTreeMap<u32, CpuTimes>,
+    counters: Window,
     started_at: String,
     start_ns: u64,
     pair: Pair,
@@ -164,7 +180,7 @@ impl<'a> Collection<'a> {
                 doing: "make the histograms",
                 errno: libc::EINVAL,
             })?,
-            steal_before: BTreeMap::new(),
+            counters: Window::default(),
             started_at: clock::wall_time(),
             start_ns: 0,
             pair: job.source.pair(),
@@ -225,7 +241,6 @@ impl<'a> Collection<'a> {
             child.kill();
             return;
         }
-        self.steal_before = times(self.root);
         self.started_at = clock::wall_time();
         self.pair = self.job.source.pair();
         // Room for the slowest thread to pass the gate before the first due time.
@@ -236,8 +251,10 @@ impl<'a> Collection<'a> {
             .start_ns
             .saturating_add(self.job.duration_ns)
             .saturating_add(PATIENCE_NS);
+        let planned_end = self.start_ns.saturating_add(self.job.duration_ns);
         let mut told_to_stop = false;
         loop {
+            self.read_counters(planned_end);
             let all_done = self.all_done();
             let ended = child.ended().map(str::to_owned);
             self.drain();
@@ -252,6 +269,7 @@ impl<'a> Collection<'a> {
             }
             if self.stopped() && !told_to_stop {
                 told_to_stop = true;
+                self.counters.last = Some(Sample::take(self.root));
                 control.stop.0.store(1, Ordering::Relaxed);
                 deadline = deadline.min(now.saturating_add(PATIENCE_NS / 2));
             }
@@ -268,24 +286,44 @@ impl<'a> Collection<'a> {
                 Phase::Sampling
             };
             progress(&self.progress(child.pid(), phase));
-            let planned_end = self.start_ns.saturating_add(self.job.duration_ns);
-            let pause = if told_to_stop || now >= planned_end {
+            let next = if now < planned_end.saturating_sub(COUNTERS_NS) {
+                planned_end - COUNTERS_NS
+            } else {
+                planned_end + 500_000
+            };
+            let pause = if told_to_stop || self.counters.first.is_none() {
                 2_000_000
             } else {
-                DRAIN_NS.min(planned_end - now + 500_000)
+                next.saturating_sub(now).clamp(2_000_000, DRAIN_NS)
             };
             std::thread::sleep(Duration::from_nanos(pause));
         }
         progress(&self.progress(child.pid(), Phase::Ending));
     }
 
+    /// The first reading as soon as the samplers run, the last one shortly before they end.
+    fn read_counters(&mut self, planned_end: u64) {
+        let now = clock::monotonic_ns();
+        if self.counters.first.is_none() {
+            if now >= self.start_ns && self.in_window() {
+                self.counters.first = Some(Sample::take(self.root));
+            }
+        } else if self.counters.last.is_none() && now >= planned_end.saturating_sub(COUNTERS_NS) {
+            self.counters.last = Some(Sample::take(self.root));
+        }
+    }
+
+    fn in_window(&self) -> bool {
+        self.states().all(|state| state != state::IDLE)
+    }
+
     fn all_done(&self) -> bool {
-        (0..self.job.shared.lanes()).all(|place| {
-            self.job
-                .shared
-                .lane(place)
-                .is_some_and(|(lane, _)| lane.state.0.load(Ordering::Acquire) == state::DONE)
-        })
+        self.states().all(|state| state == state::DONE)
+    }
+
+    fn states(&self) -> impl Iterator<Item = u32> + '_ {
+        let lanes = (0..self.job.shared.lanes()).filter_map(|place| self.job.shared.lane(place));
+        lanes.map(|(lane, _)| lane.state.0.load(Ordering::Acquire))
     }
 
     fn drain(&mut self) {
@@ -372,14 +410,6 @@ fn slots(request: &Request<'_>, lanes: usize) -> usize {
     wanted
         .clamp(1 << 10, fair_share.clamp(1 << 13, 1 << 16))
         .next_power_of_two()
-}
-
-fn times(root: &Root) -> BTreeMap<u32, CpuTimes> {
-    root.text("/proc/stat")
-        .ok()
-        .flatten()
-        .map(|text| parse_stat(&text))
-        .unwrap_or_default()
 }
 
 /// What the kernel grants real-time threads on a CPU; files that are missing or refused are unknown.

@@ -1,7 +1,7 @@
 //! Where a result was measured: stored with every result, because a number without its machine means nothing.
 
 use machine::{CpuSet, Machine, Preemption};
-use root::Root;
+use root::{Origin, Root};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
@@ -56,11 +56,7 @@ impl Environment {
                 .as_ref()
                 .map(|cmdline| cmdline.text.clone()),
             model_name: machine.topology.model_name.clone(),
-            emulated: is_emulated(
-                hypervisor.as_deref(),
-                machine.topology.model_name.as_deref(),
-                root,
-            ),
+            emulated: is_emulated(hypervisor.as_deref(), root),
             hypervisor,
             clocksource: machine.kernel.clocksource.clone(),
             online: machine.topology.online.clone(),
@@ -106,16 +102,29 @@ fn governor(root: &Root) -> Option<String> {
     (!governors.is_empty()).then(|| governors.into_iter().collect::<Vec<_>>().join(","))
 }
 
-/// QEMU without hardware help says so on x86 (signature `TCGTCGTCGTCG`, CPU names with `TCG`). On arm64 its `max`
-/// CPU has implementer 0, which no maker of processors has.
-fn is_emulated(hypervisor: Option<&str>, model_name: Option<&str>, root: &Root) -> bool {
-    let says_tcg = |text: Option<&str>| text.is_some_and(|text| text.to_ascii_lowercase().contains("tcg"));
-    let midr = root
-        .value("/sys/devices/system/cpu/cpu0/regs/identification/midr_el1")
-        .ok()
-        .flatten();
-    let implementer = midr
-        .and_then(|midr| u64::from_str_radix(midr.trim_start_matches("0x"), 16).ok())
-        .map(|midr| midr >> 24 & 0xff);
-    says_tcg(hypervisor) || says_tcg(model_name) || implementer == Some(0)
+/// The model knows the emulator by the names of its CPUs. Where QEMU gives its CPU another name, it still
+/// signs itself in the leaf that every hypervisor has.
+fn is_emulated(hypervisor: Option<&str>, root: &Root) -> bool {
+    hypervisor == Some("tcg") || (root.origin() == Origin::Live && signature() == Some(*b"TCGTCGTCGTCG"))
+}
+
+#[cfg(target_arch = "x86_64")]
+fn signature() -> Option<[u8; 12]> {
+    use core::arch::x86_64::__cpuid;
+    // Bit 31 of leaf 1, ECX: a hypervisor is there and has leaf 0x4000_0000.
+    if __cpuid(1).ecx & (1 << 31) == 0 {
+        return None;
+    }
+    let leaf = __cpuid(0x4000_0000);
+    let mut text = [0; 12];
+    let bytes = [leaf.ebx, leaf.ecx, leaf.edx]
+        .into_iter()
+        .flat_map(u32::to_le_bytes);
+    text.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
+    Some(text)
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn signature() -> Option<[u8; 12]> {
+    None
 }

@@ -18,7 +18,7 @@ pub(crate) fn thread(
     cpu: CpuId,
     lane: &Lane,
     samples: &Accumulator,
-    closing: &Closing,
+    closing: &Closing<'_>,
     limits: &Limits,
 ) -> (ThreadResult, Vec<Note>) {
     let window = Window::of(job, lane, samples, closing);
@@ -95,7 +95,7 @@ struct Window {
 }
 
 impl Window {
-    fn of(job: &Job<'_>, lane: &Lane, samples: &Accumulator, closing: &Closing) -> Window {
+    fn of(job: &Job<'_>, lane: &Lane, samples: &Accumulator, closing: &Closing<'_>) -> Window {
         let state = lane.state.0.load(Ordering::Acquire);
         let is_done = state == state::DONE;
         let last = samples.last();
@@ -215,12 +215,13 @@ fn add_gaps(
     });
 }
 
-/// Both ends must be known; the file counts in `USER_HZ`.
-fn steal(closing: &Closing, cpu: CpuId) -> Option<u64> {
-    let before = closing.steal_before.get(&cpu.0)?.steal?;
-    let after = closing.steal_after.get(&cpu.0)?.steal?;
-    let tick_ns = 1_000_000_000 / rustix::param::clock_ticks_per_second().max(1);
-    Some(after.saturating_sub(before).saturating_mul(tick_ns))
+fn steal(closing: &Closing<'_>, cpu: CpuId) -> Option<u64> {
+    closing
+        .activity?
+        .cpus
+        .iter()
+        .find(|activity| activity.cpu == cpu)?
+        .steal_ns
 }
 
 fn get(value: &AtomicU64) -> u64 {

@@ -184,6 +184,36 @@ mod tests {
     }
 
     #[test]
+    fn fragments_in_the_servers_time_are_its_own_and_others_are_not() {
+        // The longest gaps of a FIFO spinner on 6.18 beside compilers: the server's periods end at .975 s.
+        let own = Some(GapLabel::FairServer);
+        let run = [
+            (926_558_450, 1_596_787, None),
+            (928_241_611, 46_722_546, own),
+            (1_705_063_210, 14_252_543, None),
+            (1_805_063_072, 14_378_290, None),
+            (1_956_241_508, 18_714_411, own),
+            (2_007_180_981, 2_003_276, None),
+            (2_029_474_113, 296_656, None),
+            (2_953_916_178, 21_044_373, own),
+        ];
+        let mut gaps = run.map(|(at_ns, duration_ns, _)| Gap {
+            at_ns,
+            duration_ns,
+            label: None,
+        });
+        label(
+            &mut gaps,
+            Policy::Fifo,
+            &Limits {
+                kernel: Some((6, 18)),
+                ..OLD
+            },
+        );
+        assert_eq!(gaps.map(|gap| gap.label), run.map(|(_, _, label)| label));
+    }
+
+    #[test]
     fn nobody_is_blamed_where_nobody_throttles() {
         assert_eq!(labelled(Policy::Other, &OLD), [None; 8]);
         assert_eq!(

@@ -24,6 +24,10 @@ pub struct Measurement {
     pub environment: Environment,
     /// One per measured CPU, by number.
     pub threads: Vec<ThreadResult>,
+    /// What the kernel counted on the measured CPUs while the samplers ran: from their start to shortly before
+    /// their end, so that it holds nothing of starting and ending them. `None` for a window that was too short.
+    #[serde(default)]
+    pub activity: Option<observe::Activity>,
     /// What limits the meaning of the numbers.
     pub findings: Vec<Note>,
     /// Whether it ran to its planned end.
@@ -94,7 +98,7 @@ pub struct ThreadResult {
     /// Noise: sum of the gaps that the kernel made because of this very thread (throttling, fair server).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_ns: Option<u64>,
-    /// What the hypervisor took from this CPU by `/proc/stat`, with the resolution of `USER_HZ`.
+    /// What the hypervisor took from this CPU by `/proc/stat`, with the resolution of `USER_HZ`; see `activity`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_ns: Option<u64>,
     /// Noise: turns of the loop.

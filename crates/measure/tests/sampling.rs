@@ -434,6 +434,35 @@ fn what_cannot_be_measured_is_refused_with_a_reason() {
 }
 
 #[test]
+fn the_counters_belong_to_the_window() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let result = run(&request(Kind::Latency, 500, &stop), &mut |_| {}).unwrap();
+    let Some(activity) = &result.activity else {
+        panic!("no counters: {:?}", result.findings)
+    };
+    assert!(
+        activity.duration_ns > 100_000_000 && activity.duration_ns < 2_000_000_000,
+        "{}",
+        activity.duration_ns
+    );
+    if Root::live().kind("/proc/interrupts").unwrap().is_none() {
+        println!("SKIP: counters of the window: /proc/interrupts cannot be read here");
+        return;
+    }
+    assert_eq!(
+        activity.cpus.iter().map(|cpu| cpu.cpu).collect::<CpuSet>(),
+        one_cpu()
+    );
+    // The timer woke the sampler once per millisecond.
+    assert!(
+        activity.cpus[0].ticks.is_none_or(|ticks| ticks > 50),
+        "{:?}",
+        activity.cpus[0]
+    );
+}
+
+#[test]
 fn the_sampler_joins_before_it_has_threads() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
