@@ -78,7 +78,8 @@ pub fn inspect_text(machine: &Machine, view: &View, style: Style, out: &mut dyn 
 }
 
 /// Every CPU that something takes away from the rest of the machine, as far as the machine tells.
-pub(crate) fn isolated_cpus(machine: &Machine) -> CpuSet {
+#[must_use]
+pub fn isolated_cpus(machine: &Machine) -> CpuSet {
     let isolation = &machine.isolation;
     let known = [&isolation.boot_isolated, &isolation.nohz_full, &isolation.cpuset_isolated];
     let known = known.into_iter().flatten().fold(CpuSet::new(), |all, set| all.or(set));

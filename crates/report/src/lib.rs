@@ -10,7 +10,7 @@ pub mod prove;
 mod style;
 
 pub use cpus::CpusReport;
-pub use inspect::{INSPECT_SCHEMA, Part, View, inspect_json, inspect_text};
+pub use inspect::{INSPECT_SCHEMA, Part, View, inspect_json, inspect_text, isolated_cpus};
 pub use kernel_threads::{KERNEL_THREADS, KernelThread, Moving, kernel_thread};
 pub use measurement::{Histograms, measurement_text};
 pub use plan::{Length, PLAN_SCHEMA, findings_text, plan_json, plan_text};

@@ -82,7 +82,7 @@ struct Place {
     llc: Option<CpuSet>,
 }
 
-type Lines<'a> = BTreeMap<(Option<i64>, u32), (Place, Vec<&'a Cpu>)>;
+type Lines<'a> = BTreeMap<(i64, u32), (Place, Vec<&'a Cpu>)>;
 
 /// Groups CPUs into lines; the lowest CPU of a place decides its order within the package.
 fn lines<'a>(cpus: &[&'a Cpu], place_of: impl Fn(&Cpu) -> Place) -> Lines<'a> {
@@ -90,11 +90,15 @@ fn lines<'a>(cpus: &[&'a Cpu], place_of: impl Fn(&Cpu) -> Place) -> Lines<'a> {
     for &cpu in cpus {
         places.entry(place_of(cpu)).or_default().push(cpu);
     }
-    let key = |place: &Place, cpus: &[&Cpu]| (place.package, cpus.first().map_or(0, |cpu| cpu.id.0));
+    // What has no known package comes last.
+    let key = |place: &Place, cpus: &[&Cpu]| (place.package.unwrap_or(i64::MAX), cpus.first().map_or(0, |cpu| cpu.id.0));
     places.into_iter().map(|(place, cpus)| (key(&place, &cpus), (place, cpus))).collect()
 }
 
 fn full_place(cpu: &Cpu) -> Place {
+    if !cpu.online && cpu.package.is_none() {
+        return Place { package: None, node: None, die: None, llc: None };
+    }
     Place { package: cpu.package, node: cpu.node, die: cpu.die, llc: cpu.llc.clone() }
 }
 
@@ -102,6 +106,7 @@ fn full_place(cpu: &Cpu) -> Place {
 struct Labels<'a> {
     machine: &'a Machine,
     nodes: usize,
+    node_width: usize,
     dies: bool,
 }
 
@@ -112,13 +117,15 @@ impl<'a> Labels<'a> {
         dies.dedup();
         let mut packages: Vec<Option<i64>> = dies.iter().map(|(package, _)| *package).collect();
         packages.dedup();
-        Labels { machine, nodes: machine.topology.nodes.len(), dies: dies.len() > packages.len() }
+        let nodes = machine.topology.nodes.len();
+        let node_width = machine.topology.nodes.iter().map(|node| node.id.to_string().len()).max().unwrap_or(1);
+        Labels { machine, nodes, node_width, dies: dies.len() > packages.len() }
     }
 
     fn text(&self, place: &Place) -> String {
         let mut words = Vec::new();
         if let Some(node) = place.node.filter(|_| self.nodes > 1) {
-            words.push(format!("node {node}"));
+            words.push(format!("node {node:<width$}", width = self.node_width));
         }
         if let Some(die) = place.die.filter(|_| self.dies) {
             words.push(format!("die {die}"));
@@ -167,22 +174,28 @@ fn draw(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut
         let gap = indent - 2 - label.len();
         write!(out, "  {}{:gap$}", style.paint(Role::Quiet, &label), "")?;
         let mut column = indent;
-        for (count, core) in cores(here, threaded).into_iter().enumerate() {
-            let entry = |cpu: &&Cpu| {
-                let text = format!("{:>digits$}{:letters$}", cpu.id.0, marks.letters(cpu.id));
-                marks.role(cpu.id).map_or(text.clone(), |role| style.paint(role, &text))
-            };
-            let width = core.open.chars().count() + core.close.len() + core.cpus.len() * (digits + letters + 1) - 1;
-            if count > 0 && column + width + 1 > COLUMNS {
+        let cores = cores(here, threaded);
+        let width = |core: &Core| core.open.chars().count() + core.close.len() + core.cpus.len() * (digits + letters + 1) - 1;
+        for (count, core) in cores.iter().enumerate() {
+            // A group begins a new line when it does not fit into the rest of this one, but does into a whole one.
+            let rest = cores.get(count..).unwrap_or_default();
+            let members = rest.iter().position(|core| core.close.ends_with(')')).filter(|_| core.open.contains('('));
+            let group: usize = rest.iter().take(members.map_or(1, |last| last + 1)).map(|core| width(core) + 1).sum();
+            let needed = if indent + group <= COLUMNS { group } else { width(core) + 1 };
+            if count > 0 && column + needed > COLUMNS {
                 write!(out, "\n{:indent$}", "")?;
                 column = indent;
             } else if count > 0 {
                 write!(out, " ")?;
                 column += 1;
             }
+            let entry = |cpu: &&Cpu| {
+                let text = format!("{:>digits$}{:letters$}", cpu.id.0, marks.letters(cpu.id));
+                marks.role(cpu.id).map_or(text.clone(), |role| style.paint(role, &text))
+            };
             let inside: Vec<String> = core.cpus.iter().map(entry).collect();
             write!(out, "{}{}{}", core.open, inside.join(" "), core.close)?;
-            column += width;
+            column += width(core);
         }
         writeln!(out)?;
     }
@@ -300,7 +313,8 @@ fn legend(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &m
             write!(out, "\n  ")?;
             used = 2;
         }
-        write!(out, "{}   ", style.paint(Role::Quiet, word))?;
+        let gap = if used > 2 { "   " } else { "" };
+        write!(out, "{gap}{}", style.paint(Role::Quiet, word))?;
         used += width;
     }
     writeln!(out)

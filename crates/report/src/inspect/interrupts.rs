@@ -1,7 +1,7 @@
 //! Which interrupts may fire on the isolated CPUs, and which have fired there.
 
 use super::{View, subject_cpus};
-use crate::style::{COLUMNS, Role, Style, counted, cut, grouped, safe, safe_cut};
+use crate::style::{COLUMNS, Role, Style, counted, cut, grouped, safe_cut};
 use machine::{CpuId, CpuSet, Interrupt, Machine};
 use std::io::{self, Write};
 
@@ -29,38 +29,56 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
             counted(interrupts.len(), "interrupt")
         )?;
     }
-    let line = |mark: &str, irq: &str, asked: &str, effective: &str, there: &str, total: &str, name: &str| {
-        format!("{mark:1} {irq:>5}  {asked:<13} {effective:<10} {there:>13} {total:>13}  {name}")
+    let line = |marks: &str, irq: &str, asked: &str, effective: &str, counts: &str, name: &str| {
+        format!("{marks:2} {irq:>5}  {asked:<11} {effective:<9} {counts:<27}  {name}")
     };
-    let head = line("", "IRQ", "REQUESTED", "EFFECTIVE", "COUNTED HERE", "ALL CPUS", "NAME");
+    let counts_head = if everything { "COUNTED WHERE" } else { " COUNTED HERE      ALL CPUS" };
+    let head = line("", "IRQ", "REQUESTED", "EFFECTIVE", counts_head, "NAME");
     writeln!(out, "{}", style.paint(Role::Quiet, &head))?;
     let rows = view.interrupts.rows();
     for irq in shown.iter().take(rows) {
         let set = |set: &Option<CpuSet>, width| set.as_ref().map_or_else(|| "?".to_owned(), |set| cut(&set.to_string(), width));
-        let total: u64 = irq.counts.iter().map(|(_, count)| count).sum();
         let (mark, role) = match () {
             () if everything => ("", None),
             () if fires(irq) => ("!", Some(Role::Bad)),
             () if may(irq) => ("?", Some(Role::Care)),
             () => ("", None),
         };
-        let name = if irq.name.is_empty() { "(not requested)".to_owned() } else { safe(&irq.name) };
-        let managed = if irq.managed == Some(true) { " [kernel-managed]" } else { "" };
-        let name = format!("{}{managed}", safe_cut(&name.replace("\\\\", "\\"), COLUMNS - 63 + 3 - managed.len().min(10)));
-        let effective = set(&irq.effective, 10);
-        let text = line(mark, &irq.irq.to_string(), &set(&irq.affinity, 13), &effective, &grouped(here(irq)), &grouped(total), &name);
-        writeln!(out, "{}", role.map_or(text.clone(), |role| style.paint(role, &text)).trim_end())?;
+        let managed = if irq.managed == Some(true) { "m" } else { "" };
+        let name = if irq.name.is_empty() { "(not requested)".to_owned() } else { safe_cut(&irq.name, COLUMNS - 62) };
+        let counts = if everything { where_counted(irq) } else { format!("{:>13} {:>13}", grouped(here(irq)), grouped(total(irq))) };
+        let (asked, effective) = (set(&irq.affinity, 11), set(&irq.effective, 9));
+        let text = line(&format!("{mark}{managed}"), &irq.irq.to_string(), &asked, &effective, &counts, &name);
+        writeln!(out, "{}", role.map_or(text.trim_end().to_owned(), |role| style.paint(role, text.trim_end())))?;
     }
     if shown.len() > rows {
         writeln!(out, "  and {} more (-v shows all of them, --json too)", shown.len() - rows)?;
     }
+    writeln!(out)?;
     if !everything {
-        writeln!(out, "\n  {}", style.paint(Role::Quiet, "! fires on these CPUs   ? its mask lets it; the chip chose another CPU"))?;
+        writeln!(out, "  {}", style.paint(Role::Quiet, "! fires on these CPUs   ? its mask lets it; the chip chose another CPU"))?;
     }
-    if interrupts.iter().any(|irq| irq.managed == Some(true)) {
-        writeln!(out, "  {}", style.paint(Role::Quiet, "[kernel-managed] the kernel chooses the CPUs of its queues and refuses a change"))?;
+    if shown.iter().any(|irq| irq.managed == Some(true)) {
+        writeln!(out, "  {}", style.paint(Role::Quiet, "m managed: the kernel spreads the device's queues itself and refuses a change"))?;
     }
     writeln!(out, "  {}", style.paint(Role::Quiet, "Timers, IPIs and other interrupts without a number are not in this list."))
+}
+
+fn total(irq: &Interrupt) -> u64 {
+    irq.counts.iter().map(|(_, count)| count).sum()
+}
+
+/// The CPUs that counted most of it: `cpu1 1,027,781`.
+fn where_counted(irq: &Interrupt) -> String {
+    let mut counts: Vec<&(u32, u64)> = irq.counts.iter().collect();
+    counts.sort_by_key(|(cpu, count)| (std::cmp::Reverse(*count), *cpu));
+    let text = |(cpu, count): &&(u32, u64)| format!("cpu{cpu} {}", grouped(*count));
+    match counts.as_slice() {
+        [] => "never".to_owned(),
+        [one] => text(one),
+        [first, second] => cut(&format!("{}, {}", text(first), text(second)), 27),
+        [first, rest @ ..] => cut(&format!("{}, {} more CPUs", text(first), rest.len()), 27),
+    }
 }
 
 fn count_on(irq: &Interrupt, cpus: &CpuSet) -> u64 {

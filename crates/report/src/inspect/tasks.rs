@@ -2,7 +2,7 @@
 //! sorted by what can be done about it.
 
 use super::{View, subject_cpus};
-use crate::kernel_threads::{KernelThread, Moving, kernel_thread};
+use crate::kernel_threads::{KEEP, KernelThread, Moving, kernel_thread};
 use crate::style::{COLUMNS, Role, Style, counted, cut, safe_cut, wrap};
 use machine::{CpuSet, Machine, Policy, Task};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
     let Some(tasks) = &machine.tasks else {
         return writeln!(out, "  Unknown: /proc shows no tasks here (a capture without them, or hidepid).");
     };
-    let may = |task: &&Task| match &task.allowed {
+    let may = |task: &&Task| Some(task.pid) != view.own_pid && match &task.allowed {
         Some(allowed) => allowed.intersects(&cpus),
         None => is_there(task, &cpus),
     };
@@ -125,7 +125,7 @@ fn explain(tasks: &[&Task], style: Style, out: &mut dyn Write) -> io::Result<()>
     if known.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}", style.paint(Role::Quiet, "  What they do, and how each is kept away:"))?;
+    writeln!(out, "\n{}", style.paint(Role::Quiet, "  What they do, and how they are kept quiet:"))?;
     for (pattern, (row, tasks)) in known {
         entry(out, pattern, tasks.len(), row)?;
     }
@@ -133,7 +133,7 @@ fn explain(tasks: &[&Task], style: Style, out: &mut dyn Write) -> io::Result<()>
 }
 
 fn per_cpu_threads(tasks: &[&Task], cpus: &CpuSet, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    let title = "Threads that the kernel lets nobody move";
+    let title = "Threads whose CPUs the kernel lets nobody set";
     writeln!(out, "\n{}: {}", style.paint(Role::Head, title), counted(tasks.len(), "thread"))?;
     let (known, unknown) = kinds(tasks);
     for (pattern, (row, tasks)) in known {
@@ -158,10 +158,14 @@ fn per_cpu_threads(tasks: &[&Task], cpus: &CpuSet, style: Style, out: &mut dyn W
 
 fn entry(out: &mut dyn Write, pattern: &str, count: usize, row: &KernelThread) -> io::Result<()> {
     let name = pattern.replace('#', "N");
-    let moved = match row.moving {
-        Moving::Bound | Moving::Free => row.cure.to_owned(),
-        Moving::Follows => format!("follows {}", row.cure),
+    let cure = match row.moving {
+        Moving::Follows => format!(" -> follows {}", row.cure),
+        Moving::Free if row.cure == KEEP => String::new(),
+        Moving::Free | Moving::Bound => format!(" -> {}", row.cure),
     };
-    let text = format!("{}. {moved}", row.what);
-    writeln!(out, "  {name:<18} {count:>4}  {}", wrap(&text, 27, COLUMNS))
+    if name.chars().count() > 18 {
+        writeln!(out, "  {name}")?;
+    }
+    let name = if name.chars().count() > 18 { "" } else { &name };
+    writeln!(out, "  {name:<18} {count:>4}  {}", wrap(&format!("{}{cure}", row.what), 27, COLUMNS))
 }

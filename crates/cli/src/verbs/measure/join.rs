@@ -16,7 +16,7 @@ pub fn door(root: &Root, machine: &Machine, cpus: &CpuSet) -> Option<String> {
 /// # Errors
 /// What the kernel said, as text.
 pub fn enter(door: &str, pid: u32) -> Result<(), String> {
-    Live::host().write(door, &pid.to_string()).map_err(|error| error.to_string())
+    Live::host().write(door, pid.to_string().as_bytes()).map_err(|error| error.to_string())
 }
 
 fn choose(hierarchy: &Hierarchy, own: &str, cpus: &CpuSet) -> Option<String> {
