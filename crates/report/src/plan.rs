@@ -1,7 +1,7 @@
 //! `plan`: what would be done, as a screen and as JSON. `apply --dry-run` prints the same.
 
 use crate::style::{COLUMNS, Role, Style, counted, cut, safe, wrap};
-use plan::{Change, ChangeKind, Finding, KNOBS, Level, Plan};
+use plan::{Action, Change, ChangeKind, Finding, KNOBS, Level, Plan, Undo};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -106,15 +106,11 @@ fn knob(text: &mut String, name: &str, changes: &[&Change], length: Length, styl
         let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &wrap(knob.what, 2, COLUMNS)));
     }
     let shown = if length == Length::Whole { changes.len() } else { SHOWN };
-    let same_undo = changes.windows(2).all(|pair| matches!(pair, [a, b] if a.undo == b.undo));
+    let own_undo: Vec<&&Change> = changes.iter().filter(|change| !goes_with_set(change)).collect();
+    let same_undo = own_undo.windows(2).all(|pair| matches!(pair, [a, b] if a.undo == b.undo));
     for change in changes.iter().take(shown) {
-        let target = wrap(&safe(&change.target), 4, COLUMNS);
-        let _ = writeln!(text, "  {target}");
-        let before = change.before.as_deref().map_or_else(|| "(not there, or unknown)".to_owned(), value);
-        let step = format!("{before} -> {}", value(&change.after));
-        let _ = writeln!(text, "      {}", wrap(&step, 9, COLUMNS));
-        let _ = writeln!(text, "      {}", wrap(&format!("because {}", safe(&change.why)), 6, COLUMNS));
-        if !same_undo {
+        one(text, change, style);
+        if !same_undo && !goes_with_set(change) {
             let _ = writeln!(text, "      {}", style.paint(Role::Quiet, &wrap(&format!("undo: {}", safe(&change.undo)), 6, COLUMNS)));
         }
         if change.kind == ChangeKind::Boot {
@@ -124,9 +120,37 @@ fn knob(text: &mut String, name: &str, changes: &[&Change], length: Length, styl
     if changes.len() > shown {
         let _ = writeln!(text, "  and {} more of the same kind (-v shows all of them, --json too)", changes.len() - shown);
     }
-    if same_undo && let Some(first) = changes.first() {
+    if same_undo && let Some(first) = own_undo.first() {
         let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &wrap(&format!("undo: {}", safe(&first.undo)), 2, COLUMNS)));
     }
+}
+
+/// One change: two or three lines, or one for a file of a cgroup that has just been made.
+fn one(text: &mut String, change: &Change, style: Style) {
+    let why = safe(&change.why);
+    if goes_with_set(change) {
+        let file = change.target.rsplit('/').next().unwrap_or_default();
+        let line = format!("{} <- {}", safe(file), value(&change.after));
+        let _ = writeln!(text, "      {}", wrap(&format!("{line}  ({why})"), 9, COLUMNS));
+        return;
+    }
+    let target = safe(&change.target);
+    let step = match (&change.before, &change.action) {
+        (_, Action::MakeSet { .. }) => value(&change.after),
+        (None, _) => format!("(unknown) -> {}", value(&change.after)),
+        (Some(before), _) => format!("{} -> {}", value(before), value(&change.after)),
+    };
+    if target.chars().count() + step.chars().count() + 4 <= COLUMNS {
+        let _ = writeln!(text, "  {target}  {step}");
+    } else {
+        let _ = writeln!(text, "  {}\n      {}", wrap(&target, 4, COLUMNS), wrap(&step, 9, COLUMNS));
+    }
+    let _ = writeln!(text, "      {}", style.paint(Role::Quiet, &wrap(&format!("because {why}"), 6, COLUMNS)));
+}
+
+/// Whether a change writes a file of a cgroup that goes away with it.
+fn goes_with_set(change: &Change) -> bool {
+    matches!(change.action, Action::Write { undo: Undo::WithSet, .. })
 }
 
 /// A value as found in a file: empty is shown as such.

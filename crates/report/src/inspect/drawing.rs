@@ -141,8 +141,9 @@ impl<'a> Labels<'a> {
     }
 }
 
-fn package_head(package: Option<i64>, cpus: &[&Cpu], style: Style) -> String {
+fn package_head(package: Option<i64>, cpus: &[&Cpu], all: &[&Cpu], style: Style) -> String {
     let name = match package {
+        None if cpus.len() == all.len() => "CPUs, packages unknown".to_owned(),
         Some(number) => format!("Package {number}"),
         None if cpus.iter().all(|cpu| !cpu.online) => "Offline, place unknown".to_owned(),
         None => "Package unknown".to_owned(),
@@ -166,13 +167,13 @@ fn draw(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut
     for (place, here) in lines.values() {
         if before != Some(place.package) {
             let package: Vec<&Cpu> = cpus.iter().filter(|cpu| cpu.package == place.package).copied().collect();
-            writeln!(out, "{}", package_head(place.package, &package, style))?;
+            writeln!(out, "{}", package_head(place.package, &package, cpus, style))?;
             before = Some(place.package);
         }
         let indent = 2 + label_width + if label_width > 0 { 3 } else { 0 };
         let label = labels.text(place);
         let gap = indent - 2 - label.len();
-        write!(out, "  {}{:gap$}", style.paint(Role::Quiet, &label), "")?;
+        let mut line = format!("  {}{:gap$}", style.paint(Role::Quiet, &label), "");
         let mut column = indent;
         let cores = cores(here, threaded);
         let width = |core: &Core| core.open.chars().count() + core.close.len() + core.cpus.len() * (digits + letters + 1) - 1;
@@ -183,10 +184,11 @@ fn draw(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut
             let group: usize = rest.iter().take(members.map_or(1, |last| last + 1)).map(|core| width(core) + 1).sum();
             let needed = if indent + group <= COLUMNS { group } else { width(core) + 1 };
             if count > 0 && column + needed > COLUMNS {
-                write!(out, "\n{:indent$}", "")?;
+                writeln!(out, "{}", line.trim_end())?;
+                line = " ".repeat(indent);
                 column = indent;
             } else if count > 0 {
-                write!(out, " ")?;
+                line.push(' ');
                 column += 1;
             }
             let entry = |cpu: &&Cpu| {
@@ -194,10 +196,10 @@ fn draw(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut
                 marks.role(cpu.id).map_or(text.clone(), |role| style.paint(role, &text))
             };
             let inside: Vec<String> = core.cpus.iter().map(entry).collect();
-            write!(out, "{}{}{}", core.open, inside.join(" "), core.close)?;
+            line.push_str(&format!("{}{}{}", core.open, inside.join(" "), core.close));
             column += width(core);
         }
-        writeln!(out)?;
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }
@@ -265,7 +267,7 @@ fn summarise(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out:
     for (place, here) in rows.values() {
         if before != Some(place.package) {
             let package: Vec<&Cpu> = cpus.iter().filter(|cpu| cpu.package == place.package).copied().collect();
-            writeln!(out, "{}", package_head(place.package, &package, style))?;
+            writeln!(out, "{}", package_head(place.package, &package, cpus, style))?;
             before = Some(place.package);
         }
         let set: CpuSet = here.iter().map(|cpu| cpu.id).collect();
@@ -274,7 +276,7 @@ fn summarise(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out:
             let bearing = mark.cpus.and(&set);
             if !bearing.is_empty() {
                 let which = if bearing == set { "all".to_owned() } else { bearing.to_string() };
-                text.push_str(&format!("   {}: {which}", mark.letter));
+                text.push_str(&format!("; {} {which}", mark.letter));
             }
         }
         let indent = 2 + label_width + if label_width > 0 { 3 } else { 0 };
