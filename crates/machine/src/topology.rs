@@ -196,17 +196,25 @@ impl Topology {
     }
 
     /// Packages by their number, then CPUs whose package has no number: by the CPUs that the kernel says share
-    /// it, where that is more than a core; the rest, offline CPUs among them, as one group.
+    /// it; the rest, offline CPUs among them, as one group.
     #[must_use]
     pub fn packages(&self) -> Vec<Group> {
+        // POWER says -1 and gives the threads of a core for the package; s390 says -1 and means its sets.
+        let is_larger = |cpu: &Cpu| {
+            let len = |set: &Option<CpuSet>| set.as_ref().map_or(0, CpuSet::len);
+            cpu.siblings.is_some() && len(&cpu.package_cpus) > len(&cpu.siblings)
+        };
+        let sets_tell = self.cpus.iter().any(is_larger);
         let mut numbered: BTreeMap<i64, CpuSet> = BTreeMap::new();
         let mut unnumbered: Vec<CpuSet> = Vec::new();
+        let mut placed = CpuSet::new();
         let mut rest = CpuSet::new();
         for cpu in &self.cpus {
             match (cpu.package, &cpu.package_cpus) {
                 (Some(id), _) => numbered.entry(id).or_default().insert(cpu.id),
-                (None, Some(set)) if cpu.siblings.as_ref().is_none_or(|core| core.len() < set.len()) => {
-                    if !unnumbered.iter().any(|known| known.contains(cpu.id)) {
+                (None, Some(set)) if sets_tell => {
+                    if !placed.contains(cpu.id) {
+                        placed = placed.or(set);
                         unnumbered.push(set.clone());
                     }
                 }

@@ -26,8 +26,8 @@ pub(crate) fn read(reader: &Reader) -> Topology {
         .map(|id| read_cpu(reader, id, online.contains(id)))
         .collect();
     fill_from_cpuinfo(&mut cpus, &info);
-    read_kinds(reader, &mut cpus);
     let caches = caches::read(reader, &mut cpus);
+    read_kinds(reader, &mut cpus);
     let nodes = nodes::read(reader, &mut cpus);
     Topology {
         possible,
@@ -150,7 +150,9 @@ fn fill_from_cpuinfo(cpus: &mut [Cpu], info: &CpuInfo) {
     }
 }
 
-/// Kinds of core: Intel has a counter unit for each kind, arm a capacity for each CPU.
+/// Kinds of core: Intel has a counter unit for each kind, arm a capacity for each CPU. Where neither is there,
+/// two base frequencies tell, but only of CPUs that also differ in build: Xeons with "Speed Select" give equal
+/// cores two base frequencies.
 fn read_kinds(reader: &Reader, cpus: &mut [Cpu]) {
     let performance = reader.list("/sys/devices/cpu_core/cpus");
     let efficiency = reader.list("/sys/devices/cpu_atom/cpus");
@@ -165,22 +167,43 @@ fn read_kinds(reader: &Reader, cpus: &mut [Cpu]) {
         }
         return;
     }
-    let capacity = |cpu: &Cpu| reader.number::<u64>(&format!("{CPUS}/cpu{}/cpu_capacity", cpu.id));
-    let capacities: Vec<Option<u64>> = cpus.iter().map(capacity).collect();
-    let known = || capacities.iter().flatten().copied();
-    let (Some(highest), Some(lowest)) = (known().max(), known().min()) else {
-        return;
-    };
-    if highest == lowest {
+    if set_kinds(cpus, |cpu| {
+        reader.number(&format!("{CPUS}/cpu{}/cpu_capacity", cpu.id))
+    }) {
         return;
     }
-    for (cpu, capacity) in cpus.iter_mut().zip(capacities) {
-        cpu.kind = capacity.map(|capacity| {
-            if capacity == highest {
+    let base_khz = |cpu: &Cpu| reader.number::<u64>(&format!("{CPUS}/cpu{}/cpufreq/base_frequency", cpu.id));
+    let size = |set: &Option<CpuSet>| set.as_ref().map(CpuSet::len);
+    let build = |cpu: &Cpu| (size(&cpu.siblings), size(&cpu.l2));
+    let online = || cpus.iter().filter(|cpu| cpu.online);
+    let mut base_of_build = std::collections::HashMap::new();
+    let differ_in_build = online().all(|cpu| {
+        base_khz(cpu).is_some_and(|base| *base_of_build.entry(build(cpu)).or_insert(base) == base)
+    });
+    if differ_in_build {
+        set_kinds(cpus, base_khz);
+    }
+}
+
+/// The CPUs with the highest number are the performance kind, if the numbers differ at all.
+fn set_kinds(cpus: &mut [Cpu], number: impl Fn(&Cpu) -> Option<u64>) -> bool {
+    let numbers: Vec<Option<u64>> = cpus.iter().map(number).collect();
+    let known = || numbers.iter().flatten().copied();
+    let (Some(highest), Some(lowest)) = (known().max(), known().min()) else {
+        return false;
+    };
+    if highest == lowest {
+        return false;
+    }
+    for (cpu, number) in cpus.iter_mut().zip(numbers) {
+        let kind = |number| {
+            if number == highest {
                 CoreKind::Performance
             } else {
                 CoreKind::Efficiency
             }
-        });
+        };
+        cpu.kind = number.map(kind);
     }
+    true
 }
