@@ -188,7 +188,7 @@ mod tests {
         // The longest gaps of a FIFO spinner on 6.18 beside compilers: the server's periods end at .975 s.
         let own = Some(GapLabel::FairServer);
         let run = [
-            (926_558_450, 1_596_787, None),
+            (926_558_450, 1_596_787, own),
             (928_241_611, 46_722_546, own),
             (1_705_063_210, 14_252_543, None),
             (1_805_063_072, 14_378_290, None),

@@ -159,7 +159,8 @@ fn a_killed_sampler_loses_nothing_that_was_recorded() {
         let stop = AtomicBool::new(false);
         let mut seen = 0;
         let result = run(&request(kind, 60_000, &stop), &mut |progress| {
-            if progress.phase == Phase::Sampling && progress.elapsed_ns > 400_000_000 {
+            let is_due = progress.phase == Phase::Sampling && progress.elapsed_ns > 400_000_000;
+            if is_due && progress.threads[0].recorded > 0 {
                 seen = progress.threads[0].recorded;
                 signal(progress, rustix::process::Signal::KILL);
             }
@@ -203,7 +204,7 @@ fn cancelling_gives_an_exact_partial_result() {
         assert!(!result.complete);
         assert_eq!(last_phase, Phase::Ending);
         let thread = &result.threads[0];
-        assert!(thread.own.is_some(), "it ended in order");
+        assert!(thread.own.is_some(), "did not end in order: {result:?}");
         assert!(
             (250_000_000..30_000_000_000).contains(&thread.duration_ns),
             "{}",
@@ -217,6 +218,25 @@ fn cancelling_gives_an_exact_partial_result() {
             );
         }
     }
+}
+
+#[test]
+fn a_sampler_that_sleeps_long_is_cancelled_at_once() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let mut request = request(Kind::Latency, 60_000, &stop);
+    request.interval_ns = 10_000_000_000;
+    let mut cancelled = None;
+    let result = run(&request, &mut |progress| {
+        if progress.phase == Phase::Sampling && cancelled.is_none() {
+            stop.store(true, Ordering::Relaxed);
+            cancelled = Some(std::time::Instant::now());
+        }
+    })
+    .unwrap();
+    assert!(cancelled.unwrap().elapsed() < Duration::from_secs(5));
+    assert_accounts(&result);
+    assert!(!result.complete && result.threads[0].expected == 0);
 }
 
 #[test]

@@ -1,0 +1,311 @@
+//! The part of the collector that runs beside the samplers: gate, rings, counters, patience.
+
+use crate::child::Child;
+use crate::counter::{Pace, Pair, Source};
+use crate::ring::drain;
+use crate::sampler::{self, Job};
+use crate::shared::{Control, gate, state};
+use crate::stats::Accumulator;
+use crate::{
+    GAPS_KEPT, Kind, MeasureError, Note, Phase, Progress, Request, SystemCalls, ThreadProgress, check, clock,
+    findings,
+};
+use machine::CpuSet;
+use observe::{Activity, Sample};
+use root::Root;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// How often the rings are emptied.
+const DRAIN_NS: u64 = 50_000_000;
+
+/// How long before the planned end the counters are read for the last time.
+const COUNTERS_NS: u64 = 5_000_000;
+
+/// How long a thread may take to get ready: on a CPU where a real-time task spins it never will.
+const PREPARE_NS: u64 = 10_000_000_000;
+
+/// How long after its planned end a sampler may go on before it is killed: a crowded CPU may be late.
+const PATIENCE_NS: u64 = 10_000_000_000;
+
+/// The same after it was told to stop, when somebody waits at a terminal.
+const STOP_PATIENCE_NS: u64 = 4_000_000_000;
+
+/// A sampler that sleeps longer than this is not waited for when it shall stop: killing it loses nothing.
+const LONG_SLEEP_NS: u64 = 500_000_000;
+
+/// The counters at both ends of the window, read while the samplers run: what starting and ending them costs
+/// is outside.
+#[derive(Default)]
+pub(super) struct Window {
+    first: Option<Sample>,
+    last: Option<Sample>,
+}
+
+impl Window {
+    /// What happened on `cpus`; `None` when one of the readings is missing.
+    pub(super) fn activity(&self, cpus: &CpuSet) -> Option<Activity> {
+        let mut activity = observe::activity(self.first.as_ref()?, self.last.as_ref()?);
+        activity.cpus.retain(|activity| cpus.contains(activity.cpu));
+        Some(activity)
+    }
+}
+
+/// A running measurement: what was collected, and how it went.
+pub(super) struct Collection<'a> {
+    job: &'a Job<'a>,
+    request: &'a Request<'a>,
+    root: &'a Root,
+    pub(super) accumulators: Vec<Accumulator>,
+    pub(super) counters: Window,
+    pub(super) started_at: String,
+    start_ns: u64,
+    pair: Pair,
+    pub(super) notes: Vec<Note>,
+    pub(super) complete: bool,
+}
+
+impl<'a> Collection<'a> {
+    /// Nothing collected yet.
+    pub(super) fn new(
+        job: &'a Job<'a>,
+        request: &'a Request<'a>,
+        root: &'a Root,
+    ) -> Result<Collection<'a>, MeasureError> {
+        let keep = if job.kind == Kind::Noise { GAPS_KEPT } else { 0 };
+        let accumulators: Option<Vec<Accumulator>> =
+            job.cpus.iter().map(|_| Accumulator::new(keep)).collect();
+        Ok(Collection {
+            job,
+            request,
+            root,
+            accumulators: accumulators.ok_or(MeasureError::Os {
+                doing: "make the histograms",
+                errno: libc::EINVAL,
+            })?,
+            counters: Window::default(),
+            started_at: clock::wall_time(),
+            start_ns: 0,
+            pair: job.source.pair(),
+            notes: Vec::new(),
+            complete: false,
+        })
+    }
+
+    fn control(&self) -> &'a Control {
+        self.job.shared.control()
+    }
+
+    fn stopped(&self) -> bool {
+        self.request.stop.load(Ordering::Relaxed)
+    }
+
+    /// Until every thread stands at the gate.
+    pub(super) fn prepare(
+        &mut self,
+        child: &mut Child,
+        progress: &mut dyn FnMut(&Progress),
+    ) -> Result<(), MeasureError> {
+        let control = self.control();
+        sampler::open(control, gate::PREPARE);
+        let begun = clock::monotonic_ns();
+        while control.locked.load(Ordering::Acquire) == 0 {
+            if let Some(how) = child.ended() {
+                return Err(MeasureError::Sampler { how: how.to_owned() });
+            }
+            let waited = clock::monotonic_ns().saturating_sub(begun);
+            if waited > PREPARE_NS {
+                return Err(MeasureError::Busy {
+                    cpus: self.request.cpus.clone(),
+                });
+            }
+            if self.stopped() {
+                return Ok(());
+            }
+            progress(&self.progress(child.pid(), Phase::Preparing));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        match control.spawn_errno.load(Ordering::Relaxed) {
+            0 => {}
+            errno => {
+                return Err(MeasureError::Os {
+                    doing: "start a sampler thread",
+                    errno,
+                });
+            }
+        }
+        check::pinned(self.job, child.pid(), self.root)
+    }
+
+    /// Opens the gate and empties the rings until all samplers are done, or will never be.
+    pub(super) fn sample(&mut self, child: &mut Child, progress: &mut dyn FnMut(&Progress)) {
+        let control = self.control();
+        if self.stopped() {
+            child.kill();
+            return;
+        }
+        self.started_at = clock::wall_time();
+        self.pair = self.job.source.pair();
+        // Room for the slowest thread to pass the gate before the first due time.
+        self.start_ns = clock::monotonic_ns() + 2_000_000;
+        control.start_ns.store(self.start_ns, Ordering::Release);
+        sampler::open(control, gate::GO);
+        let mut deadline = self
+            .start_ns
+            .saturating_add(self.job.duration_ns)
+            .saturating_add(PATIENCE_NS);
+        let planned_end = self.start_ns.saturating_add(self.job.duration_ns);
+        let mut told_to_stop = false;
+        loop {
+            self.read_counters(planned_end);
+            let all_done = self.all_done();
+            let ended = child.ended().map(str::to_owned);
+            self.drain();
+            let now = clock::monotonic_ns();
+            if all_done {
+                self.complete = !told_to_stop;
+                break;
+            }
+            if let Some(how) = ended {
+                self.note_death(&how);
+                break;
+            }
+            if self.stopped() && !told_to_stop {
+                told_to_stop = true;
+                self.counters.last = Some(Sample::take(self.root));
+                control.stop.0.store(1, Ordering::Relaxed);
+                deadline = deadline.min(now.saturating_add(self.stop_patience()));
+            }
+            if now > deadline {
+                if !told_to_stop {
+                    self.note_overdue();
+                }
+                child.kill();
+                break;
+            }
+            let phase = if told_to_stop {
+                Phase::Ending
+            } else {
+                Phase::Sampling
+            };
+            progress(&self.progress(child.pid(), phase));
+            let next = if now < planned_end.saturating_sub(COUNTERS_NS) {
+                planned_end - COUNTERS_NS
+            } else {
+                planned_end + 500_000
+            };
+            let pause = if told_to_stop || self.counters.first.is_none() {
+                2_000_000
+            } else {
+                next.saturating_sub(now).clamp(2_000_000, DRAIN_NS)
+            };
+            std::thread::sleep(Duration::from_nanos(pause));
+        }
+        progress(&self.progress(child.pid(), Phase::Ending));
+    }
+
+    /// The first reading as soon as the samplers run, the last one shortly before they end.
+    fn read_counters(&mut self, planned_end: u64) {
+        let now = clock::monotonic_ns();
+        if self.counters.first.is_none() {
+            if now >= self.start_ns && self.in_window() {
+                self.counters.first = Some(Sample::take(self.root));
+            }
+        } else if self.counters.last.is_none() && now >= planned_end.saturating_sub(COUNTERS_NS) {
+            self.counters.last = Some(Sample::take(self.root));
+        }
+    }
+
+    fn stop_patience(&self) -> u64 {
+        match self.job.kind {
+            Kind::Latency if self.job.interval_ns > LONG_SLEEP_NS => 0,
+            _ => STOP_PATIENCE_NS,
+        }
+    }
+
+    fn in_window(&self) -> bool {
+        self.states().all(|state| state != state::IDLE)
+    }
+
+    fn all_done(&self) -> bool {
+        self.states().all(|state| state == state::DONE)
+    }
+
+    fn states(&self) -> impl Iterator<Item = u32> + '_ {
+        let lanes = (0..self.job.shared.lanes()).filter_map(|place| self.job.shared.lane(place));
+        lanes.map(|(lane, _)| lane.state.0.load(Ordering::Acquire))
+    }
+
+    /// Takes out what the rings hold.
+    pub(super) fn drain(&mut self) {
+        for (place, accumulator) in self.accumulators.iter_mut().enumerate() {
+            if let Some((lane, slots)) = self.job.shared.lane(place) {
+                // While a thread prepares, its ring holds the rehearsal.
+                if lane.state.0.load(Ordering::Acquire) != state::IDLE {
+                    drain(lane, slots, |sample| accumulator.add(sample));
+                }
+            }
+        }
+    }
+
+    fn progress(&self, sampler_pid: u32, phase: Phase) -> Progress {
+        let now = clock::monotonic_ns();
+        let pace = match self.job.source {
+            Source::Monotonic => Pace::NANOSECONDS,
+            source => Pace::between(self.pair, source.pair()).unwrap_or(Pace::NANOSECONDS),
+        };
+        let threads = self
+            .job
+            .cpus
+            .iter()
+            .zip(&self.accumulators)
+            .map(|(&cpu, accumulator)| ThreadProgress {
+                cpu,
+                recorded: accumulator.count(),
+                missed: accumulator.last().map_or(0, |sample| sample.missed),
+                max_ns: accumulator.max().map(|ticks| pace.to_ns(ticks)),
+            });
+        Progress {
+            kind: self.job.kind,
+            phase,
+            elapsed_ns: if self.start_ns == 0 {
+                0
+            } else {
+                now.saturating_sub(self.start_ns)
+            },
+            planned_ns: self.job.duration_ns,
+            sampler_pid,
+            threads: threads.collect(),
+        }
+    }
+
+    fn note_death(&mut self, how: &str) {
+        self.notes.push(findings::note(
+            crate::Level::Error,
+            "sampler_died",
+            "sampler process",
+            format!(
+                "The sampler process ended early ({how}). What it had recorded until then is in the result."
+            ),
+            match self.request.system_calls {
+                SystemCalls::Trusted => {
+                    "look for the out-of-memory killer in the kernel's log, and measure again"
+                }
+                SystemCalls::Enforced => {
+                    "signal 31 is the filter's: a clock that needs a system call, or a defect of this tool"
+                }
+            },
+        ));
+    }
+
+    fn note_overdue(&mut self) {
+        self.notes.push(findings::note(
+            crate::Level::Error,
+            "sampler_overdue",
+            "sampler process",
+            "A sampler did not reach the end of its window in time and was ended: something kept the CPU from it."
+                .to_owned(),
+            "look for real-time tasks on the measured CPUs, or for a stopped process",
+        ));
+    }
+}
