@@ -235,18 +235,12 @@ mod tests {
     fn topology() -> Topology {
         let pair = |low: u32| [CpuId(low), CpuId(low + 4)].into_iter().collect::<CpuSet>();
         let cpus = (0..8).map(|id| Cpu {
-            id: CpuId(id),
-            online: id != 7,
             package: (id != 7).then_some(i64::from(id % 4 / 2)),
-            die: None,
-            cluster: None,
             core: Some(i64::from(id % 2)),
             siblings: (id != 7).then(|| pair(id % 4)),
-            l2: None,
             llc: (id != 7).then(|| pair(id % 4 / 2 * 2).or(&pair(id % 4 / 2 * 2 + 1))),
             node: Some(0),
-            kind: None,
-            max_khz: None,
+            ..Cpu::new(CpuId(id), id != 7)
         });
         let memory = crate::Node {
             id: 1,

@@ -127,6 +127,30 @@ pub struct Group {
     pub cpus: CpuSet,
 }
 
+impl Cpu {
+    /// A CPU of which nothing is known but whether it runs.
+    #[must_use]
+    pub fn new(id: CpuId, online: bool) -> Cpu {
+        Cpu {
+            id,
+            online,
+            package: None,
+            book: None,
+            drawer: None,
+            package_cpus: None,
+            die: None,
+            cluster: None,
+            core: None,
+            siblings: None,
+            l2: None,
+            llc: None,
+            node: None,
+            kind: None,
+            max_khz: None,
+        }
+    }
+}
+
 impl Topology {
     /// One CPU; `None` when it is not present.
     #[must_use]

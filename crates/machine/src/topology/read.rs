@@ -74,23 +74,8 @@ fn read_online(reader: &Reader, info: &CpuInfo, listed: &CpuSet) -> CpuSet {
 
 fn read_cpu(reader: &Reader, id: CpuId, online: bool) -> Cpu {
     let base = format!("{CPUS}/cpu{id}");
-    let mut cpu = Cpu {
-        id,
-        online,
-        package: None,
-        book: None,
-        drawer: None,
-        package_cpus: None,
-        die: None,
-        cluster: None,
-        core: None,
-        siblings: None,
-        l2: None,
-        llc: None,
-        node: None,
-        kind: None,
-        max_khz: reader.number(&format!("{base}/cpufreq/cpuinfo_max_freq")),
-    };
+    let mut cpu = Cpu::new(id, online);
+    cpu.max_khz = reader.number(&format!("{base}/cpufreq/cpuinfo_max_freq"));
     // The kernel removes the files of an offline CPU; what a capture still holds of them would be stale.
     if !online {
         return cpu;
