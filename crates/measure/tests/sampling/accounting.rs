@@ -1,0 +1,223 @@
+//! Every due time and every gap is accounted for: under stalls, death, cancellation and full rings.
+
+use crate::{alone, assert_accounts, request, signal};
+use measure::{Kind, Measurement, Phase, Request, run};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Stops the sampler process for 0.3 s once it has samples. Gives also the times, on `CLOCK_MONOTONIC`, before
+/// SIGSTOP and before SIGCONT were sent.
+fn stall(request: &Request<'_>) -> (Measurement, u64, u64) {
+    let mut times = None;
+    let result = run(request, &mut |progress| {
+        let sampling = progress.phase == Phase::Sampling && progress.threads[0].recorded > 0;
+        if sampling && progress.elapsed_ns > 200_000_000 && times.is_none() {
+            let begun = monotonic_ns();
+            signal(progress, rustix::process::Signal::STOP);
+            std::thread::sleep(Duration::from_millis(300));
+            times = Some((begun, monotonic_ns()));
+            signal(progress, rustix::process::Signal::CONT);
+        }
+    })
+    .unwrap();
+    let (begun, ended) = times.unwrap();
+    (result, begun, ended)
+}
+
+fn monotonic_ns() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+#[test]
+fn latency_accounts_for_every_due_time_of_a_stall() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let (result, ..) = stall(&request(Kind::Latency, 2_000, &stop));
+    assert_accounts(&result);
+    let thread = &result.threads[0];
+    assert!(result.complete);
+    assert_eq!(
+        thread.expected, 2_000,
+        "one due time per millisecond, whatever happened"
+    );
+    assert!(thread.missed > 200, "missed {}", thread.missed);
+    assert!(thread.max_ns.unwrap() >= 250_000_000, "max {:?}", thread.max_ns);
+}
+
+#[test]
+fn noise_sees_a_stall_as_one_gap_at_its_time() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let (result, begun, ended) = stall(&request(Kind::Noise, 2_000, &stop));
+    assert_accounts(&result);
+    let thread = &result.threads[0];
+    let gaps = thread.gaps.as_ref().unwrap();
+    // Nobody can run between the two signals; SIGSTOP takes effect at the next entry into the kernel.
+    let start = thread.started_monotonic_ns.unwrap();
+    let stall = gaps.iter().find(|gap| {
+        let (from, to) = (start + gap.at_ns, start + gap.at_ns + gap.duration_ns);
+        from < begun + 200_000_000 && to + 1_000_000 >= ended
+    });
+    let stall = stall.unwrap_or_else(|| panic!("no gap from {begun} to {ended}, start {start}: {gaps:?}"));
+    assert!(stall.duration_ns >= 100_000_000, "{stall:?}");
+    assert!(thread.max_ns.unwrap() >= stall.duration_ns && thread.stolen_ns.unwrap() >= stall.duration_ns);
+    assert!(
+        gaps.iter()
+            .all(|gap| gap.duration_ns + 1 >= thread.threshold_ns.unwrap() && gap.label.is_none())
+    );
+    assert!(
+        gaps.windows(2)
+            .all(|pair| pair[0].at_ns + pair[0].duration_ns <= pair[1].at_ns + 1),
+        "gaps overlap"
+    );
+    let window = thread.duration_ns;
+    assert!(
+        window >= 1_999_000_000
+            && gaps
+                .iter()
+                .all(|gap| gap.at_ns + gap.duration_ns <= window + 1_000)
+    );
+}
+
+#[test]
+fn a_killed_sampler_loses_nothing_that_was_recorded() {
+    let _alone = alone();
+    for kind in [Kind::Latency, Kind::Noise] {
+        let stop = AtomicBool::new(false);
+        let mut seen = 0;
+        let result = run(&request(kind, 60_000, &stop), &mut |progress| {
+            let is_due = progress.phase == Phase::Sampling && progress.elapsed_ns > 400_000_000;
+            if is_due && progress.threads[0].recorded > 0 {
+                seen = progress.threads[0].recorded;
+                signal(progress, rustix::process::Signal::KILL);
+            }
+        })
+        .unwrap();
+        assert_accounts(&result);
+        let thread = &result.threads[0];
+        assert!(!result.complete && thread.own.is_none());
+        assert!(
+            thread.recorded >= seen && seen > 0,
+            "{kind:?}: {} of {seen}",
+            thread.recorded
+        );
+        assert!(
+            (1..50_000_000_000).contains(&thread.duration_ns),
+            "{}",
+            thread.duration_ns
+        );
+        assert!(
+            result.findings.iter().any(|note| note.id == "sampler_died"),
+            "{:?}",
+            result.findings
+        );
+    }
+}
+
+#[test]
+fn cancelling_gives_an_exact_partial_result() {
+    let _alone = alone();
+    for kind in [Kind::Latency, Kind::Noise] {
+        let stop = AtomicBool::new(false);
+        let mut last_phase = Phase::Preparing;
+        let result = run(&request(kind, 60_000, &stop), &mut |progress| {
+            last_phase = progress.phase;
+            if progress.elapsed_ns > 300_000_000 && progress.threads[0].recorded > 0 {
+                stop.store(true, Ordering::Relaxed);
+            }
+        })
+        .unwrap();
+        assert_accounts(&result);
+        assert!(!result.complete);
+        assert_eq!(last_phase, Phase::Ending);
+        let thread = &result.threads[0];
+        assert!(thread.own.is_some(), "did not end in order: {result:?}");
+        assert!(
+            (1..50_000_000_000).contains(&thread.duration_ns),
+            "{}",
+            thread.duration_ns
+        );
+        if kind == Kind::Latency {
+            assert!(
+                thread.expected > 100 && thread.expected < 50_000,
+                "{}",
+                thread.expected
+            );
+        }
+    }
+}
+
+#[test]
+fn a_sampler_that_sleeps_long_is_cancelled_at_once() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let mut request = request(Kind::Latency, 60_000, &stop);
+    request.interval_ns = 10_000_000_000;
+    let mut cancelled = None;
+    let result = run(&request, &mut |progress| {
+        if progress.phase == Phase::Sampling && cancelled.is_none() {
+            stop.store(true, Ordering::Relaxed);
+            cancelled = Some(std::time::Instant::now());
+        }
+    })
+    .unwrap();
+    assert!(cancelled.unwrap().elapsed() < Duration::from_secs(5));
+    assert_accounts(&result);
+    assert!(!result.complete && result.threads[0].expected == 0);
+}
+
+#[test]
+fn cancelled_before_the_window_there_are_no_samples() {
+    let _alone = alone();
+    let stop = AtomicBool::new(true);
+    for kind in [Kind::Latency, Kind::Noise] {
+        let result = run(&request(kind, 60_000, &stop), &mut |_| {}).unwrap();
+        assert_accounts(&result);
+        assert_eq!((result.threads[0].expected, result.complete), (0, false));
+    }
+}
+
+#[test]
+fn samples_that_find_no_room_count_as_missed() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let mut paused = false;
+    // The ring holds 2,048 periods of 1 ms; a collector that comes after 2.4 s is too late for the rest.
+    let result = run(&request(Kind::Latency, 2_500, &stop), &mut |progress| {
+        if progress.phase == Phase::Sampling && !paused {
+            paused = true;
+            std::thread::sleep(Duration::from_millis(2_400));
+        }
+    })
+    .unwrap();
+    assert_accounts(&result);
+    let thread = &result.threads[0];
+    assert!(result.complete && thread.expected == 2_500);
+    assert!(
+        thread.missed >= 200 && thread.recorded >= 1_000,
+        "missed {} of 2500",
+        thread.missed
+    );
+    assert!(
+        result.findings.iter().any(|note| note.id == "samples_dropped"),
+        "{:?}",
+        result.findings
+    );
+}
+
+#[test]
+fn only_the_longest_gaps_are_listed_and_all_are_counted() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let mut request = request(Kind::Noise, 400, &stop);
+    request.threshold_ns = 100;
+    let result = run(&request, &mut |_| {}).unwrap();
+    assert_accounts(&result);
+    let thread = &result.threads[0];
+    let gaps = thread.gaps.as_ref().unwrap();
+    assert_eq!(thread.gaps_total, Some(thread.recorded));
+    assert_eq!(thread.gaps_kept, Some(gaps.len() as u64));
+    assert_eq!(gaps.len() as u64, thread.recorded.min(measure::GAPS_KEPT as u64));
+    assert_eq!(gaps.iter().map(|gap| gap.duration_ns).max(), thread.max_ns);
+}

@@ -1,0 +1,86 @@
+//! The samplers on this machine: accounting under injected stalls, death and cancellation; no system call, no
+//! page fault. Nothing here asserts how fast the machine is.
+// Clippy's exception for tests does not reach the functions beside them.
+#![allow(clippy::unwrap_used, clippy::cast_possible_wrap)]
+
+mod accounting;
+mod conduct;
+mod requests;
+
+use machine::CpuSet;
+use measure::{Environment, Kind, Measurement, Progress, Request};
+use root::Root;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
+
+/// Two samplers on one CPU would measure each other.
+fn alone() -> MutexGuard<'static, ()> {
+    static CPU: Mutex<()> = Mutex::new(());
+    CPU.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn environment() -> Environment {
+    let value = |path| Root::live().value(path).unwrap();
+    Environment {
+        tool_version: "test".to_owned(),
+        release: value("/proc/sys/kernel/osrelease"),
+        clocksource: value("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+        ..Environment::default()
+    }
+}
+
+fn allowed() -> CpuSet {
+    let status = Root::live().text("/proc/self/status").unwrap().unwrap();
+    let list = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
+        .unwrap();
+    CpuSet::parse_list(list).unwrap()
+}
+
+/// The highest CPU that we may use: the least likely to be the one that everything else runs on.
+fn one_cpu() -> CpuSet {
+    allowed().last().into_iter().collect()
+}
+
+fn request(kind: Kind, for_ms: u64, stop: &AtomicBool) -> Request<'_> {
+    let duration = Duration::from_millis(for_ms);
+    match kind {
+        Kind::Latency => Request::latency(one_cpu(), duration, environment(), stop),
+        Kind::Noise => Request::noise(one_cpu(), duration, environment(), stop),
+    }
+}
+
+fn signal(progress: &Progress, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(progress.sampler_pid as i32).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+fn assert_accounts(result: &Measurement) {
+    for thread in &result.threads {
+        assert_eq!(
+            thread.expected,
+            thread.recorded + thread.missed,
+            "cpu {}",
+            thread.cpu
+        );
+        let in_histogram: u64 = thread.histogram.iter().map(|bucket| bucket.1).sum();
+        assert_eq!(in_histogram, thread.recorded);
+        if thread.recorded == 0 {
+            assert_eq!(
+                (thread.min_ns, thread.mean_ns, thread.p50_ns, thread.max_ns),
+                (None, None, None, None)
+            );
+        } else {
+            let order = [
+                thread.min_ns,
+                thread.p50_ns,
+                thread.p99_ns,
+                thread.p999_ns,
+                thread.max_ns,
+            ];
+            assert!(order.is_sorted() && order[0].is_some(), "{order:?}");
+        }
+    }
+}
