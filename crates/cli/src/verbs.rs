@@ -30,6 +30,8 @@ verbs! {
     inspect => Inspect,
     /// Evaluate a CPU expression: list, mask, count
     cpus => Cpus,
+    /// Capture what all reading verbs need into one archive
+    snapshot => Snapshot,
     /// List every change that an isolation needs, with reason and undo; does nothing
     plan => Plan,
     /// Measure wake-up latency, or noise

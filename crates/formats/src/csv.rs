@@ -40,7 +40,12 @@ mod tests {
         let wanted: Vec<(u32, u64, u64)> = measurement
             .threads
             .iter()
-            .flat_map(|thread| thread.histogram.iter().map(|(low, count)| (thread.cpu.0, *low, *count)))
+            .flat_map(|thread| {
+                thread
+                    .histogram
+                    .iter()
+                    .map(|(low, count)| (thread.cpu.0, *low, *count))
+            })
             .collect();
         assert_eq!(read, wanted);
     }

@@ -16,7 +16,9 @@ pub fn write(measurement: &Measurement) -> String {
     let mut rows: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
     for (column, thread) in threads.iter().enumerate() {
         for (low_ns, count) in &thread.histogram {
-            let row = rows.entry(low_ns / 1_000).or_insert_with(|| vec![0; threads.len()]);
+            let row = rows
+                .entry(low_ns / 1_000)
+                .or_insert_with(|| vec![0; threads.len()]);
             if let Some(cell) = row.get_mut(column) {
                 *cell += count;
             }
@@ -28,7 +30,10 @@ pub fn write(measurement: &Measurement) -> String {
         let _ = writeln!(text, "{low_us:06} {}", counts.join("\t"));
     }
     let mut line = |name: &str, width: usize, value: &dyn Fn(&ThreadResult) -> u64| {
-        let values: Vec<String> = threads.iter().map(|thread| format!("{:0width$}", value(thread))).collect();
+        let values: Vec<String> = threads
+            .iter()
+            .map(|thread| format!("{:0width$}", value(thread)))
+            .collect();
         let _ = writeln!(text, "# {name}: {}", values.join(" "));
     };
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
@@ -43,7 +48,11 @@ pub fn write(measurement: &Measurement) -> String {
         let _ = writeln!(text, "# Thread {place}:");
     }
     for (place, thread) in threads.iter().enumerate() {
-        let _ = writeln!(text, "# Thread {place} is CPU {}: expected {} missed {}", thread.cpu, thread.expected, thread.missed);
+        let _ = writeln!(
+            text,
+            "# Thread {place} is CPU {}: expected {} missed {}",
+            thread.cpu, thread.expected, thread.missed
+        );
     }
     text
 }
@@ -55,17 +64,30 @@ mod tests {
     /// Reads the text as the scripts do that plot it: rows by their first column, `#` lines apart.
     fn read(text: &str) -> (Vec<(u64, Vec<u64>)>, Vec<&str>) {
         let rows = text.lines().filter(|line| !line.starts_with('#')).map(|line| {
-            let mut words = line.split_whitespace().map(|word| word.parse::<u64>().expect("a number"));
+            let mut words = line
+                .split_whitespace()
+                .map(|word| word.parse::<u64>().expect("a number"));
             (words.next().expect("a bucket"), words.collect())
         });
-        (rows.collect(), text.lines().filter(|line| line.starts_with('#')).collect())
+        (
+            rows.collect(),
+            text.lines().filter(|line| line.starts_with('#')).collect(),
+        )
     }
 
     #[test]
     fn every_sample_is_in_the_row_of_its_microsecond() {
         let text = super::write(&example::latency());
         let (rows, comments) = read(&text);
-        assert_eq!(rows, [(2, vec![12, 0]), (3, vec![11, 4]), (5, vec![0, 2]), (70, vec![1, 0])]);
+        assert_eq!(
+            rows,
+            [
+                (2, vec![12, 0]),
+                (3, vec![11, 4]),
+                (5, vec![0, 2]),
+                (70, vec![1, 0])
+            ]
+        );
         assert!(comments.contains(&"# Total: 000000024 000000006"));
         assert!(comments.contains(&"# Min Latencies: 00002 00003"));
         assert!(comments.contains(&"# Avg Latencies: 00004 00004"));

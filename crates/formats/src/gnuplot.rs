@@ -10,7 +10,10 @@ pub fn write(measurement: &Measurement) -> String {
         Kind::Latency => ("Wake-up latency", "latency (us)"),
         Kind::Noise => ("Noise", "gap (us)"),
     };
-    let mut text = format!("# {title}, measured at {}\n", measurement.started_at.replace(char::is_control, " "));
+    let mut text = format!(
+        "# {title}, measured at {}\n",
+        measurement.started_at.replace(char::is_control, " ")
+    );
     for thread in &measurement.threads {
         let _ = writeln!(text, "$cpu{} << EOD", thread.cpu);
         for (low_ns, count) in &thread.histogram {
@@ -44,16 +47,26 @@ mod tests {
         let text = super::write(&measurement);
         for thread in &measurement.threads {
             let start = format!("$cpu{} << EOD\n", thread.cpu);
-            let block = text.split(&start).nth(1).and_then(|rest| rest.split("EOD\n").next()).expect("a data block");
+            let block = text
+                .split(&start)
+                .nth(1)
+                .and_then(|rest| rest.split("EOD\n").next())
+                .expect("a data block");
             let read: Vec<(u64, u64)> = block
                 .lines()
                 .map(|line| {
                     let (us, count) = line.split_once(' ').expect("two columns");
-                    (us.replace('.', "").parse().expect("a time"), count.parse().expect("a count"))
+                    (
+                        us.replace('.', "").parse().expect("a time"),
+                        count.parse().expect("a count"),
+                    )
                 })
                 .collect();
             assert_eq!(read, thread.histogram);
-            assert!(text.contains(&format!("$cpu{0} using 1:2 with steps title \"CPU {0}\"", thread.cpu)));
+            assert!(text.contains(&format!(
+                "$cpu{0} using 1:2 with steps title \"CPU {0}\"",
+                thread.cpu
+            )));
         }
     }
 

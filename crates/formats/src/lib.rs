@@ -22,9 +22,21 @@ pub struct Format {
 
 /// Every format.
 pub const FORMATS: &[Format] = &[
-    Format { name: "cyclictest", what: "the histogram that cyclictest -h prints, in microseconds", write: cyclictest },
-    Format { name: "csv", what: "one line per bucket: kind,cpu,low_ns,count", write: csv },
-    Format { name: "gnuplot", what: "a gnuplot script that holds its data", write: gnuplot },
+    Format {
+        name: "cyclictest",
+        what: "the histogram that cyclictest -h prints, in microseconds",
+        write: cyclictest,
+    },
+    Format {
+        name: "csv",
+        what: "one line per bucket: kind,cpu,low_ns,count",
+        write: csv,
+    },
+    Format {
+        name: "gnuplot",
+        what: "a gnuplot script that holds its data",
+        write: gnuplot,
+    },
 ];
 
 /// Finds a format by its name.

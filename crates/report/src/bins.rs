@@ -17,15 +17,26 @@ pub(crate) struct Bin {
 /// Bounds are rounded to whole nanoseconds and merged where they fall together, so every bucket is in exactly
 /// one bin and no count is lost.
 pub(crate) fn logarithmic(histogram: &[(u64, u64)], per_decade: u32) -> Vec<Bin> {
-    let values = || histogram.iter().filter(|(_, count)| *count > 0).map(|(low, _)| *low);
-    let (Some(lowest), Some(highest)) = (values().min(), values().max()) else { return Vec::new() };
+    let values = || {
+        histogram
+            .iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(low, _)| *low)
+    };
+    let (Some(lowest), Some(highest)) = (values().min(), values().max()) else {
+        return Vec::new();
+    };
     let mut bins: Vec<Bin> = Vec::new();
     let mut step = 0;
     let mut low = 0;
     while low <= highest {
         let high = bound(step, per_decade).max(low.saturating_add(1));
         if high > lowest || high == u64::MAX {
-            bins.push(Bin { low_ns: low, high_ns: high, count: 0 });
+            bins.push(Bin {
+                low_ns: low,
+                high_ns: high,
+                count: 0,
+            });
         }
         if high == u64::MAX {
             break;
@@ -34,7 +45,9 @@ pub(crate) fn logarithmic(histogram: &[(u64, u64)], per_decade: u32) -> Vec<Bin>
         step += 1;
     }
     for (value, count) in histogram {
-        let place = bins.partition_point(|bin| bin.high_ns <= *value).min(bins.len().saturating_sub(1));
+        let place = bins
+            .partition_point(|bin| bin.high_ns <= *value)
+            .min(bins.len().saturating_sub(1));
         if let Some(bin) = bins.get_mut(place) {
             bin.count += count;
         }
@@ -69,7 +82,16 @@ mod tests {
     fn nothing_gives_nothing_and_extremes_fit() {
         assert!(logarithmic(&[], 5).is_empty());
         assert!(logarithmic(&[(5, 0)], 5).is_empty());
-        assert_eq!(logarithmic(&[(0, 3)], 5).iter().map(|bin| bin.count).sum::<u64>(), 3);
-        assert_eq!(logarithmic(&[(u64::MAX, 3)], 5).iter().map(|bin| bin.count).sum::<u64>(), 3);
+        assert_eq!(
+            logarithmic(&[(0, 3)], 5).iter().map(|bin| bin.count).sum::<u64>(),
+            3
+        );
+        assert_eq!(
+            logarithmic(&[(u64::MAX, 3)], 5)
+                .iter()
+                .map(|bin| bin.count)
+                .sum::<u64>(),
+            3
+        );
     }
 }

@@ -37,10 +37,17 @@ impl CpusReport {
     /// Three lines for people.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut text = format!("list   {}\nmask   {}\ncount  {}\n", self.list, self.mask, self.count);
+        let mut text = format!(
+            "list   {}\nmask   {}\ncount  {}\n",
+            self.list, self.mask, self.count
+        );
         match &self.online {
             Some(online) if *online != self.list => {
-                let which = if online.is_empty() { "none".to_owned() } else { online.to_string() };
+                let which = if online.is_empty() {
+                    "none".to_owned()
+                } else {
+                    online.to_string()
+                };
                 text.push_str(&format!("online {which}\n"));
             }
             _ => {}

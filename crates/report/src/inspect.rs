@@ -8,7 +8,7 @@ mod tasks;
 
 pub use json::INSPECT_SCHEMA;
 
-use crate::style::{Role, Style, counted, safe, wrap, COLUMNS};
+use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
 use machine::{CpuSet, Machine, Preemption, Version};
 use root::Origin;
 use std::io::{self, Write};
@@ -81,9 +81,20 @@ pub fn inspect_text(machine: &Machine, view: &View, style: Style, out: &mut dyn 
 #[must_use]
 pub fn isolated_cpus(machine: &Machine) -> CpuSet {
     let isolation = &machine.isolation;
-    let known = [&isolation.boot_isolated, &isolation.nohz_full, &isolation.cpuset_isolated];
-    let known = known.into_iter().flatten().fold(CpuSet::new(), |all, set| all.or(set));
-    isolation.partitions.iter().filter_map(isolation::partition_cpus).fold(known, |all, set| all.or(set))
+    let known = [
+        &isolation.boot_isolated,
+        &isolation.nohz_full,
+        &isolation.cpuset_isolated,
+    ];
+    let known = known
+        .into_iter()
+        .flatten()
+        .fold(CpuSet::new(), |all, set| all.or(set));
+    isolation
+        .partitions
+        .iter()
+        .filter_map(isolation::partition_cpus)
+        .fold(known, |all, set| all.or(set))
 }
 
 /// The CPUs that a list of tasks or interrupts is about: those asked for, else the isolated ones, else all.
@@ -92,7 +103,10 @@ fn subject_cpus(machine: &Machine, view: &View) -> (CpuSet, &'static str) {
     match &view.cpus {
         Some(cpus) => (cpus.clone(), "asked for"),
         None if !isolated.is_empty() => (isolated, "isolated"),
-        None => (machine.topology.online.clone(), "all that are online; nothing is isolated"),
+        None => (
+            machine.topology.online.clone(),
+            "all that are online; nothing is isolated",
+        ),
     }
 }
 
@@ -109,23 +123,52 @@ pub(crate) fn preemption_name(preemption: Option<Preemption>) -> &'static str {
 
 fn headline(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let topology = &machine.topology;
-    let model = topology.model_name.as_deref().map_or_else(|| "Processor unknown".to_owned(), safe);
+    let model = topology
+        .model_name
+        .as_deref()
+        .map_or_else(|| "Processor unknown".to_owned(), safe);
     let origin = match machine.origin {
         Origin::Live => "live",
         Origin::Captured => "captured",
     };
     let model = crate::style::cut(&model, COLUMNS - origin.len() - 2);
     let gap = COLUMNS - model.chars().count() - origin.len();
-    writeln!(out, "{}{:gap$}{}", style.paint(Role::Head, &model), "", style.paint(Role::Quiet, origin))?;
-    let release = machine.kernel.release.as_deref().map_or_else(|| "kernel unknown".to_owned(), safe);
+    writeln!(
+        out,
+        "{}{:gap$}{}",
+        style.paint(Role::Head, &model),
+        "",
+        style.paint(Role::Quiet, origin)
+    )?;
+    let release = machine
+        .kernel
+        .release
+        .as_deref()
+        .map_or_else(|| "kernel unknown".to_owned(), safe);
     let guest = match topology.hypervisor.as_deref() {
         Some(name) => format!("guest of {}", safe(name)),
         None => "no hypervisor seen".to_owned(),
     };
-    let line = format!("Linux {release} · {} · {guest}", preemption_name(machine.kernel.preemption));
-    writeln!(out, "{}", wrap(&line.replace("Linux kernel unknown", "kernel unknown"), 0, COLUMNS))?;
+    let line = format!(
+        "Linux {release} · {} · {guest}",
+        preemption_name(machine.kernel.preemption)
+    );
+    writeln!(
+        out,
+        "{}",
+        wrap(
+            &line.replace("Linux kernel unknown", "kernel unknown"),
+            0,
+            COLUMNS
+        )
+    )?;
     let mut parts = vec![format!("{} online", counted(topology.online.len(), "CPU"))];
-    let distinct = |numbers: Vec<i64>| numbers.into_iter().collect::<std::collections::BTreeSet<_>>().len();
+    let distinct = |numbers: Vec<i64>| {
+        numbers
+            .into_iter()
+            .collect::<std::collections::BTreeSet<_>>()
+            .len()
+    };
     let packages = distinct(topology.cpus.iter().filter_map(|cpu| cpu.package).collect());
     if packages > 0 {
         parts.push(counted(packages, "package"));
@@ -144,7 +187,9 @@ fn cgroups(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<(
     let groups = &machine.cgroups;
     writeln!(out, "\n{}", style.paint(Role::Head, "Control groups"))?;
     match &groups.cpuset {
-        None if groups.mounts.is_empty() => writeln!(out, "  cpuset         unknown, or no control groups are mounted")?,
+        None if groups.mounts.is_empty() => {
+            writeln!(out, "  cpuset         unknown, or no control groups are mounted")?
+        }
         None => writeln!(out, "  cpuset         no mounted hierarchy has the controller")?,
         Some(cpuset) => {
             let version = match cpuset.version {
@@ -153,11 +198,23 @@ fn cgroups(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<(
             };
             let read_only = if cpuset.read_only { ", read-only" } else { "" };
             let sets = counted(cpuset.sets.len(), "set");
-            writeln!(out, "  cpuset         {version} at {} ({sets}{read_only})", safe(&cpuset.mount))?;
+            writeln!(
+                out,
+                "  cpuset         {version} at {} ({sets}{read_only})",
+                safe(&cpuset.mount)
+            )?;
         }
     }
-    let owners: Vec<String> = groups.owners.iter().map(|owner| format!("{owner:?}").to_lowercase()).collect();
-    let owners = if owners.is_empty() { "no manager seen".to_owned() } else { owners.join(", ") };
+    let owners: Vec<String> = groups
+        .owners
+        .iter()
+        .map(|owner| format!("{owner:?}").to_lowercase())
+        .collect();
+    let owners = if owners.is_empty() {
+        "no manager seen".to_owned()
+    } else {
+        owners.join(", ")
+    };
     writeln!(out, "  used by        {owners}")
 }
 
@@ -165,10 +222,18 @@ fn unreadable(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Resul
     if machine.unreadable.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}", style.paint(Role::Care, "Could not be read, so it is unknown here"))?;
+    writeln!(
+        out,
+        "\n{}",
+        style.paint(Role::Care, "Could not be read, so it is unknown here")
+    )?;
     const SHOWN: usize = 8;
     for file in machine.unreadable.iter().take(SHOWN) {
-        writeln!(out, "  {}", wrap(&format!("{}: {}", safe(&file.path), safe(&file.why)), 4, COLUMNS))?;
+        writeln!(
+            out,
+            "  {}",
+            wrap(&format!("{}: {}", safe(&file.path), safe(&file.why)), 4, COLUMNS)
+        )?;
     }
     if machine.unreadable.len() > SHOWN {
         writeln!(out, "  and {} more", machine.unreadable.len() - SHOWN)?;

@@ -3,7 +3,7 @@
 //! Names are those of `kernel/kthread.c` users as `/proc/PID/comm` shows them. Facts:
 //! `Documentation/admin-guide/kernel-per-CPU-kthreads.rst`, `kernel/workqueue.c`, `kernel/rcu/tree_nocb.h`.
 
-use Moving::{Bound, Free, Follows};
+use Moving::{Bound, Follows, Free};
 
 /// Whether a kernel thread can be kept away from a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,61 +33,238 @@ pub struct KernelThread {
 pub(crate) const KEEP: &str = "keep it on housekeeping CPUs";
 
 const fn row(pattern: &'static str, moving: Moving, what: &'static str, cure: &'static str) -> KernelThread {
-    KernelThread { pattern, what, moving, cure }
+    KernelThread {
+        pattern,
+        what,
+        moving,
+        cure,
+    }
 }
 
 /// The table. Special names stand before general ones, because the first match counts.
 pub const KERNEL_THREADS: &[KernelThread] = &[
-    row("migration/#", Bound, "moves tasks off its CPU and stops it when asked (stop_machine)", "quiet unless tasks are moved or kernel code is patched"),
-    row("cpuhp/#", Bound, "brings its CPU up and down", "sleeps until CPU hotplug"),
-    row("ksoftirqd/#", Bound, "runs softirqs that are too many for the interrupt", "move the interrupts and timers that raise them"),
-    row("ktimers/#", Bound, "runs timer softirqs (PREEMPT_RT)", "set no timers on this CPU; nohz_full"),
-    row("ktimersoftd/#", Bound, "runs timer softirqs (old -rt kernels)", "set no timers on this CPU; nohz_full"),
-    row("posixcputmr/#", Bound, "runs POSIX CPU timers (old -rt kernels)", "use no CPU-time timers here"),
-    row("irq_work/#", Bound, "runs work that the kernel put off (PREEMPT_RT)", "no perf and BPF users on this CPU"),
-    row("backlog_napi/#", Bound, "takes packets that arrive on or are steered to its CPU", "move network interrupts and steering"),
-    row("idle_inject/#", Bound, "forces idle time when the machine is too hot", "better cooling"),
-    row("rcuc/#", Bound, "runs RCU callbacks of its CPU", "boot with rcu_nocbs=CPUS"),
-    row("rcub/#", Bound, "boosts tasks that hold RCU back", "quiet unless readers are preempted for long"),
-    row("rcuop/#", Free, "runs RCU callbacks for a CPU that has offloaded them", KEEP),
-    row("rcuos/#", Free, "runs RCU callbacks for a CPU that has offloaded them (before 4.20)", KEEP),
-    row("rcuob/#", Free, "runs RCU callbacks for a CPU that has offloaded them (before 4.20)", KEEP),
-    row("rcuog/#", Free, "waits for RCU for a group of offloaded CPUs", KEEP),
-    row("rcu_exp_par_gp_kthread_worker/#", Free, "expedites RCU for a group of CPUs", KEEP),
-    row("rcu_*", Free, "waits for RCU grace periods and cleans up after them", KEEP),
-    row("kworker/u*", Follows, "runs work that may run anywhere", "/sys/devices/virtual/workqueue/cpumask"),
-    row("kworker/R-*", Follows, "helps a workqueue out when memory is short", "its workqueue; quiet while memory is enough"),
-    row("kworker/#:#H*", Bound, "runs urgent work that was queued on its CPU", "find who queues it; no disk I/O from this CPU"),
-    row("kworker/#:*", Bound, "runs work that was queued on its CPU", "find who queues it: vm.stat_interval, no file I/O from this CPU"),
-    row("kworker/*", Follows, "runs work of the kernel", "/sys/devices/virtual/workqueue/cpumask"),
-    row("irq/#-*", Follows, "handles an interrupt in a thread", "the interrupt: /proc/irq/N/smp_affinity_list"),
-    row("kthreadd", Free, "starts every other kernel thread, which inherit where it may run", KEEP),
-    row("kswapd*", Free, "frees memory of its node when it gets scarce", "keep enough memory free"),
-    row("kcompactd*", Free, "moves memory of its node together", "vm.compaction_proactiveness=0"),
-    row("khugepaged", Free, "merges small pages into huge ones", "/sys/kernel/mm/transparent_hugepage/enabled madvise or never"),
+    row(
+        "migration/#",
+        Bound,
+        "moves tasks off its CPU and stops it when asked (stop_machine)",
+        "quiet unless tasks are moved or kernel code is patched",
+    ),
+    row(
+        "cpuhp/#",
+        Bound,
+        "brings its CPU up and down",
+        "sleeps until CPU hotplug",
+    ),
+    row(
+        "ksoftirqd/#",
+        Bound,
+        "runs softirqs that are too many for the interrupt",
+        "move the interrupts and timers that raise them",
+    ),
+    row(
+        "ktimers/#",
+        Bound,
+        "runs timer softirqs (PREEMPT_RT)",
+        "set no timers on this CPU; nohz_full",
+    ),
+    row(
+        "ktimersoftd/#",
+        Bound,
+        "runs timer softirqs (old -rt kernels)",
+        "set no timers on this CPU; nohz_full",
+    ),
+    row(
+        "posixcputmr/#",
+        Bound,
+        "runs POSIX CPU timers (old -rt kernels)",
+        "use no CPU-time timers here",
+    ),
+    row(
+        "irq_work/#",
+        Bound,
+        "runs work that the kernel put off (PREEMPT_RT)",
+        "no perf and BPF users on this CPU",
+    ),
+    row(
+        "backlog_napi/#",
+        Bound,
+        "takes packets that arrive on or are steered to its CPU",
+        "move network interrupts and steering",
+    ),
+    row(
+        "idle_inject/#",
+        Bound,
+        "forces idle time when the machine is too hot",
+        "better cooling",
+    ),
+    row(
+        "rcuc/#",
+        Bound,
+        "runs RCU callbacks of its CPU",
+        "boot with rcu_nocbs=CPUS",
+    ),
+    row(
+        "rcub/#",
+        Bound,
+        "boosts tasks that hold RCU back",
+        "quiet unless readers are preempted for long",
+    ),
+    row(
+        "rcuop/#",
+        Free,
+        "runs RCU callbacks for a CPU that has offloaded them",
+        KEEP,
+    ),
+    row(
+        "rcuos/#",
+        Free,
+        "runs RCU callbacks for a CPU that has offloaded them (before 4.20)",
+        KEEP,
+    ),
+    row(
+        "rcuob/#",
+        Free,
+        "runs RCU callbacks for a CPU that has offloaded them (before 4.20)",
+        KEEP,
+    ),
+    row(
+        "rcuog/#",
+        Free,
+        "waits for RCU for a group of offloaded CPUs",
+        KEEP,
+    ),
+    row(
+        "rcu_exp_par_gp_kthread_worker/#",
+        Free,
+        "expedites RCU for a group of CPUs",
+        KEEP,
+    ),
+    row(
+        "rcu_*",
+        Free,
+        "waits for RCU grace periods and cleans up after them",
+        KEEP,
+    ),
+    row(
+        "kworker/u*",
+        Follows,
+        "runs work that may run anywhere",
+        "/sys/devices/virtual/workqueue/cpumask",
+    ),
+    row(
+        "kworker/R-*",
+        Follows,
+        "helps a workqueue out when memory is short",
+        "its workqueue; quiet while memory is enough",
+    ),
+    row(
+        "kworker/#:#H*",
+        Bound,
+        "runs urgent work that was queued on its CPU",
+        "find who queues it; no disk I/O from this CPU",
+    ),
+    row(
+        "kworker/#:*",
+        Bound,
+        "runs work that was queued on its CPU",
+        "find who queues it: vm.stat_interval, no file I/O from this CPU",
+    ),
+    row(
+        "kworker/*",
+        Follows,
+        "runs work of the kernel",
+        "/sys/devices/virtual/workqueue/cpumask",
+    ),
+    row(
+        "irq/#-*",
+        Follows,
+        "handles an interrupt in a thread",
+        "the interrupt: /proc/irq/N/smp_affinity_list",
+    ),
+    row(
+        "kthreadd",
+        Free,
+        "starts every other kernel thread, which inherit where it may run",
+        KEEP,
+    ),
+    row(
+        "kswapd*",
+        Free,
+        "frees memory of its node when it gets scarce",
+        "keep enough memory free",
+    ),
+    row(
+        "kcompactd*",
+        Free,
+        "moves memory of its node together",
+        "vm.compaction_proactiveness=0",
+    ),
+    row(
+        "khugepaged",
+        Free,
+        "merges small pages into huge ones",
+        "/sys/kernel/mm/transparent_hugepage/enabled madvise or never",
+    ),
     row("ksmd", Free, "merges equal pages", "/sys/kernel/mm/ksm/run 0"),
-    row("kdamon*", Free, "watches how memory is used", "end the DAMON user"),
+    row(
+        "kdamon*",
+        Free,
+        "watches how memory is used",
+        "end the DAMON user",
+    ),
     row("kauditd", Free, "hands audit records out", "fewer audit rules"),
     row("khungtaskd", Free, "looks for tasks that hang", KEEP),
-    row("watchdog/#", Bound, "touches the lockup watchdog of its CPU (before 4.19)", "take the CPU out of kernel.watchdog_cpumask"),
+    row(
+        "watchdog/#",
+        Bound,
+        "touches the lockup watchdog of its CPU (before 4.19)",
+        "take the CPU out of kernel.watchdog_cpumask",
+    ),
     row("watchdogd", Free, "feeds the hardware watchdog", KEEP),
-    row("oom_reaper", Free, "takes back memory of killed tasks", "keep enough memory free"),
-    row("kdevtmpfs", Free, "makes device nodes", "quiet unless devices come and go"),
+    row(
+        "oom_reaper",
+        Free,
+        "takes back memory of killed tasks",
+        "keep enough memory free",
+    ),
+    row(
+        "kdevtmpfs",
+        Free,
+        "makes device nodes",
+        "quiet unless devices come and go",
+    ),
     row("jbd2/*", Free, "writes the journal of an ext4 file system", KEEP),
-    row("sugov:*", Free, "sets the frequency for the schedutil governor", "governor performance"),
+    row(
+        "sugov:*",
+        Free,
+        "sets the frequency for the schedutil governor",
+        "governor performance",
+    ),
     row("napi/*", Free, "polls a network card", KEEP),
     row("spi#", Free, "drives an SPI bus", KEEP),
-    row("scsi_*", Free, "recovers a SCSI host from errors", "quiet without errors"),
+    row(
+        "scsi_*",
+        Free,
+        "recovers a SCSI host from errors",
+        "quiet without errors",
+    ),
     row("psimon", Free, "watches pressure for a task that asked", KEEP),
     row("hwrng", Free, "reads the hardware random generator", KEEP),
-    row("pool_workqueue_*", Free, "takes apart workqueues that ended", KEEP),
+    row(
+        "pool_workqueue_*",
+        Free,
+        "takes apart workqueues that ended",
+        KEEP,
+    ),
     row("swapper/#", Bound, "is the idle task", "none is needed"),
 ];
 
 /// The row for a thread's name.
 #[must_use]
 pub fn kernel_thread(comm: &str) -> Option<&'static KernelThread> {
-    KERNEL_THREADS.iter().find(|row| matches(row.pattern.as_bytes(), comm.as_bytes()))
+    KERNEL_THREADS
+        .iter()
+        .find(|row| matches(row.pattern.as_bytes(), comm.as_bytes()))
 }
 
 /// Whether a name has the form of a pattern. A pattern has at most one `*`, at its end, so this is linear.

@@ -1,7 +1,7 @@
 //! A measurement for people: one table, one small histogram per CPU, and what the numbers cannot tell.
 
 use crate::bins::logarithmic;
-use crate::style::{COLUMNS, Role, Style, grouped, safe, wrap};
+use crate::style::{COLUMNS, Role, Style, counted, grouped, safe, wrap};
 use machine::{Nanos, Policy};
 use measure::{GapLabel, Kind, Level, Measurement, Note, ThreadResult};
 use std::fmt::Write as _;
@@ -22,14 +22,29 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
     let mut text = String::new();
     let _ = writeln!(text, "{}", style.paint(Role::Head, &title(measurement)));
     if !measurement.complete {
-        let note = format!("INTERRUPTED: this is what {} brought, not the whole measurement", time(measurement.duration_ns));
+        let note = format!(
+            "INTERRUPTED: this is what {} brought, not the whole measurement",
+            time(measurement.duration_ns)
+        );
         let _ = writeln!(text, "{}", style.paint(Role::Bad, &note));
     }
     let environment = &measurement.environment;
-    let release = environment.release.as_deref().map_or("kernel unknown".to_owned(), |release| format!("Linux {}", safe(release)));
+    let release = environment
+        .release
+        .as_deref()
+        .map_or("kernel unknown".to_owned(), |release| {
+            format!("Linux {}", safe(release))
+        });
     let preemption = crate::inspect::preemption_name(environment.preemption);
-    let guest = environment.hypervisor.as_deref().map_or_else(String::new, |name| format!(" · guest of {}", safe(name)));
-    let _ = writeln!(text, "{}\n", style.paint(Role::Quiet, &format!("{release} · {preemption}{guest}")));
+    let guest = environment
+        .hypervisor
+        .as_deref()
+        .map_or_else(String::new, |name| format!(" · guest of {}", safe(name)));
+    let _ = writeln!(
+        text,
+        "{}\n",
+        style.paint(Role::Quiet, &format!("{release} · {preemption}{guest}"))
+    );
     text.push_str(&table(measurement, style));
     if histograms == Histograms::Drawn {
         for thread in &measurement.threads {
@@ -38,7 +53,8 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
     }
     text.push_str(&notes_text(&measurement.findings, style));
     if environment.emulated {
-        let note = "EMULATED PROCESSOR: these times are those of the emulator and say nothing about any machine";
+        let note =
+            "EMULATED PROCESSOR: these times are those of the emulator and say nothing about any machine";
         let _ = writeln!(text, "\n{}", style.paint(Role::Bad, note));
     }
     text
@@ -50,13 +66,23 @@ fn title(measurement: &Measurement) -> String {
     let policy = first.map_or_else(String::new, |thread| format!(", {}", policy_text(thread)));
     match measurement.kind {
         Kind::Latency => {
-            let period = first.and_then(|thread| thread.interval_ns).map_or_else(String::new, |period| format!(" every {}", time(period)));
-            format!("Wake-up latency: a thread that wakes{period}, {}{policy}", time(measurement.duration_ns))
+            let period = first
+                .and_then(|thread| thread.interval_ns)
+                .map_or_else(String::new, |period| format!(" every {}", time(period)));
+            format!(
+                "Wake-up latency: a thread that wakes{period}, {}{policy}",
+                time(measurement.duration_ns)
+            )
         }
         Kind::Noise => {
             let threshold = first.and_then(|thread| thread.threshold_ns);
-            let threshold = threshold.map_or_else(String::new, |threshold| format!(", gaps of {} and more", time(threshold)));
-            format!("Noise: a thread that never sleeps{threshold}, {}{policy}", time(measurement.duration_ns))
+            let threshold = threshold.map_or_else(String::new, |threshold| {
+                format!(", gaps of {} and more", time(threshold))
+            });
+            format!(
+                "Noise: a thread that never sleeps{threshold}, {}{policy}",
+                time(measurement.duration_ns)
+            )
         }
     }
 }
@@ -72,13 +98,20 @@ pub(crate) fn policy_text(thread: &ThreadResult) -> String {
         Policy::Ext => "SCHED_EXT",
         Policy::Unknown => "policy unknown",
     };
-    if thread.priority > 0 { format!("{name} {}", thread.priority) } else { name.to_owned() }
+    if thread.priority > 0 {
+        format!("{name} {}", thread.priority)
+    } else {
+        name.to_owned()
+    }
 }
 
 /// A time in the unit that a person would choose; whole units are printed as such (`1 ms`).
 pub(crate) fn time(ns: u64) -> String {
     let unit = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "us")];
-    match unit.into_iter().find(|(scale, _)| ns > 0 && ns.is_multiple_of(*scale) && ns / scale < 1_000) {
+    match unit
+        .into_iter()
+        .find(|(scale, _)| ns > 0 && ns.is_multiple_of(*scale) && ns / scale < 1_000)
+    {
         Some((scale, name)) => format!("{} {name}", ns / scale),
         None => Nanos(ns).to_string(),
     }
@@ -113,7 +146,17 @@ fn table(measurement: &Measurement, style: Style) -> String {
     let mut text = String::new();
     let head = format!(
         "{:>5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {}",
-        "CPU", "min", "mean", "p50", "p99", "p99.9", "max", match measurement.kind { Kind::Latency => "missed", Kind::Noise => "stolen" }
+        "CPU",
+        "min",
+        "mean",
+        "p50",
+        "p99",
+        "p99.9",
+        "max",
+        match measurement.kind {
+            Kind::Latency => "missed",
+            Kind::Noise => "stolen",
+        }
     );
     let _ = writeln!(text, "{}", style.paint(Role::Quiet, &head));
     for thread in &measurement.threads {
@@ -145,7 +188,12 @@ fn table(measurement: &Measurement, style: Style) -> String {
             grouped(thread.missed)
         )];
         parts.extend(own(thread));
-        let _ = writeln!(text, "{:>5} {}", thread.cpu.0, wrap(&parts.join("; "), 6, COLUMNS));
+        let _ = writeln!(
+            text,
+            "{:>5} {}",
+            thread.cpu.0,
+            wrap(&parts.join("; "), 6, COLUMNS)
+        );
     }
     text
 }
@@ -159,7 +207,11 @@ fn own(thread: &ThreadResult) -> Vec<String> {
     let labels = thread.gaps.iter().flatten().filter_map(|gap| gap.label);
     let throttled = labels.clone().any(|label| label == GapLabel::RtThrottling);
     if let Some(own) = thread.own_ns.filter(|own| *own > 0) {
-        let by = if throttled { "real-time throttling" } else { "the fair server" };
+        let by = if throttled {
+            "real-time throttling"
+        } else {
+            "the fair server"
+        };
         parts.push(format!("{} are the tool's own doing ({by})", time(own)));
     }
     if let Some(steal) = thread.steal_ns.filter(|steal| *steal > 0) {
@@ -168,7 +220,11 @@ fn own(thread: &ThreadResult) -> Vec<String> {
     match thread.own {
         None => parts.push("what the sampler itself suffered is unknown".to_owned()),
         Some(own) if own.page_faults + own.involuntary_switches > 0 => {
-            parts.push(format!("the sampler had {} page faults and was preempted {} times", own.page_faults, own.involuntary_switches));
+            parts.push(format!(
+                "the sampler had {} and was preempted {}",
+                counted_u64(own.page_faults, "page fault"),
+                counted_u64(own.involuntary_switches, "time")
+            ));
         }
         Some(_) => {}
     }
@@ -176,6 +232,10 @@ fn own(thread: &ThreadResult) -> Vec<String> {
         parts.push(format!("shortest turn {}", time(turn)));
     }
     parts
+}
+
+fn counted_u64(count: u64, noun: &str) -> String {
+    counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
 }
 
 /// Bars on a logarithmic scale in both directions, so that a single late sample is still seen.
@@ -186,14 +246,37 @@ fn histogram(thread: &ThreadResult, style: Style) -> String {
     if bins.len() > 24 {
         bins = logarithmic(&thread.histogram, 1);
     }
-    let Some(most) = bins.iter().map(|bin| bin.count).max() else { return text };
-    let _ = writeln!(text, "\n  CPU {}  {}", thread.cpu, style.paint(Role::Quiet, "(bars grow with the logarithm of the count)"));
-    #[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    let length = |count: u64| (((count as f64).ln_1p() / (most as f64).ln_1p()) * BAR).round().max(1.0) as usize;
+    let Some(most) = bins.iter().map(|bin| bin.count).max() else {
+        return text;
+    };
+    let _ = writeln!(
+        text,
+        "\n  CPU {}  {}",
+        thread.cpu,
+        style.paint(Role::Quiet, "(bars grow with the logarithm of the count)")
+    );
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss
+    )]
+    let length = |count: u64| {
+        (((count as f64).ln_1p() / (most as f64).ln_1p()) * BAR)
+            .round()
+            .max(1.0) as usize
+    };
     for bin in &bins {
-        let bar = if bin.count == 0 { String::new() } else { "█".repeat(length(bin.count)) };
+        let bar = if bin.count == 0 {
+            String::new()
+        } else {
+            "█".repeat(length(bin.count))
+        };
         let span = format!("{:>9} .. {:<9}", time(bin.low_ns), time(bin.high_ns));
-        let count = if bin.count == 0 { String::new() } else { format!(" {}", grouped(bin.count)) };
+        let count = if bin.count == 0 {
+            String::new()
+        } else {
+            format!(" {}", grouped(bin.count))
+        };
         let _ = writeln!(text, "  {span} {bar}{count}");
     }
     text
@@ -208,10 +291,24 @@ pub(crate) fn notes_text(notes: &[Note], style: Style) -> String {
             Level::Warning => ("warning", Role::Care),
             Level::Info => ("info", Role::Quiet),
         };
-        let message = wrap(&format!("{}: {}", safe(&note.subject), safe(&note.message)), 11, COLUMNS);
-        let _ = write!(text, "\n  {}{:gap$}{message}", style.paint(role, name), "", gap = 9 - name.len());
+        let message = wrap(
+            &format!("{}: {}", safe(&note.subject), safe(&note.message)),
+            11,
+            COLUMNS,
+        );
+        let _ = write!(
+            text,
+            "\n  {}{:gap$}{message}",
+            style.paint(role, name),
+            "",
+            gap = 9 - name.len()
+        );
         if !note.fix.is_empty() {
-            let _ = write!(text, "\n           {}", wrap(&format!("-> {}", safe(&note.fix)), 14, COLUMNS));
+            let _ = write!(
+                text,
+                "\n           {}",
+                wrap(&format!("-> {}", safe(&note.fix)), 14, COLUMNS)
+            );
         }
     }
     if !notes.is_empty() {

@@ -21,7 +21,13 @@ struct Document<'a> {
 /// # Errors
 /// Those of `out`.
 pub fn plan_json(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, &Document { schema: PLAN_SCHEMA, plan })?;
+    serde_json::to_writer(
+        &mut *out,
+        &Document {
+            schema: PLAN_SCHEMA,
+            plan,
+        },
+    )?;
     out.write_all(b"\n")
 }
 
@@ -39,20 +45,37 @@ pub enum Length {
 #[must_use]
 pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
     let mut text = String::new();
-    let now = plan.changes.iter().filter(|change| change.kind == ChangeKind::Runtime).count();
+    let now = plan
+        .changes
+        .iter()
+        .filter(|change| change.kind == ChangeKind::Runtime)
+        .count();
     let boot = plan.changes.len() - now;
-    let head = format!("Partition `{}`: CPU {} for you alone", safe(&plan.partition), plan.isolated);
+    let head = format!(
+        "Partition `{}`: CPU {} for you alone",
+        safe(&plan.partition),
+        plan.isolated
+    );
     let _ = writeln!(text, "{}", style.paint(Role::Head, &wrap(&head, 0, COLUMNS)));
     let keep = format!("CPU {} keeps everything else", plan.housekeeping);
     let _ = writeln!(text, "{}", wrap(&keep, 0, COLUMNS));
-    let boot = if boot > 0 { format!(", {boot} at the next boot") } else { String::new() };
-    let _ = writeln!(text, "{} now{boot}; nothing has been done yet", counted(now, "change"));
+    let boot = if boot > 0 {
+        format!(", {boot} at the next boot")
+    } else {
+        String::new()
+    };
+    let _ = writeln!(
+        text,
+        "{} now{boot}; nothing has been done yet",
+        counted(now, "change")
+    );
     for (name, changes) in by_knob(plan) {
         knob(&mut text, name, &changes, length, style);
     }
     if let Some(line) = &plan.boot_line {
         let _ = writeln!(text, "\n{}", style.paint(Role::Head, "Boot line"));
-        let why = "the tick, RCU callbacks and managed interrupts can be moved only at boot; to have that too, add";
+        let why =
+            "the tick, RCU callbacks and managed interrupts can be moved only at boot; to have that too, add";
         let _ = writeln!(text, "  {}", wrap(why, 2, COLUMNS));
         let _ = writeln!(text, "    {}", safe(line));
     }
@@ -76,10 +99,24 @@ pub fn findings_text(findings: &[Finding], style: Style) -> String {
             Level::Warning => ("warning", Role::Care),
             Level::Info => ("info", Role::Quiet),
         };
-        let message = wrap(&format!("{}: {}", safe(&finding.subject), safe(&finding.message)), 11, COLUMNS);
-        let _ = writeln!(text, "  {}{:gap$}{message}", style.paint(role, name), "", gap = 9 - name.len());
+        let message = wrap(
+            &format!("{}: {}", safe(&finding.subject), safe(&finding.message)),
+            11,
+            COLUMNS,
+        );
+        let _ = writeln!(
+            text,
+            "  {}{:gap$}{message}",
+            style.paint(role, name),
+            "",
+            gap = 9 - name.len()
+        );
         if !finding.fix.is_empty() {
-            let _ = writeln!(text, "           {}", wrap(&format!("-> {}", safe(&finding.fix)), 14, COLUMNS));
+            let _ = writeln!(
+                text,
+                "           {}",
+                wrap(&format!("-> {}", safe(&finding.fix)), 14, COLUMNS)
+            );
         }
     }
     text
@@ -101,27 +138,60 @@ fn by_knob(plan: &Plan) -> Vec<(&str, Vec<&Change>)> {
 fn knob(text: &mut String, name: &str, changes: &[&Change], length: Length, style: Style) {
     const SHOWN: usize = 12;
     let title = safe(&name.replace('_', " "));
-    let _ = writeln!(text, "\n{}  {}", style.paint(Role::Head, &title), counted(changes.len(), "change"));
+    let _ = writeln!(
+        text,
+        "\n{}  {}",
+        style.paint(Role::Head, &title),
+        counted(changes.len(), "change")
+    );
     if let Some(knob) = KNOBS.iter().find(|knob| knob.name == name) {
-        let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &wrap(knob.what, 2, COLUMNS)));
+        let _ = writeln!(
+            text,
+            "  {}",
+            style.paint(Role::Quiet, &wrap(knob.what, 2, COLUMNS))
+        );
     }
-    let shown = if length == Length::Whole { changes.len() } else { SHOWN };
+    let shown = if length == Length::Whole {
+        changes.len()
+    } else {
+        SHOWN
+    };
     let own_undo: Vec<&&Change> = changes.iter().filter(|change| !goes_with_set(change)).collect();
-    let same_undo = own_undo.windows(2).all(|pair| matches!(pair, [a, b] if a.undo == b.undo));
+    let same_undo = own_undo
+        .windows(2)
+        .all(|pair| matches!(pair, [a, b] if a.undo == b.undo));
     for change in changes.iter().take(shown) {
         one(text, change, style);
         if !same_undo && !goes_with_set(change) {
-            let _ = writeln!(text, "      {}", style.paint(Role::Quiet, &wrap(&format!("undo: {}", safe(&change.undo)), 6, COLUMNS)));
+            let _ = writeln!(
+                text,
+                "      {}",
+                style.paint(
+                    Role::Quiet,
+                    &wrap(&format!("undo: {}", safe(&change.undo)), 6, COLUMNS)
+                )
+            );
         }
         if change.kind == ChangeKind::Boot {
             let _ = writeln!(text, "      {}", style.paint(Role::Care, "at the next boot"));
         }
     }
     if changes.len() > shown {
-        let _ = writeln!(text, "  and {} more of the same kind (-v shows all of them, --json too)", changes.len() - shown);
+        let _ = writeln!(
+            text,
+            "  and {} more of the same kind (-v shows all of them, --json too)",
+            changes.len() - shown
+        );
     }
     if same_undo && let Some(first) = own_undo.first() {
-        let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &wrap(&format!("undo: {}", safe(&first.undo)), 2, COLUMNS)));
+        let _ = writeln!(
+            text,
+            "  {}",
+            style.paint(
+                Role::Quiet,
+                &wrap(&format!("undo: {}", safe(&first.undo)), 2, COLUMNS)
+            )
+        );
     }
 }
 
@@ -143,18 +213,37 @@ fn one(text: &mut String, change: &Change, style: Style) {
     if target.chars().count() + step.chars().count() + 4 <= COLUMNS {
         let _ = writeln!(text, "  {target}  {step}");
     } else {
-        let _ = writeln!(text, "  {}\n      {}", wrap(&target, 4, COLUMNS), wrap(&step, 9, COLUMNS));
+        let _ = writeln!(
+            text,
+            "  {}\n      {}",
+            wrap(&target, 4, COLUMNS),
+            wrap(&step, 9, COLUMNS)
+        );
     }
-    let _ = writeln!(text, "      {}", style.paint(Role::Quiet, &wrap(&format!("because {why}"), 6, COLUMNS)));
+    let _ = writeln!(
+        text,
+        "      {}",
+        style.paint(Role::Quiet, &wrap(&format!("because {why}"), 6, COLUMNS))
+    );
 }
 
 /// Whether a change writes a file of a cgroup that goes away with it.
 fn goes_with_set(change: &Change) -> bool {
-    matches!(change.action, Action::Write { undo: Undo::WithSet, .. })
+    matches!(
+        change.action,
+        Action::Write {
+            undo: Undo::WithSet,
+            ..
+        }
+    )
 }
 
 /// A value as found in a file: empty is shown as such.
 fn value(value: &str) -> String {
     let value = value.trim();
-    if value.is_empty() { "(empty)".to_owned() } else { cut(&safe(value), 200) }
+    if value.is_empty() {
+        "(empty)".to_owned()
+    } else {
+        cut(&safe(value), 200)
+    }
 }

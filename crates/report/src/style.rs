@@ -73,7 +73,10 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
-    text.chars().take(width.saturating_sub(2)).chain("..".chars()).collect()
+    text.chars()
+        .take(width.saturating_sub(2))
+        .chain("..".chars())
+        .collect()
 }
 
 /// Words of a text in lines of `width` columns; every line but the first begins with `indent` spaces, and the
@@ -107,7 +110,10 @@ pub(crate) fn wrap(text: &str, indent: usize, width: usize) -> String {
 
 /// Where to break a long word: after the last comma that fits, as CPU lists are long words.
 fn break_place(word: &[char], room: usize) -> usize {
-    word.iter().take(room).rposition(|&letter| letter == ',').map_or(room, |place| place + 1)
+    word.iter()
+        .take(room)
+        .rposition(|&letter| letter == ',')
+        .map_or(room, |place| place + 1)
 }
 
 /// `1 CPU`, `2 CPUs`.
@@ -152,7 +158,10 @@ mod tests {
 
     #[test]
     fn hostile_names_lose_their_teeth() {
-        assert_eq!(safe("a\u{1b}[2Jb\n\u{9b}c\u{202e}d\\"), "a\\u{1b}[2Jb\\n\\u{9b}c\\u{202e}d\\\\");
+        assert_eq!(
+            safe("a\u{1b}[2Jb\n\u{9b}c\u{202e}d\\"),
+            "a\\u{1b}[2Jb\\n\\u{9b}c\\u{202e}d\\\\"
+        );
         assert_eq!(safe("plain (name) ü"), "plain (name) ü");
     }
 

@@ -28,7 +28,9 @@ fn environment() -> Value {
 
 /// A result whose samples fall off like those of a real machine, with a few late ones.
 fn measurement(kind: &str, centre: u64, late: &[(u64, u64)]) -> Measurement {
-    let mut histogram: Vec<(u64, u64)> = (0..40).map(|step| (centre + step * centre / 8, 90_000 / (1 + step * step))).collect();
+    let mut histogram: Vec<(u64, u64)> = (0..40)
+        .map(|step| (centre + step * centre / 8, 90_000 / (1 + step * step)))
+        .collect();
     histogram.extend(late);
     histogram.sort_unstable();
     let recorded: u64 = histogram.iter().map(|(_, count)| count).sum();
@@ -45,7 +47,10 @@ fn measurement(kind: &str, centre: u64, late: &[(u64, u64)]) -> Measurement {
     } else {
         let gaps: Vec<Value> = (0..400_u64)
             .map(|place| json!({"at_ns": place * 25_000_000, "duration_ns": centre + place % 13 * centre}))
-            .chain(late.iter().map(|(low, _)| json!({"at_ns": low * 611 % 10_000_000_000, "duration_ns": low})))
+            .chain(
+                late.iter()
+                    .map(|(low, _)| json!({"at_ns": low * 611 % 10_000_000_000, "duration_ns": low})),
+            )
             .collect();
         thread["policy"] = json!("other");
         thread["priority"] = json!(0);
@@ -79,27 +84,59 @@ fn activity(ticks: u64, device: u64) -> observe::Activity {
 }
 
 fn plan() -> plan::Plan {
-    let change = |id: &str, target: &str, before: Option<&str>, after: &str, why: &str, undo: &str| plan::Change {
-        id: id.to_owned(),
-        target: target.to_owned(),
-        kind: plan::ChangeKind::Runtime,
-        before: before.map(str::to_owned),
-        after: after.to_owned(),
-        why: why.to_owned(),
-        undo: undo.to_owned(),
-        action: plan::Action::MakeSet { path: target.to_owned() },
-    };
+    let change =
+        |id: &str, target: &str, before: Option<&str>, after: &str, why: &str, undo: &str| plan::Change {
+            id: id.to_owned(),
+            target: target.to_owned(),
+            kind: plan::ChangeKind::Runtime,
+            before: before.map(str::to_owned),
+            after: after.to_owned(),
+            why: why.to_owned(),
+            undo: undo.to_owned(),
+            action: plan::Action::MakeSet {
+                path: target.to_owned(),
+            },
+        };
     plan::Plan {
         partition: "rt".to_owned(),
         isolated: cpus("1"),
         housekeeping: cpus("0"),
         boot_line: Some("isolcpus=managed_irq,domain,1 nohz_full=1 irqaffinity=0".to_owned()),
         changes: vec![
-            change("cpuset_partition/rt", "/sys/fs/cgroup/quietcore-rt", None, "a new cgroup", "the partition", "send its tasks home, then remove it"),
-            change("task_placement", "tasks of /sys/fs/cgroup", Some("61 movable tasks may run on 1"), "every movable task may run on 0 only", "a task that may run there sooner or later does", "every task goes back to where it was"),
-            change("irq_affinity/27", "/proc/irq/27/smp_affinity_list", Some("0-1"), "0", "interrupt 27 (eth0) may fire on an isolated CPU", "write the former list"),
+            change(
+                "cpuset_partition/rt",
+                "/sys/fs/cgroup/quietcore-rt",
+                None,
+                "a new cgroup",
+                "the partition",
+                "send its tasks home, then remove it",
+            ),
+            change(
+                "task_placement",
+                "tasks of /sys/fs/cgroup",
+                Some("61 movable tasks may run on 1"),
+                "every movable task may run on 0 only",
+                "a task that may run there sooner or later does",
+                "every task goes back to where it was",
+            ),
+            change(
+                "irq_affinity/27",
+                "/proc/irq/27/smp_affinity_list",
+                Some("0-1"),
+                "0",
+                "interrupt 27 (eth0) may fire on an isolated CPU",
+                "write the former list",
+            ),
         ],
-        findings: vec![plan::Finding::new(plan::Level::Warning, "irq-managed", "irq/24", "interrupt 24 (virtio0-req.1) has a mask that the kernel manages itself").fix("boot with isolcpus=managed_irq,domain,1")],
+        findings: vec![
+            plan::Finding::new(
+                plan::Level::Warning,
+                "irq-managed",
+                "irq/24",
+                "interrupt 24 (virtio0-req.1) has a mask that the kernel manages itself",
+            )
+            .fix("boot with isolcpus=managed_irq,domain,1"),
+        ],
     }
 }
 
@@ -110,16 +147,47 @@ fn story() -> Story {
         activity: Some(activity(ticks, device)),
         load: load.to_owned(),
     };
-    let before = phase(3_000, &[(240_000, 7), (1_050_000, 3), (4_718_592, 1)], &[(310_000, 4), (3_900_000, 2)], 2_504, 771, "none");
-    let during = phase(2_000, &[(61_000, 2)], &[(38_000, 3)], 2_501, 4, "cpu, memory, system calls and wake-ups on CPU 0");
-    let mut rest = residue(before.activity.as_ref(), during.activity.as_ref().expect("set above"), &cpus("1"));
+    let before = phase(
+        3_000,
+        &[(240_000, 7), (1_050_000, 3), (4_718_592, 1)],
+        &[(310_000, 4), (3_900_000, 2)],
+        2_504,
+        771,
+        "none",
+    );
+    let during = phase(
+        2_000,
+        &[(61_000, 2)],
+        &[(38_000, 3)],
+        2_501,
+        4,
+        "cpu, memory, system calls and wake-ups on CPU 0",
+    );
+    let mut rest = residue(
+        before.activity.as_ref(),
+        during.activity.as_ref().expect("set above"),
+        &cpus("1"),
+    );
     rest[0].threads = ["migration/1", "ksoftirqd/1", "kworker/1:0"]
         .into_iter()
         .zip(20..)
-        .map(|(comm, tid)| StuckThread { tid, comm: comm.to_owned(), why: "it belongs to this CPU".to_owned() })
+        .map(|(comm, tid)| StuckThread {
+            tid,
+            comm: comm.to_owned(),
+            why: "it belongs to this CPU".to_owned(),
+        })
         .collect();
-    rest[0].interrupts = vec![StuckInterrupt { irq: 24, name: "virtio0-req.1".to_owned(), why: "the kernel manages its mask and refuses a change (EIO)".to_owned() }];
-    let step = |name: &str, detail: &str, duration_ns| Step { name: name.to_owned(), outcome: Outcome::Done, detail: detail.to_owned(), duration_ns };
+    rest[0].interrupts = vec![StuckInterrupt {
+        irq: 24,
+        name: "virtio0-req.1".to_owned(),
+        why: "the kernel manages its mask and refuses a change (EIO)".to_owned(),
+    }];
+    let step = |name: &str, detail: &str, duration_ns| Step {
+        name: name.to_owned(),
+        outcome: Outcome::Done,
+        detail: detail.to_owned(),
+        duration_ns,
+    };
     Story {
         schema: report::prove::PROVE_SCHEMA.to_owned(),
         tool_version: "0.1.0".to_owned(),
@@ -158,7 +226,12 @@ fn story() -> Story {
 fn refused() -> Story {
     Story {
         isolated: CpuSet::new(),
-        steps: vec![Step { name: "isolate".to_owned(), outcome: Outcome::Failed, detail: "not permitted".to_owned(), duration_ns: 5 }],
+        steps: vec![Step {
+            name: "isolate".to_owned(),
+            outcome: Outcome::Failed,
+            detail: "not permitted".to_owned(),
+            duration_ns: 5,
+        }],
         before: None,
         during: None,
         plan: None,
@@ -224,15 +297,24 @@ fn hostile() -> Story {
             }
         }
     }
-    story.restored = Some(Restored { equal: false, differences: vec![nasty.to_owned()] });
+    story.restored = Some(Restored {
+        equal: false,
+        differences: vec![nasty.to_owned()],
+    });
     story
 }
 
 #[test]
 fn prove_as_text() {
     golden::check("prove.txt", &report::prove::prove_text(&story(), Style::Plain));
-    golden::check("prove-refused.txt", &report::prove::prove_text(&refused(), Style::Plain));
-    let emulated = Story { emulated: true, ..story() };
+    golden::check(
+        "prove-refused.txt",
+        &report::prove::prove_text(&refused(), Style::Plain),
+    );
+    let emulated = Story {
+        emulated: true,
+        ..story()
+    };
     assert!(report::prove::prove_text(&emulated, Style::Plain).contains("EMULATED PROCESSOR"));
 }
 
@@ -240,7 +322,10 @@ fn prove_as_text() {
 fn prove_as_a_page() {
     golden::check("prove.html", &report::prove::prove_html(&story()));
     golden::check("prove-refused.html", &report::prove::prove_html(&refused()));
-    let emulated = report::prove::prove_html(&Story { emulated: true, ..story() });
+    let emulated = report::prove::prove_html(&Story {
+        emulated: true,
+        ..story()
+    });
     assert!(emulated.contains("class=\"stamp\"") && !emulated.contains("What this proves"));
 }
 
@@ -248,7 +333,11 @@ fn prove_as_a_page() {
 fn measurements_as_text() {
     let text = |kind: &str| {
         let late: &[(u64, u64)] = &[(240_000, 7), (4_718_592, 1)];
-        report::measurement_text(&measurement(kind, 3_000, late), report::Histograms::Drawn, Style::Plain)
+        report::measurement_text(
+            &measurement(kind, 3_000, late),
+            report::Histograms::Drawn,
+            Style::Plain,
+        )
     };
     golden::check("latency.txt", &text("latency"));
     golden::check("noise.txt", &text("noise"));
@@ -262,7 +351,10 @@ fn measurements_as_text() {
 
 #[test]
 fn plans_as_text() {
-    golden::check("plan.txt", &report::plan_text(&plan(), report::Length::Short, Style::Plain));
+    golden::check(
+        "plan.txt",
+        &report::plan_text(&plan(), report::Length::Short, Style::Plain),
+    );
 }
 
 #[test]
@@ -270,10 +362,18 @@ fn screens_fit_eighty_columns() {
     let texts = [
         report::prove::prove_text(&story(), Style::Plain),
         report::plan_text(&plan(), report::Length::Whole, Style::Plain),
-        report::measurement_text(&measurement("noise", 3_000, &[]), report::Histograms::Drawn, Style::Plain),
+        report::measurement_text(
+            &measurement("noise", 3_000, &[]),
+            report::Histograms::Drawn,
+            Style::Plain,
+        ),
     ];
     for line in texts.iter().flat_map(|text| text.lines()) {
-        assert!(line.chars().count() <= 80, "{} columns: {line}", line.chars().count());
+        assert!(
+            line.chars().count() <= 80,
+            "{} columns: {line}",
+            line.chars().count()
+        );
     }
 }
 
@@ -284,8 +384,18 @@ fn hostile_names_stay_text() {
     let lower = page.to_lowercase();
     assert!(!lower.contains("<script"), "a name became markup");
     assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;\\u{1b}[2J\\u{202e}&quot;&#39;&amp;"));
-    for output in [page, report::prove::prove_text(&story, Style::Plain), report::plan_text(story.plan.as_ref().expect("a plan"), report::Length::Whole, Style::Plain)] {
-        let bad = output.chars().find(|letter| letter.is_control() && *letter != '\n' || *letter == '\u{202e}');
+    for output in [
+        page,
+        report::prove::prove_text(&story, Style::Plain),
+        report::plan_text(
+            story.plan.as_ref().expect("a plan"),
+            report::Length::Whole,
+            Style::Plain,
+        ),
+    ] {
+        let bad = output
+            .chars()
+            .find(|letter| letter.is_control() && *letter != '\n' || *letter == '\u{202e}');
         assert_eq!(bad, None, "a control character came through");
     }
 }
@@ -293,7 +403,9 @@ fn hostile_names_stay_text() {
 #[test]
 fn the_page_needs_nothing_else() {
     let page = report::prove::prove_html(&story());
-    for outside in ["http://", "https://", "<link", "<script", "<img", "@import", "url("] {
+    for outside in [
+        "http://", "https://", "<link", "<script", "<img", "@import", "url(",
+    ] {
         assert!(!page.contains(outside), "the page holds {outside}");
     }
 }
@@ -302,7 +414,11 @@ fn the_page_needs_nothing_else() {
 fn the_page_holds_the_whole_story() {
     let story = story();
     let page = report::prove::prove_html(&story);
-    let body = page.split("charset=utf-8,").nth(1).and_then(|rest| rest.split('"').next()).expect("a data URI");
+    let body = page
+        .split("charset=utf-8,")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next())
+        .expect("a data URI");
     let mut bytes = Vec::new();
     let mut rest = body.bytes();
     while let Some(byte) = rest.next() {
@@ -351,7 +467,12 @@ fn forms(value: &Value, forms_of: &mut BTreeSet<String>) {
                 add(number.to_string());
                 add(machine::Nanos(number).to_string());
                 let digits = number.to_string();
-                let groups: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|part| std::str::from_utf8(part).expect("ASCII")).collect();
+                let groups: Vec<&str> = digits
+                    .as_bytes()
+                    .rchunks(3)
+                    .rev()
+                    .map(|part| std::str::from_utf8(part).expect("ASCII"))
+                    .collect();
                 add(groups.join(","));
                 for scale in [1_000, 1_000_000, 1_000_000_000] {
                     if number % scale == 0 {
@@ -377,22 +498,36 @@ fn forms(value: &Value, forms_of: &mut BTreeSet<String>) {
 /// What the page works out itself, worked out here once more from the model.
 fn derived(story: &Story) -> BTreeSet<String> {
     let mut text = String::from("99 99.9 95 %");
-    let thread = |phase: &Option<Phase>| phase.as_ref().and_then(|phase| phase.noise.as_ref()).map(|result| result.threads[0].clone());
+    let thread = |phase: &Option<Phase>| {
+        phase
+            .as_ref()
+            .and_then(|phase| phase.noise.as_ref())
+            .map(|result| result.threads[0].clone())
+    };
     for thread in [&story.before, &story.during].into_iter().filter_map(thread) {
         let share = thread.stolen_ns.unwrap_or(0) as f64 * 100.0 / thread.duration_ns as f64;
         let rate = thread.expected as f64 * 1e9 / thread.duration_ns as f64;
         let whole = rate.round() as u64;
-        text.push_str(&format!(" {share:.2} {share:.4} {rate:.1} {},{:03}", whole / 1_000, whole % 1_000));
+        text.push_str(&format!(
+            " {share:.2} {share:.4} {rate:.1} {},{:03}",
+            whole / 1_000,
+            whole % 1_000
+        ));
         text.push_str(&format!(" {}", thread.gaps.as_ref().map_or(0, Vec::len)));
     }
     for phase in [&story.before, &story.during].into_iter().flatten() {
-        let third = phase.latency.as_ref().map_or(0, |result| result.threads[0].recorded / 3);
+        let third = phase
+            .latency
+            .as_ref()
+            .map_or(0, |result| result.threads[0].recorded / 3);
         text.push_str(&format!(" {},{:03} ", third / 1_000, third % 1_000));
     }
     let plan = story.plan.as_ref().expect("a plan");
     let mut by_knob = std::collections::BTreeMap::<&str, usize>::new();
     for change in &plan.changes {
-        *by_knob.entry(change.id.split('/').next().expect("a name")).or_default() += 1;
+        *by_knob
+            .entry(change.id.split('/').next().expect("a name"))
+            .or_default() += 1;
     }
     for count in by_knob.values() {
         text.push_str(&format!(" {count}"));
@@ -410,7 +545,10 @@ fn every_number_on_the_page_comes_from_the_model() {
     let mut allowed = derived(&story);
     forms(&serde_json::to_value(&story).expect("JSON"), &mut allowed);
     let shown = numbers(&visible(&report::prove::prove_html(&story)));
-    assert!(shown.contains(&"987,654".to_owned()), "the check sees the page's numbers");
+    assert!(
+        shown.contains(&"987,654".to_owned()),
+        "the check sees the page's numbers"
+    );
     assert!(shown.len() > 100);
     let invented: BTreeSet<&String> = shown.iter().filter(|number| !allowed.contains(*number)).collect();
     assert_eq!(invented, BTreeSet::new());

@@ -6,6 +6,7 @@ use crate::screen::{Form, Volume};
 use crate::{CommandError, Screen, Status};
 use machine::Machine;
 use report::{Part, View};
+use root::Origin;
 
 /// Arguments of `inspect`.
 #[derive(clap::Args)]
@@ -34,13 +35,23 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     if args.irqs {
         machine = machine.with_interrupts(&root);
     }
-    let cpus = args.cpus.as_deref().map(|expression| existing_cpus(expression, &machine)).transpose()?;
+    let cpus = args
+        .cpus
+        .as_deref()
+        .map(|expression| existing_cpus(expression, &machine))
+        .transpose()?;
     let part = |asked: bool| match (asked, screen.volume) {
         (false, _) => Part::Left,
         (true, Volume::Verbose) => Part::Whole,
         (true, _) => Part::Shown,
     };
-    let view = View { tasks: part(args.tasks), interrupts: part(args.irqs), cpus, own_pid: Some(std::process::id()) };
+    let own_pid = (root.origin() == Origin::Live).then(std::process::id);
+    let view = View {
+        tasks: part(args.tasks),
+        interrupts: part(args.irqs),
+        cpus,
+        own_pid,
+    };
     let style = screen.style();
     match screen.form {
         Form::Json => screen.stream(|out| report::inspect_json(&machine, &view, out)),

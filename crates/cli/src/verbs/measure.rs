@@ -11,6 +11,7 @@ use machine::{CpuSet, Machine, Nanos, Policy};
 use measure::{Environment, IdleStates, Kind, Level, Measurement, Progress, Request};
 use report::Histograms;
 use root::Root;
+use root::output::{Draft, Readers};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -119,37 +120,57 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             screen.note(&format!("the sampler enters the partition through {door}\n"));
         }
     }
+    // Before the measurement, so that a path that cannot be written costs no time.
+    let out = shared
+        .out
+        .as_deref()
+        .map(|path| Draft::create(path, Readers::Everybody))
+        .transpose()?;
     let result = with_progress(&request, screen)?;
-    show(&result, shared, screen)?;
+    show(&result, shared, screen);
+    if let Some(out) = out {
+        save(&result, out)?;
+    }
     if !result.complete && stop.load(Ordering::Relaxed) {
         screen.note("interrupted: the result covers only the time until then\n");
     }
-    let untrusted = result.findings.iter().any(|finding| finding.level == Level::Error);
+    let untrusted = result
+        .findings
+        .iter()
+        .any(|finding| finding.level == Level::Error);
     Ok(if untrusted { Status::Failed } else { Status::Done })
 }
 
-/// Writes and prints a result.
-fn show(result: &Measurement, shared: &Shared, screen: &mut Screen) -> Result<(), CommandError> {
-    if let Some(path) = &shared.out {
-        let mut bytes = serde_json::to_vec(result).map_err(|error| {
-            let next = "please report this as a bug";
-            CommandError::new(Status::Bug, "the result could not be written as JSON", error.to_string(), next)
-        })?;
-        bytes.push(b'\n');
-        root::output::write(path, &bytes)?;
-    }
+/// Prints a result.
+fn show(result: &Measurement, shared: &Shared, screen: &mut Screen) {
     match (&shared.format, screen.form) {
         (Some(Foreign(format)), _) => {
             let text = (format.write)(result);
             screen.stream(|out| out.write_all(text.as_bytes()));
         }
         (None, Form::Json) => screen.json(result),
-        (None, Form::Text) => screen.text(&report::measurement_text(result, Histograms::Drawn, screen.style())),
+        (None, Form::Text) => screen.text(&report::measurement_text(
+            result,
+            Histograms::Drawn,
+            screen.style(),
+        )),
     }
-    if let Some(path) = &shared.out {
-        screen.note(&format!("the result is in {}\n", path.display()));
-    }
-    Ok(())
+}
+
+/// Writes a result to its file.
+fn save(result: &Measurement, mut out: Draft) -> Result<(), CommandError> {
+    let mut bytes = serde_json::to_vec(result).map_err(|error| {
+        let next = "please report this as a bug";
+        CommandError::new(
+            Status::Bug,
+            "the result could not be written as JSON",
+            error.to_string(),
+            next,
+        )
+    })?;
+    bytes.push(b'\n');
+    out.append(&bytes)?;
+    Ok(out.finish()?)
 }
 
 /// The CPUs of `--cpus`; else those that are isolated, which an affinity mask would hide; else one core.
@@ -160,7 +181,10 @@ fn chosen_cpus(shared: &Shared, machine: &Machine, screen: &mut Screen) -> Resul
     let isolated = report::isolated_cpus(machine).and(&machine.topology.online);
     let (cpus, why) = match isolated.is_empty() {
         false => (isolated, "isolated"),
-        true => (plan::choose_one_core(machine)?, "the core that `plan` would choose; nothing is isolated"),
+        true => (
+            plan::choose_one_core(machine)?,
+            "the core that `plan` would choose; nothing is isolated",
+        ),
     };
     screen.note(&format!("measuring CPU {cpus} ({why}); --cpus chooses others\n"));
     Ok(cpus)
@@ -169,7 +193,11 @@ fn chosen_cpus(shared: &Shared, machine: &Machine, screen: &mut Screen) -> Resul
 /// Measures, with a bar on standard error where that is a terminal.
 fn with_progress(request: &Request, screen: &Screen) -> Result<Measurement, CommandError> {
     let quiet = screen.volume == Volume::Quiet || !std::io::IsTerminal::is_terminal(&std::io::stderr());
-    let target = if quiet { indicatif::ProgressDrawTarget::hidden() } else { indicatif::ProgressDrawTarget::stderr() };
+    let target = if quiet {
+        indicatif::ProgressDrawTarget::hidden()
+    } else {
+        indicatif::ProgressDrawTarget::stderr()
+    };
     let planned_ms = u64::try_from(request.duration.as_millis()).unwrap_or(u64::MAX);
     let bar = indicatif::ProgressBar::with_draw_target(Some(planned_ms), target);
     if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
@@ -179,7 +207,9 @@ fn with_progress(request: &Request, screen: &Screen) -> Result<Measurement, Comm
         bar.set_position(progress.elapsed_ns / 1_000_000);
         let worst = progress.threads.iter().filter_map(|thread| thread.max_ns).max();
         let recorded: u64 = progress.threads.iter().map(|thread| thread.recorded).sum();
-        bar.set_message(worst.map_or_else(String::new, |ns| format!("{recorded} samples, largest {}", Nanos(ns))));
+        bar.set_message(worst.map_or_else(String::new, |ns| {
+            format!("{recorded} samples, largest {}", Nanos(ns))
+        }));
     });
     bar.finish_and_clear();
     Ok(result?)
@@ -190,13 +220,24 @@ fn nanoseconds(duration: Duration) -> u64 {
 }
 
 fn parse_policy(text: &str) -> Result<Sampler, String> {
-    let (word, priority) = text.split_once(':').map_or((text, None), |(word, priority)| (word, Some(priority)));
+    let (word, priority) = text
+        .split_once(':')
+        .map_or((text, None), |(word, priority)| (word, Some(priority)));
     let policy = match word {
-        "other" if priority.is_none() => return Ok(Sampler { policy: Policy::Other, priority: 0 }),
+        "other" if priority.is_none() => {
+            return Ok(Sampler {
+                policy: Policy::Other,
+                priority: 0,
+            });
+        }
         "other" => return Err("`other` has no priority".to_owned()),
         "fifo" => Policy::Fifo,
         "rr" => Policy::Rr,
-        _ => return Err(format!("`{text}` is no policy of a sampler: use fifo:80, rr:50 or other")),
+        _ => {
+            return Err(format!(
+                "`{text}` is no policy of a sampler: use fifo:80, rr:50 or other"
+            ));
+        }
     };
     match priority.map(str::parse) {
         Some(Ok(priority @ 1..=99)) => Ok(Sampler { policy, priority }),
@@ -206,7 +247,9 @@ fn parse_policy(text: &str) -> Result<Sampler, String> {
 
 fn parse_format(name: &str) -> Result<Foreign, String> {
     let names: Vec<&str> = formats::FORMATS.iter().map(|format| format.name).collect();
-    formats::format(name).map(Foreign).ok_or_else(|| format!("there are {}", names.join(", ")))
+    formats::format(name)
+        .map(Foreign)
+        .ok_or_else(|| format!("there are {}", names.join(", ")))
 }
 
 #[cfg(test)]
@@ -215,8 +258,20 @@ mod tests {
 
     #[test]
     fn policies_of_samplers() {
-        assert_eq!(parse_policy("fifo:80"), Ok(Sampler { policy: Policy::Fifo, priority: 80 }));
-        assert_eq!(parse_policy("other"), Ok(Sampler { policy: Policy::Other, priority: 0 }));
+        assert_eq!(
+            parse_policy("fifo:80"),
+            Ok(Sampler {
+                policy: Policy::Fifo,
+                priority: 80
+            })
+        );
+        assert_eq!(
+            parse_policy("other"),
+            Ok(Sampler {
+                policy: Policy::Other,
+                priority: 0
+            })
+        );
         for text in ["", "fifo", "fifo:0", "fifo:100", "other:3", "batch", "rr:x"] {
             assert!(parse_policy(text).is_err(), "{text}");
         }

@@ -22,7 +22,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
     let intent = args.wanted.intent(&machine)?;
     let plan = plan::plan(&machine, &intent)?;
-    let length = if screen.volume == Volume::Verbose { Length::Whole } else { Length::Short };
+    let length = if screen.volume == Volume::Verbose {
+        Length::Whole
+    } else {
+        Length::Short
+    };
     match screen.form {
         Form::Json => screen.stream(|out| report::plan_json(&plan, out)),
         Form::Text => screen.text(&report::plan_text(&plan, length, screen.style())),

@@ -20,7 +20,11 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
     let shown = |cpu: &&Cpu| view.cpus.as_ref().is_none_or(|cpus| cpus.contains(cpu.id));
     let cpus: Vec<&Cpu> = machine.topology.cpus.iter().filter(shown).collect();
     if cpus.is_empty() {
-        return writeln!(out, "  No CPU to show: the machine tells of none{}.", if view.cpus.is_some() { " of these" } else { "" });
+        return writeln!(
+            out,
+            "  No CPU to show: the machine tells of none{}.",
+            if view.cpus.is_some() { " of these" } else { "" }
+        );
     }
     let marks = Marks::of(machine, view);
     if cpus.len() <= DRAWN {
@@ -44,18 +48,46 @@ struct Marks(Vec<Mark>);
 impl Marks {
     fn of(machine: &Machine, view: &View) -> Marks {
         let isolation = &machine.isolation;
-        let partitioned = isolation.partitions.iter().filter_map(super::isolation::partition_cpus);
-        let partitioned = partitioned.fold(isolation.cpuset_isolated.clone().unwrap_or_default(), |all, set| all.or(set));
+        let partitioned = isolation
+            .partitions
+            .iter()
+            .filter_map(super::isolation::partition_cpus);
+        let partitioned = partitioned.fold(
+            isolation.cpuset_isolated.clone().unwrap_or_default(),
+            |all, set| all.or(set),
+        );
         let topology = &machine.topology;
         let lowest: CpuSet = topology.online.first().into_iter().collect();
-        let offline: CpuSet = topology.cpus.iter().filter(|cpu| !cpu.online).map(|cpu| cpu.id).collect();
+        let offline: CpuSet = topology
+            .cpus
+            .iter()
+            .filter(|cpu| !cpu.online)
+            .map(|cpu| cpu.id)
+            .collect();
         let tasks = machine.tasks.as_deref().unwrap_or_default();
-        let running = tasks.iter().filter(|task| task.state == 'R' && Some(task.pid) != view.own_pid);
+        let running = tasks
+            .iter()
+            .filter(|task| task.state == 'R' && Some(task.pid) != view.own_pid);
         let busy: CpuSet = running.filter_map(|task| task.cpu).collect();
-        let mark = |letter, cpus, meaning, role| Mark { letter, cpus, meaning, role };
+        let mark = |letter, cpus, meaning, role| Mark {
+            letter,
+            cpus,
+            meaning,
+            role,
+        };
         Marks(vec![
-            mark('b', isolation.boot_isolated.clone().unwrap_or_default(), "isolated at boot (isolcpus)", Role::Good),
-            mark('t', isolation.nohz_full.clone().unwrap_or_default(), "tick may stop (nohz_full)", Role::Good),
+            mark(
+                'b',
+                isolation.boot_isolated.clone().unwrap_or_default(),
+                "isolated at boot (isolcpus)",
+                Role::Good,
+            ),
+            mark(
+                't',
+                isolation.nohz_full.clone().unwrap_or_default(),
+                "tick may stop (nohz_full)",
+                Role::Good,
+            ),
             mark('p', partitioned, "isolated by a cpuset partition", Role::Good),
             mark('*', busy, "a task runs or waits here", Role::Care),
             mark('x', offline, "offline", Role::Quiet),
@@ -64,12 +96,23 @@ impl Marks {
     }
 
     fn letters(&self, cpu: CpuId) -> String {
-        self.0.iter().filter(|mark| mark.cpus.contains(cpu)).map(|mark| mark.letter).collect()
+        self.0
+            .iter()
+            .filter(|mark| mark.cpus.contains(cpu))
+            .map(|mark| mark.letter)
+            .collect()
     }
 
     fn role(&self, cpu: CpuId) -> Option<Role> {
-        let mut roles = self.0.iter().filter(|mark| mark.cpus.contains(cpu)).map(|mark| mark.role);
-        roles.clone().find(|role| matches!(role, Role::Quiet | Role::Care)).or_else(|| roles.next())
+        let mut roles = self
+            .0
+            .iter()
+            .filter(|mark| mark.cpus.contains(cpu))
+            .map(|mark| mark.role);
+        roles
+            .clone()
+            .find(|role| matches!(role, Role::Quiet | Role::Care))
+            .or_else(|| roles.next())
     }
 }
 
@@ -91,15 +134,40 @@ fn lines<'a>(cpus: &[&'a Cpu], place_of: impl Fn(&Cpu) -> Place) -> Lines<'a> {
         places.entry(place_of(cpu)).or_default().push(cpu);
     }
     // What has no known package comes last.
-    let key = |place: &Place, cpus: &[&Cpu]| (place.package.unwrap_or(i64::MAX), cpus.first().map_or(0, |cpu| cpu.id.0));
-    places.into_iter().map(|(place, cpus)| (key(&place, &cpus), (place, cpus))).collect()
+    let key = |place: &Place, cpus: &[&Cpu]| {
+        (
+            place.package.unwrap_or(i64::MAX),
+            cpus.first().map_or(0, |cpu| cpu.id.0),
+        )
+    };
+    places
+        .into_iter()
+        .map(|(place, cpus)| (key(&place, &cpus), (place, cpus)))
+        .collect()
 }
 
 fn full_place(cpu: &Cpu) -> Place {
     if !cpu.online && cpu.package.is_none() {
-        return Place { package: None, node: None, die: None, llc: None };
+        return Place {
+            package: None,
+            node: None,
+            die: None,
+            llc: None,
+        };
     }
-    Place { package: cpu.package, node: cpu.node, die: cpu.die, llc: cpu.llc.clone() }
+    // A cache that a core has for itself would put every core on a line of its own.
+    let own = |llc: &CpuSet| {
+        cpu.siblings
+            .as_ref()
+            .is_some_and(|siblings| llc.is_subset(siblings))
+    };
+    let llc = cpu.llc.clone().filter(|llc| !own(llc));
+    Place {
+        package: cpu.package,
+        node: cpu.node,
+        die: cpu.die,
+        llc,
+    }
 }
 
 /// The labels of a line, where the machine has more than one of the thing.
@@ -112,14 +180,28 @@ struct Labels<'a> {
 
 impl<'a> Labels<'a> {
     fn of(machine: &'a Machine, cpus: &[&Cpu]) -> Labels<'a> {
-        let mut dies: Vec<(Option<i64>, i64)> = cpus.iter().filter_map(|cpu| Some((cpu.package, cpu.die?))).collect();
+        let mut dies: Vec<(Option<i64>, i64)> = cpus
+            .iter()
+            .filter_map(|cpu| Some((cpu.package, cpu.die?)))
+            .collect();
         dies.sort_unstable();
         dies.dedup();
         let mut packages: Vec<Option<i64>> = dies.iter().map(|(package, _)| *package).collect();
         packages.dedup();
         let nodes = machine.topology.nodes.len();
-        let node_width = machine.topology.nodes.iter().map(|node| node.id.to_string().len()).max().unwrap_or(1);
-        Labels { machine, nodes, node_width, dies: dies.len() > packages.len() }
+        let node_width = machine
+            .topology
+            .nodes
+            .iter()
+            .map(|node| node.id.to_string().len())
+            .max()
+            .unwrap_or(1);
+        Labels {
+            machine,
+            nodes,
+            node_width,
+            dies: dies.len() > packages.len(),
+        }
     }
 
     fn text(&self, place: &Place) -> String {
@@ -133,7 +215,9 @@ impl<'a> Labels<'a> {
         if let Some(llc) = &place.llc {
             let caches = self.machine.topology.caches.iter().rev();
             if let Some(cache) = caches.clone().find(|cache| cache.shared_by == *llc) {
-                let size = cache.size_bytes.map_or_else(String::new, |size| format!(" {}", bytes(size)));
+                let size = cache
+                    .size_bytes
+                    .map_or_else(String::new, |size| format!(" {}", bytes(size)));
                 words.push(format!("L{}{size}", cache.level));
             }
         }
@@ -148,25 +232,71 @@ fn package_head(package: Option<i64>, cpus: &[&Cpu], all: &[&Cpu], style: Style)
         None if cpus.iter().all(|cpu| !cpu.online) => "Offline, place unknown".to_owned(),
         None => "Package unknown".to_owned(),
     };
-    let mut cores: Vec<u32> = cpus.iter().filter_map(|cpu| cpu.siblings.as_ref()?.first()).map(|cpu| cpu.0).collect();
+    let mut cores: Vec<u32> = cpus
+        .iter()
+        .filter_map(|cpu| cpu.siblings.as_ref()?.first())
+        .map(|cpu| cpu.0)
+        .collect();
     cores.sort_unstable();
     cores.dedup();
     let count = counted(cpus.len(), "CPU");
-    let count = if cores.is_empty() { count } else { format!("{}, {count}", counted(cores.len(), "core")) };
-    format!("{}  {}", style.paint(Role::Head, &name), style.paint(Role::Quiet, &count))
+    let count = if cores.is_empty() {
+        count
+    } else {
+        format!("{}, {count}", counted(cores.len(), "core"))
+    };
+    format!(
+        "{}  {}",
+        style.paint(Role::Head, &name),
+        style.paint(Role::Quiet, &count)
+    )
 }
 
-fn draw(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn draw(
+    machine: &Machine,
+    cpus: &[&Cpu],
+    marks: &Marks,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let lines = lines(cpus, full_place);
     let labels = Labels::of(machine, cpus);
-    let label_width = lines.values().map(|(place, _)| labels.text(place).len()).max().unwrap_or(0);
-    let digits = cpus.iter().map(|cpu| cpu.id.0.to_string().len()).max().unwrap_or(1);
-    let letters = cpus.iter().map(|cpu| marks.letters(cpu.id).len()).max().unwrap_or(0);
-    let threaded = cpus.iter().any(|cpu| cpu.siblings.as_ref().is_some_and(|set| set.len() > 1));
+    let label_width = lines
+        .values()
+        .map(|(place, _)| labels.text(place).len())
+        .max()
+        .unwrap_or(0);
+    let digits = cpus
+        .iter()
+        .map(|cpu| cpu.id.0.to_string().len())
+        .max()
+        .unwrap_or(1);
+    let threaded = cpus
+        .iter()
+        .any(|cpu| cpu.siblings.as_ref().is_some_and(|set| set.len() > 1));
+    // Cores stand in columns: those with as many threads take the room of the widest, which marks may
+    // have made wide.
+    let inside = |core: &Core| {
+        core.cpus
+            .iter()
+            .map(|cpu| digits + marks.letters(cpu.id).len() + 1)
+            .sum::<usize>()
+            - 1
+    };
+    let mut rooms: BTreeMap<usize, usize> = BTreeMap::new();
+    for core in lines.values().flat_map(|(_, here)| cores(here, threaded)) {
+        let room = rooms.entry(core.cpus.len()).or_default();
+        *room = inside(&core).max(*room);
+    }
+    let room = |core: &Core| rooms.get(&core.cpus.len()).copied().unwrap_or(0);
     let mut before: Option<Option<i64>> = None;
     for (place, here) in lines.values() {
         if before != Some(place.package) {
-            let package: Vec<&Cpu> = cpus.iter().filter(|cpu| cpu.package == place.package).copied().collect();
+            let package: Vec<&Cpu> = cpus
+                .iter()
+                .filter(|cpu| cpu.package == place.package)
+                .copied()
+                .collect();
             writeln!(out, "{}", package_head(place.package, &package, cpus, style))?;
             before = Some(place.package);
         }
@@ -176,13 +306,24 @@ fn draw(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut
         let mut line = format!("  {}{:gap$}", style.paint(Role::Quiet, &label), "");
         let mut column = indent;
         let cores = cores(here, threaded);
-        let width = |core: &Core| core.open.chars().count() + core.close.len() + core.cpus.len() * (digits + letters + 1) - 1;
+        let width = |core: &Core| core.open.chars().count() + core.close.len() + room(core);
         for (count, core) in cores.iter().enumerate() {
             // A group begins a new line when it does not fit into the rest of this one, but does into a whole one.
             let rest = cores.get(count..).unwrap_or_default();
-            let members = rest.iter().position(|core| core.close.ends_with(')')).filter(|_| core.open.contains('('));
-            let group: usize = rest.iter().take(members.map_or(1, |last| last + 1)).map(|core| width(core) + 1).sum();
-            let needed = if indent + group <= COLUMNS { group } else { width(core) + 1 };
+            let members = rest
+                .iter()
+                .position(|core| core.close.ends_with(')'))
+                .filter(|_| core.open.contains('('));
+            let group: usize = rest
+                .iter()
+                .take(members.map_or(1, |last| last + 1))
+                .map(|core| width(core) + 1)
+                .sum();
+            let needed = if indent + group <= COLUMNS {
+                group
+            } else {
+                width(core) + 1
+            };
             if count > 0 && column + needed > COLUMNS {
                 writeln!(out, "{}", line.trim_end())?;
                 line = " ".repeat(indent);
@@ -192,11 +333,20 @@ fn draw(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut
                 column += 1;
             }
             let entry = |cpu: &&Cpu| {
-                let text = format!("{:>digits$}{:letters$}", cpu.id.0, marks.letters(cpu.id));
-                marks.role(cpu.id).map_or(text.clone(), |role| style.paint(role, &text))
+                let text = format!("{:>digits$}{}", cpu.id.0, marks.letters(cpu.id));
+                marks
+                    .role(cpu.id)
+                    .map_or(text.clone(), |role| style.paint(role, &text))
             };
-            let inside: Vec<String> = core.cpus.iter().map(entry).collect();
-            line.push_str(&format!("{}{}{}", core.open, inside.join(" "), core.close));
+            let entries: Vec<String> = core.cpus.iter().map(entry).collect();
+            let gap = room(core) - inside(core);
+            line.push_str(&format!(
+                "{}{}{}{:gap$}",
+                core.open,
+                entries.join(" "),
+                core.close,
+                ""
+            ));
             column += width(core);
         }
         writeln!(out, "{}", line.trim_end())?;
@@ -216,7 +366,14 @@ fn cores<'a>(cpus: &[&'a Cpu], threaded: bool) -> Vec<Core<'a>> {
     let lowest = |set: &Option<CpuSet>, cpu: &Cpu| set.as_ref().and_then(CpuSet::first).unwrap_or(cpu.id).0;
     let mut groups: BTreeMap<(Option<CoreKind>, u32, u32), Vec<&'a Cpu>> = BTreeMap::new();
     for &cpu in cpus {
-        let key = (cpu.kind, lowest(&cpu.l2, cpu), lowest(&cpu.siblings, cpu));
+        let core = lowest(&cpu.siblings, cpu);
+        // Where the level-2 cache is unknown, a core is taken to have its own.
+        let l2 = cpu
+            .l2
+            .as_ref()
+            .and_then(CpuSet::first)
+            .map_or(core, |first| first.0);
+        let key = (cpu.kind, l2, core);
         groups.entry(key).or_default().push(cpu);
     }
     let keys: Vec<(Option<CoreKind>, u32, u32)> = groups.keys().copied().collect();
@@ -228,8 +385,15 @@ fn cores<'a>(cpus: &[&'a Cpu], threaded: bool) -> Vec<Core<'a>> {
     let whole = (1..keys.len()).all(|place| shares(place, Some(place - 1)));
     let mut cores = Vec::new();
     for (place, ((kind, ..), cpus)) in groups.into_iter().enumerate() {
-        let (left, right) = (shares(place, place.checked_sub(1)), shares(place, Some(place + 1)));
-        let mut core = Core { open: String::new(), cpus, close: String::new() };
+        let (left, right) = (
+            shares(place, place.checked_sub(1)),
+            shares(place, Some(place + 1)),
+        );
+        let mut core = Core {
+            open: String::new(),
+            cpus,
+            close: String::new(),
+        };
         let first_of_kind = place == 0 || keys.get(place - 1).is_some_and(|before| before.0 != kind);
         match kind {
             Some(CoreKind::Performance) if first_of_kind => core.open.push_str("P "),
@@ -239,7 +403,12 @@ fn cores<'a>(cpus: &[&'a Cpu], threaded: bool) -> Vec<Core<'a>> {
         if !whole && right && !left {
             core.open.push('(');
         }
-        if threaded && core.cpus.iter().any(|cpu| cpu.siblings.as_ref().is_some_and(|set| set.len() > 1)) {
+        if threaded
+            && core
+                .cpus
+                .iter()
+                .any(|cpu| cpu.siblings.as_ref().is_some_and(|set| set.len() > 1))
+        {
             core.open.push('[');
             core.close.push(']');
         }
@@ -251,10 +420,23 @@ fn cores<'a>(cpus: &[&'a Cpu], threaded: bool) -> Vec<Core<'a>> {
     cores
 }
 
-fn summarise(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn summarise(
+    machine: &Machine,
+    cpus: &[&Cpu],
+    marks: &Marks,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let labels = Labels::of(machine, cpus);
-    let by_node = |cpu: &Cpu| Place { die: None, llc: None, ..full_place(cpu) };
-    let by_package = |cpu: &Cpu| Place { node: None, ..by_node(cpu) };
+    let by_node = |cpu: &Cpu| Place {
+        die: None,
+        llc: None,
+        ..full_place(cpu)
+    };
+    let by_package = |cpu: &Cpu| Place {
+        node: None,
+        ..by_node(cpu)
+    };
     let mut rows = lines(cpus, full_place);
     if rows.len() > LINES {
         rows = lines(cpus, by_node);
@@ -262,11 +444,19 @@ fn summarise(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out:
     if rows.len() > LINES {
         rows = lines(cpus, by_package);
     }
-    let label_width = rows.values().map(|(place, _)| labels.text(place).len()).max().unwrap_or(0);
+    let label_width = rows
+        .values()
+        .map(|(place, _)| labels.text(place).len())
+        .max()
+        .unwrap_or(0);
     let mut before: Option<Option<i64>> = None;
     for (place, here) in rows.values() {
         if before != Some(place.package) {
-            let package: Vec<&Cpu> = cpus.iter().filter(|cpu| cpu.package == place.package).copied().collect();
+            let package: Vec<&Cpu> = cpus
+                .iter()
+                .filter(|cpu| cpu.package == place.package)
+                .copied()
+                .collect();
             writeln!(out, "{}", package_head(place.package, &package, cpus, style))?;
             before = Some(place.package);
         }
@@ -275,27 +465,53 @@ fn summarise(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out:
         for mark in &marks.0 {
             let bearing = mark.cpus.and(&set);
             if !bearing.is_empty() {
-                let which = if bearing == set { "all".to_owned() } else { bearing.to_string() };
+                let which = if bearing == set {
+                    "all".to_owned()
+                } else {
+                    bearing.to_string()
+                };
                 text.push_str(&format!("; {} {which}", mark.letter));
             }
         }
         let indent = 2 + label_width + if label_width > 0 { 3 } else { 0 };
         let label = labels.text(place);
         let gap = indent - 2 - label.len();
-        writeln!(out, "  {}{:gap$}{}", style.paint(Role::Quiet, &label), "", wrap(&text, indent, COLUMNS))?;
+        writeln!(
+            out,
+            "  {}{:gap$}{}",
+            style.paint(Role::Quiet, &label),
+            "",
+            wrap(&text, indent, COLUMNS)
+        )?;
     }
-    writeln!(out, "  {}", style.paint(Role::Quiet, "--cpus LIST draws some of them one by one"))
+    writeln!(
+        out,
+        "  {}",
+        style.paint(Role::Quiet, "--cpus LIST draws some of them one by one")
+    )
 }
 
-fn legend(machine: &Machine, cpus: &[&Cpu], marks: &Marks, style: Style, out: &mut dyn Write) -> io::Result<()> {
+fn legend(
+    machine: &Machine,
+    cpus: &[&Cpu],
+    marks: &Marks,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let set: CpuSet = cpus.iter().map(|cpu| cpu.id).collect();
     let mut words: Vec<String> = Vec::new();
     if cpus.len() <= DRAWN {
-        if cpus.iter().any(|cpu| cpu.siblings.as_ref().is_some_and(|set| set.len() > 1)) {
+        if cpus
+            .iter()
+            .any(|cpu| cpu.siblings.as_ref().is_some_and(|set| set.len() > 1))
+        {
             words.push("[ ] one core with its threads".to_owned());
         }
         let drawn = lines(cpus, full_place);
-        if drawn.values().any(|(_, here)| cores(here, false).iter().any(|core| core.close.contains(')'))) {
+        if drawn
+            .values()
+            .any(|(_, here)| cores(here, false).iter().any(|core| core.close.contains(')')))
+        {
             words.push("( ) cores that share an L2 cache".to_owned());
         }
         if cpus.iter().any(|cpu| cpu.kind.is_some()) {

@@ -8,20 +8,32 @@ use std::io::{self, Write};
 pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let (cpus, why) = subject_cpus(machine, view);
     let narrowed = view.cpus.is_some();
-    writeln!(out, "{}\n", style.paint(Role::Head, &format!("Interrupts and CPU {} ({why})", cut(&cpus.to_string(), 40))))?;
+    writeln!(
+        out,
+        "{}\n",
+        style.paint(
+            Role::Head,
+            &format!("Interrupts and CPU {} ({why})", cut(&cpus.to_string(), 40))
+        )
+    )?;
     let Some(interrupts) = &machine.interrupts else {
         return writeln!(out, "  Unknown: /proc/interrupts and /proc/irq are not here.");
     };
     let may = |irq: &Interrupt| irq.affinity.as_ref().is_some_and(|set| set.intersects(&cpus));
     let fires = |irq: &Interrupt| irq.effective.as_ref().is_some_and(|set| set.intersects(&cpus));
     let here = |irq: &Interrupt| count_on(irq, &cpus);
-    let mut shown: Vec<&Interrupt> =
-        interrupts.iter().filter(|irq| !narrowed || may(irq) || fires(irq) || here(irq) > 0).collect();
+    let mut shown: Vec<&Interrupt> = interrupts
+        .iter()
+        .filter(|irq| !narrowed || may(irq) || fires(irq) || here(irq) > 0)
+        .collect();
     // Those that matter come first: they fire there, they may fire there, the rest.
     shown.sort_by_key(|irq| (!fires(irq), !may(irq), irq.irq));
     let everything = cpus == machine.topology.online && !narrowed;
     if !everything {
-        let counts = [interrupts.iter().filter(|irq| fires(irq)).count(), interrupts.iter().filter(|irq| may(irq)).count()];
+        let counts = [
+            interrupts.iter().filter(|irq| fires(irq)).count(),
+            interrupts.iter().filter(|irq| may(irq)).count(),
+        ];
         let [fire, allowed] = counts;
         writeln!(
             out,
@@ -32,12 +44,19 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
     let line = |marks: &str, irq: &str, asked: &str, effective: &str, counts: &str, name: &str| {
         format!("{marks:2} {irq:>5}  {asked:<11} {effective:<9} {counts:<27}  {name}")
     };
-    let counts_head = if everything { "COUNTED WHERE" } else { " COUNTED HERE      ALL CPUS" };
+    let counts_head = if everything {
+        "COUNTED WHERE"
+    } else {
+        " COUNTED HERE      ALL CPUS"
+    };
     let head = line("", "IRQ", "REQUESTED", "EFFECTIVE", counts_head, "NAME");
     writeln!(out, "{}", style.paint(Role::Quiet, &head))?;
     let rows = view.interrupts.rows();
     for irq in shown.iter().take(rows) {
-        let set = |set: &Option<CpuSet>, width| set.as_ref().map_or_else(|| "?".to_owned(), |set| cut(&set.to_string(), width));
+        let set = |set: &Option<CpuSet>, width| {
+            set.as_ref()
+                .map_or_else(|| "?".to_owned(), |set| cut(&set.to_string(), width))
+        };
         let (mark, role) = match () {
             () if everything => ("", None),
             () if fires(irq) => ("!", Some(Role::Bad)),
@@ -45,23 +64,68 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
             () => ("", None),
         };
         let managed = if irq.managed == Some(true) { "m" } else { "" };
-        let name = if irq.name.is_empty() { "(not requested)".to_owned() } else { safe_cut(&irq.name, COLUMNS - 62) };
-        let counts = if everything { where_counted(irq) } else { format!("{:>13} {:>13}", grouped(here(irq)), grouped(total(irq))) };
+        let name = if irq.name.is_empty() {
+            "(not requested)".to_owned()
+        } else {
+            safe_cut(&irq.name, COLUMNS - 62)
+        };
+        let counts = if everything {
+            where_counted(irq)
+        } else {
+            format!("{:>13} {:>13}", grouped(here(irq)), grouped(total(irq)))
+        };
         let (asked, effective) = (set(&irq.affinity, 11), set(&irq.effective, 9));
-        let text = line(&format!("{mark}{managed}"), &irq.irq.to_string(), &asked, &effective, &counts, &name);
-        writeln!(out, "{}", role.map_or(text.trim_end().to_owned(), |role| style.paint(role, text.trim_end())))?;
+        let text = line(
+            &format!("{mark}{managed}"),
+            &irq.irq.to_string(),
+            &asked,
+            &effective,
+            &counts,
+            &name,
+        );
+        writeln!(
+            out,
+            "{}",
+            role.map_or(text.trim_end().to_owned(), |role| style
+                .paint(role, text.trim_end()))
+        )?;
     }
     if shown.len() > rows {
-        writeln!(out, "  and {} more (-v shows all of them, --json too)", shown.len() - rows)?;
+        writeln!(
+            out,
+            "  and {} more (-v shows all of them, --json too)",
+            shown.len() - rows
+        )?;
     }
     writeln!(out)?;
     if !everything {
-        writeln!(out, "  {}", style.paint(Role::Quiet, "! fires on these CPUs   ? its mask lets it; the chip chose another CPU"))?;
+        writeln!(
+            out,
+            "  {}",
+            style.paint(
+                Role::Quiet,
+                "! fires on these CPUs   ? its mask lets it; the chip chose another CPU"
+            )
+        )?;
     }
     if shown.iter().any(|irq| irq.managed == Some(true)) {
-        writeln!(out, "  {}", style.paint(Role::Quiet, "m managed: the kernel spreads the device's queues itself and refuses a change"))?;
+        writeln!(
+            out,
+            "  {}",
+            style.paint(
+                Role::Quiet,
+                "m managed: the kernel spreads the device's queues itself and refuses a change"
+            )
+        )?;
     }
-    writeln!(out, "  {}", style.paint(Role::Quiet, "Timers, IPIs and other interrupts without a number are not in this list."))
+    writeln!(
+        out,
+        "  {}",
+        style.paint(
+            Role::Quiet,
+            "Timers, IPIs and other interrupts without a number are not in this list."
+        )
+    )
 }
 
 fn total(irq: &Interrupt) -> u64 {
@@ -82,5 +146,9 @@ fn where_counted(irq: &Interrupt) -> String {
 }
 
 fn count_on(irq: &Interrupt, cpus: &CpuSet) -> u64 {
-    irq.counts.iter().filter(|(cpu, _)| cpus.contains(CpuId(*cpu))).map(|(_, count)| count).sum()
+    irq.counts
+        .iter()
+        .filter(|(cpu, _)| cpus.contains(CpuId(*cpu)))
+        .map(|(_, count)| count)
+        .sum()
 }

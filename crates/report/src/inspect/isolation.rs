@@ -13,8 +13,19 @@ pub(super) fn partition_kind(partition: &Partition) -> (&str, Option<&str>) {
         (Version::V2, None) => ("member", None),
         (Version::V2, Some(state)) => {
             let kind = state.split_whitespace().next().unwrap_or("member");
-            let invalid = state.split_once(" invalid").map(|(_, why)| why.trim().trim_matches(['(', ')']));
-            (kind, invalid.map(|why| if why.is_empty() { "the kernel gives no reason" } else { why }))
+            let invalid = state
+                .split_once(" invalid")
+                .map(|(_, why)| why.trim().trim_matches(['(', ')']));
+            (
+                kind,
+                invalid.map(|why| {
+                    if why.is_empty() {
+                        "the kernel gives no reason"
+                    } else {
+                        why
+                    }
+                }),
+            )
         }
     }
 }
@@ -23,7 +34,10 @@ pub(super) fn partition_kind(partition: &Partition) -> (&str, Option<&str>) {
 pub(super) fn configured_cpus(partition: &Partition) -> Option<&CpuSet> {
     let chosen = partition.cpus.as_ref().filter(|set| !set.is_empty());
     let exclusive = partition.cpus_exclusive.as_ref().filter(|set| !set.is_empty());
-    chosen.or(exclusive).or(partition.effective_cpus.as_ref()).or(partition.cpus.as_ref())
+    chosen
+        .or(exclusive)
+        .or(partition.effective_cpus.as_ref())
+        .or(partition.cpus.as_ref())
 }
 
 /// The CPUs that a valid, isolated partition takes away; `None` for the rest.
@@ -36,8 +50,18 @@ pub(super) fn partition_cpus(partition: &Partition) -> Option<&CpuSet> {
 
 /// Parameters of the boot line that have to do with isolation.
 const BOOT_WORDS: [&str; 12] = [
-    "isolcpus", "nohz_full", "nohz", "rcu_nocbs", "irqaffinity", "rcu_nocb_poll", "kthread_cpus", "nosmt", "maxcpus",
-    "skew_tick", "tsc", "idle",
+    "isolcpus",
+    "nohz_full",
+    "nohz",
+    "rcu_nocbs",
+    "irqaffinity",
+    "rcu_nocb_poll",
+    "kthread_cpus",
+    "nosmt",
+    "maxcpus",
+    "skew_tick",
+    "tsc",
+    "idle",
 ];
 
 pub(super) fn write(machine: &Machine, style: Style, out: &mut dyn Write) -> io::Result<()> {
@@ -45,30 +69,64 @@ pub(super) fn write(machine: &Machine, style: Style, out: &mut dyn Write) -> io:
     let boot = match &machine.kernel.cmdline {
         None => "unknown".to_owned(),
         Some(line) => {
-            let here = line.parameters.iter().filter(|word| BOOT_WORDS.contains(&word.name.as_str()));
+            let here = line
+                .parameters
+                .iter()
+                .filter(|word| BOOT_WORDS.contains(&word.name.as_str()));
             let words: Vec<String> = here
                 .map(|word| match &word.value {
                     Some(value) => format!("{}={}", safe(&word.name), safe(value)),
                     None => safe(&word.name),
                 })
                 .collect();
-            if words.is_empty() { "nothing about isolation".to_owned() } else { words.join(" ") }
+            if words.is_empty() {
+                "nothing about isolation".to_owned()
+            } else {
+                words.join(" ")
+            }
         }
     };
     line(out, "boot line", &boot)?;
     let isolation = &machine.isolation;
-    line(out, "isolcpus", &set(&isolation.boot_isolated, "out of the scheduler's domains since boot"))?;
-    line(out, "nohz_full", &set(&isolation.nohz_full, "the tick stops there while one task runs"))?;
-    line(out, "rcu_nocbs", &set(&isolation.rcu_nocbs, "RCU callbacks run elsewhere"))?;
+    line(
+        out,
+        "isolcpus",
+        &set(
+            &isolation.boot_isolated,
+            "out of the scheduler's domains since boot",
+        ),
+    )?;
+    line(
+        out,
+        "nohz_full",
+        &set(&isolation.nohz_full, "the tick stops there while one task runs"),
+    )?;
+    line(
+        out,
+        "rcu_nocbs",
+        &set(&isolation.rcu_nocbs, "RCU callbacks run elsewhere"),
+    )?;
     line(out, "interrupts", &interrupts(machine))?;
-    line(out, "workqueues", &mask(&isolation.workqueue_cpumask, "run unbound work"))?;
+    line(
+        out,
+        "workqueues",
+        &mask(&isolation.workqueue_cpumask, "run unbound work"),
+    )?;
     let partitions: Vec<&Partition> = isolation.partitions.iter().collect();
     if partitions.is_empty() {
-        let text = if machine.cgroups.cpuset.is_some() { "none" } else { "unknown: no cpuset controller here" };
+        let text = if machine.cgroups.cpuset.is_some() {
+            "none"
+        } else {
+            "unknown: no cpuset controller here"
+        };
         return line(out, "partitions", text);
     }
     for (place, partition) in partitions.iter().enumerate() {
-        line(out, if place == 0 { "partitions" } else { "" }, &describe(partition))?;
+        line(
+            out,
+            if place == 0 { "partitions" } else { "" },
+            &describe(partition),
+        )?;
     }
     Ok(())
 }
@@ -84,7 +142,9 @@ fn describe(partition: &Partition) -> String {
         Version::V1 => ("v1", "no load balancing".to_owned()),
         Version::V2 => ("v2", kind.to_owned()),
     };
-    let invalid = invalid.map_or_else(String::new, |why| format!("; INVALID, takes nothing: {}", safe(why)));
+    let invalid = invalid.map_or_else(String::new, |why| {
+        format!("; INVALID, takes nothing: {}", safe(why))
+    });
     format!("{} ({version}): {cpus}, {how}{invalid}", safe(&partition.name))
 }
 

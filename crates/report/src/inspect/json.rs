@@ -2,7 +2,8 @@
 
 use super::{Part, View};
 use machine::{
-    Cache, CacheKind, CoreKind, Cpu, CpuId, CpuSet, Interrupt, Machine, Node, Partition, Policy, Preemption, Task, Version,
+    Cache, CacheKind, CoreKind, Cpu, CpuId, CpuSet, Interrupt, Machine, Node, Partition, Policy, Preemption,
+    Task, Version,
 };
 use root::Origin;
 use serde::ser::{SerializeMap, SerializeSeq};
@@ -25,7 +26,11 @@ pub(super) fn write(machine: &Machine, view: &View, out: &mut dyn Write) -> io::
         })
     });
     let irqs = machine.interrupts.as_deref().map(|irqs| {
-        Rows(move || irqs.iter().filter(move |irq| touches(&irq.affinity) || touches(&irq.effective)).map(IrqRow::from))
+        Rows(move || {
+            irqs.iter()
+                .filter(move |irq| touches(&irq.affinity) || touches(&irq.effective))
+                .map(IrqRow::from)
+        })
     });
     let document = Document {
         schema: INSPECT_SCHEMA,
@@ -44,7 +49,14 @@ pub(super) fn write(machine: &Machine, view: &View, out: &mut dyn Write) -> io::
         possible: &machine.topology.possible,
         present: &machine.topology.present,
         online: &machine.topology.online,
-        cpus: Rows(|| machine.topology.cpus.iter().filter(move |cpu| wanted(cpu.id)).map(CpuRow::from)),
+        cpus: Rows(|| {
+            machine
+                .topology
+                .cpus
+                .iter()
+                .filter(move |cpu| wanted(cpu.id))
+                .map(CpuRow::from)
+        }),
         nodes: Rows(|| machine.topology.nodes.iter().map(NodeRow::from)),
         caches: Rows(|| machine.topology.caches.iter().map(CacheRow::from)),
         isolation: IsolationRow {
@@ -66,7 +78,12 @@ pub(super) fn write(machine: &Machine, view: &View, out: &mut dyn Write) -> io::
             }),
             owners: &machine.cgroups.owners,
         },
-        unreadable: Rows(|| machine.unreadable.iter().map(|file| UnreadableRow { path: &file.path, why: &file.why })),
+        unreadable: Rows(|| {
+            machine.unreadable.iter().map(|file| UnreadableRow {
+                path: &file.path,
+                why: &file.why,
+            })
+        }),
         tasks: (view.tasks != Part::Left).then_some(tasks),
         irqs: (view.interrupts != Part::Left).then_some(irqs),
     };
@@ -92,7 +109,16 @@ where
 }
 
 #[derive(Serialize)]
-struct Document<'a, C: Serialize, N: Serialize, H: Serialize, P: Serialize, U: Serialize, T: Serialize, I: Serialize> {
+struct Document<
+    'a,
+    C: Serialize,
+    N: Serialize,
+    H: Serialize,
+    P: Serialize,
+    U: Serialize,
+    T: Serialize,
+    I: Serialize,
+> {
     schema: &'static str,
     origin: Origin,
     kernel: KernelRow<'a>,
@@ -170,7 +196,12 @@ struct NodeRow<'a> {
 
 impl<'a> From<&'a Node> for NodeRow<'a> {
     fn from(node: &'a Node) -> NodeRow<'a> {
-        NodeRow { node: node.id, cpus: &node.cpus, has_memory: node.has_memory, distances: &node.distances }
+        NodeRow {
+            node: node.id,
+            cpus: &node.cpus,
+            has_memory: node.has_memory,
+            distances: &node.distances,
+        }
     }
 }
 
@@ -189,7 +220,12 @@ impl<'a> From<&'a Cache> for CacheRow<'a> {
             CacheKind::Instruction => "instruction",
             CacheKind::Unified => "unified",
         };
-        CacheRow { level: cache.level, kind, size_bytes: cache.size_bytes, cpus: &cache.shared_by }
+        CacheRow {
+            level: cache.level,
+            kind,
+            size_bytes: cache.size_bytes,
+            cpus: &cache.shared_by,
+        }
     }
 }
 
@@ -218,7 +254,13 @@ impl<'a> From<&'a Partition> for PartitionRow<'a> {
     fn from(partition: &'a Partition) -> PartitionRow<'a> {
         let (kind, invalid) = super::isolation::partition_kind(partition);
         let cpus = super::isolation::configured_cpus(partition);
-        PartitionRow { name: &partition.name, hierarchy: partition.version, cpus, kind, invalid }
+        PartitionRow {
+            name: &partition.name,
+            hierarchy: partition.version,
+            cpus,
+            kind,
+            invalid,
+        }
     }
 }
 

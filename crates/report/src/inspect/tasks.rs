@@ -13,11 +13,17 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
     let title = format!("Tasks that may run on CPU {} ({why})", cut(&cpus.to_string(), 40));
     writeln!(out, "{}\n", style.paint(Role::Head, &title))?;
     let Some(tasks) = &machine.tasks else {
-        return writeln!(out, "  Unknown: /proc shows no tasks here (a capture without them, or hidepid).");
+        return writeln!(
+            out,
+            "  Unknown: /proc shows no tasks here (a capture without them, or hidepid)."
+        );
     };
-    let may = |task: &&Task| Some(task.pid) != view.own_pid && match &task.allowed {
-        Some(allowed) => allowed.intersects(&cpus),
-        None => is_there(task, &cpus),
+    let may = |task: &&Task| {
+        Some(task.pid) != view.own_pid
+            && match &task.allowed {
+                Some(allowed) => allowed.intersects(&cpus),
+                None => is_there(task, &cpus),
+            }
     };
     let (mut users, mut kernel, mut bound) = (Vec::new(), Vec::new(), Vec::new());
     for task in tasks.iter().filter(may) {
@@ -29,7 +35,14 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
     }
     per_cpu(&cpus, [&users, &kernel, &bound], out)?;
     section(&users, "User tasks, which can be moved", &cpus, view, style, out)?;
-    section(&kernel, "Kernel threads, which can be moved", &cpus, view, style, out)?;
+    section(
+        &kernel,
+        "Kernel threads, which can be moved",
+        &cpus,
+        view,
+        style,
+        out,
+    )?;
     explain(&kernel, style, out)?;
     per_cpu_threads(&bound, &cpus, style, out)
 }
@@ -50,19 +63,34 @@ fn per_cpu(cpus: &CpuSet, kinds: [&Vec<&Task>; 3], out: &mut dyn Write) -> io::R
             }
         }
     }
-    writeln!(out, "  CPU   last ran here: user tasks   kernel threads   per-CPU threads")?;
+    writeln!(
+        out,
+        "  CPU       last ran here: user tasks   kernel threads   per-CPU threads"
+    )?;
     for (cpu, [users, kernel, bound]) in here.iter().take(LINES) {
-        writeln!(out, "  {cpu:<5} {users:>25}   {kernel:>14}   {bound:>15}")?;
+        writeln!(out, "  {cpu:<9} {users:>25}   {kernel:>14}   {bound:>15}")?;
     }
     if here.len() > LINES {
         writeln!(out, "  and {} more CPUs", here.len() - LINES)?;
     }
     let [users, kernel, bound] = kinds.map(Vec::len);
-    writeln!(out, "  {:<5} {users:>25}   {kernel:>14}   {bound:>15}   may run here", "")
+    writeln!(out, "  {:<9} {users:>25}   {kernel:>14}   {bound:>15}", "may run")
 }
 
-fn section(tasks: &[&Task], title: &str, cpus: &CpuSet, view: &View, style: Style, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\n{}: {}", style.paint(Role::Head, title), counted(tasks.len(), "thread"))?;
+fn section(
+    tasks: &[&Task],
+    title: &str,
+    cpus: &CpuSet,
+    view: &View,
+    style: Style,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    writeln!(
+        out,
+        "\n{}: {}",
+        style.paint(Role::Head, title),
+        counted(tasks.len(), "thread")
+    )?;
     if tasks.is_empty() {
         return Ok(());
     }
@@ -76,16 +104,39 @@ fn section(tasks: &[&Task], title: &str, cpus: &CpuSet, view: &View, style: Styl
     let rows = view.tasks.rows();
     for task in tasks.iter().take(rows) {
         let psr = task.cpu.map_or_else(|| "?".to_owned(), |cpu| cpu.to_string());
-        let prio = if task.rt_priority == 0 { "-".to_owned() } else { task.rt_priority.to_string() };
-        let allowed = task.allowed.as_ref().map_or_else(|| "?".to_owned(), |set| cut(&set.to_string(), 14));
+        let prio = if task.rt_priority == 0 {
+            "-".to_owned()
+        } else {
+            task.rt_priority.to_string()
+        };
+        let allowed = task
+            .allowed
+            .as_ref()
+            .map_or_else(|| "?".to_owned(), |set| cut(&set.to_string(), 14));
         let (pid, tid) = (task.pid.to_string(), task.key.tid.to_string());
         let name = safe_cut(&task.comm, 26);
         let text = line(&psr, &pid, &tid, policy(task.policy), &prio, &allowed, &name);
-        let role = if is_there(task, cpus) { Role::Care } else { Role::Quiet };
-        writeln!(out, "{}", if view.cpus.is_some() { style.paint(role, &text) } else { text })?;
+        let role = if is_there(task, cpus) {
+            Role::Care
+        } else {
+            Role::Quiet
+        };
+        writeln!(
+            out,
+            "{}",
+            if view.cpus.is_some() {
+                style.paint(role, &text)
+            } else {
+                text
+            }
+        )?;
     }
     if tasks.len() > rows {
-        writeln!(out, "  and {} more (-v shows all of them, --json too)", tasks.len() - rows)?;
+        writeln!(
+            out,
+            "  and {} more (-v shows all of them, --json too)",
+            tasks.len() - rows
+        )?;
     }
     Ok(())
 }
@@ -113,7 +164,11 @@ fn kinds<'a>(tasks: &[&'a Task]) -> (Kinds<'a>, Vec<&'a Task>) {
     let mut unknown = Vec::new();
     for &task in tasks {
         match kernel_thread(&task.comm) {
-            Some(row) => known.entry(row.pattern).or_insert_with(|| (row, Vec::new())).1.push(task),
+            Some(row) => known
+                .entry(row.pattern)
+                .or_insert_with(|| (row, Vec::new()))
+                .1
+                .push(task),
             None => unknown.push(task),
         }
     }
@@ -125,7 +180,11 @@ fn explain(tasks: &[&Task], style: Style, out: &mut dyn Write) -> io::Result<()>
     if known.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}", style.paint(Role::Quiet, "  What they do, and how they are kept quiet:"))?;
+    writeln!(
+        out,
+        "\n{}",
+        style.paint(Role::Quiet, "  What they do, and how they are kept quiet:")
+    )?;
     for (pattern, (row, tasks)) in known {
         entry(out, pattern, tasks.len(), row)?;
     }
@@ -134,7 +193,12 @@ fn explain(tasks: &[&Task], style: Style, out: &mut dyn Write) -> io::Result<()>
 
 fn per_cpu_threads(tasks: &[&Task], cpus: &CpuSet, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let title = "Threads whose CPUs the kernel lets nobody set";
-    writeln!(out, "\n{}: {}", style.paint(Role::Head, title), counted(tasks.len(), "thread"))?;
+    writeln!(
+        out,
+        "\n{}: {}",
+        style.paint(Role::Head, title),
+        counted(tasks.len(), "thread")
+    )?;
     let (known, unknown) = kinds(tasks);
     for (pattern, (row, tasks)) in known {
         entry(out, pattern, tasks.len(), row)?;
@@ -145,12 +209,28 @@ fn per_cpu_threads(tasks: &[&Task], cpus: &CpuSet, style: Style, out: &mut dyn W
         names.dedup();
         let shown = names.iter().take(12).cloned().collect::<Vec<_>>().join(", ");
         let more = names.len().saturating_sub(12);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        writeln!(out, "  {}", wrap(&format!("others, which no table here knows: {shown}{more}"), 4, COLUMNS))?;
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        writeln!(
+            out,
+            "  {}",
+            wrap(
+                &format!("others, which no table here knows: {shown}{more}"),
+                4,
+                COLUMNS
+            )
+        )?;
     }
     if !tasks.is_empty() {
         let single = cpus.len() == 1;
-        let text = if single { "They run only when there is work for this CPU." } else { "They run only when there is work for their CPU." };
+        let text = if single {
+            "They run only when there is work for this CPU."
+        } else {
+            "They run only when there is work for their CPU."
+        };
         writeln!(out, "  {}", style.paint(Role::Quiet, text))?;
     }
     Ok(())
@@ -167,5 +247,9 @@ fn entry(out: &mut dyn Write, pattern: &str, count: usize, row: &KernelThread) -
         writeln!(out, "  {name}")?;
     }
     let name = if name.chars().count() > 18 { "" } else { &name };
-    writeln!(out, "  {name:<18} {count:>4}  {}", wrap(&format!("{}{cure}", row.what), 27, COLUMNS))
+    writeln!(
+        out,
+        "  {name:<18} {count:>4}  {}",
+        wrap(&format!("{}{cure}", row.what), 27, COLUMNS)
+    )
 }

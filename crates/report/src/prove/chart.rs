@@ -29,11 +29,23 @@ pub(super) struct Series<'a> {
 }
 
 /// Draws the histograms; `None` where there is no sample at all.
-pub(super) fn histograms(id: &str, title: &str, description: &str, axis: &str, series: &[Series]) -> Option<String> {
-    let bins: Vec<Vec<Bin>> = series.iter().map(|series| logarithmic(series.histogram, PER_DECADE)).collect();
+pub(super) fn histograms(
+    id: &str,
+    title: &str,
+    description: &str,
+    axis: &str,
+    series: &[Series],
+) -> Option<String> {
+    let bins: Vec<Vec<Bin>> = series
+        .iter()
+        .map(|series| logarithmic(series.histogram, PER_DECADE))
+        .collect();
     let all = || bins.iter().flatten().filter(|bin| bin.count > 0);
     let low = all().map(|bin| bin.low_ns).min()?;
-    let high = all().map(|bin| bin.high_ns).max()?.max(series.iter().filter_map(|series| series.worst).max().unwrap_or(0));
+    let high = all()
+        .map(|bin| bin.high_ns)
+        .max()?
+        .max(series.iter().filter_map(|series| series.worst).max().unwrap_or(0));
     let most = all().map(|bin| bin.count).max()?;
     let plot = Plot::over(low, high, most);
     let mut svg = format!(
@@ -70,7 +82,11 @@ impl Plot {
         // Half decades keep the drawing full without cutting the labels of decades away.
         let low = (low * 2.0).floor() / 2.0;
         let high = ((high * 2.0).ceil() / 2.0).max(low + 1.0);
-        Plot { low, high, top: (most as f64).log10().ceil().max(1.0) }
+        Plot {
+            low,
+            high,
+            top: (most as f64).log10().ceil().max(1.0),
+        }
     }
 
     #[allow(clippy::cast_precision_loss)]
@@ -83,7 +99,11 @@ impl Plot {
     #[allow(clippy::cast_precision_loss)]
     fn y(&self, count: u64) -> f64 {
         const FLOOR: f64 = 0.6;
-        let place = if count == 0 { 0.0 } else { ((count as f64).log10() + FLOOR) / (self.top + FLOOR) };
+        let place = if count == 0 {
+            0.0
+        } else {
+            ((count as f64).log10() + FLOOR) / (self.top + FLOOR)
+        };
         HEIGHT - BOTTOM - place * (HEIGHT - TOP - BOTTOM)
     }
 
@@ -94,11 +114,18 @@ impl Plot {
         let (first, last) = (self.low.ceil() as u32, self.high.floor() as u32);
         for decade in first..=last {
             let x = self.x(10_u64.pow(decade.min(19)));
-            let _ = write!(svg, "<line x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{base}\"/>");
+            let _ = write!(
+                svg,
+                "<line x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{base}\"/>"
+            );
         }
         for decade in 0..=(self.top as u32) {
             let y = self.y(10_u64.pow(decade.min(19)));
-            let _ = write!(svg, "<line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{}\" y2=\"{y:.1}\"/>", WIDTH - RIGHT);
+            let _ = write!(
+                svg,
+                "<line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{}\" y2=\"{y:.1}\"/>",
+                WIDTH - RIGHT
+            );
         }
         svg.push_str("</g><g class=\"tick\">");
         for decade in first..=last {
@@ -118,10 +145,19 @@ impl Plot {
                 _ => format!("10<tspan dy=\"-5\" font-size=\"70%\">{decade}</tspan>"),
             };
             let y = self.y(value) + 4.0;
-            let _ = write!(svg, "<text x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{label}</text>", LEFT - 7.0);
+            let _ = write!(
+                svg,
+                "<text x=\"{:.1}\" y=\"{y:.1}\" text-anchor=\"end\">{label}</text>",
+                LEFT - 7.0
+            );
         }
         let middle = f64::midpoint(LEFT, WIDTH - RIGHT);
-        let _ = write!(svg, "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>", HEIGHT - 7.0, html(axis));
+        let _ = write!(
+            svg,
+            "<text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            HEIGHT - 7.0,
+            html(axis)
+        );
         let _ = writeln!(
             svg,
             "<text class=\"side\" transform=\"translate(13 {:.1}) rotate(-90)\" text-anchor=\"middle\">samples</text></g>",
@@ -153,8 +189,16 @@ impl Plot {
     /// A flag at the largest sample; that of the isolated phase stands lower, so that the two do not collide.
     fn worst(&self, svg: &mut String, series: &Series, worst: u64) {
         let x = self.x(worst);
-        let y = if series.class == "before" { TOP + 4.0 } else { TOP + 24.0 };
-        let (anchor, shift) = if x > WIDTH * 0.62 { ("end", -5.0) } else { ("start", 5.0) };
+        let y = if series.class == "before" {
+            TOP + 4.0
+        } else {
+            TOP + 24.0
+        };
+        let (anchor, shift) = if x > WIDTH * 0.62 {
+            ("end", -5.0)
+        } else {
+            ("start", 5.0)
+        };
         let _ = writeln!(
             svg,
             "<line class=\"worst {class}\" x1=\"{x:.1}\" y1=\"{top:.1}\" x2=\"{x:.1}\" y2=\"{base:.1}\"/>\

@@ -21,10 +21,18 @@ pub(super) fn html(text: &str) -> String {
 /// Our own text for times, with the micro sign that a page can show and a terminal may not.
 pub(super) fn unit(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut words = html(text).split(' ').map(str::to_owned).collect::<Vec<_>>().into_iter().peekable();
+    let mut words = html(text)
+        .split(' ')
+        .map(str::to_owned)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .peekable();
     while let Some(word) = words.next() {
         let is_number = word.ends_with(|last: char| last.is_ascii_digit());
-        let next = words.peek().map(|next| next.trim_end_matches(['.', ',', ')', ';'])).filter(|_| is_number);
+        let next = words
+            .peek()
+            .map(|next| next.trim_end_matches(['.', ',', ')', ';']))
+            .filter(|_| is_number);
         let glued = matches!(next, Some("us" | "ns" | "ms" | "s" | "%"));
         out.push_str(&word);
         if let Some(unit) = words.next_if(|_| glued) {
@@ -43,7 +51,9 @@ pub(super) fn percent(bytes: &[u8]) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut out = String::with_capacity(bytes.len() + bytes.len() / 2);
     for &byte in bytes {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b',' | b':' | b'/' | b'(' | b')') {
+        if byte.is_ascii_alphanumeric()
+            || matches!(byte, b'-' | b'.' | b'_' | b'~' | b',' | b':' | b'/' | b'(' | b')')
+        {
             out.push(char::from(byte));
         } else {
             out.push('%');
@@ -60,9 +70,15 @@ mod tests {
 
     #[test]
     fn markup_becomes_text() {
-        assert_eq!(html("<script>&'\"\u{1b}"), "&lt;script&gt;&amp;&#39;&quot;\\u{1b}");
+        assert_eq!(
+            html("<script>&'\"\u{1b}"),
+            "&lt;script&gt;&amp;&#39;&quot;\\u{1b}"
+        );
         assert_eq!(percent(b"{\"a\": \"<%\"}"), "%7B%22a%22:%20%22%3C%25%22%7D");
-        assert_eq!(unit("fell to 12.4 us, let us see"), "fell to 12.4\u{a0}µs, let us see");
+        assert_eq!(
+            unit("fell to 12.4 us, let us see"),
+            "fell to 12.4\u{a0}µs, let us see"
+        );
         assert_eq!(unit("0.9 % <"), "0.9\u{a0}% &lt;");
     }
 }

@@ -45,7 +45,10 @@ fn header(page: &mut String, story: &Story) {
     }
     let environment = &story.environment;
     let model = environment.model_name.as_deref().unwrap_or("processor unknown");
-    let release = environment.release.as_deref().map_or_else(|| "kernel unknown".to_owned(), |release| format!("Linux {release}"));
+    let release = environment.release.as_deref().map_or_else(
+        || "kernel unknown".to_owned(),
+        |release| format!("Linux {release}"),
+    );
     let _ = write!(
         page,
         "<header>\n<div class=\"brand\"><b>quietcore prove</b><span>CPU {}</span><span>{}</span><span>{}</span><time>{}</time></div>\n",
@@ -77,7 +80,11 @@ fn header(page: &mut String, story: &Story) {
         badge("bad", "a step failed");
     }
     let results = [&story.before, &story.during].into_iter().flatten();
-    if results.flat_map(|phase| [&phase.latency, &phase.noise]).flatten().any(|result| !result.complete) {
+    if results
+        .flat_map(|phase| [&phase.latency, &phase.noise])
+        .flatten()
+        .any(|result| !result.complete)
+    {
         badge("care", "a measurement was interrupted");
     }
     page.push_str("</div>\n</header>\n");
@@ -87,7 +94,9 @@ fn header(page: &mut String, story: &Story) {
 fn first_sentence(verdict: &str) -> (&str, &str) {
     match verdict.find(['.', '!']).map(|end| end + 1) {
         Some(_) if verdict.find(". ").is_none() => (verdict, ""),
-        _ => verdict.split_once(". ").map_or((verdict, ""), |(head, rest)| (head, rest.trim())),
+        _ => verdict
+            .split_once(". ")
+            .map_or((verdict, ""), |(head, rest)| (head, rest.trim())),
     }
 }
 

@@ -21,9 +21,14 @@ pub(super) fn latency(page: &mut String, story: &Story) {
     let axis = "how late the thread woke up";
     measured(page, story, Kind::Latency, "Wake-up latency", axis, |result| {
         let thread = result.threads.first();
-        let period = thread.and_then(|thread| thread.interval_ns).map_or_else(|| "periodically".to_owned(), |ns| format!("every {}", time(ns)));
+        let period = thread
+            .and_then(|thread| thread.interval_ns)
+            .map_or_else(|| "periodically".to_owned(), |ns| format!("every {}", time(ns)));
         let policy = thread.map_or_else(String::new, |thread| format!(" ({})", policy_text(thread)));
-        format!("A thread{policy} asks to be woken {period} and notes how late that was, for {}.", time(result.duration_ns))
+        format!(
+            "A thread{policy} asks to be woken {period} and notes how late that was, for {}.",
+            time(result.duration_ns)
+        )
     });
 }
 
@@ -34,26 +39,61 @@ pub(super) fn noise(page: &mut String, story: &Story) {
         let policy = thread.map_or_else(String::new, |thread| format!(" ({})", policy_text(thread)));
         let threshold = thread.and_then(|thread| thread.threshold_ns);
         let threshold = threshold.map_or_else(String::new, |ns| format!(" of {} or more", time(ns)));
-        format!("A thread{policy} reads the clock in a loop without ever sleeping. Every gap{threshold} is time that something else had the CPU; watched for {}.", time(result.duration_ns))
+        format!(
+            "A thread{policy} reads the clock in a loop without ever sleeping. Every gap{threshold} is time that something else had the CPU; watched for {}.",
+            time(result.duration_ns)
+        )
     });
 }
 
-fn measured(page: &mut String, story: &Story, kind: Kind, title: &str, axis: &str, how: impl Fn(&Measurement) -> String) {
+fn measured(
+    page: &mut String,
+    story: &Story,
+    kind: Kind,
+    title: &str,
+    axis: &str,
+    how: impl Fn(&Measurement) -> String,
+) {
     let before = of(story.before.as_ref(), kind);
     let during = of(story.during.as_ref(), kind);
     let Some(any) = during.or(before) else { return };
-    let _ = write!(page, "<section>\n<h2>{}</h2>\n<p class=\"note\">{}</p>\n", html(title), unit(&how(any)));
+    let _ = write!(
+        page,
+        "<section>\n<h2>{}</h2>\n<p class=\"note\">{}</p>\n",
+        html(title),
+        unit(&how(any))
+    );
     legend(page, story);
-    let (old, new) = (before.map(merged).unwrap_or_default(), during.map(merged).unwrap_or_default());
+    let (old, new) = (
+        before.map(merged).unwrap_or_default(),
+        during.map(merged).unwrap_or_default(),
+    );
     let series = [
-        Series { class: "before", name: "before", histogram: &old, worst: before.and_then(worst) },
-        Series { class: "during", name: "isolated", histogram: &new, worst: during.and_then(worst) },
+        Series {
+            class: "before",
+            name: "before",
+            histogram: &old,
+            worst: before.and_then(worst),
+        },
+        Series {
+            class: "during",
+            name: "isolated",
+            histogram: &new,
+            worst: during.and_then(worst),
+        },
     ];
     let described: Vec<String> = series
         .iter()
-        .filter_map(|series| series.worst.map(|worst| format!("{}: largest {}", series.name, Nanos(worst))))
+        .filter_map(|series| {
+            series
+                .worst
+                .map(|worst| format!("{}: largest {}", series.name, Nanos(worst)))
+        })
         .collect();
-    let description = format!("Histograms on logarithmic axes, all measured CPUs together. {}", described.join("; "));
+    let description = format!(
+        "Histograms on logarithmic axes, all measured CPUs together. {}",
+        described.join("; ")
+    );
     page.push_str("<div class=\"pair\">\n<div>");
     let id = match kind {
         Kind::Latency => "latency",
@@ -61,7 +101,10 @@ fn measured(page: &mut String, story: &Story, kind: Kind, title: &str, axis: &st
     };
     match histograms(id, title, &description, axis, &series) {
         Some(svg) => {
-            let _ = write!(page, "<figure>{svg}<figcaption>All measured CPUs together; both axes are logarithmic.</figcaption></figure>");
+            let _ = write!(
+                page,
+                "<figure>{svg}<figcaption>All measured CPUs together; both axes are logarithmic.</figcaption></figure>"
+            );
         }
         None => page.push_str("<p>No sample in either phase: there is nothing to draw.</p>"),
     }
@@ -69,7 +112,10 @@ fn measured(page: &mut String, story: &Story, kind: Kind, title: &str, axis: &st
     if kind == Kind::Noise {
         for cpu in cpus.iter().take(CPUS) {
             if let Some(svg) = gaps(story, *cpu) {
-                let _ = write!(page, "<figure>{svg}<figcaption>CPU {cpu}: when the gaps were, and how long.</figcaption></figure>");
+                let _ = write!(
+                    page,
+                    "<figure>{svg}<figcaption>CPU {cpu}: when the gaps were, and how long.</figcaption></figure>"
+                );
             }
         }
     }
@@ -78,7 +124,11 @@ fn measured(page: &mut String, story: &Story, kind: Kind, title: &str, axis: &st
         table(page, story, kind, *cpu);
     }
     if cpus.len() > CPUS {
-        let _ = write!(page, "<p class=\"note\">{} more are in the JSON.</p>", counted(cpus.len() - CPUS, "CPU"));
+        let _ = write!(
+            page,
+            "<p class=\"note\">{} more are in the JSON.</p>",
+            counted(cpus.len() - CPUS, "CPU")
+        );
     }
     page.push_str("</div>\n</div>\n");
     if kind == Kind::Latency && !story.emulated {
@@ -90,9 +140,16 @@ fn measured(page: &mut String, story: &Story, kind: Kind, title: &str, axis: &st
 
 fn legend(page: &mut String, story: &Story) {
     page.push_str("<div class=\"legend\">");
-    for (class, name, phase) in [("before", "before", &story.before), ("during", "isolated", &story.during)] {
+    for (class, name, phase) in [
+        ("before", "before", &story.before),
+        ("during", "isolated", &story.during),
+    ] {
         if let Some(phase) = phase {
-            let _ = write!(page, "<span class=\"{class}\">{name} (load: {})</span>", html(&phase.load));
+            let _ = write!(
+                page,
+                "<span class=\"{class}\">{name} (load: {})</span>",
+                html(&phase.load)
+            );
         }
     }
     page.push_str("</div>\n");
@@ -118,7 +175,11 @@ fn table(page: &mut String, story: &Story, kind: Kind, cpu: u32) {
 
 /// What so many samples can prove: with none beyond the largest, the rule of three bounds how often one is.
 fn bound(page: &mut String, result: Option<&Measurement>) {
-    let samples: u64 = result.iter().flat_map(|result| &result.threads).map(|thread| thread.recorded).sum();
+    let samples: u64 = result
+        .iter()
+        .flat_map(|result| &result.threads)
+        .map(|thread| thread.recorded)
+        .sum();
     if samples >= 3 {
         let _ = write!(
             page,
@@ -152,7 +213,12 @@ fn finding(page: &mut String, level: Level, subject: &str, message: &str, fix: &
         Level::Warning => "care",
         Level::Info => "small",
     };
-    let _ = write!(page, "<div class=\"finding {class}\"><p><b>{}</b>: {}</p>", html(subject), html(message));
+    let _ = write!(
+        page,
+        "<div class=\"finding {class}\"><p><b>{}</b>: {}</p>",
+        html(subject),
+        html(message)
+    );
     if !fix.is_empty() {
         let _ = write!(page, "<p class=\"fix\">{}</p>", html(fix));
     }
@@ -168,7 +234,11 @@ pub(super) fn residue(page: &mut String, story: &Story) {
         one_residue(page, residue);
     }
     if story.residue.len() > CPUS {
-        let _ = write!(page, "<p class=\"note\">{} more are in the JSON.</p>", counted(story.residue.len() - CPUS, "CPU"));
+        let _ = write!(
+            page,
+            "<p class=\"note\">{} more are in the JSON.</p>",
+            counted(story.residue.len() - CPUS, "CPU")
+        );
     }
     page.push_str("</section>\n");
 }
@@ -200,7 +270,13 @@ fn one_residue(page: &mut String, residue: &Residue) {
     if !residue.interrupts.is_empty() {
         page.push_str("<p>Interrupts that could not be moved:</p><ul>");
         for irq in &residue.interrupts {
-            let _ = write!(page, "<li>{} <code>{}</code>: {}</li>", irq.irq, html(&irq.name), html(&irq.why));
+            let _ = write!(
+                page,
+                "<li>{} <code>{}</code>: {}</li>",
+                irq.irq,
+                html(&irq.name),
+                html(&irq.why)
+            );
         }
         page.push_str("</ul>");
     }
@@ -212,7 +288,10 @@ fn one_residue(page: &mut String, residue: &Residue) {
         page.push_str("<p>Threads that could not be moved:</p><ul>");
         for (why, mut names) in by_why {
             names.sort_unstable();
-            let names: Vec<String> = names.iter().map(|name| format!("<code>{}</code>", html(name))).collect();
+            let names: Vec<String> = names
+                .iter()
+                .map(|name| format!("<code>{}</code>", html(name)))
+                .collect();
             let _ = write!(page, "<li>{}: {}</li>", html(why), names.join(", "));
         }
         page.push_str("</ul>");
@@ -234,7 +313,11 @@ pub(super) fn could_not(page: &mut String, story: &Story) {
 pub(super) fn changes(page: &mut String, story: &Story) {
     const OPEN: usize = 12;
     let Some(plan) = &story.plan else { return };
-    let entries: BTreeMap<&str, &Entry> = story.entries.iter().map(|entry| (entry.change.as_str(), entry)).collect();
+    let entries: BTreeMap<&str, &Entry> = story
+        .entries
+        .iter()
+        .map(|entry| (entry.change.as_str(), entry))
+        .collect();
     let _ = write!(
         page,
         "<section>\n<h2>What was changed</h2>\n<p class=\"note\">Partition <code>{}</code>: CPU {} set apart, CPU {} kept everything else. Every change was written to the journal first.</p>\n",
@@ -252,7 +335,10 @@ pub(super) fn changes(page: &mut String, story: &Story) {
     }
     for (name, changes) in groups {
         let open = if changes.len() <= OPEN { " open" } else { "" };
-        let what = KNOBS.iter().find(|knob| knob.name == name).map_or("", |knob| knob.what);
+        let what = KNOBS
+            .iter()
+            .find(|knob| knob.name == name)
+            .map_or("", |knob| knob.what);
         let _ = write!(
             page,
             "<details{open}><summary>{} <small>{}</small></summary><p class=\"note\">{}</p><div class=\"scroll\"><table><thead><tr>\
@@ -263,8 +349,13 @@ pub(super) fn changes(page: &mut String, story: &Story) {
             html(what)
         );
         for change in changes {
-            let before = change.before.as_deref().map_or_else(|| "<span class=\"small\">nothing</span>".to_owned(), |text| format!("<code>{}</code>", html(text.trim())));
-            let outcome = entries.get(change.id.as_str()).map_or("not recorded", |entry| entry.outcome.as_str());
+            let before = change.before.as_deref().map_or_else(
+                || "<span class=\"small\">nothing</span>".to_owned(),
+                |text| format!("<code>{}</code>", html(text.trim())),
+            );
+            let outcome = entries
+                .get(change.id.as_str())
+                .map_or("not recorded", |entry| entry.outcome.as_str());
             let _ = write!(
                 page,
                 "<tr><th scope=\"row\"><code>{}</code></th><td>{before}<span class=\"arrow\">→</span><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td></tr>",
@@ -278,7 +369,11 @@ pub(super) fn changes(page: &mut String, story: &Story) {
         page.push_str("</tbody></table></div></details>\n");
     }
     if let Some(line) = &plan.boot_line {
-        let _ = write!(page, "<h3>What only a reboot could add</h3><p>Tick, RCU callbacks and kernel-managed interrupts, with these words on the boot line:</p><p><code>{}</code></p>", html(line));
+        let _ = write!(
+            page,
+            "<h3>What only a reboot could add</h3><p>Tick, RCU callbacks and kernel-managed interrupts, with these words on the boot line:</p><p><code>{}</code></p>",
+            html(line)
+        );
     }
     for item in &plan.findings {
         finding(page, item.level, &item.subject, &item.message, &item.fix);
@@ -327,24 +422,52 @@ pub(super) fn environment(page: &mut String, story: &Story) {
     page.push_str("<section>\n<h2>Where this was measured</h2>\n<dl class=\"facts\">");
     let mut fact = |name: &str, value: Option<String>| {
         let value = value.unwrap_or_else(|| "unknown".to_owned());
-        let value = if value.is_empty() { "none".to_owned() } else { value };
+        let value = if value.is_empty() {
+            "none".to_owned()
+        } else {
+            value
+        };
         let _ = write!(page, "<dt>{}</dt><dd>{}</dd>", html(name), html(&value));
     };
     let list = |set: &Option<machine::CpuSet>| set.as_ref().map(ToString::to_string);
-    fact("CPU under test", Some(format!("{} ({})", story.cpus, story.cpus_why)));
+    fact(
+        "CPU under test",
+        Some(format!("{} ({})", story.cpus, story.cpus_why)),
+    );
     fact("processor", environment.model_name.clone());
     fact("kernel", environment.release.clone());
-    fact("preemption", environment.preemption.map(|model| preemption_name(Some(model)).trim_start_matches("preemption ").to_owned()));
+    fact(
+        "preemption",
+        environment.preemption.map(|model| {
+            preemption_name(Some(model))
+                .trim_start_matches("preemption ")
+                .to_owned()
+        }),
+    );
     fact("boot line", environment.cmdline.clone());
-    let guest = environment.hypervisor.as_ref().map_or_else(|| "none seen".to_owned(), |name| format!("guest of {name}"));
+    let guest = environment
+        .hypervisor
+        .as_ref()
+        .map_or_else(|| "none seen".to_owned(), |name| format!("guest of {name}"));
     fact("hypervisor", Some(guest));
     fact("clock source", environment.clocksource.clone());
     fact("CPUs online", Some(environment.online.to_string()));
     fact("isolated at boot", list(&environment.boot_isolated));
     fact("nohz_full", list(&environment.nohz_full));
     fact("in partitions before", list(&environment.partitioned));
-    fact("frequency governor", Some(environment.governor.clone().unwrap_or_else(|| "no frequency scaling seen".to_owned())));
-    fact("sched_rt_runtime_us", environment.sched_rt_runtime_us.map(|value| value.to_string()));
+    fact(
+        "frequency governor",
+        Some(
+            environment
+                .governor
+                .clone()
+                .unwrap_or_else(|| "no frequency scaling seen".to_owned()),
+        ),
+    );
+    fact(
+        "sched_rt_runtime_us",
+        environment.sched_rt_runtime_us.map(|value| value.to_string()),
+    );
     fact("exit status", Some(story.exit_status.to_string()));
     page.push_str("</dl>\n</section>\n");
 }

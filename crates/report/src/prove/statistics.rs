@@ -34,12 +34,20 @@ pub(super) fn merged(measurement: &Measurement) -> Vec<(u64, u64)> {
 
 /// The largest sample of all CPUs, without what the tool did to itself.
 pub(super) fn worst(measurement: &Measurement) -> Option<u64> {
-    measurement.threads.iter().filter_map(|thread| thread.stolen_max_ns.or(thread.max_ns)).max()
+    measurement
+        .threads
+        .iter()
+        .filter_map(|thread| thread.stolen_max_ns.or(thread.max_ns))
+        .max()
 }
 
 /// The largest 99.9th percentile of all CPUs.
 pub(super) fn tail(measurement: &Measurement) -> Option<u64> {
-    measurement.threads.iter().filter_map(|thread| thread.p999_ns).max()
+    measurement
+        .threads
+        .iter()
+        .filter_map(|thread| thread.p999_ns)
+        .max()
 }
 
 /// Share of the CPUs' time that others had; `None` where it was not counted.
@@ -47,7 +55,9 @@ pub(super) fn tail(measurement: &Measurement) -> Option<u64> {
 pub(super) fn stolen(measurement: &Measurement) -> Option<f64> {
     let whole: u64 = measurement.threads.iter().map(|thread| thread.duration_ns).sum();
     let stolen: Option<u64> = measurement.threads.iter().map(|thread| thread.stolen_ns).sum();
-    stolen.filter(|_| whole > 0).map(|stolen| stolen as f64 * 100.0 / whole as f64)
+    stolen
+        .filter(|_| whole > 0)
+        .map(|stolen| stolen as f64 * 100.0 / whole as f64)
 }
 
 /// Gaps per second and CPU.
@@ -77,27 +87,49 @@ pub(super) fn headlines(story: &Story) -> Vec<Line> {
         let [before, during] = phases.map(|phase| of(phase, kind).map(value));
         if before.is_some() || during.is_some() {
             let text = |value: Option<String>| value.unwrap_or_else(|| "not measured".to_owned());
-            lines.push(Line { what: what.to_owned(), before: text(before), during: text(during) });
+            lines.push(Line {
+                what: what.to_owned(),
+                before: text(before),
+                during: text(during),
+            });
         }
     };
-    add("worst wake-up", Kind::Latency, &|result| maybe_time(worst(result)));
-    add("99.9 % of wake-ups within", Kind::Latency, &|result| maybe_time(tail(result)));
-    add("longest gap in a busy loop", Kind::Noise, &|result| maybe_time(worst(result)));
-    add("gaps per second", Kind::Noise, &|result| per_second(result).map_or_else(|| "-".to_owned(), rate));
-    add("CPU time taken by others", Kind::Noise, &|result| stolen(result).map_or_else(|| "-".to_owned(), percent));
+    add("worst wake-up", Kind::Latency, &|result| {
+        maybe_time(worst(result))
+    });
+    add("99.9 % of wake-ups within", Kind::Latency, &|result| {
+        maybe_time(tail(result))
+    });
+    add("longest gap in a busy loop", Kind::Noise, &|result| {
+        maybe_time(worst(result))
+    });
+    add("gaps per second", Kind::Noise, &|result| {
+        per_second(result).map_or_else(|| "-".to_owned(), rate)
+    });
+    add("CPU time taken by others", Kind::Noise, &|result| {
+        stolen(result).map_or_else(|| "-".to_owned(), percent)
+    });
     lines
 }
 
 /// All statistics of one CPU, for both phases.
 pub(super) fn of_cpu(story: &Story, kind: Kind, cpu: u32) -> Vec<Line> {
     let thread = |phase: Option<&Phase>| -> Option<ThreadResult> {
-        of(phase, kind)?.threads.iter().find(|thread| thread.cpu.0 == cpu).cloned()
+        of(phase, kind)?
+            .threads
+            .iter()
+            .find(|thread| thread.cpu.0 == cpu)
+            .cloned()
     };
     let (before, during) = (thread(story.before.as_ref()), thread(story.during.as_ref()));
     let mut lines = Vec::new();
     let mut add = |what: &str, value: &dyn Fn(&ThreadResult) -> String| {
         let text = |thread: &Option<ThreadResult>| thread.as_ref().map_or_else(|| "-".to_owned(), value);
-        lines.push(Line { what: what.to_owned(), before: text(&before), during: text(&during) });
+        lines.push(Line {
+            what: what.to_owned(),
+            before: text(&before),
+            during: text(&during),
+        });
     };
     add("smallest", &|thread| maybe_time(thread.min_ns));
     add("mean", &|thread| maybe_mean(thread.mean_ns));
@@ -115,8 +147,12 @@ pub(super) fn of_cpu(story: &Story, kind: Kind, cpu: u32) -> Vec<Line> {
             add("gaps", &|thread| grouped(thread.expected));
             add("recorded", &|thread| grouped(thread.recorded));
             add("missed", &|thread| grouped(thread.missed));
-            add("taken by others", &|thread| thread.stolen_ns.map_or_else(|| "-".to_owned(), time));
-            add("the tool's own doing", &|thread| thread.own_ns.map_or_else(|| "-".to_owned(), time));
+            add("taken by others", &|thread| {
+                thread.stolen_ns.map_or_else(|| "-".to_owned(), time)
+            });
+            add("the tool's own doing", &|thread| {
+                thread.own_ns.map_or_else(|| "-".to_owned(), time)
+            });
             add("window", &|thread| time(thread.duration_ns));
         }
     }
@@ -140,7 +176,10 @@ pub(super) fn measured_cpus(story: &Story, kind: Kind) -> Vec<u32> {
 /// not be moved are for the caller to add.
 #[must_use]
 pub fn residue(before: Option<&Activity>, during: &Activity, isolated: &CpuSet) -> Vec<Residue> {
-    let here = during.cpus.iter().filter(|activity| isolated.contains(activity.cpu));
+    let here = during
+        .cpus
+        .iter()
+        .filter(|activity| isolated.contains(activity.cpu));
     here.map(|activity| {
         let earlier = before.and_then(|before| {
             let cpu = before.cpus.iter().find(|earlier| earlier.cpu == activity.cpu)?;
@@ -161,7 +200,11 @@ pub fn residue(before: Option<&Activity>, during: &Activity, isolated: &CpuSet) 
             per_second_before: rate_before(counted, softirq),
             cure: counted.class.row().knob.to_owned(),
         };
-        let mut rows: Vec<ResidueRow> = activity.interrupts.iter().map(|counted| row(counted, false)).collect();
+        let mut rows: Vec<ResidueRow> = activity
+            .interrupts
+            .iter()
+            .map(|counted| row(counted, false))
+            .collect();
         rows.extend(activity.softirqs.iter().map(|counted| row(counted, true)));
         if let Some(count) = activity.context_switches {
             rows.push(ResidueRow {
@@ -175,7 +218,12 @@ pub fn residue(before: Option<&Activity>, during: &Activity, isolated: &CpuSet) 
             });
         }
         rows.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.name.cmp(&b.name)));
-        Residue { cpu: activity.cpu.0, rows, threads: Vec::new(), interrupts: Vec::new() }
+        Residue {
+            cpu: activity.cpu.0,
+            rows,
+            threads: Vec::new(),
+            interrupts: Vec::new(),
+        }
     })
     .collect()
 }
@@ -191,5 +239,9 @@ fn describe(counted: &Counted, softirq: bool) -> String {
 
 #[allow(clippy::cast_precision_loss)]
 fn rate_of(count: u64, duration_ns: u64) -> f64 {
-    if duration_ns == 0 { 0.0 } else { count as f64 * 1e9 / duration_ns as f64 }
+    if duration_ns == 0 {
+        0.0
+    } else {
+        count as f64 * 1e9 / duration_ns as f64
+    }
 }

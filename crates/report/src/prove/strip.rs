@@ -21,7 +21,10 @@ const COLUMNS: usize = 562;
 /// Draws one CPU's strips; `None` where no gap was kept in either phase.
 pub(super) fn gaps(story: &Story, cpu: u32) -> Option<String> {
     let thread = |phase| -> Option<&ThreadResult> {
-        of(phase, Kind::Noise)?.threads.iter().find(|thread| thread.cpu.0 == cpu)
+        of(phase, Kind::Noise)?
+            .threads
+            .iter()
+            .find(|thread| thread.cpu.0 == cpu)
     };
     let phases = [
         ("before", "before", thread(story.before.as_ref())),
@@ -30,7 +33,11 @@ pub(super) fn gaps(story: &Story, cpu: u32) -> Option<String> {
     let threads = || phases.iter().filter_map(|(_, _, thread)| *thread);
     let all = || threads().flat_map(|thread| thread.gaps.iter().flatten());
     let longest = all().map(|gap| gap.duration_ns).max()?;
-    let shortest = threads().filter_map(|thread| thread.threshold_ns).min().unwrap_or(1).max(1);
+    let shortest = threads()
+        .filter_map(|thread| thread.threshold_ns)
+        .min()
+        .unwrap_or(1)
+        .max(1);
     let window = threads().map(|thread| thread.duration_ns).max()?.max(1);
     let drawn = phases.iter().filter(|(_, _, thread)| thread.is_some()).count();
     let height = PITCH * [1.0, 2.0][usize::from(drawn > 1)] + 22.0;
@@ -44,10 +51,21 @@ pub(super) fn gaps(story: &Story, cpu: u32) -> Option<String> {
     for (class, name, thread) in phases {
         let Some(thread) = thread else { continue };
         let gaps = thread.gaps.as_deref().unwrap_or_default();
-        strip(&mut svg, top, class, &label(name, thread), gaps, [shortest, longest, window]);
+        strip(
+            &mut svg,
+            top,
+            class,
+            &label(name, thread),
+            gaps,
+            [shortest, longest, window],
+        );
         top += PITCH;
     }
-    let _ = write!(svg, "<g class=\"tick\"><text x=\"{LEFT}\" y=\"{:.1}\">start</text>", height - 8.0);
+    let _ = write!(
+        svg,
+        "<g class=\"tick\"><text x=\"{LEFT}\" y=\"{:.1}\">start</text>",
+        height - 8.0
+    );
     let _ = writeln!(
         svg,
         "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text></g></svg>",
@@ -61,28 +79,65 @@ pub(super) fn gaps(story: &Story, cpu: u32) -> Option<String> {
 fn label(name: &str, thread: &ThreadResult) -> String {
     let all = usize::try_from(thread.expected).unwrap_or(usize::MAX);
     let kept = thread.gaps.as_ref().map_or(0, Vec::len);
-    let part = if kept < all { format!(", {} of them drawn", crate::style::grouped(kept as u64)) } else { String::new() };
+    let part = if kept < all {
+        format!(", {} of them drawn", crate::style::grouped(kept as u64))
+    } else {
+        String::new()
+    };
     format!("{name}: {}{part}", counted(all, "gap"))
 }
 
-#[allow(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-fn strip(svg: &mut String, top: f64, class: &str, label: &str, gaps: &[Gap], [shortest, longest, window]: [u64; 3]) {
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+fn strip(
+    svg: &mut String,
+    top: f64,
+    class: &str,
+    label: &str,
+    gaps: &[Gap],
+    [shortest, longest, window]: [u64; 3],
+) {
     let base = top + STRIP;
-    let (low, high) = ((shortest as f64).log10(), (longest.max(shortest * 10) as f64).log10());
-    let y = |ns: u64| base - (((ns.max(1) as f64).log10() - low) / (high - low)).clamp(0.0, 1.0) * (STRIP - 4.0);
+    let (low, high) = (
+        (shortest as f64).log10(),
+        (longest.max(shortest * 10) as f64).log10(),
+    );
+    let y =
+        |ns: u64| base - (((ns.max(1) as f64).log10() - low) / (high - low)).clamp(0.0, 1.0) * (STRIP - 4.0);
     let width = WIDTH - LEFT - RIGHT;
-    let _ = write!(svg, "<rect class=\"strip\" x=\"{LEFT}\" y=\"{top}\" width=\"{width}\" height=\"{STRIP}\"/>");
+    let _ = write!(
+        svg,
+        "<rect class=\"strip\" x=\"{LEFT}\" y=\"{top}\" width=\"{width}\" height=\"{STRIP}\"/>"
+    );
     svg.push_str("<g class=\"grid\">");
     for decade in (low.ceil() as u32)..=(high.floor() as u32) {
         let at = y(10_u64.pow(decade.min(19)));
-        let _ = write!(svg, "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\"/>", WIDTH - RIGHT);
+        let _ = write!(
+            svg,
+            "<line x1=\"{LEFT}\" y1=\"{at:.1}\" x2=\"{}\" y2=\"{at:.1}\"/>",
+            WIDTH - RIGHT
+        );
     }
     svg.push_str("</g><g class=\"tick\">");
     for decade in (low.ceil() as u32)..=(high.floor() as u32) {
         let value = 10_u64.pow(decade.min(19));
-        let _ = write!(svg, "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>", LEFT - 7.0, y(value) + 4.0, unit(&time(value)));
+        let _ = write!(
+            svg,
+            "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            LEFT - 7.0,
+            y(value) + 4.0,
+            unit(&time(value))
+        );
     }
-    let _ = write!(svg, "</g><text class=\"name {class}\" x=\"{LEFT}\" y=\"{:.1}\">{}</text>", top - 7.0, html(label));
+    let _ = write!(
+        svg,
+        "</g><text class=\"name {class}\" x=\"{LEFT}\" y=\"{:.1}\">{}</text>",
+        top - 7.0,
+        html(label)
+    );
     // Two paths: what others did, and what the kernel did only because this very sampler was there.
     for (own, style) in [(false, class), (true, "own")] {
         let mut tallest = vec![0_u64; COLUMNS];

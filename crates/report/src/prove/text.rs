@@ -15,7 +15,11 @@ pub fn prove_text(story: &Story, style: Style) -> String {
         let stamp = "EMULATED PROCESSOR: what was done and counted is real, every time is the emulator's";
         let _ = writeln!(text, "{}", style.paint(Role::Bad, &wrap(stamp, 0, COLUMNS)));
     }
-    let _ = writeln!(text, "{}\n", style.paint(Role::Head, &wrap(&safe(&story.verdict), 0, COLUMNS)));
+    let _ = writeln!(
+        text,
+        "{}\n",
+        style.paint(Role::Head, &wrap(&safe(&story.verdict), 0, COLUMNS))
+    );
     numbers(&mut text, story, style);
     for residue in &story.residue {
         still(&mut text, residue, style);
@@ -51,10 +55,19 @@ fn numbers(text: &mut String, story: &Story, style: Style) {
         let _ = writeln!(text, "  Nothing was measured.");
         return;
     }
-    let head = format!("  {:<28} {:>16} {:>16}", format!("CPU {}", cut(&story.cpus.to_string(), 22)), "before", "isolated");
+    let head = format!(
+        "  {:<28} {:>16} {:>16}",
+        format!("CPU {}", cut(&story.cpus.to_string(), 22)),
+        "before",
+        "isolated"
+    );
     let _ = writeln!(text, "{}", style.paint(Role::Quiet, &head));
     for line in lines {
-        let _ = writeln!(text, "  {:<28} {:>16} {:>16}", line.what, line.before, line.during);
+        let _ = writeln!(
+            text,
+            "  {:<28} {:>16} {:>16}",
+            line.what, line.before, line.during
+        );
     }
     for (name, phase) in [("before", &story.before), ("isolated", &story.during)] {
         if let Some(phase) = phase {
@@ -66,7 +79,11 @@ fn numbers(text: &mut String, story: &Story, style: Style) {
 
 fn still(text: &mut String, residue: &Residue, style: Style) {
     const SHOWN: usize = 12;
-    let _ = writeln!(text, "\n{}", style.paint(Role::Head, &format!("What still arrived on CPU {}", residue.cpu)));
+    let _ = writeln!(
+        text,
+        "\n{}",
+        style.paint(Role::Head, &format!("What still arrived on CPU {}", residue.cpu))
+    );
     if residue.rows.iter().all(|row| row.count == 0) {
         let _ = writeln!(text, "  Nothing that the kernel counts.");
     } else {
@@ -77,23 +94,46 @@ fn still(text: &mut String, residue: &Residue, style: Style) {
     for row in rows.iter().take(SHOWN) {
         let before = row.per_second_before.map_or_else(|| "?".to_owned(), rate);
         let name = format!("{} ({})", safe(&row.what), safe(&row.name));
-        let _ = writeln!(text, "  {before:>10} {:>10}  {}", rate(row.per_second), wrap(&name, 25, COLUMNS));
+        let _ = writeln!(
+            text,
+            "  {before:>10} {:>10}  {}",
+            rate(row.per_second),
+            wrap(&name, 25, COLUMNS)
+        );
         if !row.cure.is_empty() {
-            let _ = writeln!(text, "  {:>10} {:>10}  {}", "", "", style.paint(Role::Quiet, &wrap(&format!("-> {}", row.cure), 28, COLUMNS)));
+            let _ = writeln!(
+                text,
+                "  {:>10} {:>10}  {}",
+                "",
+                "",
+                style.paint(Role::Quiet, &wrap(&format!("-> {}", row.cure), 28, COLUMNS))
+            );
         }
     }
     if rows.len() > SHOWN {
-        let _ = writeln!(text, "  and {} more, in the JSON and the page", rows.len() - SHOWN);
+        let _ = writeln!(
+            text,
+            "  and {} more, in the JSON and the page",
+            rows.len() - SHOWN
+        );
     }
     for irq in &residue.interrupts {
-        let line = format!("interrupt {} ({}) stayed: {}", irq.irq, safe(&irq.name), safe(&irq.why));
+        let line = format!(
+            "interrupt {} ({}) stayed: {}",
+            irq.irq,
+            safe(&irq.name),
+            safe(&irq.why)
+        );
         let _ = writeln!(text, "  {}", style.paint(Role::Care, &wrap(&line, 4, COLUMNS)));
     }
     if !residue.threads.is_empty() {
         let mut names: Vec<String> = residue.threads.iter().map(|thread| safe(&thread.comm)).collect();
         names.sort();
         let names = cut(&names.join(", "), 300);
-        let line = format!("{} stayed, because the kernel lets nobody move them: {names}", counted(residue.threads.len(), "thread"));
+        let line = format!(
+            "{} stayed, because the kernel lets nobody move them: {names}",
+            counted(residue.threads.len(), "thread")
+        );
         let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
     }
 }
@@ -112,7 +152,13 @@ fn steps(text: &mut String, story: &Story, style: Style) {
         let line = format!("{}: {}", safe(&step.name), safe(&step.detail));
         let took = Nanos(step.duration_ns).to_string();
         let gap = 8 - word.len();
-        let _ = writeln!(text, "  {}{:gap$}{took:>9}  {}", style.paint(role, word), "", wrap(&line, 21, COLUMNS));
+        let _ = writeln!(
+            text,
+            "  {}{:gap$}{took:>9}  {}",
+            style.paint(role, word),
+            "",
+            wrap(&line, 21, COLUMNS)
+        );
     }
 }
 
@@ -120,10 +166,18 @@ fn restored(text: &mut String, restored: Option<&Restored>, style: Style) {
     match restored {
         None => {}
         Some(restored) if restored.equal => {
-            let _ = writeln!(text, "\n{}", style.paint(Role::Good, "Everything is as it was before."));
+            let _ = writeln!(
+                text,
+                "\n{}",
+                style.paint(Role::Good, "Everything is as it was before.")
+            );
         }
         Some(restored) => {
-            let _ = writeln!(text, "\n{}", style.paint(Role::Bad, "NOT everything is as it was before:"));
+            let _ = writeln!(
+                text,
+                "\n{}",
+                style.paint(Role::Bad, "NOT everything is as it was before:")
+            );
             for difference in &restored.differences {
                 let _ = writeln!(text, "  {}", wrap(&safe(difference), 4, COLUMNS));
             }

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 /// Compares a text with its golden file.
 pub fn check(name: &str, found: &str) {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
     if std::env::var_os("BLESS").is_some() {
         std::fs::write(&path, found).expect("the golden file can be written");
         return;
@@ -13,8 +15,16 @@ pub fn check(name: &str, found: &str) {
     if wanted == found {
         return;
     }
-    let differs = wanted.lines().zip(found.lines()).position(|(wanted, found)| wanted != found);
+    let differs = wanted
+        .lines()
+        .zip(found.lines())
+        .position(|(wanted, found)| wanted != found);
     let line = differs.unwrap_or_else(|| wanted.lines().count().min(found.lines().count()));
     let at = |text: &str| text.lines().nth(line).unwrap_or("(end)").to_owned();
-    panic!("{name} differs in line {}:\nwanted {}\nfound  {}\nBLESS=1 writes it anew", line + 1, at(&wanted), at(found));
+    panic!(
+        "{name} differs in line {}:\nwanted {}\nfound  {}\nBLESS=1 writes it anew",
+        line + 1,
+        at(&wanted),
+        at(found)
+    );
 }

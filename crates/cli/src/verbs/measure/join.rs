@@ -16,7 +16,9 @@ pub fn door(root: &Root, machine: &Machine, cpus: &CpuSet) -> Option<String> {
 /// # Errors
 /// What the kernel said, as text.
 pub fn enter(door: &str, pid: u32) -> Result<(), String> {
-    Live::host().write(door, pid.to_string().as_bytes()).map_err(|error| error.to_string())
+    Live::host()
+        .write(door, pid.to_string().as_bytes())
+        .map_err(|error| error.to_string())
 }
 
 fn choose(hierarchy: &Hierarchy, own: &str, cpus: &CpuSet) -> Option<String> {
@@ -25,7 +27,10 @@ fn choose(hierarchy: &Hierarchy, own: &str, cpus: &CpuSet) -> Option<String> {
         return None;
     }
     // The smallest set that has all of them is the partition; the root has them too, but not for its tasks.
-    let others = hierarchy.sets.iter().filter(|set| set.name != own && set.name != "/" && holds(set));
+    let others = hierarchy
+        .sets
+        .iter()
+        .filter(|set| set.name != own && set.name != "/" && holds(set));
     let set = others.min_by_key(|set| effective(set).map_or(usize::MAX, CpuSet::len))?;
     let file = match hierarchy.version {
         Version::V1 => "tasks",
@@ -35,7 +40,10 @@ fn choose(hierarchy: &Hierarchy, own: &str, cpus: &CpuSet) -> Option<String> {
 }
 
 fn effective(set: &Partition) -> Option<&CpuSet> {
-    set.effective_cpus.as_ref().or(set.cpus.as_ref()).filter(|cpus| !cpus.is_empty())
+    set.effective_cpus
+        .as_ref()
+        .or(set.cpus.as_ref())
+        .filter(|cpus| !cpus.is_empty())
 }
 
 #[cfg(test)]
@@ -54,21 +62,42 @@ mod tests {
             partition: None,
             cpus_exclusive: None,
         };
-        let sets = vec![set("/", "0-3"), set("/housekeeping", "0-1"), set("/big", "1-3"), set("/rt", "2-3")];
-        Hierarchy { version, mount: "/cg".to_owned(), prefix: String::new(), read_only: false, v2_mode: false, sets }
+        let sets = vec![
+            set("/", "0-3"),
+            set("/housekeeping", "0-1"),
+            set("/big", "1-3"),
+            set("/rt", "2-3"),
+        ];
+        Hierarchy {
+            version,
+            mount: "/cg".to_owned(),
+            prefix: String::new(),
+            read_only: false,
+            v2_mode: false,
+            sets,
+        }
     }
 
     #[test]
     fn the_smallest_set_with_all_cpus_is_entered() {
         let cpus = CpuSet::range(2, 3);
-        assert_eq!(choose(&hierarchy(Version::V1), "/housekeeping", &cpus).as_deref(), Some("/cg/rt/tasks"));
-        assert_eq!(choose(&hierarchy(Version::V2), "/housekeeping", &cpus).as_deref(), Some("/cg/rt/cgroup.procs"));
+        assert_eq!(
+            choose(&hierarchy(Version::V1), "/housekeeping", &cpus).as_deref(),
+            Some("/cg/rt/tasks")
+        );
+        assert_eq!(
+            choose(&hierarchy(Version::V2), "/housekeeping", &cpus).as_deref(),
+            Some("/cg/rt/cgroup.procs")
+        );
     }
 
     #[test]
     fn nothing_is_entered_where_the_cpus_are_at_hand_or_nobodys() {
         assert_eq!(choose(&hierarchy(Version::V1), "/rt", &CpuSet::range(2, 2)), None);
         assert_eq!(choose(&hierarchy(Version::V1), "/", &CpuSet::range(2, 2)), None);
-        assert_eq!(choose(&hierarchy(Version::V1), "/housekeeping", &CpuSet::range(0, 3)), None);
+        assert_eq!(
+            choose(&hierarchy(Version::V1), "/housekeeping", &CpuSet::range(0, 3)),
+            None
+        );
     }
 }

@@ -1,0 +1,65 @@
+//! `snapshot`: what all reading verbs need, in one archive.
+
+use crate::reading::Reading;
+use crate::screen::Volume;
+use crate::{CommandError, Screen, Status};
+use machine::capture::{Summary, capture};
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Arguments of `snapshot`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The archive to write; its ending says how it is packed (.tar, .tar.gz, .tar.bz2, ...)
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    file: String,
+    #[serde(flatten)]
+    summary: &'a Summary,
+}
+
+/// Runs it.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = args.reading.open()?;
+    let summary = capture(&root, &args.file, env!("CARGO_PKG_VERSION"))?;
+    let file = args.file.display().to_string();
+    screen.json(&Document {
+        schema: "quietcore.snapshot/1",
+        file: file.clone(),
+        summary: &summary,
+    });
+    let mut text = format!(
+        "{file}: {} files and {} links, {} bytes before packing\n",
+        summary.files, summary.links, summary.bytes
+    );
+    if !summary.unreadable.is_empty() {
+        let shown = if screen.volume == Volume::Verbose {
+            usize::MAX
+        } else {
+            5
+        };
+        text.push_str(&format!(
+            "{} files could not be read and are not in it:\n",
+            summary.unreadable.len()
+        ));
+        for (path, why) in summary.unreadable.iter().take(shown) {
+            text.push_str(&format!("  {}: {}\n", report::safe(path), report::safe(why)));
+        }
+        if summary.unreadable.len() > shown {
+            text.push_str(&format!(
+                "  and {} more (-v shows all of them)\n",
+                summary.unreadable.len() - shown
+            ));
+        }
+    }
+    text.push_str("read it anywhere with `quietcore inspect --root FILE`\n");
+    screen.text(&text);
+    Ok(Status::Done)
+}
