@@ -137,7 +137,7 @@ fn tell(
     each: Duration,
     stop: &AtomicBool,
 ) {
-    let setting = phase::Setting { root, cpus: &intent.cpus, environment: &story.environment.clone(), each, stop };
+    let setting = phase::Setting { cpus: &intent.cpus, environment: &story.environment.clone(), each, stop };
     story.before = Some(phase::measure(&setting, steps, "before", &machine.topology.online, None, &mut story.could_not));
     if stop.load(Ordering::Relaxed) {
         return;

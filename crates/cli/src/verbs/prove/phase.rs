@@ -6,17 +6,13 @@ use crate::placement::Partition;
 use machine::CpuSet;
 use measure::load::{Load, LoadKind};
 use measure::{Environment, Kind, MeasureError, Measurement, Request};
-use observe::Sample;
 use plan::{Finding, Level};
 use report::prove::Phase;
-use root::Root;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// What both phases share.
 pub struct Setting<'a> {
-    /// The machine.
-    pub root: &'a Root,
     /// CPUs to measure.
     pub cpus: &'a CpuSet,
     /// Stored with each result.
@@ -68,15 +64,14 @@ pub fn measure(
         result.map_err(|error: CommandError| could_not.push(missing(what, &error))).ok()
     };
     let latency = one("latency", Kind::Latency);
-    let before = Sample::take(setting.root);
     let noise = one("noise", Kind::Noise);
-    let after = Sample::take(setting.root);
     let text = match &load {
         Some(_) => format!("arithmetic, memory, system calls and wake-ups at the lowest priority on CPU {load_cpus}"),
         None => "none".to_owned(),
     };
     drop(load);
-    Phase { latency, noise, activity: Some(observe::activity(&before, &after)), load: text }
+    let activity = noise.as_ref().and_then(|noise| noise.activity.clone());
+    Phase { latency, noise, activity, load: text }
 }
 
 fn missing(what: &str, error: &CommandError) -> Finding {

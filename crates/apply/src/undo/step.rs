@@ -1,0 +1,201 @@
+//! Taking back one journalled change.
+
+use super::{Force, Undone};
+use crate::System;
+use crate::enact::Entry;
+use crate::error::ApplyError;
+use crate::home::Map;
+use crate::record::{After, Before, Event, Outcome, Record};
+use plan::{Action, Change, Compare, Undo};
+
+/// One thing to take back.
+pub(super) struct Step<'a> {
+    /// What was begun.
+    pub record: &'a Record,
+    /// The whole journal.
+    pub records: &'a [Record],
+    /// What was planned.
+    pub change: &'a Change,
+    /// What was there.
+    pub before: &'a Before,
+    /// What to do about drift.
+    pub force: Force,
+}
+
+impl Step<'_> {
+    fn answer(&self) -> Option<(&Outcome, &After)> {
+        self.records.iter().find_map(|record| match &record.event {
+            Event::Did { of, outcome, after } if *of == self.record.seq => Some((outcome, after)),
+            _ => None,
+        })
+    }
+
+    fn entry(&self, before: Option<String>, after: Option<String>, outcome: Outcome) -> Entry {
+        Entry {
+            seq: self.record.seq,
+            change: self.change.id.clone(),
+            before,
+            after,
+            outcome,
+        }
+    }
+}
+
+/// Takes one thing back; `None` where that needs no step of its own.
+///
+/// # Errors
+/// What reading the machine met; refusals are in `undone`.
+pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<Option<Entry>, ApplyError> {
+    match (&step.change.action, step.before) {
+        (
+            Action::Write {
+                undo: Undo::WithSet, ..
+            },
+            _,
+        ) => Ok(None),
+        (
+            Action::Write {
+                path, value, compare, ..
+            },
+            Before::Value {
+                value: Some(former), ..
+            },
+        ) => {
+            let wanted = Wanted {
+                path,
+                ours: value,
+                former,
+                compare: *compare,
+            };
+            Ok(Some(restore(map.system, step, &wanted, undone)))
+        }
+        (Action::MakePartition { path, .. }, _) => Ok(Some(dissolve(map.system, step, path, undone))),
+        (Action::MakeSet { path }, Before::Absent) => remove_set(map, step, path, undone),
+        (Action::MoveTasks { to, .. }, Before::Tasks { tasks }) => {
+            let mut home = 0;
+            let set = to.strip_prefix(map.mount).unwrap_or(to);
+            for task in tasks {
+                let there = machine::tasks::read_one(map.system.root(), task.key.tid)
+                    .filter(|now| now.key == task.key);
+                let cgroup = machine::tasks::cgroup_of(map.system.root(), task.key.tid, map.version);
+                if there.is_some() && cgroup.as_deref() == Some(set) {
+                    match map.send_home(task.key.tid) {
+                        Ok(_) => home += 1,
+                        Err(errno) => undone.failed.push(format!(
+                            "task {} ({}): {}",
+                            task.key.tid,
+                            task.comm,
+                            std::io::Error::from_raw_os_error(errno)
+                        )),
+                    }
+                }
+            }
+            let text = format!("{home} of {} tasks went home", tasks.len());
+            Ok(Some(step.entry(None, Some(text), Outcome::Done)))
+        }
+        // Their masks come last, when the partition no longer cuts them.
+        _ => Ok(None),
+    }
+}
+
+struct Wanted<'a> {
+    path: &'a str,
+    ours: &'a str,
+    former: &'a str,
+    compare: Compare,
+}
+
+fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undone) -> Entry {
+    let Wanted {
+        path,
+        ours,
+        former,
+        compare,
+    } = *wanted;
+    let now = match system.root().value(path) {
+        Ok(Some(now)) => now,
+        // An interrupt or a cgroup that is gone has nothing to give back.
+        Ok(None) => return step.entry(None, None, Outcome::Gone),
+        Err(error) => return fail(step, undone, path, &error),
+    };
+    // `+cpuset` is taken back with `-cpuset`; everything else with the former text.
+    let (value, is_former) = match (compare, ours.strip_prefix('+')) {
+        (Compare::Word, Some(word)) => (format!("-{word}"), Compare::Word.same(&now, &format!("-{word}"))),
+        _ => (former.to_owned(), compare.same(&now, former)),
+    };
+    if is_former {
+        return step.entry(Some(now.clone()), Some(now), Outcome::Already);
+    }
+    let read_back = step.answer().and_then(|(_, after)| match after {
+        After::Value { value, .. } => value.clone(),
+        _ => None,
+    });
+    let is_ours = compare.same(&now, ours) || read_back.is_some_and(|ours| compare.same(&now, &ours));
+    if !is_ours && step.force != Force::Restore {
+        undone.drift.push(format!(
+            "{path}: `{now}` now; we wrote `{ours}`, and before it was `{former}`"
+        ));
+        return step.entry(Some(now.clone()), Some(now.clone()), Outcome::Drift(now));
+    }
+    if let Err(error) = system.write(path, &value) {
+        return match (compare, error.errno()) {
+            // Another owner enabled the controller further down since: taking it away would break that one.
+            (Compare::Word, Some(libc::EBUSY)) => {
+                undone.drift.push(format!(
+                    "{path}: another cgroup uses the controller now, so it stays enabled"
+                ));
+                step.entry(Some(now.clone()), Some(now.clone()), Outcome::Drift(now))
+            }
+            _ => fail(step, undone, path, &error),
+        };
+    }
+    let after = system.root().value(path).ok().flatten();
+    let back = after.as_deref().is_some_and(|after| match compare {
+        Compare::Word => compare.same(after, &value),
+        _ => compare.same(after, former),
+    });
+    if !back {
+        undone.failed.push(format!(
+            "{path}: wrote `{value}`, and it reads `{}`",
+            after.clone().unwrap_or_default()
+        ));
+    }
+    step.entry(Some(now), after, Outcome::Done)
+}
+
+fn dissolve(system: &dyn System, step: &Step, path: &str, undone: &mut Undone) -> Entry {
+    match system.root().value(path) {
+        Ok(None) => step.entry(None, None, Outcome::Gone),
+        Ok(Some(now)) if now == "member" => step.entry(Some(now.clone()), Some(now), Outcome::Already),
+        Ok(Some(now)) => match system.write(path, "member") {
+            Ok(()) => step.entry(Some(now), Some("member".to_owned()), Outcome::Done),
+            Err(error) => fail(step, undone, path, &error),
+        },
+        Err(error) => fail(step, undone, path, &error),
+    }
+}
+
+fn remove_set(map: &Map, step: &Step, path: &str, undone: &mut Undone) -> Result<Option<Entry>, ApplyError> {
+    if !map.sets.iter().any(|set| set == path) {
+        return Ok(None);
+    }
+    let blocked = map.evacuate(path)?;
+    if let Err(errno) = map.remove(path) {
+        undone.failed.extend(blocked);
+        undone.failed.push(format!(
+            "{path} cannot be removed: {}",
+            std::io::Error::from_raw_os_error(errno)
+        ));
+        return Ok(Some(step.entry(
+            Some("made".to_owned()),
+            None,
+            Outcome::Refused(errno),
+        )));
+    }
+    Ok(Some(step.entry(Some("made".to_owned()), None, Outcome::Done)))
+}
+
+fn fail(step: &Step, undone: &mut Undone, path: &str, error: &root::RootError) -> Entry {
+    undone.failed.push(format!("{path}: {error}"));
+    step.entry(None, None, Outcome::Refused(error.errno().unwrap_or(libc::EIO)))
+}

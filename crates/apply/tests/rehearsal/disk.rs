@@ -1,0 +1,67 @@
+//! The journal's disk in a rehearsal: it dies with the kernel, tears records and fills up.
+
+use super::{Kernel, Part, io};
+use apply::Storage;
+use root::RootError;
+use std::cell::Cell;
+use std::fs;
+
+/// A journal on the same clock of deaths.
+pub struct Disk<'a> {
+    pub kernel: &'a Kernel,
+    pub dir: tempfile::TempDir,
+    /// Bytes that still fit.
+    pub room: Cell<usize>,
+}
+
+impl<'a> Disk<'a> {
+    pub fn new(kernel: &'a Kernel) -> Disk<'a> {
+        Disk {
+            kernel,
+            dir: tempfile::tempdir().unwrap(),
+            room: Cell::new(usize::MAX),
+        }
+    }
+}
+
+impl Storage for Disk<'_> {
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RootError> {
+        Ok(fs::read(self.dir.path().join(name)).ok())
+    }
+
+    fn append(&self, name: &str, record: &[u8]) -> Result<(), RootError> {
+        self.kernel.step(|part| {
+            let bytes = match part {
+                Part::Whole => record,
+                Part::Half => &record[..record.len() / 2],
+            };
+            if bytes.len() > self.room.get() {
+                return Err(io(name, libc::ENOSPC));
+            }
+            self.room.set(self.room.get() - bytes.len());
+            let mut content = fs::read(self.dir.path().join(name)).unwrap_or_default();
+            content.extend_from_slice(bytes);
+            fs::write(self.dir.path().join(name), content).unwrap();
+            Ok(())
+        })
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), RootError> {
+        self.kernel.step(|_| {
+            let to = self.dir.path().join(to);
+            fs::create_dir_all(to.parent().unwrap()).unwrap();
+            fs::rename(self.dir.path().join(from), to).unwrap();
+            Ok(())
+        })
+    }
+
+    fn names(&self, sub: &str) -> Result<Vec<String>, RootError> {
+        let Ok(entries) = fs::read_dir(self.dir.path().join(sub)) else {
+            return Ok(Vec::new());
+        };
+        Ok(entries
+            .flatten()
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect())
+    }
+}

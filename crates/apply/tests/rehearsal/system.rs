@@ -1,0 +1,123 @@
+//! What the rehearsal kernel does when `apply` writes to it.
+
+use super::{Kernel, Rules, io};
+use apply::System;
+use machine::CpuSet;
+use root::{Root, RootError};
+use std::fs;
+use std::time::Duration;
+
+impl System for Kernel {
+    fn root(&self) -> &Root {
+        &self.root
+    }
+
+    fn write(&self, path: &str, value: &str) -> Result<(), RootError> {
+        self.step(|_| {
+            let place = self.live.locate(path);
+            if !place.exists() {
+                return Err(io(path, libc::ENOENT));
+            }
+            if path == "/proc/irq/24/smp_affinity_list" {
+                return Err(io(path, libc::EIO));
+            }
+            let (dir, name) = path.rsplit_once('/').unwrap();
+            match name {
+                "tasks" | "cgroup.procs" => {
+                    let group = dir.strip_prefix(self.mount_point()).unwrap();
+                    let group = if group.is_empty() { "/" } else { group };
+                    self.attach(value.parse().unwrap(), group)
+                        .map_err(|errno| io(path, errno))?;
+                    self.render();
+                }
+                "cgroup.subtree_control" => {
+                    let mut words: Vec<String> =
+                        self.get(path).split_whitespace().map(str::to_owned).collect();
+                    words.retain(|word| word != &value[1..]);
+                    if value.starts_with('+') {
+                        words.insert(0, value[1..].to_owned());
+                    }
+                    self.put(path, &format!("{}\n", words.join(" ")));
+                }
+                _ => {
+                    self.put(path, &format!("{value}\n"));
+                    let group = dir.strip_prefix(self.mount_point()).unwrap_or("/");
+                    match name {
+                        // A partition takes CPUs from everybody, a list only from its own tasks.
+                        "cpuset.cpus.partition" => self.follow_cpusets(|_| true),
+                        "cpuset.cpus" => self.follow_cpusets(|task| task.cgroup == group),
+                        _ => {}
+                    }
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn make_dir(&self, path: &str) -> Result<(), RootError> {
+        self.step(|_| {
+            self.live.make_dir(path)?;
+            match self.rules {
+                Rules::V1DropsPins | Rules::V1KeepsPins => self.v1_files(path, "", "", 0),
+                Rules::V2 => {
+                    for (name, value) in [
+                        ("cpuset.cpus", ""),
+                        ("cpuset.mems", ""),
+                        ("cpuset.cpus.partition", "member"),
+                    ] {
+                        self.put(&format!("{path}/{name}"), &format!("{value}\n"));
+                    }
+                    self.put(&format!("{path}/cgroup.procs"), "");
+                    self.put(&format!("{path}/cgroup.threads"), "");
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn remove_dir(&self, path: &str) -> Result<(), RootError> {
+        self.step(|_| {
+            let group = path.strip_prefix(self.mount_point()).unwrap();
+            if self.tasks.borrow().iter().any(|task| task.cgroup == group) {
+                return Err(io(path, libc::EBUSY));
+            }
+            let partition = self.get(&format!("{path}/cpuset.cpus.partition"));
+            fs::remove_dir_all(self.live.locate(path)).unwrap();
+            self.follow_cpusets(|_| partition == "isolated");
+            Ok(())
+        })
+    }
+
+    fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> Result<(), RootError> {
+        self.step(|_| {
+            let path = format!("/proc/{tid}");
+            let group = {
+                let tasks = self.tasks.borrow();
+                let task = tasks
+                    .iter()
+                    .find(|task| task.tid == tid)
+                    .ok_or_else(|| io(&path, libc::ESRCH))?;
+                if task.flags & 0x0400_0000 != 0 {
+                    return Err(io(&path, libc::EINVAL));
+                }
+                task.cgroup.clone()
+            };
+            let allowed = cpus.and(&self.effective(&group));
+            if allowed.is_empty() {
+                return Err(io(&path, libc::EINVAL));
+            }
+            for task in self.tasks.borrow_mut().iter_mut().filter(|task| task.tid == tid) {
+                task.mask = allowed.clone();
+                task.user_mask = Some(cpus.clone());
+            }
+            self.render();
+            Ok(())
+        })
+    }
+
+    fn demote(&self, _tid: u32) -> Result<(), RootError> {
+        Ok(())
+    }
+
+    fn pause(&self, _time: Duration) {}
+}
