@@ -1,4 +1,4 @@
-# What guest scripts call: one line each in the scenario.
+# What guest scripts call: one line each in the scenario. `rec NAME lab FUNCTION ...` records one of these.
 
 # rec NAME COMMAND...: runs it and reports status, output and time.
 rec() { lab-guest rec "$@"; }
@@ -46,3 +46,28 @@ left_on() {
 
 # load_later: the modules that the scenario's shape names for later. Some may be there already.
 load_later() { while read -r module; do insmod "$module" 2>/dev/null; done </modules/later; }
+
+# pids_of NAME: of all processes with that name.
+pids_of() {
+    for dir in /proc/[0-9]*; do
+        read -r comm 2>/dev/null <"$dir/comm" && [ "$comm" = "$1" ] && echo "${dir#/proc/}"
+    done
+}
+
+# crowded NAME COMMAND...: records a command while six spinners want all the CPUs that they may have.
+crowded() {
+    spinners=
+    for n in 1 2 3 4 5 6; do
+        lab-guest spin - other:0 4 >/dev/null &
+        spinners="$spinners $!"
+    done
+    sleep 0.5
+    rec "$@"
+    # shellcheck disable=SC2086 # the words are process numbers
+    wait $spinners
+}
+
+# masks_of NAME: how many processes of that name may run where.
+masks_of() {
+    for pid in $(pids_of "$1"); do grep Cpus_allowed_list "/proc/$pid/status"; done | sort | uniq -c
+}

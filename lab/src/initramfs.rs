@@ -33,6 +33,7 @@ pub fn build(programs: &Programs, ready: &Ready, cell: &Cell, script: &str) -> R
     }
     archive.program("init", INIT);
     archive.program("bin/lab.sh", LIBRARY);
+    archive.program("bin/lab", b"#!/bin/sh\n. /bin/lab.sh\n\"$@\"\n");
     archive.program("bin/busybox", &read(&programs.busybox)?);
     archive.link("bin/sh", "busybox");
     archive.program("bin/quietcore", &read(&programs.quietcore)?);

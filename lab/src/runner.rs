@@ -133,6 +133,7 @@ fn one(bench: &Bench, job: &Job) -> Finished {
         if attempt == 2 {
             verdict.note("second try after a fault of the emulator (Oops: int3)");
         }
+        write_records(&outcome.records, &outcome.console);
         judge(job, &outcome, &mut verdict);
         break;
     }
@@ -159,8 +160,10 @@ fn judge(job: &Job, outcome: &Outcome, verdict: &mut Verdict) {
         End::Emulator => Some("the emulator failed twice (Oops: int3)".to_owned()),
     };
     if let Some(why) = ended {
-        let last = outcome.records.names().count();
-        verdict.that(false, format!("{why}, with {last} records"));
+        let records = outcome.records.names().count();
+        let said = std::fs::read_to_string(outcome.console.with_file_name("qemu")).unwrap_or_default();
+        let said = said.lines().next().unwrap_or("QEMU said nothing");
+        return verdict.that(false, format!("{why}, with {records} records; {said}"));
     }
     verdict.equal("damaged records", outcome.records.damaged, 0);
     let before = verdict.claims;
@@ -168,7 +171,6 @@ fn judge(job: &Job, outcome: &Outcome, verdict: &mut Verdict) {
     if verdict.claims == before && verdict.skipped.is_none() {
         verdict.that(false, "the scenario claimed nothing");
     }
-    write_records(&outcome.records, &outcome.console);
 }
 
 /// The records once more, readable, beside the console. Only failures keep them.

@@ -11,6 +11,7 @@ mod guest_tools;
 mod inspect_shapes;
 mod prove;
 mod sigkill_anywhere;
+mod too_old;
 
 /// In the order in which they run: long ones first, so that the last guests end together.
 pub const ALL: &[&Scenario] = &[
@@ -22,6 +23,7 @@ pub const ALL: &[&Scenario] = &[
     &guest_tools::SCENARIO,
     &inspect_shapes::SCENARIO,
     &boots::SCENARIO,
+    &too_old::SCENARIO,
 ];
 
 /// Every scenario in every cell whose label has all words of the filter as parts.

@@ -41,7 +41,7 @@ quietcore prove --cpus 3 --for 20s >/tmp/killed 2>&1 &
 victim=$!
 rec in_force wait_in_force
 kill -KILL $victim
-rec guard sh -c '. /bin/lab.sh; wait_for 20 test ! -e /run/quietcore/journal'
+rec guard lab wait_for 20 test ! -e /run/quietcore/journal
 sleep 1
 state killed
 same same_killed before killed

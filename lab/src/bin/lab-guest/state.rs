@@ -111,19 +111,25 @@ pub fn read() -> BTreeMap<String, String> {
         walk(Path::new(tree), &mut state);
     }
     let me = std::process::id();
-    for task in tasks::all() {
+    for task in tasks::all()
+        .iter()
+        .filter(|task| task.pid != me && !rescuer(task))
+    {
         // A kernel worker's name and policy follow its work from moment to moment; its mask does not.
-        let worker = task.kernel() && task.comm.starts_with("kworker");
-        let what = match worker {
+        let what = match task.kernel() && task.comm.starts_with("kworker") {
             true => format!("{} {}", task.allowed, task.cgroup),
             false => format!("{} {} {} {}", task.comm, task.allowed, task.policy, task.cgroup),
         };
         let kind = if task.kernel() { "kthread" } else { "task" };
-        if task.pid != me {
-            state.insert(format!("{kind} {} born {}", task.tid, task.start), what);
-        }
+        state.insert(format!("{kind} {} born {}", task.tid, task.start), what);
     }
     state
+}
+
+/// Whether a task is the rescuer of a workqueue. It takes the mask of whatever it rescued last, and nobody but the
+/// kernel may set it (`rescuer_thread`, `kernel/workqueue.c`). Threads of one CPU have its number in their name.
+fn rescuer(task: &tasks::Task) -> bool {
+    task.kernel() && !task.movable() && !task.comm.contains('/')
 }
 
 /// What differs: settings on either side, and tasks that live on both. Births and deaths of tasks are no difference.

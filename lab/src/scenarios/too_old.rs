@@ -1,0 +1,46 @@
+//! A kernel whose v2 partitions do harm: there `apply` has to refuse.
+//!
+//! Before 5.12 the kernel does not mark bound workers as threads of one CPU, so that making or removing a partition
+//! widens their masks like any task's; they then run on wrong CPUs and the kernel warns in `process_one_work`.
+
+use crate::kernels::K5_10;
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::verdict::Verdict;
+
+/// Only where only v2 is mounted; with v1 this kernel is served well.
+pub const SCENARIO: Scenario = Scenario {
+    name: "too_old",
+    about: "apply refuses v2 partitions of 5.10, which break kernel workers",
+    cells,
+    script,
+    check,
+};
+
+fn cells() -> Vec<Cell> {
+    vec![Cell::new(K5_10, Layout::V2)]
+}
+
+fn script(_: &Cell) -> String {
+    "populate
+state before
+rec apply quietcore apply --cpus 3
+sleep 5
+state after
+same same before after
+rec tainted cat /proc/sys/kernel/tainted
+"
+    .to_owned()
+}
+
+fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+    let apply = verdict.status(seen, "apply", 4);
+    verdict.that(
+        apply.stderr.lines().count() >= 3,
+        format!("says what, why, what next: {:?}", apply.stderr),
+    );
+    let same = verdict.status(seen, "same", 0);
+    verdict.equal("state", same.text(), "");
+    verdict.equal("tainted", seen.get("tainted").text(), "0");
+}
