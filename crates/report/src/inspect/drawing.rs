@@ -4,9 +4,16 @@
 //! fits a screen. The grouping is taken as the machine tells it, so a node over two packages, or two nodes with
 //! the same CPUs, are shown as they are.
 
+mod cores;
+mod marks;
+mod place;
+
 use super::View;
-use crate::style::{COLUMNS, Role, Style, bytes, counted, wrap};
-use machine::{CoreKind, Cpu, CpuId, CpuSet, Machine};
+use crate::style::{COLUMNS, Role, Style, counted, wrap};
+use cores::{Core, cores};
+use machine::{Cpu, CpuSet, Machine};
+use marks::Marks;
+use place::{Labels, Place, full_place, lines};
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -33,196 +40,6 @@ pub(super) fn write(machine: &Machine, view: &View, style: Style, out: &mut dyn 
         summarise(machine, &cpus, &marks, style, out)?;
     }
     legend(machine, &cpus, &marks, style, out)
-}
-
-/// One mark: a letter, the CPUs that bear it, what it means.
-struct Mark {
-    letter: char,
-    cpus: CpuSet,
-    meaning: &'static str,
-    role: Role,
-}
-
-struct Marks(Vec<Mark>);
-
-impl Marks {
-    fn of(machine: &Machine, view: &View) -> Marks {
-        let isolation = &machine.isolation;
-        let partitioned = isolation
-            .partitions
-            .iter()
-            .filter_map(super::isolation::partition_cpus);
-        let partitioned = partitioned.fold(
-            isolation.cpuset_isolated.clone().unwrap_or_default(),
-            |all, set| all.or(set),
-        );
-        let topology = &machine.topology;
-        let lowest: CpuSet = topology.online.first().into_iter().collect();
-        let offline: CpuSet = topology
-            .cpus
-            .iter()
-            .filter(|cpu| !cpu.online)
-            .map(|cpu| cpu.id)
-            .collect();
-        let tasks = machine.tasks.as_deref().unwrap_or_default();
-        let running = tasks
-            .iter()
-            .filter(|task| task.state == 'R' && Some(task.pid) != view.own_pid);
-        let busy: CpuSet = running.filter_map(|task| task.cpu).collect();
-        let mark = |letter, cpus, meaning, role| Mark {
-            letter,
-            cpus,
-            meaning,
-            role,
-        };
-        Marks(vec![
-            mark(
-                'b',
-                isolation.boot_isolated.clone().unwrap_or_default(),
-                "isolated at boot (isolcpus)",
-                Role::Good,
-            ),
-            mark(
-                't',
-                isolation.nohz_full.clone().unwrap_or_default(),
-                "tick may stop (nohz_full)",
-                Role::Good,
-            ),
-            mark('p', partitioned, "isolated by a cpuset partition", Role::Good),
-            mark('*', busy, "a task runs or waits here", Role::Care),
-            mark('x', offline, "offline", Role::Quiet),
-            mark('^', lowest, "lowest online CPU, never isolated", Role::Head),
-        ])
-    }
-
-    fn letters(&self, cpu: CpuId) -> String {
-        self.0
-            .iter()
-            .filter(|mark| mark.cpus.contains(cpu))
-            .map(|mark| mark.letter)
-            .collect()
-    }
-
-    fn role(&self, cpu: CpuId) -> Option<Role> {
-        let mut roles = self
-            .0
-            .iter()
-            .filter(|mark| mark.cpus.contains(cpu))
-            .map(|mark| mark.role);
-        roles
-            .clone()
-            .find(|role| matches!(role, Role::Quiet | Role::Care))
-            .or_else(|| roles.next())
-    }
-}
-
-/// Where a line of the drawing stands. `None` is unknown.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    package: Option<i64>,
-    node: Option<u32>,
-    die: Option<i64>,
-    llc: Option<CpuSet>,
-}
-
-type Lines<'a> = BTreeMap<(i64, u32), (Place, Vec<&'a Cpu>)>;
-
-/// Groups CPUs into lines; the lowest CPU of a place decides its order within the package.
-fn lines<'a>(cpus: &[&'a Cpu], place_of: impl Fn(&Cpu) -> Place) -> Lines<'a> {
-    let mut places: BTreeMap<Place, Vec<&'a Cpu>> = BTreeMap::new();
-    for &cpu in cpus {
-        places.entry(place_of(cpu)).or_default().push(cpu);
-    }
-    // What has no known package comes last.
-    let key = |place: &Place, cpus: &[&Cpu]| {
-        (
-            place.package.unwrap_or(i64::MAX),
-            cpus.first().map_or(0, |cpu| cpu.id.0),
-        )
-    };
-    places
-        .into_iter()
-        .map(|(place, cpus)| (key(&place, &cpus), (place, cpus)))
-        .collect()
-}
-
-fn full_place(cpu: &Cpu) -> Place {
-    if !cpu.online && cpu.package.is_none() {
-        return Place {
-            package: None,
-            node: None,
-            die: None,
-            llc: None,
-        };
-    }
-    // A cache that a core has for itself would put every core on a line of its own.
-    let own = |llc: &CpuSet| {
-        cpu.siblings
-            .as_ref()
-            .is_some_and(|siblings| llc.is_subset(siblings))
-    };
-    let llc = cpu.llc.clone().filter(|llc| !own(llc));
-    Place {
-        package: cpu.package,
-        node: cpu.node,
-        die: cpu.die,
-        llc,
-    }
-}
-
-/// The labels of a line, where the machine has more than one of the thing.
-struct Labels<'a> {
-    machine: &'a Machine,
-    nodes: usize,
-    node_width: usize,
-    dies: bool,
-}
-
-impl<'a> Labels<'a> {
-    fn of(machine: &'a Machine, cpus: &[&Cpu]) -> Labels<'a> {
-        let mut dies: Vec<(Option<i64>, i64)> = cpus
-            .iter()
-            .filter_map(|cpu| Some((cpu.package, cpu.die?)))
-            .collect();
-        dies.sort_unstable();
-        dies.dedup();
-        let mut packages: Vec<Option<i64>> = dies.iter().map(|(package, _)| *package).collect();
-        packages.dedup();
-        let nodes = machine.topology.nodes.len();
-        let node_width = machine
-            .topology
-            .nodes
-            .iter()
-            .map(|node| node.id.to_string().len())
-            .max()
-            .unwrap_or(1);
-        Labels {
-            machine,
-            nodes,
-            node_width,
-            dies: dies.len() > packages.len(),
-        }
-    }
-
-    fn text(&self, place: &Place) -> String {
-        let mut words = Vec::new();
-        if let Some(node) = place.node.filter(|_| self.nodes > 1) {
-            words.push(format!("node {node:<width$}", width = self.node_width));
-        }
-        if let Some(die) = place.die.filter(|_| self.dies) {
-            words.push(format!("die {die}"));
-        }
-        if let Some(llc) = &place.llc {
-            let caches = self.machine.topology.caches.iter().rev();
-            if let Some(cache) = caches.clone().find(|cache| cache.shared_by == *llc) {
-                let size = cache
-                    .size_bytes
-                    .map_or_else(String::new, |size| format!(" {}", bytes(size)));
-                words.push(format!("L{}{size}", cache.level));
-            }
-        }
-        words.join("  ")
-    }
 }
 
 fn package_head(package: Option<i64>, cpus: &[&Cpu], all: &[&Cpu], style: Style) -> String {
@@ -352,72 +169,6 @@ fn draw(
         writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
-}
-
-/// One core with the brackets that begin and end around it.
-struct Core<'a> {
-    open: String,
-    cpus: Vec<&'a Cpu>,
-    close: String,
-}
-
-/// The cores of a line in the order of kind, level-2 cache and lowest CPU.
-fn cores<'a>(cpus: &[&'a Cpu], threaded: bool) -> Vec<Core<'a>> {
-    let lowest = |set: &Option<CpuSet>, cpu: &Cpu| set.as_ref().and_then(CpuSet::first).unwrap_or(cpu.id).0;
-    let mut groups: BTreeMap<(Option<CoreKind>, u32, u32), Vec<&'a Cpu>> = BTreeMap::new();
-    for &cpu in cpus {
-        let core = lowest(&cpu.siblings, cpu);
-        // Where the level-2 cache is unknown, a core is taken to have its own.
-        let l2 = cpu
-            .l2
-            .as_ref()
-            .and_then(CpuSet::first)
-            .map_or(core, |first| first.0);
-        let key = (cpu.kind, l2, core);
-        groups.entry(key).or_default().push(cpu);
-    }
-    let keys: Vec<(Option<CoreKind>, u32, u32)> = groups.keys().copied().collect();
-    // A level-2 cache is worth brackets when several cores share it, but not the whole line.
-    let shares = |place: usize, other: Option<usize>| {
-        let (here, there) = (keys.get(place), other.and_then(|other| keys.get(other)));
-        matches!((here, there), (Some(here), Some(there)) if here.0 == there.0 && here.1 == there.1)
-    };
-    let whole = (1..keys.len()).all(|place| shares(place, Some(place - 1)));
-    let mut cores = Vec::new();
-    for (place, ((kind, ..), cpus)) in groups.into_iter().enumerate() {
-        let (left, right) = (
-            shares(place, place.checked_sub(1)),
-            shares(place, Some(place + 1)),
-        );
-        let mut core = Core {
-            open: String::new(),
-            cpus,
-            close: String::new(),
-        };
-        let first_of_kind = place == 0 || keys.get(place - 1).is_some_and(|before| before.0 != kind);
-        match kind {
-            Some(CoreKind::Performance) if first_of_kind => core.open.push_str("P "),
-            Some(CoreKind::Efficiency) if first_of_kind => core.open.push_str("E "),
-            _ => {}
-        }
-        if !whole && right && !left {
-            core.open.push('(');
-        }
-        if threaded
-            && core
-                .cpus
-                .iter()
-                .any(|cpu| cpu.siblings.as_ref().is_some_and(|set| set.len() > 1))
-        {
-            core.open.push('[');
-            core.close.push(']');
-        }
-        if !whole && left && !right {
-            core.close.push(')');
-        }
-        cores.push(core);
-    }
-    cores
 }
 
 fn summarise(

@@ -1,0 +1,114 @@
+//! Where a CPU stands: the lines of the drawing, and their labels.
+
+use crate::style::bytes;
+use machine::{Cpu, CpuSet, Machine};
+use std::collections::BTreeMap;
+
+/// Where a line of the drawing stands. `None` is unknown.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place {
+    pub(super) package: Option<i64>,
+    pub(super) node: Option<u32>,
+    pub(super) die: Option<i64>,
+    pub(super) llc: Option<CpuSet>,
+}
+
+pub(super) type Lines<'a> = BTreeMap<(i64, u32), (Place, Vec<&'a Cpu>)>;
+
+/// Groups CPUs into lines; the lowest CPU of a place decides its order within the package.
+pub(super) fn lines<'a>(cpus: &[&'a Cpu], place_of: impl Fn(&Cpu) -> Place) -> Lines<'a> {
+    let mut places: BTreeMap<Place, Vec<&'a Cpu>> = BTreeMap::new();
+    for &cpu in cpus {
+        places.entry(place_of(cpu)).or_default().push(cpu);
+    }
+    // What has no known package comes last.
+    let key = |place: &Place, cpus: &[&Cpu]| {
+        (
+            place.package.unwrap_or(i64::MAX),
+            cpus.first().map_or(0, |cpu| cpu.id.0),
+        )
+    };
+    places
+        .into_iter()
+        .map(|(place, cpus)| (key(&place, &cpus), (place, cpus)))
+        .collect()
+}
+
+pub(super) fn full_place(cpu: &Cpu) -> Place {
+    if !cpu.online && cpu.package.is_none() {
+        return Place {
+            package: None,
+            node: None,
+            die: None,
+            llc: None,
+        };
+    }
+    // A cache that a core has for itself would put every core on a line of its own.
+    let own = |llc: &CpuSet| {
+        cpu.siblings
+            .as_ref()
+            .is_some_and(|siblings| llc.is_subset(siblings))
+    };
+    let llc = cpu.llc.clone().filter(|llc| !own(llc));
+    Place {
+        package: cpu.package,
+        node: cpu.node,
+        die: cpu.die,
+        llc,
+    }
+}
+
+/// The labels of a line, where the machine has more than one of the thing.
+pub(super) struct Labels<'a> {
+    machine: &'a Machine,
+    nodes: usize,
+    node_width: usize,
+    dies: bool,
+}
+
+impl<'a> Labels<'a> {
+    pub(super) fn of(machine: &'a Machine, cpus: &[&Cpu]) -> Labels<'a> {
+        let mut dies: Vec<(Option<i64>, i64)> = cpus
+            .iter()
+            .filter_map(|cpu| Some((cpu.package, cpu.die?)))
+            .collect();
+        dies.sort_unstable();
+        dies.dedup();
+        let mut packages: Vec<Option<i64>> = dies.iter().map(|(package, _)| *package).collect();
+        packages.dedup();
+        let nodes = machine.topology.nodes.len();
+        let node_width = machine
+            .topology
+            .nodes
+            .iter()
+            .map(|node| node.id.to_string().len())
+            .max()
+            .unwrap_or(1);
+        Labels {
+            machine,
+            nodes,
+            node_width,
+            dies: dies.len() > packages.len(),
+        }
+    }
+
+    pub(super) fn text(&self, place: &Place) -> String {
+        let mut words = Vec::new();
+        if let Some(node) = place.node.filter(|_| self.nodes > 1) {
+            words.push(format!("node {node:<width$}", width = self.node_width));
+        }
+        if let Some(die) = place.die.filter(|_| self.dies) {
+            words.push(format!("die {die}"));
+        }
+        if let Some(llc) = &place.llc {
+            let caches = self.machine.topology.caches.iter().rev();
+            if let Some(cache) = caches.clone().find(|cache| cache.shared_by == *llc) {
+                let size = cache
+                    .size_bytes
+                    .map_or_else(String::new, |size| format!(" {}", bytes(size)));
+                words.push(format!("L{}{size}", cache.level));
+            }
+        }
+        words.join("  ")
+    }
+}
