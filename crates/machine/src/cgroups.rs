@@ -361,7 +361,7 @@ fn find_owners(
     }
     let has_sets = |wanted: [&str; 2]| {
         let has = |name: &&str| cpuset.is_some_and(|tree| tree.sets.iter().any(|set| set.name == **name));
-        wanted.iter().all(|name| has(name))
+        wanted.iter().all(has)
     };
     if has_sets(["/system", "/user"]) {
         owners.push(Owner::Cset);

@@ -1,5 +1,6 @@
 //! The model of the machine that the tests run on, held against what the kernel says by other ways, and against
 //! its own snapshot.
+#![allow(clippy::unwrap_used)]
 
 use machine::{CpuId, CpuSet, Machine, Task, Version};
 use root::{Origin, Root};

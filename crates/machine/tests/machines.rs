@@ -1,5 +1,6 @@
 //! Machines that other people captured, where the collection is at hand: facts counted from the files by other
 //! programs, not by the code under test.
+#![allow(clippy::unwrap_used)]
 
 use machine::{CoreKind, CpuId, Machine, Topology};
 use root::Root;

@@ -13,6 +13,9 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Files up to this size are read with one call.
+const SMALL_FILE: u64 = 1 << 16;
+
 pub(crate) struct Folder {
     dir: OwnedFd,
     /// Cleared when the kernel (or a sandbox) turns out not to have `openat2`.
@@ -70,14 +73,21 @@ impl Folder {
         limit: u64,
         content: &mut Vec<u8>,
     ) -> Result<bool, RootError> {
-        let Some(file) = self.open_file(path)? else {
+        let Some((file, size)) = self.open_file(path)? else {
             return Ok(false);
         };
+        // Unlike those of the kernel, files of a disk have a size: a read that gives all of it was the last.
+        if size > 0 && size <= limit.min(SMALL_FILE) {
+            content.reserve(usize::try_from(size).unwrap_or(0) + 1);
+            if rustix::io::read(&file, rustix::buffer::spare_capacity(content)) == Ok(size as usize) {
+                return Ok(true);
+            }
+        }
         read_whole(&file, path, limit, content)
     }
 
     pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
-        let Some(file) = self.open_file(path)? else {
+        let Some((file, _)) = self.open_file(path)? else {
             return Ok(false);
         };
         each_line(file, path, each)
@@ -121,8 +131,8 @@ impl Folder {
         Ok(Some(stat))
     }
 
-    /// Opens a regular file, and refuses everything else that could be opened.
-    fn open_file(&self, path: &str) -> Result<Option<OwnedFd>, RootError> {
+    /// Opens a regular file, with its size, and refuses everything else that could be opened.
+    fn open_file(&self, path: &str) -> Result<Option<(OwnedFd, u64)>, RootError> {
         // NONBLOCK: the open of a fifo must not wait for a writer.
         let Some(file) = self.reach(path, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)? else {
             return Ok(None);
@@ -130,7 +140,7 @@ impl Folder {
         let stat =
             rustix::fs::fstat(&file).map_err(|errno| RootError::from_io(path, "stat", &errno.into()))?;
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::RegularFile => Ok(Some(file)),
+            FileType::RegularFile => Ok(Some((file, u64::try_from(stat.st_size).unwrap_or(0)))),
             FileType::Directory => Ok(None),
             _ => Err(hostile(path, "it is a device, a pipe or a socket")),
         }

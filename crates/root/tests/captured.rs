@@ -1,4 +1,5 @@
 //! Captured machines, good and hostile. Everything hostile is built here, byte by byte.
+#![allow(clippy::unwrap_used)]
 
 use root::{Kind, Origin, Root, RootError, Stands};
 use std::io::Write;

@@ -52,8 +52,7 @@ pub(super) fn read(reader: &Reader, cpus: &mut [Cpu]) -> Vec<Cache> {
             }
         }
     }
-    caches
-        .sort_by(|a, b| (a.level, a.kind, a.shared_by.first()).cmp(&(b.level, b.kind, b.shared_by.first())));
+    caches.sort_by_key(|cache| (cache.level, cache.kind, cache.shared_by.first()));
     caches
 }
 

@@ -74,14 +74,13 @@ impl CpuInfo {
                 let number = name
                     .strip_prefix(b"processor ")
                     .and_then(|text| std::str::from_utf8(text).ok());
-                if let Some(cpu) = number.and_then(|text| text.trim().parse().ok()) {
-                    if cpu <= CpuSet::MAX_CPU {
-                        self.processors.push(Processor {
-                            cpu,
-                            package: None,
-                            core: None,
-                        });
-                    }
+                let cpu = number.and_then(|text| text.trim().parse().ok());
+                if let Some(cpu) = cpu.filter(|&cpu| cpu <= CpuSet::MAX_CPU) {
+                    self.processors.push(Processor {
+                        cpu,
+                        package: None,
+                        core: None,
+                    });
                 }
             }
         }
