@@ -141,7 +141,28 @@ fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
     ));
 }
 
+/// Before 5.12 (commit 5c25b5ff89f0, "workqueue: Tag bound workers with KTHREAD_IS_PER_CPU") a v2 partition widens
+/// the masks of per-CPU kworkers, which then run on the wrong CPU, and which nobody may narrow again. There is no
+/// file that tells whether a distribution has the fix, so the release decides.
+const V2_DOES_HARM_BEFORE: (u32, u32) = (5, 12);
+
 fn plan_v2(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
+    let kernel = &scene.machine.kernel;
+    if kernel
+        .version
+        .is_some_and(|version| version < V2_DOES_HARM_BEFORE)
+    {
+        let release = kernel.release.as_deref().unwrap_or("this release");
+        let message = format!(
+            "kernel {release} widens the masks of per-CPU kernel workers when a cgroup v2 partition is made, and nothing can give them back"
+        );
+        plan.findings.push(
+            Finding::new(Level::Error, "v2-does-harm", &hierarchy.mount, message).fix(
+                "use kernel 5.12 or later (6.1 for `isolated`), or mount the cpuset controller as cgroup v1",
+            ),
+        );
+        return;
+    }
     let give = partition_path(hierarchy, scene.intent.name.as_str());
     let file = |name: &str| format!("{give}/cpuset.{name}");
     let why = "children of the root get cpuset files only then";
