@@ -340,6 +340,13 @@ fn every_truncation_is_noticed() {
 }
 
 #[test]
+fn an_archive_that_ends_between_two_entries_is_truncated() {
+    let whole = good().end();
+    let why = refusal(&whole[..whole.len() - 1024]);
+    assert!(why.contains("end mark"), "{why}");
+}
+
+#[test]
 fn every_damage_to_a_checked_packing_is_noticed() {
     let noise: Vec<u8> = (0..20_000_u32)
         .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
