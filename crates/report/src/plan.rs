@@ -123,7 +123,7 @@ pub fn findings_text(findings: &[Finding], style: Style) -> String {
 }
 
 /// Changes by knob, in the order of their first change. A change's id begins with the knob's name.
-fn by_knob(plan: &Plan) -> Vec<(&str, Vec<&Change>)> {
+pub(crate) fn by_knob(plan: &Plan) -> Vec<(&str, Vec<&Change>)> {
     let mut groups: Vec<(&str, Vec<&Change>)> = Vec::new();
     for change in &plan.changes {
         let name = change.id.split('/').next().unwrap_or_default();

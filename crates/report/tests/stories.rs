@@ -1,5 +1,5 @@
 //! Golden tests of what `prove` and `measure` show, from constructed models; hostile names; and that every
-//! number on the page comes from the model. `BLESS=1 cargo test -p report` writes the golden files anew.
+//! number on the page comes from the model. `QUIETCORE_BLESS=1 cargo test -p report` writes the golden files anew.
 
 // A test may stop at what cannot happen; clippy allows it only inside `#[test]` functions by itself.
 #![allow(clippy::expect_used)]
@@ -31,6 +31,12 @@ fn prove_as_text() {
 fn prove_as_a_page() {
     golden::check("prove.html", &report::prove::prove_html(&story()));
     golden::check("prove-refused.html", &report::prove::prove_html(&refused()));
+    let planned = report::prove::prove_html(&Story {
+        during: None,
+        entries: vec![],
+        ..story()
+    });
+    assert!(planned.contains("What would have been changed") && !planned.contains(">outcome<"));
     let emulated = report::prove::prove_html(&Story {
         emulated: true,
         ..story()

@@ -108,9 +108,10 @@ fn tiles(page: &mut String, story: &Story) {
     }
     page.push_str("<dl class=\"tiles\">\n");
     for line in lines {
+        let missing = if story.during.is_none() { " missing" } else { "" };
         let _ = writeln!(
             page,
-            "<div class=\"tile\"><dt>{}</dt><dd class=\"during\"><span class=\"small\">isolated</span><br>{}</dd>\
+            "<div class=\"tile{missing}\"><dt>{}</dt><dd class=\"during\"><span class=\"small\">isolated</span><br>{}</dd>\
              <dd class=\"before\">before: {}</dd></div>",
             html(&line.what),
             unit(&line.during),

@@ -7,9 +7,10 @@ use super::strip::gaps;
 use super::{Entry, Outcome, Residue, Story};
 use crate::inspect::preemption_name;
 use crate::measurement::{policy_text, time};
+use crate::plan::by_knob;
 use crate::style::{counted, grouped};
 use machine::Nanos;
-use measure::{Kind, Level as NoteLevel, Measurement};
+use measure::{Kind, Level as NoteLevel, Measurement, Note};
 use plan::{KNOBS, Level};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -134,7 +135,11 @@ fn measured(
     if kind == Kind::Latency && !story.emulated {
         bound(page, during.or(before));
     }
-    notes(page, [before, during]);
+    let said: Vec<&Note> = match kind {
+        Kind::Latency => Vec::new(),
+        Kind::Noise => notes_of(story, Kind::Latency).collect(),
+    };
+    notes(page, notes_of(story, kind), said);
     page.push_str("</section>\n");
 }
 
@@ -191,13 +196,21 @@ fn bound(page: &mut String, result: Option<&Measurement>) {
     }
 }
 
-fn notes(page: &mut String, results: [Option<&Measurement>; 2]) {
-    let mut seen = Vec::new();
-    for note in results.into_iter().flatten().flat_map(|result| &result.findings) {
-        if seen.contains(&note) {
+fn notes_of(story: &Story, kind: Kind) -> impl Iterator<Item = &Note> {
+    let phases = [story.before.as_ref(), story.during.as_ref()];
+    phases
+        .into_iter()
+        .filter_map(move |phase| of(phase, kind))
+        .flat_map(|result| &result.findings)
+}
+
+/// What limits the numbers, each thing once on the page.
+fn notes<'a>(page: &mut String, notes: impl Iterator<Item = &'a Note>, mut said: Vec<&'a Note>) {
+    for note in notes {
+        if said.contains(&note) {
             continue;
         }
-        seen.push(note);
+        said.push(note);
         let level = match note.level {
             NoteLevel::Error => Level::Error,
             NoteLevel::Warning => Level::Warning,
@@ -318,22 +331,27 @@ pub(super) fn changes(page: &mut String, story: &Story) {
         .iter()
         .map(|entry| (entry.change.as_str(), entry))
         .collect();
+    // A plan that was not carried out is still worth reading.
+    let (title, how) = match story.entries.is_empty() {
+        true => ("What would have been changed", "Nothing of it was done."),
+        false => (
+            "What was changed",
+            "Every change was written to the journal first.",
+        ),
+    };
+    let outcome_head = if entries.is_empty() {
+        ""
+    } else {
+        "<th scope=\"col\">outcome</th>"
+    };
     let _ = write!(
         page,
-        "<section>\n<h2>What was changed</h2>\n<p class=\"note\">Partition <code>{}</code>: CPU {} set apart, CPU {} kept everything else. Every change was written to the journal first.</p>\n",
+        "<section>\n<h2>{title}</h2>\n<p class=\"note\">Partition <code>{}</code>: CPU {} set apart, CPU {} keeps everything else. {how}</p>\n",
         html(&plan.partition),
         html(&plan.isolated.to_string()),
         html(&plan.housekeeping.to_string())
     );
-    let mut groups: Vec<(&str, Vec<&plan::Change>)> = Vec::new();
-    for change in &plan.changes {
-        let name = change.id.split('/').next().unwrap_or_default();
-        match groups.last_mut() {
-            Some((last, changes)) if *last == name => changes.push(change),
-            _ => groups.push((name, vec![change])),
-        }
-    }
-    for (name, changes) in groups {
+    for (name, changes) in by_knob(plan) {
         let open = if changes.len() <= OPEN { " open" } else { "" };
         let what = KNOBS
             .iter()
@@ -341,9 +359,9 @@ pub(super) fn changes(page: &mut String, story: &Story) {
             .map_or("", |knob| knob.what);
         let _ = write!(
             page,
-            "<details{open}><summary>{} <small>{}</small></summary><p class=\"note\">{}</p><div class=\"scroll\"><table><thead><tr>\
+            "<details{open}><summary>{} <small>{}</small></summary><p class=\"note\">{}</p><div class=\"scroll\"><table class=\"changes\"><thead><tr>\
              <th scope=\"col\">where</th><th scope=\"col\">before → after</th><th scope=\"col\">because</th>\
-             <th scope=\"col\">undo</th><th scope=\"col\">outcome</th></tr></thead><tbody>",
+             <th scope=\"col\">undo</th>{outcome_head}</tr></thead><tbody>",
             html(&name.replace('_', " ")),
             counted(changes.len(), "change"),
             html(what)
@@ -353,17 +371,18 @@ pub(super) fn changes(page: &mut String, story: &Story) {
                 || "<span class=\"small\">nothing</span>".to_owned(),
                 |text| format!("<code>{}</code>", html(text.trim())),
             );
-            let outcome = entries
-                .get(change.id.as_str())
-                .map_or("not recorded", |entry| entry.outcome.as_str());
+            let outcome = match (entries.is_empty(), entries.get(change.id.as_str())) {
+                (true, _) => String::new(),
+                (false, Some(entry)) => format!("<td>{}</td>", html(&entry.outcome)),
+                (false, None) => "<td>not recorded</td>".to_owned(),
+            };
             let _ = write!(
                 page,
-                "<tr><th scope=\"row\"><code>{}</code></th><td>{before}<span class=\"arrow\">→</span><code>{}</code></td><td>{}</td><td>{}</td><td>{}</td></tr>",
+                "<tr><th scope=\"row\"><code>{}</code></th><td>{before}<span class=\"arrow\">→</span><code>{}</code></td><td>{}</td><td>{}</td>{outcome}</tr>",
                 html(&change.target),
                 html(change.after.trim()),
                 html(&change.why),
-                html(&change.undo),
-                html(outcome)
+                html(&change.undo)
             );
         }
         page.push_str("</tbody></table></div></details>\n");

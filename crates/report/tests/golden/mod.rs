@@ -1,4 +1,4 @@
-//! Golden files: compared with what is rendered now, or written anew with `BLESS=1`.
+//! Golden files: compared with what is rendered now, or written anew with `QUIETCORE_BLESS=1`.
 
 use std::path::PathBuf;
 
@@ -7,11 +7,11 @@ pub fn check(name: &str, found: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/golden")
         .join(name);
-    if std::env::var_os("BLESS").is_some() {
+    if std::env::var_os("QUIETCORE_BLESS").is_some() {
         std::fs::write(&path, found).expect("the golden file can be written");
         return;
     }
-    let wanted = std::fs::read_to_string(&path).expect("a golden file; BLESS=1 writes it");
+    let wanted = std::fs::read_to_string(&path).expect("a golden file; QUIETCORE_BLESS=1 writes it");
     if wanted == found {
         return;
     }
@@ -22,7 +22,7 @@ pub fn check(name: &str, found: &str) {
     let line = differs.unwrap_or_else(|| wanted.lines().count().min(found.lines().count()));
     let at = |text: &str| text.lines().nth(line).unwrap_or("(end)").to_owned();
     panic!(
-        "{name} differs in line {}:\nwanted {}\nfound  {}\nBLESS=1 writes it anew",
+        "{name} differs in line {}:\nwanted {}\nfound  {}\nQUIETCORE_BLESS=1 writes it anew",
         line + 1,
         at(&wanted),
         at(found)
