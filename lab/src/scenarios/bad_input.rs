@@ -54,9 +54,9 @@ same same_offline before after
 echo 1 >/sys/devices/system/cpu/cpu2/online
 
 state before
-mkdir {mount}/taken
+mkdir {mount}/taken {mount}/quietcore-taken
 rec exists quietcore apply --cpus 3 --partition taken
-rmdir {mount}/taken
+rmdir {mount}/taken {mount}/quietcore-taken
 state after
 same same_exists before after
 

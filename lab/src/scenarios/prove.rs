@@ -37,7 +37,7 @@ same same before after
 rec json cat /tmp/prove.json
 rec page sh -c 'wc -c </tmp/prove.html'
 rec outside grep -c -E 'src=.http|href=.http' /tmp/prove.html
-quietcore prove --cpus 3 --for 20s >/tmp/killed 2>&1 &
+quietcore prove --cpus 3 --for 6s >/tmp/killed 2>&1 &
 victim=$!
 rec in_force wait_in_force
 kill -KILL $victim
@@ -45,7 +45,7 @@ rec guard lab wait_for 20 test ! -e /run/quietcore/journal
 sleep 1
 state killed
 same same_killed before killed
-quietcore prove --cpus 3 --for 20s >/tmp/stopped 2>&1 &
+quietcore prove --cpus 3 --for 6s >/tmp/stopped 2>&1 &
 victim=$!
 rec in_force_2 wait_in_force
 kill -TERM $victim
@@ -56,7 +56,7 @@ same same_stopped before stopped
 "
     .replace(
         "wait_in_force",
-        "sh -c '. /bin/lab.sh; wait_for 60 test -e /run/quietcore/journal && sleep 3'",
+        "sh -c '. /bin/lab.sh; wait_for 60 test -e /run/quietcore/journal && sleep 1'",
     )
 }
 
