@@ -55,12 +55,23 @@ pub fn same_name(one: &str, other: &str) -> bool {
 #[must_use]
 pub fn parse_cmdline(text: &str) -> Cmdline {
     let text = text.trim_end_matches(['\n', '\0']);
-    let mut parameters = Vec::new();
+    let parameters = words(text)
+        .map(Parameter::parse)
+        .take_while(|parameter| !parameter.ends_the_kernels_part())
+        .collect();
+    Cmdline {
+        text: text.to_owned(),
+        parameters,
+    }
+}
+
+/// The words of a boot line as written, quotes and all, also those behind `--`.
+pub fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
-    loop {
+    std::iter::from_fn(move || {
         rest = rest.trim_start_matches(is_blank);
         if rest.is_empty() {
-            break;
+            return None;
         }
         let mut quoted = false;
         let end = rest.find(|letter: char| {
@@ -69,15 +80,21 @@ pub fn parse_cmdline(text: &str) -> Cmdline {
         });
         let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
         rest = after;
-        let parameter = split_parameter(word);
-        if parameter.value.is_none() && parameter.name == "--" {
-            break;
-        }
-        parameters.push(parameter);
+        Some(word)
+    })
+}
+
+impl Parameter {
+    /// One word of a boot line.
+    #[must_use]
+    pub fn parse(word: &str) -> Parameter {
+        split_parameter(word)
     }
-    Cmdline {
-        text: text.to_owned(),
-        parameters,
+
+    /// Whether this is the bare `--`, behind which everything belongs to init.
+    #[must_use]
+    pub fn ends_the_kernels_part(&self) -> bool {
+        self.value.is_none() && self.name == "--"
     }
 }
 

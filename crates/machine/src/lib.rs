@@ -20,7 +20,7 @@ pub mod topology;
 mod units;
 
 pub use cgroups::{Cgroups, Hierarchy, Owner, Partition, Version};
-pub use cmdline::{Cmdline, Parameter, parse_cmdline};
+pub use cmdline::{Cmdline, Parameter, parse_cmdline, same_name};
 pub use cpu_expression::evaluate_cpus;
 pub use cpu_set::CpuSet;
 pub use error::ParseError;
