@@ -141,9 +141,9 @@ fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
     ));
 }
 
-/// Before 5.12 (commit 5c25b5ff89f0, "workqueue: Tag bound workers with KTHREAD_IS_PER_CPU") a v2 partition widens
-/// the masks of per-CPU kworkers, which then run on the wrong CPU, and which nobody may narrow again. There is no
-/// file that tells whether a distribution has the fix, so the release decides.
+/// On 5.10 a v2 partition widens the masks of per-CPU kworkers, which then run on the wrong CPU (the kernel warns
+/// in `process_one_work`), and which nobody may narrow again. Later kernels mark bound workers as per-CPU threads,
+/// which `update_tasks_cpumask` leaves alone. No file tells whether a distribution has that, so the release decides.
 const V2_DOES_HARM_BEFORE: (u32, u32) = (5, 12);
 
 fn plan_v2(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
