@@ -123,11 +123,14 @@ pub(crate) struct Closing<'a> {
     pub activity: Option<&'a Activity>,
 }
 
-/// Room for 2 s of periods, or for 65,536 gaps: at the drain's pace a million gaps per second. Less per CPU on
-/// large machines, so that all rings together stay below about 64 MB.
+/// Room for all periods of a run of a minute at 1 kHz, because an ordinary collector has been seen to wait for
+/// seconds on a crowded housekeeping CPU; or for 65,536 gaps: at the drain's pace a million gaps per second. Less
+/// per CPU on large machines, so that all rings together stay below about 64 MB.
 fn slots(request: &Request<'_>, lanes: usize) -> usize {
     let wanted = match request.kind {
-        Kind::Latency => usize::try_from(2_000_000_000 / request.interval_ns.max(1)).unwrap_or(usize::MAX),
+        Kind::Latency => {
+            usize::try_from(nanos(request.duration) / request.interval_ns.max(1)).unwrap_or(usize::MAX)
+        }
         Kind::Noise => 1 << 16,
     };
     let fair_share = (1 << 21) / lanes.max(1);

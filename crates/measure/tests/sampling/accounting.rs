@@ -183,8 +183,12 @@ fn samples_that_find_no_room_count_as_missed() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let mut paused = false;
-    // The ring holds 2,048 periods of 1 ms; a collector that comes after 2.4 s is too late for the rest.
-    let result = run(&request(Kind::Latency, 2_500, &stop), &mut |progress| {
+    // The ring holds 65,536 periods at the most; at 25 us a collector that comes after 2.4 s is too late for the rest.
+    let quick = Request {
+        interval_ns: 25_000,
+        ..request(Kind::Latency, 2_500, &stop)
+    };
+    let result = run(&quick, &mut |progress| {
         if progress.phase == Phase::Sampling && !paused {
             paused = true;
             std::thread::sleep(Duration::from_millis(2_400));
@@ -193,10 +197,10 @@ fn samples_that_find_no_room_count_as_missed() {
     .unwrap();
     assert_accounts(&result);
     let thread = &result.threads[0];
-    assert!(result.complete && thread.expected == 2_500);
+    assert!(result.complete && thread.expected == 100_000);
     assert!(
-        thread.missed >= 200 && thread.recorded >= 1_000,
-        "missed {} of 2500",
+        thread.missed >= 20_000 && thread.recorded >= 10_000,
+        "missed {} of 100000",
         thread.missed
     );
     assert!(
