@@ -1,0 +1,161 @@
+//! The state directories: what is refused, what survives, who holds the lock.
+
+use super::*;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+fn made() -> Result<(tempfile::TempDir, StateDir), Box<dyn std::error::Error>> {
+    let temp = tempfile::tempdir()?;
+    let state = StateDir::create(&temp.path().join("var/lib/state"))?;
+    Ok((temp, state))
+}
+
+#[test]
+fn makes_private_directories_and_finds_them_again() -> Outcome {
+    let temp = tempfile::tempdir()?;
+    let path = temp.path().join("a/b");
+    assert!(StateDir::open(&path)?.is_none());
+    StateDir::create(&path)?;
+    assert_eq!(std::fs::metadata(&path)?.permissions().mode() & 0o7777, 0o700);
+    assert!(StateDir::open(&path)?.is_some());
+    StateDir::create(&path)?;
+    Ok(())
+}
+
+#[test]
+fn refuses_links_and_open_directories() -> Outcome {
+    let temp = tempfile::tempdir()?;
+    let (real, link) = (temp.path().join("real"), temp.path().join("link"));
+    StateDir::create(&real)?;
+    symlink(&real, &link)?;
+    for outcome in [
+        StateDir::open(&link).map(|_| ()),
+        StateDir::create(&link).map(|_| ()),
+    ] {
+        assert!(matches!(outcome, Err(RootError::State { what, .. }) if what.contains("symbolic link")));
+    }
+    std::fs::set_permissions(&real, PermissionsExt::from_mode(0o755))?;
+    assert!(matches!(StateDir::open(&real), Err(RootError::State { what, .. }) if what.contains("755")));
+    std::fs::write(temp.path().join("plain"), "")?;
+    assert!(matches!(
+        StateDir::open(&temp.path().join("plain")),
+        Err(RootError::State { .. })
+    ));
+    Ok(())
+}
+
+#[test]
+fn appends_whole_records() -> Outcome {
+    let (_temp, state) = made()?;
+    assert_eq!(state.read("journal")?, None);
+    state.append("journal", b"one\n", Durability::Kernel)?;
+    state.append("journal", b"two\n", Durability::Disk)?;
+    assert_eq!(state.read("journal")?.as_deref(), Some(&b"one\ntwo\n"[..]));
+    assert_eq!(state.names("")?, ["journal"]);
+    Ok(())
+}
+
+#[test]
+fn cuts_a_record_off_that_did_not_fit() -> Outcome {
+    // The limit on file sizes makes the kernel take a part of a write, as a full disk does. It belongs
+    // to the whole process, so the test runs in a child of its own.
+    let (_temp, state) = made()?;
+    state.append("journal", &[b'a'; 100], Durability::Kernel)?;
+    #[allow(unsafe_code)]
+    // SAFETY: the child only makes system calls on memory that it has, then leaves with `_exit`.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let limit = libc::rlimit {
+            rlim_cur: 150,
+            rlim_max: 150,
+        };
+        // SAFETY: both calls get valid arguments; they concern this child only.
+        unsafe {
+            libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+            libc::setrlimit(libc::RLIMIT_FSIZE, &limit);
+        }
+        let failed = matches!(
+            state.append("journal", &[b'b'; 100], Durability::Kernel),
+            Err(RootError::Io {
+                errno: libc::ENOSPC,
+                ..
+            })
+        );
+        // SAFETY: leaves at once.
+        unsafe { libc::_exit(i32::from(!failed)) }
+    }
+    let mut status = 0;
+    // SAFETY: waits for the child that was made above.
+    unsafe { libc::waitpid(child, &mut status, 0) };
+    assert_eq!(status, 0, "the append must fail with ENOSPC");
+    assert_eq!(state.read("journal")?, Some(vec![b'a'; 100]));
+    Ok(())
+}
+
+#[test]
+fn replaces_and_renames_into_history() -> Outcome {
+    let (_temp, state) = made()?;
+    state.replace("journal", b"first")?;
+    state.replace("journal", b"second")?;
+    state.rename("journal", "history/1")?;
+    assert_eq!(state.read("history/1")?.as_deref(), Some(&b"second"[..]));
+    assert_eq!(state.names("")?, ["history"]);
+    assert_eq!(state.names("history")?, ["1"]);
+    assert_eq!(state.names("absent")?, Vec::<String>::new());
+    state.replace("journal", b"third")?;
+    let taken = state.rename("journal", "history/1");
+    assert_eq!(taken.err().and_then(|error| error.errno()), Some(libc::EEXIST));
+    assert_eq!(
+        state.rename("absent", "x").err().and_then(|error| error.errno()),
+        Some(libc::ENOENT)
+    );
+    state.remove("journal")?;
+    state.remove("journal")?;
+    assert_eq!(state.read("journal")?, None);
+    Ok(())
+}
+
+#[test]
+fn refuses_planted_files_and_names_that_climb() -> Outcome {
+    let (temp, state) = made()?;
+    let victim = temp.path().join("victim");
+    std::fs::write(&victim, "precious")?;
+    symlink(&victim, state.path().join("journal"))?;
+    symlink(temp.path(), state.path().join("history"))?;
+    for name in [
+        "journal",
+        "history/victim",
+        "../victim",
+        "..",
+        "",
+        "a/b/c",
+        "a/..",
+    ] {
+        assert!(
+            state.append(name, b"x", Durability::Kernel).is_err(),
+            "append to {name}"
+        );
+        assert!(state.read(name).is_err(), "read of {name}");
+    }
+    assert_eq!(std::fs::read_to_string(&victim)?, "precious");
+    Ok(())
+}
+
+#[test]
+fn a_second_lock_waits_and_names_the_holder() -> Outcome {
+    let (_temp, state) = made()?;
+    let held = state.lock(Duration::ZERO)?;
+    let again = StateDir::open(state.path())?.ok_or("the directory is there")?;
+    let begin = Instant::now();
+    let refused = again.lock(Duration::from_millis(60));
+    assert!(begin.elapsed() >= Duration::from_millis(60));
+    let message = refused.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(
+        message.contains(&format!("process {} ", std::process::id())),
+        "{message}"
+    );
+    drop(held);
+    again.lock(Duration::ZERO)?;
+    Ok(())
+}
