@@ -2,6 +2,7 @@
 
 use super::{Made, list};
 use machine::{Owner, Version};
+use std::path::Path;
 
 #[test]
 fn partitions_of_v2() {
