@@ -1,8 +1,9 @@
 //! Applying a plan: every change in order, and everything taken back when one fails.
 
 use crate::actions::{self, Stage};
+use crate::entry::Entry;
 use crate::journal::{Journal, JournalState, Storage};
-use crate::record::{Event, Outcome};
+use crate::record::Event;
 use crate::undo::{Force, undo_open};
 use crate::{ApplyError, System, fingerprint};
 use machine::{Machine, Version};
@@ -36,21 +37,6 @@ pub struct Applied {
     pub findings: Vec<Finding>,
     /// Whether the same intent was in force already, so that nothing was written.
     pub in_force: bool,
-}
-
-/// One change and how it went.
-#[derive(Clone, Debug)]
-pub struct Entry {
-    /// `seq` of the journal record; 0 where nothing was written.
-    pub seq: u64,
-    /// Identifier of the change.
-    pub change: String,
-    /// What was there.
-    pub before: Option<String>,
-    /// What is there.
-    pub after: Option<String>,
-    /// How it went.
-    pub outcome: Outcome,
 }
 
 /// Applies a plan. The caller holds the lock of the state directory.

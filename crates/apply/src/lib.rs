@@ -7,6 +7,7 @@
 mod actions;
 mod census;
 mod enact;
+mod entry;
 mod error;
 mod fingerprint;
 pub mod guard;
@@ -18,7 +19,8 @@ mod record;
 mod system;
 mod undo;
 
-pub use enact::{Applied, Entry, Request, apply};
+pub use enact::{Applied, Request, apply};
+pub use entry::Entry;
 pub use error::ApplyError;
 pub use fingerprint::{Fingerprint, Place};
 pub use journal::{Journal, JournalState, Storage, history};

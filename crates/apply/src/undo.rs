@@ -3,7 +3,7 @@
 mod sets;
 mod step;
 
-use crate::enact::Entry;
+use crate::entry::Entry;
 use crate::home::Map;
 use crate::journal::{Journal, JournalState, Storage};
 use crate::masks::Wishes;

@@ -2,7 +2,7 @@
 
 use super::{Force, Undone};
 use crate::System;
-use crate::enact::Entry;
+use crate::entry::Entry;
 use crate::error::ApplyError;
 use crate::home::Map;
 use crate::record::{After, Before, Event, Outcome, Record};
