@@ -38,39 +38,12 @@ impl System for Host {
     }
 
     fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> Result<(), RootError> {
-        const BITS: u32 = libc::c_ulong::BITS;
-        let top = cpus.last().map_or(0, |cpu| cpu.0);
-        let mut words = vec![0 as libc::c_ulong; (top / BITS + 1) as usize];
-        for cpu in cpus.iter() {
-            if let Some(word) = words.get_mut((cpu.0 / BITS) as usize) {
-                *word |= 1 << (cpu.0 % BITS);
-            }
-        }
-        // SAFETY: the kernel reads `size_of_val(words)` bytes from a buffer that lives across the call.
-        let result = unsafe {
-            libc::syscall(
-                libc::SYS_sched_setaffinity,
-                tid,
-                std::mem::size_of_val(words.as_slice()),
-                words.as_ptr(),
-            )
-        };
-        outcome(result, tid, "sched_setaffinity")
+        root::sched::set_affinity(tid, cpus.words()).map_err(|errno| refused(tid, "sched_setaffinity", errno))
     }
 
     fn demote(&self, tid: u32) -> Result<(), RootError> {
-        let parameter = libc::c_int::from(false);
-        // SAFETY: `struct sched_param` is one int (include/uapi/linux/sched/types.h), which lives across the call.
-        // The raw call is needed because musl's wrapper is a stub that always fails.
-        let result = unsafe {
-            libc::syscall(
-                libc::SYS_sched_setscheduler,
-                tid,
-                libc::SCHED_OTHER,
-                std::ptr::from_ref(&parameter),
-            )
-        };
-        outcome(result, tid, "sched_setscheduler")
+        root::sched::set_scheduler(tid, libc::SCHED_OTHER, 0)
+            .map_err(|errno| refused(tid, "sched_setscheduler", errno))
     }
 
     fn pause(&self, time: Duration) {
@@ -78,10 +51,10 @@ impl System for Host {
     }
 }
 
-fn outcome(result: libc::c_long, tid: u32, doing: &'static str) -> Result<(), RootError> {
-    if result == 0 {
-        return Ok(());
-    }
-    let error = std::io::Error::last_os_error();
-    Err(RootError::from_io(&format!("/proc/{tid}"), doing, &error))
+fn refused(tid: u32, doing: &'static str, errno: i32) -> RootError {
+    RootError::from_io(
+        &format!("/proc/{tid}"),
+        doing,
+        &std::io::Error::from_raw_os_error(errno),
+    )
 }

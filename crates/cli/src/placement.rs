@@ -148,20 +148,8 @@ pub fn parse_policy(text: &str) -> Result<Policy, String> {
 /// # Errors
 /// A refusal by the kernel, explained.
 pub fn set_policy(policy: Policy) -> Result<(), CommandError> {
-    // SAFETY: `struct sched_param` is one int, which lives across the call. The raw call is needed because
-    // musl's wrapper is a stub that always fails.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_sched_setscheduler,
-            0,
-            policy.number,
-            std::ptr::from_ref(&policy.priority),
-        )
-    };
-    if result == 0 {
-        return Ok(());
-    }
-    let error = std::io::Error::last_os_error();
+    let Err(errno) = root::sched::set_scheduler(0, policy.number, policy.priority) else { return Ok(()) };
+    let error = std::io::Error::from_raw_os_error(errno);
     let (status, next) = match error.raw_os_error() {
         Some(libc::EPERM) => (
             Status::Denied,

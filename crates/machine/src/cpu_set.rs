@@ -173,6 +173,12 @@ impl CpuSet {
         })
     }
 
+    /// The members as bits: CPU `n` is bit `n % 64` of word `n / 64`; no trailing zero words.
+    #[must_use]
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// Number of members.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -42,25 +42,9 @@ pub(crate) fn exit_now(status: i32) -> ! {
     unsafe { libc::_exit(status) }
 }
 
-/// Pins the calling thread. Raw, because the fixed-size sets of the libraries end at 1,024 CPUs.
+/// Pins the calling thread.
 pub(crate) fn pin(cpus: &CpuSet) -> Result<(), Errno> {
-    let words = cpus.last().map_or(1, |cpu| cpu.0 / WORD_BITS + 1);
-    let mut mask = vec![0 as c_ulong; words as usize];
-    for cpu in cpus.iter() {
-        if let Some(word) = mask.get_mut((cpu.0 / WORD_BITS) as usize) {
-            *word |= 1 << (cpu.0 % WORD_BITS);
-        }
-    }
-    // SAFETY: the kernel reads `size_of_val(mask)` bytes from a live buffer of that size.
-    let done = unsafe {
-        libc::syscall(
-            libc::SYS_sched_setaffinity,
-            0,
-            size_of_val(mask.as_slice()),
-            mask.as_ptr(),
-        )
-    };
-    if done == -1 { Err(errno()) } else { Ok(()) }
+    root::sched::set_affinity(0, cpus.words())
 }
 
 /// The CPUs that the calling thread may use.
@@ -98,8 +82,7 @@ pub(crate) fn allowed() -> Result<CpuSet, Errno> {
     }
 }
 
-/// Sets policy and priority of the calling thread. Raw, because `sched_setscheduler` of musl is a stub that
-/// always fails.
+/// Sets policy and priority of the calling thread.
 pub(crate) fn set_policy(policy: Policy, priority: u32) -> Result<(), Errno> {
     set_policy_of(0, policy, priority)
 }
@@ -113,14 +96,11 @@ pub(crate) fn set_policy_of(pid: u32, policy: Policy, priority: u32) -> Result<(
         Policy::Idle => libc::SCHED_IDLE,
         _ => libc::SCHED_OTHER,
     };
-    // struct sched_param of the kernel is one int; musl's has more fields.
-    let parameter: c_int = match policy {
-        Policy::Fifo | Policy::Rr => c_int::try_from(priority).unwrap_or(1),
+    let priority = match policy {
+        Policy::Fifo | Policy::Rr => i32::try_from(priority).unwrap_or(1),
         _ => 0,
     };
-    // SAFETY: the kernel reads one int from a live variable.
-    let done = unsafe { libc::syscall(libc::SYS_sched_setscheduler, pid, number, &raw const parameter) };
-    if done == -1 { Err(errno()) } else { Ok(()) }
+    root::sched::set_scheduler(pid, number, priority)
 }
 
 /// Policy and priority of the calling thread as the kernel has them.

@@ -8,6 +8,7 @@ mod cpuset_partition;
 mod default_smp_affinity;
 mod foreign_cpusets;
 mod irq_affinity;
+mod mask_file;
 mod task_placement;
 mod workqueue_cpumask;
 

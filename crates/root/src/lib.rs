@@ -10,6 +10,7 @@ mod error;
 mod folder;
 mod live;
 pub mod output;
+pub mod sched;
 pub mod snapshot;
 pub mod state;
 mod tree;

@@ -1,7 +1,8 @@
 //! Unbound workqueues: which CPUs their kworkers (`kworker/u*`) may use.
 
 use super::Knob;
-use crate::{Action, Change, ChangeKind, Compare, OnRefusal, Plan, Profile, Scene, Undo};
+use super::mask_file::{MaskFile, without_isolated};
+use crate::{Plan, Profile, Scene};
 
 const PATH: &str = "/sys/devices/virtual/workqueue/cpumask";
 
@@ -18,39 +19,11 @@ pub(super) const KNOB: Knob = Knob {
 };
 
 fn plan(scene: &Scene, plan: &mut Plan) {
-    let Some(now) = &scene.machine.isolation.workqueue_cpumask else {
-        return;
+    let file = MaskFile {
+        knob: KNOB.name,
+        path: PATH,
+        why: "unbound kernel work stays on housekeeping CPUs",
     };
-    if !now.intersects(scene.isolated()) {
-        return;
-    }
-    let rest = now.minus(scene.isolated());
-    let rest = if rest.is_empty() {
-        scene.housekeeping.clone()
-    } else {
-        rest
-    };
-    let width = scene
-        .machine
-        .topology
-        .possible
-        .as_ref()
-        .and_then(|set| set.last())
-        .map_or(1, |cpu| cpu.0 + 1);
-    plan.changes.push(Change {
-        id: "workqueue_cpumask".to_owned(),
-        target: PATH.to_owned(),
-        kind: ChangeKind::Runtime,
-        before: Some(now.to_mask(width)),
-        after: rest.to_mask(width),
-        why: "unbound kernel work stays on housekeeping CPUs".to_owned(),
-        undo: "write the former mask".to_owned(),
-        action: Action::Write {
-            path: PATH.to_owned(),
-            value: rest.to_mask(width),
-            compare: Compare::Mask,
-            on_refusal: OnRefusal::Report,
-            undo: Undo::Restore,
-        },
-    });
+    let now = scene.machine.isolation.workqueue_cpumask.as_ref();
+    plan.changes.extend(without_isolated(scene, now, &file));
 }
