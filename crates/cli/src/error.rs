@@ -42,7 +42,11 @@ impl From<plan::Refusal> for CommandError {
     fn from(refusal: plan::Refusal) -> CommandError {
         use plan::Refusal;
         let status = match refusal {
-            Refusal::TooSmall { .. } | Refusal::UnknownCpus => Status::Unable,
+            Refusal::TooSmall { .. }
+            | Refusal::UnknownCpus
+            | Refusal::NoLocality { .. }
+            | Refusal::OneKind { .. }
+            | Refusal::NotSoMany { most: 0, .. } => Status::Unable,
             Refusal::Unsafe { .. } => Status::Bug,
             _ => Status::Usage,
         };

@@ -2,15 +2,34 @@
 
 use crate::CommandError;
 use clap::{Args, ValueEnum};
-use machine::{CpuSet, Machine};
-use plan::{Intent, PartitionName, Profile};
+use machine::{CoreKind, CpuSet, Machine, devices};
+use plan::{Choice, Intent, Near, PartitionName, Plan, Profile, Shape, Wish};
+use root::Root;
 
 /// The wanted partition.
 #[derive(Args, Clone, Debug)]
 pub struct Wanted {
     /// CPUs to give away: a list (2-3), a mask (0xc), or topology words (package:1, core-of:3, llc-of:7)
-    #[arg(long, value_name = "LIST")]
+    #[arg(long, value_name = "LIST", conflicts_with_all = ["count", "near", "spread", "pack", "kind", "keep"])]
     pub cpus: Option<String>,
+    /// Choose so many CPUs, as whole cores; without this and --cpus, one core
+    #[arg(long, value_name = "N")]
+    pub count: Option<usize>,
+    /// Choose near a device: eth0, nvme0n1, 0000:3b:00.0, a path below /dev or /sys, or a place such as node:1
+    #[arg(long, value_name = "DEVICE")]
+    pub near: Option<String>,
+    /// Choose CPUs that share as little as possible: evenly over nodes and caches
+    #[arg(long, conflicts_with = "pack")]
+    pub spread: bool,
+    /// Choose CPUs close together: few nodes, few caches (the default)
+    #[arg(long)]
+    pub pack: bool,
+    /// Choose this kind of core, on machines with two
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<KindWord>,
+    /// Never choose these CPUs
+    #[arg(long, value_name = "LIST")]
+    pub keep: Option<String>,
     /// Name of the partition
     #[arg(long, value_name = "NAME", default_value = "rt")]
     pub partition: String,
@@ -28,6 +47,15 @@ pub enum ProfileWord {
     Balanced,
     /// All that costs power or comfort too
     Strict,
+}
+
+/// Kinds of core by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum KindWord {
+    /// The large, fast kind
+    Performance,
+    /// The small kind
+    Efficiency,
 }
 
 /// The user's CPU expression on a machine.
@@ -60,24 +88,67 @@ pub fn existing_cpus(expression: &str, machine: &Machine) -> Result<CpuSet, Comm
 }
 
 impl Wanted {
-    /// The intent on a machine; without `--cpus` one core is chosen.
+    /// The intent on a machine and the plan for it. Without `--cpus` the CPUs are chosen, and the plan says why
+    /// just these.
     ///
     /// # Errors
-    /// Expressions, names and machines that cannot be used.
-    pub fn intent(&self, machine: &Machine) -> Result<Intent, CommandError> {
-        let cpus = match &self.cpus {
-            Some(expression) => cpus(expression, machine)?,
-            None => plan::choose_one_core(machine)?,
+    /// Expressions, names, devices and machines that cannot be used.
+    pub fn plan(&self, machine: &Machine, root: &Root) -> Result<(Intent, Plan), CommandError> {
+        let name = PartitionName::new(&self.partition)?;
+        let (cpus, choice) = match &self.cpus {
+            Some(expression) => (cpus(expression, machine)?, None),
+            None => {
+                let choice = self.choose(machine, root)?;
+                (choice.cpus.clone(), Some(choice))
+            }
         };
         let profile = match self.profile {
             ProfileWord::Minimal => Profile::Minimal,
             ProfileWord::Balanced => Profile::Balanced,
             ProfileWord::Strict => Profile::Strict,
         };
-        Ok(Intent {
-            name: PartitionName::new(&self.partition)?,
-            cpus,
-            profile,
-        })
+        let intent = Intent { name, cpus, profile };
+        let mut plan = plan::plan(machine, &intent)?;
+        plan.choice = choice;
+        Ok((intent, plan))
     }
+
+    fn choose(&self, machine: &Machine, root: &Root) -> Result<Choice, CommandError> {
+        let near = self.near.as_deref().map(|device| near(device, machine, root));
+        let keep = self.keep.as_deref().map(|list| cpus(list, machine));
+        let wish = Wish {
+            count: self.count,
+            near: near.transpose()?,
+            shape: if self.spread { Shape::Spread } else { Shape::Pack },
+            kind: self.kind.map(|kind| match kind {
+                KindWord::Performance => CoreKind::Performance,
+                KindWord::Efficiency => CoreKind::Efficiency,
+            }),
+            keep: keep.transpose()?.unwrap_or_default(),
+            device_nodes: devices::nodes_with_devices(root),
+        };
+        Ok(plan::choose(machine, &wish)?)
+    }
+}
+
+/// The CPUs near a device, or those of a place that has a word of its own (`node:1`, `llc-of:7`).
+fn near(device: &str, machine: &Machine, root: &Root) -> Result<Near, CommandError> {
+    let is_place = device
+        .split_once(':')
+        .is_some_and(|(word, _)| !word.starts_with('/') && !word.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    if is_place {
+        return Ok(Near {
+            device: device.to_owned(),
+            cpus: existing_cpus(device, machine)?,
+            what: "as named".to_owned(),
+        });
+    }
+    let found = devices::locate(root, device).map_err(|error| {
+        CommandError::usage(
+            format!("there is no device `{}`", report::safe(device)),
+            error.why,
+            "name one as `ip link`, `lsblk` or `lspci -D` do: eth0, nvme0n1, 0000:3b:00.0, /dev/sda; or node:0",
+        )
+    })?;
+    Ok(Near::of(&found, &machine.topology)?)
 }

@@ -1,44 +1,214 @@
-//! Which CPUs to give away when the user names none.
+//! Which CPUs to give away when the user names none, and what is unwise about those that are named.
+//!
+//! [`limits`] say what may never be taken, [`rules`] which of the rest is better, [`search`] finds the best
+//! choice exactly, [`runners_up`] show what else there was and why it lost.
+
+mod ground;
+mod limits;
+mod near;
+mod places;
+mod refuse;
+mod rules;
+mod runners_up;
+mod search;
+mod unwise;
+
+pub use near::Near;
+pub use runners_up::RunnerUp;
+pub(crate) use unwise::findings;
 
 use crate::Refusal;
-use machine::{CpuId, CpuSet, Machine};
+use ground::Ground;
+use limits::{Limit, Limits};
+use machine::{CoreKind, CpuSet, Machine};
+use rules::{COST, Cost, RULES};
+use search::Search;
+use serde::Serialize;
 
-/// One whole core: the highest online one that does not hold the lowest online CPU, preferring CPUs that were
-/// isolated at boot. Where the only other thread is a sibling of the lowest CPU, that thread alone.
+/// What the user wants of the CPUs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wish {
+    /// How many; `None` is one whole core, wherever it can be had.
+    pub count: Option<usize>,
+    /// Near what.
+    pub near: Option<Near>,
+    /// Close together or far apart.
+    pub shape: Shape,
+    /// Which kind of core; `None` is the fast kind where it suffices.
+    pub kind: Option<CoreKind>,
+    /// CPUs that stay with housekeeping.
+    pub keep: CpuSet,
+    /// Memory nodes that have devices.
+    pub device_nodes: Vec<u32>,
+}
+
+/// How several CPUs lie to each other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shape {
+    /// Close together: few nodes, few caches.
+    #[default]
+    Pack,
+    /// Evenly over nodes and caches.
+    Spread,
+}
+
+/// A choice with its reasons.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Choice {
+    /// The CPUs.
+    pub cpus: CpuSet,
+    /// Which rules led to them.
+    pub reasons: Vec<Reason>,
+    /// What else there was.
+    pub runners_up: Vec<RunnerUp>,
+}
+
+/// One rule that took part in a choice.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reason {
+    /// Stable identifier of the rule.
+    pub rule: String,
+    /// What it did here.
+    pub message: String,
+    /// Why the rule is there.
+    pub because: String,
+}
+
+impl Wish {
+    /// How many CPUs at least.
+    pub(crate) fn count(&self) -> usize {
+        self.count.unwrap_or(1)
+    }
+}
+
+/// Chooses CPUs. The same machine and the same wish always give the same choice.
 ///
 /// # Errors
-/// [`Refusal::TooSmall`] with one CPU online, [`Refusal::UnknownCpus`] when the machine does not tell.
-pub fn choose_one_core(machine: &Machine) -> Result<CpuSet, Refusal> {
-    let online = &machine.topology.online;
-    let lowest = online.first().ok_or(Refusal::UnknownCpus)?;
-    let core_of = |id: CpuId| -> CpuSet {
-        let siblings = machine
-            .topology
-            .cpus
-            .iter()
-            .find(|cpu| cpu.id == id)
-            .and_then(|cpu| cpu.siblings.clone());
-        siblings.map_or_else(|| [id].into_iter().collect(), |siblings| siblings.and(online))
-    };
-    let free_cores = |among: &CpuSet| {
-        let mut ids: Vec<CpuId> = among.iter().collect();
-        ids.reverse();
-        ids.into_iter()
-            .map(core_of)
-            .find(|core| !core.is_empty() && !core.contains(lowest))
-    };
-    let boot = machine
-        .isolation
-        .boot_isolated
-        .clone()
-        .unwrap_or_default()
-        .and(online);
-    if let Some(core) = free_cores(&boot).or_else(|| free_cores(online)) {
-        return Ok(core);
+/// [`Refusal::NotSoMany`] with the rule that stands in the way and the nearest that works, and what
+/// else makes a wish or a machine unusable.
+pub fn choose(machine: &Machine, wish: &Wish) -> Result<Choice, Refusal> {
+    if wish.count == Some(0) {
+        return Err(Refusal::NoCpus);
     }
-    let last = online.last().filter(|&last| last != lowest);
-    last.map(|last| [last].into_iter().collect())
-        .ok_or_else(|| Refusal::TooSmall {
-            online: online.clone(),
-        })
+    let best = match best_of_kinds(machine, wish, None)? {
+        Some(best) => best,
+        // Who asks for no number gets a core even where every node is as small as that.
+        None if wish.count.is_none() => {
+            let best = best_of_kinds(machine, wish, Some(Limit::Nodes))?;
+            best.ok_or_else(|| refuse::not_so_many(machine, wish))?
+        }
+        None => return Err(refuse::not_so_many(machine, wish)),
+    };
+    let ground = Ground::new(machine, wish, &best.limits);
+    let mut reasons = best.limits.reasons.clone();
+    reasons.extend(reasons_of(&ground, &best.cpus, &best.cost));
+    Ok(Choice {
+        runners_up: runners_up::of(machine, wish, &ground, &best),
+        cpus: best.cpus,
+        reasons,
+    })
+}
+
+/// One whole core: what `prove` and `apply` take when nothing is asked for.
+///
+/// # Errors
+/// As [`choose`].
+pub fn choose_one_core(machine: &Machine) -> Result<CpuSet, Refusal> {
+    choose(machine, &Wish::default()).map(|choice| choice.cpus)
+}
+
+/// The best set under some limits.
+struct Best {
+    cpus: CpuSet,
+    cost: Cost,
+    limits: Limits,
+}
+
+/// The best set of each kind of core that may be taken, and the better one of those.
+fn best_of_kinds(machine: &Machine, wish: &Wish, lifted: Option<Limit>) -> Result<Option<Best>, Refusal> {
+    let mut best: Option<Best> = None;
+    for kind in kinds(machine, wish)? {
+        let limits = Limits::of(machine, wish, kind, lifted)?;
+        let ground = Ground::new(machine, wish, &limits);
+        let Some(cpus) = best_set(&ground, &limits.available) else {
+            continue;
+        };
+        let cost = rules::weigh(&ground, &cpus);
+        if best.as_ref().is_none_or(|known| cost < known.cost) {
+            best = Some(Best { cpus, cost, limits });
+        }
+    }
+    Ok(best)
+}
+
+/// The best set of as many CPUs as asked for, or of the few more that whole cores need.
+fn best_set(ground: &Ground, available: &CpuSet) -> Option<CpuSet> {
+    let cores = ground.places.iter().filter(|place| place.is_core());
+    let threads = cores.map(|core| core.len).max().unwrap_or(1);
+    if ground.count > available.len() {
+        return None;
+    }
+    let most = ground.count + threads - 1;
+    Search::new(ground, available, most).best(ground.count, most)
+}
+
+/// The kinds of core to try.
+fn kinds(machine: &Machine, wish: &Wish) -> Result<Vec<Option<CoreKind>>, Refusal> {
+    match (machine.topology.is_hybrid(), wish.kind) {
+        (true, Some(kind)) => Ok(vec![Some(kind)]),
+        (true, None) => Ok(vec![Some(CoreKind::Performance), Some(CoreKind::Efficiency)]),
+        (false, None) => Ok(vec![None]),
+        (false, Some(kind)) => Err(Refusal::OneKind {
+            wanted: kind_word(kind),
+        }),
+    }
+}
+
+pub(crate) fn kind_word(kind: CoreKind) -> &'static str {
+    match kind {
+        CoreKind::Performance => "performance",
+        CoreKind::Efficiency => "efficiency",
+    }
+}
+
+/// What each rule has achieved, or could not.
+fn reasons_of(ground: &Ground, set: &CpuSet, cost: &Cost) -> Vec<Reason> {
+    const SHOWN: usize = 2;
+    let mut reasons = Vec::with_capacity(COST);
+    for (rule, &cost) in RULES.iter().zip(cost) {
+        let message = match &rule.breach {
+            Some(breach) if cost > 0 => {
+                let shares = rules::broken(ground, rule, set);
+                let mut told: Vec<String> = shares.iter().take(SHOWN).map(breach.message).collect();
+                if shares.len() > SHOWN {
+                    told.push(format!("and {} more", shares.len() - SHOWN));
+                }
+                Some(format!("could not be avoided: {}", told.join("; ")))
+            }
+            _ if rule.id == "no-more-than-asked" && cost > 0 => {
+                Some(format!("{} CPUs instead of {}", set.len(), ground.count))
+            }
+            _ if rule.id == "isolated-at-boot" && cost > 0 => Some(format!(
+                "CPU {} was isolated at boot, CPU {} was not",
+                some_or_none(&set.and(&ground.boot_isolated)),
+                set.minus(&ground.boot_isolated)
+            )),
+            _ if rule.id == "performance-cores" && cost > 0 => None,
+            _ => (rule.kept)(ground, set),
+        };
+        reasons.extend(message.map(|message| Reason {
+            rule: rule.id.to_owned(),
+            message,
+            because: rule.because.to_owned(),
+        }));
+    }
+    reasons
+}
+
+fn some_or_none(set: &CpuSet) -> String {
+    if set.is_empty() {
+        "none".to_owned()
+    } else {
+        set.to_string()
+    }
 }

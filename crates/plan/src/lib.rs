@@ -13,7 +13,7 @@ mod refusal;
 mod scene;
 
 pub use change::{Action, Change, ChangeKind, Compare, OnRefusal, Undo};
-pub use choose::choose_one_core;
+pub use choose::{Choice, Near, Reason, RunnerUp, Shape, Wish, choose, choose_one_core};
 pub use finding::{Finding, Level};
 pub use intent::{Intent, PartitionName, Profile};
 pub use knobs::{KNOBS, Knob};
@@ -28,6 +28,8 @@ use serde::Serialize;
 pub struct Plan {
     /// Name of the partition.
     pub partition: String,
+    /// How the CPUs were chosen; `None` where the user named them.
+    pub choice: Option<Choice>,
     /// CPUs that will be given away.
     pub isolated: CpuSet,
     /// Online CPUs that keep everything else.
@@ -49,6 +51,7 @@ pub fn plan(machine: &Machine, intent: &Intent) -> Result<Plan, Refusal> {
     let scene = Scene::set(machine, intent)?;
     let mut plan = Plan {
         partition: intent.name.to_string(),
+        choice: None,
         isolated: intent.cpus.clone(),
         housekeeping: scene.housekeeping.clone(),
         boot_line: boot_line::suggest(&scene),

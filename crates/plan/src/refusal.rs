@@ -79,6 +79,37 @@ pub enum Refusal {
          /sys/devices/system/cpu/online is missing or unreadable\nmount /sys, or capture it too"
     )]
     UnknownCpus,
+    /// More CPUs than the rules allow.
+    #[error("{} cannot be had{}\n{rule}\n{offer}", cpus(*count), had(*most))]
+    NotSoMany {
+        /// How many were asked for.
+        count: usize,
+        /// How many can be had.
+        most: usize,
+        /// The rule that stands in the way.
+        rule: String,
+        /// The nearest that works.
+        offer: String,
+    },
+    /// A device that is near no CPU in particular.
+    #[error(
+        "nothing tells which CPUs are near {device}\n{why}, and this machine has several memory nodes\n\
+         leave --near out, or name the place instead: --near node:1"
+    )]
+    NoLocality {
+        /// The device.
+        device: String,
+        /// Why.
+        why: String,
+    },
+    /// A kind of core on a machine with one kind.
+    #[error(
+        "there are no {wanted} cores to choose\nthis machine does not tell of two kinds of core\nleave --kind out"
+    )]
+    OneKind {
+        /// The kind.
+        wanted: &'static str,
+    },
     /// A planned change that breaks a safety rule; a bug in a knob.
     #[error("the planned change {change} is not safe\n{why}\nplease report this as a bug")]
     Unsafe {
@@ -87,4 +118,18 @@ pub enum Refusal {
         /// The rule that it breaks.
         why: String,
     },
+}
+
+fn had(most: usize) -> String {
+    match most {
+        0 => ", and no smaller number either".to_owned(),
+        most => format!(", only {most}"),
+    }
+}
+
+fn cpus(count: usize) -> String {
+    match count {
+        1 => "a CPU".to_owned(),
+        count => format!("{count} CPUs"),
+    }
 }

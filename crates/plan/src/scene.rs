@@ -101,30 +101,8 @@ impl<'a> Scene<'a> {
 
     /// What is unwise or limited about this intent on this machine, whatever the knobs do.
     pub(crate) fn findings(&self) -> Vec<Finding> {
-        let mut findings = Vec::new();
         let isolated = self.isolated();
-        for cpu in self
-            .machine
-            .topology
-            .cpus
-            .iter()
-            .filter(|cpu| isolated.contains(cpu.id))
-        {
-            let thieves = cpu
-                .siblings
-                .as_ref()
-                .map(|siblings| siblings.and(&self.housekeeping));
-            if let Some(thieves) = thieves.filter(|thieves| !thieves.is_empty()) {
-                let message = format!(
-                    "CPU {} shares its core with housekeeping CPU {thieves}: what runs there steals execution time",
-                    cpu.id
-                );
-                findings.push(
-                    Finding::new(Level::Warning, "smt-sibling", format!("cpu{}", cpu.id), message)
-                        .fix(format!("isolate CPU {thieves} too")),
-                );
-            }
-        }
+        let mut findings = crate::choose::findings(self.machine, isolated);
         if isolated.len() > 1 {
             findings.push(
                 Finding::new(

@@ -1,6 +1,7 @@
 //! What people and programs are shown: model in, text, JSON or HTML bytes out. Pure: no files, no printing.
 
 mod bins;
+mod choice;
 mod cpus;
 mod inspect;
 mod kernel_threads;

@@ -1,5 +1,6 @@
 //! `plan`: what would be done, as a screen and as JSON. `apply --dry-run` prints the same.
 
+use crate::choice::choice_text;
 use crate::style::{COLUMNS, Role, Style, counted, cut, safe, wrap};
 use plan::{Action, Change, ChangeKind, Finding, KNOBS, Level, Plan, Undo};
 use serde::Serialize;
@@ -69,6 +70,7 @@ pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
         "{} now{boot}; nothing has been done yet",
         counted(now, "change")
     );
+    text.push_str(&plan.choice.as_ref().map_or_else(String::new, |choice| choice_text(choice, style)));
     for (name, changes) in by_knob(plan) {
         knob(&mut text, name, &changes, length, style);
     }

@@ -45,8 +45,7 @@ struct Report<'a> {
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = Root::live();
     let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
-    let intent = args.wanted.intent(&machine)?;
-    let plan = plan::plan(&machine, &intent)?;
+    let (intent, plan) = args.wanted.plan(&machine, &root)?;
     if args.dry_run {
         match screen.form {
             Form::Json => screen.stream(|out| report::plan_json(&plan, out)),

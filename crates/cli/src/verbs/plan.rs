@@ -20,8 +20,7 @@ pub struct Args {
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = args.reading.open()?;
     let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
-    let intent = args.wanted.intent(&machine)?;
-    let plan = plan::plan(&machine, &intent)?;
+    let (_, plan) = args.wanted.plan(&machine, &root)?;
     let length = if screen.volume == Volume::Verbose {
         Length::Whole
     } else {

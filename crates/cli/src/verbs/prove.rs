@@ -48,8 +48,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     }
     let root = Root::live();
     let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
-    let intent = args.wanted.intent(&machine)?;
-    let plan = plan::plan(&machine, &intent)?;
+    let (intent, plan) = args.wanted.plan(&machine, &root)?;
     let mut story = begin(args, &root, &machine, &intent, &plan);
     announce(&story, &plan, args.duration, screen);
 
@@ -76,12 +75,13 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
 
 fn begin(args: &Args, root: &Root, machine: &Machine, intent: &Intent, plan: &Plan) -> Story {
     let environment = Environment::of(machine, root, VERSION);
-    let why = match &args.wanted.cpus {
-        Some(expression) => format!("asked for as `{expression}`"),
-        None => format!(
-            "chosen: the highest whole core that does not hold CPU {}, the lowest online one",
-            machine.topology.online.first().map_or(0, |cpu| cpu.0)
-        ),
+    let why = match (&args.wanted.cpus, &plan.choice) {
+        (Some(expression), _) => format!("asked for as `{expression}`"),
+        (None, None) => "chosen".to_owned(),
+        (None, Some(choice)) => {
+            let reasons: Vec<&str> = choice.reasons.iter().map(|reason| reason.message.as_str()).collect();
+            format!("chosen: {}", reasons.join("; "))
+        }
     };
     Story {
         schema: PROVE_SCHEMA.to_owned(),

@@ -2,6 +2,7 @@
 //! where it leads, so that the capture has the same shape as the machine and a loop ends by itself.
 
 use crate::Unreadable;
+use crate::links::{join, real};
 use root::{Root, RootError, Stands};
 use std::collections::HashSet;
 
@@ -72,7 +73,7 @@ impl<'a> Walk<'a> {
                     if self.is_new(&at.path) {
                         take(Found::Link(&at.path, &target))?;
                     }
-                    let led_to = join(&at.path, &target).and_then(|path| self.real(path));
+                    let led_to = join(&at.path, &target).and_then(|path| real(self.root, path));
                     if let (Some(path), true) = (led_to, at.hops < MAX_HOPS)
                         && let Some(stands) = self.stands(&path)
                     {
@@ -139,50 +140,9 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// The path with the links above its last name resolved. What is captured below a link must stand where the
-    /// link leads, or the archive would have a folder and a link of one name.
-    fn real(&self, path: String) -> Option<String> {
-        let mut path = path;
-        for _ in 0..MAX_HOPS {
-            let ends = path.match_indices('/').map(|(end, _)| end).filter(|&end| end > 0);
-            let link = ends
-                .map(|end| &path[..end])
-                .find_map(|dir| Some((dir, self.root.link(dir).ok()??)));
-            let Some((dir, target)) = link else {
-                return Some(path);
-            };
-            let rest = path.get(dir.len()..)?;
-            path = join(dir, &target)? + rest;
-        }
-        None
-    }
-
     fn is_new(&mut self, path: &str) -> bool {
         self.seen.insert(path.into())
     }
-}
-
-/// Where a link leads, by its text. `None` for one that climbs out.
-fn join(link: &str, target: &str) -> Option<String> {
-    let mut names: Vec<&str> = match target.starts_with('/') {
-        true => Vec::new(),
-        false => link
-            .rsplit_once('/')
-            .map_or("", |(dir, _)| dir)
-            .split('/')
-            .filter(|name| !name.is_empty())
-            .collect(),
-    };
-    for name in target.split('/') {
-        match name {
-            "" | "." => {}
-            ".." => {
-                names.pop()?;
-            }
-            _ => names.push(name),
-        }
-    }
-    Some(names.iter().fold(String::new(), |path, name| path + "/" + name))
 }
 
 fn matches(pattern: &str, name: &str) -> bool {
@@ -216,20 +176,5 @@ mod tests {
         check("{level,size,id}", "size", true);
         check("{level,state*}", "state3", true);
         check("{level,size}", "siz", false);
-    }
-
-    #[test]
-    fn links() {
-        let check = |link: &str, target: &str, expected: Option<&str>| {
-            assert_eq!(join(link, target).as_deref(), expected, "{link} -> {target}");
-        };
-        check(
-            "/sys/block/vda",
-            "../devices/pci/vda",
-            Some("/sys/devices/pci/vda"),
-        );
-        check("/sys/block/vda", "/x/./y", Some("/x/y"));
-        check("/a", "../../x", None);
-        check("/a", "b", Some("/b"));
     }
 }

@@ -91,6 +91,7 @@ pub fn plan() -> plan::Plan {
             },
         };
     plan::Plan {
+        choice: None,
         partition: "rt".to_owned(),
         isolated: cpus("1"),
         housekeeping: cpus("0"),

@@ -1,0 +1,84 @@
+//! What a choice is made from: the places of the machine, the CPUs that may be taken, what is asked for.
+
+use super::limits::Limits;
+use super::places::{Place, places};
+use super::{Shape, Wish};
+use machine::{CoreKind, CpuSet, Topology};
+
+/// The machine as the rules see it.
+pub(crate) struct Ground<'a> {
+    pub(crate) topology: &'a Topology,
+    pub(crate) places: Vec<Place>,
+    /// CPUs that no limit forbids.
+    pub(crate) available: CpuSet,
+    /// Online CPUs that were isolated at boot.
+    pub(crate) boot_isolated: CpuSet,
+    /// Slow CPUs of a machine with two kinds.
+    pub(crate) efficiency: CpuSet,
+    /// CPUs that are asked for.
+    pub(crate) count: usize,
+    pub(crate) shape: Shape,
+    /// Nodes that keep at least one CPU.
+    pub(crate) guarded: Vec<u32>,
+}
+
+/// What a choice takes of one place.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Taken {
+    /// How many of its CPUs.
+    pub(crate) cpus: usize,
+    /// Whether its first CPU is among them.
+    pub(crate) first: bool,
+    /// In a core: how many of them were not isolated at boot.
+    pub(crate) fresh: usize,
+    /// In a core: how many of them are of the slow kind.
+    pub(crate) slow: usize,
+    /// In a core: how far they are from the highest number, added up.
+    pub(crate) depth: u64,
+}
+
+impl<'a> Ground<'a> {
+    pub(crate) fn new(machine: &'a machine::Machine, wish: &Wish, limits: &Limits) -> Ground<'a> {
+        let topology = &machine.topology;
+        let boot = machine.isolation.boot_isolated.as_ref();
+        let is_slow = |cpu: &&machine::Cpu| cpu.kind == Some(CoreKind::Efficiency);
+        let slow = topology.cpus.iter().filter(is_slow).map(|cpu| cpu.id).collect();
+        Ground {
+            topology,
+            places: places(topology),
+            available: limits.available.clone(),
+            boot_isolated: boot.map(|set| set.and(&topology.online)).unwrap_or_default(),
+            efficiency: if topology.is_hybrid() { slow } else { CpuSet::new() },
+            count: wish.count(),
+            shape: wish.shape,
+            guarded: limits.guarded.clone(),
+        }
+    }
+
+    /// What a set takes of a place.
+    pub(crate) fn taken(&self, place: &Place, set: &CpuSet) -> Taken {
+        let cpus = place.cpus.and(set);
+        let mut taken = Taken {
+            cpus: cpus.len(),
+            first: cpus.contains(place.first),
+            ..Taken::default()
+        };
+        if place.is_core() {
+            let top = self.topology.online.last().map_or(0, |cpu| cpu.0);
+            taken.fresh = if self.boot_isolated.is_empty() {
+                0
+            } else {
+                cpus.minus(&self.boot_isolated).len()
+            };
+            taken.slow = cpus.and(&self.efficiency).len();
+            taken.depth = cpus.iter().map(|cpu| u64::from(top.saturating_sub(cpu.0))).sum();
+        }
+        taken
+    }
+
+    /// Whether a place keeps what it must keep.
+    pub(crate) fn may_take(&self, place: &Place, cpus: usize) -> bool {
+        let guarded = place.node().is_some_and(|node| self.guarded.contains(&node));
+        !(guarded && cpus == place.len)
+    }
+}

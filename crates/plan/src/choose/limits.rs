@@ -1,0 +1,181 @@
+//! What a choice must never take, whatever it costs: the lowest CPU, the boot CPU, what the user keeps, what is
+//! not near the device, the other kind of core, the last CPU of a node that has work of its own.
+
+use super::{Reason, Wish};
+use crate::Refusal;
+use machine::{CoreKind, CpuSet, Machine};
+
+/// What is left to choose from, and why.
+#[derive(Clone, Debug)]
+pub(crate) struct Limits {
+    /// CPUs that may be taken.
+    pub(crate) available: CpuSet,
+    /// Nodes that must keep a CPU.
+    pub(crate) guarded: Vec<u32>,
+    /// Why.
+    pub(crate) reasons: Vec<Reason>,
+}
+
+/// One limit that can be lifted to find out which one stands in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Limit {
+    Keep,
+    Near,
+    Kind,
+    Nodes,
+}
+
+impl Limit {
+    pub(crate) const ALL: [Limit; 4] = [Limit::Keep, Limit::Near, Limit::Kind, Limit::Nodes];
+
+    /// The rule in words, for a refusal.
+    pub(crate) fn rule(self, wish: &Wish) -> String {
+        match self {
+            Limit::Keep => format!("--keep {} stays with housekeeping", wish.keep),
+            Limit::Near => {
+                let near = wish.near.as_ref();
+                near.map_or_else(String::new, |near| {
+                    format!("only CPU {} is near {} ({})", near.cpus, near.device, near.what)
+                })
+            }
+            Limit::Kind => "all CPUs of a choice are of one kind of core".to_owned(),
+            Limit::Nodes => {
+                "every memory node with tasks, memory or devices keeps a housekeeping CPU".to_owned()
+            }
+        }
+    }
+
+    /// How to do without it.
+    pub(crate) fn lifted(self) -> &'static str {
+        match self {
+            Limit::Keep => "without --keep",
+            Limit::Near => "without --near",
+            Limit::Kind => "with --cpus, which may mix kinds,",
+            Limit::Nodes => "with --cpus, which may empty a node,",
+        }
+    }
+}
+
+impl Limits {
+    /// The limits of a wish; `kind` is the kind of core to take on a machine with two, `lifted` one limit that
+    /// is ignored.
+    ///
+    /// # Errors
+    /// A machine that does not tell its CPUs, CPUs to keep that do not exist, a kind that it does not have.
+    pub(crate) fn of(
+        machine: &Machine,
+        wish: &Wish,
+        kind: Option<CoreKind>,
+        lifted: Option<Limit>,
+    ) -> Result<Limits, Refusal> {
+        let topology = &machine.topology;
+        let online = &topology.online;
+        let lowest = online.first().ok_or(Refusal::UnknownCpus)?;
+        if online.len() == 1 {
+            return Err(Refusal::TooSmall {
+                online: online.clone(),
+            });
+        }
+        let present = topology.present_cpus().or(online);
+        let missing = wish.keep.minus(&present);
+        if !missing.is_empty() {
+            return Err(Refusal::Missing {
+                cpus: missing,
+                present,
+            });
+        }
+        let mut limits = Limits {
+            available: online.clone(),
+            guarded: Vec::new(),
+            reasons: Vec::new(),
+        };
+        limits.never(
+            "lowest-cpu",
+            &[lowest].into_iter().collect(),
+            format!("never CPU {lowest}, the lowest that is online"),
+            "the kernel puts time keeping, hotplug and every cpumask_first(cpu_online_mask) user there",
+        );
+        if let Some(boot) = topology
+            .boot_cpu
+            .filter(|&boot| boot != lowest && online.contains(boot))
+        {
+            limits.never(
+                "boot-cpu",
+                &[boot].into_iter().collect(),
+                format!("never CPU {boot}, on which the kernel booted"),
+                "it cannot be a nohz_full CPU, and suspend and reboot return to it",
+            );
+        }
+        if !wish.keep.is_empty() && lifted != Some(Limit::Keep) {
+            let text = format!("never CPU {}", wish.keep);
+            limits.never("keep", &wish.keep, text, "--keep leaves it to housekeeping");
+        }
+        let offline = topology.offline();
+        if !offline.is_empty() {
+            limits.reasons.push(Reason {
+                rule: "online".to_owned(),
+                message: format!("CPU {offline} is offline and stays so"),
+                because: "an offline CPU can run nothing".to_owned(),
+            });
+        }
+        if let Some(near) = wish.near.as_ref().filter(|_| lifted != Some(Limit::Near)) {
+            let text = format!(
+                "only CPU {}, near {} ({})",
+                near.cpus.and(online),
+                near.device,
+                near.what
+            );
+            let because = "memory and registers of a device are slower to reach from another node";
+            limits.never("near", &online.minus(&near.cpus), text, because);
+        }
+        if let Some(kind) = kind.filter(|_| lifted != Some(Limit::Kind)) {
+            let other = |cpu: &&machine::Cpu| cpu.online && cpu.kind != Some(kind);
+            let others: CpuSet = topology.cpus.iter().filter(other).map(|cpu| cpu.id).collect();
+            let word = super::kind_word(kind);
+            let text = format!("only {word} cores");
+            let because = "two kinds in one partition run the same work at two speeds";
+            limits.never("one-kind", &others, text, because);
+        }
+        if lifted != Some(Limit::Nodes) {
+            limits.guard_nodes(machine, wish);
+        }
+        Ok(limits)
+    }
+
+    fn never(&mut self, rule: &str, cpus: &CpuSet, message: String, because: &str) {
+        self.available = self.available.minus(cpus);
+        self.reasons.push(Reason {
+            rule: rule.to_owned(),
+            message,
+            because: because.to_owned(),
+        });
+    }
+
+    fn guard_nodes(&mut self, machine: &Machine, wish: &Wish) {
+        let nodes = &machine.topology.nodes;
+        self.guarded = nodes
+            .iter()
+            .filter(|node| is_in_use(machine, node, wish))
+            .map(|node| node.id)
+            .collect();
+        if nodes.len() > 1 && !self.guarded.is_empty() {
+            let ids: CpuSet = self.guarded.iter().map(|&id| machine::CpuId(id)).collect();
+            self.reasons.push(Reason {
+                rule: "node-housekeeping".to_owned(),
+                message: format!("node {ids} keeps at least one housekeeping CPU"),
+                because: "its memory, devices and tasks need one near them (kswapd, interrupts)".to_owned(),
+            });
+        }
+    }
+}
+
+/// Whether a node has tasks, memory or devices. Memory that nobody tells of is taken to be there.
+pub(crate) fn is_in_use(machine: &Machine, node: &machine::Node, wish: &Wish) -> bool {
+    let pinned_there = |task: &machine::Task| {
+        let allowed = task.allowed.as_ref().filter(|allowed| !allowed.is_empty());
+        !task.is_kernel() && allowed.is_some_and(|allowed| allowed.is_subset(&node.cpus))
+    };
+    node.has_memory != Some(false)
+        || wish.device_nodes.contains(&node.id)
+        || machine.tasks.iter().flatten().any(pinned_there)
+}

@@ -1,0 +1,78 @@
+//! Which CPUs are near a device.
+
+use crate::Refusal;
+use machine::devices::Locality;
+use machine::{CpuSet, Topology};
+
+/// CPUs near something, and how that is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Near {
+    /// The device, as the user called it.
+    pub device: String,
+    /// The online CPUs near it.
+    pub cpus: CpuSet,
+    /// Where it is: `node 1`.
+    pub what: String,
+}
+
+impl Near {
+    /// From what the machine tells of a device. On a machine with one memory node every CPU is as near.
+    ///
+    /// # Errors
+    /// [`Refusal::NoLocality`] where there are several nodes and nothing tells which one it is.
+    pub fn of(device: &Locality, topology: &Topology) -> Result<Near, Refusal> {
+        let online = &topology.online;
+        let near = |cpus: CpuSet, what: String| Near {
+            device: device.name.clone(),
+            cpus,
+            what,
+        };
+        if let Some(id) = device.node {
+            let own = cpus_of(topology, id);
+            if !own.is_empty() {
+                return Ok(near(own, format!("node {id}")));
+            }
+            if let Some((other, cpus)) = nearest(topology, id) {
+                let what = format!("node {other}, the nearest with CPUs to its node {id}");
+                return Ok(near(cpus, what));
+            }
+        }
+        let local = device.cpus.as_ref().map(|cpus| cpus.and(online));
+        if let Some(local) = local.filter(|local| !local.is_empty() && local != online) {
+            return Ok(near(local, "local_cpulist".to_owned()));
+        }
+        if topology.nodes.len() <= 1 {
+            let what = "one memory node, all CPUs are as near";
+            return Ok(near(online.clone(), what.to_owned()));
+        }
+        let why = if device.is_virtual {
+            "it is a virtual device, which is nowhere"
+        } else {
+            "the kernel does not know its memory node (numa_node is -1 or missing)"
+        };
+        Err(Refusal::NoLocality {
+            device: device.name.clone(),
+            why: why.to_owned(),
+        })
+    }
+}
+
+fn cpus_of(topology: &Topology, node: u32) -> CpuSet {
+    let is_there = |cpu: &&machine::Cpu| cpu.online && cpu.node == Some(node);
+    topology.cpus.iter().filter(is_there).map(|cpu| cpu.id).collect()
+}
+
+/// The nearest node that has online CPUs, by `distance`.
+fn nearest(topology: &Topology, node: u32) -> Option<(u32, CpuSet)> {
+    let distances = &topology.node(node)?.distances;
+    let mut others: Vec<(u32, u32)> = topology
+        .nodes
+        .iter()
+        .zip(distances)
+        .map(|(other, &distance)| (distance, other.id))
+        .collect();
+    others.sort_unstable();
+    let with_cpus =
+        |&(_, id): &(u32, u32)| Some((id, cpus_of(topology, id))).filter(|(_, cpus)| !cpus.is_empty());
+    others.iter().find_map(with_cpus)
+}

@@ -1,0 +1,37 @@
+//! The first CPU of anything that housekeeping shares.
+//!
+//! `cpumask_first()` of a group's mask is how kernel code picks "some CPU" of it. With `rq_affinity=1`, kernels
+//! up to 3.x completed every disk request of a cache group on its first CPU, and arm's GIC still sends each
+//! interrupt to the first CPU of its mask. A group that is taken whole has nobody left who would do so.
+
+use super::{Breach, Rule, Share, is_shared};
+use crate::Level;
+use crate::choose::places::{Kind, Place};
+
+pub(super) const FIRST_CPU: Rule = Rule {
+    id: "first-cpu",
+    because: "kernel code that wants any CPU of a group takes cpumask_first(): once all disk completions of a \
+              cache group went there (rq_affinity=1), arm interrupts still do",
+    cost: |_, place, taken| {
+        let is_group = place.is_any(|kind| !matches!(kind, Kind::Core | Kind::Machine));
+        u64::from(is_group && !place.is_core() && taken.first && is_shared(place, taken))
+    },
+    kept: |ground, _| {
+        let is_group = |place: &Place| !place.is_core() && place.is_any(|kind| *kind != Kind::Machine);
+        let has_groups = ground.places.iter().any(is_group);
+        has_groups
+            .then(|| "not the first CPU of a package, node or cache that housekeeping uses too".to_owned())
+    },
+    breach: Some(Breach {
+        level: Some(Level::Info),
+        message: |share: &Share| {
+            format!(
+                "CPU {} is the first of {}: kernel code that wants any CPU there takes the first (cpumask_first)",
+                share.place.first,
+                share.place.name()
+            )
+        },
+        fix: |share: &Share| format!("leave CPU {} to housekeeping", share.place.first),
+    }),
+    lost: "it has the first CPU of a group",
+};

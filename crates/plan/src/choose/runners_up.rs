@@ -1,0 +1,127 @@
+//! What else there was: other places, other kinds, what a person would have written by hand, and the rule by
+//! which each of them lost.
+
+use super::ground::Ground;
+use super::limits::Limits;
+use super::rules::{Cost, RULES, broken, weigh};
+use super::{Best, Shape, Wish, best_set, kinds};
+use machine::{CpuId, CpuSet, Machine};
+use serde::Serialize;
+
+/// A choice that was not made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunnerUp {
+    /// Its CPUs.
+    pub cpus: CpuSet,
+    /// Stable identifier of the rule by which it lost.
+    pub rule: String,
+    /// How.
+    pub because: String,
+}
+
+/// More than these are not shown.
+const SHOWN: usize = 4;
+/// Nor more than these that lost by the same rule.
+const ALIKE: usize = 2;
+/// Places of the machine that are searched for another choice.
+const SEARCHED: usize = 3;
+
+/// The best other choices, the best first.
+pub(super) fn of(machine: &Machine, wish: &Wish, ground: &Ground, best: &Best) -> Vec<RunnerUp> {
+    let mut others: Vec<(Cost, CpuSet)> = Vec::new();
+    let mut offer = |set: CpuSet| {
+        let is_new = set != best.cpus && others.iter().all(|(_, other)| *other != set);
+        if is_new
+            && ground
+                .places
+                .iter()
+                .all(|place| ground.may_take(place, place.cpus.and(&set).len()))
+        {
+            others.push((weigh(ground, &set), set));
+        }
+    };
+    for available in elsewhere(ground, best) {
+        if let Some(set) = best_set(ground, &available) {
+            offer(set);
+        }
+    }
+    for kind in kinds(machine, wish).unwrap_or_default() {
+        if let Ok(limits) = Limits::of(machine, wish, kind, None)
+            && limits.available != best.limits.available
+            && let Some(set) = best_set(ground, &limits.available)
+        {
+            offer(set);
+        }
+    }
+    let other_shape = Wish {
+        shape: match wish.shape {
+            Shape::Pack => Shape::Spread,
+            Shape::Spread => Shape::Pack,
+        },
+        ..wish.clone()
+    };
+    if let Some(set) = best_set(
+        &Ground::new(machine, &other_shape, &best.limits),
+        &best.limits.available,
+    ) {
+        offer(set);
+    }
+    by_hand(ground).into_iter().for_each(&mut offer);
+    others.sort();
+    // Many are as good but for their numbers: a few of each sort tell more than many of one.
+    let mut told: Vec<RunnerUp> = Vec::new();
+    let losers = others.into_iter();
+    for other in losers.filter_map(|(cost, set)| lost(ground, best, &cost, set)) {
+        let alike = told.iter().filter(|known| known.rule == other.rule).count();
+        if alike < ALIKE && told.len() < SHOWN {
+            told.push(other);
+        }
+    }
+    told
+}
+
+/// What is left of the machine for another choice: without the chosen CPUs' cores one by one, and in the other
+/// nodes.
+fn elsewhere(ground: &Ground, best: &Best) -> Vec<CpuSet> {
+    let cores: Vec<&CpuSet> = ground
+        .places
+        .iter()
+        .filter(|place| place.is_core() && place.cpus.intersects(&best.cpus))
+        .map(|place| &place.cpus)
+        .collect();
+    let all = &ground.available;
+    let ends = cores.first().into_iter().chain(cores.last());
+    let mut areas: Vec<CpuSet> = ends.map(|core| all.minus(core)).collect();
+    areas.push(all.minus(&best.cpus));
+    let other_nodes = ground.places.iter().rev();
+    let other_nodes =
+        other_nodes.filter(|place| place.node().is_some() && !place.cpus.intersects(&best.cpus));
+    areas.extend(other_nodes.take(SEARCHED).map(|place| all.and(&place.cpus)));
+    areas
+}
+
+/// What people write without looking: the last ones, and the first ones after the lowest.
+fn by_hand(ground: &Ground) -> Vec<CpuSet> {
+    let ids: Vec<CpuId> = ground.available.iter().collect();
+    if ids.len() < ground.count {
+        return Vec::new();
+    }
+    let low = ids.iter().take(ground.count).copied().collect();
+    let high = ids.iter().rev().take(ground.count).copied().collect();
+    vec![high, low]
+}
+
+fn lost(ground: &Ground, best: &Best, cost: &Cost, cpus: CpuSet) -> Option<RunnerUp> {
+    let decisive = RULES.iter().zip(cost.iter().zip(&best.cost));
+    let (rule, _) = decisive.into_iter().find(|(_, (other, own))| other != own)?;
+    let shares = broken(ground, rule, &cpus);
+    let because = match (&rule.breach, shares.first()) {
+        (Some(breach), Some(share)) => (breach.message)(share),
+        _ => rule.lost.to_owned(),
+    };
+    Some(RunnerUp {
+        cpus,
+        rule: rule.id.to_owned(),
+        because,
+    })
+}

@@ -1,0 +1,93 @@
+//! What is unwise about given CPUs: the same limits and rules, as findings. `--cpus` is obeyed all the same.
+
+use super::Wish;
+use super::ground::Ground;
+use super::limits::{Limits, is_in_use};
+use super::rules::{RULES, Share, broken};
+use crate::{Finding, Level};
+use machine::{CoreKind, CpuSet, Machine};
+
+/// More places than this are counted instead of told.
+const SHOWN: usize = 4;
+
+/// Findings about a set of CPUs on a machine.
+pub(crate) fn findings(machine: &Machine, set: &CpuSet) -> Vec<Finding> {
+    let wish = Wish {
+        count: Some(set.len()),
+        ..Wish::default()
+    };
+    let limits = Limits {
+        available: set.clone(),
+        guarded: Vec::new(),
+        reasons: Vec::new(),
+    };
+    let ground = Ground::new(machine, &wish, &limits);
+    let mut findings = Vec::new();
+    for rule in RULES {
+        let Some(breach) = &rule.breach else { continue };
+        let Some(level) = breach.level else { continue };
+        let shares = broken(&ground, rule, set);
+        for (place, share) in shares.iter().take(SHOWN).enumerate() {
+            let mut message = (breach.message)(share);
+            if place == 0 {
+                message = format!("{message}; {}", rule.because);
+            }
+            findings.push(Finding::new(level, rule.id, subject(share), message).fix((breach.fix)(share)));
+        }
+        if let Some(more) = shares.get(SHOWN..).filter(|more| !more.is_empty()) {
+            let cpus = more
+                .iter()
+                .fold(CpuSet::new(), |all, share| all.or(&share.isolated));
+            let message = format!("the same is so of {} more places", more.len());
+            findings.push(Finding::new(level, rule.id, format!("cpu{cpus}"), message));
+        }
+    }
+    findings.extend(limits_broken(machine, set, &wish));
+    findings
+}
+
+fn subject(share: &Share) -> String {
+    format!("cpu{}", share.isolated)
+}
+
+/// The limits of a choice that a user may pass over.
+fn limits_broken(machine: &Machine, set: &CpuSet, wish: &Wish) -> Vec<Finding> {
+    let topology = &machine.topology;
+    let mut findings = Vec::new();
+    if let Some(boot) = topology.boot_cpu.filter(|&boot| set.contains(boot)) {
+        let message = format!(
+            "CPU {boot} is the one that the kernel booted on: it cannot be a nohz_full CPU, and suspend and \
+             reboot return to it"
+        );
+        findings.push(
+            Finding::new(Level::Warning, "boot-cpu", format!("cpu{boot}"), message)
+                .fix(format!("leave CPU {boot} to housekeeping")),
+        );
+    }
+    let of_kind = |kind: CoreKind| -> CpuSet {
+        let is_taken = |cpu: &&machine::Cpu| cpu.kind == Some(kind) && set.contains(cpu.id);
+        topology.cpus.iter().filter(is_taken).map(|cpu| cpu.id).collect()
+    };
+    let (fast, slow) = (of_kind(CoreKind::Performance), of_kind(CoreKind::Efficiency));
+    if topology.is_hybrid() && !fast.is_empty() && !slow.is_empty() {
+        let message = format!(
+            "CPU {fast} are performance cores and CPU {slow} efficiency cores: the same work runs at two speeds"
+        );
+        let fix = "choose one kind, or pin each thread to the kind that it needs";
+        findings.push(Finding::new(Level::Warning, "one-kind", format!("cpu{set}"), message).fix(fix));
+    }
+    for node in topology.nodes.iter().filter(|_| topology.nodes.len() > 1) {
+        let is_there = |cpu: &&machine::Cpu| cpu.online && cpu.node == Some(node.id);
+        let cpus: CpuSet = topology.cpus.iter().filter(is_there).map(|cpu| cpu.id).collect();
+        if !cpus.is_empty() && cpus.is_subset(set) && is_in_use(machine, node, wish) {
+            let message = format!(
+                "node {} keeps no housekeeping CPU: its memory, devices and tasks need one near them",
+                node.id
+            );
+            let fix = format!("leave one of CPU {cpus} out");
+            let subject = format!("node{}", node.id);
+            findings.push(Finding::new(Level::Warning, "node-housekeeping", subject, message).fix(fix));
+        }
+    }
+    findings
+}
