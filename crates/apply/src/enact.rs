@@ -44,6 +44,7 @@ pub struct Applied {
 /// # Errors
 /// An [`ApplyError`]; the machine is then as before, unless the error says what could not be taken back.
 pub fn apply(system: &dyn System, storage: &dyn Storage, request: &Request) -> Result<Applied, ApplyError> {
+    Journal::sweep(storage)?;
     if let Some(journal) = Journal::open(storage)? {
         match journal.state(request.machine.kernel.boot_id.as_deref()) {
             JournalState::Void => journal.retire()?,

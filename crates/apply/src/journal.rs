@@ -27,6 +27,11 @@ pub trait Storage {
     /// # Errors
     /// What renaming met.
     fn rename(&self, from: &str, to: &str) -> Result<(), RootError>;
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// What removing met.
+    fn remove(&self, name: &str) -> Result<(), RootError>;
     /// Names in a sub-directory, sorted.
     ///
     /// # Errors
@@ -46,6 +51,10 @@ impl Storage for StateDir {
 
     fn rename(&self, from: &str, to: &str) -> Result<(), RootError> {
         StateDir::rename(self, from, to)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), RootError> {
+        StateDir::remove(self, name)
     }
 
     fn names(&self, sub: &str) -> Result<Vec<String>, RootError> {
@@ -81,12 +90,23 @@ impl<'a> Journal<'a> {
             return Ok(None);
         };
         let records = decode(&bytes)?;
-        // A journal whose very first record is torn was never followed by a write.
+        // A journal whose very first record is missing or torn was never followed by a write.
         Ok((!records.is_empty()).then_some(Journal {
             storage,
             torn: is_torn(&bytes),
             records,
         }))
+    }
+
+    /// Removes a journal that holds no whole record: its process died before it could change anything.
+    ///
+    /// # Errors
+    /// What reading or removing met; [`ApplyError::Journal`] for a damaged one, which is kept.
+    pub fn sweep(storage: &dyn Storage) -> Result<(), ApplyError> {
+        match storage.read(NAME)? {
+            Some(bytes) if decode(&bytes)?.is_empty() => Ok(storage.remove(NAME)?),
+            _ => Ok(()),
+        }
     }
 
     /// A new journal, empty until the first record.

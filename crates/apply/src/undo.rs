@@ -65,6 +65,7 @@ pub fn undo(
     force: Force,
     why: &str,
 ) -> Result<Undone, ApplyError> {
+    Journal::sweep(storage)?;
     let Some(journal) = Journal::open(storage)? else {
         return Ok(Undone::default());
     };

@@ -112,6 +112,7 @@ fn death_at_any_step_leaves_a_journal_from_which_undo_finishes() {
                 let undone = take_back(&kernel, &disk);
                 assert!(undone.equal(), "{rules:?} {death:?}: {:?}", undone.remains());
                 assert_eq!(kernel.dump(), before, "{rules:?} {death:?}");
+                assert!(!disk.dir.path().join("journal").exists(), "{rules:?} {death:?}");
                 tried += 1;
             }
         }
@@ -143,6 +144,7 @@ fn death_during_undo_is_finished_by_the_next_undo() {
                 let undone = take_back(&kernel, &disk);
                 assert!(undone.equal(), "{rules:?} {death:?}: {:?}", undone.remains());
                 assert_eq!(kernel.dump(), before, "{rules:?} {death:?}");
+                assert!(!disk.dir.path().join("journal").exists(), "{rules:?} {death:?}");
             }
         }
     }

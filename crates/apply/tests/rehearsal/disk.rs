@@ -55,6 +55,13 @@ impl Storage for Disk<'_> {
         })
     }
 
+    fn remove(&self, name: &str) -> Result<(), RootError> {
+        self.kernel.step(|_| {
+            fs::remove_file(self.dir.path().join(name)).unwrap();
+            Ok(())
+        })
+    }
+
     fn names(&self, sub: &str) -> Result<Vec<String>, RootError> {
         let Ok(entries) = fs::read_dir(self.dir.path().join(sub)) else {
             return Ok(Vec::new());
