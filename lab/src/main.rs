@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
-const USAGE: &str = "usage: lab list | fetch [FILTER] | run [FILTER]
+const USAGE: &str = "usage: lab list | fetch [FILTER] | run [FILTER] | try SCRIPT [FILTER]
 FILTER: words that all have to be part of `SCENARIO KERNEL/LAYOUT` (apply_undo 6.12-rt).
+try: runs a guest script of your own in the first fitting cell and prints its records.
 QUIETCORE_BIN, LAB_GUEST_BIN: the static binaries (make lab sets them); LAB_OUT: where failures are kept.";
 
 fn main() -> ExitCode {
@@ -18,6 +19,9 @@ fn main() -> ExitCode {
         eprintln!("{USAGE}");
         return ExitCode::from(2);
     };
+    if let ("try", Some((script, filter))) = (verb.as_str(), filter.split_first()) {
+        return try_script(script, &scenarios::jobs(filter));
+    }
     let jobs = scenarios::jobs(filter);
     match verb.as_str() {
         "list" => list(&jobs),
@@ -56,6 +60,39 @@ fn fetch(jobs: &[Job]) -> ExitCode {
     status
 }
 
+fn out_dir() -> PathBuf {
+    std::env::var_os("LAB_OUT").map_or_else(|| PathBuf::from("target/lab"), PathBuf::from)
+}
+
+fn try_script(script: &str, jobs: &[Job]) -> ExitCode {
+    let (Some(job), Ok(text), Ok(programs)) = (jobs.first(), std::fs::read_to_string(script), programs())
+    else {
+        eprintln!("no such cell, no such script, or no binaries\n{USAGE}");
+        return ExitCode::from(2);
+    };
+    let bench = Bench {
+        programs,
+        kernels: BTreeMap::new(),
+        out: out_dir(),
+    };
+    let ready = unpack::ready(&[job.cell.kernel])
+        .into_iter()
+        .next()
+        .map(|(_, result)| result);
+    let tried = ready.map(|ready| lab::runner::try_script(&bench, &ready?, &job.cell, &text));
+    match tried {
+        Some(Ok(text)) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Some(Err(error)) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+        None => ExitCode::FAILURE,
+    }
+}
+
 fn run_all(jobs: &[Job]) -> ExitCode {
     if jobs.is_empty() {
         eprintln!("no scenario fits; `lab list` shows them");
@@ -74,11 +111,10 @@ fn run_all(jobs: &[Job]) -> ExitCode {
         }
         kernels.insert(kernel.id, result);
     }
-    let out = std::env::var_os("LAB_OUT").map_or_else(|| PathBuf::from("target/lab"), PathBuf::from);
     let bench = Bench {
         programs,
         kernels,
-        out,
+        out: out_dir(),
     };
     let started = std::time::Instant::now();
     let totals = run(&bench, jobs, &say);

@@ -88,6 +88,28 @@ pub fn run(bench: &Bench, jobs: &[Job], say: &(dyn Fn(&Finished) + Sync)) -> Tot
     *totals
 }
 
+/// Runs a script of one's own in a cell, and gives all that it recorded as text.
+///
+/// # Errors
+/// [`crate::LabError`] when the guest cannot be made.
+pub fn try_script(
+    bench: &Bench,
+    ready: &Ready,
+    cell: &Cell,
+    script: &str,
+) -> Result<String, crate::LabError> {
+    let dir = bench.out.join("try");
+    std::fs::create_dir_all(&dir).map_err(crate::LabError::file(&dir))?;
+    let initramfs = build(&bench.programs, ready, cell, script)?;
+    let outcome = boot(&ready.unpacked.image(), &initramfs, cell, &dir)?;
+    Ok(format!(
+        "{}{:?}, console in {}\n",
+        readable(&outcome.records),
+        outcome.end,
+        outcome.console.display()
+    ))
+}
+
 fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
@@ -133,7 +155,7 @@ fn one(bench: &Bench, job: &Job) -> Finished {
         if attempt == 2 {
             verdict.note("second try after a fault of the emulator (Oops: int3)");
         }
-        write_records(&outcome.records, &outcome.console);
+        std::fs::write(dir.join("records.txt"), readable(&outcome.records)).ok();
         judge(job, &outcome, &mut verdict);
         break;
     }
@@ -173,8 +195,8 @@ fn judge(job: &Job, outcome: &Outcome, verdict: &mut Verdict) {
     }
 }
 
-/// The records once more, readable, beside the console. Only failures keep them.
-fn write_records(records: &Records, console: &Path) {
+/// The records as a person reads them.
+fn readable(records: &Records) -> String {
     let mut text = String::new();
     for name in records.names() {
         let record = records.get(name);
@@ -187,7 +209,7 @@ fn write_records(records: &Records, console: &Path) {
             text.push_str(&format!("--- stderr\n{}\n", record.stderr));
         }
     }
-    std::fs::write(console.with_file_name("records.txt"), text).ok();
+    text
 }
 
 fn keep(file: &Path, to: &Path) {

@@ -23,20 +23,20 @@ fn cells() -> Vec<Cell> {
     for (kernel, layout) in [(K6_1, Layout::V1), (K7, Layout::V2)] {
         cells.extend((1..=PARTS).map(|part| Cell {
             part,
-            ..Cell::new(kernel, layout).within(600)
+            ..Cell::new(kernel, layout).within(480)
         }));
     }
     cells.extend(
         [(K6_1, Layout::V2), (K6_12_RT, Layout::V2)]
-            .map(|(kernel, layout)| Cell::new(kernel, layout).within(400)),
+            .map(|(kernel, layout)| Cell::new(kernel, layout).within(300)),
     );
     cells
 }
 
 fn script(cell: &Cell) -> String {
-    // Samples take every fifth call.
+    // Samples take every sixth call.
     let (step, offset) = if cell.part == 0 {
-        (5, 3)
+        (6, 3)
     } else {
         (PARTS, cell.part)
     };

@@ -1,8 +1,11 @@
 //! Kills a command at its N-th state-changing system call, by ptrace.
 //!
+//! A seccomp filter stops the command at these calls and at no other: a stop is dear where a machine is emulated.
+//! The filter stays with processes that the command starts, so a command that needs such ones cannot be tried here.
+//!
 //! Killed at a call's entry, the call is not made: the kernel drops it when a fatal signal is pending
 //! (`ptrace_report_syscall`, `include/linux/ptrace.h`). Killed at its exit, it was made and nothing after it.
-//! Threads of the command are counted along; processes that it starts (a detached guard) are left alone.
+//! Threads of the command are counted along.
 
 use serde_json::json;
 use std::ffi::CString;
@@ -57,10 +60,12 @@ pub fn run(command: &[&str], at: Option<u64>, mode: Mode) -> Result<Seen, String
     let mut seen = Seen::default();
     let mut status = 0;
     wait_for(pid, &mut status)?;
-    let options = libc::PTRACE_O_TRACESYSGOOD | libc::PTRACE_O_TRACECLONE | libc::PTRACE_O_EXITKILL;
+    let options = libc::PTRACE_O_TRACESECCOMP
+        | libc::PTRACE_O_TRACESYSGOOD
+        | libc::PTRACE_O_TRACECLONE
+        | libc::PTRACE_O_EXITKILL;
     trace(libc::PTRACE_SETOPTIONS, pid, options as usize)?;
-    trace(libc::PTRACE_SYSCALL, pid, 0)?;
-    let mut counted_at_exit = Vec::new();
+    trace(libc::PTRACE_CONT, pid, 0)?;
     loop {
         let stopped = wait_for(-1, &mut status)?;
         if libc::WIFEXITED(status) || libc::WIFSIGNALED(status) {
@@ -80,40 +85,69 @@ pub fn run(command: &[&str], at: Option<u64>, mode: Mode) -> Result<Seen, String
             }
             continue;
         }
-        let signal = libc::WSTOPSIG(status);
-        if signal != libc::SIGTRAP | 0x80 {
-            // Signals are handed on; stops of ptrace's own (a new thread, the start) are not signals.
-            let own = status >> 16 != 0 || signal == libc::SIGTRAP || signal == libc::SIGSTOP;
-            let _ = trace(
-                libc::PTRACE_SYSCALL,
-                stopped,
-                if own { 0 } else { signal as usize },
-            );
-            continue;
-        }
-        let here = match call_of(stopped) {
-            Some(Stop::Entry(name)) => {
-                seen.calls += 1;
-                let hit = at == Some(seen.calls);
-                if hit && mode == Mode::Exit {
-                    counted_at_exit.push((stopped, name.clone()));
+        let next = match stop_of(status) {
+            Stop::Call => match changing_call(stopped) {
+                Some(name) => {
+                    seen.calls += 1;
+                    if at == Some(seen.calls) {
+                        seen.killed_at = Some(name);
+                        if mode == Mode::Exit {
+                            Next::ToExit
+                        } else {
+                            Next::Kill
+                        }
+                    } else {
+                        Next::Run(0)
+                    }
                 }
-                (hit && mode == Mode::Entry).then_some(name)
-            }
-            Some(Stop::Exit) => counted_at_exit
-                .iter()
-                .find(|(thread, _)| *thread == stopped)
-                .map(|(_, name)| name.clone()),
-            None => None,
+                None => Next::Run(0),
+            },
+            Stop::Exit => Next::Kill,
+            Stop::Signal(signal) => Next::Run(signal),
+            Stop::Own => Next::Run(0),
         };
-        if let Some(name) = here {
-            seen.killed_at = Some(name);
-            // SAFETY: a plain call; the process is our child and not reaped yet.
-            unsafe { libc::kill(pid, libc::SIGKILL) };
-            continue;
-        }
         // A thread that another thread's exit took along is gone; its end is reported by wait.
-        let _ = trace(libc::PTRACE_SYSCALL, stopped, 0);
+        let _ = match next {
+            Next::Run(signal) => trace(libc::PTRACE_CONT, stopped, signal as usize),
+            Next::ToExit => trace(libc::PTRACE_SYSCALL, stopped, 0),
+            Next::Kill => {
+                // SAFETY: a plain call; the process is our child and not reaped yet.
+                unsafe { libc::kill(pid, libc::SIGKILL) };
+                Ok(())
+            }
+        };
+    }
+}
+
+/// Why a thread stopped.
+enum Stop {
+    /// At a call that the filter names.
+    Call,
+    /// At the exit of a call.
+    Exit,
+    /// A signal for the command.
+    Signal(i32),
+    /// Something of ptrace's own: a new thread, the start.
+    Own,
+}
+
+/// What a stopped thread does next.
+enum Next {
+    /// Goes on, with a signal or 0.
+    Run(i32),
+    /// Goes on to the exit of its call.
+    ToExit,
+    /// Dies, with all of its process.
+    Kill,
+}
+
+fn stop_of(status: i32) -> Stop {
+    let signal = libc::WSTOPSIG(status);
+    match status >> 16 {
+        libc::PTRACE_EVENT_SECCOMP => Stop::Call,
+        0 if signal == libc::SIGTRAP | 0x80 => Stop::Exit,
+        0 if signal != libc::SIGTRAP && signal != libc::SIGSTOP => Stop::Signal(signal),
+        _ => Stop::Own,
     }
 }
 
@@ -122,12 +156,6 @@ pub fn run(command: &[&str], at: Option<u64>, mode: Mode) -> Result<Seen, String
 type Request = libc::c_int;
 #[cfg(not(target_env = "musl"))]
 type Request = libc::c_uint;
-
-enum Stop {
-    /// At the entry of a state-changing call; its name and target.
-    Entry(String),
-    Exit,
-}
 
 /// `struct ptrace_syscall_info` of `include/uapi/linux/ptrace.h`, 5.3 and later.
 #[repr(C)]
@@ -143,38 +171,68 @@ struct SyscallInfo {
 }
 
 const PTRACE_GET_SYSCALL_INFO: Request = 0x420e;
-const SYSCALL_INFO_ENTRY: u8 = 1;
-const SYSCALL_INFO_EXIT: u8 = 2;
+const SYSCALL_INFO_SECCOMP: u8 = 3;
 
-fn call_of(thread: i32) -> Option<Stop> {
+/// Name and target of the call that a thread stopped at; `None` when its arguments say that it changes nothing.
+fn changing_call(thread: i32) -> Option<String> {
     let mut info = SyscallInfo::default();
     let size = std::mem::size_of::<SyscallInfo>();
     // SAFETY: the kernel writes at most `size` bytes into `info`.
     let got = unsafe { libc::ptrace(PTRACE_GET_SYSCALL_INFO, thread, size, &raw mut info) };
-    match (got > 0, info.op) {
-        (true, SYSCALL_INFO_EXIT) => Some(Stop::Exit),
-        (true, SYSCALL_INFO_ENTRY) => {
-            let number = libc::c_long::try_from(info.number).ok()?;
-            let (_, name) = CHANGING.iter().find(|(changing, _)| *changing == number)?;
-            let [first, second, third, ..] = info.arguments;
-            let (writes, opens) = (name.contains("write"), name.starts_with("open"));
-            let flags = if *name == "open" { second } else { third };
-            let makes = u64::try_from(libc::O_CREAT | libc::O_TRUNC).unwrap_or(0);
-            if (writes && first <= 2) || (opens && flags & makes == 0) {
-                return None;
-            }
-            let target = PathBuf::from(format!("/proc/{thread}/fd/{first}"));
-            let target = if writes {
-                std::fs::read_link(target).unwrap_or_default()
-            } else {
-                PathBuf::new()
-            };
-            Some(Stop::Entry(
-                format!("{name} {}", target.display()).trim_end().to_owned(),
-            ))
-        }
-        _ => None,
+    if got <= 0 || info.op != SYSCALL_INFO_SECCOMP {
+        return None;
     }
+    let number = libc::c_long::try_from(info.number).ok()?;
+    let (_, name) = CHANGING.iter().find(|(changing, _)| *changing == number)?;
+    let [first, second, third, ..] = info.arguments;
+    let (writes, opens) = (name.contains("write"), name.starts_with("open"));
+    let flags = if *name == "open" { second } else { third };
+    let makes = u64::try_from(libc::O_CREAT | libc::O_TRUNC).unwrap_or(0);
+    if (writes && first <= 2) || (opens && flags & makes == 0) {
+        return None;
+    }
+    let target = PathBuf::from(format!("/proc/{thread}/fd/{first}"));
+    let target = if writes {
+        std::fs::read_link(target).unwrap_or_default()
+    } else {
+        PathBuf::new()
+    };
+    Some(format!("{name} {}", target.display()).trim_end().to_owned())
+}
+
+/// Stops the calling process, from now on, at the calls of [`CHANGING`]. Root needs no further permission.
+fn filter_changing_calls() -> bool {
+    let statement = |code: u32, k: u32| libc::sock_filter {
+        code: code as u16,
+        jt: 0,
+        jf: 0,
+        k,
+    };
+    // The number of the call is the first field of `struct seccomp_data`.
+    let mut program = vec![statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0)];
+    for (number, _) in CHANGING {
+        let Ok(k) = u32::try_from(*number) else {
+            return false;
+        };
+        let code = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+        program.push(libc::sock_filter {
+            code,
+            jt: 0,
+            jf: 1,
+            k,
+        });
+        program.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_TRACE));
+    }
+    program.push(statement(libc::BPF_RET | libc::BPF_K, libc::SECCOMP_RET_ALLOW));
+    let Ok(len) = u16::try_from(program.len()) else {
+        return false;
+    };
+    let filter = libc::sock_fprog {
+        len,
+        filter: program.as_mut_ptr(),
+    };
+    // SAFETY: `filter` points to `len` instructions that live until the call returns.
+    unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter) == 0 }
 }
 
 /// System calls that change something outside the process. Numbers differ by architecture, and the newer ones
@@ -222,7 +280,7 @@ fn start(command: &[&str]) -> Result<i32, String> {
     let words = words.map_err(|error| error.to_string())?;
     let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
     pointers.push(std::ptr::null());
-    // SAFETY: this program has one thread here; the child only makes system calls before exec.
+    // SAFETY: this program has one thread here; so the child may do anything before exec.
     unsafe {
         match libc::fork() {
             -1 => Err(format!("fork: {}", Error::last_os_error())),
@@ -234,6 +292,9 @@ fn start(command: &[&str]) -> Result<i32, String> {
                 libc::close(null);
                 libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0);
                 libc::raise(libc::SIGSTOP);
+                if !filter_changing_calls() {
+                    libc::_exit(126);
+                }
                 libc::execvp(pointers[0], pointers.as_ptr());
                 libc::_exit(127)
             }

@@ -179,41 +179,45 @@ pub fn diff_files(before: &str, after: &str) -> ExitCode {
     }
 }
 
-fn walk(path: &Path, state: &mut BTreeMap<String, String>) {
-    let mut open: Vec<PathBuf> = vec![path.to_owned()];
+fn walk(top: &Path, state: &mut BTreeMap<String, String>) {
+    let mut open: Vec<PathBuf> = vec![top.to_owned()];
     while let Some(path) = open.pop() {
         let name = path.display().to_string();
         if skipped(&name) {
             continue;
         }
-        let meta = if follows(&name) {
-            std::fs::metadata(&path)
-        } else {
-            std::fs::symlink_metadata(&path)
-        };
-        let Ok(meta) = meta else { continue };
-        if meta.is_dir() {
-            if name.starts_with("/sys/fs/cgroup/") {
-                state.insert(format!("{name}/"), "directory".to_owned());
+        let Ok(entries) = std::fs::read_dir(&path) else {
+            // One of the trees is a single file, or is not there.
+            if path.is_file() {
+                keep(&name, state);
             }
-            open.extend(
-                std::fs::read_dir(&path)
-                    .into_iter()
-                    .flatten()
-                    .flatten()
-                    .map(|entry| entry.path()),
-            );
-        } else if meta.is_file() && is_setting(&name) {
-            let value =
-                std::fs::read(&path).map(|bytes| String::from_utf8_lossy(&bytes).trim().replace('\n', "|"));
-            state.insert(name, value.unwrap_or_else(|error| format!("({error})")));
+            continue;
+        };
+        if name.starts_with("/sys/fs/cgroup/") {
+            state.insert(format!("{name}/"), "directory".to_owned());
+        }
+        for entry in entries.flatten() {
+            let (path, kind) = (entry.path(), entry.file_type());
+            let inside = path.display().to_string();
+            // Links in sysfs lead to places that are walked by their own names, or round in circles; but the
+            // entries of /sys/block and /sys/class/net are links themselves.
+            let device = name == "/sys/block" || name == "/sys/class/net";
+            if device || kind.as_ref().is_ok_and(std::fs::FileType::is_dir) {
+                open.push(path);
+            } else if kind.is_ok_and(|kind| kind.is_file()) {
+                keep(&inside, state);
+            }
         }
     }
 }
 
-/// Links in sysfs lead to places that are walked by their own names, or round in circles; but the entries of
-/// `/sys/block` and `/sys/class/net` are links themselves.
-fn follows(name: &str) -> bool {
-    let device = |class: &str| name.strip_prefix(class).is_some_and(|rest| !rest.contains('/'));
-    TREES.contains(&name) || device("/sys/block/") || device("/sys/class/net/")
+fn keep(name: &str, state: &mut BTreeMap<String, String>) {
+    if is_setting(name) && !skipped(name) {
+        let value =
+            std::fs::read(name).map(|bytes| String::from_utf8_lossy(&bytes).trim().replace('\n', "|"));
+        state.insert(
+            name.to_owned(),
+            value.unwrap_or_else(|error| format!("({error})")),
+        );
+    }
 }

@@ -49,6 +49,7 @@ pub fn main(verb: &str, mode: &str, step: u64, offset: u64, commands: &[&str]) -
     let mut tried = 0;
     let mut call = offset.max(1);
     while call <= calls {
+        let started = std::time::Instant::now();
         before = read();
         let killed = match victim {
             Victim::Apply => killat::run(apply, Some(call), mode)?,
@@ -59,6 +60,7 @@ pub fn main(verb: &str, mode: &str, step: u64, offset: u64, commands: &[&str]) -
         };
         let (status, said) = plain(undo);
         let found = differences(&before, &read());
+        progress(call, calls, started.elapsed().as_millis());
         // A run can have fewer calls than the counted one; then nothing was killed and nothing is proven.
         tried += u64::from(killed.killed_at.is_some());
         if !found.is_empty() {
@@ -75,6 +77,12 @@ pub fn main(verb: &str, mode: &str, step: u64, offset: u64, commands: &[&str]) -
         json!({ "calls": calls, "tried": tried, "restored": restored, "failures": failures })
     );
     Ok(())
+}
+
+/// A line on the console: a sweep that is cut off shows how far it came.
+fn progress(call: u64, calls: u64, ms: u128) {
+    let line = format!("lab: killed at call {call} of {calls}, {ms} ms\n");
+    std::fs::write("/dev/console", line).ok();
 }
 
 fn plain(command: &[&str]) -> (i32, String) {
