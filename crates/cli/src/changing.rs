@@ -54,7 +54,10 @@ impl Changing {
     }
 
     fn locked(state: StateDir) -> Result<Changing, CommandError> {
-        let lock = state.lock(LOCK_WAIT).map_err(|error| CommandError { status: Status::Conflict, ..error.into() })?;
+        let lock = state.lock(LOCK_WAIT).map_err(|error| CommandError {
+            status: Status::Conflict,
+            ..error.into()
+        })?;
         Ok(Changing {
             host: Host::new(Live::host()),
             state,

@@ -82,7 +82,11 @@ pub fn existing_cpus(expression: &str, machine: &Machine) -> Result<CpuSet, Comm
     let missing = cpus.minus(&present);
     match (cpus.is_empty(), missing.is_empty()) {
         (true, _) => Err(plan::Refusal::NoCpus.into()),
-        (false, false) => Err(plan::Refusal::Missing { cpus: missing, present }.into()),
+        (false, false) => Err(plan::Refusal::Missing {
+            cpus: missing,
+            present,
+        }
+        .into()),
         (false, true) => Ok(cpus),
     }
 }

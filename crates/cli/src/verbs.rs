@@ -30,6 +30,8 @@ verbs! {
     inspect => Inspect,
     /// Evaluate a CPU expression: list, mask, count
     cpus => Cpus,
+    /// Explain a knob, a kernel thread, a counter, an interrupt, a boot parameter; or judge a boot line
+    explain => Explain,
     /// Capture what all reading verbs need into one archive
     snapshot => Snapshot,
     /// List every change that an isolation needs, with reason and undo; does nothing

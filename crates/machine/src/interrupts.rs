@@ -38,6 +38,12 @@ pub fn read(root: &Root, version: Option<(u32, u32)>) -> Option<Vec<Interrupt>> 
 /// Affinities and counts of one interrupt; `None` when the machine has none of that number.
 #[must_use]
 pub fn read_one(root: &Root, irq: u32) -> Option<Interrupt> {
+    read_one_of(root, irq, None)
+}
+
+/// As [`read_one`], and whether the kernel manages its mask, where a kernel of that version tells.
+#[must_use]
+pub fn read_one_of(root: &Root, irq: u32, version: Option<(u32, u32)>) -> Option<Interrupt> {
     let reader = Reader::new(root);
     let mut interrupt = None;
     let mut table = Table::default();
@@ -53,7 +59,7 @@ pub fn read_one(root: &Root, irq: u32) -> Option<Interrupt> {
         irq,
         ..Interrupt::default()
     });
-    read_affinity(&reader, &mut interrupt, None, false);
+    read_affinity(&reader, &mut interrupt, version, false);
     Some(interrupt)
 }
 

@@ -1,5 +1,6 @@
 //! The one table of interruption classes: what each is, what usually causes it, and what stops it.
 
+use crate::counters::{COUNTERS, Place};
 use serde::{Deserialize, Serialize};
 
 /// Class of an interruption. Its meaning stands in [`CLASSES`].
@@ -271,20 +272,11 @@ impl Class {
 /// changed over the years, so there the text decides, and their timer is a numbered interrupt.
 #[must_use]
 pub fn of_interrupt(name: &str, what: &str) -> Class {
-    match name {
-        "LOC" => return Class::Tick,
-        "RES" => return Class::Reschedule,
-        "CAL" => return Class::FunctionCall,
-        "TLB" => return Class::TlbShootdown,
-        "IWI" => return Class::IrqWork,
-        "NMI" => return Class::Nmi,
-        "PMI" => return Class::Performance,
-        "MCE" | "MCP" | "THR" | "DFR" => return Class::MachineCheck,
-        "TRM" => return Class::Thermal,
-        "HYP" | "HRE" | "HVS" => return Class::Hypervisor,
-        "PIN" | "NPI" | "PIW" => return Class::Guest,
-        "SPU" | "RTR" | "ERR" | "MIS" => return Class::Spurious,
-        _ => {}
+    let named = COUNTERS
+        .iter()
+        .find(|row| row.name == name && row.place != Place::Softirqs);
+    if let Some(row) = named {
+        return row.class;
     }
     if name.bytes().all(|byte| byte.is_ascii_digit()) && !name.is_empty() {
         return of_numbered(what);
@@ -328,14 +320,8 @@ fn of_numbered(what: &str) -> Class {
 /// Class of a row of `/proc/softirqs`.
 #[must_use]
 pub fn of_softirq(name: &str) -> Class {
-    match name {
-        "TIMER" => Class::SoftTimer,
-        "HRTIMER" => Class::SoftHrtimer,
-        "SCHED" => Class::SoftSched,
-        "RCU" => Class::SoftRcu,
-        "NET_RX" | "NET_TX" => Class::SoftNet,
-        "BLOCK" | "IRQ_POLL" | "BLOCK_IOPOLL" => Class::SoftBlock,
-        "TASKLET" | "HI" => Class::SoftTasklet,
-        _ => Class::Other,
-    }
+    let row = COUNTERS
+        .iter()
+        .find(|row| row.name == name && row.place == Place::Softirqs);
+    row.map_or(Class::Other, |row| row.class)
 }

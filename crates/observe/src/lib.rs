@@ -6,6 +6,7 @@
 
 mod activity;
 mod classes;
+mod counters;
 mod interrupts;
 mod sample;
 mod sched;
@@ -13,6 +14,7 @@ mod softirqs;
 
 pub use activity::{Activity, Counted, CpuActivity, activity};
 pub use classes::{CLASSES, Class, ClassRow, of_interrupt, of_softirq};
+pub use counters::{COUNTERS, Counter, Place, counter};
 pub use interrupts::{CounterRow, Counters, parse_interrupts};
 pub use sample::Sample;
 pub use sched::{CpuTimes, parse_schedstat, parse_stat};

@@ -1,35 +1,242 @@
-//! The part of an intent that only a reboot can do: the tick, RCU callbacks and managed interrupts.
+//! The part of an intent that only a reboot can do, written for one very kernel: managed interrupts, the tick,
+//! RCU callbacks.
+//!
+//! The profiles differ so: `minimal` holds what costs nothing (scheduler domains, managed interrupts, interrupt
+//! affinity, RCU callbacks), `balanced` adds `nohz_full=`, which makes entering the kernel a little slower, and
+//! `strict` adds what costs the other CPUs power. No profile holds anything with a price in safety or security.
 
-use crate::Scene;
+use crate::lint::{Facts, lint};
+use crate::{Finding, Level, Profile, Scene};
+use machine::{CpuSet, Isolation, same_name};
 
-/// Parameters for this kernel, or `None` where all that they would do is in force already.
-///
-/// `isolcpus=managed_irq,domain,` and `nohz_full=` with equal lists are valid on every kernel from 5.6 on
-/// (`kernel/sched/isolation.c`: up to 5.17 unequal lists make the kernel drop the second one). `nohz_full=`
-/// without `CONFIG_NO_HZ_FULL` is an unknown parameter, so it is left out when the configuration says so.
-pub(crate) fn suggest(scene: &Scene) -> Option<String> {
-    let isolated = scene.isolated();
-    let isolation = &scene.machine.isolation;
-    let covered = |set: &Option<machine::CpuSet>| set.as_ref().is_some_and(|set| isolated.is_subset(set));
-    if covered(&isolation.boot_isolated) && covered(&isolation.nohz_full) {
+/// A boot line, and what is to be said about it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BootLine {
+    /// Parameters to add; `None` where a reboot would add nothing.
+    pub line: Option<String>,
+    /// What is ignored here, what is redundant, what can be done without a reboot.
+    pub findings: Vec<Finding>,
+}
+
+/// What the line is for.
+#[derive(Clone, Copy, Debug)]
+pub struct BootWish<'a> {
+    /// CPUs to isolate.
+    pub isolated: &'a CpuSet,
+    /// CPUs that keep everything else.
+    pub housekeeping: &'a CpuSet,
+    /// How far to go.
+    pub profile: Profile,
+}
+
+/// The line for a kernel. Every list on it is the same, because kernels up to 5.17 have one mask for all of
+/// them and drop the second of two that differ (`kernel/sched/isolation.c`, `housekeeping_setup`).
+#[must_use]
+pub fn boot_line(wish: &BootWish, facts: &Facts) -> BootLine {
+    let mut findings = Vec::new();
+    let boot = facts.boot_cpu();
+    let boot_only: CpuSet = [boot].into_iter().collect();
+    let cpus = wish.isolated.minus(&boot_only);
+    if cpus != *wish.isolated {
+        let message = "the boot CPU keeps time for the others, so the kernel does not let its tick stop";
+        findings.push(
+            Finding::new(
+                Level::Warning,
+                "boot-line-boot-cpu",
+                format!("cpu{boot}"),
+                message,
+            )
+            .fix("isolate other CPUs"),
+        );
+    }
+    if cpus.is_empty() {
+        return BootLine { line: None, findings };
+    }
+    let mut words = Vec::new();
+    words.extend(isolcpus(&cpus, facts, &mut findings));
+    words.extend(tick_and_rcu(&cpus, wish.profile, facts, &mut findings));
+    if !wish.housekeeping.is_empty() {
+        words.push(format!("irqaffinity={}", wish.housekeeping));
+    }
+    BootLine {
+        line: (!words.is_empty()).then(|| words.join(" ")),
+        findings,
+    }
+}
+
+fn ignored(parameter: &str, option: &str) -> Finding {
+    let message = format!("this kernel has no {option}, so it would ignore {parameter}=; it is left out");
+    Finding::new(Level::Warning, "boot-line-ignored", parameter, message)
+        .fix(format!("use a kernel with {option}=y"))
+}
+
+fn unsure(parameter: &str, option: &str) -> Finding {
+    let message = format!("whether this kernel has {option} is unknown; without it {parameter}= is ignored");
+    Finding::new(Level::Info, "boot-line-unsure", parameter, message)
+        .fix("look for it in /boot/config-RELEASE or /proc/config.gz")
+}
+
+fn isolcpus(cpus: &CpuSet, facts: &Facts, findings: &mut Vec<Finding>) -> Option<String> {
+    if facts.since((4, 15)) == Some(true) && facts.has("CONFIG_CPU_ISOLATION") == Some(false) {
+        findings.push(ignored("isolcpus", "CONFIG_CPU_ISOLATION"));
         return None;
     }
-    let lacks = |option: &str| {
-        scene
-            .machine
-            .kernel
-            .config
-            .as_ref()
-            .is_some_and(|config| !config.contains_key(option))
+    // A kernel before 5.8 drops the whole parameter for a flag that it does not know, so the flags are written
+    // only where they are sure, or where nothing at all is known and the kernel is most likely a newer one.
+    let managed = match facts.since((5, 6)) {
+        Some(known) => known,
+        None => facts.version.is_none(),
     };
-    let managed = match scene.machine.kernel.version {
-        Some(version) if version < (5, 6) => "",
-        _ => "managed_irq,domain,",
-    };
-    let mut line = format!("isolcpus={managed}{isolated}");
-    if !lacks("CONFIG_NO_HZ_FULL") {
-        line.push_str(&format!(" nohz_full={isolated}"));
+    if managed {
+        return Some(format!("isolcpus=managed_irq,domain,{cpus}"));
     }
-    line.push_str(&format!(" irqaffinity={}", scene.housekeeping));
-    Some(line)
+    let message =
+        "isolcpus=managed_irq came with 5.6: interrupts whose mask the kernel manages stay where they are";
+    findings.push(
+        Finding::new(Level::Info, "boot-line-no-managed-irq", "isolcpus", message)
+            .fix("let nothing on the isolated CPUs use those devices"),
+    );
+    Some(format!("isolcpus={cpus}"))
+}
+
+fn tick_and_rcu(cpus: &CpuSet, profile: Profile, facts: &Facts, findings: &mut Vec<Finding>) -> Vec<String> {
+    let mut words = Vec::new();
+    let tickless = profile >= Profile::Balanced;
+    let (has_tick, has_rcu) = (facts.has("CONFIG_NO_HZ_FULL"), facts.has("CONFIG_RCU_NOCB_CPU"));
+    match (tickless, has_tick) {
+        (true, Some(false)) => findings.push(ignored("nohz_full", "CONFIG_NO_HZ_FULL")),
+        (true, known) => {
+            words.push(format!("nohz_full={cpus}"));
+            if known.is_none() {
+                findings.push(unsure("nohz_full", "CONFIG_NO_HZ_FULL"));
+            }
+            let message = "nohz_full= includes the RCU callbacks of its CPUs, so rcu_nocbs= is left out";
+            findings.push(Finding::new(
+                Level::Info,
+                "boot-line-redundant",
+                "rcu_nocbs",
+                message,
+            ));
+        }
+        (false, _) => {}
+    }
+    if words.is_empty() {
+        match has_rcu {
+            Some(false) => findings.push(ignored("rcu_nocbs", "CONFIG_RCU_NOCB_CPU")),
+            known => {
+                words.push(format!("rcu_nocbs={cpus}"));
+                if known.is_none() {
+                    findings.push(unsure("rcu_nocbs", "CONFIG_RCU_NOCB_CPU"));
+                }
+            }
+        }
+    }
+    if profile >= Profile::Strict {
+        if !words.is_empty() {
+            words.push("rcu_nocb_poll".to_owned());
+        }
+        words.push("skew_tick=1".to_owned());
+        // From 6.12 on nohz_full= switches it on (`kernel/workqueue.c`, `workqueue_init_early`).
+        if facts.since((6, 12)) == Some(false) || (!tickless || has_tick == Some(false)) {
+            words.push("workqueue.power_efficient=1".to_owned());
+        }
+    }
+    words
+}
+
+/// The line for a scene: nothing where all that it would do is in force already.
+pub(crate) fn suggest(scene: &Scene) -> BootLine {
+    let mut facts = Facts::of_machine(scene.machine);
+    // Which of the siblings to isolate is the intent's matter and said there.
+    facts.cores.clear();
+    let wish = BootWish {
+        isolated: scene.isolated(),
+        housekeeping: &scene.housekeeping,
+        profile: scene.intent.profile,
+    };
+    let mut suggested = boot_line(&wish, &facts);
+    let Some(line) = suggested.line.clone() else {
+        return suggested;
+    };
+    if line.split(' ').all(|word| in_force(word, scene)) {
+        suggested.line = None;
+        suggested.findings.retain(|finding| finding.level > Level::Info);
+        return suggested;
+    }
+    let message = "scheduler domains and interrupt affinities need no reboot, they are among the changes above; managed \
+                   interrupts, the tick and RCU callbacks do";
+    suggested.findings.push(Finding::new(
+        Level::Info,
+        "boot-line-at-run-time",
+        "boot line",
+        message,
+    ));
+    suggested.findings.extend(conflicts(scene, &line, &facts));
+    suggested
+}
+
+/// Whether the running kernel does already what a word asks for.
+fn in_force(word: &str, scene: &Scene) -> bool {
+    let Isolation {
+        boot_isolated,
+        nohz_full,
+        rcu_nocbs,
+        irqaffinity,
+        ..
+    } = &scene.machine.isolation;
+    let boot: CpuSet = scene.machine.topology.boot_cpu.into_iter().collect();
+    let wanted = scene.isolated().minus(&boot);
+    let covers = |set: &Option<CpuSet>| set.as_ref().is_some_and(|set| wanted.is_subset(set));
+    let Some(cmdline) = &scene.machine.kernel.cmdline else {
+        return false;
+    };
+    let (name, value) = word.split_once('=').unwrap_or((word, ""));
+    match name {
+        "isolcpus" => {
+            let managed = cmdline.all("isolcpus").any(|one| {
+                one.value
+                    .as_ref()
+                    .is_some_and(|text| text.contains("managed_irq"))
+            });
+            covers(boot_isolated) && (managed || !value.contains("managed_irq"))
+        }
+        "nohz_full" => covers(nohz_full),
+        "rcu_nocbs" => covers(rcu_nocbs),
+        // It has a twin at run time, so its absence alone is no reason to boot again.
+        "irqaffinity" => irqaffinity.is_none() || covers(boot_isolated),
+        _ => cmdline
+            .last(name)
+            .is_some_and(|one| one.value.as_deref().unwrap_or_default() == value),
+    }
+}
+
+/// What the rest of the present boot line would do to the suggested words.
+fn conflicts(scene: &Scene, line: &str, facts: &Facts) -> Vec<Finding> {
+    let Some(present) = &scene.machine.kernel.cmdline else {
+        return Vec::new();
+    };
+    const OURS: &[&str] = &["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"];
+    let kept = present
+        .parameters
+        .iter()
+        .filter(|one| !OURS.iter().any(|name| same_name(name, &one.name)));
+    let mut merged: Vec<String> = kept
+        .map(|one| match &one.value {
+            Some(value) if value.contains(' ') => format!("{}=\"{value}\"", one.name),
+            Some(value) => format!("{}={value}", one.name),
+            None => one.name.clone(),
+        })
+        .collect();
+    merged.push(line.to_owned());
+    lint(&merged.join(" "), facts)
+        .findings
+        .into_iter()
+        .filter(|finding| finding.level == Level::Error)
+        .map(|finding| Finding {
+            id: "boot-line-conflict".to_owned(),
+            level: Level::Warning,
+            message: format!("the present boot line stands in the way: {}", finding.message),
+            ..finding
+        })
+        .collect()
 }

@@ -7,14 +7,21 @@ mod boot_line;
 mod change;
 mod choose;
 mod finding;
+mod finding_ids;
 mod intent;
 pub mod knobs;
+pub mod lint;
+pub mod parameters;
 mod refusal;
 mod scene;
+pub mod settings;
+pub mod words;
 
+pub use boot_line::{BootLine, BootWish, boot_line};
 pub use change::{Action, Change, ChangeKind, Compare, OnRefusal, Undo};
 pub use choose::{Choice, Near, Reason, RunnerUp, Shape, Wish, choose, choose_one_core};
 pub use finding::{Finding, Level};
+pub use finding_ids::FINDINGS;
 pub use intent::{Intent, PartitionName, Profile};
 pub use knobs::{KNOBS, Knob};
 pub use refusal::Refusal;
@@ -49,18 +56,20 @@ pub struct Plan {
 /// A [`Refusal`] when the intent cannot be met safely; nothing is half planned.
 pub fn plan(machine: &Machine, intent: &Intent) -> Result<Plan, Refusal> {
     let scene = Scene::set(machine, intent)?;
+    let boot = boot_line::suggest(&scene);
     let mut plan = Plan {
         partition: intent.name.to_string(),
         choice: None,
         isolated: intent.cpus.clone(),
         housekeeping: scene.housekeeping.clone(),
-        boot_line: boot_line::suggest(&scene),
+        boot_line: boot.line,
         changes: Vec::new(),
         findings: scene.findings(),
     };
     for knob in KNOBS.iter().filter(|knob| knob.from <= intent.profile) {
         (knob.plan)(&scene, &mut plan);
     }
+    plan.findings.extend(boot.findings);
     refuse_unsafe(&plan)?;
     Ok(plan)
 }

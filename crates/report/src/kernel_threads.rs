@@ -31,6 +31,8 @@ pub struct KernelThread {
 
 /// The cure of a thread that is harmless anywhere else.
 pub(crate) const KEEP: &str = "keep it on housekeeping CPUs";
+/// The cure of a rescuer, the thread that every workqueue with WQ_MEM_RECLAIM has (`kworker/R-NAME` from 6.9 on).
+const RESCUER: &str = "its workqueue; quiet while memory is enough";
 
 const fn row(pattern: &'static str, moving: Moving, what: &'static str, cure: &'static str) -> KernelThread {
     KernelThread {
@@ -256,6 +258,212 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
         "takes apart workqueues that ended",
         KEEP,
     ),
+    row(
+        "xfsaild/*",
+        Free,
+        "writes metadata of an XFS file system back",
+        KEEP,
+    ),
+    row("xfs*", Follows, "helps a workqueue of XFS out", RESCUER),
+    row("btrfs-*", Free, "cleans and commits a btrfs file system", KEEP),
+    row("dmcrypt_write*", Free, "writes encrypted blocks", KEEP),
+    row("md#_*", Free, "keeps a software RAID in step", KEEP),
+    row("nfsd", Free, "serves NFS", KEEP),
+    row("lockd", Free, "keeps NFS locks", KEEP),
+    row("loop#", Free, "serves a loop device", KEEP),
+    row("usb-storage", Free, "drives a USB disk", KEEP),
+    row("mmcqd/#", Free, "drives an SD card (old kernels)", KEEP),
+    row("card#-crtc#", Free, "shows frames on a display", KEEP),
+    row(
+        "vhost-*",
+        Free,
+        "moves packets or blocks of a virtual machine",
+        "place it with the machine's emulator threads",
+    ),
+    row(
+        "kvm-*",
+        Free,
+        "serves a virtual machine",
+        "place it with the machine's emulator threads",
+    ),
+    row(
+        "iou-wrk-*",
+        Free,
+        "does blocking work of a program's io_uring",
+        "IORING_REGISTER_IOWQ_AFF in the program",
+    ),
+    row(
+        "iou-sqp-*",
+        Free,
+        "polls a program's io_uring",
+        "IORING_SETUP_SQ_AFF in the program",
+    ),
+    row("ksgxd", Free, "takes memory of enclaves back", KEEP),
+    row(
+        "hwlatd*",
+        Free,
+        "looks for gaps that firmware makes, with interrupts off",
+        "end the hwlat tracer",
+    ),
+    row(
+        "osnoise/#",
+        Bound,
+        "measures noise on its CPU with the osnoise tracer",
+        "end the tracer",
+    ),
+    row(
+        "timerlat/#",
+        Bound,
+        "measures timer latency on its CPU with the tracer",
+        "end the tracer",
+    ),
+    row(
+        "stopper/#",
+        Bound,
+        "runs what other CPUs want to stop this one for",
+        "quiet unless tasks are moved",
+    ),
+    row("cryptomgr_*", Free, "tests an algorithm and ends", KEEP),
+    row("card*", Free, "serves a display or sound device", KEEP),
+    row(
+        "ext4-rsv-conver*",
+        Follows,
+        "helps a workqueue of ext4 out",
+        RESCUER,
+    ),
+    row(
+        "kblockd",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "kintegrityd",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "kthrotld",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "kstrp",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "netns",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "mm_percpu_wq",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "slub_flushwq",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "inet_frag_wq",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "writeback",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "blkcg_punt_bio",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "tpm_dev_wq",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "ata_sff",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "md",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "md_bitmap",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "edac-poller",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "devfreq_wq",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "cryptd",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "mld",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "ipv6_addrconf",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "zswap-shrink",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "acpi_thermal_pm",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row(
+        "events_*",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
+    row("nvme-*", Follows, "helps a workqueue of NVMe out", RESCUER),
     row("swapper/#", Bound, "is the idle task", "none is needed"),
 ];
 
@@ -308,7 +516,8 @@ mod tests {
             ("kswapd0", Some("kswapd*")),
             ("migration/", None),
             ("migration/1x", None),
-            ("xfsaild/sda1", None),
+            ("xfsaild/sda1", Some("xfsaild/*")),
+            ("nothing-known", None),
         ];
         for (name, wanted) in cases {
             assert_eq!(kernel_thread(name).map(|row| row.pattern), wanted, "{name}");

@@ -3,6 +3,7 @@
 mod bins;
 mod choice;
 mod cpus;
+pub mod explain;
 mod inspect;
 mod kernel_threads;
 mod measurement;

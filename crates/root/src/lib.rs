@@ -8,6 +8,8 @@ mod archive;
 mod captured;
 mod error;
 mod folder;
+pub mod input;
+mod kmsg;
 mod live;
 pub mod output;
 pub mod sched;
@@ -197,6 +199,18 @@ impl Root {
         match &self.backend {
             Backend::Live(live) => live.lines(path, each),
             Backend::Captured(captured) => captured.lines(path, each),
+        }
+    }
+
+    /// The first messages of the kernel since its boot, in order: of the running one from `/dev/kmsg` (never
+    /// waiting), of a captured one from `/var/log/dmesg`. `None` where there are none, or no longer the first.
+    ///
+    /// # Errors
+    /// As [`Root::bytes`]; many machines show the log to root alone.
+    pub fn kernel_log(&self) -> Result<Option<Vec<String>>, RootError> {
+        match &self.backend {
+            Backend::Live(live) => kmsg::messages(&live.locate("/dev/kmsg")),
+            Backend::Captured(_) => Ok(self.text("/var/log/dmesg")?.map(|text| kmsg::from_text(&text))),
         }
     }
 

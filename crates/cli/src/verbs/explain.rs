@@ -1,0 +1,197 @@
+//! `explain`: what a word means, and what is wrong with a boot line.
+
+use crate::reading::Reading;
+use crate::screen::Form;
+use crate::{CommandError, Screen, Status};
+use machine::{CpuSet, Machine, interrupts, parse_cmdline};
+use plan::lint::{Facts, Outcome, lint};
+use report::explain::{EXPLAIN_SCHEMA, Entry, LintReport, contents_text, explain, explain_text, lint_text, words};
+use root::Root;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+
+/// Arguments of `explain`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A knob (irq_affinity), file (rq_affinity), kernel thread (rcuc/2), counter (LOC, NET_RX), interrupt
+    /// (irq/47), boot parameter (nohz_full) or finding (mce-off)
+    #[arg(value_name = "WORD", required_unless_present_any = ["list", "cmdline"])]
+    word: Option<String>,
+    /// List every word that can be explained
+    #[arg(long, conflicts_with = "word")]
+    list: bool,
+    /// Judge a boot line; without LINE, the one that this machine was booted with
+    #[arg(long, value_name = "LINE", num_args = 0..=1, conflicts_with_all = ["word", "list"])]
+    cmdline: Option<Option<String>>,
+    /// Judge it for this kernel (6.12, 5.10.0-35-rt-amd64) and take nothing from this machine
+    #[arg(long, value_name = "RELEASE", requires = "cmdline")]
+    kernel: Option<String>,
+    /// The CPUs that the machine can have, as a list (0-63)
+    #[arg(long, value_name = "POSSIBLE", requires = "cmdline")]
+    cpus: Option<String>,
+    /// The kernel's configuration (/boot/config-RELEASE)
+    #[arg(long, value_name = "FILE", requires = "cmdline")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// Runs it.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    if let Some(line) = &args.cmdline {
+        return judge(args, line.as_deref(), screen);
+    }
+    match &args.word {
+        Some(word) => meaning(word, &args.reading, screen),
+        None => contents(screen),
+    }
+}
+
+#[derive(Serialize)]
+struct Meaning<'a> {
+    schema: &'static str,
+    word: &'a str,
+    entries: &'a [Entry],
+}
+
+fn meaning(word: &str, reading: &Reading, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = reading.open()?;
+    let release = root.value("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let version = release.as_deref().and_then(machine::kernel::parse_version);
+    let entries = explain(word, &|irq| interrupts::read_one_of(&root, irq, version)).map_err(|near| {
+        let next = if near.0.is_empty() {
+            "`quietcore explain --list` shows every word".to_owned()
+        } else {
+            format!("did you mean {}? `quietcore explain --list` shows every word", near.0.join(", "))
+        };
+        CommandError::usage(
+            format!("`{}` cannot be explained", report::safe(word)),
+            "it is no knob, file, kernel thread, counter, interrupt, boot parameter or finding that quietcore knows",
+            next,
+        )
+    })?;
+    screen.text(&explain_text(&entries, screen.style()));
+    screen.json(&Meaning {
+        schema: EXPLAIN_SCHEMA,
+        word,
+        entries: &entries,
+    });
+    Ok(Status::Done)
+}
+
+#[derive(Serialize)]
+struct Contents {
+    schema: &'static str,
+    words: Vec<String>,
+}
+
+fn contents(screen: &mut Screen) -> Result<Status, CommandError> {
+    screen.text(&contents_text(screen.style()));
+    screen.json(&Contents {
+        schema: EXPLAIN_SCHEMA,
+        words: words(),
+    });
+    Ok(Status::Done)
+}
+
+fn judge(args: &Args, line: Option<&str>, screen: &mut Screen) -> Result<Status, CommandError> {
+    // With --kernel alone, nothing of this machine is looked at.
+    let root = match (&args.kernel, &args.reading.root) {
+        (Some(_), None) => None,
+        _ => Some(args.reading.open()?),
+    };
+    let machine = root.as_ref().map(Machine::read);
+    let own = machine.as_ref().and_then(|machine| machine.kernel.cmdline.as_ref());
+    let line = match (line, own) {
+        (Some(line), _) => line.to_owned(),
+        (None, Some(own)) => own.text.clone(),
+        (None, None) => {
+            return Err(CommandError::usage(
+                "there is no boot line to judge",
+                "with --kernel nothing is taken from this machine, and a captured machine may lack /proc/cmdline",
+                "write it out: --cmdline 'isolcpus=2-3 nohz_full=2-3'",
+            ));
+        }
+    };
+    let mut facts = facts(args, machine.as_ref())?;
+    if let (Some(root), Some(machine), None) = (&root, &machine, &args.kernel) {
+        facts.sched_ext = sched_ext(root);
+        // What the kernel said is about its own line only.
+        let same = own.is_some_and(|own| own.parameters == parse_cmdline(&line).parameters);
+        facts.outcome = same.then(|| Outcome {
+            messages: root.kernel_log().unwrap_or_default(),
+            isolated: machine.isolation.boot_isolated.clone(),
+            nohz_full: machine.isolation.nohz_full.clone(),
+        });
+    }
+    let verdict = lint(&line, &facts);
+    let report = LintReport::new(&line, facts.release.as_deref(), &verdict);
+    match screen.form {
+        Form::Json => screen.json(&report),
+        Form::Text => screen.text(&lint_text(&report, screen.style())),
+    }
+    Ok(if report.has_error() { Status::Failed } else { Status::Done })
+}
+
+fn facts(args: &Args, machine: Option<&Machine>) -> Result<Facts, CommandError> {
+    let mut facts = machine.map(Facts::of_machine).unwrap_or_default();
+    if let Some(release) = &args.kernel {
+        let named = Facts::of_release(release).ok_or_else(|| {
+            CommandError::usage(
+                format!("`{}` is no kernel release", report::safe(release)),
+                "it does not begin with two numbers",
+                "write it as uname -r does: 6.12, or 5.10.0-35-rt-amd64",
+            )
+        })?;
+        // A captured machine keeps its CPUs; kernel and configuration are the named ones.
+        facts = Facts {
+            release: named.release,
+            version: named.version,
+            realtime: named.realtime,
+            config: None,
+            managed_interrupts: None,
+            clocksource: None,
+            ..facts
+        };
+    }
+    if let Some(list) = &args.cpus {
+        let possible = CpuSet::parse_list(list).map_err(|error| {
+            CommandError::usage("the CPUs cannot be used", error.to_string(), "write a list such as 0-63")
+        })?;
+        if possible.is_empty() {
+            return Err(CommandError::usage("the CPUs cannot be used", "the list is empty", "write a list such as 0-63"));
+        }
+        facts.boot_cpu = facts.boot_cpu.filter(|cpu| possible.contains(*cpu)).or(possible.first());
+        facts.cores.retain(|core| core.is_subset(&possible));
+        facts.possible = Some(possible);
+    }
+    if let Some(path) = &args.config {
+        facts = facts.with_config(configuration(path)?);
+    }
+    Ok(facts)
+}
+
+fn configuration(path: &Path) -> Result<std::collections::BTreeMap<String, String>, CommandError> {
+    let text = root::input::text(path).map_err(|error| {
+        CommandError::usage(
+            "the configuration cannot be read",
+            error.to_string(),
+            "name a file such as /boot/config-RELEASE, or a copy of /proc/config.gz",
+        )
+    })?;
+    let options = machine::kernel::parse_config(&text);
+    if options.is_empty() {
+        return Err(CommandError::usage(
+            format!("`{}` is no kernel configuration", path.display()),
+            "it has no line such as CONFIG_SMP=y",
+            "name a file such as /boot/config-RELEASE, or a copy of /proc/config.gz",
+        ));
+    }
+    Ok(options)
+}
+
+/// Whether a sched_ext scheduler runs; `None` where the kernel has none.
+fn sched_ext(root: &Root) -> Option<bool> {
+    let state = root.value("/sys/kernel/sched_ext/state").ok()??;
+    Some(state == "enabled" || state == "enabling")
+}

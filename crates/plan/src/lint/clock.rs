@@ -1,0 +1,53 @@
+//! Clock sources.
+
+use super::{Hit, Rule};
+use crate::Level::{Info, Warning};
+
+pub(super) const TSC_RELIABLE: Rule = Rule {
+    id: "tsc-reliable",
+    level: Warning,
+    truth: "tsc=reliable switches off every check of the time-stamp counter, so a drifting one is not noticed; kernels stop checking by themselves where the processor guarantees it",
+    fix: "leave it out unless the timer clocksource_watchdog is seen on an isolated CPU; then prefer tsc=nowatchdog",
+    check: |line| {
+        let trusted = line
+            .facts
+            .clocksource
+            .as_deref()
+            .is_none_or(|source| source == "tsc");
+        let level = if trusted { Info } else { Warning };
+        let found = line.is("tsc", &["reliable"]);
+        found
+            .map(|(_, word)| match &line.facts.clocksource {
+                Some(source) if !trusted => Hit::on(word.raw)
+                    .at(level)
+                    .because(format!("this machine uses the clock source {source}")),
+                _ => Hit::on(word.raw).at(level),
+            })
+            .into_iter()
+            .collect()
+    },
+};
+
+pub(super) const SLOW_CLOCK: Rule = Rule {
+    id: "slow-clocksource",
+    level: Warning,
+    truth: "with this clock source every look at the clock is a system call and a slow device access",
+    fix: "take it out: the kernel chooses the fastest clock source that is sound",
+    check: |line| {
+        let found = line.is("clocksource", &["hpet", "acpi_pm", "pit", "jiffies"]);
+        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
+    },
+};
+
+pub(super) const NO_TSC: Rule = Rule {
+    id: "notsc",
+    level: Warning,
+    truth: "without the time-stamp counter the kernel falls back to a slow clock",
+    fix: "remove it",
+    check: |line| {
+        line.last("notsc")
+            .map(|(_, word)| Hit::on(word.raw))
+            .into_iter()
+            .collect()
+    },
+};

@@ -1,0 +1,254 @@
+//! The CPU lists of a line: whether they parse, whether the machine has the CPUs, and who is left for the rest.
+
+use super::line::{LISTS, Line, Word, parse_cpus, uses_words};
+use super::repair::Edit;
+use super::{Hit, Rule};
+use crate::Level::{Error, Info, Warning};
+use machine::{CpuSet, same_name};
+
+/// Every list parameter with its place, its list (without the flags of `isolcpus=`), and how to write another.
+fn lists<'a>(line: &'a Line) -> impl Iterator<Item = (usize, &'a Word<'a>, String)> + 'a {
+    line.kernel()
+        .filter(|(_, word)| word.parameter.value.is_some())
+        .filter(|(_, word)| LISTS.iter().any(|name| same_name(name, word.name())))
+        .map(|(place, word)| {
+            let flagged = line.isolcpus.iter().find(|one| one.word == place);
+            (
+                place,
+                word,
+                flagged.map_or_else(|| word.value().to_owned(), |one| one.list.clone()),
+            )
+        })
+}
+
+/// The edit that gives a word another list, or takes it out when the list is empty.
+fn relist(line: &Line, place: usize, word: &Word, list: &CpuSet) -> Edit {
+    if list.is_empty() {
+        return Edit::Drop(place);
+    }
+    match line.isolcpus.iter().find(|one| one.word == place) {
+        Some(one) => Edit::Set(place, one.with(&one.flags(), &list.to_string())),
+        None => Edit::Set(place, format!("{}={list}", word.name())),
+    }
+}
+
+/// Edits that take CPUs out of every list that isolates, as many as hold them.
+fn without(line: &Line, cpus: &CpuSet) -> Vec<Edit> {
+    lists(line)
+        .filter(|(_, word, _)| !same_name(word.name(), "irqaffinity") && is_isolating(word))
+        .filter_map(|(place, word, list)| {
+            let held = parse_cpus(&list, line.facts).ok()?;
+            let rest = held.minus(cpus);
+            (rest != held).then(|| relist(line, place, word, &rest))
+        })
+        .collect()
+}
+
+fn is_isolating(word: &Word) -> bool {
+    ["isolcpus", "nohz_full", "rcu_nocbs"]
+        .iter()
+        .any(|name| same_name(name, word.name()))
+}
+
+pub(super) const BAD_LIST: Rule = Rule {
+    id: "bad-cpu-list",
+    level: Error,
+    truth: "the kernel cannot read this list and ignores the parameter (rcu_nocbs= then offloads all CPUs; irqaffinity= fails without a message)",
+    fix: "write a list such as 2-3,8",
+    check: |line| {
+        lists(line)
+            // `isolcpus=` without any list has a rule of its own.
+            .filter(|(_, word, list)| {
+                !(list.is_empty() && same_name(word.name(), "isolcpus") && !word.value().is_empty())
+            })
+            .filter(|(_, _, list)| line.facts.possible.is_some() || !uses_words(list))
+            .filter_map(|(_, word, list)| {
+                let why = parse_cpus(&list, line.facts).err()?;
+                Some(Hit::on(word.raw).because(why))
+            })
+            .collect()
+    },
+};
+
+pub(super) const NOT_POSSIBLE: Rule = Rule {
+    id: "cpu-not-possible",
+    level: Error,
+    truth: "a list that names CPUs that this machine cannot have is cut or dropped as a whole, depending on the kernel",
+    fix: "name only CPUs of /sys/devices/system/cpu/possible",
+    check: |line| {
+        let Some(possible) = &line.facts.possible else {
+            return Vec::new();
+        };
+        lists(line)
+            .filter_map(|(place, word, list)| {
+                let cpus = parse_cpus(&list, line.facts).ok()?;
+                let beyond = cpus.minus(possible);
+                (!beyond.is_empty()).then(|| {
+                    Hit::on(word.raw)
+                        .because(format!("CPU {beyond} is not among {possible}"))
+                        .edit(relist(line, place, word, &cpus.and(possible)))
+                })
+            })
+            .collect()
+    },
+};
+
+pub(super) const WORDS_TOO_NEW: Rule = Rule {
+    id: "cpu-words-too-new",
+    level: Error,
+    truth: "kernels know `N` and `all` in CPU lists since 5.12",
+    fix: "write the numbers",
+    check: |line| {
+        let level = match line.facts.since((5, 12)) {
+            Some(true) => return Vec::new(),
+            Some(false) => Error,
+            None => Info,
+        };
+        lists(line)
+            // rcu_nocbs=all is older than the general word.
+            .filter(|(_, word, list)| {
+                uses_words(list) && !(same_name(word.name(), "rcu_nocbs") && list == "all")
+            })
+            .map(|(place, word, list)| {
+                let hit = Hit::on(word.raw).at(level);
+                match parse_cpus(&list, line.facts) {
+                    Ok(cpus) if level == Error => hit.edit(relist(line, place, word, &cpus)),
+                    _ => hit,
+                }
+            })
+            .collect()
+    },
+};
+
+pub(super) const NO_HOUSEKEEPING: Rule = Rule {
+    id: "no-housekeeping",
+    level: Error,
+    truth: "when every CPU is isolated the kernel keeps the boot CPU for everything else, or ignores the parameter",
+    fix: "leave at least one CPU, the boot CPU, out of the lists",
+    check: |line| {
+        let Some(possible) = &line.facts.possible else {
+            return Vec::new();
+        };
+        let everything = |cpus: &CpuSet| !cpus.is_empty() && possible.is_subset(cpus);
+        if !everything(&line.domain) && !everything(&line.tickless()) {
+            return Vec::new();
+        }
+        let mut hit = Hit::on(possible.to_string());
+        for edit in without(line, &[line.facts.boot_cpu()].into_iter().collect()) {
+            hit = hit.edit(edit);
+        }
+        vec![hit]
+    },
+};
+
+pub(super) const NO_COMMON: Rule = Rule {
+    id: "no-common-housekeeping",
+    level: Error,
+    truth: "from 7.0 on one present CPU must be in neither nohz_full= nor isolcpus=domain, else the kernel ignores the later parameter; older kernels leave no CPU for all of the work",
+    fix: "leave one CPU out of both lists",
+    check: |line| {
+        let Some(possible) = &line.facts.possible else {
+            return Vec::new();
+        };
+        let (domain, tickless) = (&line.domain, line.tickless());
+        let whole = possible.is_subset(domain) || possible.is_subset(&tickless);
+        if whole || domain.is_empty() || tickless.is_empty() || !possible.is_subset(&domain.or(&tickless)) {
+            return Vec::new();
+        }
+        let level = match line.facts.since((7, 0)) {
+            Some(true) => Error,
+            Some(false) => Warning,
+            None => Info,
+        };
+        let mut hit = Hit::on(format!("{domain} and {tickless}")).at(level);
+        for edit in without(line, &[line.facts.boot_cpu()].into_iter().collect()) {
+            hit = hit.edit(edit);
+        }
+        vec![hit]
+    },
+};
+
+pub(super) const BOOT_CPU: Rule = Rule {
+    id: "boot-cpu-isolated",
+    level: Warning,
+    truth: "the boot CPU keeps time for the others, is taken out of nohz_full again, and many parts of the kernel use the first CPU first",
+    fix: "isolate other CPUs",
+    check: |line| {
+        let boot = line.facts.boot_cpu();
+        if !line.isolated().contains(boot) {
+            return Vec::new();
+        }
+        let mut hit = Hit::on(format!("cpu{boot}"));
+        for edit in without(line, &[boot].into_iter().collect()) {
+            hit = hit.edit(edit);
+        }
+        vec![hit]
+    },
+};
+
+pub(super) const SIBLING: Rule = Rule {
+    id: "smt-sibling-shared",
+    level: Warning,
+    truth: "two threads share one core's pipeline and first caches, so what runs on the other thread steals time that no counter shows",
+    fix: "isolate the whole core, or boot with nosmt",
+    check: |line| {
+        if line.has("nosmt") || line.is("mitigations", &["auto,nosmt"]).is_some() {
+            return Vec::new();
+        }
+        let isolated = line.domain.or(&line.tickless());
+        line.facts
+            .cores
+            .iter()
+            .filter_map(|core| {
+                let (ours, others) = (core.and(&isolated), core.minus(&isolated));
+                (!ours.is_empty() && !others.is_empty()).then(|| {
+                    Hit::on(ours.to_string())
+                        .because(format!("CPU {others} is on the same core as CPU {ours}"))
+                })
+            })
+            .collect()
+    },
+};
+
+pub(super) const NOT_BROUGHT_UP: Rule = Rule {
+    id: "cpu-not-brought-up",
+    level: Warning,
+    truth: "the line also limits how many CPUs are brought up, and the isolated ones are beyond the limit",
+    fix: "raise or remove the limit",
+    check: |line| {
+        let limits = ["maxcpus", "nr_cpus"].into_iter().filter_map(|name| {
+            let (place, word) = line.last(name)?;
+            let limit: u32 = word.value().parse().ok()?;
+            Some((place, word, limit))
+        });
+        let isolated = line.isolated();
+        limits
+            .filter_map(|(_, word, limit)| {
+                let beyond = isolated.minus(&CpuSet::range(0, limit.max(1) - 1));
+                (!beyond.is_empty()).then(|| Hit::on(word.raw).because(format!("CPU {beyond} stays down")))
+            })
+            .collect()
+    },
+};
+
+pub(super) const SMP_OFF: Rule = Rule {
+    id: "smp-off",
+    level: Error,
+    truth: "this leaves one CPU running, or the machine without the interrupt controller that tells CPUs apart: nothing can be isolated",
+    fix: "remove it",
+    check: |line| {
+        if line.isolated().is_empty() {
+            return Vec::new();
+        }
+        let bare = ["nosmp", "noapic", "nolapic", "disableapic"]
+            .into_iter()
+            .filter_map(|name| line.last(name));
+        let one = line
+            .is("maxcpus", &["0", "1"])
+            .into_iter()
+            .chain(line.is("nr_cpus", &["1"]));
+        bare.chain(one)
+            .map(|(place, word)| Hit::on(word.raw).drop([place]))
+            .collect()
+    },
+};

@@ -1,0 +1,168 @@
+//! What a boot line is judged against: a kernel and its machine, as far as they are known.
+//!
+//! Everything may be unknown. A rule that needs an unknown fact says so at level `info`; it never guesses.
+
+use machine::kernel::parse_version;
+use machine::{CpuId, CpuSet, Machine, Preemption};
+use std::collections::BTreeMap;
+
+/// A kernel and its machine, as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Release as `uname -r` prints it.
+    pub release: Option<String>,
+    /// Its first two numbers.
+    pub version: Option<(u32, u32)>,
+    /// Configuration: options that are set. An option without entry is not set.
+    pub config: Option<BTreeMap<String, String>>,
+    /// Whether it is a `PREEMPT_RT` kernel.
+    pub realtime: Option<bool>,
+    /// CPUs that could ever exist.
+    pub possible: Option<CpuSet>,
+    /// The CPU that the kernel boots on.
+    pub boot_cpu: Option<CpuId>,
+    /// Threads of each core with more than one thread running; empty without SMT, and where unknown.
+    pub cores: Vec<CpuSet>,
+    /// Whether there are interrupts whose mask the kernel manages itself.
+    pub managed_interrupts: Option<bool>,
+    /// Whether a sched_ext scheduler runs now.
+    pub sched_ext: Option<bool>,
+    /// The clock source in use.
+    pub clocksource: Option<String>,
+    /// What this kernel made of this very line; `None` for any other line or kernel.
+    pub outcome: Option<Outcome>,
+}
+
+/// What a kernel that was booted with the line said about it, and did.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Its messages about the boot line; `None` when they could not be read or were overwritten.
+    pub messages: Option<Vec<String>>,
+    /// `/sys/devices/system/cpu/isolated`.
+    pub isolated: Option<CpuSet>,
+    /// `/sys/devices/system/cpu/nohz_full`.
+    pub nohz_full: Option<CpuSet>,
+}
+
+impl Facts {
+    /// Of a kernel release alone; `None` for text that does not begin with two numbers, such as `6.12`.
+    #[must_use]
+    pub fn of_release(release: &str) -> Option<Facts> {
+        let version = parse_version(release)?;
+        let realtime = release
+            .split(|letter: char| !letter.is_ascii_alphanumeric())
+            .any(|part| {
+                let digits = part.trim_start_matches("rt");
+                part.starts_with("rt") && digits.bytes().all(|byte| byte.is_ascii_digit())
+                    || part == "realtime"
+            });
+        Some(Facts {
+            release: Some(release.to_owned()),
+            version: Some(version),
+            realtime: realtime.then_some(true),
+            ..Facts::default()
+        })
+    }
+
+    /// Of a machine, live or captured.
+    #[must_use]
+    pub fn of_machine(machine: &Machine) -> Facts {
+        let kernel = &machine.kernel;
+        let topology = &machine.topology;
+        let mut cores: Vec<CpuSet> = topology
+            .cpus
+            .iter()
+            .filter_map(|cpu| cpu.siblings.clone())
+            .filter(|siblings| siblings.len() > 1)
+            .collect();
+        cores.sort();
+        cores.dedup();
+        let managed = machine
+            .interrupts
+            .as_ref()
+            .map(|interrupts| interrupts.iter().any(|interrupt| interrupt.managed == Some(true)));
+        Facts {
+            release: kernel.release.clone(),
+            version: kernel.version,
+            config: kernel.config.clone(),
+            realtime: kernel.preemption.map(|model| model == Preemption::Rt),
+            possible: topology.possible.clone(),
+            boot_cpu: topology.boot_cpu,
+            cores,
+            // A kernel that does not tell which interrupts it manages may well have some.
+            managed_interrupts: managed.filter(|&found| found),
+            sched_ext: None,
+            clocksource: kernel.clocksource.clone(),
+            outcome: None,
+        }
+    }
+
+    /// With a configuration, which also tells whether the kernel is real-time.
+    #[must_use]
+    pub fn with_config(mut self, config: BTreeMap<String, String>) -> Facts {
+        let is_set = |option: &str| config.contains_key(option);
+        self.realtime = Some(is_set("CONFIG_PREEMPT_RT") || is_set("CONFIG_PREEMPT_RT_FULL"));
+        self.config = Some(config);
+        self
+    }
+
+    /// Whether the kernel is at least this new in what it can do: `None` when unknown, also for old numbers
+    /// of distributions that port features back without changing the number.
+    #[must_use]
+    pub fn since(&self, version: (u32, u32)) -> Option<bool> {
+        match self.version {
+            Some(own) if own >= version => Some(true),
+            Some(_) if self.ports_back() => None,
+            Some(_) => Some(false),
+            None => None,
+        }
+    }
+
+    /// Whether a configuration option is set; `None` without a configuration.
+    #[must_use]
+    pub fn has(&self, option: &str) -> Option<bool> {
+        self.config.as_ref().map(|config| config.contains_key(option))
+    }
+
+    /// The CPU that the kernel boots on: 0 where nothing else is known.
+    #[must_use]
+    pub fn boot_cpu(&self) -> CpuId {
+        self.boot_cpu.unwrap_or(CpuId(0))
+    }
+
+    /// Red Hat and SUSE keep a number for years and port features back to it.
+    fn ports_back(&self) -> bool {
+        let release = self.release.as_deref().unwrap_or_default();
+        release.contains(".el") || release.contains("-default") || release.contains("-tegra")
+    }
+
+    /// Bytes of a boot line that the kernel keeps (`COMMAND_LINE_SIZE`): 2048 on x86 and arm64, 1024 on arm.
+    #[must_use]
+    pub fn line_limit(&self) -> usize {
+        if self.has("CONFIG_ARM") == Some(true) {
+            1024
+        } else {
+            2048
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn releases() {
+        let facts = |release| Facts::of_release(release).unwrap();
+        assert_eq!(facts("6.12.117+deb13-rt-amd64").realtime, Some(true));
+        assert_eq!(facts("5.10.90-rt60").realtime, Some(true));
+        assert_eq!(facts("6.8.1-1015-realtime").realtime, Some(true));
+        assert_eq!(facts("6.1.0-56-amd64").realtime, None);
+        assert_eq!(facts("6.1.0-start").realtime, None);
+        assert_eq!(facts("4.18.0-553.el8.x86_64").since((5, 6)), None);
+        assert_eq!(facts("4.18.0-25-generic").since((5, 6)), Some(false));
+        assert_eq!(facts("7.2").since((5, 6)), Some(true));
+        assert!(Facts::of_release("banana").is_none() && Facts::of_release("6").is_none());
+        assert_eq!(Facts::default().since((5, 6)), None);
+    }
+}

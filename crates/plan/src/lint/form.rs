@@ -1,0 +1,252 @@
+//! The line as text: length, quotes, `--`, blanks, letters that are not ASCII, repeated and misspelled words.
+
+use super::line::{LISTS, Line};
+use super::repair::Edit;
+use super::{Hit, Rule};
+use crate::Level::{Error, Info, Warning};
+use crate::parameters::{Repeats, parameter};
+use machine::{Parameter, same_name};
+
+pub(super) const LINE_TOO_LONG: Rule = Rule {
+    id: "line-too-long",
+    level: Warning,
+    truth: "the kernel keeps only so many bytes of its line (COMMAND_LINE_SIZE: 2048 on x86 and arm64, 1024 on arm) and loses the rest",
+    fix: "take out what is not needed, or use the kernel's bootconfig",
+    check: |line| {
+        let (length, limit) = (line.text.len(), line.facts.line_limit());
+        let hit =
+            || Hit::on(format!("{length} bytes")).because(format!("{length} bytes, room for {}", limit - 1));
+        (length >= limit).then(hit).into_iter().collect()
+    },
+};
+
+pub(super) const OPEN_QUOTE: Rule = Rule {
+    id: "open-quote",
+    level: Error,
+    truth: "a double quote that is not closed swallows everything behind it into one parameter",
+    fix: "close the quote or take it out",
+    check: |line| {
+        let open = line
+            .words
+            .iter()
+            .enumerate()
+            .filter(|(_, word)| word.raw.matches('"').count() % 2 == 1);
+        open.map(|(place, word)| Hit::on(word.raw).edit(Edit::Set(place, word.raw.replacen('"', "", 1))))
+            .collect()
+    },
+};
+
+pub(super) const BEHIND_DASHES: Rule = Rule {
+    id: "behind-double-dash",
+    level: Error,
+    truth: "everything behind ` -- ` is given to init; the kernel does not see it",
+    fix: "write it in front of `--`",
+    check: |line| {
+        let behind = line.words.iter().enumerate().skip(line.ours + 1);
+        behind
+            .filter(|(_, word)| word.raw.contains('=') && parameter(word.name()).is_some())
+            .map(|(place, word)| {
+                Hit::on(word.raw)
+                    .drop([place])
+                    .edit(Edit::Add(word.raw.to_owned()))
+            })
+            .collect()
+    },
+};
+
+pub(super) const NOT_ASCII: Rule = Rule {
+    id: "not-ascii",
+    level: Warning,
+    truth: "the kernel compares bytes, so typographic dashes, quotes and blanks that were copied from a document are not what they look like",
+    fix: "type it again with plain characters",
+    check: |line| {
+        line.kernel()
+            .filter(|(_, word)| !word.raw.is_ascii())
+            .map(|(place, word)| {
+                let plain: String = word.raw.chars().filter_map(plain).collect();
+                let hit = Hit::on(word.raw);
+                if plain.is_ascii() {
+                    hit.edit(Edit::Set(place, plain))
+                } else {
+                    hit
+                }
+            })
+            .collect()
+    },
+};
+
+/// The ASCII character that a look-alike stands for; `None` for what cannot be seen at all.
+fn plain(letter: char) -> Option<char> {
+    match letter {
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => Some('-'),
+        '\u{201c}' | '\u{201d}' | '\u{201e}' => Some('"'),
+        '\u{ff0c}' | '\u{201a}' => Some(','),
+        '\u{a0}' | '\u{202f}' => Some(' '),
+        '\u{ff1d}' => Some('='),
+        '\u{200b}'..='\u{200f}' | '\u{feff}' | '\u{ad}' => None,
+        other => Some(other),
+    }
+}
+
+pub(super) const NO_VALUE: Rule = Rule {
+    id: "parameter-without-value",
+    level: Error,
+    truth: "the kernel knows this parameter only with `=` and a list right behind it",
+    fix: "write name=list without blanks",
+    check: |line| {
+        let bare = |word: &&(usize, &super::line::Word)| {
+            // `rcu_nocbs` alone is legal since 5.17 and has its own rule.
+            word.1.parameter.value.is_none()
+                && LISTS.iter().any(|name| same_name(name, word.1.name()))
+                && !same_name("rcu_nocbs", word.1.name())
+        };
+        let words: Vec<(usize, &super::line::Word)> = line.kernel().collect();
+        words
+            .iter()
+            .filter(bare)
+            .map(|(place, word)| {
+                // `isolcpus =2-3`, `isolcpus = 2-3`: the parts are put together.
+                let rest: Vec<&str> = words
+                    .iter()
+                    .skip(place + 1)
+                    .take(2)
+                    .map(|(_, word)| word.raw)
+                    .collect();
+                let hit = Hit::on(word.raw);
+                match rest.as_slice() {
+                    ["=", list, ..] if is_list(list) => hit
+                        .edit(Edit::Set(*place, format!("{}={list}", word.raw)))
+                        .drop([place + 1, place + 2]),
+                    [list, ..] if list.strip_prefix('=').is_some_and(is_list) => hit
+                        .edit(Edit::Set(*place, format!("{}{list}", word.raw)))
+                        .drop([place + 1]),
+                    _ => hit.drop([*place]),
+                }
+            })
+            .collect()
+    },
+};
+
+fn is_list(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_digit() || b",-:/".contains(&byte))
+}
+
+pub(super) const BLANK_IN_LIST: Rule = Rule {
+    id: "blank-in-list",
+    level: Error,
+    truth: "a blank ends the parameter: what follows is a word of its own, and those CPUs are not in the list",
+    fix: "write the list without blanks",
+    check: |line| {
+        let words: Vec<_> = line.kernel().collect();
+        let pairs = words.windows(2).filter_map(|pair| match pair {
+            [(at, word), (next, stray)] => Some((*at, *word, *next, *stray)),
+            _ => None,
+        });
+        pairs
+            .filter(|(_, word, _, stray)| {
+                let ends_open = word.raw.ends_with([',', '-', '=']) || stray.raw.starts_with(',');
+                LISTS.iter().any(|name| same_name(name, word.name()))
+                    && word.parameter.value.is_some()
+                    && ends_open
+                    && is_list(stray.raw.trim_start_matches(','))
+            })
+            .map(|(at, word, next, stray)| {
+                Hit::on(format!("{} {}", word.raw, stray.raw))
+                    .edit(Edit::Set(at, format!("{}{}", word.raw, stray.raw)))
+                    .drop([next])
+            })
+            .collect()
+    },
+};
+
+pub(super) const DUPLICATE: Rule = Rule {
+    id: "duplicate-parameter",
+    level: Warning,
+    truth: "the parameter stands there twice with different values; for most of them the last one counts",
+    fix: "keep one",
+    check: |line| repeated(line, Same::No),
+};
+
+pub(super) const REPEATED: Rule = Rule {
+    id: "repeated-parameter",
+    level: Info,
+    truth: "the same word stands there twice, which changes nothing",
+    fix: "keep one",
+    check: |line| repeated(line, Same::Yes),
+};
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Same {
+    Yes,
+    No,
+}
+
+fn repeated(line: &Line, same: Same) -> Vec<Hit> {
+    let mut hits = Vec::new();
+    for (place, word) in line.kernel() {
+        let Some(row) = parameter(word.name()) else {
+            continue;
+        };
+        // isolcpus= may be given once per flag and has rules of its own.
+        if row.repeats == Repeats::Many || row.name == "isolcpus" {
+            continue;
+        }
+        let Some((_, last)) = line.last(row.name).filter(|(at, _)| *at > place) else {
+            continue;
+        };
+        let equal = last.parameter.value == word.parameter.value;
+        if equal == (same == Same::Yes) {
+            let hit = Hit::on(word.raw).drop([place]);
+            hits.push(if equal {
+                hit
+            } else {
+                hit.because(format!("{} follows", last.raw))
+            });
+        }
+    }
+    hits
+}
+
+pub(super) const MISSPELLED: Rule = Rule {
+    id: "misspelled-parameter",
+    level: Warning,
+    truth: "no kernel has this parameter; it is handed to init and does nothing",
+    fix: "correct the name",
+    check: |line| {
+        line.kernel()
+            .filter(|(_, word)| parameter(word.name()).is_none())
+            .filter_map(|(place, word)| {
+                let meant = meant(&word.parameter)?;
+                let value = word.parameter.value.as_ref()?;
+                Some(
+                    Hit::on(word.raw)
+                        .fix(format!("write {meant}={value}"))
+                        .because(format!("{} looks like {meant}", word.name()))
+                        .edit(Edit::Set(place, format!("{meant}={value}"))),
+                )
+            })
+            .collect()
+    },
+};
+
+/// The list parameter that a misspelled one stands for: letters alone decide, or one wrong letter.
+fn meant(parameter: &Parameter) -> Option<&'static str> {
+    let letters = |name: &str| -> String {
+        name.chars()
+            .filter(char::is_ascii_alphanumeric)
+            .collect::<String>()
+            .to_ascii_lowercase()
+    };
+    let written = letters(&parameter.name);
+    if written.len() < 6 || parameter.name.contains('.') {
+        return None;
+    }
+    LISTS
+        .iter()
+        .copied()
+        .filter(|name| !name.contains('.') && !same_name(name, &parameter.name))
+        .find(|name| crate::words::distance(&letters(name), &written) <= 1)
+}

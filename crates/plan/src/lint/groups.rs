@@ -1,0 +1,51 @@
+//! Parameters that decide about control groups, on which isolation at run time stands.
+
+use super::repair::Edit;
+use super::{Hit, Rule};
+use crate::Level::{Error, Info};
+
+pub(super) const CPUSET_OFF: Rule = Rule {
+    id: "cpuset-disabled",
+    level: Error,
+    truth: "without the cpuset controller nothing can be isolated at run time",
+    fix: "take cpuset out of cgroup_disable=",
+    check: |line| {
+        line.all("cgroup_disable")
+            .filter(|(_, word)| word.value().split(',').any(|part| part == "cpuset"))
+            .map(|(place, word)| {
+                let rest: Vec<&str> = word.value().split(',').filter(|part| *part != "cpuset").collect();
+                let edit = if rest.is_empty() {
+                    Edit::Drop(place)
+                } else {
+                    Edit::Set(place, format!("cgroup_disable={}", rest.join(",")))
+                };
+                Hit::on(word.raw).edit(edit)
+            })
+            .collect()
+    },
+};
+
+pub(super) const CGROUP_V1: Rule = Rule {
+    id: "cgroup-v1-asked",
+    level: Info,
+    truth: "systemd 258 and later start with cgroup v2 only and ignore this; kernels without CONFIG_CPUSETS_V1 have no v1 cpuset at all",
+    fix: "move to cgroup v2",
+    check: |line| {
+        let found = line.is("systemd.unified_cgroup_hierarchy", &["0", "no", "false", "off"]);
+        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
+    },
+};
+
+pub(super) const ENABLE_WORDS: Rule = Rule {
+    id: "cgroup-enable-words",
+    level: Info,
+    truth: "cgroup_enable= is a word of old Debian and Raspberry Pi kernels; elsewhere the controllers are on without it",
+    fix: "",
+    check: |line| {
+        let words = line.all("cgroup_enable");
+        words
+            .filter(|(_, word)| word.value() != "memory" && word.value() != "pressure")
+            .map(|(_, word)| Hit::on(word.raw))
+            .collect()
+    },
+};

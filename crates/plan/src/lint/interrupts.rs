@@ -1,0 +1,132 @@
+//! Where interrupts of devices may go.
+
+use super::repair::Edit;
+use super::{Hit, Rule};
+use crate::Level::{Error, Info, Warning};
+use machine::CpuSet;
+
+pub(super) const MISSING: Rule = Rule {
+    id: "irqaffinity-missing",
+    level: Warning,
+    truth: "without irqaffinity= interrupts of devices may land on the isolated CPUs from the moment their driver loads",
+    fix: "irqaffinity=HOUSEKEEPING, or move them at run time (quietcore apply does)",
+    check: |line| {
+        let isolated = line.domain.or(&line.tickless());
+        if isolated.is_empty() || line.has("irqaffinity") {
+            return Vec::new();
+        }
+        let hit = Hit::on(isolated.to_string());
+        let rest = line
+            .facts
+            .possible
+            .as_ref()
+            .map(|possible| possible.minus(&isolated));
+        vec![match rest.filter(|rest| !rest.is_empty()) {
+            Some(rest) => hit.edit(Edit::Add(format!("irqaffinity={rest}"))),
+            None => hit,
+        }]
+    },
+};
+
+pub(super) const ON_ISOLATED: Rule = Rule {
+    id: "irqaffinity-on-isolated",
+    level: Error,
+    truth: "irqaffinity= names the CPUs that interrupts may use, so it sends them to isolated CPUs",
+    fix: "write the housekeeping CPUs",
+    check: |line| {
+        let (Some((place, word)), Some(cpus)) = (line.last("irqaffinity"), line.cpus("irqaffinity")) else {
+            return Vec::new();
+        };
+        let isolated = line.domain.or(&line.tickless());
+        let both = cpus.and(&isolated);
+        if both.is_empty() {
+            return Vec::new();
+        }
+        let rest = match (&line.facts.possible, cpus.minus(&isolated)) {
+            (Some(possible), rest) if rest.is_empty() => possible.minus(&isolated),
+            (_, rest) => rest,
+        };
+        let edit = if rest.is_empty() {
+            Edit::Drop(place)
+        } else {
+            Edit::Set(place, format!("irqaffinity={rest}"))
+        };
+        vec![
+            Hit::on(word.raw)
+                .because(format!("CPU {both} is isolated"))
+                .edit(edit),
+        ]
+    },
+};
+
+pub(super) const BOOT_CPU_ADDED: Rule = Rule {
+    id: "irqaffinity-boot-cpu",
+    level: Info,
+    truth: "the kernel adds the boot CPU to irqaffinity= by itself",
+    fix: "",
+    check: |line| {
+        let (Some((_, word)), Some(cpus)) = (line.last("irqaffinity"), line.cpus("irqaffinity")) else {
+            return Vec::new();
+        };
+        let boot = line.facts.boot_cpu();
+        let hit = || Hit::on(word.raw).because(format!("CPU {boot} is not in the list"));
+        (!cpus.contains(boot)).then(hit).into_iter().collect()
+    },
+};
+
+pub(super) const NARROW: Rule = Rule {
+    id: "irqaffinity-narrow",
+    level: Info,
+    truth: "all interrupts share fewer CPUs than are free for them; x86 has about 200 vectors for each",
+    fix: "write all housekeeping CPUs",
+    check: |line| {
+        let (Some((_, word)), Some(cpus)) = (line.last("irqaffinity"), line.cpus("irqaffinity")) else {
+            return Vec::new();
+        };
+        let isolated = line.domain.or(&line.tickless());
+        let Some(possible) = line.facts.possible.as_ref().filter(|_| !isolated.is_empty()) else {
+            return Vec::new();
+        };
+        let unused: CpuSet = possible.minus(&isolated).minus(&cpus);
+        let hit = || Hit::on(word.raw).because(format!("CPU {unused} could take interrupts too"));
+        (!unused.is_empty()).then(hit).into_iter().collect()
+    },
+};
+
+pub(super) const ANCIENT: Rule = Rule {
+    id: "irq-balance-words",
+    level: Info,
+    truth: "these words are about balancing that the kernel gave up long ago; they change no affinity today, and the daemon irqbalance does not read them",
+    fix: "take them out; tell irqbalance with IRQBALANCE_BANNED_CPULIST",
+    check: |line| {
+        let words = [
+            "noirqbalance",
+            "acpi_irq_nobalance",
+            "acpi_irq_balance",
+            "noirqdebug_balance",
+        ];
+        words
+            .into_iter()
+            .filter_map(|name| line.last(name))
+            .map(|(_, word)| Hit::on(word.raw))
+            .collect()
+    },
+};
+
+pub(super) const NO_MSI: Rule = Rule {
+    id: "msi-off",
+    level: Warning,
+    truth: "without message-signalled interrupts devices share a few lines, which cannot be moved one by one",
+    fix: "remove it",
+    check: |line| {
+        let found = line
+            .last("pci")
+            .filter(|(_, word)| word.value().split(',').any(|part| part == "nomsi"));
+        let touched = !line.isolated().is_empty();
+        found
+            .filter(|_| touched)
+            .map(|(_, word)| Hit::on(word.raw))
+            .into_iter()
+            .collect()
+    },
+};

@@ -1,0 +1,346 @@
+//! `isolcpus=`: its flags, its parser's traps, and what the kernel's age makes of them.
+
+use super::line::{Isolcpus, Line};
+use super::repair::Edit;
+use super::{Hit, Rule};
+use crate::Level::{self, Error, Info, Warning};
+
+fn raw<'a>(line: &'a Line, one: &Isolcpus) -> &'a str {
+    line.words.get(one.word).map_or("", |word| word.raw)
+}
+
+/// The level of something that kernels before a version refuse; `None` where it is fine.
+fn before(line: &Line, version: (u32, u32)) -> Option<Level> {
+    match line.facts.since(version) {
+        Some(true) => None,
+        Some(false) => Some(Error),
+        None => Some(Info),
+    }
+}
+
+pub(super) const LETTER: Rule = Rule {
+    id: "isolcpus-letter",
+    level: Error,
+    truth: "isolcpus= takes a word in front as a flag, so a list that begins with `all` or `N` isolates nothing",
+    fix: "begin with a number: isolcpus=1-N",
+    check: |line| {
+        line.isolcpus
+            .iter()
+            .filter_map(|one| {
+                let word = one.strange.iter().find(|word| is_list_word(word))?;
+                let hit = Hit::on(raw(line, one)).because(format!("`{word}` is read as a flag"));
+                // Written out, where the machine is known.
+                let list = [one.strange.join(","), one.list.clone()].join(",");
+                Some(
+                    match super::line::parse_cpus(list.trim_matches(','), line.facts) {
+                        Ok(cpus) if line.facts.possible.is_some() => {
+                            hit.edit(Edit::Set(one.word, one.with(&one.flags(), &cpus.to_string())))
+                        }
+                        _ => hit,
+                    },
+                )
+            })
+            .collect()
+    },
+};
+
+fn is_list_word(word: &str) -> bool {
+    word.eq_ignore_ascii_case("all") || word == "N" || word.starts_with("N-") || word.starts_with("all:")
+}
+
+pub(super) const UNKNOWN_FLAG: Rule = Rule {
+    id: "isolcpus-unknown-flag",
+    level: Error,
+    truth: "the flags are domain, managed_irq and nohz; newer kernels skip another word with a message, up to 5.7 it makes the whole parameter fail",
+    fix: "take the word out",
+    check: |line| {
+        let level = if line.facts.since((5, 8)) == Some(true) {
+            Warning
+        } else {
+            Error
+        };
+        line.isolcpus
+            .iter()
+            .filter_map(|one| {
+                let word = one.strange.iter().find(|word| !is_list_word(word))?;
+                // Anything but letters and `_` is not even skipped.
+                let refused = !word
+                    .bytes()
+                    .all(|byte| byte.is_ascii_alphabetic() || byte == b'_');
+                let hit = Hit::on(raw(line, one)).because(format!("`{word}` is no flag"));
+                let hit = hit.at(if refused { Error } else { level });
+                Some(if one.cpus.is_some() {
+                    hit.edit(Edit::Set(one.word, one.with(&one.flags(), &one.list)))
+                } else {
+                    hit
+                })
+            })
+            .collect()
+    },
+};
+
+pub(super) const NO_LIST: Rule = Rule {
+    id: "isolcpus-no-list",
+    level: Error,
+    truth: "flags without a list isolate nothing",
+    fix: "add the CPUs: isolcpus=managed_irq,domain,2-3",
+    check: |line| {
+        line.isolcpus
+            .iter()
+            .filter(|one| one.list.is_empty() && !one.flags.is_empty() && one.strange.is_empty())
+            .map(|one| Hit::on(raw(line, one)).drop([one.word]))
+            .collect()
+    },
+};
+
+pub(super) const FLAGS_TOO_NEW: Rule = Rule {
+    id: "isolcpus-flags-too-new",
+    level: Error,
+    truth: "flags came with 4.15; an older kernel takes them for a bad CPU list and ignores the parameter",
+    fix: "write the list alone",
+    check: |line| {
+        let Some(level) = before(line, (4, 15)) else {
+            return Vec::new();
+        };
+        line.isolcpus
+            .iter()
+            .filter(|one| !one.flags.is_empty() && one.cpus.is_some())
+            .map(|one| {
+                let hit = Hit::on(raw(line, one)).at(level);
+                if level == Error {
+                    hit.edit(Edit::Set(one.word, one.with(&[], &one.list)))
+                } else {
+                    hit
+                }
+            })
+            .collect()
+    },
+};
+
+pub(super) const MANAGED_TOO_NEW: Rule = Rule {
+    id: "isolcpus-managed-irq-too-new",
+    level: Error,
+    truth: "managed_irq came with 5.6; from 4.15 to there the unknown flag makes the whole parameter fail",
+    fix: "take managed_irq out",
+    check: |line| {
+        if line.facts.since((4, 15)) == Some(false) {
+            return Vec::new(); // The rule about all flags speaks.
+        }
+        let Some(level) = before(line, (5, 6)) else {
+            return Vec::new();
+        };
+        line.isolcpus
+            .iter()
+            .filter(|one| one.has("managed_irq") && one.cpus.is_some())
+            .map(|one| {
+                let hit = Hit::on(raw(line, one)).at(level);
+                if level == Error {
+                    hit.edit(Edit::Set(one.word, one.without("managed_irq")))
+                } else {
+                    hit
+                }
+            })
+            .collect()
+    },
+};
+
+pub(super) const TWICE: Rule = Rule {
+    id: "isolcpus-twice",
+    level: Error,
+    truth: "the same flag given twice must name the same CPUs, else the kernel drops the second: \"must match\"",
+    fix: "write one isolcpus= with all CPUs",
+    check: |line| {
+        let mut hits = Vec::new();
+        for (place, one) in line.isolcpus.iter().enumerate() {
+            for other in line.isolcpus.iter().skip(place + 1) {
+                let shared = ["domain", "managed_irq", "nohz"]
+                    .iter()
+                    .any(|flag| one.has(flag) && other.has(flag));
+                // One mask for every flag up to 5.17 (see `isolation-lists-differ`), so there any two count.
+                let clash = shared || line.facts.since((5, 18)) == Some(false);
+                if let (true, Some(first), Some(second)) = (clash, &one.cpus, &other.cpus)
+                    && first != second
+                {
+                    let hit = Hit::on(raw(line, other)).because(format!("{first} stands in front of it"));
+                    hits.push(hit.drop([other.word]));
+                }
+            }
+        }
+        hits
+    },
+};
+
+pub(super) const NO_DOMAIN: Rule = Rule {
+    id: "isolcpus-no-domain",
+    level: Info,
+    truth: "with other flags alone the scheduler still balances tasks onto these CPUs; that is right when a cpuset partition does the rest at run time",
+    fix: "add the flag domain, or make an isolated cpuset partition",
+    check: |line| {
+        let others = line.managed.or(&line.nohz).minus(&line.domain);
+        (!others.is_empty())
+            .then(|| Hit::on(others.to_string()))
+            .into_iter()
+            .collect()
+    },
+};
+
+pub(super) const NOHZ_REDUNDANT: Rule = Rule {
+    id: "isolcpus-nohz-redundant",
+    level: Warning,
+    truth: "nohz_full= does all that the nohz flag does and more; 7.x reports nohz_full= as unknown when both are given",
+    fix: "take the flag nohz out",
+    check: |line| {
+        let level = if line.facts.since((7, 0)) == Some(true) {
+            Warning
+        } else {
+            Info
+        };
+        line.isolcpus
+            .iter()
+            .filter(|one| one.has("nohz") && one.cpus.as_ref().is_some_and(|cpus| *cpus == line.nohz_full))
+            .map(|one| {
+                let hit = Hit::on(raw(line, one)).at(level);
+                // Without a flag the word would isolate domains, which was not asked for.
+                if one.flags == ["nohz"] {
+                    hit.drop([one.word])
+                } else {
+                    hit.edit(Edit::Set(one.word, one.without("nohz")))
+                }
+            })
+            .collect()
+    },
+};
+
+pub(super) const NOHZ_DIFFERS: Rule = Rule {
+    id: "isolcpus-nohz-differs",
+    level: Error,
+    truth: "isolcpus=nohz, and nohz_full= must name the same CPUs on every kernel, else the second is dropped: \"must match\"",
+    fix: "take the flag nohz out",
+    check: |line| {
+        if line.nohz_full.is_empty() {
+            return Vec::new();
+        }
+        line.isolcpus
+            .iter()
+            .filter(|one| one.has("nohz") && one.cpus.as_ref().is_some_and(|cpus| *cpus != line.nohz_full))
+            .map(|one| {
+                let hit = Hit::on(raw(line, one)).because(format!("nohz_full= has {}", line.nohz_full));
+                if one.flags == ["nohz"] {
+                    hit.drop([one.word])
+                } else {
+                    hit.edit(Edit::Set(one.word, one.without("nohz")))
+                }
+            })
+            .collect()
+    },
+};
+
+pub(super) const NOHZ_ONLY: Rule = Rule {
+    id: "isolcpus-nohz-only",
+    level: Warning,
+    truth: "up to 6.13 or so the flag nohz alone moves less than nohz_full=: no RCU callbacks, no timers, no kernel threads",
+    fix: "write nohz_full=CPUS",
+    check: |line| {
+        if line.nohz.is_empty() || !line.nohz_full.is_empty() {
+            return Vec::new();
+        }
+        match line.facts.since((6, 14)) {
+            Some(true) => Vec::new(),
+            Some(false) => vec![Hit::on(line.nohz.to_string())],
+            None => vec![Hit::on(line.nohz.to_string()).at(Info)],
+        }
+    },
+};
+
+pub(super) const NOT_BUILT: Rule = Rule {
+    id: "isolcpus-unsupported",
+    level: Error,
+    truth: "isolcpus= needs CONFIG_CPU_ISOLATION (and SMP)",
+    fix: "use a kernel with CONFIG_CPU_ISOLATION=y",
+    check: |line| {
+        let lacks =
+            line.facts.since((4, 15)) == Some(true) && line.facts.has("CONFIG_CPU_ISOLATION") == Some(false);
+        let all = line.isolcpus.iter().filter(|_| lacks);
+        all.map(|one| Hit::on(raw(line, one)).drop([one.word])).collect()
+    },
+};
+
+pub(super) const MANAGED_MISSING: Rule = Rule {
+    id: "managed-irq-missing",
+    level: Warning,
+    truth: "interrupts whose mask the kernel manages itself (NVMe, virtio, many storage adapters) move only with isolcpus=managed_irq, and nothing at run time replaces it",
+    fix: "write isolcpus=managed_irq,domain,CPUS",
+    check: |line| {
+        let needed = line.domain.or(&line.tickless());
+        if line.facts.since((5, 6)) != Some(true) || needed.is_subset(&line.managed) {
+            return Vec::new();
+        }
+        let level = if line.facts.managed_interrupts == Some(true) {
+            Warning
+        } else {
+            Info
+        };
+        let hit = Hit::on(needed.to_string()).at(level);
+        let plain = line.isolcpus.iter().find(|one| {
+            one.cpus.as_ref() == Some(&line.domain)
+                && !one.has("managed_irq")
+                && one.has("domain")
+                && one.strange.is_empty()
+        });
+        // The flag is added only where the line isolates with isolcpus= already.
+        let lone = line.isolcpus.len() == 1 && line.facts.has("CONFIG_CPU_ISOLATION") != Some(false);
+        vec![match plain.filter(|_| lone) {
+            Some(one) => {
+                let mut flags = vec!["managed_irq"];
+                flags.extend(if one.flags.is_empty() {
+                    vec!["domain"]
+                } else {
+                    one.flags()
+                });
+                hit.edit(Edit::Set(one.word, one.with(&flags, &one.list)))
+            }
+            None => hit,
+        }]
+    },
+};
+
+pub(super) const DEPRECATED: Rule = Rule {
+    id: "isolcpus-deprecated-mark",
+    level: Info,
+    truth: "the kernel's documents of 4.15 to 7.1 call isolcpus= deprecated; it always worked, and 7.2 took the mark away",
+    fix: "",
+    check: |line| {
+        let old = line.facts.since((4, 15)) != Some(false) && line.facts.since((7, 2)) != Some(true);
+        let one = line.isolcpus.first().filter(|_| old && !line.domain.is_empty());
+        one.map(|one| Hit::on(raw(line, one))).into_iter().collect()
+    },
+};
+
+pub(super) const NOT_BALANCED: Rule = Rule {
+    id: "isolcpus-not-balanced",
+    level: Info,
+    truth: "the scheduler does not spread tasks over isolated CPUs: all threads of a program may sit on the first of them",
+    fix: "pin every thread to its own CPU",
+    check: |line| {
+        (line.domain.len() > 1)
+            .then(|| Hit::on(line.domain.to_string()))
+            .into_iter()
+            .collect()
+    },
+};
+
+pub(super) const SCHED_EXT: Rule = Rule {
+    id: "isolcpus-sched-ext",
+    level: Error,
+    truth: "sched_ext schedulers refuse to start when isolcpus=domain is in force",
+    fix: "use an isolated cpuset partition (7.x) or stop the sched_ext scheduler",
+    check: |line| {
+        let level = match (line.facts.sched_ext, line.facts.has("CONFIG_SCHED_CLASS_EXT")) {
+            (Some(true), _) => Error,
+            (_, Some(true)) => Info,
+            _ => return Vec::new(),
+        };
+        let hit = || Hit::on(line.domain.to_string()).at(level);
+        (!line.domain.is_empty()).then(hit).into_iter().collect()
+    },
+};

@@ -1,0 +1,139 @@
+//! RCU: who runs its callbacks, and what makes it interrupt other CPUs.
+
+use super::line::parse_cpus;
+use super::{Hit, Rule};
+use crate::Level::{Error, Info, Warning};
+
+const TRUE: &[&str] = &["1", "y", "Y", "on", "yes", ""];
+
+pub(super) const UNSUPPORTED: Rule = Rule {
+    id: "rcu-nocbs-unsupported",
+    level: Error,
+    truth: "without CONFIG_RCU_NOCB_CPU the kernel does not know rcu_nocbs= and RCU callbacks stay",
+    fix: "use a kernel with CONFIG_RCU_NOCB_CPU=y, or take the parameter out",
+    check: |line| {
+        let Some((_, word)) = line.last("rcu_nocbs") else {
+            return Vec::new();
+        };
+        match line.facts.has("CONFIG_RCU_NOCB_CPU") {
+            Some(true) => Vec::new(),
+            Some(false) => vec![Hit::on(word.raw).drop(line.places("rcu_nocbs"))],
+            None => vec![
+                Hit::on(word.raw)
+                    .at(Info)
+                    .because("whether this kernel has CONFIG_RCU_NOCB_CPU is not known here")
+                    .fix("give its configuration with --config FILE"),
+            ],
+        }
+    },
+};
+
+pub(super) const REDUNDANT: Rule = Rule {
+    id: "rcu-nocbs-redundant",
+    level: Info,
+    truth: "nohz_full= offloads the RCU callbacks of its CPUs by itself",
+    fix: "rcu_nocbs= can go; it does no harm",
+    check: |line| {
+        let Some((_, word)) = line.last("rcu_nocbs") else {
+            return Vec::new();
+        };
+        let redundant = parse_cpus(word.value(), line.facts).is_ok_and(|cpus| {
+            cpus.is_subset(&line.nohz_full) && line.facts.has("CONFIG_NO_HZ_FULL") != Some(false)
+        });
+        redundant.then(|| Hit::on(word.raw)).into_iter().collect()
+    },
+};
+
+pub(super) const ELSEWHERE: Rule = Rule {
+    id: "rcu-nocbs-elsewhere",
+    level: Warning,
+    truth: "rcu_nocbs= names the CPUs that give their callbacks away, so it wants the isolated CPUs and not the others",
+    fix: "write the isolated CPUs",
+    check: |line| {
+        let (Some((_, word)), Some(cpus)) = (line.last("rcu_nocbs"), line.cpus("rcu_nocbs")) else {
+            return Vec::new();
+        };
+        let isolated = line.domain.or(&line.tickless());
+        let misses = !isolated.is_empty() && !cpus.intersects(&isolated);
+        misses
+            .then(|| Hit::on(word.raw).because(format!("isolated are {isolated}")))
+            .into_iter()
+            .collect()
+    },
+};
+
+pub(super) const BARE_TOO_NEW: Rule = Rule {
+    id: "rcu-nocbs-bare",
+    level: Error,
+    truth: "rcu_nocbs without a list offloads no CPU, and kernels before 5.17 do not know it so",
+    fix: "write rcu_nocbs=CPUS, or take it out",
+    check: |line| {
+        let bare = line
+            .all("rcu_nocbs")
+            .filter(|(_, word)| word.parameter.value.is_none());
+        let level = match line.facts.since((5, 17)) {
+            Some(false) => Error,
+            Some(true) | None => Info,
+        };
+        bare.map(|(place, word)| {
+            let hit = Hit::on(word.raw).at(level);
+            if level == Error { hit.drop([place]) } else { hit }
+        })
+        .collect()
+    },
+};
+
+pub(super) const POLL_IDLE: Rule = Rule {
+    id: "rcu-nocb-poll-idle",
+    level: Info,
+    truth: "rcu_nocb_poll does nothing where no CPU gives its callbacks away",
+    fix: "add rcu_nocbs=CPUS or nohz_full=CPUS, or take it out",
+    check: |line| {
+        let offloads = !line.nohz_full.is_empty() || line.has("rcu_nocbs");
+        let found = line.last("rcu_nocb_poll").filter(|_| !offloads);
+        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
+    },
+};
+
+pub(super) const EXPEDITED: Rule = Rule {
+    id: "rcu-expedited",
+    level: Warning,
+    truth: "expedited grace periods interrupt every CPU that is in the kernel: more IPIs, the opposite of isolation",
+    fix: "remove it; rcupdate.rcu_normal_after_boot=1 does the opposite",
+    check: |line| {
+        let found = line.is("rcupdate.rcu_expedited", TRUE);
+        found
+            .map(|(place, word)| Hit::on(word.raw).drop([place]))
+            .into_iter()
+            .collect()
+    },
+};
+
+pub(super) const STALLS_HIDDEN: Rule = Rule {
+    id: "rcu-stalls-hidden",
+    level: Info,
+    truth: "without stall warnings a CPU that starves the kernel's own threads is noticed late",
+    fix: "",
+    check: |line| {
+        let found = line.is("rcupdate.rcu_cpu_stall_suppress", TRUE);
+        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
+    },
+};
+
+pub(super) const RT_DOES_IT: Rule = Rule {
+    id: "realtime-does-it",
+    level: Info,
+    truth: "a PREEMPT_RT kernel does this by itself",
+    fix: "it can go; it does no harm",
+    check: |line| {
+        if line.facts.realtime != Some(true) {
+            return Vec::new();
+        }
+        let words = line
+            .last("threadirqs")
+            .into_iter()
+            .chain(line.is("rcupdate.rcu_normal_after_boot", TRUE))
+            .chain(line.is("rcutree.use_softirq", &["0", "n"]));
+        words.map(|(_, word)| Hit::on(word.raw)).collect()
+    },
+};

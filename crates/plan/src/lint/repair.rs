@@ -1,0 +1,103 @@
+//! Rewrites a boot line word by word: what no rule complains about stays as it was written.
+
+use super::facts::Facts;
+use super::line::Line;
+use super::{Hit, Rule, hits};
+use crate::Level;
+use std::collections::BTreeMap;
+
+/// One change of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Edit {
+    /// Takes a word out.
+    Drop(usize),
+    /// Writes another word, or several, in the place of one.
+    Set(usize, String),
+    /// Adds a word at the end of the kernel's part.
+    Add(String),
+}
+
+/// A repair may uncover another fault, so the rules are asked again; this often at most.
+const ROUNDS: usize = 24;
+
+/// The line with every repair that the rules offer. What they offer none for and is still an error goes.
+pub(super) fn repaired(text: &str, facts: &Facts) -> String {
+    // What a kernel said about a line says nothing about another line.
+    let facts = Facts {
+        outcome: None,
+        ..facts.clone()
+    };
+    let mut text = text.trim().to_owned();
+    for _ in 0..ROUNDS {
+        let line = Line::new(&text, &facts);
+        let all: Vec<(&Rule, Hit)> = hits(&line).collect();
+        let mut edits: Vec<Edit> = Vec::new();
+        for (_, hit) in &all {
+            let touched =
+                |edit: &Edit| place(edit).is_some_and(|at| edits.iter().any(|e| place(e) == Some(at)));
+            let conflict = hit.edits.iter().any(touched);
+            let again = |edit: &Edit| matches!(edit, Edit::Add(_)) && edits.contains(edit);
+            if !conflict && !hit.edits.iter().any(again) {
+                edits.extend(hit.edits.iter().cloned());
+            }
+        }
+        if edits.is_empty() {
+            edits = last_resort(&line, &all);
+        }
+        if edits.is_empty() {
+            break;
+        }
+        let next = rewrite(&line, &edits);
+        if next == text {
+            break;
+        }
+        text = next;
+    }
+    text
+}
+
+/// Takes out the words that errors without a repair are about.
+fn last_resort(line: &Line, all: &[(&Rule, Hit)]) -> Vec<Edit> {
+    let errors = all
+        .iter()
+        .filter(|(rule, hit)| hit.level.unwrap_or(rule.level) == Level::Error && hit.edits.is_empty());
+    let mut places: Vec<usize> = errors
+        .flat_map(|(_, hit)| {
+            line.kernel()
+                .filter(|(_, word)| word.raw == hit.subject)
+                .map(|(place, _)| place)
+        })
+        .collect();
+    places.sort_unstable();
+    places.dedup();
+    places.into_iter().map(Edit::Drop).collect()
+}
+
+fn place(edit: &Edit) -> Option<usize> {
+    match edit {
+        Edit::Drop(place) | Edit::Set(place, _) => Some(*place),
+        Edit::Add(_) => None,
+    }
+}
+
+fn rewrite(line: &Line, edits: &[Edit]) -> String {
+    let mut changed: BTreeMap<usize, &str> = BTreeMap::new();
+    let mut added: Vec<&str> = Vec::new();
+    for edit in edits {
+        match edit {
+            Edit::Drop(place) => _ = changed.insert(*place, ""),
+            Edit::Set(place, text) => _ = changed.insert(*place, text),
+            Edit::Add(text) => added.push(text),
+        }
+    }
+    let mut words: Vec<&str> = Vec::new();
+    for (place, word) in line.words.iter().enumerate() {
+        if place == line.ours {
+            words.append(&mut added);
+        }
+        words.push(changed.get(&place).copied().unwrap_or(word.raw));
+    }
+    words.append(&mut added);
+    words.retain(|word| !word.is_empty());
+    words.join(" ")
+}

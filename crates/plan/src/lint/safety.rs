@@ -1,0 +1,98 @@
+//! Parameters with a price in safety or security.
+
+use super::line::Line;
+use super::{Hit, Rule};
+use crate::Level::{Info, Warning};
+
+pub(super) const MCE_OFF: Rule = Rule {
+    id: "mce-off",
+    level: Warning,
+    truth: "mce=off leaves an uncorrected memory error to reset the machine without a trace, and corrected ones unseen; it gains nothing over stopping the poll",
+    fix: "remove it; mce=ignore_ce, or machinecheck0/check_interval 0 at run time, stops the poll",
+    check: |line| {
+        let words = line.is("mce", &["off"]).into_iter().chain(line.last("nomce"));
+        words
+            .map(|(place, word)| Hit::on(word.raw).drop([place]))
+            .collect()
+    },
+};
+
+const MITIGATIONS: &[(&str, &[&str])] = &[
+    ("mitigations", &["off"]),
+    ("spectre_v2", &["off"]),
+    ("spec_store_bypass_disable", &["off"]),
+    ("l1tf", &["off"]),
+    ("mds", &["off"]),
+    ("tsx_async_abort", &["off"]),
+    ("retbleed", &["off"]),
+    ("mmio_stale_data", &["off"]),
+    ("srbds", &["off"]),
+    ("pti", &["off"]),
+    ("kpti", &["off", "0"]),
+    ("nopti", &[""]),
+    ("nospectre_v1", &[""]),
+    ("nospectre_v2", &[""]),
+    ("nospec_store_bypass_disable", &[""]),
+    ("spectre_bhi", &["off"]),
+    ("gather_data_sampling", &["off"]),
+];
+
+pub(super) const MITIGATIONS_OFF: Rule = Rule {
+    id: "mitigations-off",
+    level: Warning,
+    truth: "it opens known holes of the processor to make system calls cheaper; a program that does not enter the kernel gains nothing",
+    fix: "remove it unless every program on the machine is trusted",
+    check: |line| {
+        let found = MITIGATIONS
+            .iter()
+            .filter_map(|(name, values)| line.is(name, values));
+        found.map(|(_, word)| Hit::on(word.raw)).collect()
+    },
+};
+
+fn watchdogs<'a>(line: &'a Line) -> Vec<(usize, &'a super::line::Word<'a>)> {
+    line.last("nowatchdog")
+        .into_iter()
+        .chain(line.last("nosoftlockup"))
+        .chain(line.is("nmi_watchdog", &["0"]))
+        .collect()
+}
+
+pub(super) const WATCHDOGS_OFF: Rule = Rule {
+    id: "watchdog-off",
+    level: Info,
+    truth: "a hung CPU is not noticed any more, on the housekeeping CPUs either; nohz_full CPUs are without watchdog anyway",
+    fix: "set kernel.watchdog_cpumask to the housekeeping CPUs instead",
+    check: |line| {
+        watchdogs(line)
+            .into_iter()
+            .map(|(_, word)| Hit::on(word.raw))
+            .collect()
+    },
+};
+
+pub(super) const WATCHDOGS_TWICE: Rule = Rule {
+    id: "watchdogs-redundant",
+    level: Info,
+    truth: "nowatchdog covers nosoftlockup and nmi_watchdog=0",
+    fix: "keep nowatchdog alone",
+    check: |line| {
+        let all = watchdogs(line);
+        let twice = all.len() > 1 && line.has("nowatchdog");
+        let others = all
+            .into_iter()
+            .filter(|(_, word)| twice && word.name() != "nowatchdog");
+        others.map(|(_, word)| Hit::on(word.raw)).collect()
+    },
+};
+
+pub(super) const AUDIT_OFF: Rule = Rule {
+    id: "audit-off",
+    level: Info,
+    truth: "no audit records until the next boot: cheaper system calls at the price of the record",
+    fix: "",
+    check: |line| {
+        let found = line.is("audit", &["0", "off"]);
+        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
+    },
+};

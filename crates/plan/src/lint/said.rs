@@ -1,0 +1,129 @@
+//! What the kernel that was booted with this very line said about it, and what it did.
+
+use super::line::{Line, Word};
+use super::{Hit, Rule};
+use crate::Level::{Error, Info, Warning};
+use crate::parameters::{Reader, parameter};
+use machine::{CpuSet, same_name};
+
+/// How the kernel begins the list of parameters that no part of it took (5.14 and later, `init/main.c`).
+const UNKNOWN: &str = "Unknown kernel command line parameters";
+
+fn messages<'a>(line: &'a Line) -> impl Iterator<Item = &'a str> {
+    let outcome = line.facts.outcome.iter();
+    outcome.flat_map(|outcome| outcome.messages.iter().flatten().map(String::as_str))
+}
+
+/// Words that the kernel listed as unknown.
+fn unknown<'a>(line: &'a Line) -> impl Iterator<Item = &'a str> {
+    messages(line)
+        .filter_map(|message| message.split_once(UNKNOWN))
+        .flat_map(|(_, list)| list.split(['"', ' ', ',']).filter(|word| !word.is_empty()))
+}
+
+/// Whether the parameter works in spite of what the kernel said: 7.x lists nohz_full= when a nohz flag of
+/// isolcpus= came first, and obeys it.
+fn works_anyway(line: &Line, word: &Word) -> bool {
+    let in_force = line
+        .facts
+        .outcome
+        .as_ref()
+        .and_then(|outcome| outcome.nohz_full.as_ref());
+    same_name(word.name(), "nohz_full")
+        && in_force.is_some_and(|cpus| *cpus == line.nohz_full && !cpus.is_empty())
+}
+
+pub(super) const NOT_KNOWN: Rule = Rule {
+    id: "kernel-did-not-know",
+    level: Error,
+    truth: "the running kernel listed it under \"Unknown kernel command line parameters\" and handed it to init",
+    fix: "take it out, or boot a kernel that knows it",
+    check: |line| {
+        let listed: Vec<&str> = unknown(line).collect();
+        line.kernel()
+            .filter(|(_, word)| listed.contains(&word.raw))
+            .filter(|(_, word)| parameter(word.name()).is_some_and(|row| row.reader == Reader::Kernel))
+            .map(|(_, word)| {
+                let hit = Hit::on(word.raw);
+                if works_anyway(line, word) {
+                    hit.at(Warning).because("it is in force nevertheless")
+                } else {
+                    hit
+                }
+            })
+            .collect()
+    },
+};
+
+pub(super) const COMPLAINED: Rule = Rule {
+    id: "kernel-complained",
+    level: Error,
+    truth: "the running kernel said so about this line when it booted",
+    fix: "correct the parameters that it names",
+    check: |line| {
+        let about = |text: &&str| {
+            [
+                "Housekeeping:",
+                "isolcpus:",
+                "all isolcpus= values",
+                "bad CPU range",
+                "nohz_full: ",
+            ]
+            .iter()
+            .any(|part| text.contains(part))
+        };
+        let named = |text: &str| {
+            let word = line
+                .last("nohz_full")
+                .filter(|_| text.contains("nohz_full= must match"));
+            word.is_some_and(|(_, word)| works_anyway(line, word))
+        };
+        messages(line)
+            .filter(about)
+            .map(|text| {
+                Hit::on("kernel")
+                    .because(format!("`{}`", text.trim()))
+                    .at(if named(text) { Warning } else { Error })
+            })
+            .collect()
+    },
+};
+
+pub(super) const NOT_IN_FORCE: Rule = Rule {
+    id: "not-in-force",
+    level: Error,
+    truth: "what the line asks for is not what this kernel does",
+    fix: "look for its messages: dmesg | grep -e Housekeeping -e Unknown",
+    check: |line| {
+        let Some(outcome) = &line.facts.outcome else {
+            return Vec::new();
+        };
+        let compare = |file: &str, asked: &CpuSet, seen: &Option<CpuSet>| {
+            let seen = seen.as_ref()?;
+            let missing = asked.minus(seen);
+            (!missing.is_empty()).then(|| {
+                Hit::on(asked.to_string()).because(format!(
+                    "/sys/devices/system/cpu/{file} has `{seen}`, without CPU {missing}"
+                ))
+            })
+        };
+        let isolated = compare("isolated", &line.domain, &outcome.isolated);
+        let tickless = compare("nohz_full", &line.nohz_full, &outcome.nohz_full);
+        isolated.into_iter().chain(tickless).collect()
+    },
+};
+
+pub(super) const NO_LOG: Rule = Rule {
+    id: "kernel-log-unreadable",
+    level: Info,
+    truth: "what the kernel said about this line could not be read, or is overwritten",
+    fix: "run it as root, soon after the boot",
+    check: |line| {
+        let unread = line
+            .facts
+            .outcome
+            .as_ref()
+            .filter(|outcome| outcome.messages.is_none());
+        unread.map(|_| Hit::on("kernel log")).into_iter().collect()
+    },
+};

@@ -1,0 +1,215 @@
+//! `nohz_full=` and what it needs: its configuration, a tick that may stop, a stable clock, isolated domains.
+
+use super::line::Line;
+use super::repair::Edit;
+use super::{Hit, Rule};
+use crate::Level::{Error, Info, Warning};
+
+const NOHZ_OFF: &[&str] = &["off", "0", "n", "no", "N", "OFF", "Off", "false", "f", "F"];
+const NOHZ_ON: &[&str] = &["on", "1", "y", "yes", "Y", "ON", "On", "true", "t", "T"];
+
+pub(super) const OFF_DEFEATS: Rule = Rule {
+    id: "nohz-off-defeats-nohz-full",
+    level: Error,
+    truth: "nohz=off keeps the periodic tick on every CPU, so the tick of nohz_full CPUs never stops, while /sys and the kernel's messages claim that it does, and all costs of nohz_full remain (slower system calls, RCU offloading)",
+    fix: "remove nohz=off for CPUs without a tick; or remove nohz_full= for a steady tick, and keep rcu_nocbs=",
+    check: |line| {
+        let Some((place, word)) = line.is("nohz", NOHZ_OFF) else {
+            return Vec::new();
+        };
+        let tickless = line.tickless();
+        let hit = || {
+            Hit::on(word.raw)
+                .because(format!("the line asks for no tick on CPU {tickless}"))
+                .drop(line.places("nohz").into_iter().chain([place]))
+        };
+        (!tickless.is_empty() || line.has("nohz_full"))
+            .then(hit)
+            .into_iter()
+            .collect()
+    },
+};
+
+pub(super) const UNSUPPORTED: Rule = Rule {
+    id: "nohz-full-unsupported",
+    level: Error,
+    truth: "without CONFIG_NO_HZ_FULL the kernel does not know nohz_full= (\"Housekeeping: nohz unsupported\") and the tick stays",
+    fix: "use a kernel with CONFIG_NO_HZ_FULL=y, or take the parameter out",
+    check: |line| {
+        let Some((_, word)) = line.last("nohz_full") else {
+            return Vec::new();
+        };
+        let places = line.places("nohz_full");
+        match line.facts.has("CONFIG_NO_HZ_FULL") {
+            Some(true) => Vec::new(),
+            Some(false) => {
+                let hit = Hit::on(word.raw).drop(places);
+                // RCU callbacks went with it; where the kernel can, they get their own parameter.
+                let alone = line.facts.has("CONFIG_RCU_NOCB_CPU") == Some(true) && !line.has("rcu_nocbs");
+                vec![if alone && !line.nohz_full.is_empty() {
+                    hit.edit(Edit::Add(format!("rcu_nocbs={}", line.nohz_full)))
+                } else {
+                    hit
+                }]
+            }
+            None => {
+                let unknown = "whether this kernel has CONFIG_NO_HZ_FULL is not known here";
+                vec![
+                    Hit::on(word.raw)
+                        .at(Info)
+                        .because(unknown)
+                        .fix("give its configuration with --config FILE"),
+                ]
+            }
+        }
+    },
+};
+
+pub(super) const LISTS_DIFFER: Rule = Rule {
+    id: "isolation-lists-differ",
+    level: Error,
+    truth: "up to 5.17 the kernel has one mask for everything: isolcpus= and nohz_full= must name the same CPUs, else the second on the line is dropped (\"must match\")",
+    fix: "write the same CPUs in both",
+    check: |line| {
+        let (Some((place, word)), Some(one)) = (line.last("nohz_full"), line.isolcpus.first()) else {
+            return Vec::new();
+        };
+        let Some(cpus) = one
+            .cpus
+            .as_ref()
+            .filter(|cpus| **cpus != line.nohz_full && !line.nohz_full.is_empty())
+        else {
+            return Vec::new();
+        };
+        let level = match line.facts.since((5, 18)) {
+            Some(true) => return Vec::new(),
+            Some(false) => Error,
+            None => Info,
+        };
+        let hit = Hit::on(word.raw)
+            .because(format!("isolcpus= has {cpus}"))
+            .at(level);
+        vec![if level == Error {
+            hit.edit(Edit::Set(place, format!("nohz_full={cpus}")))
+        } else {
+            hit
+        }]
+    },
+};
+
+pub(super) const WITHOUT_DOMAIN: Rule = Rule {
+    id: "nohz-full-without-domain",
+    level: Warning,
+    truth: "nohz_full= does not keep tasks away: the tick comes back with the second task, and on 7.x unbound kernel work is not moved either",
+    fix: "isolcpus=managed_irq,domain,CPUS, or an isolated cpuset partition at run time",
+    check: |line| {
+        let open = line.tickless().minus(&line.domain);
+        (!open.is_empty())
+            .then(|| Hit::on(open.to_string()))
+            .into_iter()
+            .collect()
+    },
+};
+
+pub(super) const DEFAULT: Rule = Rule {
+    id: "nohz-on-redundant",
+    level: Info,
+    truth: "nohz=on is the default and does not by itself stop the tick of a busy CPU",
+    fix: "",
+    check: |line| {
+        line.is("nohz", NOHZ_ON)
+            .map(|(_, word)| Hit::on(word.raw))
+            .into_iter()
+            .collect()
+    },
+};
+
+pub(super) const BAD_VALUE: Rule = Rule {
+    id: "nohz-bad-value",
+    level: Error,
+    truth: "nohz= takes on or off; the CPUs without a tick are named by nohz_full=",
+    fix: "write nohz_full=CPUS, or take it out",
+    check: |line| {
+        let (place, word) = match line.last("nohz") {
+            Some(found) => found,
+            None => return Vec::new(),
+        };
+        let known = NOHZ_ON.contains(&word.value()) || NOHZ_OFF.contains(&word.value());
+        (!known)
+            .then(|| Hit::on(word.raw).drop([place]))
+            .into_iter()
+            .collect()
+    },
+};
+
+pub(super) const LOW_RESOLUTION: Rule = Rule {
+    id: "highres-off",
+    level: Warning,
+    truth: "without high-resolution timers every timer waits for a tick",
+    fix: "remove it",
+    check: |line| {
+        let found = line.is("highres", &["off", "0", "n"]);
+        found
+            .map(|(place, word)| Hit::on(word.raw).drop([place]))
+            .into_iter()
+            .collect()
+    },
+};
+
+pub(super) const UNSTABLE_CLOCK: Rule = Rule {
+    id: "unstable-clock-keeps-tick",
+    level: Error,
+    truth: "the kernel never stops the tick of a nohz_full CPU while its clock is unstable",
+    fix: "remove it",
+    check: |line| {
+        if line.tickless().is_empty() {
+            return Vec::new();
+        }
+        let words = line
+            .is("tsc", &["unstable"])
+            .into_iter()
+            .chain(line.is("clocksource", &["jiffies", "refined-jiffies"]))
+            .chain(line.last("notsc"));
+        words
+            .map(|(place, word)| Hit::on(word.raw).drop([place]))
+            .collect()
+    },
+};
+
+pub(super) const RESIDUAL: Rule = Rule {
+    id: "nohz-full-residual-tick",
+    level: Info,
+    truth: "before 4.17 one tick per second stays on every nohz_full CPU",
+    fix: "",
+    check: |line: &Line| {
+        let old = line.facts.since((4, 17)) == Some(false) && !line.nohz_full.is_empty();
+        old.then(|| Hit::on(line.nohz_full.to_string()))
+            .into_iter()
+            .collect()
+    },
+};
+
+pub(super) const TICK_REMAINS: Rule = Rule {
+    id: "tick-and-rcu-remain",
+    level: Warning,
+    truth: "isolated scheduler domains alone leave the tick and RCU callbacks on these CPUs",
+    fix: "add nohz_full=CPUS, which includes RCU callbacks; or rcu_nocbs=CPUS where a steady tick is wanted",
+    check: |line| {
+        let offloaded = line.cpus("rcu_nocbs").unwrap_or_default().or(&line.tickless());
+        let left = line.domain.minus(&offloaded);
+        if left.is_empty() {
+            return Vec::new();
+        }
+        let hit = Hit::on(left.to_string());
+        let none = [
+            line.facts.has("CONFIG_NO_HZ_FULL"),
+            line.facts.has("CONFIG_RCU_NOCB_CPU"),
+        ] == [Some(false); 2];
+        vec![if none {
+            hit.at(Info)
+                .because("this kernel has neither CONFIG_NO_HZ_FULL nor CONFIG_RCU_NOCB_CPU")
+        } else {
+            hit
+        }]
+    },
+};

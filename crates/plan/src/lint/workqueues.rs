@@ -1,0 +1,76 @@
+//! Parameters that place kernel threads and workqueues.
+
+use super::repair::Edit;
+use super::{Hit, Rule};
+use crate::Level::{Error, Info, Warning};
+
+pub(super) const KTHREAD_CPUS: Rule = Rule {
+    id: "kthread-cpus-unknown",
+    level: Warning,
+    truth: "kthread_cpus= is no parameter of the mainline kernel (StarlingX, Wind River and Ubuntu's real-time kernel patch it in); others hand it to init",
+    fix: "take it out; quietcore apply moves kernel threads at run time",
+    check: |line| {
+        let release = line.facts.release.as_deref().unwrap_or_default();
+        let patched = release.contains("realtime") || release.contains("-yocto") || release.contains("wrs");
+        let level = if line.facts.release.is_some() {
+            Warning
+        } else {
+            Info
+        };
+        let found = line.last("kthread_cpus").filter(|_| !patched);
+        found
+            .map(|(_, word)| Hit::on(word.raw).at(level))
+            .into_iter()
+            .collect()
+    },
+};
+
+pub(super) const TOO_NEW: Rule = Rule {
+    id: "workqueue-unbound-cpus-too-new",
+    level: Error,
+    truth: "workqueue.unbound_cpus= came with 6.5; older kernels ignore it",
+    fix: "write /sys/devices/virtual/workqueue/cpumask at run time",
+    check: |line| {
+        let level = match line.facts.since((6, 5)) {
+            Some(true) => return Vec::new(),
+            Some(false) => Error,
+            None => Info,
+        };
+        let found = line.last("workqueue.unbound_cpus");
+        let hit = found.map(|(place, word)| {
+            let hit = Hit::on(word.raw).at(level);
+            if level == Error { hit.drop([place]) } else { hit }
+        });
+        hit.into_iter().collect()
+    },
+};
+
+pub(super) const ON_ISOLATED: Rule = Rule {
+    id: "workqueue-on-isolated",
+    level: Error,
+    truth: "workqueue.unbound_cpus= names the CPUs that unbound kernel work may use, and some of them are isolated",
+    fix: "write the housekeeping CPUs",
+    check: |line| {
+        let (Some((place, word)), Some(cpus)) = (
+            line.last("workqueue.unbound_cpus"),
+            line.cpus("workqueue.unbound_cpus"),
+        ) else {
+            return Vec::new();
+        };
+        let isolated = line.domain.or(&line.tickless());
+        if !cpus.intersects(&isolated) {
+            return Vec::new();
+        }
+        let rest = cpus.minus(&isolated);
+        let edit = if rest.is_empty() {
+            Edit::Drop(place)
+        } else {
+            Edit::Set(place, format!("workqueue.unbound_cpus={rest}"))
+        };
+        vec![
+            Hit::on(word.raw)
+                .because(format!("CPU {} is isolated", cpus.and(&isolated)))
+                .edit(edit),
+        ]
+    },
+};

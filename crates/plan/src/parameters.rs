@@ -1,0 +1,149 @@
+//! The one table of boot parameters that matter to isolated CPUs: what each does, what it costs, and what does
+//! the same at run time. `explain` and the rules about boot lines read it.
+//!
+//! Facts: `Documentation/admin-guide/kernel-parameters.txt` and the sources that it names.
+
+mod core;
+mod memory;
+mod power;
+mod system;
+
+use machine::same_name;
+use serde::Serialize;
+
+/// What a parameter costs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Price {
+    /// Nothing worth naming.
+    None,
+    /// Speed, of system calls or of the housekeeping CPUs.
+    Speed,
+    /// Power and heat.
+    Power,
+    /// Faults stay unseen.
+    Safety,
+    /// Known holes stay open.
+    Security,
+}
+
+/// Who reads a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Reader {
+    /// The kernel.
+    Kernel,
+    /// A program that looks into `/proc/cmdline`.
+    Program,
+}
+
+/// Whether a parameter may stand on a line more than once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Repeats {
+    /// The last one counts.
+    Last,
+    /// All count.
+    Many,
+}
+
+/// One row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ParameterRow {
+    /// Its name.
+    pub name: &'static str,
+    /// What stands behind the name.
+    pub form: &'static str,
+    /// What it does.
+    pub what: &'static str,
+    /// What that means for isolated CPUs.
+    pub isolation: &'static str,
+    /// Since which kernel; empty where older than 4.14.
+    pub since: &'static str,
+    /// What the kernel must be built with; empty for nothing special.
+    pub needs: &'static str,
+    /// What does the same at run time; empty where nothing does.
+    pub twin: &'static str,
+    /// What it costs.
+    pub price: Price,
+    /// Who reads it.
+    pub reader: Reader,
+    /// Whether it may be repeated.
+    pub repeats: Repeats,
+}
+
+const fn row(
+    name: &'static str,
+    form: &'static str,
+    what: &'static str,
+    isolation: &'static str,
+) -> ParameterRow {
+    ParameterRow {
+        name,
+        form,
+        what,
+        isolation,
+        since: "",
+        needs: "",
+        twin: "",
+        price: Price::None,
+        reader: Reader::Kernel,
+        repeats: Repeats::Last,
+    }
+}
+
+impl ParameterRow {
+    const fn since(self, since: &'static str) -> ParameterRow {
+        ParameterRow { since, ..self }
+    }
+    const fn needs(self, needs: &'static str) -> ParameterRow {
+        ParameterRow { needs, ..self }
+    }
+    const fn twin(self, twin: &'static str) -> ParameterRow {
+        ParameterRow { twin, ..self }
+    }
+    const fn price(self, price: Price) -> ParameterRow {
+        ParameterRow { price, ..self }
+    }
+    const fn program(self) -> ParameterRow {
+        ParameterRow {
+            reader: Reader::Program,
+            ..self
+        }
+    }
+    const fn many(self) -> ParameterRow {
+        ParameterRow {
+            repeats: Repeats::Many,
+            ..self
+        }
+    }
+}
+
+/// Every row, group after group.
+pub fn parameters() -> impl Iterator<Item = &'static ParameterRow> {
+    [core::ROWS, power::ROWS, memory::ROWS, system::ROWS]
+        .into_iter()
+        .flatten()
+}
+
+/// The row of a parameter; `-` and `_` count as the same.
+#[must_use]
+pub fn parameter(name: &str) -> Option<&'static ParameterRow> {
+    parameters().find(|row| same_name(row.name, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn rows_are_told_apart_and_say_something() {
+        let names: BTreeSet<&str> = parameters().map(|row| row.name).collect();
+        assert_eq!(names.len(), parameters().count());
+        for row in parameters() {
+            assert!(row.what.len() > 10 && row.isolation.len() > 10, "{}", row.name);
+        }
+        assert_eq!(parameter("rcu-nocbs").map(|row| row.name), Some("rcu_nocbs"));
+    }
+}

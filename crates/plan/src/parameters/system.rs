@@ -1,0 +1,245 @@
+//! Safety, security, control groups, and words that programs read from the boot line.
+
+use super::{ParameterRow, Price, row};
+
+const HOLES: &str = "system calls become cheaper; a program that stays in user space gains nothing";
+
+pub(super) const ROWS: &[ParameterRow] = &[
+    row(
+        "mce",
+        "=off|ignore_ce|no_cmci|...",
+        "how machine checks are handled (x86)",
+        "ignore_ce stops the poll timer; off also hides fatal errors",
+    )
+    .twin("/sys/devices/system/machinecheck/machinecheck0/{check_interval,ignore_ce}")
+    .price(Price::Safety)
+    .many(),
+    row(
+        "nomce",
+        "",
+        "switches machine checks off (x86)",
+        "hides even fatal errors, as mce=off does",
+    )
+    .price(Price::Safety),
+    row(
+        "nowatchdog",
+        "",
+        "switches both lockup detectors off",
+        "no watchdog timer and no NMI, and no word about hung CPUs",
+    )
+    .twin("/proc/sys/kernel/watchdog_cpumask keeps the isolated CPUs out alone")
+    .price(Price::Safety),
+    row(
+        "nosoftlockup",
+        "",
+        "switches the soft lockup detector off",
+        "no watchdog timer and no wake-up of migration/N",
+    )
+    .twin("/proc/sys/kernel/watchdog_cpumask keeps the isolated CPUs out alone")
+    .price(Price::Safety),
+    row(
+        "nmi_watchdog",
+        "=0|1",
+        "the hard lockup detector",
+        "it costs a performance counter, and an NMI about every ten busy seconds",
+    )
+    .twin("/proc/sys/kernel/nmi_watchdog, or watchdog_cpumask for single CPUs")
+    .price(Price::Safety),
+    row(
+        "audit",
+        "=0|1",
+        "the audit subsystem",
+        "system calls are looked at when it is on",
+    )
+    .price(Price::Security),
+    row(
+        "mitigations",
+        "=auto|off|auto,nosmt",
+        "work-arounds for holes of processors",
+        HOLES,
+    )
+    .price(Price::Security),
+    row(
+        "spectre_v2",
+        "=on|off|...",
+        "work-around for one hole of processors",
+        HOLES,
+    )
+    .price(Price::Security),
+    row(
+        "spec_store_bypass_disable",
+        "=on|off|...",
+        "work-around for one hole of processors",
+        HOLES,
+    )
+    .price(Price::Security),
+    row(
+        "l1tf",
+        "=off|flush|...",
+        "work-around for one hole of processors",
+        HOLES,
+    )
+    .price(Price::Security),
+    row(
+        "mds",
+        "=off|full",
+        "work-around for one hole of processors",
+        HOLES,
+    )
+    .price(Price::Security),
+    row(
+        "tsx_async_abort",
+        "=off|full",
+        "work-around for one hole of processors",
+        HOLES,
+    )
+    .price(Price::Security),
+    row(
+        "retbleed",
+        "=off|auto|...",
+        "work-around for one hole of processors",
+        HOLES,
+    )
+    .price(Price::Security),
+    row(
+        "mmio_stale_data",
+        "=off|full",
+        "work-around for one hole of processors",
+        HOLES,
+    )
+    .price(Price::Security),
+    row(
+        "srbds",
+        "=off|on",
+        "work-around for one hole of processors",
+        HOLES,
+    )
+    .price(Price::Security),
+    row(
+        "gather_data_sampling",
+        "=off|force",
+        "work-around for one hole of processors",
+        HOLES,
+    )
+    .price(Price::Security),
+    row("pti", "=on|off|auto", "page table isolation (x86)", HOLES).price(Price::Security),
+    row("kpti", "=on|off", "page table isolation (arm64)", HOLES).price(Price::Security),
+    row("nopti", "", "no page table isolation (x86)", HOLES).price(Price::Security),
+    row(
+        "nospectre_v1",
+        "",
+        "no work-around for one hole of processors",
+        HOLES,
+    )
+    .price(Price::Security),
+    row(
+        "nospectre_v2",
+        "",
+        "no work-around for one hole of processors",
+        HOLES,
+    )
+    .price(Price::Security),
+    row(
+        "cgroup_disable",
+        "=NAME,...",
+        "leaves controllers out",
+        "without cpuset nothing can be isolated at run time",
+    )
+    .many(),
+    row(
+        "cgroup_no_v1",
+        "=all|NAME,...",
+        "keeps controllers for cgroup v2",
+        "none; v2 has the better partitions",
+    )
+    .many(),
+    row(
+        "cgroup_enable",
+        "=NAME",
+        "switches controllers on that were built in but off",
+        "of old Debian and Raspberry Pi kernels",
+    )
+    .many(),
+    row(
+        "efi",
+        "=noruntime|runtime|...",
+        "firmware calls at run time",
+        "they can block a CPU for long; PREEMPT_RT kernels do without by default",
+    ),
+    row(
+        "pci",
+        "=WORD,...",
+        "how PCI is handled",
+        "nomsi makes interrupts share lines",
+    )
+    .many(),
+    row(
+        "noirqbalance",
+        "",
+        "an old word of 32-bit x86 kernels",
+        "changes nothing today",
+    ),
+    row(
+        "acpi_irq_nobalance",
+        "",
+        "how ACPI shares interrupt lines",
+        "changes no affinity",
+    ),
+    row(
+        "console",
+        "=DEVICE",
+        "where the kernel's messages go",
+        "serial consoles write with interrupts off",
+    )
+    .many(),
+    row(
+        "quiet",
+        "",
+        "fewer messages",
+        "fewer interruptions by the console",
+    )
+    .twin("/proc/sys/kernel/printk"),
+    row(
+        "loglevel",
+        "=NUMBER",
+        "how many messages reach the console",
+        "fewer interruptions by the console",
+    )
+    .twin("/proc/sys/kernel/printk"),
+    row(
+        "panic",
+        "=SECONDS",
+        "reboots after a panic",
+        "brings a machine back that a boot line broke",
+    )
+    .twin("/proc/sys/kernel/panic"),
+    row(
+        "systemd.cpu_affinity",
+        "=LIST",
+        "where systemd and all that it starts may run",
+        "keeps services away; anybody may set another affinity",
+    )
+    .twin("CPUAffinity= in system.conf, or AllowedCPUs= of slices")
+    .program(),
+    row(
+        "systemd.unified_cgroup_hierarchy",
+        "=0|1",
+        "cgroup v1 or v2",
+        "0 is ignored from systemd 258 on",
+    )
+    .program(),
+    row(
+        "tuned.non_isolcpus",
+        "=MASK",
+        "a note of TuneD's cpu-partitioning profile to itself",
+        "the kernel hands it to init",
+    )
+    .program(),
+    row(
+        "quietcore",
+        "=off",
+        "keeps quietcore from isolating at boot",
+        "a way back in",
+    )
+    .program(),
+];

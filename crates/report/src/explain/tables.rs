@@ -1,0 +1,455 @@
+//! Finds a word in all tables: knobs, settings, counters, classes, boot parameters, findings, kernel threads.
+
+use super::entry::Entry;
+use crate::kernel_threads::{KERNEL_THREADS, KernelThread, Moving, kernel_thread};
+use crate::style::{COLUMNS, Role, Style, wrap};
+use machine::Interrupt;
+use observe::{CLASSES, COUNTERS, ClassRow, Counter, Place, counter};
+use plan::lint::RULES;
+use plan::parameters::{ParameterRow, Price, Reader, parameter, parameters};
+use plan::settings::{SettingRow, setting, settings};
+use plan::words::nearest;
+use plan::{FINDINGS, KNOBS, Knob, Level};
+use std::fmt::Write as _;
+
+/// No table has the word; these are the nearest that there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Near(pub Vec<String>);
+
+/// Everything that a word means. `interrupt` is asked for the facts of a numbered interrupt.
+///
+/// # Errors
+/// [`Near`] for a word that no table has.
+pub fn explain(word: &str, interrupt: &dyn Fn(u32) -> Option<Interrupt>) -> Result<Vec<Entry>, Near> {
+    let word = word.trim();
+    // `nohz_full=2-3` asks about nohz_full.
+    let name = word.split_once('=').map_or(word, |(name, _)| name);
+    let mut entries = Vec::new();
+    entries.extend(numbered(word, interrupt));
+    entries.extend(
+        KNOBS
+            .iter()
+            .filter(|knob| knob.name == name)
+            .map(|knob| of_knob(knob)),
+    );
+    entries.extend(setting(name).map(of_setting));
+    entries.extend(parameter(name).filter(|_| !name.is_empty()).map(of_parameter));
+    entries.extend(ipi(word));
+    entries.extend(counter(word).map(of_counter));
+    entries.extend(CLASSES.iter().filter(|row| is_class(row, word)).map(of_class));
+    entries.extend(of_finding(word));
+    if entries.is_empty() || word.starts_with("irq/") {
+        // The patterns of the list are words too: `rcuc/#`.
+        let listed = || KERNEL_THREADS.iter().find(|row| row.pattern == word);
+        entries.extend(
+            kernel_thread(word)
+                .or_else(listed)
+                .map(|row| of_thread(word, row)),
+        );
+    }
+    if entries.is_empty() {
+        let all = words();
+        let near = nearest(word, all.iter().map(String::as_str), 5);
+        return Err(Near(near.into_iter().map(str::to_owned).collect()));
+    }
+    Ok(entries)
+}
+
+/// Every word that can be asked for, kind after kind.
+#[must_use]
+pub fn words() -> Vec<String> {
+    groups().into_iter().flat_map(|(_, names)| names).collect()
+}
+
+fn groups() -> Vec<(&'static str, Vec<String>)> {
+    let own = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect::<Vec<String>>();
+    let findings = RULES
+        .iter()
+        .map(|rule| rule.id)
+        .chain(FINDINGS.iter().map(|(id, _)| *id));
+    vec![
+        ("Knobs", own(KNOBS.iter().map(|knob| knob.name).collect())),
+        ("Settings", own(settings().map(|row| row.name).collect())),
+        ("Boot parameters", own(parameters().map(|row| row.name).collect())),
+        ("Counters", own(COUNTERS.iter().map(|row| row.name).collect())),
+        ("Interruption classes", CLASSES.iter().map(class_word).collect()),
+        (
+            "Kernel threads",
+            own(KERNEL_THREADS.iter().map(|row| row.pattern).collect()),
+        ),
+        ("Interrupts", own(vec!["irq/N"])),
+        ("Findings", own(findings.collect())),
+    ]
+}
+
+/// `explain --list`.
+#[must_use]
+pub fn contents_text(style: Style) -> String {
+    let mut text = String::new();
+    for (title, names) in groups() {
+        let _ = writeln!(text, "{}", style.paint(Role::Head, title));
+        // Names with blanks are quoted, as the shell needs them.
+        let names: Vec<String> = names
+            .iter()
+            .map(|name| {
+                if name.contains(' ') {
+                    format!("'{name}'")
+                } else {
+                    name.clone()
+                }
+            })
+            .collect();
+        let _ = writeln!(text, "  {}\n", wrap(&names.join("  "), 2, COLUMNS));
+    }
+    text.push_str("# stands for a number, * for anything: explain rcuc/2, explain kworker/3:1H\n");
+    text
+}
+
+fn of_knob(knob: &Knob) -> Entry {
+    Entry::new("knob", knob.name, sentence(knob.what))
+        .part("since", knob.since)
+        .part("profile", format!("{:?} and above", knob.from).to_lowercase())
+        .part("stops", knob.stops.join(", "))
+        .part("side effects", knob.side_effects)
+        .part("verify", knob.verify)
+        .part("set by", knob.peers.join(", "))
+}
+
+fn of_setting(row: &SettingRow) -> Entry {
+    Entry::new("setting", row.name, sentence(row.what))
+        .part("file", row.path)
+        .part("isolated CPUs", row.isolation)
+        .part("since", row.since)
+        .part("stops", row.stops.join(", "))
+        .part("price", price(row.price))
+}
+
+fn of_parameter(row: &ParameterRow) -> Entry {
+    Entry::new(
+        "boot parameter",
+        format!("{}{}", row.name, row.form),
+        sentence(row.what),
+    )
+    .part("isolated CPUs", row.isolation)
+    .part("since", row.since)
+    .part("needs", row.needs)
+    .part("at run time", row.twin)
+    .part("price", price(row.price))
+    .part(
+        "read by",
+        if row.reader == Reader::Program {
+            "programs, not the kernel"
+        } else {
+            ""
+        },
+    )
+}
+
+fn price(price: Price) -> &'static str {
+    match price {
+        Price::None => "",
+        Price::Speed => "speed elsewhere",
+        Price::Power => "power and heat",
+        Price::Safety => "safety: faults stay unseen; never set without being asked for",
+        Price::Security => "security; never set without being asked for",
+    }
+}
+
+fn of_counter(row: &Counter) -> Entry {
+    let place = match row.place {
+        Place::Interrupts => "/proc/interrupts",
+        Place::X86 => "/proc/interrupts (x86)",
+        Place::Arm => "/proc/interrupts (arm, arm64)",
+        Place::Softirqs => "/proc/softirqs",
+    };
+    let class = row.class.row();
+    Entry::new("counter", row.name, format!("Counts {}.", row.what))
+        .part("where", place)
+        .part("class", class.name)
+        .part("what it is", class.what)
+        .part("usual cause", class.cause)
+        .part("what stops it", class.knob)
+}
+
+/// arm prints `IPI0:` and so on, and changed the order over the years.
+fn ipi(word: &str) -> Option<Entry> {
+    let number = word.strip_prefix("IPI")?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let kinds: Vec<&str> = COUNTERS
+        .iter()
+        .filter(|row| row.place == Place::Arm && row.name.contains(' '))
+        .map(|row| row.name)
+        .collect();
+    is_number.then(|| {
+        Entry::new(
+            "counter",
+            word,
+            "An interrupt from one CPU to another, on arm and arm64.",
+        )
+        .part("where", "/proc/interrupts")
+        .part(
+            "which one",
+            "the text at the end of its row says it: the numbers changed between kernels",
+        )
+        .part("kinds", kinds.join(", "))
+    })
+}
+
+fn class_word(row: &ClassRow) -> String {
+    let debug = format!("{:?}", row.class);
+    let mut word = String::new();
+    for letter in debug.chars() {
+        if letter.is_ascii_uppercase() && !word.is_empty() {
+            word.push('_');
+        }
+        word.push(letter.to_ascii_lowercase());
+    }
+    word
+}
+
+fn is_class(row: &ClassRow, word: &str) -> bool {
+    row.name.eq_ignore_ascii_case(word) || class_word(row) == word
+}
+
+fn of_class(row: &ClassRow) -> Entry {
+    let counters: Vec<&str> = COUNTERS
+        .iter()
+        .filter(|one| one.class == row.class)
+        .map(|one| one.name)
+        .collect();
+    Entry::new("interruption class", class_word(row), row.what)
+        .part("name", row.name)
+        .part("usual cause", row.cause)
+        .part("what stops it", row.knob)
+        .part("counters", counters.join(", "))
+}
+
+fn of_finding(word: &str) -> Option<Entry> {
+    if let Some(rule) = RULES.iter().find(|rule| rule.id == word) {
+        let level = match rule.level {
+            Level::Error => "error",
+            Level::Warning => "warning",
+            Level::Info => "info",
+        };
+        return Some(
+            Entry::new("finding", rule.id, sentence(rule.truth))
+                .part("about", "boot lines")
+                .part("level", level)
+                .part("fix", rule.fix),
+        );
+    }
+    let (id, what) = FINDINGS.iter().find(|(id, _)| *id == word)?;
+    Some(Entry::new("finding", *id, sentence(what)).part("about", "plans"))
+}
+
+/// `irq/47`, with what the machine says about it.
+fn numbered(word: &str, interrupt: &dyn Fn(u32) -> Option<Interrupt>) -> Option<Entry> {
+    const WHAT: &str = "An interrupt of a device, with a number. It fires on one CPU of its mask.";
+    if word == "irq/N" {
+        return Some(Entry::new("interrupt", word, WHAT).part("moved with", MOVE_IRQ));
+    }
+    let number: u32 = word.strip_prefix("irq/")?.split('-').next()?.parse().ok()?;
+    let entry = Entry::new("interrupt", format!("irq/{number}"), WHAT);
+    let Some(seen) = interrupt(number) else {
+        return Some(
+            entry
+                .part("now", "this machine has no such interrupt")
+                .part("moved with", MOVE_IRQ),
+        );
+    };
+    let counts: u64 = seen.counts.iter().map(|(_, count)| count).sum();
+    let mut busiest = seen.counts.clone();
+    busiest.sort_by_key(|(cpu, count)| (std::cmp::Reverse(*count), *cpu));
+    let busiest: Vec<String> = busiest
+        .iter()
+        .take(4)
+        .map(|(cpu, count)| format!("{count} on CPU {cpu}"))
+        .collect();
+    let list = |set: &Option<machine::CpuSet>| set.as_ref().map_or("unknown".to_owned(), ToString::to_string);
+    let name = if seen.name.is_empty() {
+        "nobody has requested it"
+    } else {
+        &seen.name
+    };
+    let managed = match seen.managed {
+        Some(true) => {
+            "no: the kernel manages its mask and refuses a change; isolcpus=managed_irq,CPUS at boot is the only way"
+        }
+        Some(false) => "yes",
+        None => "this kernel does not tell before one tries",
+    };
+    Some(
+        entry
+            .part("device", name)
+            .part("chip", seen.chip.clone())
+            .part("may fire on", format!("CPU {}", list(&seen.affinity)))
+            .part("fires on", format!("CPU {}", list(&seen.effective)))
+            .part(
+                "fired",
+                match counts {
+                    0 => "never since the boot".to_owned(),
+                    _ => format!("{counts} times since the boot: {}", busiest.join(", ")),
+                },
+            )
+            .part("can be moved", managed)
+            .part("moved with", MOVE_IRQ),
+    )
+}
+
+const MOVE_IRQ: &str = "/proc/irq/N/smp_affinity_list (knob irq_affinity)";
+
+fn of_thread(word: &str, row: &KernelThread) -> Entry {
+    let (moved, why) = match row.moving {
+        Moving::Bound => (
+            "no: the kernel binds it to its CPU (PF_NO_SETAFFINITY), so only its work can be avoided",
+            "every CPU has one, isolated or not",
+        ),
+        Moving::Free => (
+            "yes, like any task: sched_setaffinity, or a cpuset (knob task_placement)",
+            "it is started where its parent kthreadd may run; isolcpus= alone does not limit that before 7.0",
+        ),
+        Moving::Follows => (
+            "not by itself: it follows what it works for",
+            "what it works for may be done there",
+        ),
+    };
+    let knob = match row.pattern {
+        "irq/#-*" => "irq_affinity",
+        "kworker/u*" | "kworker/*" => "workqueue_cpumask",
+        _ if row.moving == Moving::Free => "task_placement",
+        _ => "",
+    };
+    let cpu = if row.moving == Moving::Bound {
+        cpu_of(word, row.pattern)
+    } else {
+        None
+    };
+    Entry::new("kernel thread", word, sentence(&format!("It {}", row.what)))
+        .part(
+            "bound to",
+            cpu.map(|cpu| format!("CPU {cpu}")).unwrap_or_default(),
+        )
+        .part("why there", why)
+        .part("can be moved", moved)
+        .part("kept quiet by", row.cure)
+        .part("knob", knob)
+}
+
+/// The CPU in a bound thread's name: the first number behind the `/`.
+fn cpu_of(word: &str, pattern: &str) -> Option<u32> {
+    let place = pattern.find("/#")?;
+    let digits: String = word
+        .get(place + 1..)?
+        .chars()
+        .take_while(char::is_ascii_digit)
+        .collect();
+    digits.parse().ok()
+}
+
+/// Text of a table as a sentence.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters
+        .next()
+        .map(|letter| letter.to_uppercase().to_string())
+        .unwrap_or_default();
+    let end = if text.ends_with('.') { "" } else { "." };
+    // A name of the kernel keeps its spelling.
+    let word = text.split([' ', ',', ':']).next().unwrap_or_default();
+    if word.contains(['_', '=', '.', '/']) || word.chars().skip(1).any(char::is_uppercase) {
+        return format!("{text}{end}");
+    }
+    format!("{first}{}{end}", letters.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_of_the_list_is_explained() {
+        let all = words();
+        assert!(all.len() > 200, "{}", all.len());
+        for word in all {
+            let entries = explain(&word, &|_| None).unwrap();
+            assert!(!entries.is_empty(), "{word}");
+            assert!(
+                entries
+                    .iter()
+                    .all(|entry| entry.what.len() > 10 && entry.what.ends_with('.')),
+                "{word}"
+            );
+        }
+    }
+
+    #[test]
+    fn words_find_their_tables() {
+        let kinds = |word: &str| -> Vec<&str> {
+            explain(word, &|_| None)
+                .unwrap()
+                .iter()
+                .map(|entry| entry.kind)
+                .collect()
+        };
+        for (word, wanted) in [
+            ("irq_affinity", vec!["knob"]),
+            ("rq_affinity", vec!["setting"]),
+            ("/sys/block/DISK/queue/rq_affinity", vec!["setting"]),
+            ("rcuc/2", vec!["kernel thread"]),
+            ("kworker/3:1H-kblockd", vec!["kernel thread"]),
+            ("irq/47-ahci", vec!["interrupt", "kernel thread"]),
+            ("irq/47", vec!["interrupt"]),
+            ("LOC", vec!["counter"]),
+            ("net_rx", vec!["counter"]),
+            ("IPI5", vec!["counter"]),
+            ("function_call", vec!["interruption class"]),
+            ("function-call IPI", vec!["interruption class"]),
+            ("nohz-full", vec!["boot parameter"]),
+            ("nohz_full=2-3", vec!["boot parameter"]),
+            ("nmi_watchdog", vec!["setting", "boot parameter"]),
+            ("mce-off", vec!["finding"]),
+            ("smt-sibling", vec!["finding"]),
+        ] {
+            assert_eq!(kinds(word), wanted, "{word}");
+        }
+    }
+
+    #[test]
+    fn unknown_words_name_the_nearest() {
+        let near = |word: &str| explain(word, &|_| None).unwrap_err().0;
+        assert_eq!(
+            near("rq_afinity").first().map(String::as_str),
+            Some("rq_affinity")
+        );
+        assert_eq!(near("isolcpu").first().map(String::as_str), Some("isolcpus"));
+        assert!(near("").is_empty() && near("\u{1b}[2Jxxxxxxxxxxxxxxxxxx").is_empty());
+    }
+
+    #[test]
+    fn an_interrupt_shows_what_the_machine_says() {
+        let seen = Interrupt {
+            irq: 47,
+            name: "ahci".to_owned(),
+            affinity: machine::CpuSet::parse_list("0-3").ok(),
+            managed: Some(true),
+            counts: vec![(0, 5), (3, 70)],
+            ..Interrupt::default()
+        };
+        let entries = explain("irq/47", &|irq| (irq == 47).then(|| seen.clone())).unwrap();
+        let text = crate::explain::explain_text(&entries, Style::Plain);
+        for part in [
+            "ahci",
+            "CPU 0-3",
+            "75 times since the boot: 70 on CPU 3, 5 on CPU 0",
+            "isolcpus=managed_irq",
+        ] {
+            assert!(
+                text.split_whitespace()
+                    .collect::<Vec<_>>()
+                    .join(" ")
+                    .contains(part),
+                "{part} in {text}"
+            );
+        }
+    }
+}

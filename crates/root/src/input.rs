@@ -1,0 +1,71 @@
+//! Files that the user names, such as a kernel configuration: read whole, with a limit, never waited for.
+
+use crate::{MAX_INFLATED, RootError};
+use rustix::fs::{FileType, Mode, OFlags};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// The content of a file as text, unpacked when it is gzip. At most [`MAX_INFLATED`] bytes.
+///
+/// # Errors
+/// [`RootError::Io`] with `ENOENT` for no file, `EISDIR` for what is no regular file, `EFBIG` for one that is too
+/// large, `EILSEQ` for gzip that does not unpack; [`RootError::Denied`] without permission.
+pub fn text(path: &Path) -> Result<String, RootError> {
+    let name = path.display().to_string();
+    let failed =
+        |doing, errno: i32| RootError::from_io(&name, doing, &std::io::Error::from_raw_os_error(errno));
+    // A fifo must not hold us, so nothing waits in open.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file =
+        rustix::fs::open(path, flags, Mode::empty()).map_err(|errno| failed("open", errno.raw_os_error()))?;
+    let stat = rustix::fs::fstat(&file).map_err(|errno| failed("stat", errno.raw_os_error()))?;
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+        return Err(failed("read", libc::EISDIR));
+    }
+    let mut content = Vec::new();
+    let limited = |content: &[u8]| content.len() as u64 <= MAX_INFLATED;
+    File::from(file)
+        .take(MAX_INFLATED + 1)
+        .read_to_end(&mut content)
+        .map_err(|error| RootError::from_io(&name, "read", &error))?;
+    if !limited(&content) {
+        return Err(failed("read", libc::EFBIG));
+    }
+    if content.starts_with(&[0x1f, 0x8b]) {
+        let mut unpacked = Vec::new();
+        let read = flate2::read::MultiGzDecoder::new(content.as_slice())
+            .take(MAX_INFLATED + 1)
+            .read_to_end(&mut unpacked);
+        if read.is_err() || !limited(&unpacked) {
+            return Err(failed("unpack", libc::EILSEQ));
+        }
+        content = unpacked;
+    }
+    Ok(String::from_utf8_lossy(&content).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn plain_and_packed_files_are_read_and_others_are_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("config");
+        std::fs::write(&file, "CONFIG_A=y\n").unwrap();
+        assert_eq!(text(&file).unwrap(), "CONFIG_A=y\n");
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(b"CONFIG_B=y\n").unwrap();
+        std::fs::write(&file, packer.finish().unwrap()).unwrap();
+        assert_eq!(text(&file).unwrap(), "CONFIG_B=y\n");
+        std::fs::write(&file, [0x1f, 0x8b, 0]).unwrap();
+        assert!(text(&file).is_err());
+        assert!(text(dir.path()).is_err());
+        assert!(text(&dir.path().join("none")).is_err());
+        let fifo = dir.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, FileType::Fifo, Mode::RWXU, 0).unwrap();
+        assert!(text(&fifo).is_err());
+    }
+}
