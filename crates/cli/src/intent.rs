@@ -137,9 +137,9 @@ impl Wanted {
 
 /// The CPUs near a device, or those of a place that has a word of its own (`node:1`, `llc-of:7`).
 fn near(device: &str, machine: &Machine, root: &Root) -> Result<Near, CommandError> {
-    let is_place = device
-        .split_once(':')
-        .is_some_and(|(word, _)| !word.starts_with('/') && !word.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    let is_place = device.split_once(':').is_some_and(|(word, _)| {
+        !word.starts_with('/') && !word.bytes().all(|byte| byte.is_ascii_hexdigit())
+    });
     if is_place {
         return Ok(Near {
             device: device.to_owned(),

@@ -34,6 +34,8 @@ verbs! {
     explain => Explain,
     /// Capture what all reading verbs need into one archive
     snapshot => Snapshot,
+    /// Say what changed between two snapshots, or one and now, and what it matters to isolated CPUs
+    diff => Diff,
     /// List every change that an isolation needs, with reason and undo; does nothing
     plan => Plan,
     /// Measure wake-up latency, or noise

@@ -5,7 +5,7 @@
 //! the lines that are of use here.
 
 mod files;
-mod walk;
+pub(crate) mod walk;
 
 use crate::{Machine, Unreadable};
 use files::Trim;

@@ -136,8 +136,5 @@ fn candidates(reader: &Reader, name: &str) -> Option<Vec<String>> {
 fn is_pci(name: &str) -> bool {
     let parts: Vec<&str> = name.split([':', '.']).collect();
     let hex = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_hexdigit());
-    name.contains(':')
-        && name.contains('.')
-        && matches!(parts.len(), 3 | 4)
-        && parts.iter().all(hex)
+    name.contains(':') && name.contains('.') && matches!(parts.len(), 3 | 4) && parts.iter().all(hex)
 }

@@ -6,6 +6,7 @@
 mod boot_line;
 mod change;
 mod choose;
+pub mod diff;
 mod finding;
 mod finding_ids;
 mod intent;

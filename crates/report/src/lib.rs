@@ -3,6 +3,7 @@
 mod bins;
 mod choice;
 mod cpus;
+mod diff;
 pub mod explain;
 mod inspect;
 mod kernel_threads;
@@ -12,6 +13,7 @@ pub mod prove;
 mod style;
 
 pub use cpus::CpusReport;
+pub use diff::{DIFF_SCHEMA, diff_json, diff_text};
 pub use inspect::{INSPECT_SCHEMA, Part, View, inspect_json, inspect_text, isolated_cpus};
 pub use kernel_threads::{KERNEL_THREADS, KernelThread, Moving, kernel_thread};
 pub use measurement::{Histograms, measurement_text};

@@ -215,6 +215,10 @@ const FIXED: &[(&str, Trim)] = &[
         Trim::Nothing,
     ),
     ("/sys/bus/pci/devices/*/msi_irqs/*", Trim::Nothing),
+    (
+        "/sys/class/{infiniband,nvme,uio,vfio}/*/device/numa_node",
+        Trim::Nothing,
+    ),
     // Tasks.
     ("/proc/*/task/*/{stat,cgroup}", Trim::Nothing),
     ("/proc/*/task/*/status", Trim::Status),

@@ -10,13 +10,13 @@ use std::collections::HashSet;
 const MAX_HOPS: u32 = 8;
 
 /// Something that a pattern leads to.
-pub(super) enum Found<'a> {
+pub(crate) enum Found<'a> {
     File(&'a str),
     Dir(&'a str),
     Link(&'a str, &'a str),
 }
 
-pub(super) struct Walk<'a> {
+pub(crate) struct Walk<'a> {
     root: &'a Root,
     /// Paths that were found already, by this pattern or another.
     seen: HashSet<Box<str>>,
@@ -33,7 +33,7 @@ struct Pending<'p> {
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(root: &'a Root) -> Walk<'a> {
+    pub(crate) fn new(root: &'a Root) -> Walk<'a> {
         Walk {
             root,
             seen: HashSet::new(),
@@ -41,13 +41,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    pub(super) fn into_unreadable(self) -> impl Iterator<Item = (String, String)> {
+    pub(crate) fn into_unreadable(self) -> impl Iterator<Item = (String, String)> {
         self.unreadable.into_iter().map(Into::into)
     }
 
     /// Calls `take` for what a pattern finds: names with `*` at most once each, `{a,b}` for alternatives of a
     /// whole name, a trailing `/` for directories themselves.
-    pub(super) fn each(
+    pub(crate) fn each(
         &mut self,
         pattern: &str,
         take: &mut dyn FnMut(Found<'_>) -> Result<(), RootError>,

@@ -41,6 +41,12 @@ fn small() -> Vec<Made> {
             threads: 4,
             ..PLAIN
         },
+        Made {
+            cores: 3,
+            threads: 4,
+            boot_isolated: "4,9",
+            ..PLAIN
+        },
         pairs.clone(),
         Made {
             offline: &[0],

@@ -1,0 +1,57 @@
+//! `diff`: what changed between two snapshots, or between one and now.
+
+use crate::intent::cpus;
+use crate::screen::{Form, Volume};
+use crate::{CommandError, Screen, Status};
+use machine::{Machine, settings};
+use plan::diff::Reading;
+use report::Length;
+use root::{Origin, Root};
+use std::path::PathBuf;
+
+/// Arguments of `diff`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The earlier snapshot: an archive, or a directory
+    #[arg(value_name = "BEFORE")]
+    before: PathBuf,
+    /// The later one; without it, this machine as it is now
+    #[arg(value_name = "AFTER")]
+    after: Option<PathBuf>,
+    /// The CPUs that matter, instead of those that are isolated in either
+    #[arg(long, value_name = "EXPR")]
+    cpus: Option<String>,
+}
+
+/// Runs it.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let before = reading(&Root::open(&args.before)?);
+    let after = match &args.after {
+        Some(path) => reading(&Root::open(path)?),
+        None => reading(&Root::live()),
+    };
+    let matter = args
+        .cpus
+        .as_deref()
+        .map(|expression| cpus(expression, &after.machine))
+        .transpose()?;
+    let diff = plan::diff::diff(&before, &after, matter.as_ref());
+    let length = if screen.volume == Volume::Verbose {
+        Length::Whole
+    } else {
+        Length::Short
+    };
+    match screen.form {
+        Form::Json => screen.stream(|out| report::diff_json(&diff, out)),
+        Form::Text => screen.text(&report::diff_text(&diff, length, screen.style())),
+    }
+    Ok(Status::Done)
+}
+
+fn reading(root: &Root) -> Reading {
+    Reading {
+        machine: Machine::read(root).with_tasks(root).with_interrupts(root),
+        settings: settings::read(root),
+        own_pid: (root.origin() == Origin::Live).then(std::process::id),
+    }
+}

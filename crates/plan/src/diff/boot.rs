@@ -1,0 +1,171 @@
+//! The kernel and its boot line.
+
+use super::{Pair, Step};
+use crate::Level;
+use machine::{Cmdline, Kernel};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Parameters that isolate: to lose one is to lose isolation.
+const ISOLATING: [&str; 6] = [
+    "isolcpus",
+    "nohz_full",
+    "rcu_nocbs",
+    "irqaffinity",
+    "kthread_cpus",
+    "cpuset",
+];
+
+/// Options of the configuration that decide what a boot line can do.
+const OPTIONS: [&str; 9] = [
+    "CONFIG_HZ",
+    "CONFIG_NO_HZ_FULL",
+    "CONFIG_RCU_NOCB_CPU",
+    "CONFIG_CPU_ISOLATION",
+    "CONFIG_CPUSETS",
+    "CONFIG_PREEMPT_RT",
+    "CONFIG_PREEMPT_DYNAMIC",
+    "CONFIG_IRQ_FORCED_THREADING",
+    "CONFIG_HIGH_RES_TIMERS",
+];
+
+pub(super) fn compare(pair: &mut Pair) {
+    let (before, after) = (pair.before, pair.after);
+    let (old, new) = (&before.machine.kernel, &after.machine.kernel);
+    if old.boot_id.is_some() && new.boot_id.is_some() && old.boot_id != new.boot_id {
+        let step = Step {
+            before: old.boot_id.clone(),
+            after: new.boot_id.clone(),
+        };
+        pair.add(
+            "rebooted",
+            Level::Info,
+            "boot",
+            step,
+            "the machine was started anew in between",
+        );
+    }
+    let texts = [
+        (
+            "kernel-release",
+            "kernel",
+            Level::Warning,
+            old.release.clone(),
+            new.release.clone(),
+        ),
+        (
+            "preemption",
+            "preemption model",
+            Level::Error,
+            preemption(old),
+            preemption(new),
+        ),
+        (
+            "clocksource",
+            "clock source",
+            Level::Warning,
+            old.clocksource.clone(),
+            new.clocksource.clone(),
+        ),
+        (
+            "lockdown",
+            "kernel lockdown",
+            Level::Info,
+            old.lockdown.clone(),
+            new.lockdown.clone(),
+        ),
+    ];
+    for (id, name, level, old, new) in texts {
+        if let (Some(old), Some(new)) = (old, new)
+            && old != new
+        {
+            pair.add(
+                id,
+                level,
+                name,
+                Step::new(&old, &new),
+                format!("{name}: {old} -> {new}"),
+            );
+        }
+    }
+    if let (Some(old), Some(new)) = (&old.cmdline, &new.cmdline) {
+        boot_line(pair, old, new);
+    }
+    if let (Some(old), Some(new)) = (&old.config, &new.config) {
+        for option in OPTIONS {
+            let value =
+                |config: &BTreeMap<String, String>| config.get(option).cloned().unwrap_or("n".to_owned());
+            let (old, new) = (value(old), value(new));
+            if old != new {
+                let message = format!("kernel configuration: {option}={old} -> {option}={new}");
+                pair.add(
+                    "kernel-config",
+                    Level::Warning,
+                    option,
+                    Step::new(&old, &new),
+                    message,
+                );
+            }
+        }
+    }
+}
+
+fn preemption(kernel: &Kernel) -> Option<String> {
+    kernel.preemption.map(|model| format!("{model:?}").to_lowercase())
+}
+
+fn boot_line(pair: &mut Pair, old: &Cmdline, new: &Cmdline) {
+    let names = |line: &Cmdline| -> BTreeSet<String> {
+        line.parameters
+            .iter()
+            .map(|one| one.name.replace('-', "_"))
+            .collect()
+    };
+    let values = |line: &Cmdline, name: &str| -> Vec<String> {
+        let text = |one: &machine::Parameter| match &one.value {
+            Some(value) => format!("{name}={value}"),
+            None => name.to_owned(),
+        };
+        line.all(name).map(text).collect()
+    };
+    for name in names(old).union(&names(new)) {
+        let (was, is) = (values(old, name), values(new, name));
+        if was == is {
+            continue;
+        }
+        let isolates = ISOLATING.contains(&name.as_str());
+        let level = |strong: Level| if isolates { strong } else { Level::Info };
+        let (was, is) = (was.join(" "), is.join(" "));
+        match (was.is_empty(), is.is_empty()) {
+            (false, true) => {
+                let step = Step::lost(&was);
+                pair.add(
+                    "boot-line",
+                    level(Level::Error),
+                    name,
+                    step,
+                    format!("boot line lost {was}"),
+                );
+            }
+            (true, _) => {
+                let step = Step::gained(&is);
+                pair.add(
+                    "boot-line",
+                    level(Level::Warning),
+                    name,
+                    step,
+                    format!("boot line gained {is}"),
+                );
+            }
+            _ => {
+                let step = Step::new(&was, &is);
+                pair.add(
+                    "boot-line",
+                    level(Level::Error),
+                    name,
+                    step,
+                    format!("boot line: {was} -> {is}"),
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Interrupts: where each may fire and does, which are new.
+
+use super::{Pair, Step, shown};
+use crate::Level;
+use machine::{CpuSet, Interrupt};
+use std::collections::HashMap;
+
+pub(super) fn compare(pair: &mut Pair) {
+    let (before, after) = (pair.before, pair.after);
+    let (Some(old), Some(new)) = (&before.machine.interrupts, &after.machine.interrupts) else {
+        return;
+    };
+    let (old_by_key, new_by_key) = (by_key(old), by_key(new));
+    for interrupt in new {
+        match old_by_key.get(&key(interrupt, &new_by_key)) {
+            Some(former) => moved(pair, former, interrupt),
+            None => appeared(pair, interrupt),
+        }
+    }
+    for interrupt in old {
+        if !new_by_key.contains_key(&key(interrupt, &old_by_key)) && !interrupt.name.is_empty() {
+            let place = interrupt.affinity.clone().unwrap_or_default();
+            let message = format!("{} is gone", called(interrupt));
+            pair.add(
+                "irq-gone",
+                Level::Info,
+                subject(interrupt),
+                Step::lost(&place),
+                message,
+            );
+        }
+    }
+}
+
+/// Numbers change from boot to boot, names do not: an interrupt with a name of its own is known by it.
+type Key = (String, Option<u32>);
+
+fn by_key(interrupts: &[Interrupt]) -> HashMap<Key, &Interrupt> {
+    let mut count: HashMap<&str, usize> = HashMap::new();
+    for interrupt in interrupts {
+        *count.entry(interrupt.name.as_str()).or_default() += 1;
+    }
+    let key = |interrupt: &Interrupt| {
+        let is_own = !interrupt.name.is_empty() && count.get(interrupt.name.as_str()) == Some(&1);
+        (interrupt.name.clone(), (!is_own).then_some(interrupt.irq))
+    };
+    interrupts
+        .iter()
+        .map(|interrupt| (key(interrupt), interrupt))
+        .collect()
+}
+
+fn key(interrupt: &Interrupt, own: &HashMap<Key, &Interrupt>) -> Key {
+    let by_name = (interrupt.name.clone(), None);
+    if own.contains_key(&by_name) {
+        by_name
+    } else {
+        (interrupt.name.clone(), Some(interrupt.irq))
+    }
+}
+
+fn moved(pair: &mut Pair, former: &Interrupt, now: &Interrupt) {
+    let mut told = false;
+    if let (Some(old), Some(new)) = (&former.affinity, &now.affinity)
+        && old != new
+    {
+        let level = pair.reach(old, new, Level::Info);
+        let message = format!("{}: CPU {} -> {}", called(now), shown(old), shown(new));
+        pair.add("irq-affinity", level, subject(now), Step::new(old, new), message);
+        told = true;
+    }
+    if let (Some(old), Some(new), false) = (&former.effective, &now.effective, told)
+        && old != new
+    {
+        let level = pair.reach(old, new, Level::Info);
+        let message = format!("{} fires on CPU {} -> {}", called(now), shown(old), shown(new));
+        pair.add("irq-effective", level, subject(now), Step::new(old, new), message);
+    }
+}
+
+fn appeared(pair: &mut Pair, interrupt: &Interrupt) {
+    // A number that nobody has requested cannot fire.
+    if interrupt.name.is_empty() {
+        return;
+    }
+    let place = interrupt.affinity.clone().unwrap_or_default();
+    let level = pair.reach(&CpuSet::new(), &place, Level::Info);
+    let message = format!("new {} may fire on CPU {}", called(interrupt), shown(&place));
+    pair.add(
+        "irq-new",
+        level,
+        subject(interrupt),
+        Step::gained(&place),
+        message,
+    );
+}
+
+fn called(interrupt: &Interrupt) -> String {
+    format!("IRQ {} {}", interrupt.irq, interrupt.name)
+        .trim_end()
+        .to_owned()
+}
+
+fn subject(interrupt: &Interrupt) -> String {
+    format!("irq/{}", interrupt.irq)
+}

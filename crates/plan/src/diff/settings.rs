@@ -1,0 +1,177 @@
+//! Settings by file: sysctls, queues of disks and network interfaces, power of each CPU.
+
+use super::{Pair, Step, shown};
+use crate::Level;
+use machine::{CpuId, CpuSet};
+use std::collections::BTreeMap;
+
+/// Settings that noise on isolated CPUs is known to come from.
+const MATTERS: [&str; 27] = [
+    "rq_affinity",
+    "scaling_governor",
+    "scaling_min_freq",
+    "scaling_max_freq",
+    "energy_performance_preference",
+    "disable",
+    "pm_qos_resume_latency_us",
+    "kernel.sched_rt_runtime_us",
+    "kernel.timer_migration",
+    "kernel.numa_balancing",
+    "kernel.nmi_watchdog",
+    "kernel.watchdog",
+    "kernel.watchdog_cpumask",
+    "kernel.soft_watchdog",
+    "vm.stat_interval",
+    "vm.compaction_proactiveness",
+    "control",
+    "no_turbo",
+    "boost",
+    "run",
+    "enabled",
+    "check_interval",
+    "runtime",
+    "period",
+    "features",
+    "affinity_scope",
+    "threaded",
+];
+
+/// What is compared elsewhere, or says which machine it is.
+const ELSEWHERE: [&str; 2] = ["/class/dmi/", "/virtual/dmi/"];
+
+pub(super) fn compare(pair: &mut Pair) {
+    let (before, after) = (pair.before, pair.after);
+    // Of one setting that changed alike on many CPUs one sentence is enough.
+    let mut of_cpus: BTreeMap<(String, String, String), CpuSet> = BTreeMap::new();
+    for (path, new) in &after.settings.values {
+        let Some(old) = before.settings.values.get(path).filter(|old| *old != new) else {
+            continue;
+        };
+        if ELSEWHERE.iter().any(|part| path.contains(part)) {
+            continue;
+        }
+        let (old, new) = (chosen(old), chosen(new));
+        if old == new {
+            continue;
+        }
+        match cpu_of(path) {
+            Some((cpu, name)) => of_cpus.entry((name, old, new)).or_default().insert(cpu),
+            None => one(pair, path, &old, &new),
+        }
+    }
+    for ((name, old, new), cpus) in of_cpus {
+        let level = match (matters(&name), cpus.intersects(pair.isolated)) {
+            (true, true) => Level::Error,
+            (true, false) if pair.isolated.is_empty() => Level::Warning,
+            _ => Level::Info,
+        };
+        let message = format!("{name} of CPU {cpus}: {old} -> {new}");
+        pair.add(
+            "setting",
+            level,
+            format!("cpu{cpus}"),
+            Step::new(&old, &new),
+            message,
+        );
+    }
+}
+
+fn one(pair: &mut Pair, path: &str, old: &str, new: &str) {
+    let (name, subject) = called(path);
+    let is_mask = matches!(
+        name.as_str(),
+        "rps_cpus" | "xps_cpus" | "cpumask" | "kernel.watchdog_cpumask"
+    );
+    let text = match subject.as_str() {
+        "" => name.clone(),
+        subject => format!("{name} of {subject}"),
+    };
+    let subject = if subject.is_empty() { name.clone() } else { subject };
+    let parse = |text: &str| match name.as_str() {
+        "kernel.watchdog_cpumask" => CpuSet::parse_list(text),
+        _ => CpuSet::parse_mask(text),
+    };
+    if let (true, Ok(was), Ok(is)) = (is_mask, parse(old), parse(new)) {
+        if was != is {
+            let level = pair.reach(&was, &is, Level::Info);
+            let message = format!("{text}: CPU {} -> {}", shown(&was), shown(&is));
+            pair.add("setting", level, subject, Step::new(&was, &is), message);
+        }
+        return;
+    }
+    let level = if matters(&name) {
+        Level::Warning
+    } else {
+        Level::Info
+    };
+    pair.add(
+        "setting",
+        level,
+        subject,
+        Step::new(&old, &new),
+        format!("{text}: {old} -> {new}"),
+    );
+}
+
+fn matters(name: &str) -> bool {
+    let last = name.rsplit(' ').next().unwrap_or_default();
+    MATTERS.contains(&name) || MATTERS.contains(&last)
+}
+
+/// A CPU's own setting: `cpufreq/scaling_governor`, `cpuidle state2 disable`.
+fn cpu_of(path: &str) -> Option<(CpuId, String)> {
+    let mut parts = path.split('/');
+    let cpu = parts
+        .by_ref()
+        .find_map(|part| part.strip_prefix("cpu")?.parse().ok())?;
+    let rest: Vec<&str> = parts.collect();
+    let name = match rest.as_slice() {
+        ["cpuidle", state, name] => format!("cpuidle {state} {name}"),
+        [.., name] if path.contains("_server/") => {
+            let server = path
+                .split('/')
+                .find(|part| part.ends_with("_server"))
+                .unwrap_or_default();
+            format!("{server} {name}")
+        }
+        [.., name] => (*name).to_owned(),
+        [] => return None,
+    };
+    Some((CpuId(cpu), name))
+}
+
+/// Name and owner of a setting: `rq_affinity` of `sda`, `kernel.watchdog` of nobody.
+fn called(path: &str) -> (String, String) {
+    if let Some(sysctl) = path.strip_prefix("/proc/sys/") {
+        return (sysctl.replace('/', "."), String::new());
+    }
+    let parts: Vec<&str> = path.split('/').collect();
+    let after = |word: &str| {
+        let place = parts.iter().position(|part| *part == word)?;
+        parts.get(place + 1).map(|part| (*part).to_owned())
+    };
+    let name = parts.last().map_or_else(String::new, |name| (*name).to_owned());
+    let queue = after("queues")
+        .map(|queue| format!(" {queue}"))
+        .unwrap_or_default();
+    let owner = after("block")
+        .or_else(|| after("net").map(|net| net + &queue))
+        .or_else(|| after("workqueue").map(|queue| format!("workqueue {queue}")))
+        .or_else(|| after("module").map(|module| format!("module {module}")))
+        .or_else(|| {
+            parts
+                .len()
+                .checked_sub(2)
+                .and_then(|place| parts.get(place))
+                .map(|part| (*part).to_owned())
+        });
+    (name, owner.unwrap_or_default())
+}
+
+/// Of a file that lists all choices, the one in force: `[none] mq-deadline`, `always [madvise] never`.
+fn chosen(value: &str) -> String {
+    let marked = value
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    marked.unwrap_or(value).to_owned()
+}

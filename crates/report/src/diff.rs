@@ -1,0 +1,107 @@
+//! `diff`: what changed, grouped by how much it matters to the isolated CPUs.
+
+use crate::Length;
+use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
+use plan::Level;
+use plan::diff::{Diff, Difference};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+/// The schema of the document.
+pub const DIFF_SCHEMA: &str = "quietcore.diff/1";
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    diff: &'a Diff,
+}
+
+/// Writes the JSON document `quietcore.diff/1`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn diff_json(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
+    let document = Document {
+        schema: DIFF_SCHEMA,
+        diff,
+    };
+    serde_json::to_writer(&mut *out, &document)?;
+    out.write_all(b"\n")
+}
+
+/// Changes of one sort that are printed before the rest is only counted.
+const ALIKE: usize = 4;
+
+/// The screen.
+#[must_use]
+pub fn diff_text(diff: &Diff, length: Length, style: Style) -> String {
+    let mut text = String::new();
+    if !diff.different_machines.is_empty() {
+        let head = "These are probably two different machines:";
+        let _ = writeln!(text, "{}", style.paint(Role::Bad, head));
+        for why in &diff.different_machines {
+            let _ = writeln!(text, "  {}", wrap(&safe(why), 2, COLUMNS));
+        }
+        text.push('\n');
+    }
+    let isolated = if diff.isolated.is_empty() {
+        "No CPU is isolated in either; --cpus names those that matter".to_owned()
+    } else {
+        format!("Isolated: CPU {}", diff.isolated)
+    };
+    let _ = writeln!(text, "{}", wrap(&isolated, 0, COLUMNS));
+    if diff.changes.is_empty() {
+        let _ = writeln!(text, "Nothing changed that could matter.");
+        return text;
+    }
+    let groups = [
+        (
+            Level::Error,
+            "Reaches the isolated CPUs, or takes isolation away",
+            Role::Bad,
+        ),
+        (Level::Warning, "May matter to them", Role::Care),
+        (Level::Info, "Elsewhere", Role::Quiet),
+    ];
+    for (level, head, role) in groups {
+        let of_level = || diff.changes.iter().filter(|change| change.level == level);
+        let count = of_level().count();
+        if count == 0 {
+            continue;
+        }
+        let head = format!("{head}: {}", counted(count, "change"));
+        let _ = writeln!(text, "\n{}", style.paint(role, &head));
+        let mut ids: Vec<&str> = Vec::new();
+        for change in of_level() {
+            if !ids.contains(&change.id.as_str()) {
+                ids.push(&change.id);
+            }
+        }
+        for id in ids {
+            let alike: Vec<&Difference> = of_level().filter(|change| change.id == id).collect();
+            sort(&mut text, &alike, length);
+        }
+    }
+    text
+}
+
+fn sort(text: &mut String, alike: &[&Difference], length: Length) {
+    let shown = match length {
+        Length::Whole => alike.len(),
+        // One line less is not worth a line that says so.
+        Length::Short if alike.len() == ALIKE + 1 => alike.len(),
+        Length::Short => ALIKE,
+    };
+    for change in alike.iter().take(shown) {
+        let _ = writeln!(text, "  {}", wrap(&safe(&change.message), 4, COLUMNS));
+    }
+    if alike.len() > shown {
+        let _ = writeln!(
+            text,
+            "  and {} more of this sort (-v shows all of them)",
+            alike.len() - shown
+        );
+    }
+}
