@@ -195,7 +195,13 @@ pub(super) const TICK_REMAINS: Rule = Rule {
     truth: "isolated scheduler domains alone leave the tick and RCU callbacks on these CPUs",
     fix: "add nohz_full=CPUS, which includes RCU callbacks; or rcu_nocbs=CPUS where a steady tick is wanted",
     check: |line| {
-        let offloaded = line.cpus("rcu_nocbs").unwrap_or_default().or(&line.tickless());
+        // A parameter that this kernel does not know moves nothing.
+        let kept = |option: &str, cpus: machine::CpuSet| match line.facts.has(option) {
+            Some(false) => machine::CpuSet::new(),
+            _ => cpus,
+        };
+        let offloaded = kept("CONFIG_RCU_NOCB_CPU", line.cpus("rcu_nocbs").unwrap_or_default())
+            .or(&kept("CONFIG_NO_HZ_FULL", line.tickless()));
         let left = line.domain.minus(&offloaded);
         if left.is_empty() {
             return Vec::new();

@@ -1,0 +1,151 @@
+//! Rules that need facts of a machine, or what its kernel said and did.
+
+use super::{Built, facts};
+use machine::CpuSet;
+use plan::Level;
+use plan::lint::{Facts, Outcome, lint};
+
+fn list(text: &str) -> CpuSet {
+    CpuSet::parse_list(text).unwrap()
+}
+
+fn level(line: &str, facts: &Facts, id: &str) -> Option<Level> {
+    lint(line, facts)
+        .findings
+        .into_iter()
+        .filter(|finding| finding.id == id)
+        .map(|finding| finding.level)
+        .max()
+}
+
+const LINE: &str = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 irqaffinity=0-1";
+
+fn booted(kernel: &str, messages: Option<&[&str]>, isolated: &str, nohz_full: &str) -> Facts {
+    let mut facts = facts(kernel, Built::Full, "0-3");
+    facts.outcome = Some(Outcome {
+        messages: messages.map(|all| all.iter().map(|text| (*text).to_owned()).collect()),
+        isolated: Some(list(isolated)),
+        nohz_full: Some(list(nohz_full)),
+    });
+    facts
+}
+
+#[test]
+fn a_kernel_that_obeyed_is_believed() {
+    let facts = booted(
+        "6.12",
+        Some(&[
+            "Linux version 6.12",
+            "Unknown kernel command line parameters \"BOOT_IMAGE=/vmlinuz\", will be passed to user space.",
+        ]),
+        "2-3",
+        "2-3",
+    );
+    let line = format!("BOOT_IMAGE=/vmlinuz {LINE}");
+    let loud: Vec<_> = lint(&line, &facts)
+        .findings
+        .into_iter()
+        .filter(|one| one.level > Level::Info)
+        .collect();
+    assert!(loud.is_empty(), "{loud:?}");
+    assert_eq!(level(&line, &facts, "kernel-log-unreadable"), None);
+}
+
+#[test]
+fn what_the_kernel_did_not_know_or_do_is_an_error() {
+    let unknown =
+        "Unknown kernel command line parameters \"nohz_full=2-3 splash\", will be passed to user space.";
+    let facts = booted(
+        "6.1",
+        Some(&[
+            "Housekeeping: nohz unsupported. Build with CONFIG_NO_HZ_FULL",
+            unknown,
+        ]),
+        "",
+        "",
+    );
+    for id in ["kernel-did-not-know", "kernel-complained", "not-in-force"] {
+        assert_eq!(level(LINE, &facts, id), Some(Level::Error), "{id}");
+    }
+    // The verdict about the past does not stay in the line for the future.
+    let again = Facts {
+        outcome: None,
+        ..facts.clone()
+    };
+    assert!(
+        lint(&lint(LINE, &facts).suggested, &again)
+            .findings
+            .iter()
+            .all(|one| one.level < Level::Error)
+    );
+}
+
+#[test]
+fn a_false_alarm_of_7_is_a_warning() {
+    let line = "isolcpus=nohz,domain,3 nohz_full=3 irqaffinity=0-2";
+    let said = [
+        "Housekeeping: nohz_full= must match isolcpus=",
+        "Unknown kernel command line parameters \"nohz_full=3\", will be passed to user space.",
+    ];
+    let facts = booted("7.2", Some(&said), "3", "3");
+    assert_eq!(level(line, &facts, "kernel-did-not-know"), Some(Level::Warning));
+    assert_eq!(level(line, &facts, "kernel-complained"), Some(Level::Warning));
+    // The same words with no effect are no false alarm.
+    let facts = booted("7.2", Some(&said), "3", "");
+    assert_eq!(level(line, &facts, "kernel-did-not-know"), Some(Level::Error));
+}
+
+#[test]
+fn an_unreadable_log_is_said() {
+    assert_eq!(
+        level(LINE, &booted("6.12", None, "2-3", "2-3"), "kernel-log-unreadable"),
+        Some(Level::Info)
+    );
+    assert_eq!(
+        level(LINE, &facts("6.12", Built::Full, "0-3"), "kernel-log-unreadable"),
+        None
+    );
+}
+
+#[test]
+fn siblings_steal_unless_the_core_is_whole_or_smt_is_off() {
+    let mut facts = facts("6.12", Built::Full, "0-3");
+    facts.cores = vec![list("0,2"), list("1,3")];
+    assert_eq!(
+        level("isolcpus=3", &facts, "smt-sibling-shared"),
+        Some(Level::Warning)
+    );
+    assert_eq!(level("isolcpus=1,3", &facts, "smt-sibling-shared"), None);
+    assert_eq!(level("isolcpus=3 nosmt", &facts, "smt-sibling-shared"), None);
+}
+
+#[test]
+fn facts_of_the_machine_raise_and_lower_levels() {
+    let mut facts = facts("6.12", Built::Full, "0-3");
+    assert_eq!(
+        level("isolcpus=3", &facts, "managed-irq-missing"),
+        Some(Level::Info)
+    );
+    facts.managed_interrupts = Some(true);
+    assert_eq!(
+        level("isolcpus=3", &facts, "managed-irq-missing"),
+        Some(Level::Warning)
+    );
+    assert_eq!(level("tsc=reliable", &facts, "tsc-reliable"), Some(Level::Info));
+    facts.clocksource = Some("hpet".to_owned());
+    assert_eq!(
+        level("tsc=reliable", &facts, "tsc-reliable"),
+        Some(Level::Warning)
+    );
+    assert_eq!(level("isolcpus=3", &facts, "isolcpus-sched-ext"), None);
+    facts.sched_ext = Some(true);
+    assert_eq!(
+        level("isolcpus=3", &facts, "isolcpus-sched-ext"),
+        Some(Level::Error)
+    );
+    facts.config = Some([("CONFIG_SMP".to_owned(), "y".to_owned())].into());
+    assert_eq!(
+        level("isolcpus=3", &facts, "isolcpus-unsupported"),
+        Some(Level::Error)
+    );
+}

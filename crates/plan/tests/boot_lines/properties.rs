@@ -1,0 +1,331 @@
+//! What holds for every line, every kernel and every machine.
+
+use super::{Built, config, facts};
+use machine::CpuSet;
+use plan::lint::{Facts, RULES, lint};
+use plan::{BootWish, Level, Profile, boot_line};
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+
+const KERNELS: &[&str] = &[
+    "4.9",
+    "4.14.180",
+    "4.15",
+    "4.18.0-553.el8.x86_64",
+    "4.19",
+    "5.3.18-150300-default",
+    "5.4",
+    "5.5",
+    "5.6",
+    "5.8",
+    "5.10.0-35-rt-amd64",
+    "5.14.0-427.el9.x86_64",
+    "5.15",
+    "5.17",
+    "5.18",
+    "6.1.0-56-amd64",
+    "6.4",
+    "6.5",
+    "6.12.117-rt-amd64",
+    "6.13",
+    "6.18",
+    "7.0",
+    "7.1",
+    "7.2.13",
+    "7.3-rc7",
+];
+const BUILT: &[Built] = &[Built::Unknown, Built::Full, Built::Realtime, Built::Plain];
+const PROFILES: &[Profile] = &[Profile::Minimal, Profile::Balanced, Profile::Strict];
+
+fn list(text: &str) -> CpuSet {
+    CpuSet::parse_list(text).unwrap()
+}
+
+/// What `plan` suggests has neither errors nor warnings on the kernel that it is for, whatever the profile; only
+/// a kernel that cannot do better is warned about.
+#[test]
+fn the_suggested_line_is_clean_on_every_kernel() {
+    let mut seen = 0;
+    for kernel in KERNELS {
+        for &built in BUILT {
+            for (possible, isolated) in [
+                ("0-3", "2-3"),
+                ("0-3", "1"),
+                ("0-1", "1"),
+                ("0-63", "1-31,33-63"),
+                ("0,2,4-7", "4,6"),
+            ] {
+                for &profile in PROFILES {
+                    let facts = facts(kernel, built, possible);
+                    let (isolated, housekeeping) = (list(isolated), list(possible).minus(&list(isolated)));
+                    let wish = BootWish {
+                        isolated: &isolated,
+                        housekeeping: &housekeeping,
+                        profile,
+                    };
+                    let line = boot_line(&wish, &facts).line.unwrap();
+                    let loud: Vec<_> = lint(&line, &facts)
+                        .findings
+                        .into_iter()
+                        .filter(|finding| finding.level > Level::Info)
+                        .collect();
+                    assert!(
+                        loud.is_empty(),
+                        "{kernel} {built:?} {profile:?}: {line}: {loud:?}"
+                    );
+                    // Safety and security are nobody's to give away.
+                    for price in [
+                        "mitigations",
+                        "mce",
+                        "watchdog",
+                        "nosoftlockup",
+                        "audit",
+                        "tsc=",
+                        "sched_rt",
+                    ] {
+                        assert!(!line.contains(price), "{line}");
+                    }
+                    seen += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(seen, KERNELS.len() * BUILT.len() * 5 * PROFILES.len());
+}
+
+#[test]
+fn the_line_depends_on_kernel_and_profile() {
+    let suggest = |kernel: &str, built, profile| {
+        let (isolated, housekeeping) = (list("2-3"), list("0-1"));
+        let wish = BootWish {
+            isolated: &isolated,
+            housekeeping: &housekeeping,
+            profile,
+        };
+        boot_line(&wish, &facts(kernel, built, "0-3")).line.unwrap()
+    };
+    use Profile::{Balanced, Minimal, Strict};
+    for (kernel, built, profile, wanted) in [
+        (
+            "6.12",
+            Built::Full,
+            Minimal,
+            "isolcpus=managed_irq,domain,2-3 rcu_nocbs=2-3 irqaffinity=0-1",
+        ),
+        (
+            "6.12",
+            Built::Full,
+            Balanced,
+            "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 irqaffinity=0-1",
+        ),
+        (
+            "6.12",
+            Built::Full,
+            Strict,
+            "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocb_poll skew_tick=1 irqaffinity=0-1",
+        ),
+        (
+            "6.1",
+            Built::Full,
+            Strict,
+            "isolcpus=managed_irq,domain,2-3 nohz_full=2-3 rcu_nocb_poll skew_tick=1 workqueue.power_efficient=1 irqaffinity=0-1",
+        ),
+        (
+            "4.14",
+            Built::Full,
+            Balanced,
+            "isolcpus=2-3 nohz_full=2-3 irqaffinity=0-1",
+        ),
+        (
+            "5.4",
+            Built::Full,
+            Balanced,
+            "isolcpus=2-3 nohz_full=2-3 irqaffinity=0-1",
+        ),
+        (
+            "6.6",
+            Built::Plain,
+            Balanced,
+            "isolcpus=managed_irq,domain,2-3 irqaffinity=0-1",
+        ),
+        (
+            "4.18.0-553.el8",
+            Built::Full,
+            Balanced,
+            "isolcpus=2-3 nohz_full=2-3 irqaffinity=0-1",
+        ),
+    ] {
+        assert_eq!(
+            suggest(kernel, built, profile),
+            wanted,
+            "{kernel} {built:?} {profile:?}"
+        );
+    }
+}
+
+#[test]
+fn the_boot_cpu_is_left_out_and_named() {
+    let (isolated, housekeeping) = (list("2-3"), list("1"));
+    let wish = BootWish {
+        isolated: &isolated,
+        housekeeping: &housekeeping,
+        profile: Profile::Balanced,
+    };
+    let mut facts = facts("6.12", Built::Full, "0-3");
+    facts.boot_cpu = Some(machine::CpuId(2));
+    let suggested = boot_line(&wish, &facts);
+    assert_eq!(
+        suggested.line.as_deref(),
+        Some("isolcpus=managed_irq,domain,3 nohz_full=3 irqaffinity=1")
+    );
+    assert!(
+        suggested
+            .findings
+            .iter()
+            .any(|finding| finding.id == "boot-line-boot-cpu")
+    );
+}
+
+#[test]
+fn rules_have_ids_of_their_own_and_every_finding_a_rule_that_gives_such_a_level() {
+    let ids: BTreeSet<&str> = RULES.iter().map(|rule| rule.id).collect();
+    assert_eq!(ids.len(), RULES.len());
+    for rule in RULES {
+        assert!(
+            rule.id
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'),
+            "{}",
+            rule.id
+        );
+        assert!(rule.truth.len() > 20 && !rule.truth.ends_with('.'), "{}", rule.id);
+    }
+}
+
+/// A boot line of 4,000 characters is no reason to be slow or to fall over.
+#[test]
+fn long_lines_are_warned_about_and_quick() {
+    let words: String = (0..400).map(|n| format!("word{n}=x ")).collect();
+    let lists: String = (0..1000).map(|n| format!("{n},")).collect();
+    let facts = facts("6.12", Built::Full, "0-1023");
+    for line in [
+        words,
+        format!("isolcpus={lists}"),
+        "isolcpus=".repeat(500),
+        "\"".repeat(4001),
+        "isolcpus=0-65535:1/2,".repeat(200),
+    ] {
+        let from = std::time::Instant::now();
+        let verdict = lint(&line, &facts);
+        assert!(
+            verdict
+                .findings
+                .iter()
+                .any(|finding| finding.id == "line-too-long")
+        );
+        // Generous: a debug build on a crowded machine. The real limit is in the benchmarks.
+        assert!(from.elapsed().as_millis() < 2000, "{:?}", from.elapsed());
+    }
+}
+
+fn word() -> impl Strategy<Value = String> {
+    let name = prop::sample::select(vec![
+        "isolcpus",
+        "nohz_full",
+        "rcu_nocbs",
+        "irqaffinity",
+        "nohz",
+        "workqueue.unbound_cpus",
+        "kthread_cpus",
+        "maxcpus",
+        "nr_cpus",
+        "tsc",
+        "preempt",
+        "cgroup_disable",
+        "isolcpu",
+        "mce",
+        "idle",
+        "hugepages",
+        "quiet",
+        "--",
+        "isolcpus ",
+        "=",
+        "\"a",
+    ]);
+    let value = prop::sample::select(vec![
+        "",
+        "1",
+        "2-3",
+        "0-3",
+        "N",
+        "all",
+        "1-N",
+        "domain,2",
+        "managed_irq,3",
+        "nohz,2-3",
+        "nohz,domain,1-2",
+        "io_queue,3",
+        "9",
+        "off",
+        "on",
+        "full",
+        "3,",
+        ",3",
+        "3-1",
+        "0x3",
+        "1-3:2",
+        "1-3:1/2",
+        "unstable",
+        "cpuset",
+        "cpuset,memory",
+        "poll",
+        "2–3",
+        "\"2 3\"",
+    ]);
+    (name, value, any::<bool>()).prop_map(|(name, value, signed)| {
+        if signed {
+            format!("{name}={value}")
+        } else {
+            format!("{name} {value}")
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    /// The suggested line has no error left that its words can cause, and is its own suggestion.
+    #[test]
+    fn what_is_suggested_is_sound(
+        words in prop::collection::vec(word(), 0..7),
+        kernel in prop::sample::select(KERNELS),
+        built in prop::sample::select(BUILT),
+        possible in prop::sample::select(vec!["", "0-3", "0-7", "0"]),
+    ) {
+        let facts = facts(kernel, built, possible);
+        let line = words.join(" ");
+        let verdict = lint(&line, &facts);
+        let again = lint(&verdict.suggested, &facts);
+        let errors: Vec<_> = again.findings.iter().filter(|finding| finding.level == Level::Error).collect();
+        prop_assert!(errors.is_empty(), "{} -> {}: {:?}", line, verdict.suggested, errors);
+        prop_assert_eq!(&again.suggested, &verdict.suggested, "from {}", line);
+    }
+
+    /// Nothing known, nothing wrong with what would need knowledge: a line of sound words has no errors.
+    #[test]
+    fn what_is_unknown_is_never_an_error(cpu in 1_u32..64, flags in prop::sample::select(vec!["", "domain,", "managed_irq,domain,", "managed_irq,"])) {
+        let line = format!("isolcpus={flags}{cpu} nohz_full={cpu} rcu_nocbs={cpu} irqaffinity=0 workqueue.unbound_cpus=0 preempt=lazy");
+        let verdict = lint(&line, &Facts::default());
+        prop_assert!(verdict.findings.iter().all(|finding| finding.level != Level::Error), "{:?}", verdict.findings);
+        prop_assert!(config(Built::Unknown).is_none());
+    }
+
+    /// No text makes it fall over, and no level is above its rule's.
+    #[test]
+    fn any_text_is_judged(text in "\\PC{0,200}") {
+        for finding in lint(&text, &Facts::default()).findings {
+            let rule = plan::lint::rule(&finding.id).unwrap();
+            prop_assert!(finding.level <= rule.level, "{}", finding.id);
+        }
+    }
+}
