@@ -133,7 +133,8 @@ impl Limits {
             let others: CpuSet = topology.cpus.iter().filter(other).map(|cpu| cpu.id).collect();
             let word = super::kind_word(kind);
             let text = format!("only {word} cores");
-            let because = "two kinds in one partition run the same work at two speeds";
+            let because = "two kinds in one partition run the same work at two speeds; it is the fast kind that is \
+                           taken unless it is too small or --kind efficiency asks for the other";
             limits.never("one-kind", &others, text, because);
         }
         if lifted != Some(Limit::Nodes) {

@@ -46,6 +46,8 @@ pub(crate) struct Share<'a> {
     pub(crate) place: &'a Place,
     pub(crate) isolated: CpuSet,
     pub(crate) left: CpuSet,
+    /// Whether the lowest online CPU is among those left, so that the place can never be taken whole.
+    pub(crate) holds_lowest: bool,
 }
 
 /// Every rule, in the order in which they decide.
@@ -98,6 +100,7 @@ pub(crate) fn broken<'a>(ground: &'a Ground, rule: &Rule, set: &CpuSet) -> Vec<S
     let share = |place: &'a Place| Share {
         isolated: place.cpus.and(set),
         left: place.cpus.minus(set),
+        holds_lowest: Some(place.first) == ground.topology.online.first(),
         place,
     };
     ground.places.iter().filter(costs).map(share).collect()

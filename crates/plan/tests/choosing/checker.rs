@@ -123,7 +123,7 @@ impl<'a> Checker<'a> {
         };
         let touched = |group: &&CpuSet| group.intersects(set);
         let shared = |group: &&CpuSet| group.intersects(set) && !group.is_subset(set);
-        let beyond_core = |group: &&CpuSet| !self.cores.contains(*group);
+        let beyond_core = |group: &&CpuSet| !self.cores.contains(*group) && **group != topology.online;
         let count = |groups: &BTreeSet<CpuSet>| groups.iter().filter(touched).count() as u64;
         let squares = |groups: &BTreeSet<CpuSet>| {
             groups

@@ -424,3 +424,52 @@ fn unwise_cpus_are_obeyed_and_named() {
     assert!(has("8-9", "first-cpu") && !has("12-15", "first-cpu"));
     assert!(has("8-15", "node-housekeeping") && !has("9-15", "node-housekeeping"));
 }
+
+#[test]
+fn wishes_that_cannot_be_met() {
+    let made = Made {
+        packages: 2,
+        cores: 2,
+        offline: &[2, 3],
+        ..PLAIN
+    };
+    let machine = made.machine();
+    let device = |node: Option<u32>| machine::devices::Locality {
+        name: "eth0".to_owned(),
+        path: String::new(),
+        node,
+        cpus: None,
+        is_virtual: node.is_none(),
+    };
+    let near = |node| Near::of(&device(node), &machine.topology);
+    assert_eq!(near(Some(0)).unwrap().cpus.to_string(), "0-1");
+    assert!(matches!(near(None), Err(Refusal::NoLocality { .. })));
+    // Node 1 has lost its CPUs and tells no distances: nothing is guessed.
+    assert!(matches!(near(Some(1)), Err(Refusal::NoLocality { .. })));
+    let refused = |wish: Wish| choose(&machine, &wish).unwrap_err();
+    let kind = Some(CoreKind::Performance);
+    assert!(matches!(
+        refused(Wish {
+            kind,
+            ..Wish::default()
+        }),
+        Refusal::OneKind { .. }
+    ));
+    let count = |count| Wish {
+        count: Some(count),
+        ..Wish::default()
+    };
+    assert_eq!(refused(count(0)), Refusal::NoCpus);
+    assert!(matches!(
+        refused(count(usize::MAX)),
+        Refusal::NotSoMany { most: 1, .. }
+    ));
+    let keep: CpuSet = CpuSet::range(1, 9);
+    assert!(matches!(
+        refused(Wish {
+            keep,
+            ..Wish::default()
+        }),
+        Refusal::Missing { .. }
+    ));
+}

@@ -19,7 +19,7 @@ pub(super) const LEVEL2: Rule = Rule {
     id: "shared-l2",
     because: "what else uses the same level-2 cache throws your data out of it: on a J1900 a pair to itself \
               brought the worst latency from 40 to 6 us",
-    cost: |_, place, taken| u64::from(place.is_any(is_small) && !place.is_core() && is_shared(place, taken)),
+    cost: |_, place, taken| u64::from(place.is_any(is_small) && can_differ(place) && is_shared(place, taken)),
     kept: |ground, set| {
         whole(ground, set, is_small).map(|sets| format!("level-2 cache of CPU {sets} to itself"))
     },
@@ -37,7 +37,7 @@ pub(super) const LAST_LEVEL: Rule = Rule {
     // A last-level cache of the level 2 has been counted above.
     cost: |_, place, taken| {
         let is_only_last = place.is_any(is_last) && !place.is_any(is_small);
-        u64::from(is_only_last && !place.is_core() && is_shared(place, taken))
+        u64::from(is_only_last && can_differ(place) && is_shared(place, taken))
     },
     kept: |ground, set| {
         whole(ground, set, is_last).map(|sets| format!("last-level cache of CPU {sets} to itself"))
@@ -49,6 +49,12 @@ pub(super) const LAST_LEVEL: Rule = Rule {
     }),
     lost: "it shares more last-level caches with housekeeping",
 };
+
+/// Whether choices can differ by a cache: the core's own counts with the core, and one of the whole machine is
+/// always shared.
+fn can_differ(place: &Place) -> bool {
+    !place.is_core() && !place.is_any(|kind| *kind == Kind::Machine)
+}
 
 /// CPUs of caches of a kind that are taken whole, cores apart.
 fn whole(ground: &Ground, set: &CpuSet, kind: fn(&Kind) -> bool) -> Option<CpuSet> {
@@ -64,6 +70,9 @@ fn shares(share: &Share, cache: &str) -> String {
 }
 
 fn fix(share: &Share) -> String {
+    if share.holds_lowest {
+        return "choose CPUs of a cache that the lowest CPU does not use, if there are enough".to_owned();
+    }
     let all = share.isolated.or(&share.left);
     format!("isolate all of CPU {all} if that much can be spared")
 }

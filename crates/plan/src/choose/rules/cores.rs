@@ -18,11 +18,14 @@ pub(super) const WHOLE: Rule = Rule {
         level: Some(Level::Warning),
         message: |share: &Share| {
             format!(
-                "CPU {} shares its core with housekeeping CPU {}: what runs there steals execution time",
+                "CPU {} shares its core with housekeeping CPU {}",
                 share.isolated, share.left
             )
         },
-        fix: |share: &Share| format!("isolate CPU {} too", share.left),
+        fix: |share: &Share| match share.holds_lowest {
+            true => "choose another core, or switch the sibling off".to_owned(),
+            false => format!("isolate CPU {} too", share.left),
+        },
     }),
     lost: "it takes cores in part",
 };
@@ -31,7 +34,7 @@ pub(super) const PERFORMANCE: Rule = Rule {
     id: "performance-cores",
     because: "the fast kind is taken unless --kind efficiency asks for the other",
     cost: |_, _, taken| taken.slow as u64,
-    kept: |ground, _| (!ground.efficiency.is_empty()).then(|| "performance cores only".to_owned()),
+    kept: |_, _| None,
     breach: None,
     lost: "it has efficiency cores",
 };
