@@ -12,6 +12,8 @@ mount -t tmpfs state /var/lib
 mount -t debugfs debug /sys/kernel/debug 2>/dev/null
 mount -t tracefs trace /sys/kernel/tracing 2>/dev/null
 
+while read -r module; do insmod "$module" || echo "lab: $module does not load"; done </modules/order
+
 # The port of the records stays open: each first opening sets its interrupt's affinity anew.
 for port in /dev/ttyS1 /dev/hvc0; do [ -c "$port" ] && exec 9>"$port" && break; done
 
@@ -32,7 +34,6 @@ case $layout in
         mkdir /sys/fs/cgroup/unified
         mount -t cgroup2 cgroup2 /sys/fs/cgroup/unified ;;
 esac
-while read -r module; do insmod "$module" || echo "lab: $module does not load"; done </modules/order
 
 . /bin/lab.sh
 . /scenario

@@ -34,7 +34,11 @@ pub fn build(programs: &Programs, ready: &Ready, cell: &Cell, script: &str) -> R
     archive.program("init", INIT);
     archive.program("bin/lab.sh", LIBRARY);
     archive.program("bin/lab", b"#!/bin/sh\n. /bin/lab.sh\n\"$@\"\n");
-    archive.program("bin/busybox", &read(&programs.busybox)?);
+    let busybox = ready
+        .unpacked
+        .busybox()
+        .unwrap_or_else(|| programs.busybox.clone());
+    archive.program("bin/busybox", &read(&busybox)?);
     archive.link("bin/sh", "busybox");
     archive.program("bin/quietcore", &read(&programs.quietcore)?);
     archive.program("bin/lab-guest", &read(&programs.guest)?);

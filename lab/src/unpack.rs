@@ -8,7 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Modules that scenarios may ask for; what these depend on comes along.
-const MODULES: &[&str] = &["virtio_pci", "virtio_blk", "nvme", "ahci", "sd_mod"];
+const MODULES: &[&str] = &[
+    "virtio_pci",
+    "virtio_blk",
+    "nvme",
+    "ahci",
+    "sd_mod",
+    "virtio_mmio",
+    "virtio_console",
+];
 
 /// A kernel's files in the cache.
 #[derive(Clone, Debug)]
@@ -22,6 +30,12 @@ impl Unpacked {
     #[must_use]
     pub fn image(&self) -> PathBuf {
         self.dir.join("vmlinuz")
+    }
+
+    /// A busybox for the kernel's architecture, where that is not the host's.
+    #[must_use]
+    pub fn busybox(&self) -> Option<PathBuf> {
+        Some(self.dir.join("busybox")).filter(|path| path.is_file())
     }
 
     /// Module files for `insmod`, those that others depend on first.
@@ -101,7 +115,11 @@ fn newest(cache: &Path, kernel: Kernel, lists: &Lists) -> Result<Ready, LabError
         dir: kernel_dir(cache, kernel).join(&release),
     };
     if !unpacked.image().is_file() {
-        let debs = lists.apt.download(&packages)?;
+        let mut wanted = packages;
+        if kernel.arch != "amd64" {
+            wanted.push("busybox-static".to_owned());
+        }
+        let debs = lists.apt.download(&wanted)?;
         unpack(&debs, &release, &unpacked)?;
     }
     Ok(Ready {
@@ -154,6 +172,11 @@ fn unpack(debs: &[PathBuf], release: &str, to: &Unpacked) -> Result<(), LabError
             why: "its packages hold no kernel image where the lab looks".to_owned(),
         })?;
     std::fs::copy(image, part.join("vmlinuz")).map_err(LabError::file(image))?;
+    for busybox in [whole.join("bin/busybox"), whole.join("usr/bin/busybox")] {
+        if busybox.is_file() {
+            std::fs::copy(&busybox, part.join("busybox")).map_err(LabError::file(&busybox))?;
+        }
+    }
     keep_modules(&whole, &part)?;
     std::fs::remove_dir_all(&whole).map_err(LabError::file(&whole))?;
     for deb in debs {

@@ -94,13 +94,11 @@ fn is_static(path: &Path) -> Done<bool> {
 }
 
 fn smoke(lab: &Path, binary: &Path, guest: &Path, kernel: &str) -> Done<bool> {
-    let busybox = dist_armv7::foreign_busybox(kernel)?;
     let status = Command::new(lab)
         .args(["run", "foreign", kernel])
         .current_dir(top())
         .env("QUIETCORE_BIN", binary)
         .env("LAB_GUEST_BIN", guest)
-        .env("LAB_BUSYBOX", busybox)
         .env("LAB_OUT", target_dir().join("lab"))
         .status()
         .map_err(|error| XtaskError::Program {

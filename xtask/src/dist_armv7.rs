@@ -13,14 +13,3 @@ pub fn build() -> Done<(PathBuf, PathBuf)> {
         why: "no armv7 toolchain".into(),
     })
 }
-
-/// A static busybox of a foreign kernel's architecture.
-///
-/// # Errors
-/// [`XtaskError::Program`] when it cannot be had.
-pub fn foreign_busybox(kernel: &str) -> Done<PathBuf> {
-    Err(XtaskError::Program {
-        program: "busybox".into(),
-        why: kernel.to_owned(),
-    })
-}

@@ -40,7 +40,8 @@ rec who_2 lab-guest who 2
 rec who_1 lab-guest who 1
 rec on lab-guest on 0,2
 rec spin lab-guest spin 3 fifo:10 1
-rec storm lab-guest storm 1 20
+(sleep 1; touch /tmp/stop) &
+rec storm lab-guest storm /tmp/stop 20
 rec count lab-guest killat count entry -- lab-guest victim /tmp/d
 rec whole sh -c \"$show\"
 for n in 1 2 3 4 5 6 7 8; do

@@ -6,6 +6,7 @@ use crate::scenario::Scenario;
 mod apply_undo;
 mod bad_input;
 mod boots;
+mod foreign;
 mod fork_storm;
 mod guest_tools;
 mod inspect_shapes;
@@ -26,10 +27,13 @@ pub const ALL: &[&Scenario] = &[
     &too_old::SCENARIO,
 ];
 
-/// Every scenario in every cell whose label has all words of the filter as parts.
+/// Every scenario in every cell whose label has all words of the filter as parts. [`foreign`] needs binaries of
+/// another architecture and is there only when it is asked for by name.
 #[must_use]
 pub fn jobs(filter: &[String]) -> Vec<Job> {
-    let all = ALL
+    let foreign = filter.iter().any(|word| word == foreign::SCENARIO.name);
+    let list: &[&Scenario] = if foreign { &[&foreign::SCENARIO] } else { ALL };
+    let all = list
         .iter()
         .flat_map(|scenario| (scenario.cells)().into_iter().map(|cell| Job { scenario, cell }));
     all.filter(|job| filter.iter().all(|word| job.label().contains(word.as_str())))

@@ -18,7 +18,7 @@ const USAGE: &str = "usage: lab-guest VERB ...
   sleepers COUNT [NAME]           leave COUNT sleeping processes behind, print their pids
   threads COUNT [NAME]            stay, with COUNT sleeping threads of that name
   spin CPU POLICY SECONDS         other:NICE or fifo:PRIORITY, pinned to CPU (- for no pin); prints context switches
-  storm SECONDS LIFE_MS           fork a child every 2 ms that lives LIFE_MS, beside a fork-and-exit chain
+  storm STOPFILE LIFE_MS          fork a child every 2 ms that lives LIFE_MS, beside a fork-and-exit chain
   hold CPU                        sleep for ever, pinned to CPU
   who CPU                         JSON lines: every task whose allowed mask has the CPU
   as UID COMMAND...               run as another user, without any privilege
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         ["sleepers", count, rest @ ..] => population::sleepers(number(count), rest.first().copied()),
         ["threads", count, rest @ ..] => population::threads(number(count), rest.first().copied()),
         ["spin", cpu, policy, seconds] => population::spin(cpu.parse().ok(), policy, number(seconds)),
-        ["storm", seconds, life_ms] => population::storm(number(seconds), number(life_ms)),
+        ["storm", stop, life_ms] => population::storm(stop, number(life_ms)),
         ["hold", cpu] => population::hold(number(cpu)),
         ["victim", dir] => population::victim(dir),
         ["listhas", list, cpu] => {

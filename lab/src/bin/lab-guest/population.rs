@@ -1,5 +1,6 @@
 //! Tasks of every kind that isolation has to deal with: sleepers, threads, spinners, fork storms, pinned ones.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Leaves `count` sleeping processes behind and prints their pids on one line.
@@ -60,11 +61,16 @@ pub fn spin(cpu: Option<u32>, policy: &str, seconds: u64) -> Result<(), String> 
 
 /// A child every 2 ms that lives `life_ms`, and beside it a chain in which every process forks the next and ends:
 /// the chain's tasks are never older than a moment, so only a repeated pass or an inherited place catches them.
-pub fn storm(seconds: u64, life_ms: u64) -> Result<(), String> {
-    let until = Instant::now() + Duration::from_secs(seconds);
+/// Both end when the file `stop` appears, or after two minutes. Prints how many children were born.
+pub fn storm(stop: &str, life_ms: u64) -> Result<(), String> {
+    let until = Instant::now() + Duration::from_secs(120);
+    let stop = Path::new(stop).to_owned();
+    let blows = move || Instant::now() < until && !stop.exists();
+    let chain_blows = blows.clone();
     child(move || {
         call_myself("lab chain");
-        while Instant::now() < until {
+        let_go_of_output();
+        while chain_blows() {
             std::thread::sleep(Duration::from_micros(500));
             fork_and_exit();
         }
@@ -72,9 +78,10 @@ pub fn storm(seconds: u64, life_ms: u64) -> Result<(), String> {
     // SAFETY: ignoring the signal makes the kernel reap children by itself.
     unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
     let mut born = 0_u32;
-    while Instant::now() < until {
+    while blows() {
         child(move || {
             call_myself("lab storm");
+            let_go_of_output();
             std::thread::sleep(Duration::from_millis(life_ms));
         })?;
         born += 1;
