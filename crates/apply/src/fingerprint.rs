@@ -1,6 +1,6 @@
 //! The state that an undo must give back: every file and every task's place that isolation touches.
 
-use machine::{CpuSet, Machine, TaskKey, Version};
+use machine::{CpuSet, Machine, Task, TaskKey, Version};
 use root::Root;
 use std::collections::BTreeMap;
 
@@ -33,6 +33,7 @@ impl Fingerprint {
         let tasks = machine::tasks::read(root)
             .unwrap_or_default()
             .into_iter()
+            .filter(is_compared)
             .map(|task| {
                 let cgroup =
                     version.and_then(|version| machine::tasks::cgroup_of(root, task.key.tid, version));
@@ -81,6 +82,14 @@ impl Fingerprint {
         }
         lines
     }
+}
+
+/// Left out: the process that compares, because it places itself while it measures; and rescuers of workqueues
+/// (`rescuer_thread`), because the kernel binds them anew to whatever pool they help.
+fn is_compared(task: &Task) -> bool {
+    let is_rescuer = task.flags & Task::PF_WQ_WORKER != 0
+        && (!task.comm.starts_with("kworker/") || task.comm.starts_with("kworker/R-"));
+    !is_rescuer && task.pid != std::process::id()
 }
 
 /// Reads only the files.
