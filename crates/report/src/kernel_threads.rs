@@ -464,6 +464,24 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
         RESCUER,
     ),
     row("nvme-*", Follows, "helps a workqueue of NVMe out", RESCUER),
+    row(
+        "pr/*",
+        Free,
+        "writes the kernel's messages to a console",
+        "fewer messages: /proc/sys/kernel/printk",
+    ),
+    row(
+        "kprobe-optimizer",
+        Free,
+        "turns probes into jumps, for which all CPUs stop a moment",
+        "set no kprobes while the CPU works",
+    ),
+    row(
+        "quota_events_un*",
+        Follows,
+        "helps a workqueue out when memory is short",
+        RESCUER,
+    ),
     row("swapper/#", Bound, "is the idle task", "none is needed"),
 ];
 

@@ -70,7 +70,12 @@ pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
         "{} now{boot}; nothing has been done yet",
         counted(now, "change")
     );
-    text.push_str(&plan.choice.as_ref().map_or_else(String::new, |choice| choice_text(choice, style)));
+    text.push_str(
+        &plan
+            .choice
+            .as_ref()
+            .map_or_else(String::new, |choice| choice_text(choice, style)),
+    );
     for (name, changes) in by_knob(plan) {
         knob(&mut text, name, &changes, length, style);
     }

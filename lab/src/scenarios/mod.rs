@@ -5,6 +5,7 @@ use crate::scenario::Scenario;
 
 mod apply_undo;
 mod bad_input;
+mod boot_line;
 mod boots;
 mod foreign;
 mod fork_storm;
@@ -23,6 +24,7 @@ pub const ALL: &[&Scenario] = &[
     &apply_undo::SCENARIO,
     &guest_tools::SCENARIO,
     &inspect_shapes::SCENARIO,
+    &boot_line::SCENARIO,
     &boots::SCENARIO,
     &too_old::SCENARIO,
 ];
