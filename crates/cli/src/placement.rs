@@ -148,7 +148,9 @@ pub fn parse_policy(text: &str) -> Result<Policy, String> {
 /// # Errors
 /// A refusal by the kernel, explained.
 pub fn set_policy(policy: Policy) -> Result<(), CommandError> {
-    let Err(errno) = root::sched::set_scheduler(0, policy.number, policy.priority) else { return Ok(()) };
+    let Err(errno) = root::sched::set_scheduler(0, policy.number, policy.priority) else {
+        return Ok(());
+    };
     let error = std::io::Error::from_raw_os_error(errno);
     let (status, next) = match error.raw_os_error() {
         Some(libc::EPERM) => (
