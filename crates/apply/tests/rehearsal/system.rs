@@ -34,8 +34,8 @@ impl System for Kernel {
                     let mut words: Vec<String> =
                         self.get(path).split_whitespace().map(str::to_owned).collect();
                     words.retain(|word| word != &value[1..]);
-                    if value.starts_with('+') {
-                        words.insert(0, value[1..].to_owned());
+                    if let Some(word) = value.strip_prefix('+') {
+                        words.insert(0, word.to_owned());
                     }
                     self.put(path, &format!("{}\n", words.join(" ")));
                 }
