@@ -107,7 +107,7 @@ pub const CLASSES: &[ClassRow] = &[
         "function-call IPI",
         "Another CPU made this one run a function of the kernel.",
         "membarrier, text patching (tracing, static keys), cpufreq and MSR reads, remote wake-ups, RCU barriers.",
-        "keep monitoring agents and tracing away; move the sender, which blame names, to a quiet time",
+        "keep monitoring and tracing away; find the sender (trace event ipi_send_cpu) and move it to a quiet time",
     ),
     row(
         Class::TlbShootdown,
