@@ -87,8 +87,12 @@ struct Lists {
 impl Lists {
     fn open(cache: &Path, arch: &'static str) -> Result<Lists, LabError> {
         let apt = Apt::prepare(&cache.join(format!("apt-{arch}")), arch)?;
-        apt.refresh(Refresh::WhenOld)?;
+        // A mirror in the middle of its own update serves some suites and not others; what it serves will do.
+        let refreshed = apt.refresh(Refresh::WhenOld);
         let names = apt.kernel_packages()?;
+        if names.is_empty() {
+            refreshed?;
+        }
         Ok(Lists { apt, names })
     }
 }

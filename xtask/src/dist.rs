@@ -61,7 +61,16 @@ fn aarch64() -> Done<(PathBuf, PathBuf)> {
     output(
         Command::new("cargo")
             .args(["build", "--release", "--locked", "--target", target])
-            .args(["-p", "quietcore", "-p", "lab"])
+            .args([
+                "-p",
+                "quietcore",
+                "-p",
+                "lab",
+                "--bin",
+                "quietcore",
+                "--bin",
+                "lab-guest",
+            ])
             .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_LINKER", "rust-lld")
             .env(
                 "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_MUSL_RUSTFLAGS",

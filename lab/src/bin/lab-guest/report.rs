@@ -68,7 +68,6 @@ fn raw(descriptor: i32) -> bool {
             return false;
         }
         libc::cfmakeraw(&raw mut settings);
-        libc::cfsetspeed(&raw mut settings, libc::B115200);
         libc::tcsetattr(descriptor, libc::TCSANOW, &raw const settings) == 0
     }
 }
