@@ -84,12 +84,13 @@ impl Fingerprint {
     }
 }
 
-/// Left out: the process that compares, because it places itself while it measures; and rescuers of workqueues
-/// (`rescuer_thread`), because the kernel binds them anew to whatever pool they help.
+/// Left out: the process that compares, because it places itself while it measures; rescuers of workqueues
+/// (`rescuer_thread`), because the kernel binds them anew to whatever pool they help; and threads of interrupts,
+/// because the kernel lets them follow the effective affinity.
 fn is_compared(task: &Task) -> bool {
     let is_rescuer = task.flags & Task::PF_WQ_WORKER != 0
         && (!task.comm.starts_with("kworker/") || task.comm.starts_with("kworker/R-"));
-    !is_rescuer && task.pid != std::process::id()
+    !is_rescuer && !task.is_irq_thread() && task.pid != std::process::id()
 }
 
 /// Reads only the files.

@@ -54,7 +54,7 @@ impl Wishes {
             let ours = past.open || now == *before || past.ours.contains(&now);
             if ours {
                 wishes.masks.insert(*key, before.clone());
-            } else {
+            } else if !is_irq_thread(system, *key) {
                 let (comm, now, before) = (past.comm.clone(), now.clone(), before.clone());
                 wishes.drifted.push(Drifted {
                     key: *key,
@@ -123,6 +123,12 @@ impl Wishes {
         }
         failed
     }
+}
+
+/// Whether it is the thread of a threaded interrupt. Its mask is no one's pin: the kernel gives it that of the
+/// interrupt's effective affinity when the interrupt fires next (`irq_thread_check_affinity`).
+fn is_irq_thread(system: &dyn System, key: TaskKey) -> bool {
+    machine::tasks::read_one(system.root(), key.tid).is_some_and(|task| task.is_irq_thread())
 }
 
 /// What an earlier undo that was stopped had decided.

@@ -62,6 +62,12 @@ impl Task {
         self.flags & Task::PF_KTHREAD != 0
     }
 
+    /// Whether it is the kernel's thread of a threaded interrupt (`irq/47-ahci`), whose mask follows the interrupt's.
+    #[must_use]
+    pub fn is_irq_thread(&self) -> bool {
+        self.is_kernel() && self.comm.starts_with("irq/")
+    }
+
     /// Whether the kernel lets anybody move it.
     #[must_use]
     pub fn is_movable(&self) -> bool {
