@@ -263,6 +263,32 @@ fn tasks_born_since_go_to_their_parents_place_and_mask() {
 }
 
 #[test]
+fn the_thread_of_an_interrupt_may_follow_it() {
+    for rules in ALL_RULES {
+        let kernel = Kernel::boot(rules);
+        kernel.tasks.borrow_mut().push(SimTask {
+            tid: 40,
+            ppid: 2,
+            comm: "irq/25-eth0",
+            flags: rehearsal::KTHREAD,
+            mask: CpuSet::parse_list("3").unwrap(),
+            user_mask: None,
+            cgroup: "/".to_owned(),
+        });
+        kernel.render();
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk, "3").unwrap();
+        // The interrupt fired, and its thread went where it fired.
+        for task in kernel.tasks.borrow_mut().iter_mut().filter(|task| task.tid == 40) {
+            task.mask = CpuSet::parse_list("1").unwrap();
+        }
+        kernel.render();
+        let undone = take_back(&kernel, &disk);
+        assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
+    }
+}
+
+#[test]
 fn a_journal_of_another_boot_is_void() {
     let kernel = Kernel::boot(Rules::V2);
     let disk = Disk::new(&kernel);
