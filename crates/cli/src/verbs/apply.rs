@@ -45,7 +45,7 @@ struct Report<'a> {
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = Root::live();
     let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
-    let (intent, plan) = args.wanted.plan(&machine, &root)?;
+    let (_, plan) = args.wanted.plan(&machine, &root)?;
     if args.dry_run {
         match screen.form {
             Form::Json => screen.stream(|out| report::plan_json(&plan, out)),
@@ -55,6 +55,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     }
     let stop = changing::stop_flag();
     let changing = Changing::begin()?;
+    // Planned again under the lock: another quietcore may have changed the machine since it was read.
+    let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
+    let (intent, plan) = args.wanted.plan(&machine, &root)?;
     let guard = match args.confirm_within {
         Some(time) => Some(Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Deadline(time))?),
         None => None,

@@ -146,6 +146,13 @@ fn tell(
         Ok(changing) => changing,
         Err(error) => return could_not(story, steps, &error),
     };
+    // Planned again under the lock: another quietcore may have changed the machine since it was read.
+    let machine = &Machine::read(root).with_tasks(root).with_interrupts(root);
+    let plan = &match plan::plan(machine, intent) {
+        Ok(again) => Plan { choice: plan.choice.clone(), ..again },
+        Err(refusal) => return could_not(story, steps, &refusal.into()),
+    };
+    story.plan = Some(plan.clone());
     let before = Fingerprint::take(root);
     let guard = match steps.take("arm the guard", || {
         Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Parent).map_err(CommandError::from)
