@@ -40,11 +40,14 @@ pub fn spin(cpu: Option<u32>, policy: &str, seconds: u64) -> Result<(), String> 
     }
     set_policy(policy)?;
     let before = switches();
+    let ran_before = ran_ns();
     let started = Instant::now();
     let mut rounds = 0_u64;
     while started.elapsed() < Duration::from_secs(seconds) {
         rounds = rounds.wrapping_add(1);
     }
+    let wall_ns = started.elapsed().as_nanos();
+    let ran_ns = ran_ns().saturating_sub(ran_before);
     let after = switches();
     let spent = |name: &str| after(name).saturating_sub(before(name));
     // SAFETY: a plain call without arguments.
@@ -53,10 +56,22 @@ pub fn spin(cpu: Option<u32>, policy: &str, seconds: u64) -> Result<(), String> 
         "{}",
         serde_json::json!({
             "voluntary": spent("voluntary_ctxt_switches"), "nonvoluntary": spent("nonvoluntary_ctxt_switches"),
-            "cpu": now_on, "rounds": rounds,
+            "cpu": now_on, "rounds": rounds, "ran_ns": ran_ns, "wall_ns": u64::try_from(wall_ns).unwrap_or(u64::MAX),
         })
     );
     Ok(())
+}
+
+/// How long the scheduler let this thread run. What the host takes from a virtual CPU counts as running, so that a
+/// crowded host cannot be taken for a crowded guest.
+fn ran_ns() -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the kernel fills the structure.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
 /// A child every 2 ms that lives `life_ms`, and beside it a chain in which every process forks the next and ends:
