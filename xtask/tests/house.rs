@@ -397,3 +397,46 @@ fn nothing_is_left_unfinished_or_switched_off() {
         1
     );
 }
+
+/// Ids that findings and differences are made with, as far as they stand there as text.
+fn finding_ids(text: &str) -> Vec<String> {
+    let mut ids = Vec::new();
+    for (start, call) in text
+        .match_indices("Finding::new(")
+        .chain(text.match_indices("pair.add("))
+    {
+        let arguments = &text[start + call.len()..];
+        let id = match call {
+            "pair.add(" => arguments.trim_start(),
+            _ => arguments
+                .split_once(',')
+                .map_or("", |(_, rest)| rest.trim_start()),
+        };
+        if let Some((id, _)) = id.strip_prefix('"').and_then(|rest| rest.split_once('"')) {
+            ids.push(id.to_owned());
+        }
+    }
+    ids
+}
+
+#[test]
+fn explain_knows_every_finding() {
+    assert_eq!(
+        finding_ids("x(Finding::new(\n  Level::Info,\n  \"a-b\", y)); pair.add(\"c\", z)"),
+        ["a-b", "c"]
+    );
+    let table = std::fs::read_to_string(top().join("crates/plan/src/finding_ids.rs")).unwrap();
+    let known = |id: &String| table.contains(&format!("\"{id}\""));
+    let (mut count, mut unknown) = (0, Vec::new());
+    for (name, text) in product() {
+        let ids = finding_ids(&text);
+        count += ids.len();
+        unknown.extend(
+            ids.iter()
+                .filter(|id| !known(id))
+                .map(|id| format!("{name}: {id}")),
+        );
+    }
+    assert!(count > 30, "only {count} ids were found");
+    none(&unknown, "every finding is a row of finding_ids.rs");
+}

@@ -117,6 +117,12 @@ pub fn choose_one_core(machine: &Machine) -> Result<CpuSet, Refusal> {
     choose(machine, &Wish::default()).map(|choice| choice.cpus)
 }
 
+/// The rules that a choice can break, with why they are there.
+pub(crate) fn rule_findings() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let broken = |rule: &&&rules::Rule| rule.breach.is_some();
+    RULES.iter().filter(broken).map(|rule| (rule.id, rule.because))
+}
+
 /// The best set under some limits.
 struct Best {
     cpus: CpuSet,

@@ -123,6 +123,7 @@ impl Pair<'_> {
         step: Step,
         message: impl Into<String>,
     ) {
+        debug_assert!(crate::finding_ids::is_known(id), "`explain {id}` says nothing");
         self.changes.push(Difference {
             id: id.to_owned(),
             level,

@@ -30,9 +30,11 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// A finding without a fix; add one with [`Finding::fix`].
+    /// A finding without a fix; add one with [`Finding::fix`]. The id is a row of `finding_ids.rs`, or that of a
+    /// rule, so that `explain` knows it.
     #[must_use]
     pub fn new(level: Level, id: &str, subject: impl Into<String>, message: impl Into<String>) -> Finding {
+        debug_assert!(crate::finding_ids::is_known(id), "`explain {id}` says nothing");
         Finding {
             id: id.to_owned(),
             level,

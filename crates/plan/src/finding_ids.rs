@@ -1,12 +1,47 @@
-//! What the findings of a plan mean, by their stable ids, for `explain`. The findings about boot lines are the
-//! rules of [`crate::lint`].
+//! What findings mean, by their stable ids, for `explain`. The findings about boot lines are the rules of
+//! [`crate::lint`], and those about chosen CPUs the rules of choosing; they carry their meaning themselves.
 
-/// Ids and meanings.
-pub const FINDINGS: &[(&str, &str)] = &[
-    (
-        "smt-sibling",
-        "an isolated CPU shares its core with a housekeeping CPU, which steals execution time from it",
-    ),
+use crate::choose;
+
+/// One finding that can be explained.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FindingRow {
+    /// Its stable identifier.
+    pub id: &'static str,
+    /// Where it is met: `plans`, `apply`, `prove`, `differences`.
+    pub about: &'static str,
+    /// What it means.
+    pub what: &'static str,
+}
+
+/// Every finding but those about boot lines.
+pub fn findings() -> impl Iterator<Item = FindingRow> {
+    let tables = [
+        ("plans", FINDINGS),
+        ("apply", ENACTED),
+        ("prove", PROVED),
+        ("differences", DIFFERENCES),
+    ];
+    let told = tables.into_iter().flat_map(|(about, table)| {
+        table
+            .iter()
+            .map(move |&(id, what)| FindingRow { id, about, what })
+    });
+    let chosen = choose::rule_findings().map(|(id, what)| FindingRow {
+        id,
+        about: "chosen CPUs",
+        what,
+    });
+    told.chain(chosen)
+}
+
+/// Whether `explain` knows a finding.
+pub(crate) fn is_known(id: &str) -> bool {
+    findings().any(|row| row.id == id) || crate::lint::RULES.iter().any(|rule| rule.id == id)
+}
+
+/// Of plans: ids and meanings.
+const FINDINGS: &[(&str, &str)] = &[
     (
         "no-balancing",
         "the kernel does not spread threads over isolated CPUs: each has to be pinned",
@@ -59,4 +94,177 @@ pub const FINDINGS: &[(&str, &str)] = &[
         "boot-line-conflict",
         "the present boot line holds something that defeats the suggested one",
     ),
+    (
+        "boot-cpu",
+        "the CPU that the kernel booted on keeps duties that cannot be taken from it",
+    ),
+    (
+        "one-kind",
+        "the CPUs are of two kinds, so the same work runs at two speeds",
+    ),
+    (
+        "node-housekeeping",
+        "a memory node would keep no housekeeping CPU for its memory, devices and tasks",
+    ),
+    (
+        "no-cpuset",
+        "no cpuset controller is mounted, so tasks cannot be kept away",
+    ),
+    (
+        "cpuset-read-only",
+        "the cpuset file system is mounted read-only, so no partition can be made",
+    ),
+    (
+        "v2-does-harm",
+        "before 5.12, ending a cgroup v2 partition widens the masks of kernel threads for good, so none is made there",
+    ),
+    (
+        "per-cpu-threads",
+        "kernel threads that are bound to the isolated CPUs stay there; they run only when there is work for that CPU",
+    ),
 ];
+
+/// Of applying and undoing.
+const ENACTED: &[(&str, &str)] = &[
+    (
+        "fork-storm",
+        "tasks were born faster than they could be moved, so one more pass would find new ones",
+    ),
+    (
+        "task-refused",
+        "the kernel did not let a task be moved or narrowed, so it may still run on the isolated CPUs",
+    ),
+    (
+        "task-stays",
+        "a task that may run on the isolated CPUs was left where it is",
+    ),
+    (
+        "pin-lost",
+        "the move dropped the affinity that a task had asked for, because the new set has none of its CPUs",
+    ),
+    (
+        "partition-fallback",
+        "this kernel knows no isolated partition, so a root partition was made: its CPUs still balance load among themselves",
+    ),
+    (
+        "refused",
+        "the kernel refused a write that the rest can do without; what it would have changed is as before",
+    ),
+    (
+        "drift",
+        "somebody changed what quietcore had set; it is left alone until it is forced or kept",
+    ),
+];
+
+/// Of proving.
+const PROVED: &[(&str, &str)] = &[
+    (
+        "no-load",
+        "no load could be started on the housekeeping CPUs, so the comparison is between idle machines",
+    ),
+    (
+        "not-measured",
+        "a measurement failed, so there is nothing to compare",
+    ),
+    (
+        "not-isolated",
+        "the CPUs could not be isolated, so nothing was measured on isolated ones",
+    ),
+    (
+        "tick",
+        "the timer tick still fires on the isolated CPUs; only nohz_full= at boot stops it",
+    ),
+];
+
+/// Of comparing two readings of a machine.
+const DIFFERENCES: &[(&str, &str)] = &[
+    (
+        "rebooted",
+        "the machine was booted between the two readings, so run-time changes are gone",
+    ),
+    ("kernel-release", "another kernel runs"),
+    ("preemption", "the kernel's preemption model is another one"),
+    (
+        "clocksource",
+        "time is read from another clock source; all but tsc cost a look into the kernel or a device",
+    ),
+    (
+        "lockdown",
+        "kernel lockdown changed what root may do, for example write to registers of the CPU",
+    ),
+    (
+        "kernel-config",
+        "an option of the kernel's configuration that isolation builds on has another value",
+    ),
+    (
+        "boot-line",
+        "a boot parameter that matters to isolated CPUs came, went or changed",
+    ),
+    (
+        "cpu-offline",
+        "CPUs went offline; their tasks and interrupts are on others now",
+    ),
+    ("cpu-unplugged", "CPUs are no longer there at all"),
+    (
+        "cpu-online",
+        "CPUs came online; new CPUs belong to housekeeping and to every mask that was wide",
+    ),
+    (
+        "boot-isolated",
+        "the CPUs that the boot line takes from the scheduler are others",
+    ),
+    ("nohz-full", "the CPUs that may stop their tick are others"),
+    (
+        "rcu-nocbs",
+        "the CPUs whose RCU callbacks threads handle are others",
+    ),
+    (
+        "cgroup-layout",
+        "cpusets are mounted elsewhere, or as the other version of cgroups",
+    ),
+    ("cpuset", "a cpuset came, went, or has other CPUs"),
+    (
+        "default-irq-affinity",
+        "interrupts that are requested from now on start with another mask",
+    ),
+    ("workqueue-cpumask", "unbound kernel work may run on other CPUs"),
+    ("irq-new", "a device has a new interrupt"),
+    ("irq-gone", "an interrupt is no longer there"),
+    ("irq-affinity", "an interrupt may fire on other CPUs"),
+    ("irq-effective", "an interrupt fires on another CPU"),
+    (
+        "task-new",
+        "a task that was not there may run on the isolated CPUs",
+    ),
+    (
+        "task-gone",
+        "a task that might run on the isolated CPUs has ended",
+    ),
+    ("tasks-new", "tasks that were not there run elsewhere"),
+    ("tasks-gone", "tasks that ran elsewhere have ended"),
+    ("task-allowed", "a task may run on other CPUs"),
+    ("task-policy", "a task has another scheduling policy or priority"),
+    (
+        "manager",
+        "a program that moves tasks or interrupts was started or stopped",
+    ),
+    (
+        "setting",
+        "a run-time setting that matters to isolated CPUs has another value",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn ids_are_told_apart() {
+        let ids: BTreeSet<&str> = findings().map(|row| row.id).collect();
+        assert_eq!(ids.len(), findings().count());
+        for rule in crate::lint::RULES {
+            assert!(!ids.contains(rule.id), "{}", rule.id);
+        }
+    }
+}

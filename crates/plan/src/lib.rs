@@ -22,7 +22,7 @@ pub use boot_line::{BootLine, BootWish, boot_line};
 pub use change::{Action, Change, ChangeKind, Compare, OnRefusal, Undo};
 pub use choose::{Choice, Near, Reason, RunnerUp, Shape, Wish, choose, choose_one_core};
 pub use finding::{Finding, Level};
-pub use finding_ids::FINDINGS;
+pub use finding_ids::{FindingRow, findings};
 pub use intent::{Intent, PartitionName, Profile};
 pub use knobs::{KNOBS, Knob};
 pub use refusal::Refusal;

@@ -9,7 +9,7 @@ use plan::lint::RULES;
 use plan::parameters::{ParameterRow, Price, Reader, parameter, parameters};
 use plan::settings::{SettingRow, setting, settings};
 use plan::words::nearest;
-use plan::{FINDINGS, KNOBS, Knob, Level};
+use plan::{KNOBS, Knob, Level};
 use std::fmt::Write as _;
 
 /// No table has the word; these are the nearest that there are.
@@ -66,7 +66,7 @@ fn groups() -> Vec<(&'static str, Vec<String>)> {
     let findings = RULES
         .iter()
         .map(|rule| rule.id)
-        .chain(FINDINGS.iter().map(|(id, _)| *id));
+        .chain(plan::findings().map(|row| row.id));
     vec![
         ("Knobs", own(KNOBS.iter().map(|knob| knob.name).collect())),
         ("Settings", own(settings().map(|row| row.name).collect())),
@@ -238,8 +238,8 @@ fn of_finding(word: &str) -> Option<Entry> {
                 .part("fix", rule.fix),
         );
     }
-    let (id, what) = FINDINGS.iter().find(|(id, _)| *id == word)?;
-    Some(Entry::new("finding", *id, sentence(what)).part("about", "plans"))
+    let row = plan::findings().find(|row| row.id == word)?;
+    Some(Entry::new("finding", row.id, sentence(row.what)).part("about", row.about))
 }
 
 /// `irq/47`, with what the machine says about it.
@@ -404,11 +404,12 @@ mod tests {
             ("IPI5", vec!["counter"]),
             ("function_call", vec!["interruption class"]),
             ("function-call IPI", vec!["interruption class"]),
-            ("nohz-full", vec!["boot parameter"]),
+            ("nohz-full", vec!["boot parameter", "finding"]),
             ("nohz_full=2-3", vec!["boot parameter"]),
             ("nmi_watchdog", vec!["setting", "boot parameter"]),
             ("mce-off", vec!["finding"]),
             ("smt-sibling", vec!["finding"]),
+            ("irq-new", vec!["finding"]),
         ] {
             assert_eq!(kinds(word), wanted, "{word}");
         }
