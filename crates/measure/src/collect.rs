@@ -1,5 +1,7 @@
 //! The collector: starts the sampler process, empties its rings, and makes the result.
 
+mod assemble;
+mod keeping;
 mod running;
 
 use crate::child::Child;
@@ -7,15 +9,12 @@ use crate::counter::{Pair, Source};
 use crate::housekeeping::step_aside;
 use crate::sampler::{self, Job};
 use crate::shared::Shared;
-use crate::{
-    IdleStates, Kind, MeasureError, Measurement, Progress, Request, SCHEMA, check, findings, finish, idle,
-    labels,
-};
+use crate::{IdleStates, Kind, MeasureError, Measurement, Progress, Request, check, idle};
+use assemble::assemble;
 use machine::CpuId;
 use observe::Activity;
 use root::Root;
 use running::Collection;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Measures, and calls `progress` about every 50 ms on the calling thread.
@@ -67,60 +66,35 @@ pub fn run(request: &Request<'_>, progress: &mut dyn FnMut(&Progress)) -> Result
         IdleStates::Hold => idle::hold(),
         IdleStates::Leave => Err(0),
     };
-    let mut collection = Collection::new(&job, request, &root)?;
+    let mut collection = Collection::new(&job, request, &root, held.as_ref().err().copied())?;
     collection.prepare(&mut child, progress)?;
     collection.sample(&mut child, progress);
     child.end(Duration::from_secs(1));
     collection.drain();
-    let mut notes = collection.notes;
-    notes.extend(findings::about_machine(
-        &request.environment,
-        source,
-        request.kind,
-    ));
-    notes.extend(findings::about_memory(
-        shared.control().locked.load(Ordering::Acquire),
-    ));
-    notes.extend(findings::about_idle(
-        request.idle_states,
-        held.as_ref().err().copied(),
-    ));
-    notes.extend(findings::about_starvation(request));
-    let activity = collection.counters.activity(&request.cpus);
-    let closing = Closing {
-        pair: source.pair(),
-        activity: activity.as_ref(),
-    };
-    let mut threads = Vec::new();
-    for (place, (&cpu, accumulator)) in cpus.iter().zip(&collection.accumulators).enumerate() {
-        let Some((lane, _)) = shared.lane(place) else {
-            continue;
-        };
-        let limits = limits(&root, cpu, &request.environment);
-        let (result, thread_notes) = finish::thread(request, &job, cpu, lane, accumulator, &closing, &limits);
-        notes.extend(thread_notes);
-        threads.push(result);
-    }
+    let result = assemble(&collection, Moment::End);
     drop(held);
-    Ok(Measurement {
-        schema: SCHEMA.to_owned(),
-        kind: request.kind,
-        started_at: collection.started_at,
-        duration_ns: threads.iter().map(|thread| thread.duration_ns).max().unwrap_or(0),
-        environment: request.environment.clone(),
-        activity,
-        threads,
-        findings: notes,
-        complete: collection.complete,
-    })
+    Ok(result)
 }
 
-/// What is known only after the window.
+/// When a result is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// The samplers run: their own reports do not count yet, even where one has just finished.
+    Passing,
+    /// They are done or dead.
+    End,
+}
+
+/// What is known about the window from outside.
 pub(crate) struct Closing<'a> {
+    /// Whether it is over.
+    pub moment: Moment,
     /// For samplers that did not live to take their own.
     pub pair: Pair,
     /// What the counters say about the window.
     pub activity: Option<&'a Activity>,
+    /// Most gaps that are listed per CPU.
+    pub gaps: usize,
 }
 
 /// Room for all periods of a run of a minute at 1 kHz, because an ordinary collector has been seen to wait for
@@ -137,21 +111,6 @@ fn slots(request: &Request<'_>, lanes: usize) -> usize {
     wanted
         .clamp(1 << 10, fair_share.clamp(1 << 13, 1 << 16))
         .next_power_of_two()
-}
-
-/// What the kernel grants real-time threads on a CPU; files that are missing or refused are unknown.
-fn limits(root: &Root, cpu: CpuId, environment: &crate::Environment) -> labels::Limits {
-    fn number<T: std::str::FromStr>(root: &Root, path: &str) -> Option<T> {
-        root.value(path).ok().flatten()?.parse().ok()
-    }
-    let server = format!("/sys/kernel/debug/sched/fair_server/cpu{cpu}");
-    labels::Limits {
-        rt_runtime_us: number(root, "/proc/sys/kernel/sched_rt_runtime_us"),
-        rt_period_us: number(root, "/proc/sys/kernel/sched_rt_period_us"),
-        fair_server: number(root, &format!("{server}/runtime"))
-            .zip(number(root, &format!("{server}/period"))),
-        kernel: environment.kernel_version(),
-    }
 }
 
 fn nanos(duration: Duration) -> u64 {

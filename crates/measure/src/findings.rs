@@ -1,5 +1,6 @@
 //! What limits the meaning of a measurement, said in words.
 
+use crate::collect::Moment;
 use crate::{Environment, GapLabel, IdleStates, Kind, Level, Note, Request, ThreadResult, counter};
 use machine::{Nanos, Policy};
 
@@ -16,6 +17,28 @@ pub(crate) fn note(level: Level, id: &str, subject: impl ToString, message: Stri
 
 fn os_text(errno: i32) -> String {
     std::io::Error::from_raw_os_error(errno).to_string()
+}
+
+/// A result that does not cover the planned time, because it is made in between or somebody stopped it.
+pub(crate) fn about_end(moment: Moment, stopped_after_ns: Option<u64>) -> Option<Note> {
+    match (moment, stopped_after_ns) {
+        (Moment::Passing, _) => Some(note(
+            Level::Warning,
+            "still_measuring",
+            "measurement",
+            "This was written while the measurement ran; if nothing newer takes its place, it was killed."
+                .to_owned(),
+            "measure again for the whole time, and for what is only known at the end",
+        )),
+        (Moment::End, Some(after)) => Some(note(
+            Level::Info,
+            "interrupted",
+            "measurement",
+            format!("Somebody stopped it after {}.", Nanos(after)),
+            "",
+        )),
+        (Moment::End, None) => None,
+    }
 }
 
 /// The machine itself.

@@ -1,6 +1,6 @@
 //! Turns a lane and what was collected from it into a result.
 
-use crate::collect::Closing;
+use crate::collect::{Closing, Moment};
 use crate::counter::{Pace, Pair, Source};
 use crate::labels::{self, Limits};
 use crate::sampler::{Job, policy_from};
@@ -57,7 +57,7 @@ pub(crate) fn thread(
     };
     match job.kind {
         Kind::Latency => result.interval_ns = Some(job.interval_ns),
-        Kind::Noise => add_gaps(&mut result, job, samples, &window, limits),
+        Kind::Noise => add_gaps(&mut result, job, samples, &window, limits, closing.gaps),
     }
     let mut notes: Vec<Note> =
         findings::about_policy(request, &result, lane.policy_errno.load(Ordering::Relaxed))
@@ -97,7 +97,8 @@ struct Window {
 impl Window {
     fn of(job: &Job<'_>, lane: &Lane, samples: &Accumulator, closing: &Closing<'_>) -> Window {
         let state = lane.state.0.load(Ordering::Acquire);
-        let is_done = state == state::DONE;
+        // In passing, a sampler may finish between the emptying of its ring and here.
+        let is_done = state == state::DONE && closing.moment == Moment::End;
         let last = samples.last();
         let start = Pair {
             ticks: get(&lane.start_ticks),
@@ -178,10 +179,11 @@ fn add_gaps(
     samples: &Accumulator,
     window: &Window,
     limits: &Limits,
+    most: usize,
 ) {
     let pace = window.pace;
     let mut gaps: Vec<Gap> = samples
-        .longest()
+        .longest(most)
         .into_iter()
         .map(|(at, ticks)| Gap {
             at_ns: pace.to_ns(at.saturating_sub(window.start)),

@@ -31,7 +31,7 @@ pub use collect::run;
 pub use environment::Environment;
 pub use error::MeasureError;
 pub use progress::{Phase, Progress, ThreadProgress};
-pub use request::{IdleStates, Join, Kind, Request, SystemCalls};
+pub use request::{IdleStates, Join, Keep, Kind, Request, SystemCalls};
 pub use result::{Counter, Gap, GapLabel, Level, Measurement, Note, Own, SCHEMA, ThreadResult};
 
 /// Most gaps that a result lists per CPU; the histogram counts all.

@@ -1,6 +1,6 @@
 //! What to measure.
 
-use crate::Environment;
+use crate::{Environment, Measurement};
 use machine::{CpuSet, Policy};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
@@ -41,6 +41,10 @@ pub enum SystemCalls {
 /// writes the number to `cgroup.procs` or `tasks`. The text of an error ends up in [`crate::MeasureError::Join`].
 pub type Join<'a> = &'a dyn Fn(u32) -> Result<(), String>;
 
+/// Takes what a running measurement has brought so far, for a file that survives us. Called on the collecting thread,
+/// which empties the rings of the samplers: what it does must take milliseconds. See [`Request::keep`].
+pub type Keep<'a> = &'a dyn Fn(&Measurement);
+
 /// One measurement.
 #[derive(Clone)]
 pub struct Request<'a> {
@@ -64,6 +68,9 @@ pub struct Request<'a> {
     pub system_calls: SystemCalls,
     /// How the sampler process gets into the partition that is measured; `None` leaves it where it was started.
     pub join: Option<Join<'a>>,
+    /// Who gets the result as it grows, about once a second, and less often where that takes long. It is never
+    /// `complete`, has no `activity`, and its accounts hold: a sample counts from the moment it was collected.
+    pub keep: Option<Keep<'a>>,
     /// When this becomes true, sampling ends and the partial result is returned.
     pub stop: &'a AtomicBool,
     /// Stored with the result.
@@ -97,6 +104,7 @@ impl<'a> Request<'a> {
             idle_states: IdleStates::Hold,
             system_calls: SystemCalls::Trusted,
             join: None,
+            keep: None,
             stop,
             environment,
         }

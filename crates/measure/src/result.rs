@@ -25,12 +25,14 @@ pub struct Measurement {
     /// One per measured CPU, by number.
     pub threads: Vec<ThreadResult>,
     /// What the kernel counted on the measured CPUs while the samplers ran: from their start to shortly before
-    /// their end, so that it holds nothing of starting and ending them. `None` for a window that was too short.
+    /// their end, so that it holds nothing of starting and ending them. `None` for a window that was too short,
+    /// and in a file that was written while the measurement ran.
     #[serde(default)]
     pub activity: Option<observe::Activity>,
     /// What limits the meaning of the numbers.
     pub findings: Vec<Note>,
-    /// Whether it ran to its planned end.
+    /// Whether it ran to its planned end. False as well in a file that was written while the measurement ran
+    /// (finding `still_measuring`).
     pub complete: bool,
 }
 

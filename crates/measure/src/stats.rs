@@ -126,13 +126,17 @@ impl Accumulator {
         buckets
     }
 
-    /// The longest samples as (time, value) in ticks, in order of time.
-    pub(crate) fn longest(&self) -> Vec<(u64, u64)> {
+    /// The longest samples, at most so many, as (time, value) in ticks, in order of time.
+    pub(crate) fn longest(&self, most: usize) -> Vec<(u64, u64)> {
         let mut longest: Vec<(u64, u64)> = self
             .longest
             .iter()
             .map(|Reverse((value, at))| (*at, *value))
             .collect();
+        if longest.len() > most {
+            longest.sort_unstable_by_key(|&(at, value)| Reverse((value, at)));
+            longest.truncate(most);
+        }
         longest.sort_unstable();
         longest
     }
@@ -206,9 +210,10 @@ mod tests {
     #[test]
     fn keeps_the_longest_in_order_of_time() {
         assert_eq!(
-            of(&[5, 90, 7, 80, 6, 95, 1]).longest(),
+            of(&[5, 90, 7, 80, 6, 95, 1]).longest(3),
             [(1, 90), (3, 80), (5, 95)]
         );
+        assert_eq!(of(&[5, 90, 7, 80, 6, 95, 1]).longest(2), [(1, 90), (5, 95)]);
         assert_eq!(of(&[u64::MAX]).max(), Some(u64::MAX));
     }
 }

@@ -30,6 +30,43 @@ pub enum Readers {
     Owner,
 }
 
+/// What a file survives once it is in its place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Durability {
+    /// The death of the machine; costs a wait for the disk.
+    Synced,
+    /// The death of this process. For what is replaced soon.
+    Cached,
+}
+
+/// What stands where a file shall be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Nothing, or a regular file: it can be replaced as often as one likes.
+    File,
+    /// A device or a pipe: what is written to it cannot be taken back.
+    Special,
+}
+
+/// Makes sure, before hours of work, that a file can be written at `path`: that its folder takes a new file with
+/// something in it, and that an older file there may be replaced. Leaves nothing behind and changes nothing.
+///
+/// # Errors
+/// The errno of the step that failed.
+pub fn check(path: &Path) -> Result<Place, RootError> {
+    let mut draft = Draft::create(path, Readers::Owner)?;
+    if draft.temporary.is_none() {
+        return Ok(Place::Special);
+    }
+    // A full disk still makes empty files.
+    draft.append(&[0; 4096])?;
+    if draft.path.exists() {
+        // A folder may let us replace a file that its owner has protected from us.
+        open(&draft.path, path, OFlags::WRONLY, Mode::empty())?;
+    }
+    Ok(Place::File)
+}
+
 /// A file that is being written beside its place. Dropped without [`Draft::finish`], it vanishes.
 #[derive(Debug)]
 pub struct Draft {
@@ -94,15 +131,27 @@ impl Draft {
         write_all(&self.file, content, &self.path.display().to_string())
     }
 
+    /// Puts the file in its place, and waits until it is on the disk.
+    ///
+    /// # Errors
+    /// The errno of fsync or rename.
+    pub fn finish(self) -> Result<(), RootError> {
+        self.place(Durability::Synced)
+    }
+
     /// Puts the file in its place.
     ///
     /// # Errors
     /// The errno of fsync or rename.
-    pub fn finish(mut self) -> Result<(), RootError> {
+    pub fn place(mut self, durability: Durability) -> Result<(), RootError> {
         let Some(temporary) = self.temporary.take() else {
             return Ok(());
         };
-        let outcome = sync(&self.file, &self.path.display().to_string()).and_then(|()| {
+        let synced = match durability {
+            Durability::Synced => sync(&self.file, &self.path.display().to_string()),
+            Durability::Cached => Ok(()),
+        };
+        let outcome = synced.and_then(|()| {
             rustix::fs::rename(&temporary, &self.path).map_err(|errno| failed(&self.path, "rename", errno))
         });
         if outcome.is_err() {
@@ -228,6 +277,25 @@ mod tests {
         write(Path::new("/dev/null"), b"x").unwrap();
         let full = write(Path::new("/dev/full"), b"x").unwrap_err();
         assert_eq!(full.errno(), Some(libc::ENOSPC));
+    }
+
+    #[test]
+    fn places_are_checked_without_a_trace() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("result.json");
+        assert_eq!(check(&path).unwrap(), Place::File);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+        std::fs::write(&path, b"old").unwrap();
+        assert_eq!(check(&path).unwrap(), Place::File);
+        assert_eq!(std::fs::read(&path).unwrap(), b"old");
+        assert_eq!(check(Path::new("/dev/null")).unwrap(), Place::Special);
+        for path in [
+            dir.path().to_owned(),
+            dir.path().join("absent/x"),
+            path.join("below"),
+        ] {
+            assert!(check(&path).is_err(), "{}", path.display());
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The part of the collector that runs beside the samplers: gate, rings, counters, patience.
 
+use super::keeping::Schedule;
+use super::{Moment, assemble};
 use crate::child::Child;
 use crate::counter::{Pace, Pair, Source};
 use crate::ring::drain;
@@ -53,9 +55,11 @@ impl Window {
 
 /// A running measurement: what was collected, and how it went.
 pub(super) struct Collection<'a> {
-    job: &'a Job<'a>,
-    request: &'a Request<'a>,
-    root: &'a Root,
+    pub(super) job: &'a Job<'a>,
+    pub(super) request: &'a Request<'a>,
+    pub(super) root: &'a Root,
+    /// Errno of the request for idle states, where it was refused (0: nothing was requested).
+    pub(super) idle_refused: Option<i32>,
     pub(super) accumulators: Vec<Accumulator>,
     pub(super) counters: Window,
     pub(super) started_at: String,
@@ -63,6 +67,8 @@ pub(super) struct Collection<'a> {
     pair: Pair,
     pub(super) notes: Vec<Note>,
     pub(super) complete: bool,
+    /// When the samplers were told to stop before their time, since the beginning.
+    pub(super) stopped_after_ns: Option<u64>,
 }
 
 impl<'a> Collection<'a> {
@@ -71,6 +77,7 @@ impl<'a> Collection<'a> {
         job: &'a Job<'a>,
         request: &'a Request<'a>,
         root: &'a Root,
+        idle_refused: Option<i32>,
     ) -> Result<Collection<'a>, MeasureError> {
         let keep = if job.kind == Kind::Noise { GAPS_KEPT } else { 0 };
         let accumulators: Option<Vec<Accumulator>> =
@@ -79,6 +86,7 @@ impl<'a> Collection<'a> {
             job,
             request,
             root,
+            idle_refused,
             accumulators: accumulators.ok_or(MeasureError::Os {
                 doing: "make the histograms",
                 errno: libc::EINVAL,
@@ -89,6 +97,7 @@ impl<'a> Collection<'a> {
             pair: job.source.pair(),
             notes: Vec::new(),
             complete: false,
+            stopped_after_ns: None,
         })
     }
 
@@ -141,6 +150,7 @@ impl<'a> Collection<'a> {
     pub(super) fn sample(&mut self, child: &mut Child, progress: &mut dyn FnMut(&Progress)) {
         let control = self.control();
         if self.stopped() {
+            self.stopped_after_ns = Some(0);
             child.kill();
             return;
         }
@@ -156,6 +166,7 @@ impl<'a> Collection<'a> {
             .saturating_add(PATIENCE_NS);
         let planned_end = self.start_ns.saturating_add(self.job.duration_ns);
         let mut told_to_stop = false;
+        let mut schedule = Schedule::starting(self.start_ns);
         loop {
             self.read_counters(planned_end);
             let all_done = self.all_done();
@@ -172,6 +183,7 @@ impl<'a> Collection<'a> {
             }
             if self.stopped() && !told_to_stop {
                 told_to_stop = true;
+                self.stopped_after_ns = Some(now.saturating_sub(self.start_ns));
                 self.counters.last = Some(Sample::take(self.root));
                 control.stop.0.store(1, Ordering::Relaxed);
                 deadline = deadline.min(now.saturating_add(self.stop_patience()));
@@ -189,6 +201,10 @@ impl<'a> Collection<'a> {
                 Phase::Sampling
             };
             progress(&self.progress(child.pid(), phase));
+            if !told_to_stop && self.counters.last.is_none() && schedule.due(now) {
+                self.keep();
+                schedule.kept(now, clock::monotonic_ns());
+            }
             let next = if now < planned_end.saturating_sub(COUNTERS_NS) {
                 planned_end - COUNTERS_NS
             } else {
@@ -202,6 +218,15 @@ impl<'a> Collection<'a> {
             std::thread::sleep(Duration::from_nanos(pause));
         }
         progress(&self.progress(child.pid(), Phase::Ending));
+    }
+
+    /// Hands out what there is so far.
+    fn keep(&self) {
+        if let Some(keep) = self.request.keep
+            && self.in_window()
+        {
+            keep(&assemble(self, Moment::Passing));
+        }
     }
 
     /// The first reading as soon as the samplers run, the last one shortly before they end.

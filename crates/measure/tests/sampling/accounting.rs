@@ -2,6 +2,7 @@
 
 use crate::{alone, assert_accounts, request, signal};
 use measure::{Kind, Measurement, Phase, Request, run};
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -224,4 +225,45 @@ fn only_the_longest_gaps_are_listed_and_all_are_counted() {
     assert_eq!(thread.gaps_kept, Some(gaps.len() as u64));
     assert_eq!(gaps.len() as u64, thread.recorded.min(measure::GAPS_KEPT as u64));
     assert_eq!(gaps.iter().map(|gap| gap.duration_ns).max(), thread.max_ns);
+}
+
+#[test]
+fn what_is_kept_in_between_accounts_for_itself() {
+    let _alone = alone();
+    for kind in [Kind::Latency, Kind::Noise] {
+        let stop = AtomicBool::new(false);
+        let kept: RefCell<Vec<Measurement>> = RefCell::default();
+        let keep = |result: &Measurement| {
+            if crate::allowed().iter().count() > 1 {
+                let here = rustix::thread::sched_getcpu();
+                assert!(
+                    !crate::one_cpu().contains(machine::CpuId(here as u32)),
+                    "on the measured CPU"
+                );
+            }
+            kept.borrow_mut().push(result.clone());
+        };
+        let mut request = request(kind, 2_600, &stop);
+        request.keep = Some(&keep);
+        let end = run(&request, &mut |_| {}).unwrap();
+        let kept = kept.into_inner();
+        assert!(kept.len() >= 2, "{kind:?}: kept {} times in 2.6 s", kept.len());
+        for result in &kept {
+            assert_accounts(result);
+            assert!(!result.complete && result.activity.is_none());
+            assert!(result.findings.iter().any(|note| note.id == "still_measuring"));
+        }
+        let recorded: Vec<u64> = kept
+            .iter()
+            .chain([&end])
+            .map(|result| result.threads[0].recorded)
+            .collect();
+        assert!(recorded.is_sorted(), "{recorded:?}");
+        let before_the_end = &kept[kept.len() - 1].threads[0];
+        assert!(
+            before_the_end.recorded > 0 && before_the_end.duration_ns > 1_000_000_000,
+            "{before_the_end:?}"
+        );
+        assert!(end.complete && !end.findings.iter().any(|note| note.id == "still_measuring"));
+    }
 }
