@@ -70,6 +70,7 @@ pub fn run() -> Done {
     println!(
         "(1,024 CPUs make each of 4 times as many interrupt rows 4 times as wide: 16 times the text of /proc/interrupts)"
     );
+    crate::bench_planning::run(&binary, full)?;
     // Hundreds of thousands of small files: three gigabytes of blocks.
     for dir in &dirs {
         std::fs::remove_dir_all(dir).map_err(XtaskError::file(dir))?;
@@ -84,15 +85,15 @@ fn generate(dir: &Path, size: Size) -> Done {
     output(Command::new(own).arg("generate").arg(dir).args(numbers)).map(|_| ())
 }
 
-fn ms(time: Duration) -> f64 {
+pub(crate) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-struct Cost {
-    wall: Duration,
+pub(crate) struct Cost {
+    pub(crate) wall: Duration,
     user: Duration,
     system: Duration,
-    peak_kib: i64,
+    pub(crate) peak_kib: i64,
 }
 
 fn inspect(binary: &Path, root: &Path, flags: &[&str]) -> Done<Cost> {
@@ -175,14 +176,14 @@ fn prove_overhead(binary: &Path) -> Done {
     }
 }
 
-fn with(binary: &Path, words: &[&str]) -> Command {
+pub(crate) fn with(binary: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(binary);
     command.args(words);
     command
 }
 
 /// Runs a command with its output thrown away and measures it by `wait4`, whose numbers are of this child alone.
-fn measured(command: &mut Command) -> Done<Cost> {
+pub(crate) fn measured(command: &mut Command) -> Done<Cost> {
     let name = command.get_program().to_string_lossy().into_owned();
     let failed = |why: String| XtaskError::Program {
         program: name.clone(),

@@ -3,7 +3,7 @@
 use crate::CommandError;
 use clap::Args;
 use root::Root;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Which machine a reading verb reads.
 #[derive(Args, Clone, Debug, Default)]
@@ -21,7 +21,25 @@ impl Reading {
     pub fn open(&self) -> Result<Root, CommandError> {
         match &self.root {
             None => Ok(Root::live()),
-            Some(path) => Ok(Root::open(path)?),
+            Some(path) => captured(path),
         }
     }
+}
+
+/// Opens a captured machine that the user named: where nothing is there, the name is wrong and not the machine.
+///
+/// # Errors
+/// As [`Reading::open`].
+pub fn captured(path: &Path) -> Result<Root, CommandError> {
+    Root::open(path).map_err(|error| match error.errno() {
+        Some(libc::ENOENT | libc::ENOTDIR) => CommandError::usage(
+            format!(
+                "there is no captured machine `{}`",
+                report::safe(&path.display().to_string())
+            ),
+            "there is no such file or directory",
+            "name a directory or an archive that `quietcore snapshot` wrote",
+        ),
+        _ => error.into(),
+    })
 }

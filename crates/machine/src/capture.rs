@@ -10,7 +10,7 @@ pub(crate) mod walk;
 use crate::{Machine, Unreadable};
 use files::Trim;
 use root::snapshot::Snapshot;
-use root::{Root, RootError};
+use root::{KERNEL_LOG, Root, RootError};
 use std::path::Path;
 use std::time::SystemTime;
 use walk::{Found, Walk};
@@ -67,7 +67,29 @@ pub fn capture(root: &Root, output: &Path, tool_version: &str) -> Result<Summary
         walk.each(&pattern.path, &mut |found| writer.take(found, pattern.trim))?;
     }
     writer.summary.unreadable.extend(walk.into_unreadable());
+    writer.kernel_log()?;
     writer.finish(&release, now, tool_version)
+}
+
+/// Whether a message of the kernel is about what isolation builds on; the others are nobody's business.
+fn is_told(message: &str) -> bool {
+    const ABOUT: [&str; 14] = [
+        "Linux version",
+        "ommand line",
+        "Housekeeping:",
+        "isolcpus",
+        "nohz_full",
+        "NO_HZ",
+        "rcu:",
+        "clocksource:",
+        "tsc:",
+        "workqueue",
+        "Dynamic Preempt",
+        "bad CPU range",
+        "hrtimer",
+        "smpboot:",
+    ];
+    ABOUT.iter().any(|part| message.contains(part))
 }
 
 fn is_plain(letter: char) -> bool {
@@ -113,6 +135,29 @@ impl Writer<'_> {
         self.summary.files += 1;
         self.summary.bytes += self.content.len() as u64;
         self.archive.file(path, mode.unwrap_or(0o444), &self.content)
+    }
+
+    /// What the kernel said about its boot line, where a captured machine has its log.
+    fn kernel_log(&mut self) -> Result<(), RootError> {
+        let messages = match self.root.kernel_log() {
+            Ok(Some(messages)) => messages,
+            Ok(None) => return Ok(()),
+            Err(error) => {
+                self.summary
+                    .unreadable
+                    .push(("/dev/kmsg".to_owned(), error.to_string()));
+                return Ok(());
+            }
+        };
+        let kept: Vec<&str> = messages
+            .iter()
+            .map(String::as_str)
+            .filter(|text| is_told(text))
+            .collect();
+        let text = kept.join("\n") + "\n";
+        self.summary.files += 1;
+        self.summary.bytes += text.len() as u64;
+        self.archive.file(KERNEL_LOG, 0o444, text.as_bytes())
     }
 
     fn finish(mut self, release: &str, time: u64, tool_version: &str) -> Result<Summary, RootError> {

@@ -65,6 +65,9 @@ pub enum Stands {
     Other,
 }
 
+/// Where the kernel's log of a captured machine is: `dmesg` of Debian writes there too.
+pub const KERNEL_LOG: &str = "/var/log/dmesg";
+
 /// The most that [`Root::inflated`] unpacks: kernel configurations have about 300 kB.
 pub const MAX_INFLATED: u64 = 16 << 20;
 
@@ -203,14 +206,14 @@ impl Root {
     }
 
     /// The first messages of the kernel since its boot, in order: of the running one from `/dev/kmsg` (never
-    /// waiting), of a captured one from `/var/log/dmesg`. `None` where there are none, or no longer the first.
+    /// waiting), of a captured one from [`KERNEL_LOG`]. `None` where there are none, or no longer the first.
     ///
     /// # Errors
     /// As [`Root::bytes`]; many machines show the log to root alone.
     pub fn kernel_log(&self) -> Result<Option<Vec<String>>, RootError> {
         match &self.backend {
             Backend::Live(live) => kmsg::messages(&live.locate("/dev/kmsg")),
-            Backend::Captured(_) => Ok(self.text("/var/log/dmesg")?.map(|text| kmsg::from_text(&text))),
+            Backend::Captured(_) => Ok(self.text(KERNEL_LOG)?.map(|text| kmsg::from_text(&text))),
         }
     }
 

@@ -1,6 +1,7 @@
 //! `diff`: what changed between two snapshots, or between one and now.
 
 use crate::intent::cpus;
+use crate::reading::captured;
 use crate::screen::{Form, Volume};
 use crate::{CommandError, Screen, Status};
 use machine::{Machine, settings};
@@ -25,9 +26,9 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let before = reading(&Root::open(&args.before)?);
+    let before = reading(&captured(&args.before)?);
     let after = match &args.after {
-        Some(path) => reading(&Root::open(path)?),
+        Some(path) => reading(&captured(path)?),
         None => reading(&Root::live()),
     };
     let matter = args

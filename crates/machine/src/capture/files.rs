@@ -141,7 +141,8 @@ const FIXED: &[(&str, Trim)] = &[
     ),
     (
         "/sys/devices/system/cpu/cpu*/cpufreq/{scaling_governor,scaling_driver,scaling_min_freq,scaling_max_freq,\
-         scaling_available_governors,cpuinfo_min_freq,cpuinfo_max_freq,base_frequency,energy_performance_preference}",
+         scaling_available_governors,cpuinfo_min_freq,cpuinfo_max_freq,base_frequency,affected_cpus,\
+         energy_performance_preference,energy_performance_available_preferences}",
         Trim::Nothing,
     ),
     (
@@ -181,6 +182,7 @@ const FIXED: &[(&str, Trim)] = &[
     ),
     ("/proc/device-tree/{model,compatible}", Trim::Nothing),
     ("/proc/device-tree/hypervisor/compatible", Trim::Nothing),
+    ("/proc/sys/net/core/rps_default_mask", Trim::Nothing),
     // Interrupts.
     ("/proc/irq/default_smp_affinity", Trim::Nothing),
     (
@@ -210,6 +212,9 @@ const FIXED: &[(&str, Trim)] = &[
         Trim::Nothing,
     ),
     ("/sys/class/net/*/device/{numa_node,local_cpulist}", Trim::Nothing),
+    // What volumes and bonds are made of.
+    ("/sys/block/*/slaves/*/", Trim::Nothing),
+    ("/sys/class/net/*/lower_*/", Trim::Nothing),
     (
         "/sys/bus/pci/devices/*/{class,vendor,device,numa_node,local_cpulist}",
         Trim::Nothing,

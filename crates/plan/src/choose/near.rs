@@ -27,10 +27,15 @@ impl Near {
             cpus,
             what,
         };
+        let parts = if device.parts.is_empty() {
+            String::new()
+        } else {
+            format!(" of {}", device.parts.join(", "))
+        };
         if let Some(id) = device.node {
             let own = cpus_of(topology, id);
             if !own.is_empty() {
-                return Ok(near(own, format!("node {id}")));
+                return Ok(near(own, format!("node {id}{parts}")));
             }
             if let Some((other, cpus)) = nearest(topology, id) {
                 let what = format!("node {other}, the nearest with CPUs to its node {id}");
@@ -45,14 +50,19 @@ impl Near {
             let what = "one memory node, all CPUs are as near";
             return Ok(near(online.clone(), what.to_owned()));
         }
-        let why = if device.is_virtual {
-            "it is a virtual device, which is nowhere"
+        let why = if !device.parts.is_empty() {
+            format!(
+                "it is made of {}, which are not in one place",
+                device.parts.join(", ")
+            )
+        } else if device.is_virtual {
+            "it is a virtual device, which is nowhere".to_owned()
         } else {
-            "the kernel does not know its memory node (numa_node is -1 or missing)"
+            "the kernel does not know its memory node (numa_node is -1 or missing)".to_owned()
         };
         Err(Refusal::NoLocality {
             device: device.name.clone(),
-            why: why.to_owned(),
+            why,
         })
     }
 }

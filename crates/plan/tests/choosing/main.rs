@@ -435,6 +435,7 @@ fn wishes_that_cannot_be_met() {
     };
     let machine = made.machine();
     let device = |node: Option<u32>| machine::devices::Locality {
+        parts: Vec::new(),
         name: "eth0".to_owned(),
         path: String::new(),
         node,

@@ -1,0 +1,123 @@
+//! The disk that holds a path: the mount it is under, and the device of that mount (`/proc/self/mountinfo`).
+
+use super::names;
+use crate::links::{join, real};
+use crate::reading::Reader;
+use root::Root;
+
+/// One line of mountinfo, as far as it matters here.
+struct Mount {
+    /// `major:minor`; major 0 is a file system without a disk of its own number (btrfs, overlay, tmpfs).
+    number: String,
+    point: String,
+    kind: String,
+    source: String,
+}
+
+/// The directory below `/sys` of the device that holds a path.
+///
+/// # Errors
+/// Why there is none, in words.
+pub(super) fn device_of(root: &Root, reader: &Reader, path: &str) -> Result<String, String> {
+    if reader.kind(path).is_none() {
+        let why = "there is no such file; of a captured machine, only paths below /dev and /sys are known";
+        return Err(why.to_owned());
+    }
+    let path = resolved(root, path);
+    let text = reader.text("/proc/self/mountinfo").unwrap_or_default();
+    // Of two mounts on one point the later one is seen.
+    let mount = text
+        .lines()
+        .filter_map(mount)
+        .filter(|mount| holds(&mount.point, &path))
+        .max_by_key(|mount| mount.point.len());
+    let Some(mount) = mount else {
+        return Err("it is under no mount that /proc/self/mountinfo names".to_owned());
+    };
+    if !mount.number.starts_with("0:") {
+        return Ok(format!("/sys/dev/block/{}", mount.number));
+    }
+    let named = mount
+        .source
+        .starts_with("/dev/")
+        .then(|| names::candidates(root, reader, &mount.source))
+        .flatten();
+    let named = named.and_then(|places| places.into_iter().find(|place| reader.kind(place).is_some()));
+    named.ok_or_else(|| {
+        format!(
+            "its file system ({} on {}) is on no disk",
+            mount.kind, mount.point
+        )
+    })
+}
+
+/// The path with all links resolved, as far as they can be.
+fn resolved(root: &Root, path: &str) -> String {
+    let path = path.trim_end_matches('/');
+    let above = real(root, path.to_owned()).unwrap_or_else(|| path.to_owned());
+    let target = root.link(&above).ok().flatten();
+    let led_to = target.and_then(|target| real(root, join(&above, &target)?));
+    led_to.unwrap_or(above)
+}
+
+fn holds(point: &str, path: &str) -> bool {
+    point == "/"
+        || path
+            .strip_prefix(point)
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+fn mount(line: &str) -> Option<Mount> {
+    let (place, source) = line.split_once(" - ")?;
+    let mut place = place.split(' ').skip(2);
+    let number = place.next()?.to_owned();
+    let point = unescaped(place.nth(1)?);
+    let mut source = source.split(' ');
+    Some(Mount {
+        number,
+        point,
+        kind: source.next()?.to_owned(),
+        source: unescaped(source.next()?),
+    })
+}
+
+/// The kernel writes blanks, tabs, line ends and backslashes as `\040` (`mangle` in `fs/seq_file.c`).
+fn unescaped(text: &str) -> String {
+    let mut parts = text.split('\\');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let digits = part
+            .get(..3)
+            .and_then(|digits| u8::from_str_radix(digits, 8).ok());
+        match digits {
+            Some(byte) => plain.push(char::from(byte)),
+            None => plain.push('\\'),
+        }
+        plain.push_str(if digits.is_some() {
+            part.get(3..).unwrap_or_default()
+        } else {
+            part
+        });
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_mountinfo() {
+        let one = mount("36 27 8:1 / /mnt/a\\040b rw,relatime shared:1 - ext4 /dev/sda1 rw").unwrap();
+        assert_eq!((one.number.as_str(), one.point.as_str()), ("8:1", "/mnt/a b"));
+        assert_eq!((one.kind.as_str(), one.source.as_str()), ("ext4", "/dev/sda1"));
+        assert!(mount("rubbish").is_none() && mount("1 2 3 - ").is_none());
+        assert_eq!(unescaped("a\\x\\"), "a\\x\\");
+    }
+
+    #[test]
+    fn what_holds_a_path() {
+        assert!(holds("/", "/srv/x") && holds("/srv", "/srv/x") && holds("/srv", "/srv"));
+        assert!(!holds("/srv", "/srvx") && !holds("/srv/x", "/srv"));
+    }
+}

@@ -1,0 +1,54 @@
+//! Devices that are made of others: volumes and RAIDs of disks (`slaves/`, `block/holder.c`), bonds, bridges and VLANs
+//! of cards (`lower_*`, `netdev_adjacent_sysfs_add` in `net/core/dev.c`). They are where all their parts are.
+
+use super::{Locality, of_directory};
+use crate::CpuSet;
+use crate::links::{join, real};
+use crate::reading::Reader;
+use root::{Root, Stands};
+
+/// Layers of devices on devices.
+const MAX_LAYERS: u32 = 8;
+
+/// The place of a device, or of what it is made of.
+pub(super) fn place(root: &Root, reader: &Reader, found: &str) -> Locality {
+    layered(root, reader, found, MAX_LAYERS)
+}
+
+fn layered(root: &Root, reader: &Reader, found: &str, layers: u32) -> Locality {
+    let mut device = of_directory(root, reader, found);
+    if device.node.is_some() || device.cpus.is_some() || layers == 0 {
+        return device;
+    }
+    let parts: Vec<Locality> = below(root, reader, &device.path)
+        .iter()
+        .map(|part| layered(root, reader, part, layers - 1))
+        .collect();
+    device.parts = parts.iter().map(|part| part.name.clone()).collect();
+    let Some((first, rest)) = parts.split_first() else {
+        return device;
+    };
+    if rest.iter().all(|part| part.node == first.node) {
+        device.node = first.node;
+    }
+    let known: Option<Vec<&CpuSet>> = parts.iter().map(|part| part.cpus.as_ref()).collect();
+    device.cpus = known.map(|sets| sets.into_iter().fold(CpuSet::new(), |all, cpus| all.or(cpus)));
+    device
+}
+
+/// Directories of the devices that one stands on.
+fn below(root: &Root, reader: &Reader, path: &str) -> Vec<String> {
+    let links = |dir: &str, prefix: &str| -> Vec<String> {
+        let entries = reader.entries(dir).unwrap_or_default().into_iter();
+        entries
+            .filter(|entry| entry.stands == Stands::Link && entry.name.starts_with(prefix))
+            .map(|entry| format!("{dir}/{}", entry.name))
+            .collect()
+    };
+    let mut all = links(&format!("{path}/slaves"), "");
+    all.extend(links(path, "lower_"));
+    // The links are relative to the device's own directory.
+    all.iter()
+        .filter_map(|link| real(root, join(link, &root.link(link).ok()??)?))
+        .collect()
+}
