@@ -232,8 +232,9 @@ fn runners_up_are_worse(checker: &Checker, wish: &Wish, choice: &plan::Choice, w
     }
 }
 
-fn captured() -> Vec<(String, Machine)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/machines");
+/// Archives in a folder beside this checkout's crates; none where there is no such folder.
+fn captured(folder: &str) -> Vec<(String, Machine)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder);
     let Ok(files) = std::fs::read_dir(folder) else {
         return Vec::new();
     };
@@ -248,8 +249,17 @@ fn captured() -> Vec<(String, Machine)> {
 }
 
 #[test]
+fn machines_of_the_lab() {
+    let all = captured("fixtures/machines");
+    assert!(all.len() >= 8, "{}", all.len());
+    for (name, machine) in all {
+        large(&name, &machine);
+    }
+}
+
+#[test]
 fn captured_machines() {
-    let all = captured();
+    let all = captured("../shared/machines");
     if all.is_empty() {
         println!("SKIP: captured_machines: ../shared/machines is not there");
         return;
