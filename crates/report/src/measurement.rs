@@ -1,5 +1,9 @@
 //! A measurement for people: one table, one small histogram per CPU, and what the numbers cannot tell.
 
+mod page;
+
+pub use page::measurement_html;
+
 use crate::bins::logarithmic;
 use crate::style::{COLUMNS, Role, Style, counted, grouped, safe, wrap};
 use machine::{Nanos, Policy};

@@ -1,15 +1,13 @@
 //! `prove`: the whole story of one isolation, for a terminal and as one page.
 
-mod chart;
-mod escape;
 mod page;
 mod sections;
 mod statistics;
-mod strip;
 mod text;
 
 pub use page::prove_html;
 pub use statistics::residue;
+pub(crate) use statistics::{merged, per_second, rate, stolen, tail, worst};
 pub use text::prove_text;
 
 use machine::CpuSet;

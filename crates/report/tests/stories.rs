@@ -65,6 +65,38 @@ fn measurements_as_text() {
 }
 
 #[test]
+fn measurements_as_a_page() {
+    let late: &[(u64, u64)] = &[(240_000, 7), (4_718_592, 1)];
+    for kind in ["latency", "noise"] {
+        let page = report::measurement_html(&measurement(kind, 3_000, late), "result.json");
+        golden::check(&format!("{kind}.html"), &page);
+        assert_eq!(outside(&page), None);
+        assert_eq!(
+            inside(&page),
+            serde_json::to_vec(&measurement(kind, 3_000, late)).expect("JSON")
+        );
+        let mut broken = measurement(kind, 3_000, &[]);
+        broken.complete = false;
+        broken.environment.emulated = true;
+        broken.environment.model_name = Some("<script>alert(1)</script>".to_owned());
+        for thread in &mut broken.threads {
+            thread.histogram.clear();
+            (thread.recorded, thread.max_ns, thread.stolen_max_ns, thread.gaps) = (0, None, None, None);
+        }
+        let page = report::measurement_html(&broken, "\"><script>.json");
+        for part in [
+            "class=\"stamp\"",
+            "interrupted: ",
+            "nothing to draw",
+            "&lt;script&gt;alert",
+        ] {
+            assert!(page.contains(part), "{part}");
+        }
+        assert!(!page.to_lowercase().contains("<script"), "a name became markup");
+    }
+}
+
+#[test]
 fn plans_as_text() {
     golden::check(
         "plan.txt",
@@ -117,18 +149,26 @@ fn hostile_names_stay_text() {
 
 #[test]
 fn the_page_needs_nothing_else() {
-    let page = report::prove::prove_html(&story());
-    for outside in [
+    assert_eq!(outside(&report::prove::prove_html(&story())), None);
+}
+
+/// What of a page would have to come from elsewhere.
+fn outside(page: &str) -> Option<&'static str> {
+    let parts = [
         "http://", "https://", "<link", "<script", "<img", "@import", "url(",
-    ] {
-        assert!(!page.contains(outside), "the page holds {outside}");
-    }
+    ];
+    parts.into_iter().find(|part| page.contains(part))
 }
 
 #[test]
 fn the_page_holds_the_whole_story() {
     let story = story();
     let page = report::prove::prove_html(&story);
+    assert_eq!(inside(&page), story.json().expect("JSON"));
+}
+
+/// The JSON in a page.
+fn inside(page: &str) -> Vec<u8> {
     let body = page
         .split("charset=utf-8,")
         .nth(1)
@@ -145,7 +185,7 @@ fn the_page_holds_the_whole_story() {
             bytes.push(byte);
         }
     }
-    assert_eq!(bytes, story.json().expect("JSON"));
+    bytes
 }
 
 /// The tokens of a text that hold a digit, with their unit where one follows.

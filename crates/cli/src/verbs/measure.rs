@@ -1,17 +1,20 @@
 //! `measure`: wake-up latency, or gaps in a busy loop.
 
 mod join;
+mod kept;
+mod policy;
 
 use crate::intent::existing_cpus;
 use crate::screen::{Form, Volume};
 use crate::time::parse_duration;
 use crate::{CommandError, Screen, Status, changing};
 use clap::{Subcommand, ValueEnum};
-use machine::{CpuSet, Machine, Nanos, Policy};
+use kept::Kept;
+use machine::{CpuSet, Machine, Nanos};
 use measure::{Environment, IdleStates, Kind, Level, Measurement, Progress, Request};
+use policy::{Sampler, parse_policy};
 use report::Histograms;
 use root::Root;
-use root::output::{Draft, Readers};
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -57,7 +60,10 @@ struct Shared {
     /// How long
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
     duration: Duration,
-    /// Write the result to this file as JSON
+    /// Write the result to this file as JSON, and its page beside it (FILE with the ending .html)
+    ///
+    /// Both are replaced every second while it runs, so that a run that dies keeps what it had ("complete" is then
+    /// false). Where the disk's interrupt can only go to a measured CPU, name a file in memory (/dev/shm, /run).
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Print the result in a foreign format: cyclictest, csv, gnuplot
@@ -76,25 +82,20 @@ enum Idle {
     Leave,
 }
 
-/// Policy and priority of the samplers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Sampler {
-    policy: Policy,
-    priority: u32,
-}
-
 /// A foreign format, chosen by name.
 #[derive(Clone, Copy)]
 struct Foreign(&'static formats::Format);
 
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = Root::live();
-    let machine = Machine::read(&root);
     let (kind, shared, sampler) = match &args.what {
         What::Latency { shared, policy, .. } => (Kind::Latency, shared, policy),
         What::Noise { shared, policy, .. } => (Kind::Noise, shared, policy),
     };
+    // First of all, so that a path that cannot be written costs no time.
+    let kept = shared.out.as_deref().map(Kept::at).transpose()?;
+    let root = Root::live();
+    let machine = Machine::read(&root);
     let cpus = chosen_cpus(shared, &machine, screen)?;
     let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
     let stop = changing::stop_flag();
@@ -120,16 +121,19 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             screen.note(&format!("the sampler enters the partition through {door}\n"));
         }
     }
-    // Before the measurement, so that a path that cannot be written costs no time.
-    let out = shared
-        .out
-        .as_deref()
-        .map(|path| Draft::create(path, Readers::Everybody))
-        .transpose()?;
+    let keep = |result: &Measurement| {
+        if let Some(kept) = &kept {
+            kept.so_far(result);
+        }
+    };
+    request.keep = kept.is_some().then_some(&keep);
     let result = with_progress(&request, screen)?;
     show(&result, shared, screen);
-    if let Some(out) = out {
-        save(&result, out)?;
+    if let Some(kept) = &kept {
+        kept.end(&result)?;
+        if let Some(page) = kept.page() {
+            screen.note(&format!("the page: {}\n", page.display()));
+        }
     }
     if !result.complete && stop.load(Ordering::Relaxed) {
         screen.note("interrupted: the result covers only the time until then\n");
@@ -155,22 +159,6 @@ fn show(result: &Measurement, shared: &Shared, screen: &mut Screen) {
             screen.style(),
         )),
     }
-}
-
-/// Writes a result to its file.
-fn save(result: &Measurement, mut out: Draft) -> Result<(), CommandError> {
-    let mut bytes = serde_json::to_vec(result).map_err(|error| {
-        let next = "please report this as a bug";
-        CommandError::new(
-            Status::Bug,
-            "the result could not be written as JSON",
-            error.to_string(),
-            next,
-        )
-    })?;
-    bytes.push(b'\n');
-    out.append(&bytes)?;
-    Ok(out.finish()?)
 }
 
 /// The CPUs of `--cpus`; else those that are isolated, which an affinity mask would hide; else one core.
@@ -219,32 +207,6 @@ fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }
 
-fn parse_policy(text: &str) -> Result<Sampler, String> {
-    let (word, priority) = text
-        .split_once(':')
-        .map_or((text, None), |(word, priority)| (word, Some(priority)));
-    let policy = match word {
-        "other" if priority.is_none() => {
-            return Ok(Sampler {
-                policy: Policy::Other,
-                priority: 0,
-            });
-        }
-        "other" => return Err("`other` has no priority".to_owned()),
-        "fifo" => Policy::Fifo,
-        "rr" => Policy::Rr,
-        _ => {
-            return Err(format!(
-                "`{text}` is no policy of a sampler: use fifo:80, rr:50 or other"
-            ));
-        }
-    };
-    match priority.map(str::parse) {
-        Some(Ok(priority @ 1..=99)) => Ok(Sampler { policy, priority }),
-        _ => Err(format!("`{word}` needs a priority from 1 to 99, as in {word}:80")),
-    }
-}
-
 fn parse_format(name: &str) -> Result<Foreign, String> {
     let names: Vec<&str> = formats::FORMATS.iter().map(|format| format.name).collect();
     formats::format(name)
@@ -255,27 +217,6 @@ fn parse_format(name: &str) -> Result<Foreign, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn policies_of_samplers() {
-        assert_eq!(
-            parse_policy("fifo:80"),
-            Ok(Sampler {
-                policy: Policy::Fifo,
-                priority: 80
-            })
-        );
-        assert_eq!(
-            parse_policy("other"),
-            Ok(Sampler {
-                policy: Policy::Other,
-                priority: 0
-            })
-        );
-        for text in ["", "fifo", "fifo:0", "fifo:100", "other:3", "batch", "rr:x"] {
-            assert!(parse_policy(text).is_err(), "{text}");
-        }
-    }
 
     #[test]
     fn every_format_has_its_name() {

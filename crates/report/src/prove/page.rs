@@ -1,27 +1,19 @@
 //! The story as one page that needs nothing else: style and drawings inside, no script, no network. It is read
 //! on paper and on a phone as well, light and dark.
 
-use super::escape::{html, percent, unit};
 use super::sections;
 use super::statistics::headlines;
 use super::{Outcome, Story};
+use crate::page::escape::{html, unit};
+use crate::page::parts;
 use std::fmt::Write as _;
-
-const STYLE: &str = include_str!("page.css");
 
 /// The page. All text of the machine is escaped; the whole story is inside as JSON, to be saved with one click.
 #[must_use]
 pub fn prove_html(story: &Story) -> String {
     let mut page = String::with_capacity(1 << 17);
     let title = format!("quietcore: CPU {}", story.cpus);
-    let _ = write!(
-        page,
-        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
-        html(&title)
-    );
+    parts::head(&mut page, &title);
     header(&mut page, story);
     tiles(&mut page, story);
     sections::latency(&mut page, story);
@@ -32,7 +24,7 @@ pub fn prove_html(story: &Story) -> String {
     sections::steps(&mut page, story);
     sections::environment(&mut page, story);
     footer(&mut page, story);
-    page.push_str("</main>\n</body>\n</html>\n");
+    parts::end(&mut page);
     page
 }
 
@@ -122,13 +114,6 @@ fn tiles(page: &mut String, story: &Story) {
 }
 
 fn footer(page: &mut String, story: &Story) {
-    let _ = write!(page, "<footer>quietcore {}", html(&story.tool_version));
-    if let Ok(json) = story.json() {
-        let _ = write!(
-            page,
-            " · <a class=\"download\" download=\"prove.json\" href=\"data:application/json;charset=utf-8,{}\">save all numbers of this page as JSON</a>",
-            percent(&json)
-        );
-    }
-    page.push_str("</footer>\n");
+    let json = story.json().ok();
+    parts::footer(page, &story.tool_version, "prove.json", json.as_deref());
 }

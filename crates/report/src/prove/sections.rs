@@ -1,22 +1,19 @@
 //! The sections of the page.
 
-use super::chart::{Series, histograms};
-use super::escape::{html, unit};
 use super::statistics::{measured_cpus, merged, of, of_cpu, rate, worst};
-use super::strip::gaps;
 use super::{Entry, Outcome, Residue, Story};
-use crate::inspect::preemption_name;
 use crate::measurement::{policy_text, time};
+use crate::page::chart::{Series, histograms};
+use crate::page::escape::{html, unit};
+use crate::page::parts::{self, CPUS, finding, notes};
+use crate::page::strip::{Strip, gaps};
 use crate::plan::by_knob;
 use crate::style::{counted, grouped};
 use machine::Nanos;
-use measure::{Kind, Level as NoteLevel, Measurement, Note};
-use plan::{KNOBS, Level};
+use measure::{Kind, Measurement, Note};
+use plan::KNOBS;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-
-/// CPUs whose tables and strips are shown; the JSON holds all.
-const CPUS: usize = 16;
 
 pub(super) fn latency(page: &mut String, story: &Story) {
     let axis = "how late the thread woke up";
@@ -112,7 +109,7 @@ fn measured(
     let cpus = measured_cpus(story, kind);
     if kind == Kind::Noise {
         for cpu in cpus.iter().take(CPUS) {
-            if let Some(svg) = gaps(story, *cpu) {
+            if let Some(svg) = gaps(*cpu, &strips(story, *cpu)) {
                 let _ = write!(
                     page,
                     "<figure>{svg}<figcaption>CPU {cpu}: when the gaps were, and how long.</figcaption></figure>"
@@ -141,6 +138,19 @@ fn measured(
     };
     notes(page, notes_of(story, kind), said);
     page.push_str("</section>\n");
+}
+
+fn strips(story: &Story, cpu: u32) -> Vec<Strip<'_>> {
+    let phases = [
+        ("before", "before", story.before.as_ref()),
+        ("during", "isolated", story.during.as_ref()),
+    ];
+    let strip = |(class, name, phase)| {
+        let mut threads = of(phase, Kind::Noise)?.threads.iter();
+        let thread = threads.find(|thread| thread.cpu.0 == cpu)?;
+        Some(Strip { class, name, thread })
+    };
+    phases.into_iter().filter_map(strip).collect()
 }
 
 fn legend(page: &mut String, story: &Story) {
@@ -202,40 +212,6 @@ fn notes_of(story: &Story, kind: Kind) -> impl Iterator<Item = &Note> {
         .into_iter()
         .filter_map(move |phase| of(phase, kind))
         .flat_map(|result| &result.findings)
-}
-
-/// What limits the numbers, each thing once on the page.
-fn notes<'a>(page: &mut String, notes: impl Iterator<Item = &'a Note>, mut said: Vec<&'a Note>) {
-    for note in notes {
-        if said.contains(&note) {
-            continue;
-        }
-        said.push(note);
-        let level = match note.level {
-            NoteLevel::Error => Level::Error,
-            NoteLevel::Warning => Level::Warning,
-            NoteLevel::Info => Level::Info,
-        };
-        finding(page, level, &note.subject, &note.message, &note.fix);
-    }
-}
-
-fn finding(page: &mut String, level: Level, subject: &str, message: &str, fix: &str) {
-    let class = match level {
-        Level::Error => "bad",
-        Level::Warning => "care",
-        Level::Info => "small",
-    };
-    let _ = write!(
-        page,
-        "<div class=\"finding {class}\"><p><b>{}</b>: {}</p>",
-        html(subject),
-        html(message)
-    );
-    if !fix.is_empty() {
-        let _ = write!(page, "<p class=\"fix\">{}</p>", html(fix));
-    }
-    page.push_str("</div>\n");
 }
 
 pub(super) fn residue(page: &mut String, story: &Story) {
@@ -437,56 +413,7 @@ pub(super) fn steps(page: &mut String, story: &Story) {
 }
 
 pub(super) fn environment(page: &mut String, story: &Story) {
-    let environment = &story.environment;
-    page.push_str("<section>\n<h2>Where this was measured</h2>\n<dl class=\"facts\">");
-    let mut fact = |name: &str, value: Option<String>| {
-        let value = value.unwrap_or_else(|| "unknown".to_owned());
-        let value = if value.is_empty() {
-            "none".to_owned()
-        } else {
-            value
-        };
-        let _ = write!(page, "<dt>{}</dt><dd>{}</dd>", html(name), html(&value));
-    };
-    let list = |set: &Option<machine::CpuSet>| set.as_ref().map(ToString::to_string);
-    fact(
-        "CPU under test",
-        Some(format!("{} ({})", story.cpus, story.cpus_why)),
-    );
-    fact("processor", environment.model_name.clone());
-    fact("kernel", environment.release.clone());
-    fact(
-        "preemption",
-        environment.preemption.map(|model| {
-            preemption_name(Some(model))
-                .trim_start_matches("preemption ")
-                .to_owned()
-        }),
-    );
-    fact("boot line", environment.cmdline.clone());
-    let guest = environment
-        .hypervisor
-        .as_ref()
-        .map_or_else(|| "none seen".to_owned(), |name| format!("guest of {name}"));
-    fact("hypervisor", Some(guest));
-    fact("clock source", environment.clocksource.clone());
-    fact("CPUs online", Some(environment.online.to_string()));
-    fact("isolated at boot", list(&environment.boot_isolated));
-    fact("nohz_full", list(&environment.nohz_full));
-    fact("in partitions before", list(&environment.partitioned));
-    fact(
-        "frequency governor",
-        Some(
-            environment
-                .governor
-                .clone()
-                .unwrap_or_else(|| "no frequency scaling seen".to_owned()),
-        ),
-    );
-    fact(
-        "sched_rt_runtime_us",
-        environment.sched_rt_runtime_us.map(|value| value.to_string()),
-    );
-    fact("exit status", Some(story.exit_status.to_string()));
-    page.push_str("</dl>\n</section>\n");
+    let first = ("CPU under test", format!("{} ({})", story.cpus, story.cpus_why));
+    let last = ("exit status", story.exit_status.to_string());
+    parts::environment(page, &story.environment, &[first], &[last]);
 }

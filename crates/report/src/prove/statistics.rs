@@ -24,7 +24,7 @@ pub(super) fn of(phase: Option<&Phase>, kind: Kind) -> Option<&Measurement> {
 }
 
 /// The histogram of all CPUs together.
-pub(super) fn merged(measurement: &Measurement) -> Vec<(u64, u64)> {
+pub(crate) fn merged(measurement: &Measurement) -> Vec<(u64, u64)> {
     let mut sums: BTreeMap<u64, u64> = BTreeMap::new();
     for (low, count) in measurement.threads.iter().flat_map(|thread| &thread.histogram) {
         *sums.entry(*low).or_default() += count;
@@ -33,7 +33,7 @@ pub(super) fn merged(measurement: &Measurement) -> Vec<(u64, u64)> {
 }
 
 /// The largest sample of all CPUs, without what the tool did to itself.
-pub(super) fn worst(measurement: &Measurement) -> Option<u64> {
+pub(crate) fn worst(measurement: &Measurement) -> Option<u64> {
     measurement
         .threads
         .iter()
@@ -42,7 +42,7 @@ pub(super) fn worst(measurement: &Measurement) -> Option<u64> {
 }
 
 /// The largest 99.9th percentile of all CPUs.
-pub(super) fn tail(measurement: &Measurement) -> Option<u64> {
+pub(crate) fn tail(measurement: &Measurement) -> Option<u64> {
     measurement
         .threads
         .iter()
@@ -52,7 +52,7 @@ pub(super) fn tail(measurement: &Measurement) -> Option<u64> {
 
 /// Share of the CPUs' time that others had; `None` where it was not counted.
 #[allow(clippy::cast_precision_loss)]
-pub(super) fn stolen(measurement: &Measurement) -> Option<f64> {
+pub(crate) fn stolen(measurement: &Measurement) -> Option<f64> {
     let whole: u64 = measurement.threads.iter().map(|thread| thread.duration_ns).sum();
     let stolen: Option<u64> = measurement.threads.iter().map(|thread| thread.stolen_ns).sum();
     stolen
@@ -62,14 +62,14 @@ pub(super) fn stolen(measurement: &Measurement) -> Option<f64> {
 
 /// Gaps per second and CPU.
 #[allow(clippy::cast_precision_loss)]
-pub(super) fn per_second(measurement: &Measurement) -> Option<f64> {
+pub(crate) fn per_second(measurement: &Measurement) -> Option<f64> {
     let whole: u64 = measurement.threads.iter().map(|thread| thread.duration_ns).sum();
     let gaps: u64 = measurement.threads.iter().map(|thread| thread.expected).sum();
     (whole > 0).then(|| gaps as f64 * 1e9 / whole as f64)
 }
 
 /// A rate with the digits that matter.
-pub(super) fn rate(value: f64) -> String {
+pub(crate) fn rate(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),
         value if value < 0.1 => format!("{value:.3}"),

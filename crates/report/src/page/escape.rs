@@ -3,7 +3,7 @@
 use crate::style::safe;
 
 /// Text as HTML, also fit for an attribute in double quotes. Control characters become visible escapes first.
-pub(super) fn html(text: &str) -> String {
+pub(crate) fn html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in safe(text).chars() {
         match letter {
@@ -19,7 +19,7 @@ pub(super) fn html(text: &str) -> String {
 }
 
 /// Our own text for times, with the micro sign that a page can show and a terminal may not.
-pub(super) fn unit(text: &str) -> String {
+pub(crate) fn unit(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut words = html(text)
         .split(' ')
@@ -47,7 +47,7 @@ pub(super) fn unit(text: &str) -> String {
 }
 
 /// Bytes as a data URI's body: everything but letters, digits and a few harmless signs is percent-encoded.
-pub(super) fn percent(bytes: &[u8]) -> String {
+pub(crate) fn percent(bytes: &[u8]) -> String {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut out = String::with_capacity(bytes.len() + bytes.len() / 2);
     for &byte in bytes {

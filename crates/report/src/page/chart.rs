@@ -17,7 +17,7 @@ const BOTTOM: f64 = 52.0;
 const PER_DECADE: u32 = 24;
 
 /// One phase in the drawing.
-pub(super) struct Series<'a> {
+pub(crate) struct Series<'a> {
     /// Class of its style: `before` or `during`.
     pub class: &'static str,
     /// Name in the legend.
@@ -29,7 +29,7 @@ pub(super) struct Series<'a> {
 }
 
 /// Draws the histograms; `None` where there is no sample at all.
-pub(super) fn histograms(
+pub(crate) fn histograms(
     id: &str,
     title: &str,
     description: &str,

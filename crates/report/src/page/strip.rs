@@ -1,12 +1,10 @@
 //! Gaps over time, one strip per phase: each line is a moment at which the CPU was taken away, as high as the
 //! gap was long (logarithmic), so that a pattern (a tick, a burst) shows itself.
 
-use super::Story;
 use super::escape::{html, unit};
-use super::statistics::of;
 use crate::measurement::time;
 use crate::style::counted;
-use measure::{Gap, GapLabel, Kind, ThreadResult};
+use measure::{Gap, GapLabel, ThreadResult};
 use std::fmt::Write as _;
 
 const WIDTH: f64 = 640.0;
@@ -18,19 +16,19 @@ const PITCH: f64 = 126.0;
 /// Columns of a strip: each shows its longest gap, which is all that an eye can tell apart.
 const COLUMNS: usize = 562;
 
-/// Draws one CPU's strips; `None` where no gap was kept in either phase.
-pub(super) fn gaps(story: &Story, cpu: u32) -> Option<String> {
-    let thread = |phase| -> Option<&ThreadResult> {
-        of(phase, Kind::Noise)?
-            .threads
-            .iter()
-            .find(|thread| thread.cpu.0 == cpu)
-    };
-    let phases = [
-        ("before", "before", thread(story.before.as_ref())),
-        ("during", "isolated", thread(story.during.as_ref())),
-    ];
-    let threads = || phases.iter().filter_map(|(_, _, thread)| *thread);
+/// The gaps of one phase on one CPU.
+pub(crate) struct Strip<'a> {
+    /// Class of its style: `before` or `during`.
+    pub class: &'static str,
+    /// Name in front of the number of gaps.
+    pub name: &'static str,
+    /// Whose gaps.
+    pub thread: &'a ThreadResult,
+}
+
+/// Draws one CPU's strips; `None` where no gap was kept in any of them.
+pub(crate) fn gaps(cpu: u32, strips: &[Strip]) -> Option<String> {
+    let threads = || strips.iter().map(|strip| strip.thread);
     let all = || threads().flat_map(|thread| thread.gaps.iter().flatten());
     let longest = all().map(|gap| gap.duration_ns).max()?;
     let shortest = threads()
@@ -39,8 +37,7 @@ pub(super) fn gaps(story: &Story, cpu: u32) -> Option<String> {
         .unwrap_or(1)
         .max(1);
     let window = threads().map(|thread| thread.duration_ns).max()?.max(1);
-    let drawn = phases.iter().filter(|(_, _, thread)| thread.is_some()).count();
-    let height = PITCH * [1.0, 2.0][usize::from(drawn > 1)] + 22.0;
+    let height = strips.iter().map(|_| PITCH).sum::<f64>() + 22.0;
     let mut svg = format!(
         "<svg viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"g{cpu}-t g{cpu}-d\">\
          <title id=\"g{cpu}-t\">Gaps on CPU {cpu} over time</title>\
@@ -48,8 +45,7 @@ pub(super) fn gaps(story: &Story, cpu: u32) -> Option<String> {
         unit(&time(window))
     );
     let mut top = 22.0;
-    for (class, name, thread) in phases {
-        let Some(thread) = thread else { continue };
+    for Strip { class, name, thread } in strips {
         let gaps = thread.gaps.as_deref().unwrap_or_default();
         strip(
             &mut svg,

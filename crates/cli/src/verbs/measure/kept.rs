@@ -1,0 +1,105 @@
+//! The file of `--out` and the page beside it: checked before the measurement, replaced by a whole and valid newer
+//! one about every second while it runs, so that a run that dies keeps what it had.
+
+use crate::{CommandError, Status};
+use measure::Measurement;
+use root::RootError;
+use root::output::{Draft, Durability, Place, Readers};
+use std::path::{Path, PathBuf};
+
+/// A result's file, and its page.
+pub struct Kept {
+    json: PathBuf,
+    /// `None` where the file is a device or a pipe, which also gets nothing before the end.
+    page: Option<PathBuf>,
+}
+
+impl Kept {
+    /// Makes sure that both files can be written.
+    ///
+    /// # Errors
+    /// Wrong usage, whatever stands in the way: nothing has been done yet.
+    pub fn at(path: &Path) -> Result<Kept, CommandError> {
+        let page = path.with_extension("html");
+        if page == path {
+            return Err(CommandError::usage(
+                format!("--out {}", path.display()),
+                "the page of the result gets the ending .html, so the result cannot have it",
+                "give the result another one, such as .json",
+            ));
+        }
+        let is_file = root::output::check(path).map_err(refused)? == Place::File;
+        if is_file {
+            root::output::check(&page).map_err(refused)?;
+        }
+        Ok(Kept {
+            json: path.to_owned(),
+            page: is_file.then_some(page),
+        })
+    }
+
+    /// Writes what there is so far. A failure is nothing to stop for: what was written before stays, room may come
+    /// back, and [`Kept::end`] has the last word.
+    pub fn so_far(&self, result: &Measurement) {
+        if self.page.is_some() {
+            let _ = self.write(result, Durability::Cached);
+        }
+    }
+
+    /// Writes the end.
+    ///
+    /// # Errors
+    /// [`Status::Failed`]: a file has not got it, and holds at most what was written earlier.
+    pub fn end(&self, result: &Measurement) -> Result<(), CommandError> {
+        self.write(result, Durability::Synced)
+    }
+
+    /// The page, for a word about where it is.
+    pub fn page(&self) -> Option<&Path> {
+        self.page.as_deref()
+    }
+
+    fn write(&self, result: &Measurement, durability: Durability) -> Result<(), CommandError> {
+        let mut bytes = serde_json::to_vec(result).map_err(|error| {
+            CommandError::new(
+                Status::Bug,
+                "the result could not be written as JSON",
+                error.to_string(),
+                "please report this as a bug",
+            )
+        })?;
+        bytes.push(b'\n');
+        put(&self.json, &bytes, durability).map_err(|error| incomplete(&self.json, &error))?;
+        let Some(page) = &self.page else { return Ok(()) };
+        let name = self.json.file_name().unwrap_or_default().to_string_lossy();
+        put(
+            page,
+            report::measurement_html(result, &name).as_bytes(),
+            durability,
+        )
+        .map_err(|error| incomplete(page, &error))
+    }
+}
+
+fn put(path: &Path, content: &[u8], durability: Durability) -> Result<(), RootError> {
+    let mut draft = Draft::create(path, Readers::Everybody)?;
+    draft.append(content)?;
+    draft.place(durability)
+}
+
+fn incomplete(path: &Path, error: &RootError) -> CommandError {
+    CommandError::new(
+        Status::Failed,
+        format!("{} is incomplete", path.display()),
+        format!("{error}; it holds at most what was measured earlier"),
+        "the result was printed above; make room for its file, and measure again",
+    )
+}
+
+fn refused(error: RootError) -> CommandError {
+    CommandError {
+        status: Status::Usage,
+        next: "name a file in a directory that you may write to, on a disk with room".to_owned(),
+        ..error.into()
+    }
+}

@@ -1,0 +1,7 @@
+//! What all pages share. A page is one file that needs nothing else: style and drawings inside, no script, no
+//! network. It is read on paper and on a phone as well, light and dark.
+
+pub(crate) mod chart;
+pub(crate) mod escape;
+pub(crate) mod parts;
+pub(crate) mod strip;

@@ -1,0 +1,135 @@
+//! Parts that every page has: its frame, findings, where it was measured, the numbers to take away.
+
+use super::escape::{html, percent};
+use crate::inspect::preemption_name;
+use measure::{Environment, Level as NoteLevel, Note};
+use plan::Level;
+use std::fmt::Write as _;
+
+const STYLE: &str = include_str!("page.css");
+
+/// CPUs whose tables and strips are shown; the JSON holds all.
+pub(crate) const CPUS: usize = 16;
+
+/// Everything in front of the content.
+pub(crate) fn head(page: &mut String, title: &str) {
+    let _ = write!(
+        page,
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n\
+         <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
+        html(title)
+    );
+}
+
+/// Everything behind it.
+pub(crate) fn end(page: &mut String) {
+    page.push_str("</main>\n</body>\n</html>\n");
+}
+
+/// Who made the page, and all its numbers as a file to be saved with one click.
+pub(crate) fn footer(page: &mut String, tool_version: &str, name: &str, json: Option<&[u8]>) {
+    let _ = write!(page, "<footer>quietcore {}", html(tool_version));
+    if let Some(json) = json {
+        let _ = write!(
+            page,
+            " · <a class=\"download\" download=\"{}\" href=\"data:application/json;charset=utf-8,{}\">save all numbers of this page as JSON</a>",
+            html(name),
+            percent(json)
+        );
+    }
+    page.push_str("</footer>\n");
+}
+
+/// What limits the numbers, each thing once on the page.
+pub(crate) fn notes<'a>(page: &mut String, notes: impl Iterator<Item = &'a Note>, mut said: Vec<&'a Note>) {
+    for note in notes {
+        if said.contains(&note) {
+            continue;
+        }
+        said.push(note);
+        let level = match note.level {
+            NoteLevel::Error => Level::Error,
+            NoteLevel::Warning => Level::Warning,
+            NoteLevel::Info => Level::Info,
+        };
+        finding(page, level, &note.subject, &note.message, &note.fix);
+    }
+}
+
+/// One finding with what to do about it.
+pub(crate) fn finding(page: &mut String, level: Level, subject: &str, message: &str, fix: &str) {
+    let class = match level {
+        Level::Error => "bad",
+        Level::Warning => "care",
+        Level::Info => "small",
+    };
+    let _ = write!(
+        page,
+        "<div class=\"finding {class}\"><p><b>{}</b>: {}</p>",
+        html(subject),
+        html(message)
+    );
+    if !fix.is_empty() {
+        let _ = write!(page, "<p class=\"fix\">{}</p>", html(fix));
+    }
+    page.push_str("</div>\n");
+}
+
+/// The machine, between facts of the page's own.
+pub(crate) fn environment(
+    page: &mut String,
+    environment: &Environment,
+    first: &[(&str, String)],
+    last: &[(&str, String)],
+) {
+    page.push_str("<section>\n<h2>Where this was measured</h2>\n<dl class=\"facts\">");
+    let mut fact = |name: &str, value: Option<String>| {
+        let value = value.unwrap_or_else(|| "unknown".to_owned());
+        let value = if value.is_empty() {
+            "none".to_owned()
+        } else {
+            value
+        };
+        let _ = write!(page, "<dt>{}</dt><dd>{}</dd>", html(name), html(&value));
+    };
+    let list = |set: &Option<machine::CpuSet>| set.as_ref().map(ToString::to_string);
+    for (name, value) in first {
+        fact(name, Some(value.clone()));
+    }
+    fact("processor", environment.model_name.clone());
+    fact("kernel", environment.release.clone());
+    fact(
+        "preemption",
+        environment.preemption.map(|model| {
+            preemption_name(Some(model))
+                .trim_start_matches("preemption ")
+                .to_owned()
+        }),
+    );
+    fact("boot line", environment.cmdline.clone());
+    let guest = environment
+        .hypervisor
+        .as_ref()
+        .map_or_else(|| "none seen".to_owned(), |name| format!("guest of {name}"));
+    fact("hypervisor", Some(guest));
+    fact("clock source", environment.clocksource.clone());
+    fact("CPUs online", Some(environment.online.to_string()));
+    fact("isolated at boot", list(&environment.boot_isolated));
+    fact("nohz_full", list(&environment.nohz_full));
+    fact("in partitions before", list(&environment.partitioned));
+    let governor = environment.governor.clone();
+    fact(
+        "frequency governor",
+        Some(governor.unwrap_or_else(|| "no frequency scaling seen".to_owned())),
+    );
+    fact(
+        "sched_rt_runtime_us",
+        environment.sched_rt_runtime_us.map(|value| value.to_string()),
+    );
+    for (name, value) in last {
+        fact(name, Some(value.clone()));
+    }
+    page.push_str("</dl>\n</section>\n");
+}
