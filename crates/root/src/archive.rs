@@ -1,4 +1,4 @@
-//! Reads a tar archive, plain or compressed, into a [`Tree`]. Told by its content, never by its name.
+//! Unpacks a tar archive, plain or compressed, into a [`Tree`]. Told by its content, never by its name.
 
 use crate::RootError;
 use crate::captured::{hostile, not_a_machine};
@@ -29,7 +29,7 @@ const MAX_NAME: usize = 4096;
 
 const BLOCK: usize = 512;
 
-/// Unpacks an archive into memory.
+/// Unpacks an archive.
 pub(crate) fn unpack(path: &Path) -> Result<Tree, RootError> {
     let shown = path.display().to_string();
     let file = File::open(path).map_err(|error| RootError::from_io(&shown, "open", &error))?;
@@ -115,20 +115,15 @@ fn add(
             // The archive's own size is checked as it is read; a sparse file can claim more than it has.
             meter.allow(size.saturating_add(MAX_HEADER));
             meter.promise(size).map_err(|error| unreadable(meter, &error))?;
-            builder.file(&path, mode, size, |buffer| {
-                let before = buffer.len();
-                entry
-                    .take(size)
-                    .read_to_end(buffer)
-                    .map_err(|error| unreadable(meter, &error))?;
-                let got = (buffer.len() - before) as u64;
-                if got < size {
-                    return Err(broken(&format!(
-                        "it is truncated: {shown} has {got} of {size} bytes"
-                    )));
-                }
-                Ok(())
-            })
+            let got = builder
+                .file(&path, mode, &mut entry.take(size))
+                .map_err(|error| unreadable(meter, &error))?;
+            if got < size {
+                return Err(broken(&format!(
+                    "it is truncated: {shown} has {got} of {size} bytes"
+                )));
+            }
+            Ok(())
         }
         EntryType::Symlink => {
             let target = entry
@@ -138,8 +133,9 @@ fn add(
             if path.is_empty() || target.is_empty() || target.contains(&0) {
                 return Err(hostile(&shown, "a symbolic link without a name or target"));
             }
-            builder.link(&path, &target);
-            Ok(())
+            builder
+                .link(&path, &target)
+                .map_err(|error| unreadable(meter, &error))
         }
         EntryType::Link => {
             let target = clean(&entry.link_name_bytes().unwrap_or_default())?;

@@ -1,4 +1,4 @@
-//! A machine that was captured earlier: a directory, or an archive that is held in memory.
+//! A machine that was captured earlier: a directory, or an archive that is unpacked when it is opened.
 //!
 //! Whoever made the capture is not trusted. Nothing outside the root is ever opened: links are resolved inside
 //! it (an absolute target begins at the root, as it did on the machine), a link that climbs out of it or goes
@@ -7,7 +7,6 @@
 
 use crate::archive;
 use crate::folder::Folder;
-use crate::live::too_large;
 use crate::tree::Tree;
 use crate::{Entry, Kind, RootError};
 use std::path::Path;
@@ -36,7 +35,10 @@ impl Captured {
     pub(crate) fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, RootError> {
         match self {
             Captured::Folder(folder) => folder.bytes(path),
-            Captured::Tree(tree) => Ok(tree.content(path)?.map(<[u8]>::to_vec)),
+            Captured::Tree(tree) => {
+                let mut content = Vec::new();
+                Ok(tree.bytes_into(path, u64::MAX, &mut content)?.then_some(content))
+            }
         }
     }
 
@@ -49,30 +51,14 @@ impl Captured {
         content.clear();
         match self {
             Captured::Folder(folder) => folder.bytes_into(path, limit, content),
-            Captured::Tree(tree) => {
-                let found = tree.content(path)?;
-                if found.is_some_and(|found| found.len() as u64 > limit) {
-                    return Err(too_large(path));
-                }
-                content.extend_from_slice(found.unwrap_or_default());
-                Ok(found.is_some())
-            }
+            Captured::Tree(tree) => tree.bytes_into(path, limit, content),
         }
     }
 
     pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
         match self {
             Captured::Folder(folder) => folder.lines(path, each),
-            Captured::Tree(tree) => {
-                let Some(content) = tree.content(path)? else {
-                    return Ok(false);
-                };
-                let whole = content.strip_suffix(b"\n").unwrap_or(content);
-                if !content.is_empty() {
-                    whole.split(|&byte| byte == b'\n').for_each(each);
-                }
-                Ok(true)
-            }
+            Captured::Tree(tree) => tree.lines(path, each),
         }
     }
 

@@ -90,7 +90,7 @@ impl Folder {
         let Some((file, _)) = self.open_file(path)? else {
             return Ok(false);
         };
-        each_line(file, path, each)
+        each_line(std::fs::File::from(file), path, each)
     }
 
     pub(crate) fn entries(&self, path: &str) -> Result<Option<Vec<Entry>>, RootError> {

@@ -6,7 +6,7 @@ use crate::{Entry, Kind, RootError, Stands};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
-use std::io::{BufRead, BufReader, ErrorKind, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
@@ -64,7 +64,7 @@ impl Live {
         let Some(file) = self.open(path)? else {
             return Ok(false);
         };
-        each_line(file, path, each)
+        each_line(File::from(file), path, each)
     }
 
     pub(crate) fn entries(&self, dir: &str) -> Result<Option<Vec<Entry>>, RootError> {
@@ -184,8 +184,12 @@ pub(crate) fn read_whole(
     }
 }
 
-pub(crate) fn each_line(file: OwnedFd, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
-    let mut reader = BufReader::with_capacity(1 << 17, File::from(file));
+pub(crate) fn each_line(
+    source: impl Read,
+    path: &str,
+    each: &mut dyn FnMut(&[u8]),
+) -> Result<bool, RootError> {
+    let mut reader = BufReader::with_capacity(1 << 17, source);
     let mut line = Vec::new();
     loop {
         line.clear();

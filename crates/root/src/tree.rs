@@ -1,246 +1,80 @@
-//! A tree of files in memory, as unpacked from an archive: a few large buffers, not one allocation for each file.
+//! A tree of files as unpacked from an archive. A machine with 100,000 threads has a million files and folders: what
+//! is held in memory does not grow with them. Everything stands in a [`Store`], and folders are read from there when
+//! they are looked into.
 
-use crate::captured::{CLIMBS_OUT, LOOPS, MAX_LINKS, TOP_NAMES, hostile};
+mod builder;
+mod listing;
+mod store;
+
+pub(crate) use builder::TreeBuilder;
+
+use crate::captured::{CLIMBS_OUT, LOOPS, MAX_LINKS, hostile};
+use crate::live::{each_line, too_large};
 use crate::{Entry, Kind, RootError, Stands};
-use std::collections::HashMap;
+use listing::{Listing, Record, Sort};
+use std::sync::{Mutex, PoisonError};
+use store::{Span, Store};
 
-/// Files up to this size share a buffer.
-const SHARED_BUFFER: usize = 1 << 20;
-
-/// Where bytes stand.
-#[derive(Clone, Copy)]
-struct Span {
-    buffer: u32,
-    start: u32,
-    len: u32,
-}
-
-#[derive(Clone, Copy)]
-enum What {
-    /// The range of its children in `Tree::order`.
-    Dir {
-        first: u32,
-        count: u32,
-    },
-    File(Span),
-    Link(Span),
-    /// A hard link, until all entries are known.
-    Same(Span),
-}
-
-struct Node {
-    parent: u32,
-    mode: u16,
-    name: Span,
-    what: What,
-}
+/// Folders that are kept at hand: a path goes through fewer, and the next one shares all but the last of them.
+const AT_HAND: usize = 16;
 
 /// An unpacked archive. Immutable, so any number of threads may read it.
 pub(crate) struct Tree {
-    buffers: Vec<Vec<u8>>,
-    nodes: Vec<Node>,
-    /// Numbers of nodes, sorted by directory and name.
-    order: Vec<u32>,
-    /// The node that is the captured `/`.
-    base: u32,
-}
-
-/// Takes the entries of an archive one by one.
-pub(crate) struct TreeBuilder {
-    buffers: Vec<Vec<u8>>,
-    nodes: Vec<Node>,
-    /// Folders by the folder that they are in and their name.
-    dirs: HashMap<(u32, Box<[u8]>), u32>,
-    last_dir: Option<(Box<[u8]>, u32)>,
-}
-
-impl TreeBuilder {
-    pub(crate) fn new() -> TreeBuilder {
-        let mut builder = TreeBuilder {
-            buffers: Vec::new(),
-            nodes: Vec::new(),
-            dirs: HashMap::new(),
-            last_dir: None,
-        };
-        let name = builder.keep(&[]);
-        builder.nodes.push(Node {
-            parent: 0,
-            mode: 0o755,
-            name,
-            what: What::Dir { first: 0, count: 0 },
-        });
-        builder
-    }
-
-    /// Adds a directory and those above it.
-    pub(crate) fn dir(&mut self, path: &[u8]) -> u32 {
-        // Entries come folder by folder, so the last one is asked for again and again.
-        if let Some((last, node)) = &self.last_dir
-            && **last == *path
-        {
-            return *node;
-        }
-        let mut at = 0;
-        for name in path.split(|&byte| byte == b'/').filter(|name| !name.is_empty()) {
-            at = match self.dirs.get(&(at, name.into())) {
-                Some(&known) => known,
-                None => {
-                    let dir = self.push(at, 0o755, name, What::Dir { first: 0, count: 0 });
-                    self.dirs.insert((at, name.into()), dir);
-                    dir
-                }
-            };
-        }
-        self.last_dir = Some((path.into(), at));
-        at
-    }
-
-    /// Entries so far, folders that are only implied by names among them.
-    pub(crate) fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
-    pub(crate) fn link(&mut self, path: &[u8], target: &[u8]) {
-        let target = self.keep(target);
-        self.add(path, 0o777, What::Link(target));
-    }
-
-    /// A second name of a file whose path in the archive is `target`.
-    pub(crate) fn same(&mut self, path: &[u8], target: &[u8]) {
-        let target = self.keep(target);
-        self.add(path, 0o644, What::Same(target));
-    }
-
-    /// Adds a file whose content `fill` appends to the buffer that it gets.
-    pub(crate) fn file<E>(
-        &mut self,
-        path: &[u8],
-        mode: u32,
-        size: u64,
-        fill: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
-    ) -> Result<(), E> {
-        // A size is only a claim until the bytes are there, so nothing is reserved for a large one.
-        let small = usize::try_from(size).is_ok_and(|size| size <= SHARED_BUFFER / 4);
-        if !small
-            || self
-                .buffers
-                .last()
-                .is_none_or(|last| last.len() as u64 + size > SHARED_BUFFER as u64)
-        {
-            self.buffers
-                .push(Vec::with_capacity(if small { SHARED_BUFFER } else { 0 }));
-        }
-        let place = self.buffers.len() - 1;
-        let mut start = 0;
-        if let Some(buffer) = self.buffers.last_mut() {
-            start = buffer.len();
-            fill(buffer)?;
-            if !small {
-                buffer.shrink_to_fit();
-            }
-        }
-        let len = self.buffers.last().map_or(0, Vec::len) - start;
-        if !small {
-            // The next small file must not make a large buffer grow.
-            self.buffers.push(Vec::new());
-        }
-        self.add(path, mode, What::File(span(place, start, len)));
-        Ok(())
-    }
-
-    fn add(&mut self, path: &[u8], mode: u32, what: What) {
-        let end = path.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
-        let parent = self.dir(path.get(..end).unwrap_or_default());
-        self.push(parent, mode, last_name(path), what);
-    }
-
-    fn push(&mut self, parent: u32, mode: u32, name: &[u8], what: What) -> u32 {
-        let name = self.keep(name);
-        let mode = (mode & 0o7777) as u16;
-        self.nodes.push(Node {
-            parent,
-            mode,
-            name,
-            what,
-        });
-        index_u32(self.nodes.len() - 1)
-    }
-
-    fn keep(&mut self, bytes: &[u8]) -> Span {
-        if self
-            .buffers
-            .last()
-            .is_none_or(|last| last.len() + bytes.len() > SHARED_BUFFER)
-        {
-            self.buffers
-                .push(Vec::with_capacity(SHARED_BUFFER.max(bytes.len())));
-        }
-        let place = self.buffers.len() - 1;
-        let mut start = 0;
-        if let Some(buffer) = self.buffers.last_mut() {
-            start = buffer.len();
-            buffer.extend_from_slice(bytes);
-        }
-        span(place, start, bytes.len())
-    }
-
-    /// Sorts it all. `None` when it holds no captured machine.
-    ///
-    /// # Errors
-    /// [`RootError::Hostile`] for a hard link to what is not a file of the archive.
-    pub(crate) fn finish(self) -> Result<Option<Tree>, RootError> {
-        let TreeBuilder {
-            buffers, nodes, dirs, ..
-        } = self;
-        drop(dirs);
-        let mut tree = Tree {
-            buffers,
-            nodes,
-            order: Vec::new(),
-            base: 0,
-        };
-        tree.sort();
-        tree.resolve_hard_links()?;
-        let is_machine = |node: u32| {
-            TOP_NAMES.iter().any(|name| {
-                tree.child(node, name.as_bytes())
-                    .is_some_and(|node| tree.is_dir(node))
-            })
-        };
-        if is_machine(0) {
-            return Ok(Some(tree));
-        }
-        let mut folders = tree.children(0).iter().copied().filter(|&node| tree.is_dir(node));
-        let base = match (folders.next(), folders.next()) {
-            (Some(folder), None) if is_machine(folder) => folder,
-            _ => return Ok(None),
-        };
-        tree.base = base;
-        Ok(Some(tree))
-    }
+    store: Store,
+    /// The folder that is the captured `/`.
+    base: Record,
+    /// Folders that were looked into last, by their place; the newest at the end.
+    at_hand: Mutex<Vec<(u32, Listing)>>,
 }
 
 impl Tree {
-    pub(crate) fn content(&self, path: &str) -> Result<Option<&[u8]>, RootError> {
-        let node = self.resolve(path)?.and_then(|node| self.nodes.get(node as usize));
-        Ok(node.and_then(|node| match node.what {
-            What::File(span) => Some(self.bytes(span)),
-            _ => None,
-        }))
+    fn new(store: Store, listing: Span) -> Tree {
+        Tree {
+            store,
+            base: Record {
+                sort: Sort::Dir,
+                mode: 0o755,
+                span: listing,
+            },
+            at_hand: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Puts the content of a file into an empty buffer; `false` for no file.
+    pub(crate) fn bytes_into(
+        &self,
+        path: &str,
+        limit: u64,
+        content: &mut Vec<u8>,
+    ) -> Result<bool, RootError> {
+        let Some(span) = self.file(path)? else {
+            return Ok(false);
+        };
+        if u64::from(span.len) > limit {
+            return Err(too_large(path));
+        }
+        let read = self.store.read_into(span, content);
+        read.map_err(|error| RootError::from_io(path, "read", &error))?;
+        Ok(true)
+    }
+
+    pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
+        match self.file(path)? {
+            Some(span) => each_line(self.store.stream(span), path, each),
+            None => Ok(false),
+        }
     }
 
     pub(crate) fn kind(&self, path: &str) -> Result<Option<Kind>, RootError> {
-        let node = self.resolve(path)?.and_then(|node| self.nodes.get(node as usize));
-        Ok(node.and_then(|node| match node.what {
-            What::File(_) => Some(Kind::File),
-            What::Dir { .. } => Some(Kind::Dir),
-            _ => None,
+        Ok(self.resolve(path)?.and_then(|found| match found.sort {
+            Sort::File => Some(Kind::File),
+            Sort::Dir => Some(Kind::Dir),
+            Sort::Link => None,
         }))
     }
 
     pub(crate) fn mode(&self, path: &str) -> Result<Option<u32>, RootError> {
-        let node = self.resolve(path)?.and_then(|node| self.nodes.get(node as usize));
-        Ok(node.map(|node| u32::from(node.mode)))
+        Ok(self.resolve(path)?.map(|found| u32::from(found.mode)))
     }
 
     pub(crate) fn link(&self, path: &str) -> Result<Option<String>, RootError> {
@@ -249,185 +83,112 @@ impl Tree {
         let Some(dir) = self.resolve(dir)? else {
             return Ok(None);
         };
-        let node = self
-            .child(dir, name.as_bytes())
-            .and_then(|node| self.nodes.get(node as usize));
-        Ok(node.and_then(|node| match node.what {
-            What::Link(target) => Some(String::from_utf8_lossy(self.bytes(target)).into_owned()),
-            _ => None,
-        }))
+        match self.child(dir, name.as_bytes(), path)? {
+            Some(Record {
+                sort: Sort::Link,
+                span,
+                ..
+            }) => {
+                let target = self.target(span, path)?;
+                Ok(Some(String::from_utf8_lossy(&target).into_owned()))
+            }
+            _ => Ok(None),
+        }
     }
 
     pub(crate) fn entries(&self, path: &str) -> Result<Option<Vec<Entry>>, RootError> {
-        let Some(dir) = self.resolve(path)?.filter(|&node| self.is_dir(node)) else {
+        let Some(dir) = self.resolve(path)?.filter(|found| found.sort == Sort::Dir) else {
             return Ok(None);
         };
-        let entry = |&node: &u32| {
-            let node = self.nodes.get(node as usize)?;
-            Some(Entry {
-                name: String::from_utf8_lossy(self.bytes(node.name)).into_owned(),
-                stands: match node.what {
-                    What::Dir { .. } => Stands::Dir,
-                    What::File(_) => Stands::File,
-                    What::Link(_) | What::Same(_) => Stands::Link,
-                },
-            })
-        };
-        Ok(Some(self.children(dir).iter().filter_map(entry).collect()))
+        let listing = self.listing(dir.span, path)?;
+        let mut entries = Vec::with_capacity(listing.len());
+        entries.extend(listing.entries().map(|(name, record)| Entry {
+            name: String::from_utf8_lossy(name).into_owned(),
+            stands: match record.sort {
+                Sort::Dir => Stands::Dir,
+                Sort::File => Stands::File,
+                Sort::Link => Stands::Link,
+            },
+        }));
+        Ok(Some(entries))
     }
 
-    /// The node that a path leads to, all links followed.
-    fn resolve(&self, path: &str) -> Result<Option<u32>, RootError> {
+    fn file(&self, path: &str) -> Result<Option<Span>, RootError> {
+        let found = self.resolve(path)?.filter(|found| found.sort == Sort::File);
+        Ok(found.map(|found| found.span))
+    }
+
+    /// What a path leads to, all links followed.
+    fn resolve(&self, path: &str) -> Result<Option<Record>, RootError> {
         let mut way = vec![self.base];
-        let mut pending: Vec<&[u8]> = components(path.as_bytes()).collect();
+        let mut pending: Vec<Box<[u8]>> = components(path.as_bytes()).collect();
         let mut links = 0;
         while let Some(name) = pending.pop() {
             let at = way.last().copied().unwrap_or(self.base);
-            if name == b".." {
+            if *name == *b".." {
                 if way.len() == 1 {
                     return Err(hostile(path, CLIMBS_OUT));
                 }
                 way.pop();
                 continue;
             }
-            let Some(child) = self.child(at, name) else {
-                return Ok(None);
-            };
-            match self.nodes.get(child as usize).map(|node| node.what) {
-                Some(What::Link(target)) => {
+            match self.child(at, &name, path)? {
+                None => return Ok(None),
+                Some(Record {
+                    sort: Sort::Link,
+                    span,
+                    ..
+                }) => {
                     links += 1;
                     if links > MAX_LINKS {
                         return Err(hostile(path, LOOPS));
                     }
-                    let target = self.bytes(target);
+                    let target = self.target(span, path)?;
                     if target.starts_with(b"/") {
                         way.truncate(1);
                     }
-                    pending.extend(components(target));
+                    pending.extend(components(&target));
                 }
-                _ => way.push(child),
+                Some(child) => way.push(child),
             }
         }
         Ok(way.last().copied())
     }
 
-    fn child(&self, dir: u32, name: &[u8]) -> Option<u32> {
-        let children = self.children(dir);
-        let place = children
-            .binary_search_by(|&node| self.name(node).cmp(name))
-            .ok()?;
-        children.get(place).copied()
-    }
-
-    fn children(&self, dir: u32) -> &[u32] {
-        match self.nodes.get(dir as usize).map(|node| node.what) {
-            Some(What::Dir { first, count }) => self
-                .order
-                .get(first as usize..(first + count) as usize)
-                .unwrap_or_default(),
-            _ => &[],
+    fn child(&self, dir: Record, name: &[u8], path: &str) -> Result<Option<Record>, RootError> {
+        match dir.sort {
+            Sort::Dir => Ok(self.listing(dir.span, path)?.find(name)),
+            Sort::File | Sort::Link => Ok(None),
         }
     }
 
-    fn is_dir(&self, node: u32) -> bool {
-        matches!(
-            self.nodes.get(node as usize).map(|node| node.what),
-            Some(What::Dir { .. })
-        )
+    fn target(&self, span: Span, path: &str) -> Result<Vec<u8>, RootError> {
+        let mut target = Vec::new();
+        let read = self.store.read_into(span, &mut target);
+        read.map_err(|error| RootError::from_io(path, "read", &error))?;
+        Ok(target)
     }
 
-    fn name(&self, node: u32) -> &[u8] {
-        self.nodes
-            .get(node as usize)
-            .map_or(&[], |node| self.bytes(node.name))
-    }
-
-    fn bytes(&self, span: Span) -> &[u8] {
-        let start = span.start as usize;
-        let buffer = self.buffers.get(span.buffer as usize);
-        buffer
-            .and_then(|buffer| buffer.get(start..start + span.len as usize))
-            .unwrap_or_default()
-    }
-
-    fn sort(&mut self) {
-        let mut order: Vec<u32> = (1..index_u32(self.nodes.len())).collect();
-        let parent = |node: u32| self.nodes.get(node as usize).map_or(0, |node| node.parent);
-        let key = |node: u32| (parent(node), self.name(node));
-        // Of a name that comes twice the last counts, as when tar unpacks; a folder stays, for what is in it.
-        order.sort_unstable_by(|&a, &b| {
-            key(a)
-                .cmp(&key(b))
-                .then(self.is_dir(b).cmp(&self.is_dir(a)))
-                .then(b.cmp(&a))
-        });
-        order.dedup_by(|later, kept| key(*later) == key(*kept));
-        let mut ranges: Vec<(u32, u32, u32)> = Vec::new();
-        for (place, &node) in order.iter().enumerate() {
-            match ranges.last_mut() {
-                Some((dir, _, count)) if *dir == parent(node) => *count += 1,
-                _ => ranges.push((parent(node), index_u32(place), 1)),
-            }
+    fn listing(&self, span: Span, path: &str) -> Result<Listing, RootError> {
+        let mut at_hand = self.at_hand.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = at_hand.iter().position(|(start, _)| *start == span.start) {
+            let found = at_hand.remove(place);
+            let listing = found.1.clone();
+            at_hand.push(found);
+            return Ok(listing);
         }
-        for (dir, first, count) in ranges {
-            if let Some(node) = self.nodes.get_mut(dir as usize) {
-                node.what = What::Dir { first, count };
-            }
+        let listing = Listing::new(self.target(span, path)?);
+        if at_hand.len() >= AT_HAND {
+            at_hand.remove(0);
         }
-        self.order = order;
-    }
-
-    fn resolve_hard_links(&mut self) -> Result<(), RootError> {
-        for place in 0..self.nodes.len() {
-            let Some(What::Same(target)) = self.nodes.get(place).map(|node| node.what) else {
-                continue;
-            };
-            let path = self.bytes(target);
-            let mut at = Some(0);
-            for name in components(path).collect::<Vec<_>>().into_iter().rev() {
-                at = at.and_then(|dir| self.child(dir, name));
-            }
-            let found = at
-                .and_then(|node| self.nodes.get(node as usize))
-                .map(|node| node.what);
-            let shown = String::from_utf8_lossy(path).into_owned();
-            match found {
-                Some(what @ What::File(_)) => {
-                    if let Some(node) = self.nodes.get_mut(place) {
-                        node.what = what;
-                    }
-                }
-                _ => {
-                    return Err(hostile(
-                        &shown,
-                        "a hard link names it, but it is no file of the archive",
-                    ));
-                }
-            }
-        }
-        Ok(())
+        at_hand.push((span.start, listing.clone()));
+        Ok(listing)
     }
 }
 
 /// The names in a path, the last one first; empty ones and `.` are left out.
-fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+fn components(path: &[u8]) -> impl Iterator<Item = Box<[u8]>> {
     path.rsplit(|&byte| byte == b'/')
         .filter(|name| !name.is_empty() && *name != b".")
-}
-
-fn last_name(path: &[u8]) -> &[u8] {
-    path.rsplit(|&byte| byte == b'/').next().unwrap_or_default()
-}
-
-/// Counts and places fit: the limits on entries and bytes of an archive are below 4 Gi.
-fn index_u32(number: usize) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-fn span(buffer: usize, start: usize, len: usize) -> Span {
-    Span {
-        buffer: index_u32(buffer),
-        start: index_u32(start),
-        len: index_u32(len),
-    }
+        .map(Into::into)
 }
