@@ -9,8 +9,7 @@
 /// The errno: ESRCH for a thread that is gone, EINVAL for one that cannot be moved or a set without a CPU that it
 /// may use.
 pub fn set_affinity(tid: u32, words: &[u64]) -> Result<(), i32> {
-    // On 32 bits the kernel's words are half as long; written little-endian the two layouts are the same.
-    let bytes: Vec<u8> = words.iter().flat_map(|word| kernel_bytes(*word)).collect();
+    let bytes = kernel_words(words);
     // SAFETY: the kernel reads `bytes.len()` bytes from a buffer that lives across the call.
     let done = unsafe { libc::syscall(libc::SYS_sched_setaffinity, tid, bytes.len(), bytes.as_ptr()) };
     if done == -1 { Err(errno()) } else { Ok(()) }
@@ -33,6 +32,57 @@ pub fn set_scheduler(tid: u32, policy: i32, priority: i32) -> Result<(), i32> {
     if done == -1 { Err(errno()) } else { Ok(()) }
 }
 
+/// `SCHED_DEADLINE` (`sched_setattr`): in every period the kernel gives the thread its runtime before the deadline.
+/// Children start as `SCHED_OTHER` (`SCHED_FLAG_RESET_ON_FORK`), because without this flag the thread may not fork.
+///
+/// # Errors
+/// The errno: EBUSY when the CPUs have no such share left, EPERM without the privilege or when the thread may not
+/// run on every CPU of its root domain, EINVAL for times that the kernel does not take.
+pub fn set_deadline(tid: u32, runtime_ns: u64, deadline_ns: u64, period_ns: u64) -> Result<(), i32> {
+    const RESET_ON_FORK: u64 = 1;
+    /// `struct sched_attr` in its first published size of 48 bytes.
+    #[repr(C)]
+    struct Attributes {
+        size: u32,
+        policy: u32,
+        flags: u64,
+        nice: i32,
+        priority: u32,
+        runtime_ns: u64,
+        deadline_ns: u64,
+        period_ns: u64,
+    }
+    let attributes = Attributes {
+        size: 48,
+        policy: 6,
+        flags: RESET_ON_FORK,
+        nice: 0,
+        priority: 0,
+        runtime_ns,
+        deadline_ns,
+        period_ns,
+    };
+    // SAFETY: the kernel reads `size` bytes of a structure that lives across the call.
+    let done = unsafe { libc::syscall(libc::SYS_sched_setattr, tid, std::ptr::from_ref(&attributes), 0) };
+    if done == -1 { Err(errno()) } else { Ok(()) }
+}
+
+/// `setpriority` of a thread: -20 takes most, 19 least.
+///
+/// # Errors
+/// The errno: EACCES without the privilege to take more, ESRCH for a thread that is gone.
+pub fn set_nice(tid: u32, nice: i32) -> Result<(), i32> {
+    // SAFETY: plain numbers.
+    let done = unsafe { libc::syscall(libc::SYS_setpriority, libc::PRIO_PROCESS, tid, nice) };
+    if done == -1 { Err(errno()) } else { Ok(()) }
+}
+
+/// A set of bits as the kernel wants it: on 32 bits its words are half as long, and written little-endian the two
+/// layouts are the same.
+pub(crate) fn kernel_words(words: &[u64]) -> Vec<u8> {
+    words.iter().flat_map(|word| kernel_bytes(*word)).collect()
+}
+
 fn kernel_bytes(word: u64) -> [u8; 8] {
     if cfg!(target_pointer_width = "64") {
         word.to_ne_bytes()
@@ -41,7 +91,7 @@ fn kernel_bytes(word: u64) -> [u8; 8] {
     }
 }
 
-fn errno() -> i32 {
+pub(crate) fn errno() -> i32 {
     std::io::Error::last_os_error()
         .raw_os_error()
         .unwrap_or(libc::EIO)

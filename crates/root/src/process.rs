@@ -1,0 +1,226 @@
+//! What a process does to itself before it becomes another program, and what the parent of one does: user, memory
+//! policy, signals, waiting.
+//!
+//! Raw calls, all in one file, because each needs `unsafe`. [`fork`] is for a process with one thread.
+
+use crate::sched::{errno, kernel_words};
+use std::mem::MaybeUninit;
+use std::time::Duration;
+
+/// Splits the process: `None` in the child, the child's number in the parent. Only for a process with one thread.
+///
+/// # Errors
+/// The errno: EAGAIN when there are too many processes.
+pub fn fork() -> Result<Option<u32>, i32> {
+    // SAFETY: with one thread no lock can be held by another that the child would miss.
+    match unsafe { libc::fork() } {
+        -1 => Err(errno()),
+        0 => Ok(None),
+        pid => Ok(Some(pid.unsigned_abs())),
+    }
+}
+
+/// Becomes another user for good: supplementary groups, then group, then user.
+///
+/// # Errors
+/// The errno: EPERM without the privilege.
+pub fn become_user(uid: u32, gid: u32, groups: &[u32]) -> Result<(), i32> {
+    // SAFETY: plain numbers, and a slice that lives across the call. The order keeps the privilege until the end.
+    let done = unsafe {
+        libc::setgroups(groups.len(), groups.as_ptr()) == 0
+            && libc::setresgid(gid, gid, gid) == 0
+            && libc::setresuid(uid, uid, uid) == 0
+    };
+    if done { Ok(()) } else { Err(errno()) }
+}
+
+/// The real user and group of this process.
+#[must_use]
+pub fn ids() -> (u32, u32) {
+    // SAFETY: these cannot fail.
+    unsafe { (libc::getuid(), libc::getgid()) }
+}
+
+/// Memory of this process comes from these nodes only (`set_mempolicy`, `MPOL_BIND`). Node `n` is bit `n % 64` of
+/// word `n / 64`. It lasts across exec.
+///
+/// # Errors
+/// The errno: EINVAL for nodes that the cpuset does not allow, ENOSYS on a kernel without NUMA.
+pub fn bind_memory(nodes: &[u64]) -> Result<(), i32> {
+    const MPOL_BIND: libc::c_int = 2;
+    let bytes = kernel_words(nodes);
+    // The kernel takes one bit less than it is told (`get_nodes`).
+    let bits = bytes.len() * 8 + 1;
+    // SAFETY: the kernel reads that many bits, rounded up to the words that they need, and `bytes` is followed by
+    // nothing that it reads, because the last bit is never looked at.
+    let done = unsafe { libc::syscall(libc::SYS_set_mempolicy, MPOL_BIND, bytes.as_ptr(), bits) };
+    if done == -1 { Err(errno()) } else { Ok(()) }
+}
+
+/// No transparent huge pages for this process and what it becomes (`PR_SET_THP_DISABLE`).
+///
+/// # Errors
+/// The errno: EINVAL before 3.15.
+pub fn disable_thp() -> Result<(), i32> {
+    // SAFETY: plain numbers.
+    let done = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };
+    if done == -1 { Err(errno()) } else { Ok(()) }
+}
+
+/// The kernel kills this process when its parent dies. It is forgotten when the process changes its user, so it
+/// comes after that. `parent` is who the parent was: when it is gone already, this says so.
+///
+/// # Errors
+/// ESRCH when the parent is gone.
+pub fn die_with(parent: u32) -> Result<(), i32> {
+    // SAFETY: plain numbers.
+    let now = unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0);
+        libc::getppid()
+    };
+    if now.unsigned_abs() == parent {
+        Ok(())
+    } else {
+        Err(libc::ESRCH)
+    }
+}
+
+/// The signals that were blocked before [`hold_signals`].
+pub struct Former(libc::sigset_t);
+
+/// Blocks every signal, so that [`next_signal`] gets them one by one. The mask is inherited: a child gives it back.
+#[must_use]
+pub fn hold_signals() -> Former {
+    let mut former = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: both sets are filled before they are read; a failure leaves an empty set.
+    unsafe {
+        libc::sigprocmask(libc::SIG_BLOCK, &raw const *all().as_ptr(), former.as_mut_ptr());
+        Former(former.assume_init())
+    }
+}
+
+/// Gives the former mask back.
+pub fn release_signals(former: &Former) {
+    // SAFETY: a set that the kernel filled.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, &raw const former.0, std::ptr::null_mut()) };
+}
+
+/// A signal that came while signals were held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrived {
+    /// Its number.
+    pub number: i32,
+    /// Whether a process sent it. The terminal's go to the whole foreground group, so a child has them already.
+    pub by_process: bool,
+}
+
+/// Waits for a held signal, at most so long; `None` when none came.
+#[must_use]
+pub fn next_signal(wait: Duration) -> Option<Arrived> {
+    // SAFETY: an all-zero timespec is a valid one; its fields differ in width between targets.
+    let mut time: libc::timespec = unsafe { std::mem::zeroed() };
+    time.tv_sec = wait.as_secs().try_into().unwrap_or(0);
+    time.tv_nsec = wait.subsec_nanos() as libc::c_long;
+    let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+    // SAFETY: the kernel fills `info` when it returns a signal; all zero is a valid one otherwise.
+    let (number, info) = unsafe {
+        let number = libc::sigtimedwait(all().as_ptr(), info.as_mut_ptr(), &raw const time);
+        (number, info.assume_init())
+    };
+    (number > 0).then_some(Arrived {
+        number,
+        by_process: info.si_code <= 0,
+    })
+}
+
+/// Sends a signal; a process that is gone needs none.
+pub fn send(pid: u32, signal: i32) {
+    if let Ok(pid) = libc::pid_t::try_from(pid) {
+        // SAFETY: plain numbers.
+        unsafe { libc::kill(pid, signal) };
+    }
+}
+
+/// Stops this process as a terminal would, until somebody continues it.
+pub fn stop_here() {
+    // SAFETY: plain numbers.
+    unsafe { libc::raise(libc::SIGSTOP) };
+}
+
+/// What a child did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// Nothing new.
+    Lives,
+    /// It was stopped.
+    Stopped,
+    /// It ended with this exit status.
+    Exited(u8),
+    /// It ended by this signal.
+    Killed(i32),
+}
+
+/// What a child did since the last question. Never waits.
+#[must_use]
+pub fn news_of(child: u32) -> News {
+    let Ok(pid) = libc::pid_t::try_from(child) else {
+        return News::Lives;
+    };
+    let mut status = 0;
+    // SAFETY: the kernel fills one int.
+    let seen = unsafe { libc::waitpid(pid, &raw mut status, libc::WNOHANG | libc::WUNTRACED) };
+    match seen {
+        0 => News::Lives,
+        -1 if errno() == libc::EINTR => News::Lives,
+        // Somebody else took its status: it is gone, and how is unknown.
+        -1 => News::Exited(125),
+        _ if libc::WIFEXITED(status) => News::Exited(u8::try_from(libc::WEXITSTATUS(status)).unwrap_or(125)),
+        _ if libc::WIFSIGNALED(status) => News::Killed(libc::WTERMSIG(status)),
+        _ if libc::WIFSTOPPED(status) => News::Stopped,
+        _ => News::Lives,
+    }
+}
+
+fn all() -> MaybeUninit<libc::sigset_t> {
+    let mut set = MaybeUninit::zeroed();
+    // SAFETY: the call fills the set.
+    unsafe { libc::sigfillset(set.as_mut_ptr()) };
+    set
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_is_followed_to_its_end() {
+        // Spawned and not forked: the test's own process has many threads.
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "kill -STOP $$; exit 7"])
+            .spawn()
+            .unwrap();
+        let pid = child.id();
+        let until = |wanted: News| {
+            for _ in 0..500 {
+                let news = news_of(pid);
+                if news != News::Lives {
+                    return assert_eq!(news, wanted);
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            panic!("{wanted:?} never came");
+        };
+        until(News::Stopped);
+        send(pid, libc::SIGCONT);
+        until(News::Exited(7));
+        assert_eq!(news_of(pid), News::Exited(125), "its status was taken");
+        let _ = child.wait();
+    }
+
+    #[test]
+    fn refusals_of_the_kernel_are_told() {
+        assert_eq!(bind_memory(&[0]), Err(libc::EINVAL), "no node at all");
+        assert_eq!(crate::sched::set_nice(u32::MAX >> 1, 0), Err(libc::ESRCH));
+        assert_eq!(crate::sched::set_deadline(0, 2, 1, 1), Err(libc::EINVAL));
+    }
+}
