@@ -3,11 +3,12 @@
 use crate::actions::{self, Stage};
 use crate::entry::Entry;
 use crate::journal::{Journal, JournalState, Storage};
-use crate::record::Event;
+use crate::record::{Event, Outcome};
 use crate::undo::{Force, undo_open};
 use crate::{ApplyError, System, fingerprint};
 use machine::{Machine, Version};
 use plan::{Action, Change, Finding, Intent, Plan};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What to apply, for whom.
@@ -213,8 +214,10 @@ fn in_force(system: &dyn System, journal: &Journal, request: &Request) -> Result
             since: time_of(journal),
         });
     }
+    let refused = refused(journal);
     let findings = changes
         .iter()
+        .filter(|change| !refused.contains(change.id.as_str()))
         .filter_map(|change| drifted(system, change))
         .collect();
     Ok(Applied {
@@ -224,21 +227,36 @@ fn in_force(system: &dyn System, journal: &Journal, request: &Request) -> Result
     })
 }
 
+/// Changes that the kernel refused, or made something else of: that was said when it happened.
+fn refused<'a>(journal: &'a Journal) -> BTreeSet<&'a str> {
+    let begun: BTreeMap<u64, &str> = journal
+        .records()
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::Will { change, .. } => Some((record.seq, change.as_str())),
+            _ => None,
+        })
+        .collect();
+    let answers = journal.records().iter().filter_map(|record| match &record.event {
+        Event::Did {
+            of,
+            outcome: Outcome::Refused(_) | Outcome::Otherwise(_),
+            ..
+        } => begun.get(of).copied(),
+        _ => None,
+    });
+    answers.collect()
+}
+
 fn drifted(system: &dyn System, change: &Change) -> Option<Finding> {
     let Action::Write {
-        path,
-        value,
-        compare,
-        on_refusal,
-        ..
+        path, value, compare, ..
     } = &change.action
     else {
         return None;
     };
     let now = system.root().value(path).ok().flatten()?;
-    // What the kernel refused at apply was reported then.
-    let holds = compare.same(&now, value) || *on_refusal == plan::OnRefusal::Report;
-    (!holds).then(|| {
+    (!compare.same(&now, value)).then(|| {
         let message = format!("{path} reads `{now}` now, and `{value}` was applied");
         plan::Finding::new(plan::Level::Warning, "drift", path, message)
             .fix("find out who changed it; `quietcore undo` and `quietcore apply` set it again")

@@ -15,11 +15,16 @@ const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
 
 fn intent(cpus: &str) -> Intent {
-    Intent {
-        name: PartitionName::default(),
-        cpus: CpuSet::parse_list(cpus).unwrap(),
-        profile: Profile::Balanced,
+    let mut intent = Intent::new(
+        PartitionName::default(),
+        CpuSet::parse_list(cpus).unwrap(),
+        Profile::Strict,
+    );
+    // One that the machine lacks too.
+    for knob in ["watchdog", "sched_rt_runtime_us=900000", "check_interval"] {
+        intent.take(knob).unwrap();
     }
+    intent
 }
 
 fn isolate(kernel: &Kernel, disk: &Disk, cpus: &str) -> Result<apply::Applied, ApplyError> {
@@ -28,7 +33,8 @@ fn isolate(kernel: &Kernel, disk: &Disk, cpus: &str) -> Result<apply::Applied, A
         .with_tasks(kernel.root())
         .with_interrupts(kernel.root());
     let intent = intent(cpus);
-    let plan = plan::plan(&machine, &intent).unwrap();
+    let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus);
+    let plan = plan::plan(&machine, &settings, &intent).unwrap();
     let stop = AtomicBool::new(false);
     let request = Request {
         machine: &machine,

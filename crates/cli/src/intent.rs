@@ -36,6 +36,15 @@ pub struct Wanted {
     /// How far to go
     #[arg(long, value_name = "PROFILE", default_value = "balanced")]
     pub profile: ProfileWord,
+    /// Take this knob too, with a value where it has a choice (stat_interval=60). May be repeated
+    #[arg(long, value_name = "KNOB[=VALUE]")]
+    pub with: Vec<String>,
+    /// Leave this knob of the profile out. May be repeated
+    #[arg(long, value_name = "KNOB")]
+    pub without: Vec<String>,
+    /// Bring an interrupt onto the isolated CPUs: its number, or its name with * for anything. May be repeated
+    #[arg(long, value_name = "PATTERN")]
+    pub irq_here: Vec<String>,
 }
 
 /// Profiles by name.
@@ -43,7 +52,7 @@ pub struct Wanted {
 pub enum ProfileWord {
     /// Partition, tasks, interrupts
     Minimal,
-    /// All that has no safety or security price
+    /// All that has a use and no price worth naming
     Balanced,
     /// All that costs power or comfort too
     Strict,
@@ -111,8 +120,14 @@ impl Wanted {
             ProfileWord::Balanced => Profile::Balanced,
             ProfileWord::Strict => Profile::Strict,
         };
-        let intent = Intent { name, cpus, profile };
-        let mut plan = plan::plan(machine, &intent)?;
+        let mut intent = Intent::new(name, cpus, profile);
+        self.with.iter().try_for_each(|knob| intent.take(knob))?;
+        self.without.iter().try_for_each(|knob| intent.leave_out(knob))?;
+        intent.irq_here.extend(self.irq_here.iter().cloned());
+        if intent.without.contains("irq_affinity") && !intent.irq_here.is_empty() {
+            return Err(plan::Refusal::KnobTwice { knob: "irq_affinity" }.into());
+        }
+        let mut plan = plan_on(machine, root, &intent)?;
         plan.choice = choice;
         Ok((intent, plan))
     }
@@ -133,6 +148,16 @@ impl Wanted {
         };
         Ok(plan::choose(machine, &wish)?)
     }
+}
+
+/// The plan of an intent on a machine, with the settings of just the CPUs in question.
+///
+/// # Errors
+/// An intent that cannot be met.
+pub fn plan_on(machine: &Machine, root: &Root, intent: &Intent) -> Result<Plan, plan::Refusal> {
+    let concerned = machine.topology.with_siblings(&intent.cpus);
+    let settings = machine::settings::for_cpus(root, &concerned);
+    plan::plan(machine, &settings, intent)
 }
 
 /// The CPUs near a device, or those of a place that has a word of its own (`node:1`, `llc-of:7`).

@@ -1,15 +1,42 @@
-//! Settings of one value each that somebody may turn: sysctls, device queues, frequency governors. Nobody
-//! plans from them, but two captures are compared by them. All of them are in a snapshot too.
+//! Settings of one value each that somebody may turn: sysctls, device queues, frequency governors. Two captures
+//! are compared by all of them ([`read`]); knobs plan from those of the CPUs in question ([`for_cpus`]). All of
+//! them are in a snapshot too.
 
-use crate::capture::walk::{Found, Walk};
+use crate::CpuSet;
+use crate::capture::walk::{Found, Walk, matches};
+use crate::links::real;
 use root::Root;
 use std::collections::BTreeMap;
+use std::ops::Bound;
 
 /// Values by path; what cannot be read is not in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
     /// Path inside the root, links resolved, and the trimmed content.
     pub values: BTreeMap<String, String>,
+}
+
+impl Settings {
+    /// The value of a file.
+    #[must_use]
+    pub fn get(&self, path: &str) -> Option<&str> {
+        self.values.get(path).map(String::as_str)
+    }
+
+    /// Files whose paths begin and end so, with what stands between: queues, disks, CPUs.
+    pub fn family<'a>(
+        &'a self,
+        begin: &'a str,
+        end: &'a str,
+    ) -> impl Iterator<Item = (&'a str, &'a str, &'a str)> + 'a {
+        self.values
+            .range::<str, _>((Bound::Included(begin), Bound::Unbounded))
+            .take_while(move |(path, _)| path.starts_with(begin))
+            .filter_map(move |(path, value)| {
+                let between = path.strip_prefix(begin)?.strip_suffix(end)?;
+                Some((between, path.as_str(), value.as_str()))
+            })
+    }
 }
 
 /// A value that is longer is no setting.
@@ -41,6 +68,110 @@ const PATTERNS: &[&str] = &[
     "/sys/class/net/*/queues/*/{rps_cpus,rps_flow_cnt,xps_cpus,xps_rxqs}",
     "/sys/class/dmi/id/{sys_vendor,product_name,bios_version}",
 ];
+
+/// What knobs plan from and belongs to no CPU.
+const SHARED: &[&str] = &[
+    "/proc/sys/kernel/{timer_migration,watchdog_cpumask,soft_watchdog,nmi_watchdog,numa_balancing}",
+    "/proc/sys/kernel/sched_rt_runtime_us",
+    "/proc/sys/vm/{stat_interval,compaction_proactiveness,compact_unevictable_allowed}",
+    "/proc/sys/net/core/rps_default_mask",
+    "/sys/kernel/{rcu_expedited,rcu_normal}",
+    "/sys/kernel/mm/ksm/run",
+    "/sys/kernel/mm/transparent_hugepage/{enabled,defrag}",
+    "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
+    // Whether debugfs can be looked into at all.
+    "/sys/kernel/debug/sched/features",
+    "/sys/devices/system/cpu/intel_pstate/no_turbo",
+    "/sys/devices/system/cpu/cpufreq/boost",
+    "/sys/devices/system/machinecheck/machinecheck0/check_interval",
+    "/sys/devices/virtual/workqueue/*/cpumask",
+    "/sys/block/*/queue/rq_affinity",
+    "/sys/class/net/*/queues/rx-*/{rps_cpus,rps_flow_cnt}",
+    "/sys/class/net/*/queues/tx-*/xps_cpus",
+];
+
+/// What each CPU has of its own; `#` is its number.
+const OF_A_CPU: &[&str] = &[
+    "/sys/devices/system/cpu/cpu#/online",
+    "/sys/devices/system/cpu/cpu#/power/pm_qos_resume_latency_us",
+    "/sys/devices/system/cpu/cpu#/cpuidle/state*/{latency,disable}",
+    "/sys/devices/system/cpu/cpu#/cpufreq/{scaling_governor,scaling_available_governors,affected_cpus}",
+    "/sys/devices/system/cpu/cpu#/cpufreq/{scaling_min_freq,scaling_max_freq}",
+    "/sys/devices/system/cpu/cpu#/cpufreq/{energy_performance_preference,energy_performance_available_preferences}",
+    "/sys/kernel/debug/sched/{fair_server,ext_server}/cpu#/runtime",
+];
+
+/// Reads what knobs plan from: the shared settings, and those of the named CPUs, because reading them for all CPUs
+/// of a large machine takes longer than everything else. Paths are those that people know (`/sys/block/sda/...`);
+/// only frequency policies, which several CPUs may share, stand under their real ones. Disks without a device
+/// below them (loop, dm, zram) are left out: their requests complete where a worker or another disk says.
+#[must_use]
+pub fn for_cpus(root: &Root, cpus: &CpuSet) -> Settings {
+    let mut settings = Settings::default();
+    for pattern in SHARED {
+        take_all(root, pattern, &mut settings);
+    }
+    for cpu in cpus.iter() {
+        for pattern in OF_A_CPU {
+            take_all(root, &pattern.replace('#', &cpu.0.to_string()), &mut settings);
+        }
+    }
+    settings
+}
+
+fn take_all(root: &Root, pattern: &str, settings: &mut Settings) {
+    for path in paths(root, pattern) {
+        let path = match path.contains("/cpufreq/") {
+            true => real(root, path.clone()).unwrap_or(path),
+            false => path,
+        };
+        if settings.values.contains_key(&path) {
+            continue;
+        }
+        if let Ok(Some(value)) = root.value(&path)
+            && value.len() as u64 <= MAX_VALUE
+        {
+            settings.values.insert(path, value);
+        }
+    }
+}
+
+/// Paths that a pattern may stand for; whether they are there is seen when they are read. Names with `*` are
+/// looked for, those in braces without it are only written out.
+fn paths(root: &Root, pattern: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    for name in pattern.split('/').skip(1) {
+        let inner = name.strip_prefix('{').and_then(|inner| inner.strip_suffix('}'));
+        found = match (inner, name.contains('*')) {
+            (Some(words), false) => found
+                .iter()
+                .flat_map(|dir| words.split(',').map(move |word| format!("{dir}/{word}")))
+                .collect(),
+            (_, true) => found
+                .iter()
+                .flat_map(|dir| {
+                    let names = root.names(dir).ok().flatten().unwrap_or_default();
+                    let fits = names.into_iter().filter(|one| matches(name, one));
+                    fits.map(|one| format!("{dir}/{one}")).collect::<Vec<String>>()
+                })
+                .filter(|path| !is_virtual_disk(root, path))
+                .collect(),
+            (None, false) => found.iter().map(|dir| format!("{dir}/{name}")).collect(),
+        };
+    }
+    found
+}
+
+fn is_virtual_disk(root: &Root, path: &str) -> bool {
+    let disk = path
+        .strip_prefix("/sys/block/")
+        .is_some_and(|name| !name.contains('/'));
+    disk && root
+        .link(path)
+        .ok()
+        .flatten()
+        .is_some_and(|target| target.contains("/virtual/"))
+}
 
 /// Reads all of them.
 #[must_use]

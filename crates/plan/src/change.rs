@@ -96,6 +96,8 @@ pub enum Compare {
     Text,
     /// `+name` is there when the list of words holds `name`: `cgroup.subtree_control`.
     Word,
+    /// As the word in brackets where the kernel lists all choices: `always [madvise] never` equals `madvise`.
+    Choice,
 }
 
 /// What it means when the kernel refuses a write.
@@ -133,6 +135,7 @@ impl Compare {
             Compare::List => parsed(CpuSet::parse_list),
             Compare::Mask => parsed(CpuSet::parse_mask),
             Compare::Text => found == wanted,
+            Compare::Choice => chosen(found) == chosen(wanted),
             Compare::Word => match wanted.split_at_checked(1) {
                 Some(("+", word)) => found.split_whitespace().any(|here| here == word),
                 Some(("-", word)) => found.split_whitespace().all(|here| here != word),
@@ -140,4 +143,20 @@ impl Compare {
             },
         }
     }
+
+    /// What has to be written so that a file reads as it did: of a list of choices the one that was in force.
+    #[must_use]
+    pub fn written(self, former: &str) -> &str {
+        match self {
+            Compare::Choice => chosen(former),
+            _ => former,
+        }
+    }
+}
+
+/// Of all choices the one in brackets; a text without brackets is the choice itself.
+fn chosen(text: &str) -> &str {
+    text.split_whitespace()
+        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'))
+        .unwrap_or_else(|| text.trim())
 }

@@ -43,6 +43,38 @@ pub(crate) fn is_known(id: &str) -> bool {
 /// Of plans: ids and meanings.
 const FINDINGS: &[(&str, &str)] = &[
     (
+        "knob-absent",
+        "a knob that was asked for by name does not exist on this machine, so nothing is changed there",
+    ),
+    (
+        "irqbalance-runs",
+        "the daemon irqbalance does not know of partitions and moves interrupts back onto their CPUs",
+    ),
+    (
+        "net-channels",
+        "a network card has more receive queues, and so interrupts, than there are housekeeping CPUs",
+    ),
+    (
+        "governor-not-offered",
+        "the wanted frequency governor is not there, so the frequency stays as it is",
+    ),
+    (
+        "clock-shared",
+        "housekeeping CPUs share the clock of isolated ones, so their frequency changes too",
+    ),
+    (
+        "fair-server-remains",
+        "from 6.12 on the fair server protects ordinary tasks, also when real-time throttling is off",
+    ),
+    (
+        "offline-lowest",
+        "the sibling that would be switched off is the lowest CPU, which the machine needs",
+    ),
+    (
+        "offline-cpuset",
+        "a cpuset holds the sibling that would be switched off, and the kernel would not give it back",
+    ),
+    (
         "no-balancing",
         "the kernel does not spread threads over isolated CPUs: each has to be pinned",
     ),

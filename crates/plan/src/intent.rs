@@ -1,8 +1,9 @@
 //! What the user wants: which CPUs, under which name, how far to go.
 
-use crate::Refusal;
+use crate::{Refusal, knobs};
 use machine::CpuSet;
 use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// A wanted partition.
@@ -14,6 +15,70 @@ pub struct Intent {
     pub cpus: CpuSet,
     /// How far to go.
     pub profile: Profile,
+    /// Knobs taken by name, with the value that was asked for; `None` is the knob's usual one.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub with: BTreeMap<String, Option<String>>,
+    /// Knobs of the profile that are left out.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub without: BTreeSet<String>,
+    /// Interrupts that go onto the isolated CPUs: numbers, or names with `*`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub irq_here: BTreeSet<String>,
+}
+
+impl Intent {
+    /// An intent that takes what its profile holds.
+    #[must_use]
+    pub fn new(name: PartitionName, cpus: CpuSet, profile: Profile) -> Intent {
+        Intent {
+            name,
+            cpus,
+            profile,
+            with: BTreeMap::new(),
+            without: BTreeSet::new(),
+            irq_here: BTreeSet::new(),
+        }
+    }
+
+    /// Takes a knob by name, as `KNOB` or `KNOB=VALUE`.
+    ///
+    /// # Errors
+    /// [`Refusal`] for a knob that there is not, for a value that it does not take, and for one that was asked for
+    /// with another value or left out before.
+    pub fn take(&mut self, text: &str) -> Result<(), Refusal> {
+        let (name, value) = match text.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (text, None),
+        };
+        let knob = knobs::find(name)?;
+        knob.check(value)?;
+        let value = value.map(str::to_owned);
+        let before = self.with.insert(knob.name.to_owned(), value.clone());
+        let is_other = before.is_some_and(|before| before != value);
+        if is_other || self.without.contains(knob.name) {
+            return Err(Refusal::KnobTwice { knob: knob.name });
+        }
+        Ok(())
+    }
+
+    /// Leaves a knob out that the profile holds.
+    ///
+    /// # Errors
+    /// [`Refusal`] for a knob that there is not, that isolation cannot do without, or that was taken by name.
+    pub fn leave_out(&mut self, name: &str) -> Result<(), Refusal> {
+        let knob = knobs::find(name)?;
+        if !knob.needed.is_empty() {
+            return Err(Refusal::KnobNeeded {
+                knob: knob.name,
+                why: knob.needed,
+            });
+        }
+        if self.with.contains_key(knob.name) {
+            return Err(Refusal::KnobTwice { knob: knob.name });
+        }
+        self.without.insert(knob.name.to_owned());
+        Ok(())
+    }
 }
 
 /// How far to go. Each profile holds the ones before it.
@@ -22,7 +87,7 @@ pub struct Intent {
 pub enum Profile {
     /// Partition, tasks, interrupts.
     Minimal,
-    /// All that has no safety or security price.
+    /// All that has a use for isolation and no price worth naming.
     #[default]
     Balanced,
     /// All that costs power or comfort too.

@@ -1,47 +1,173 @@
 //! Every kernel mechanism that quietcore can turn: one file each, one line each in [`KNOBS`].
 //!
-//! The order of the list is the order of the changes. Partitions come before pins, because a partition
-//! rewrites masks (`kernel/cgroup/cpuset.c`, `update_tasks_cpumask`); interrupts come last, because they need
-//! nothing from the rest.
+//! The order of the list is the order of the changes, and undo goes backwards. A CPU goes offline before anything
+//! counts on it. Partitions come before pins, because a partition rewrites masks (`kernel/cgroup/cpuset.c`,
+//! `update_tasks_cpumask`); interrupts come last, because they need nothing from the rest.
 
+mod check_interval;
+mod compact_unevictable_allowed;
+mod compaction_proactiveness;
+mod cpu_offline;
+mod cpuidle_disable;
 mod cpuset_partition;
+mod declare;
 mod default_smp_affinity;
+mod energy_performance_preference;
+mod ext_server;
+mod fair_server;
 mod foreign_cpusets;
+mod frequency_policy;
 mod irq_affinity;
+mod irqbalance;
+mod khugepaged_defrag;
+mod ksm_run;
 mod mask_file;
+mod net_channels;
+mod nmi_watchdog;
+mod no_turbo;
+mod numa_balancing;
+mod pm_qos_resume_latency_us;
+mod rcu_expedited;
+mod rcu_normal;
+mod rps_cpus;
+mod rps_default_mask;
+mod rps_flow_cnt;
+mod rq_affinity;
+mod scaling_governor;
+mod scaling_min_freq;
+mod sched_rt_runtime_us;
+mod server_runtime;
+mod stat_interval;
 mod task_placement;
+mod timer_migration;
+mod transparent_hugepage;
+mod transparent_hugepage_defrag;
+mod value_file;
+mod watchdog;
+mod watchdog_cpumask;
 mod workqueue_cpumask;
+mod wq_sysfs_cpumask;
+mod xps_cpus;
 
-use crate::{Plan, Profile, Scene};
+pub use declare::{Knob, Presence, Taken, Takes};
+pub(crate) use irq_affinity::refuse_unmatched;
 
-/// One kernel mechanism: what it is and how an intent uses it.
-pub struct Knob {
-    /// Name, as the kernel spells it where it has one.
-    pub name: &'static str,
-    /// What it is, in a sentence or two.
-    pub what: &'static str,
-    /// Since which kernel.
-    pub since: &'static str,
-    /// The smallest profile that uses it.
-    pub from: Profile,
-    /// Names of the interruption classes that it stops.
-    pub stops: &'static [&'static str],
-    /// What else it does.
-    pub side_effects: &'static str,
-    /// How to see that it works.
-    pub verify: &'static str,
-    /// Peers that set it.
-    pub peers: &'static [&'static str],
-    /// Adds the changes and findings of an intent.
-    pub plan: fn(&Scene, &mut Plan),
-}
+use crate::Refusal;
+use crate::words::nearest;
 
 /// Every knob, in the order in which it is applied.
 pub const KNOBS: &[&Knob] = &[
+    &cpu_offline::KNOB,
     &foreign_cpusets::KNOB,
     &cpuset_partition::KNOB,
     &task_placement::KNOB,
     &workqueue_cpumask::KNOB,
+    &wq_sysfs_cpumask::KNOB,
+    &rq_affinity::KNOB,
+    &rps_cpus::KNOB,
+    &rps_default_mask::KNOB,
+    &rps_flow_cnt::KNOB,
+    &xps_cpus::KNOB,
+    &net_channels::KNOB,
+    &timer_migration::KNOB,
+    &watchdog_cpumask::KNOB,
+    &watchdog::KNOB,
+    &nmi_watchdog::KNOB,
+    &check_interval::KNOB,
+    &stat_interval::KNOB,
+    &numa_balancing::KNOB,
+    &transparent_hugepage::KNOB,
+    &transparent_hugepage_defrag::KNOB,
+    &khugepaged_defrag::KNOB,
+    &ksm_run::KNOB,
+    &compaction_proactiveness::KNOB,
+    &compact_unevictable_allowed::KNOB,
+    &rcu_expedited::KNOB,
+    &rcu_normal::KNOB,
+    &sched_rt_runtime_us::KNOB,
+    // Undone after the governor: with `performance` the kernel refuses other preferences.
+    &energy_performance_preference::KNOB,
+    &scaling_governor::KNOB,
+    &scaling_min_freq::KNOB,
+    &no_turbo::KNOB,
+    &cpuidle_disable::KNOB,
+    &pm_qos_resume_latency_us::KNOB,
+    &fair_server::KNOB,
+    &ext_server::KNOB,
+    &irqbalance::KNOB,
     &default_smp_affinity::KNOB,
     &irq_affinity::KNOB,
 ];
+
+/// The knob of a name, an alias or a file.
+#[must_use]
+pub fn knob(name: &str) -> Option<&'static Knob> {
+    KNOBS.iter().copied().find(|knob| knob.is_called(name))
+}
+
+/// The knob that a change belongs to: its id begins with the knob's name.
+#[must_use]
+pub fn of_change(id: &str) -> Option<&'static Knob> {
+    let name = id.split('/').next().unwrap_or_default();
+    KNOBS.iter().copied().find(|knob| knob.name == name)
+}
+
+/// As [`knob`], for a name that somebody typed.
+///
+/// # Errors
+/// [`Refusal::NoKnob`] with what may be meant.
+pub(crate) fn find(name: &str) -> Result<&'static Knob, Refusal> {
+    knob(name).ok_or_else(|| Refusal::NoKnob {
+        name: name.chars().take(40).collect(),
+        near: nearest(name, KNOBS.iter().map(|knob| knob.name), 2),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::settings;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn names_are_told_apart_and_each_fact_stands_once() {
+        let mut names: Vec<&str> = Vec::new();
+        for knob in KNOBS {
+            names.push(knob.name);
+            names.extend(knob.aliases);
+            assert!(knob.what.len() > 20 && knob.verify.len() > 3, "{}", knob.name);
+            assert!(
+                knob.files.iter().all(|file| file.starts_with('/')),
+                "{}",
+                knob.name
+            );
+            let has_words = !matches!(knob.takes, Takes::Nothing) && !knob.usual.is_empty();
+            assert!(!has_words || knob.takes.fits(knob.usual), "{}", knob.name);
+            let priced = matches!(
+                knob.price,
+                crate::parameters::Price::Safety | crate::parameters::Price::Security
+            );
+            assert!(
+                !priced || knob.taken == Taken::ByName,
+                "{} is never part of a profile",
+                knob.name
+            );
+        }
+        names.extend(settings().map(|row| row.name));
+        let different: BTreeSet<&&str> = names.iter().collect();
+        assert_eq!(different.len(), names.len());
+        for row in settings() {
+            assert!(knob(row.path).is_none(), "{} is written twice", row.path);
+        }
+    }
+
+    #[test]
+    fn typed_names() {
+        assert_eq!(find("rq_affinity").unwrap().name, "rq_affinity");
+        assert_eq!(find("writeback_cpumask").unwrap().name, "wq_sysfs_cpumask");
+        let Err(Refusal::NoKnob { near, .. }) = find("stat_intervall") else {
+            panic!()
+        };
+        assert_eq!(near[0], "stat_interval");
+    }
+}

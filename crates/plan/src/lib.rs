@@ -16,6 +16,7 @@ pub mod parameters;
 mod refusal;
 mod scene;
 pub mod settings;
+mod taken;
 pub mod words;
 
 pub use boot_line::{BootLine, BootWish, boot_line};
@@ -24,11 +25,12 @@ pub use choose::{Choice, Near, Reason, RunnerUp, Shape, Wish, choose, choose_one
 pub use finding::{Finding, Level};
 pub use finding_ids::{FindingRow, findings};
 pub use intent::{Intent, PartitionName, Profile};
-pub use knobs::{KNOBS, Knob};
+pub use knobs::{KNOBS, Knob, Presence, Taken, Takes};
 pub use refusal::Refusal;
 pub use scene::{Scene, housekeeping_set_path, partition_path};
+pub use taken::{Because, State, TakenKnob};
 
-use machine::{CpuSet, Machine};
+use machine::{CpuSet, Machine, Settings};
 use serde::Serialize;
 
 /// Everything that an intent needs on one machine, in the order in which it is to be done.
@@ -42,6 +44,12 @@ pub struct Plan {
     pub isolated: CpuSet,
     /// Online CPUs that keep everything else.
     pub housekeeping: CpuSet,
+    /// How far the intent goes.
+    pub profile: Profile,
+    /// The knobs that were taken, why, and what came of each.
+    pub knobs: Vec<TakenKnob>,
+    /// Knobs of the profile that the intent leaves out.
+    pub without: Vec<String>,
     /// What the boot line should hold for the part that only a reboot can do; `None` where it adds nothing.
     pub boot_line: Option<String>,
     /// The changes, first to last.
@@ -51,25 +59,27 @@ pub struct Plan {
 }
 
 /// Plans an intent. The machine should have been read with tasks and interrupts; without them their changes
-/// are planned as rules with an unknown preview.
+/// are planned as rules with an unknown preview. Of `settings` those of `machine::settings::for_cpus` are needed.
 ///
 /// # Errors
 /// A [`Refusal`] when the intent cannot be met safely; nothing is half planned.
-pub fn plan(machine: &Machine, intent: &Intent) -> Result<Plan, Refusal> {
-    let scene = Scene::set(machine, intent)?;
+pub fn plan(machine: &Machine, settings: &Settings, intent: &Intent) -> Result<Plan, Refusal> {
+    let scene = Scene::set(machine, settings, intent)?;
+    knobs::refuse_unmatched(&scene)?;
     let boot = boot_line::suggest(&scene);
     let mut plan = Plan {
         partition: intent.name.to_string(),
         choice: None,
         isolated: intent.cpus.clone(),
         housekeeping: scene.housekeeping.clone(),
+        profile: intent.profile,
+        knobs: Vec::new(),
+        without: intent.without.iter().cloned().collect(),
         boot_line: boot.line,
         changes: Vec::new(),
         findings: scene.findings(),
     };
-    for knob in KNOBS.iter().filter(|knob| knob.from <= intent.profile) {
-        (knob.plan)(&scene, &mut plan);
-    }
+    taken::plan_knobs(&scene, &mut plan);
     plan.findings.extend(boot.findings);
     refuse_unsafe(&plan)?;
     Ok(plan)

@@ -110,6 +110,55 @@ pub enum Refusal {
         /// The kind.
         wanted: &'static str,
     },
+    /// A knob that there is not.
+    #[error(
+        "there is no knob `{name}`\n`quietcore explain --list` shows every knob\n{}",
+        meant(near)
+    )]
+    NoKnob {
+        /// The name.
+        name: String,
+        /// What may be meant.
+        near: Vec<&'static str>,
+    },
+    /// A value that a knob does not take.
+    #[error("{knob} cannot be `{value}`\nit takes {takes}\n`quietcore explain {knob}` says what they mean")]
+    KnobValue {
+        /// The knob.
+        knob: &'static str,
+        /// The value.
+        value: String,
+        /// What it takes.
+        takes: String,
+    },
+    /// A knob that isolation cannot do without.
+    #[error("{knob} cannot be left out\n{why}\nleave others out, or use --profile minimal")]
+    KnobNeeded {
+        /// The knob.
+        knob: &'static str,
+        /// Why.
+        why: &'static str,
+    },
+    /// A knob that was asked for twice, in different ways.
+    #[error(
+        "what to do with {knob} is contradictory\n\
+         it is taken by name and left out, or taken with two values\n\
+         name it once, with --with or with --without"
+    )]
+    KnobTwice {
+        /// The knob.
+        knob: &'static str,
+    },
+    /// A pattern that no interrupt has.
+    #[error(
+        "no interrupt is called `{pattern}`\n\
+         --irq-here takes the number of an interrupt or its name, with * for anything\n\
+         `quietcore inspect --irqs` shows them"
+    )]
+    NoInterrupt {
+        /// The pattern.
+        pattern: String,
+    },
     /// A planned change that breaks a safety rule; a bug in a knob.
     #[error("the planned change {change} is not safe\n{why}\nplease report this as a bug")]
     Unsafe {
@@ -118,6 +167,13 @@ pub enum Refusal {
         /// The rule that it breaks.
         why: String,
     },
+}
+
+fn meant(near: &[&str]) -> String {
+    match near {
+        [] => "name one of those".to_owned(),
+        near => format!("did you mean {}?", near.join(", ")),
+    }
 }
 
 fn had(most: usize) -> String {

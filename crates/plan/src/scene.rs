@@ -1,16 +1,20 @@
 //! The machine and the intent side by side, with what every knob needs worked out once.
 
-use crate::{Finding, Intent, Level, Refusal};
-use machine::{CpuId, CpuSet, Hierarchy, Machine, Owner, Version};
+use crate::{Finding, Intent, Knob, Level, Refusal};
+use machine::{CpuId, CpuSet, Hierarchy, Machine, Owner, Settings, Version};
 
 /// What a knob plans from.
 pub struct Scene<'a> {
     /// The machine.
     pub machine: &'a Machine,
+    /// Its settings, at least those that `machine::settings::for_cpus` reads for the isolated CPUs.
+    pub settings: &'a Settings,
     /// The intent.
     pub intent: &'a Intent,
     /// Online CPUs that keep everything else.
     pub housekeeping: CpuSet,
+    /// SMT siblings of the isolated CPUs that the intent switches off.
+    pub going_offline: CpuSet,
 }
 
 impl<'a> Scene<'a> {
@@ -18,7 +22,11 @@ impl<'a> Scene<'a> {
     ///
     /// # Errors
     /// A [`Refusal`] when it names CPUs that are missing, offline, the lowest, or all there are.
-    pub fn set(machine: &'a Machine, intent: &'a Intent) -> Result<Scene<'a>, Refusal> {
+    pub fn set(
+        machine: &'a Machine,
+        settings: &'a Settings,
+        intent: &'a Intent,
+    ) -> Result<Scene<'a>, Refusal> {
         let online = &machine.topology.online;
         let Some(lowest) = online.first() else {
             return Err(Refusal::UnknownCpus);
@@ -53,7 +61,11 @@ impl<'a> Scene<'a> {
                 online: online.clone(),
             });
         }
-        let housekeeping = online.minus(wanted);
+        let going_offline = match intent.with.contains_key("cpu_offline") {
+            true => machine.topology.siblings_of(wanted).minus(wanted).and(online),
+            false => CpuSet::new(),
+        };
+        let housekeeping = online.minus(wanted).minus(&going_offline);
         if housekeeping.is_empty() {
             return Err(Refusal::LastHousekeeping {
                 cpus: wanted.clone(),
@@ -69,9 +81,18 @@ impl<'a> Scene<'a> {
         }
         Ok(Scene {
             machine,
+            settings,
             intent,
             housekeeping,
+            going_offline,
         })
+    }
+
+    /// The value that was asked for by name, else the usual one.
+    #[must_use]
+    pub fn value_of(&self, knob: &Knob) -> &str {
+        let asked = self.intent.with.get(knob.name).and_then(Option::as_deref);
+        asked.unwrap_or(knob.usual)
     }
 
     /// The isolated CPUs.

@@ -2,7 +2,7 @@
 
 use crate::choice::choice_text;
 use crate::style::{COLUMNS, Role, Style, counted, cut, safe, wrap};
-use plan::{Action, Change, ChangeKind, Finding, KNOBS, Level, Plan, Undo};
+use plan::{Action, Because, Change, ChangeKind, Finding, KNOBS, Level, Plan, State, Undo};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -70,6 +70,7 @@ pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
         "{} now{boot}; nothing has been done yet",
         counted(now, "change")
     );
+    let _ = writeln!(text, "{}", wrap(&taken(plan), 2, COLUMNS));
     text.push_str(
         &plan
             .choice
@@ -77,7 +78,16 @@ pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
             .map_or_else(String::new, |choice| choice_text(choice, style)),
     );
     for (name, changes) in by_knob(plan) {
-        knob(&mut text, name, &changes, length, style);
+        let by_name = plan
+            .knobs
+            .iter()
+            .any(|knob| knob.name == name && knob.because == Because::Name);
+        let because = if by_name { ", by name" } else { "" };
+        let title = Title { name, because };
+        knob(&mut text, &title, &changes, length, style);
+    }
+    if length == Length::Whole {
+        text.push_str(&nothing_to_do(plan, style));
     }
     if let Some(line) = &plan.boot_line {
         let _ = writeln!(text, "\n{}", style.paint(Role::Head, "Boot line"));
@@ -142,12 +152,60 @@ pub(crate) fn by_knob(plan: &Plan) -> Vec<(&str, Vec<&Change>)> {
     groups
 }
 
-fn knob(text: &mut String, name: &str, changes: &[&Change], length: Length, style: Style) {
+/// The profile, and what the user added to it and left out.
+fn taken(plan: &Plan) -> String {
+    let mut text = format!("profile {}", format!("{:?}", plan.profile).to_lowercase());
+    let by_name = plan.knobs.iter().filter(|knob| knob.because == Because::Name);
+    let by_name: Vec<String> = by_name
+        .map(|knob| match &knob.value {
+            Some(value) => format!("{}={}", knob.name, safe(value)),
+            None => knob.name.to_owned(),
+        })
+        .collect();
+    if !by_name.is_empty() {
+        text.push_str(&format!("; by name: {}", by_name.join(", ")));
+    }
+    if !plan.without.is_empty() {
+        text.push_str(&format!("; left out: {}", plan.without.join(", ")));
+    }
+    text
+}
+
+/// Knobs that were taken and change nothing, for those who look for them.
+fn nothing_to_do(plan: &Plan, style: Style) -> String {
+    let mut text = String::new();
+    let lists = [
+        (State::Already, "As it should be already"),
+        (State::Absent, "Not on this machine"),
+    ];
+    for (state, title) in lists {
+        let names: Vec<&str> = plan
+            .knobs
+            .iter()
+            .filter(|knob| knob.state == state)
+            .map(|knob| knob.name)
+            .collect();
+        if !names.is_empty() {
+            let _ = writeln!(text, "\n{}", style.paint(Role::Head, title));
+            let _ = writeln!(text, "  {}", wrap(&names.join(", "), 2, COLUMNS));
+        }
+    }
+    text
+}
+
+/// What stands above the changes of a knob.
+struct Title<'a> {
+    name: &'a str,
+    because: &'a str,
+}
+
+fn knob(text: &mut String, title: &Title, changes: &[&Change], length: Length, style: Style) {
     const SHOWN: usize = 12;
+    let Title { name, because } = *title;
     let title = safe(&name.replace('_', " "));
     let _ = writeln!(
         text,
-        "\n{}  {}",
+        "\n{}  {}{because}",
         style.paint(Role::Head, &title),
         counted(changes.len(), "change")
     );

@@ -111,9 +111,10 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Resul
 }
 
 /// Writes after which the kernel may rewrite masks of tasks: lists of foreign cpusets, and enabling the
-/// controller (pins are dropped before 6.2).
+/// controller (pins are dropped before 6.2), and switching a CPU off.
 fn rewrites_masks(path: &str, compare: Compare) -> bool {
     compare == Compare::Word
+        || path.ends_with("/online")
         || (compare == Compare::List && path.contains("/cgroup") && path.ends_with("cpus"))
 }
 
@@ -123,24 +124,25 @@ fn report(
     before: Option<String>,
     errno: i32,
 ) -> Result<Step, ApplyError> {
-    let reason = match errno {
-        libc::EIO | libc::EPERM => "the kernel manages its mask itself, or no chip can route it",
-        libc::EINVAL => "the kernel accepts no online CPU of the new mask for it",
-        libc::ENOSPC => "the housekeeping CPUs have no free interrupt vector",
-        libc::EBUSY => "the interrupt chip is busy",
-        libc::EROFS | libc::EACCES => "the file is read-only here",
-        _ => "the kernel refused",
+    let knob = plan::knobs::of_change(&change.id);
+    let reason = match (knob.and_then(|knob| knob.refusal(errno)), errno) {
+        (Some(words), _) => words,
+        (None, libc::EROFS | libc::EACCES) => "the file is read-only here",
+        (None, libc::EINVAL) => "the kernel does not take this value",
+        (None, _) => "the kernel refused",
     };
     let cause = std::io::Error::from_raw_os_error(errno);
     let message = format!(
         "{} stays as it is: {reason} ({cause}); {}",
         change.target, change.why
     );
-    stage.findings.push(
-        Finding::new(Level::Warning, "refused", &change.target, message).fix(
+    let mut finding = Finding::new(Level::Warning, "refused", &change.target, message);
+    if change.target.starts_with("/proc/irq/") {
+        finding = finding.fix(
             "for a managed interrupt: boot with isolcpus=managed_irq,...; or keep its device unused there",
-        ),
-    );
+        );
+    }
+    stage.findings.push(finding);
     Ok(Step {
         seq: 0,
         after: before.clone(),

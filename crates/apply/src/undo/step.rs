@@ -114,14 +114,17 @@ fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undon
     } = *wanted;
     let now = match system.root().value(path) {
         Ok(Some(now)) => now,
-        // An interrupt or a cgroup that is gone has nothing to give back.
-        Ok(None) => return step.entry(None, None, Outcome::Gone),
+        // An interrupt, a cgroup or a CPU that is gone has nothing to give back.
+        Ok(None) => return gone(step, undone, path),
+        Err(error) if matches!(error.errno(), Some(libc::ENODEV | libc::ENXIO)) => {
+            return gone(step, undone, path);
+        }
         Err(error) => return fail(step, undone, path, &error),
     };
     // `+cpuset` is taken back with `-cpuset`; everything else with the former text.
     let (value, is_former) = match (compare, ours.strip_prefix('+')) {
         (Compare::Word, Some(word)) => (format!("-{word}"), Compare::Word.same(&now, &format!("-{word}"))),
-        _ => (former.to_owned(), compare.same(&now, former)),
+        _ => (compare.written(former).to_owned(), compare.same(&now, former)),
     };
     if is_former {
         return step.entry(Some(now.clone()), Some(now), Outcome::Already);
@@ -161,6 +164,13 @@ fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undon
         ));
     }
     step.entry(Some(now), after, Outcome::Done)
+}
+
+fn gone(step: &Step, undone: &mut Undone, path: &str) -> Entry {
+    undone
+        .notes
+        .push(format!("{path} is gone, so nothing was given back there"));
+    step.entry(None, None, Outcome::Gone)
 }
 
 fn dissolve(system: &dyn System, step: &Step, path: &str, undone: &mut Undone) -> Entry {

@@ -6,7 +6,7 @@ mod residue;
 mod steps;
 
 use crate::changing::{self, Changing};
-use crate::intent::Wanted;
+use crate::intent::{Wanted, plan_on};
 use crate::placement::Partition;
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
@@ -148,7 +148,7 @@ fn tell(
     };
     // Planned again under the lock: another quietcore may have changed the machine since it was read.
     let machine = &Machine::read(root).with_tasks(root).with_interrupts(root);
-    let plan = &match plan::plan(machine, intent) {
+    let plan = &match plan_on(machine, root, intent) {
         Ok(again) => Plan { choice: plan.choice.clone(), ..again },
         Err(refusal) => return could_not(story, steps, &refusal.into()),
     };

@@ -145,7 +145,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-fn matches(pattern: &str, name: &str) -> bool {
+/// Whether a name is as a pattern says.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     if let Some(inner) = pattern
         .strip_prefix('{')
         .and_then(|inner| inner.strip_suffix('}'))

@@ -5,7 +5,7 @@
 //! `root` one where the kernel knows only that. The v2 write succeeds even when the partition is invalid, so it
 //! is always read back.
 
-use super::Knob;
+use super::{Knob, Presence, Taken};
 use crate::{
     Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Scene, Undo,
     housekeeping_set_path, partition_path,
@@ -16,17 +16,22 @@ pub(super) const KNOB: Knob = Knob {
     name: "cpuset_partition",
     what: "a cpuset cgroup that owns the isolated CPUs and is outside every scheduling domain, so that the \
            scheduler neither balances nor places anything there",
+    aliases: &["cpuset.cpus.partition"],
+    files: &["/sys/fs/cgroup/NAME/cpuset.cpus.partition"],
+    isolation: "isolated: no other task, no load balancing; always read back, because an invalid partition is no error",
     since: "v1: 2.6.24; v2 partition `root`: 5.0, `isolated`: 6.1",
-    from: Profile::Minimal,
+    taken: Taken::From(Profile::Minimal),
+    needed: "without the partition the scheduler goes on using these CPUs, and nothing would be isolated",
     stops: &["task", "sched_softirq"],
     side_effects: "threads inside the partition are not balanced between its CPUs",
     verify: "cpuset.cpus.partition reads `isolated` (v2); sched_load_balance of root and partition read 0 (v1); \
              the CPU has no directory in /sys/kernel/debug/sched/domains",
     peers: &["cset", "partrt", "TuneD", "systemd CPUSetPartition="],
     plan,
+    ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) {
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     let Some(hierarchy) = scene.hierarchy() else {
         plan.findings.push(
             Finding::new(
@@ -37,7 +42,7 @@ fn plan(scene: &Scene, plan: &mut Plan) {
             )
             .fix("mount cgroup v2 with the cpuset controller (mount -t cgroup2 none /sys/fs/cgroup), outside a container"),
         );
-        return;
+        return Presence::Absent;
     };
     if hierarchy.read_only {
         plan.findings.push(
@@ -49,12 +54,13 @@ fn plan(scene: &Scene, plan: &mut Plan) {
             )
             .fix("remount it read-write, or run outside the container"),
         );
-        return;
+        return Presence::Here;
     }
     match hierarchy.version {
         Version::V1 => plan_v1(scene, hierarchy, plan),
         Version::V2 => plan_v2(scene, hierarchy, plan),
     }
+    Presence::Here
 }
 
 fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {

@@ -1,7 +1,7 @@
 //! Where interrupts start that are requested later.
 
-use super::Knob;
-use super::mask_file::{MaskFile, without_isolated};
+use super::mask_file::{Form, MaskFile, without_isolated};
+use super::{Knob, Presence, Taken};
 use crate::{Plan, Profile, Scene};
 
 const PATH: &str = "/proc/irq/default_smp_affinity";
@@ -9,22 +9,27 @@ const PATH: &str = "/proc/irq/default_smp_affinity";
 pub(super) const KNOB: Knob = Knob {
     name: "default_smp_affinity",
     what: "the mask that a newly requested interrupt starts with; the run-time twin of irqaffinity=",
+    files: &[PATH],
     since: "2.6.19",
-    from: Profile::Minimal,
+    taken: Taken::From(Profile::Minimal),
     stops: &["device"],
     side_effects: "none",
     verify: "the file; drivers that set their own affinity and managed interrupts ignore it",
     peers: &["partrt", "tuna", "TuneD", "pyperf"],
     plan,
+    ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) {
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     // The file takes masks only, no list form (kernel/irq/proc.c, default_affinity_write).
     let file = MaskFile {
-        knob: KNOB.name,
+        knob: &KNOB,
+        part: "",
         path: PATH,
+        form: Form::Mask,
         why: "interrupts requested from now on start on housekeeping CPUs",
     };
     let now = scene.machine.isolation.default_smp_affinity.as_ref();
     plan.changes.extend(without_isolated(scene, now, &file));
+    now.map_or(Presence::Absent, |_| Presence::Here)
 }

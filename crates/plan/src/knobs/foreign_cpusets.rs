@@ -3,7 +3,7 @@
 //! On v1 such a set with load balancing would join the isolated CPUs to its scheduling domain again; on v2 it
 //! makes our partition invalid ("not exclusive").
 
-use super::Knob;
+use super::{Knob, Presence, Taken};
 use crate::{Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Scene, Undo};
 use machine::{Hierarchy, Partition, Version};
 
@@ -11,17 +11,19 @@ pub(super) const KNOB: Knob = Knob {
     name: "foreign_cpusets",
     what: "cpusets that containers, virtual machines or services made and that hold the isolated CPUs",
     since: "any kernel with cpusets",
-    from: Profile::Minimal,
+    taken: Taken::From(Profile::Minimal),
+    needed: "a cpuset that holds the same CPUs makes the partition invalid, or joins them to its scheduling domain",
     stops: &["task"],
     side_effects: "tasks of those sets lose the isolated CPUs until undo",
     verify: "cpuset.effective_cpus (v1) or cpuset.cpus.effective (v2) of each set",
     peers: &["cset"],
     plan,
+    ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) {
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     let Some(hierarchy) = scene.hierarchy().filter(|hierarchy| !hierarchy.read_only) else {
-        return;
+        return Presence::Absent;
     };
     // Children first: the kernel refuses a parent that is smaller than its child (validate_change).
     for set in hierarchy.sets.iter().rev().filter(|set| set.name != "/") {
@@ -46,6 +48,7 @@ fn plan(scene: &Scene, plan: &mut Plan) {
         }
         plan.changes.push(narrow(hierarchy, set, &rest));
     }
+    Presence::Here
 }
 
 fn narrow(hierarchy: &Hierarchy, set: &Partition, rest: &machine::CpuSet) -> Change {

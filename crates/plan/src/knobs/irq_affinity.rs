@@ -3,32 +3,55 @@
 //! The kernel refuses for interrupts whose mask it manages itself (EIO up to 6.9 or so, EPERM later) and for
 //! those that no chip can route; these are named, not fought.
 
-use super::Knob;
-use crate::{Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Scene, Undo};
+use super::{Knob, Presence, Taken, declare};
+use crate::{
+    Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Refusal, Scene, Undo,
+};
 use machine::{CpuSet, Interrupt};
 
 /// Vectors of one x86 CPU that devices can use: 256 less the first 32 and the system's own at the top
 /// (`FIRST_SYSTEM_VECTOR`), with a reserve for interrupts that are requested later.
 const VECTORS_PER_CPU: usize = 180;
 
+const MANAGED: &str = "the kernel manages its mask itself, or no chip can route it";
+
 pub(super) const KNOB: Knob = Knob {
     name: "irq_affinity",
     what: "the CPUs that an interrupt of a device may fire on",
     since: "2.4; effective_affinity 4.13",
-    from: Profile::Minimal,
+    taken: Taken::From(Profile::Minimal),
     stops: &["device"],
     side_effects: "an idle interrupt moves only when it fires next",
+    isolation: "the housekeeping CPUs; with --irq-here PATTERN an interrupt of the program itself comes onto the isolated \
+                ones; managed interrupts refuse both",
+    files: &["/proc/irq/N/smp_affinity_list"],
+    aliases: &["smp_affinity_list"],
+    refused: &[
+        (declare::EIO, MANAGED),
+        (declare::EPERM, MANAGED),
+        (
+            declare::EINVAL,
+            "the kernel accepts no online CPU of the new mask for it",
+        ),
+        (declare::ENOSPC, "these CPUs have no free interrupt vector"),
+        (declare::EBUSY, "the interrupt chip is busy"),
+    ],
     verify: "/proc/irq/N/effective_affinity_list, and the columns of /proc/interrupts over time",
     peers: &["partrt", "tuna", "TuneD", "pyperf", "irqbalance"],
     plan,
+    ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) {
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     let Some(interrupts) = &scene.machine.interrupts else {
-        return;
+        return Presence::Absent;
     };
     let (mut moved, mut resident) = (0, 0);
     for interrupt in interrupts {
+        if is_wanted_here(scene, interrupt) {
+            bring(scene, interrupt, plan);
+            continue;
+        }
         let Some(affinity) = interrupt
             .affinity
             .as_ref()
@@ -58,6 +81,87 @@ fn plan(scene: &Scene, plan: &mut Plan) {
                 .fix("keep more housekeeping CPUs, or fewer queues per device"),
         );
     }
+    Presence::Here
+}
+
+/// Every pattern of `--irq-here` has to fit an interrupt that somebody has requested.
+///
+/// # Errors
+/// [`Refusal::NoInterrupt`] with the first that does not.
+pub(crate) fn refuse_unmatched(scene: &Scene) -> Result<(), Refusal> {
+    let interrupts = scene.machine.interrupts.as_deref().unwrap_or_default();
+    let lost = |pattern: &&String| !interrupts.iter().any(|interrupt| fits(pattern, interrupt));
+    match scene.intent.irq_here.iter().find(lost) {
+        None => Ok(()),
+        Some(pattern) => Err(Refusal::NoInterrupt {
+            pattern: pattern.chars().take(60).collect(),
+        }),
+    }
+}
+
+fn is_wanted_here(scene: &Scene, interrupt: &Interrupt) -> bool {
+    let patterns = &scene.intent.irq_here;
+    patterns.iter().any(|pattern| fits(pattern, interrupt))
+}
+
+/// Whether a pattern is the number of an interrupt, or fits one of the names of those who share it.
+fn fits(pattern: &str, interrupt: &Interrupt) -> bool {
+    if interrupt.name.is_empty() {
+        return false;
+    }
+    let mut names = interrupt.name.split(',').map(str::trim);
+    pattern == interrupt.irq.to_string()
+        || fits_name(pattern, &interrupt.name)
+        || names.any(|name| fits_name(pattern, name))
+}
+
+/// `*` stands for any text. Linear: of several places where a part may stand the first one serves.
+fn fits_name(pattern: &str, name: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| name.strip_prefix(first)) else {
+        return false;
+    };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else {
+        return rest.is_empty();
+    };
+    for part in parts {
+        let Some(place) = rest.find(part) else {
+            return false;
+        };
+        rest = rest.get(place + part.len()..).unwrap_or_default();
+    }
+    rest.ends_with(last)
+}
+
+/// An interrupt that belongs to the program on the isolated CPUs.
+fn bring(scene: &Scene, interrupt: &Interrupt, plan: &mut Plan) {
+    let now = interrupt.affinity.as_ref();
+    if now == Some(scene.isolated()) {
+        return;
+    }
+    if interrupt.managed == Some(true) {
+        let message = format!(
+            "interrupt {} ({}) was to come here, but the kernel manages its mask itself",
+            interrupt.irq, interrupt.name
+        );
+        plan.findings.push(
+            Finding::new(
+                Level::Warning,
+                "irq-managed",
+                format!("irq/{}", interrupt.irq),
+                message,
+            )
+            .fix("such an interrupt comes to the CPU that uses its queue; use the device from there"),
+        );
+        return;
+    }
+    let why = format!(
+        "interrupt {} ({}) was asked for with --irq-here",
+        interrupt.irq, interrupt.name
+    );
+    plan.changes
+        .push(write(interrupt.irq, now, scene.isolated(), why));
 }
 
 fn evacuate(scene: &Scene, interrupt: &Interrupt, now: &CpuSet) -> Change {
@@ -67,23 +171,28 @@ fn evacuate(scene: &Scene, interrupt: &Interrupt, now: &CpuSet) -> Change {
     } else {
         rest
     };
-    let path = format!("/proc/irq/{}/smp_affinity_list", interrupt.irq);
     let name = if interrupt.name.is_empty() {
         "not requested"
     } else {
         &interrupt.name
     };
+    let why = format!("interrupt {} ({name}) may fire on an isolated CPU", interrupt.irq);
+    write(interrupt.irq, Some(now), &rest, why)
+}
+
+fn write(irq: u32, now: Option<&CpuSet>, wanted: &CpuSet, why: String) -> Change {
+    let path = format!("/proc/irq/{irq}/smp_affinity_list");
     Change {
-        id: format!("irq_affinity/{}", interrupt.irq),
+        id: format!("irq_affinity/{irq}"),
         target: path.clone(),
         kind: ChangeKind::Runtime,
-        before: Some(now.to_string()),
-        after: rest.to_string(),
-        why: format!("interrupt {} ({name}) may fire on an isolated CPU", interrupt.irq),
+        before: now.map(ToString::to_string),
+        after: wanted.to_string(),
+        why,
         undo: "write the former list".to_owned(),
         action: Action::Write {
             path,
-            value: rest.to_string(),
+            value: wanted.to_string(),
             compare: Compare::List,
             on_refusal: OnRefusal::Report,
             undo: Undo::Restore,
@@ -106,4 +215,32 @@ fn managed(scene: &Scene, interrupt: &Interrupt) -> Finding {
         "boot with isolcpus=managed_irq,domain,{}; or let nothing on the isolated CPUs use the device",
         scene.isolated()
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns() {
+        let check = |pattern: &str, name: &str, expected: bool| {
+            assert_eq!(fits_name(pattern, name), expected, "{pattern} {name}");
+        };
+        check("eth0-rx-3", "eth0-rx-3", true);
+        check("eth0-rx-3", "eth0-rx-31", false);
+        check("eth0*", "eth0-rx-3", true);
+        check("*rx*3", "eth0-rx-3", true);
+        check("*rx*4", "eth0-rx-3", false);
+        check("*", "", true);
+        check("a**b", "acb", true);
+        check("a*a", "a", false);
+        check("", "eth0", false);
+        let shared = Interrupt {
+            irq: 9,
+            name: "acpi, i801_smbus".to_owned(),
+            ..Interrupt::default()
+        };
+        assert!(fits("9", &shared) && fits("i801*", &shared) && !fits("99", &shared));
+        assert!(!fits("*", &Interrupt::default()), "nobody has requested it");
+    }
 }

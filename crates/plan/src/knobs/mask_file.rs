@@ -1,20 +1,35 @@
-//! Files of the kernel that hold one mask of CPUs: the isolated ones are taken out of it.
+//! Files of the kernel that hold one set of CPUs: the isolated ones are taken out of it.
 
-use crate::{Action, Change, ChangeKind, Compare, OnRefusal, Scene, Undo};
+use super::value_file::{ValueFile, change};
+use super::{Knob, Presence};
+use crate::{Change, Compare, Plan, Scene};
 use machine::CpuSet;
 
-/// One file with a mask.
+/// One file with a set of CPUs.
 pub(super) struct MaskFile<'a> {
-    /// Name of the knob, which is the change's too.
-    pub knob: &'a str,
+    /// The knob that it belongs to.
+    pub knob: &'a Knob,
+    /// Which one of several files of the knob; empty for the only one.
+    pub part: &'a str,
     /// The file.
     pub path: &'a str,
+    /// How the set is written.
+    pub form: Form,
     /// Because.
     pub why: &'a str,
 }
 
-/// The change that takes the isolated CPUs out of a mask, or `None` where they are not in it (or where the machine
-/// does not tell). A mask that would become empty gets the housekeeping CPUs.
+/// How a set of CPUs is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// `0-1,4`
+    List,
+    /// `13`
+    Mask,
+}
+
+/// The change that takes the isolated CPUs out of a set, or `None` where they are not in it (or where the machine
+/// does not tell). A set that would become empty gets the housekeeping CPUs.
 pub(super) fn without_isolated(scene: &Scene, now: Option<&CpuSet>, file: &MaskFile) -> Option<Change> {
     let now = now.filter(|now| now.intersects(scene.isolated()))?;
     let rest = now.minus(scene.isolated());
@@ -23,6 +38,10 @@ pub(super) fn without_isolated(scene: &Scene, now: Option<&CpuSet>, file: &MaskF
     } else {
         &rest
     };
+    let (text, compare): (fn(&CpuSet, u32) -> String, Compare) = match file.form {
+        Form::List => (|set, _| set.to_string(), Compare::List),
+        Form::Mask => (CpuSet::to_mask, Compare::Mask),
+    };
     let width = scene
         .machine
         .topology
@@ -30,20 +49,28 @@ pub(super) fn without_isolated(scene: &Scene, now: Option<&CpuSet>, file: &MaskF
         .as_ref()
         .and_then(CpuSet::last)
         .map_or(1, |cpu| cpu.0 + 1);
-    Some(Change {
-        id: file.knob.to_owned(),
-        target: file.path.to_owned(),
-        kind: ChangeKind::Runtime,
-        before: Some(now.to_mask(width)),
-        after: rest.to_mask(width),
-        why: file.why.to_owned(),
-        undo: "write the former mask".to_owned(),
-        action: Action::Write {
-            path: file.path.to_owned(),
-            value: rest.to_mask(width),
-            compare: Compare::Mask,
-            on_refusal: OnRefusal::Report,
-            undo: Undo::Restore,
-        },
-    })
+    let value = text(rest, width);
+    let value = ValueFile {
+        knob: file.knob,
+        part: file.part,
+        path: file.path,
+        value: &value,
+        compare,
+        why: file.why,
+    };
+    Some(change(&value, &text(now, width)))
+}
+
+/// As [`without_isolated`], with the set read from the settings.
+pub(super) fn narrow(scene: &Scene, plan: &mut Plan, file: &MaskFile) -> Presence {
+    let Some(text) = scene.settings.get(file.path) else {
+        return Presence::Absent;
+    };
+    let now = match file.form {
+        Form::List => CpuSet::parse_list(text),
+        Form::Mask => CpuSet::parse_mask(text),
+    };
+    plan.changes
+        .extend(without_isolated(scene, now.ok().as_ref(), file));
+    Presence::Here
 }

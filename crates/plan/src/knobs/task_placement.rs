@@ -4,7 +4,7 @@
 //! itself takes the CPUs from all other cgroups; what remains are kernel threads that the kernel left there
 //! (which ones depends on the version), whose affinity is narrowed.
 
-use super::Knob;
+use super::{Knob, Presence, Taken};
 use crate::{
     Action, Change, ChangeKind, Finding, Level, Plan, Profile, Scene, housekeeping_set_path, partition_path,
 };
@@ -15,15 +15,17 @@ pub(super) const KNOB: Knob = Knob {
     what: "tasks and unbound kernel threads are kept on the housekeeping CPUs; kthreadd too, because later \
            kernel threads start where it may run",
     since: "any kernel with cpusets",
-    from: Profile::Minimal,
+    taken: Taken::From(Profile::Minimal),
+    needed: "tasks and kernel threads that are there already would stay, and nothing would be isolated",
     stops: &["task", "kernel_thread", "migration"],
     side_effects: "a task that was pinned to isolated CPUs only runs on housekeeping CPUs until undo",
     verify: "Cpus_allowed_list in /proc/PID/task/TID/status of every thread",
     peers: &["cset", "partrt", "tuna", "TuneD"],
     plan,
+    ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) {
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     let tasks = scene.machine.tasks.as_deref();
     let on_isolated = |task: &&Task| {
         task.allowed
@@ -87,7 +89,7 @@ fn plan(scene: &Scene, plan: &mut Plan) {
                 .to_owned(),
         },
         // Without a cpuset an affinity would have to be set on unpinned tasks, and could not be taken back.
-        None => return,
+        None => return Presence::Absent,
     };
     let (target, undo) = match &action {
         Action::MoveTasks { from, to, .. } => (
@@ -109,6 +111,7 @@ fn plan(scene: &Scene, plan: &mut Plan) {
         undo: undo.to_owned(),
         action,
     });
+    Presence::Here
 }
 
 fn shorten(names: &[&str]) -> String {

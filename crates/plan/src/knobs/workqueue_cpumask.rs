@@ -1,7 +1,7 @@
 //! Unbound workqueues: which CPUs their kworkers (`kworker/u*`) may use.
 
-use super::Knob;
-use super::mask_file::{MaskFile, without_isolated};
+use super::mask_file::{Form, MaskFile, without_isolated};
+use super::{Knob, Presence, Taken};
 use crate::{Plan, Profile, Scene};
 
 const PATH: &str = "/sys/devices/virtual/workqueue/cpumask";
@@ -9,21 +9,26 @@ const PATH: &str = "/sys/devices/virtual/workqueue/cpumask";
 pub(super) const KNOB: Knob = Knob {
     name: "workqueue_cpumask",
     what: "the CPUs that unbound workqueues may use; from 6.8 on isolated partitions change it by themselves",
+    files: &[PATH],
     since: "4.2",
-    from: Profile::Minimal,
+    taken: Taken::From(Profile::Minimal),
     stops: &["kworker_unbound"],
     side_effects: "none",
     verify: "the file, and Cpus_allowed_list of the kworker/u* threads",
     peers: &["partrt", "TuneD"],
     plan,
+    ..Knob::PLAIN
 };
 
-fn plan(scene: &Scene, plan: &mut Plan) {
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     let file = MaskFile {
-        knob: KNOB.name,
+        knob: &KNOB,
+        part: "",
         path: PATH,
+        form: Form::Mask,
         why: "unbound kernel work stays on housekeeping CPUs",
     };
     let now = scene.machine.isolation.workqueue_cpumask.as_ref();
     plan.changes.extend(without_isolated(scene, now, &file));
+    now.map_or(Presence::Absent, |_| Presence::Here)
 }

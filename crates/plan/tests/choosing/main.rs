@@ -418,12 +418,10 @@ fn unwise_cpus_are_obeyed_and_named() {
     };
     let machine = made.machine();
     let ids = |cpus: &str| {
-        let intent = plan::Intent {
-            name: plan::PartitionName::default(),
-            cpus: CpuSet::parse_list(cpus).unwrap(),
-            profile: plan::Profile::Minimal,
-        };
-        let plan = plan::plan(&machine, &intent).unwrap();
+        let name = plan::PartitionName::default();
+        let wanted = CpuSet::parse_list(cpus).unwrap();
+        let intent = plan::Intent::new(name, wanted, plan::Profile::Minimal);
+        let plan = plan::plan(&machine, &machine::Settings::default(), &intent).unwrap();
         assert_eq!(plan.isolated.to_string(), cpus);
         let ids: Vec<String> = plan.findings.into_iter().map(|finding| finding.id).collect();
         ids

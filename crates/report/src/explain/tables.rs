@@ -9,7 +9,7 @@ use plan::lint::RULES;
 use plan::parameters::{ParameterRow, Price, Reader, parameter, parameters};
 use plan::settings::{SettingRow, setting, settings};
 use plan::words::nearest;
-use plan::{KNOBS, Knob, Level};
+use plan::{KNOBS, Knob, Level, Taken, Takes};
 use std::fmt::Write as _;
 
 /// No table has the word; these are the nearest that there are.
@@ -29,7 +29,7 @@ pub fn explain(word: &str, interrupt: &dyn Fn(u32) -> Option<Interrupt>) -> Resu
     entries.extend(
         KNOBS
             .iter()
-            .filter(|knob| knob.name == name)
+            .filter(|knob| knob.is_called(name))
             .map(|knob| of_knob(knob)),
     );
     entries.extend(setting(name).map(of_setting));
@@ -68,7 +68,14 @@ fn groups() -> Vec<(&'static str, Vec<String>)> {
         .map(|rule| rule.id)
         .chain(plan::findings().map(|row| row.id));
     vec![
-        ("Knobs", own(KNOBS.iter().map(|knob| knob.name).collect())),
+        (
+            "Knobs",
+            own(KNOBS
+                .iter()
+                .flat_map(|knob| std::iter::once(&knob.name).chain(knob.aliases))
+                .copied()
+                .collect()),
+        ),
         ("Settings", own(settings().map(|row| row.name).collect())),
         ("Boot parameters", own(parameters().map(|row| row.name).collect())),
         ("Counters", own(COUNTERS.iter().map(|row| row.name).collect())),
@@ -107,12 +114,34 @@ pub fn contents_text(style: Style) -> String {
 
 fn of_knob(knob: &Knob) -> Entry {
     Entry::new("knob", knob.name, sentence(knob.what))
+        .part("file", knob.files.join(", "))
+        .part("isolated CPUs", knob.isolation)
         .part("since", knob.since)
-        .part("profile", format!("{:?} and above", knob.from).to_lowercase())
+        .part("needs", knob.needs)
+        .part("taken", taken(knob))
         .part("stops", knob.stops.join(", "))
+        .part("price", price(knob.price))
         .part("side effects", knob.side_effects)
         .part("verify", knob.verify)
         .part("set by", knob.peers.join(", "))
+}
+
+/// Which profile holds a knob, and how it is asked for or left out.
+fn taken(knob: &Knob) -> String {
+    let value = match (knob.takes, knob.usual) {
+        (Takes::Nothing, _) => String::new(),
+        (takes, "") => format!("={}", takes.text()),
+        (takes, usual) => format!("={} (usual: {usual})", takes.text()),
+    };
+    let by_name = format!("--with {}{value}", knob.name);
+    match (knob.taken, knob.needed) {
+        (Taken::ByName, _) => format!("by name only: {by_name}"),
+        (Taken::From(profile), "") => {
+            let profile = format!("{profile:?}").to_lowercase();
+            format!("profile {profile} and above; {by_name}; --without {}", knob.name)
+        }
+        (Taken::From(_), needed) => format!("always: {needed}"),
+    }
 }
 
 fn of_setting(row: &SettingRow) -> Entry {
@@ -393,8 +422,10 @@ mod tests {
         };
         for (word, wanted) in [
             ("irq_affinity", vec!["knob"]),
-            ("rq_affinity", vec!["setting"]),
-            ("/sys/block/DISK/queue/rq_affinity", vec!["setting"]),
+            ("rq_affinity", vec!["knob"]),
+            ("/sys/block/DISK/queue/rq_affinity", vec!["knob"]),
+            ("writeback_cpumask", vec!["knob"]),
+            ("iostats", vec!["setting"]),
             ("rcuc/2", vec!["kernel thread"]),
             ("kworker/3:1H-kblockd", vec!["kernel thread"]),
             ("irq/47-ahci", vec!["interrupt", "kernel thread"]),
@@ -406,7 +437,7 @@ mod tests {
             ("function-call IPI", vec!["interruption class"]),
             ("nohz-full", vec!["boot parameter", "finding"]),
             ("nohz_full=2-3", vec!["boot parameter"]),
-            ("nmi_watchdog", vec!["setting", "boot parameter"]),
+            ("nmi_watchdog", vec!["knob", "boot parameter"]),
             ("mce-off", vec!["finding"]),
             ("smt-sibling", vec!["finding"]),
             ("irq-new", vec!["finding"]),

@@ -95,6 +95,9 @@ pub fn plan() -> plan::Plan {
         partition: "rt".to_owned(),
         isolated: cpus("1"),
         housekeeping: cpus("0"),
+        profile: plan::Profile::Balanced,
+        knobs: Vec::new(),
+        without: Vec::new(),
         boot_line: Some("isolcpus=managed_irq,domain,1 nohz_full=1 irqaffinity=0".to_owned()),
         changes: vec![
             change(

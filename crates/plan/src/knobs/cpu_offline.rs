@@ -1,0 +1,125 @@
+//! The SMT siblings of isolated CPUs, switched off: nobody shares a core with an isolated CPU then.
+//!
+//! The whole machine stops for a moment (`kernel/cpu.c`, `takedown_cpu`), v1 cpusets lose the CPU for good, and
+//! tasks and interrupts that had nothing else go elsewhere. So it comes first, before anything counts on the CPU, and
+//! never while a cpuset of somebody else holds it; interrupts that would be without a CPU are moved before.
+
+use super::value_file::{ValueFile, set};
+use super::{Knob, Presence, Taken, declare};
+use crate::parameters::Price;
+use crate::{Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Scene, Undo};
+use machine::{CpuSet, Partition, Version};
+
+pub(super) const KNOB: Knob = Knob {
+    name: "cpu_offline",
+    aliases: &["online"],
+    files: &["/sys/devices/system/cpu/cpuN/online"],
+    what: "takes a CPU down and up; quietcore takes down the SMT siblings of isolated CPUs that are not isolated themselves",
+    isolation: "0 for the siblings: nobody shares a core with an isolated CPU. Down and up also moves timers and interrupts \
+                away that nothing else moves; it stops all CPUs for a moment, empties v1 cpusets and drops pins",
+    needs: "a processor with SMT, and siblings that are not isolated; isolating whole cores is the gentler way",
+    taken: Taken::ByName,
+    price: Price::Safety,
+    stops: &["smt_sibling"],
+    side_effects: "the machine has fewer CPUs until undo; all of it stops for some milliseconds, twice",
+    verify: "/sys/devices/system/cpu/offline",
+    peers: &["TuneD", "pyperf"],
+    refused: &[
+        (
+            declare::EBUSY,
+            "it keeps the time for nohz_full CPUs, or is the last one that may do housekeeping",
+        ),
+        (declare::EPERM, "this CPU cannot be switched off"),
+    ],
+    plan,
+    ..Knob::PLAIN
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    if scene.going_offline.is_empty() {
+        return Presence::Absent;
+    }
+    if let Some(finding) = obstacle(scene) {
+        plan.findings.push(finding);
+        return Presence::Here;
+    }
+    let online = |cpu: machine::CpuId| format!("/sys/devices/system/cpu/cpu{}/online", cpu.0);
+    let able: CpuSet = scene
+        .going_offline
+        .iter()
+        .filter(|cpu| scene.settings.get(&online(*cpu)).is_some())
+        .collect();
+    for interrupt in scene.machine.interrupts.iter().flatten() {
+        let stranded = interrupt
+            .affinity
+            .as_ref()
+            .filter(|cpus| !cpus.is_empty() && cpus.is_subset(&able));
+        if let Some(now) = stranded {
+            plan.changes
+                .push(before_it_is_stranded(scene, interrupt.irq, now));
+        }
+    }
+    for cpu in able.iter() {
+        let file = ValueFile {
+            knob: &KNOB,
+            part: &format!("cpu{}", cpu.0),
+            path: &online(cpu),
+            value: "0",
+            compare: Compare::Text,
+            why: "it shares a core with an isolated CPU, and takes execution time from it",
+        };
+        set(scene, plan, &file);
+    }
+    match able.is_empty() {
+        true => Presence::Absent,
+        false => Presence::Here,
+    }
+}
+
+/// The kernel widens the mask of an interrupt whose CPUs all go, and does not give it back.
+fn before_it_is_stranded(scene: &Scene, irq: u32, now: &CpuSet) -> Change {
+    let path = format!("/proc/irq/{irq}/smp_affinity_list");
+    Change {
+        id: format!("{}/irq{irq}", KNOB.name),
+        target: path.clone(),
+        kind: ChangeKind::Runtime,
+        before: Some(now.to_string()),
+        after: scene.housekeeping.to_string(),
+        why: "it would be left without a CPU, and the kernel would widen its mask for good".to_owned(),
+        undo: "write the former list".to_owned(),
+        action: Action::Write {
+            path,
+            value: scene.housekeeping.to_string(),
+            compare: Compare::List,
+            on_refusal: OnRefusal::Report,
+            undo: Undo::Restore,
+        },
+    }
+}
+
+fn obstacle(scene: &Scene) -> Option<Finding> {
+    let going = &scene.going_offline;
+    let lowest = scene.machine.topology.online.first();
+    if let Some(lowest) = lowest.filter(|cpu| going.contains(*cpu)) {
+        let message = format!("CPU {lowest} is the lowest that is online and cannot be spared");
+        return Some(
+            Finding::new(Level::Error, "offline-lowest", format!("cpu{lowest}"), message)
+                .fix("isolate another core, or leave --with cpu_offline out"),
+        );
+    }
+    let hierarchy = scene.hierarchy()?;
+    let holds = |set: &&Partition| {
+        let taking = hierarchy.version == Version::V1 || set.takes_cpus();
+        let holding = set.cpus.as_ref().is_some_and(|cpus| cpus.intersects(going));
+        set.name != "/" && taking && holding
+    };
+    let set = hierarchy.sets.iter().find(holds)?;
+    let message = format!(
+        "the cpuset {} holds CPU {going} and would lose it for good",
+        set.name
+    );
+    Some(
+        Finding::new(Level::Error, "offline-cpuset", &set.name, message)
+            .fix("take that cpuset back first, or isolate whole cores instead of --with cpu_offline"),
+    )
+}

@@ -1,0 +1,201 @@
+//! What a knob declares. `plan`, `apply`, `explain` and the manual all read this one declaration.
+
+use crate::parameters::Price;
+use crate::{Plan, Profile, Refusal, Scene};
+
+/// One kernel mechanism: what it is and how an intent uses it.
+#[derive(Debug)]
+pub struct Knob {
+    /// Name, as the kernel spells it where it has one.
+    pub name: &'static str,
+    /// Other words by which people ask for it.
+    pub aliases: &'static [&'static str],
+    /// The files that it is about; `N`, `DISK` and `IF` stand for any.
+    pub files: &'static [&'static str],
+    /// What it is, in a sentence or two.
+    pub what: &'static str,
+    /// Which value isolates, and what that means for isolated CPUs.
+    pub isolation: &'static str,
+    /// Since which kernel; empty where older than 4.14.
+    pub since: &'static str,
+    /// What it needs, in words for somebody who lacks it; empty for nothing special.
+    pub needs: &'static str,
+    /// What takes it.
+    pub taken: Taken,
+    /// Which values may be asked for.
+    pub takes: Takes,
+    /// The value that is set when none is asked for; empty where the machine decides.
+    pub usual: &'static str,
+    /// Why isolation cannot do without it; empty where it can.
+    pub needed: &'static str,
+    /// What it costs.
+    pub price: Price,
+    /// Names of the interruption classes that it stops.
+    pub stops: &'static [&'static str],
+    /// What else it does.
+    pub side_effects: &'static str,
+    /// How to see that it works.
+    pub verify: &'static str,
+    /// Peers that set it.
+    pub peers: &'static [&'static str],
+    /// What a refusal by the kernel means here, by error number (the same on all Linux architectures).
+    pub refused: &'static [(i32, &'static str)],
+    /// Adds the changes and findings of an intent.
+    pub plan: fn(&Scene, &mut Plan) -> Presence,
+}
+
+/// What takes a knob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// This profile and those above it.
+    From(Profile),
+    /// Only the user who names it: it has a price in safety, or whether it helps depends on the program.
+    ByName,
+}
+
+/// Whether the machine has what a knob turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Presence {
+    /// No such file, or nothing that it could be about.
+    Absent,
+    /// It is there; whether anything is to be changed is another question.
+    Here,
+}
+
+/// Values that may be asked for with `--with KNOB=VALUE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// None: there is one value that isolates.
+    Nothing,
+    /// One of these words.
+    Words(&'static [&'static str]),
+    /// A number in this range.
+    Number(i64, i64),
+    /// A number in this range, or this word.
+    NumberOr(i64, i64, &'static str),
+}
+
+impl Takes {
+    /// Whether a value is one of these.
+    pub(super) fn fits(self, value: &str) -> bool {
+        let within = |least, most| {
+            // As the kernel reads them: no plus sign, no blank, nothing after the digits.
+            let plain = !value.starts_with('+');
+            plain
+                && value
+                    .parse::<i64>()
+                    .is_ok_and(|number| (least..=most).contains(&number))
+        };
+        match self {
+            Takes::Nothing => false,
+            Takes::Words(words) => words.contains(&value),
+            Takes::Number(least, most) => within(least, most),
+            Takes::NumberOr(least, most, word) => value == word || within(least, most),
+        }
+    }
+
+    /// In words.
+    #[must_use]
+    pub fn text(self) -> String {
+        match self {
+            Takes::Nothing => "no value".to_owned(),
+            Takes::Words(words) => words.join(", "),
+            Takes::Number(least, most) => format!("a number from {least} to {most}"),
+            Takes::NumberOr(least, most, word) => format!("a number from {least} to {most}, or {word}"),
+        }
+    }
+}
+
+impl Knob {
+    /// What most knobs are like. A declaration names the rest.
+    pub(super) const PLAIN: Knob = Knob {
+        name: "",
+        aliases: &[],
+        files: &[],
+        what: "",
+        isolation: "",
+        since: "",
+        needs: "",
+        taken: Taken::ByName,
+        takes: Takes::Nothing,
+        usual: "",
+        needed: "",
+        price: Price::None,
+        stops: &[],
+        side_effects: "",
+        verify: "the file",
+        peers: &[],
+        refused: &[],
+        plan: |_, _| Presence::Absent,
+    };
+
+    /// Whether this is its name, an alias, or one of its files.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name) || self.files.contains(&name)
+    }
+
+    /// Checks a value that was asked for; `None` asks for the usual one.
+    ///
+    /// # Errors
+    /// [`Refusal::KnobValue`].
+    pub fn check(&self, value: Option<&str>) -> Result<(), Refusal> {
+        let Some(value) = value else { return Ok(()) };
+        let is_usual = !self.usual.is_empty() && value == self.usual;
+        if is_usual || self.takes.fits(value) {
+            return Ok(());
+        }
+        let takes = match (self.takes, self.usual) {
+            (Takes::Nothing, usual) if !usual.is_empty() => format!("no other value than {usual}"),
+            (takes, _) => takes.text(),
+        };
+        Err(Refusal::KnobValue {
+            knob: self.name,
+            value: value.chars().take(40).collect(),
+            takes,
+        })
+    }
+
+    /// What a refusal with this error number means here.
+    #[must_use]
+    pub fn refusal(&self, errno: i32) -> Option<&'static str> {
+        self.refused
+            .iter()
+            .find(|(number, _)| *number == errno)
+            .map(|(_, words)| *words)
+    }
+}
+
+/// Error numbers that knobs explain.
+pub(super) const EPERM: i32 = 1;
+pub(super) const EIO: i32 = 5;
+pub(super) const EACCES: i32 = 13;
+pub(super) const EBUSY: i32 = 16;
+pub(super) const EINVAL: i32 = 22;
+pub(super) const ENOSPC: i32 = 28;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values() {
+        let check = |takes: Takes, value: &str, fits: bool| {
+            assert_eq!(takes.fits(value), fits, "{takes:?} {value}");
+        };
+        check(Takes::Nothing, "1", false);
+        check(Takes::Nothing, "", false);
+        check(Takes::Words(&["a", "b"]), "b", true);
+        check(Takes::Words(&["a", "b"]), "", false);
+        check(Takes::Number(-1, 9), "-1", true);
+        for wrong in ["-2", "10", "+1", " 1", "1 ", "0x1", "1e1", "99999999999999999999"] {
+            check(Takes::Number(-1, 9), wrong, false);
+        }
+        check(Takes::NumberOr(0, 9, "n/a"), "n/a", true);
+        let knob = Knob {
+            usual: "0",
+            ..Knob::PLAIN
+        };
+        assert!(knob.check(None).is_ok() && knob.check(Some("0")).is_ok() && knob.check(Some("1")).is_err());
+    }
+}

@@ -1,0 +1,23 @@
+//! Whether khugepaged may compact memory to find room for a huge page (`mm/khugepaged.c`, `alloc_hugepage_khugepaged_gfpmask`).
+
+use super::value_file::set_text;
+use super::{Knob, Taken};
+use crate::Profile;
+use crate::parameters::Price;
+
+const PATH: &str = "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag";
+
+pub(super) const KNOB: Knob = Knob {
+    name: "khugepaged_defrag",
+    files: &[PATH],
+    what: "whether khugepaged compacts memory to find room for a huge page",
+    isolation: "0: khugepaged takes what is free and moves nobody's pages",
+    needs: "a kernel with CONFIG_TRANSPARENT_HUGEPAGE",
+    taken: Taken::From(Profile::Strict),
+    usual: "0",
+    price: Price::Speed,
+    stops: &["tlb_shootdown"],
+    side_effects: "huge pages are had less often",
+    plan: |scene, plan| set_text(scene, plan, &KNOB, PATH, "compaction moves pages of any process"),
+    ..Knob::PLAIN
+};

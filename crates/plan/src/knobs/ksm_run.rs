@@ -1,0 +1,39 @@
+//! Merging of equal pages (`mm/ksm.c`): a thread that compares pages, and a fault whenever a merged page is written.
+
+use super::value_file::set_text;
+use super::{Knob, Presence, Taken};
+use crate::parameters::Price;
+use crate::{Plan, Profile, Scene};
+
+const PATH: &str = "/sys/kernel/mm/ksm/run";
+
+pub(super) const KNOB: Knob = Knob {
+    name: "ksm_run",
+    files: &[PATH],
+    what: "merging of equal pages",
+    isolation: "0: no ksmd, and no further page becomes a merged one that faults when it is written",
+    needs: "a kernel with CONFIG_KSM",
+    taken: Taken::From(Profile::Strict),
+    usual: "0",
+    price: Price::Speed,
+    stops: &["tlb_shootdown"],
+    side_effects: "virtual machines and containers take more memory; pages that are merged stay so",
+    verify: "the file, and full_scans beside it stands still",
+    peers: &["TuneD"],
+    plan,
+    ..Knob::PLAIN
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    // 2 means stopped, and all merged pages taken apart: quieter still.
+    if scene.settings.get(PATH) == Some("2") {
+        return Presence::Here;
+    }
+    set_text(
+        scene,
+        plan,
+        &KNOB,
+        PATH,
+        "merging write-protects pages, and every write to a merged one faults",
+    )
+}

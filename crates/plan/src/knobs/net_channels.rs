@@ -1,0 +1,43 @@
+//! How many queues a network card has. No file sets it (`ETHTOOL_SCHANNELS` does), so it is only named.
+
+use super::rps_cpus::BEGIN;
+use super::{Knob, Presence, Taken};
+use crate::{Finding, Level, Plan, Profile, Scene};
+use std::collections::BTreeMap;
+
+pub(super) const KNOB: Knob = Knob {
+    name: "net_channels",
+    what: "how many queues, and so interrupts, a network card has; changed with ethtool -L, not with a file",
+    isolation: "no more than there are housekeeping CPUs: the interrupts of the others only crowd there",
+    needs: "a network card with several queues",
+    taken: Taken::From(Profile::Balanced),
+    stops: &["device"],
+    side_effects: "quietcore only says which line to type",
+    verify: "ethtool -l IF",
+    peers: &["TuneD"],
+    plan,
+    ..Knob::PLAIN
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    let mut queues: BTreeMap<&str, usize> = BTreeMap::new();
+    for (between, _, _) in scene.settings.family(BEGIN, "/rps_cpus") {
+        let card = between.split('/').next().unwrap_or_default();
+        *queues.entry(card).or_default() += 1;
+    }
+    let keep = scene.housekeeping.len();
+    for (card, count) in &queues {
+        if *count > keep.max(1) {
+            let message = format!("{card} has {count} receive queues for {keep} housekeeping CPUs");
+            plan.findings.push(
+                Finding::new(Level::Info, "net-channels", *card, message).fix(format!(
+                    "ethtool -L {card} combined {keep}  (some drivers: rx {keep} tx {keep})"
+                )),
+            );
+        }
+    }
+    match queues.is_empty() {
+        true => Presence::Absent,
+        false => Presence::Here,
+    }
+}

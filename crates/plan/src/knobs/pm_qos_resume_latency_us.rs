@@ -1,0 +1,63 @@
+//! How long one CPU may take to wake (`drivers/base/power/sysfs.c`): idle states that take longer are not chosen.
+//!
+//! The file says `0` for "no limit" and `n/a` for "no latency at all", which makes an idle CPU poll.
+
+use super::cpuidle_disable::{first_halt_us, idle_states};
+use super::value_file::{ValueFile, is_asked, set};
+use super::{Knob, Presence, Taken, Takes};
+use crate::parameters::Price;
+use crate::{Compare, Plan, Profile, Scene};
+
+pub(super) const KNOB: Knob = Knob {
+    name: "pm_qos_resume_latency_us",
+    files: &["/sys/devices/system/cpu/cpuN/power/pm_qos_resume_latency_us"],
+    what: "how long a CPU may take to wake, in microseconds",
+    isolation: "as long as its first halting state takes; n/a forbids all idle states of this one CPU, so that it polls; \
+                0 means no limit",
+    needs: "a machine with idle states that tell their latency, or a value by name",
+    taken: Taken::From(Profile::Strict),
+    takes: Takes::NumberOr(0, 1_000_000, "n/a"),
+    price: Price::Power,
+    side_effects: "an idle isolated CPU takes more power",
+    verify: "the file, and usage of the deeper states in /sys/devices/system/cpu/cpuN/cpuidle",
+    peers: &["TuneD"],
+    plan,
+    ..Knob::PLAIN
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    let mut presence = Presence::Absent;
+    for cpu in scene.isolated().iter() {
+        let path = format!(
+            "/sys/devices/system/cpu/cpu{}/power/pm_qos_resume_latency_us",
+            cpu.0
+        );
+        let asked = is_asked(scene, &KNOB);
+        let value = match asked {
+            true => Some(scene.value_of(&KNOB).to_owned()),
+            false => first_halt_us(&idle_states(scene, cpu)).map(|latency| latency.to_string()),
+        };
+        let Some(value) = value else { continue };
+        let now = scene.settings.get(&path);
+        if !asked && now.is_some_and(|now| is_tighter(now, &value)) {
+            presence = Presence::Here;
+            continue;
+        }
+        let file = ValueFile {
+            knob: &KNOB,
+            part: &format!("cpu{}", cpu.0),
+            path: &path,
+            value: &value,
+            compare: Compare::Text,
+            why: "deeper idle states take longer to wake from",
+        };
+        presence = presence.max(set(scene, plan, &file));
+    }
+    presence
+}
+
+/// Whether a limit is there already that allows no more.
+fn is_tighter(now: &str, wanted: &str) -> bool {
+    let number = |text: &str| text.parse::<u64>().ok().filter(|limit| *limit > 0);
+    now == "n/a" || matches!((number(now), number(wanted)), (Some(now), Some(wanted)) if now <= wanted)
+}

@@ -1,0 +1,25 @@
+//! The reverse of `rcu_expedited`: callers that ask for an expedited grace period get an ordinary one.
+
+use super::value_file::set_text;
+use super::{Knob, Taken};
+use crate::Profile;
+use crate::parameters::Price;
+
+const PATH: &str = "/sys/kernel/rcu_normal";
+
+pub(super) const KNOB: Knob = Knob {
+    name: "rcu_normal",
+    files: &[PATH],
+    taken: Taken::From(Profile::Strict),
+    price: Price::Speed,
+    what: "makes expedited RCU grace periods ordinary ones",
+    isolation: "1: fewer IPIs to busy CPUs; PREEMPT_RT sets it after boot",
+    usual: "1",
+    stops: &["function_call"],
+    side_effects: "whoever waits for a grace period waits longer: network and cgroup set-up, module unloading",
+    peers: &["TuneD"],
+    plan: |scene, plan| set_text(scene, plan, &KNOB, PATH, WHY),
+    ..Knob::PLAIN
+};
+
+const WHY: &str = "ordinary grace periods wait for CPUs instead of interrupting them";

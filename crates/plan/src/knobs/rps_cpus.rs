@@ -1,0 +1,45 @@
+//! Receive packet steering (`net/core/dev.c`, `get_rps_cpu`): the CPU that takes a packet hands it to another one,
+//! which then does the protocol work. The kernel takes boot-isolated CPUs out of a written mask by itself, those
+//! of partitions not.
+
+use super::mask_file::{Form, MaskFile, narrow};
+use super::{Knob, Presence, Taken, declare};
+use crate::{Plan, Profile, Scene};
+
+pub(super) const BEGIN: &str = "/sys/class/net/";
+
+pub(super) const KNOB: Knob = Knob {
+    name: "rps_cpus",
+    files: &["/sys/class/net/IF/queues/rx-N/rps_cpus"],
+    what: "CPUs that received packets are handed to (a mask)",
+    isolation: "0, or the housekeeping CPUs; the kernel takes boot-isolated CPUs out by itself",
+    needs: "a network interface, and a kernel with CONFIG_RPS",
+    taken: Taken::From(Profile::Balanced),
+    stops: &["soft_net", "function_call"],
+    side_effects: "none",
+    verify: "the files, and the row NET_RX of /proc/softirqs over time",
+    peers: &["TuneD"],
+    refused: &[(declare::EINVAL, "no CPU of the mask may do housekeeping")],
+    plan,
+    ..Knob::PLAIN
+};
+
+/// `eth0/queues/rx-0` as `eth0/rx-0`.
+pub(super) fn queue(between: &str) -> String {
+    between.replace("/queues/", "/")
+}
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    let mut presence = Presence::Absent;
+    for (between, path, _) in scene.settings.family(BEGIN, "/rps_cpus") {
+        let file = MaskFile {
+            knob: &KNOB,
+            part: &queue(between),
+            path,
+            form: Form::Mask,
+            why: "received packets are handed to these CPUs, which then do the protocol work",
+        };
+        presence = presence.max(narrow(scene, plan, &file));
+    }
+    presence
+}

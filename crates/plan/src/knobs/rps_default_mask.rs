@@ -1,0 +1,33 @@
+//! What `rps_cpus` of a queue starts with that is made later, in this network namespace.
+
+use super::mask_file::{Form, MaskFile, narrow};
+use super::{Knob, Taken};
+use crate::Profile;
+
+const PATH: &str = "/proc/sys/net/core/rps_default_mask";
+
+pub(super) const KNOB: Knob = Knob {
+    name: "rps_default_mask",
+    files: &[PATH],
+    what: "rps_cpus of queues that are made later",
+    isolation: "the housekeeping CPUs",
+    since: "6.3",
+    taken: Taken::From(Profile::Balanced),
+    stops: &["soft_net"],
+    side_effects: "none; other network namespaces have their own",
+    plan: |scene, plan| {
+        let why = "queues that are made later would hand packets to isolated CPUs";
+        narrow(
+            scene,
+            plan,
+            &MaskFile {
+                knob: &KNOB,
+                part: "",
+                path: PATH,
+                form: Form::Mask,
+                why,
+            },
+        )
+    },
+    ..Knob::PLAIN
+};

@@ -1,0 +1,39 @@
+//! Receive flow steering: packets go to the CPU where their reader ran last, outside `rps_cpus` too.
+
+use super::rps_cpus::{BEGIN, queue};
+use super::value_file::{ValueFile, set};
+use super::{Knob, Presence, Taken};
+use crate::parameters::Price;
+use crate::{Compare, Plan, Profile, Scene};
+
+pub(super) const KNOB: Knob = Knob {
+    name: "rps_flow_cnt",
+    files: &["/sys/class/net/IF/queues/rx-N/rps_flow_cnt"],
+    what: "flows that are handed to the CPU of their reader",
+    isolation: "0: a reader on an isolated CPU would draw packets there",
+    needs: "a network interface, and a kernel with CONFIG_RPS",
+    taken: Taken::From(Profile::Strict),
+    usual: "0",
+    price: Price::Speed,
+    stops: &["soft_net"],
+    side_effects: "readers on housekeeping CPUs find their packets in another CPU's cache",
+    verify: "the files, and the row NET_RX of /proc/softirqs over time",
+    plan,
+    ..Knob::PLAIN
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    let mut presence = Presence::Absent;
+    for (between, path, _) in scene.settings.family(BEGIN, "/rps_flow_cnt") {
+        let file = ValueFile {
+            knob: &KNOB,
+            part: &queue(between),
+            path,
+            value: scene.value_of(&KNOB),
+            compare: Compare::Text,
+            why: "packets follow their reader, so one on an isolated CPU would draw protocol work there",
+        };
+        presence = presence.max(set(scene, plan, &file));
+    }
+    presence
+}

@@ -1,0 +1,79 @@
+//! On which CPU a finished disk request is completed (`block/blk-mq.c`, `blk_mq_complete_need_ipi`).
+//!
+//! 0: where the interrupt is. 1: there too when that CPU shares its cache with the submitter's, else on the
+//! submitter. 2: on the submitter, always. Which CPUs "share a cache" is the scheduler's word
+//! (`cpus_share_cache`), and it changes with isolation: a CPU of a run-time partition shares with nobody, one of
+//! `isolcpus=` with the group of CPU 0 on 6.1 and with nobody on 7.2 (seen in the lab). So with 1 and an interrupt
+//! that cannot leave an isolated CPU, the requests of its neighbours complete there; with 2 nowhere but at home.
+//! Kernels before blk-mq sent them to the first CPU of the cache group, whoever that was; no kernel from 4.14 on
+//! does. Where interrupts are threads (PREEMPT_RT, `threadirqs`) the file does nothing: the thread completes.
+
+use super::value_file::{ValueFile, is_asked, set};
+use super::{Knob, Presence, Taken, Takes, declare};
+use crate::{Compare, Plan, Profile, Scene};
+use machine::Preemption;
+
+const END: &str = "/queue/rq_affinity";
+
+pub(super) const KNOB: Knob = Knob {
+    name: "rq_affinity",
+    files: &["/sys/block/DISK/queue/rq_affinity"],
+    what: "on which CPU a finished disk request is completed",
+    isolation: "1 completes on the interrupt's CPU if it shares a cache with the submitter, else on the submitter; 2 on \
+                the submitter itself, 0 where the interrupt is: 2 keeps completions of other CPUs' requests off the \
+                isolated ones, also where an interrupt cannot be moved; 0 is left alone while all interrupts can",
+    needs: "a disk with a driver of its own; loop and device-mapper disks complete where a worker says",
+    taken: Taken::From(Profile::Balanced),
+    takes: Takes::Words(&["0", "1", "2"]),
+    usual: "2",
+    stops: &["soft_block", "function_call"],
+    side_effects: "completions on housekeeping CPUs cost one more interrupt between them where 1 needed none; \
+                   nothing where interrupts are threads (PREEMPT_RT)",
+    verify: "the files, and the row BLOCK of /proc/softirqs over time",
+    refused: &[(declare::EINVAL, "this disk has no request queue of that kind")],
+    plan,
+    ..Knob::PLAIN
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    let disks: Vec<_> = scene.settings.family("/sys/block/", END).collect();
+    if disks.is_empty() {
+        return Presence::Absent;
+    }
+    let kernel = &scene.machine.kernel;
+    let threaded = kernel.preemption == Some(Preemption::Rt)
+        || kernel.cmdline.as_ref().is_some_and(|line| line.has("threadirqs"));
+    let asked = is_asked(scene, &KNOB);
+    if threaded && !asked {
+        return Presence::Here;
+    }
+    let stuck = has_stuck_interrupt(scene);
+    for (disk, path, now) in disks {
+        // With 0 nothing comes to an isolated CPU as long as no interrupt does, not even for its own requests.
+        if now == "0" && !stuck && !asked {
+            continue;
+        }
+        let file = ValueFile {
+            knob: &KNOB,
+            part: disk,
+            path,
+            value: scene.value_of(&KNOB),
+            compare: Compare::Text,
+            why: "a request completes on the CPU that submitted it, not on an isolated one that got the interrupt",
+        };
+        set(scene, plan, &file);
+    }
+    Presence::Here
+}
+
+/// Whether the kernel keeps an interrupt on an isolated CPU that we cannot move.
+fn has_stuck_interrupt(scene: &Scene) -> bool {
+    let interrupts = scene.machine.interrupts.as_deref().unwrap_or_default();
+    interrupts.iter().any(|interrupt| {
+        let may_fire = interrupt
+            .effective
+            .as_ref()
+            .is_some_and(|cpus| cpus.intersects(scene.isolated()));
+        interrupt.managed != Some(false) && may_fire
+    })
+}

@@ -1,0 +1,64 @@
+//! Throttling of real-time tasks (`kernel/sched/rt.c`). From 6.12 on a deadline server gives ordinary tasks their
+//! share instead, whatever this file says; only group budgets (RT_GROUP_SCHED) are still held against it.
+
+use super::value_file::set_text;
+use super::{Knob, Presence, Taken, Takes, declare};
+use crate::parameters::Price;
+use crate::{Finding, Level, Plan, Scene};
+
+const PATH: &str = "/proc/sys/kernel/sched_rt_runtime_us";
+
+pub(super) const KNOB: Knob = Knob {
+    name: "sched_rt_runtime_us",
+    files: &[PATH],
+    what: "how much of each period real-time tasks may take, on all CPUs together",
+    isolation: "-1 ends the throttling of busy real-time loops up to 6.11; later the fair server does it",
+    taken: Taken::ByName,
+    takes: Takes::Number(-1, 1_000_000_000),
+    usual: "-1",
+    price: Price::Safety,
+    stops: &["task"],
+    side_effects: "a real-time loop on a housekeeping CPU can lock the machine up",
+    verify: "the file, and `sched: RT throttling activated` no longer in the kernel's log",
+    peers: &["TuneD", "partrt"],
+    refused: &[
+        (
+            declare::EINVAL,
+            "it is more than sched_rt_period_us, or less than the control groups have been promised \
+                           (RT_GROUP_SCHED, cpu.rt_runtime_us)",
+        ),
+        (
+            declare::EBUSY,
+            "deadline tasks hold more than that, or a control group without a budget has real-time tasks \
+                          (RT_GROUP_SCHED, cpu.rt_runtime_us)",
+        ),
+    ],
+    plan,
+    ..Knob::PLAIN
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    let server = scene
+        .isolated()
+        .iter()
+        .next()
+        .map(|cpu| format!("/sys/kernel/debug/sched/fair_server/cpu{}/runtime", cpu.0));
+    let runs = server
+        .and_then(|path| scene.settings.get(&path))
+        .is_some_and(|runtime| runtime != "0");
+    if runs && !scene.intent.with.contains_key("fair_server") {
+        let message =
+            "this kernel protects ordinary tasks with the fair server, which goes on whatever this file says";
+        plan.findings.push(
+            Finding::new(Level::Info, "fair-server-remains", KNOB.name, message)
+                .fix("add --with fair_server"),
+        );
+    }
+    set_text(
+        scene,
+        plan,
+        &KNOB,
+        PATH,
+        "a real-time loop is stopped for a part of each period otherwise",
+    )
+}

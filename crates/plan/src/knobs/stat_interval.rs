@@ -1,0 +1,41 @@
+//! Folding of memory statistics (`mm/vmstat.c`): every interval a worker runs on each CPU that has something to
+//! fold. Kernels leave isolated CPUs alone since 6.5: those of the boot line and of nohz_full at first, those of
+//! partitions since 6.7 (`cpu_is_isolated`).
+
+use super::value_file::{is_asked, set_text};
+use super::{Knob, Presence, Taken, Takes};
+use crate::{Plan, Profile, Scene};
+
+const PATH: &str = "/proc/sys/vm/stat_interval";
+
+pub(super) const KNOB: Knob = Knob {
+    name: "stat_interval",
+    files: &[PATH],
+    what: "seconds between folds of memory statistics (vmstat_update)",
+    isolation: "60 or more thins them out on kernels before 6.5; later ones leave isolated CPUs alone",
+    taken: Taken::From(Profile::Strict),
+    takes: Takes::Number(1, 86_400),
+    usual: "120",
+    stops: &["kworker"],
+    side_effects: "/proc/vmstat and /proc/meminfo lag behind",
+    verify: "the file, and vmstat_update among what the kworkers of the CPU do",
+    peers: &["TuneD"],
+    plan,
+    ..Knob::PLAIN
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    let now = scene.settings.get(PATH).and_then(|now| now.parse::<i64>().ok());
+    let usual = KNOB.usual.parse::<i64>().unwrap_or_default();
+    // Somebody who set a longer one wanted it so.
+    if !is_asked(scene, &KNOB) && now.is_some_and(|now| now >= usual) {
+        return Presence::Here;
+    }
+    set_text(
+        scene,
+        plan,
+        &KNOB,
+        PATH,
+        "every fold runs a worker on each CPU that has something to fold",
+    )
+}

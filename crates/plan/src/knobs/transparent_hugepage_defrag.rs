@@ -1,0 +1,47 @@
+//! Who makes room for a huge page, and when: the faulting program itself, the background, or nobody.
+
+use super::value_file::{ValueFile, is_asked, set};
+use super::{Knob, Presence, Taken, Takes};
+use crate::parameters::Price;
+use crate::{Compare, Plan, Profile, Scene};
+
+const PATH: &str = "/sys/kernel/mm/transparent_hugepage/defrag";
+
+pub(super) const KNOB: Knob = Knob {
+    name: "transparent_hugepage_defrag",
+    files: &[PATH],
+    what: "whether a page fault compacts memory to get a huge page",
+    isolation: "madvise, the default, or never: no page fault waits for compaction that did not ask for it",
+    needs: "a kernel with CONFIG_TRANSPARENT_HUGEPAGE",
+    taken: Taken::From(Profile::Strict),
+    takes: Takes::Words(&["always", "defer", "defer+madvise", "madvise", "never"]),
+    usual: "madvise",
+    price: Price::Speed,
+    stops: &["tlb_shootdown"],
+    side_effects: "huge pages are had less often",
+    verify: "the word in brackets, and compact_stall in /proc/vmstat",
+    peers: &["TuneD"],
+    plan,
+    ..Knob::PLAIN
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    let never = |now: &str| Compare::Choice.same(now, "never");
+    if !is_asked(scene, &KNOB) && scene.settings.get(PATH).is_some_and(never) {
+        return Presence::Here;
+    }
+    let value = scene.value_of(&KNOB);
+    let why = "making room for huge pages stalls programs or moves their pages";
+    set(
+        scene,
+        plan,
+        &ValueFile {
+            knob: &KNOB,
+            part: "",
+            path: PATH,
+            value,
+            compare: Compare::Choice,
+            why,
+        },
+    )
+}

@@ -1,0 +1,85 @@
+//! Files of the kernel that hold one value: the change from what is there to what is wanted.
+
+use super::{Knob, Presence};
+use crate::{Action, Change, ChangeKind, Compare, OnRefusal, Plan, Scene, Undo};
+
+/// One file with a value.
+pub(super) struct ValueFile<'a> {
+    /// The knob that it belongs to.
+    pub knob: &'a Knob,
+    /// Which one of several files of the knob: a disk, a CPU; empty for the only one.
+    pub part: &'a str,
+    /// The file.
+    pub path: &'a str,
+    /// What it should hold.
+    pub value: &'a str,
+    /// How values are compared.
+    pub compare: Compare,
+    /// Because.
+    pub why: &'a str,
+}
+
+/// Adds the change unless the file says so already.
+pub(super) fn set(scene: &Scene, plan: &mut Plan, file: &ValueFile) -> Presence {
+    let Some(now) = scene.settings.get(file.path) else {
+        return Presence::Absent;
+    };
+    if !file.compare.same(now, file.value) {
+        plan.changes.push(change(file, now));
+    }
+    Presence::Here
+}
+
+/// As [`set`], for a knob with one file that holds plain text.
+pub(super) fn set_text(scene: &Scene, plan: &mut Plan, knob: &Knob, path: &str, why: &str) -> Presence {
+    let value = scene.value_of(knob);
+    let compare = Compare::Text;
+    set(
+        scene,
+        plan,
+        &ValueFile {
+            knob,
+            part: "",
+            path,
+            value,
+            compare,
+            why,
+        },
+    )
+}
+
+/// Whether a value was asked for by name, so that it is set whatever is there.
+pub(super) fn is_asked(scene: &Scene, knob: &Knob) -> bool {
+    scene.intent.with.get(knob.name).is_some_and(Option::is_some)
+}
+
+/// The record of writing a value.
+pub(super) fn change(file: &ValueFile, now: &str) -> Change {
+    let ValueFile {
+        knob,
+        part,
+        path,
+        value,
+        compare,
+        why,
+    } = *file;
+    Change {
+        id: match part {
+            "" => knob.name.to_owned(),
+            part => format!("{}/{part}", knob.name),
+        },
+        target: path.to_owned(),
+        kind: ChangeKind::Runtime,
+        before: Some(now.to_owned()),
+        after: value.to_owned(),
+        why: why.to_owned(),
+        undo: "write the former value".to_owned(),
+        action: Action::Write {
+            path: path.to_owned(),
+            value: value.to_owned(),
+            compare,
+            on_refusal: OnRefusal::Report,
+            undo: Undo::Restore,
+        },
+    }
+}

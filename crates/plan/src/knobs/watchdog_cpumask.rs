@@ -1,0 +1,34 @@
+//! Which CPUs the lockup detectors watch (`kernel/watchdog.c`). By default all but those of `nohz_full=`;
+//! partitions do not change it.
+
+use super::mask_file::{Form, MaskFile, narrow};
+use super::{Knob, Taken};
+use crate::Profile;
+
+const PATH: &str = "/proc/sys/kernel/watchdog_cpumask";
+
+pub(super) const KNOB: Knob = Knob {
+    name: "watchdog_cpumask",
+    files: &[PATH],
+    what: "which CPUs the lockup detectors watch",
+    isolation: "the housekeeping CPUs: no watchdog timer and no NMI on the others; nohz_full CPUs are out by default",
+    since: "4.1",
+    needs: "a kernel with CONFIG_LOCKUP_DETECTOR",
+    taken: Taken::From(Profile::Balanced),
+    stops: &["nmi", "performance", "soft_hrtimer"],
+    side_effects: "an isolated CPU that hangs is not reported; its tasks are still watched by khungtaskd",
+    verify: "the file, and the row NMI of /proc/interrupts over time",
+    peers: &["TuneD"],
+    plan: |scene, plan| {
+        let why = "the watchdog has a timer, and where it can an NMI, on every CPU that it watches";
+        let file = MaskFile {
+            knob: &KNOB,
+            part: "",
+            path: PATH,
+            form: Form::List,
+            why,
+        };
+        narrow(scene, plan, &file)
+    },
+    ..Knob::PLAIN
+};

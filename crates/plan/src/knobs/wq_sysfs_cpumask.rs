@@ -1,0 +1,41 @@
+//! Workqueues that show themselves in sysfs (`WQ_SYSFS`, `kernel/workqueue.c`): writeback, and those of some drivers.
+//! Each has a mask of its own; the kernel uses what it shares with the mask of all unbound workqueues.
+
+use super::mask_file::{Form, MaskFile, narrow};
+use super::{Knob, Presence, Taken};
+use crate::{Plan, Profile, Scene};
+
+const BEGIN: &str = "/sys/devices/virtual/workqueue/";
+
+pub(super) const KNOB: Knob = Knob {
+    name: "wq_sysfs_cpumask",
+    aliases: &["writeback_cpumask"],
+    files: &[
+        "/sys/devices/virtual/workqueue/NAME/cpumask",
+        "/sys/devices/virtual/workqueue/writeback/cpumask",
+    ],
+    what: "the CPUs that one unbound workqueue may use: writeback of dirty pages, block cgroups, some drivers",
+    isolation: "the housekeeping CPUs; the mask of all unbound workqueues covers it too, until somebody widens that",
+    taken: Taken::From(Profile::Balanced),
+    stops: &["kworker_unbound"],
+    side_effects: "none",
+    verify: "the files, and Cpus_allowed_list of the kworker/u* threads",
+    peers: &["TuneD"],
+    plan,
+    ..Knob::PLAIN
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    let mut presence = Presence::Absent;
+    for (name, path, _) in scene.settings.family(BEGIN, "/cpumask") {
+        let file = MaskFile {
+            knob: &KNOB,
+            part: name,
+            path,
+            form: Form::Mask,
+            why: "the work of this queue stays on housekeeping CPUs",
+        };
+        presence = presence.max(narrow(scene, plan, &file));
+    }
+    presence
+}

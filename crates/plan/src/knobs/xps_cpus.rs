@@ -1,0 +1,43 @@
+//! Transmit packet steering (`net/core/dev.c`, `netdev_pick_tx`): which queue a CPU sends through. By name only,
+//! because it matters only to a program that sends from an isolated CPU, and then that program decides.
+
+use super::mask_file::{Form, MaskFile, narrow};
+use super::rps_cpus::{BEGIN, queue};
+use super::{Knob, Presence, Taken};
+use crate::{Plan, Scene};
+use machine::CpuSet;
+
+pub(super) const KNOB: Knob = Knob {
+    name: "xps_cpus",
+    files: &["/sys/class/net/IF/queues/tx-N/xps_cpus"],
+    what: "CPUs that send through a queue (a mask)",
+    isolation: "the housekeeping CPUs, on queues that both kinds share; a queue that isolated CPUs have to themselves \
+                is left to them, because it completes for nobody else",
+    needs: "a network interface with several queues, and a kernel with CONFIG_XPS",
+    taken: Taken::ByName,
+    stops: &["soft_net"],
+    side_effects: "an isolated CPU that sends takes whatever queue the packet's hash says",
+    verify: "the files, and the row NET_TX of /proc/softirqs over time",
+    plan,
+    ..Knob::PLAIN
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    let mut presence = Presence::Absent;
+    for (between, path, now) in scene.settings.family(BEGIN, "/xps_cpus") {
+        presence = Presence::Here;
+        let own = CpuSet::parse_mask(now).is_ok_and(|cpus| cpus.is_subset(scene.isolated()));
+        if own {
+            continue;
+        }
+        let file = MaskFile {
+            knob: &KNOB,
+            part: &queue(between),
+            path,
+            form: Form::Mask,
+            why: "an isolated CPU that sends would share the queue, and its lock, with housekeeping CPUs",
+        };
+        narrow(scene, plan, &file);
+    }
+    presence
+}

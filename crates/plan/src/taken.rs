@@ -1,0 +1,88 @@
+//! Which knobs an intent takes, because of its profile or by name, and what came of each.
+
+use crate::{Finding, Intent, KNOBS, Knob, Level, Plan, Presence, Scene, Taken};
+use serde::Serialize;
+
+/// One knob of a plan.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct TakenKnob {
+    /// Its name.
+    pub name: &'static str,
+    /// Why it was taken.
+    pub because: Because,
+    /// The value that was asked for; `None` for the usual one.
+    pub value: Option<String>,
+    /// What came of it.
+    pub state: State,
+}
+
+/// Why a knob was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Because {
+    /// The profile holds it.
+    Profile,
+    /// The user named it.
+    Name,
+}
+
+/// What came of a knob.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// There is something to change.
+    Changes,
+    /// The machine is so already, as far as it can be.
+    Already,
+    /// This machine has no such thing.
+    Absent,
+}
+
+/// Why an intent takes a knob; `None` where it does not.
+fn because(intent: &Intent, knob: &Knob) -> Option<Because> {
+    if intent.with.contains_key(knob.name) {
+        return Some(Because::Name);
+    }
+    let in_profile = matches!(knob.taken, Taken::From(profile) if profile <= intent.profile);
+    (in_profile && !intent.without.contains(knob.name)).then_some(Because::Profile)
+}
+
+/// Adds the changes and findings of every knob that the intent takes.
+pub(crate) fn plan_knobs(scene: &Scene, plan: &mut Plan) {
+    for knob in KNOBS {
+        let Some(because) = because(scene.intent, knob) else {
+            continue;
+        };
+        let before = plan.changes.len();
+        let presence = (knob.plan)(scene, plan);
+        let state = match presence {
+            _ if plan.changes.len() > before => State::Changes,
+            Presence::Here => State::Already,
+            Presence::Absent => State::Absent,
+        };
+        if because == Because::Name && state == State::Absent {
+            plan.findings.push(absent(knob));
+        }
+        plan.knobs.push(TakenKnob {
+            name: knob.name,
+            because,
+            value: scene.intent.with.get(knob.name).cloned().flatten(),
+            state,
+        });
+    }
+}
+
+/// Who asked for something by name has to hear that it is not there.
+fn absent(knob: &Knob) -> Finding {
+    let files = knob.files.join(", ");
+    let message = format!("it was asked for by name, and this machine shows no {files}");
+    let since = match knob.since {
+        "" => String::new(),
+        since => format!("since {since}; "),
+    };
+    let needs = match knob.needs {
+        "" => "leave it out",
+        needs => needs,
+    };
+    Finding::new(Level::Warning, "knob-absent", knob.name, message).fix(format!("{since}{needs}"))
+}
