@@ -4,6 +4,7 @@ use crate::RootError;
 use crate::captured::{hostile, not_a_machine};
 use crate::tree::{Tree, TreeBuilder};
 use crate::zstd::ZstdFrames;
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{BufReader, Cursor, Error, Read};
@@ -54,7 +55,7 @@ fn fill(file: File, meter: &Rc<Meter>) -> Result<TreeBuilder, RootError> {
     })
     .map_err(|error| bad(&error))?;
     let mut archive = tar::Archive::new(Unpacked {
-        inner: content,
+        inner: BufReader::with_capacity(1 << 16, content),
         meter: Rc::clone(meter),
     });
     let mut builder = TreeBuilder::new();
@@ -93,13 +94,13 @@ fn add(
     entry: &mut tar::Entry<'_, impl Read>,
     meter: &Meter,
 ) -> Result<(), RootError> {
-    let path = clean(&entry.path_bytes())?;
-    let shown = String::from_utf8_lossy(&path).into_owned();
+    let path = clean(&entry.path_bytes())?.into_owned();
+    let shown = || String::from_utf8_lossy(&path).into_owned();
     let size = entry.size();
     let mode = entry.header().mode().unwrap_or(0o644);
     if path.len() > MAX_NAME {
         return Err(hostile(
-            &shown.chars().take(60).collect::<String>(),
+            &shown().chars().take(60).collect::<String>(),
             "a name longer than the kernel allows",
         ));
     }
@@ -110,17 +111,18 @@ fn add(
         }
         EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
             if path.is_empty() {
-                return Err(hostile(&shown, "a file without a name"));
+                return Err(hostile(&shown(), "a file without a name"));
             }
             // The archive's own size is checked as it is read; a sparse file can claim more than it has.
             meter.allow(size.saturating_add(MAX_HEADER));
             meter.promise(size).map_err(|error| unreadable(meter, &error))?;
             let got = builder
-                .file(&path, mode, &mut entry.take(size))
+                .file(&path, mode, size, entry)
                 .map_err(|error| unreadable(meter, &error))?;
             if got < size {
                 return Err(broken(&format!(
-                    "it is truncated: {shown} has {got} of {size} bytes"
+                    "it is truncated: {} has {got} of {size} bytes",
+                    shown()
                 )));
             }
             Ok(())
@@ -131,32 +133,41 @@ fn add(
                 .map(std::borrow::Cow::into_owned)
                 .unwrap_or_default();
             if path.is_empty() || target.is_empty() || target.contains(&0) {
-                return Err(hostile(&shown, "a symbolic link without a name or target"));
+                return Err(hostile(&shown(), "a symbolic link without a name or target"));
             }
             builder
                 .link(&path, &target)
                 .map_err(|error| unreadable(meter, &error))
         }
         EntryType::Link => {
-            let target = clean(&entry.link_name_bytes().unwrap_or_default())?;
+            let target = entry.link_name_bytes().unwrap_or_default();
+            let target = clean(&target)?;
             builder.same(&path, &target);
             Ok(())
         }
         EntryType::XGlobalHeader => Ok(()),
-        EntryType::Char | EntryType::Block => Err(hostile(&shown, "a device node")),
-        EntryType::Fifo => Err(hostile(&shown, "a fifo")),
-        _ => Err(hostile(&shown, "an entry of a kind that tar does not define")),
+        EntryType::Char | EntryType::Block => Err(hostile(&shown(), "a device node")),
+        EntryType::Fifo => Err(hostile(&shown(), "a fifo")),
+        _ => Err(hostile(&shown(), "an entry of a kind that tar does not define")),
     }
 }
 
 /// A path without empty parts and `.`.
-fn clean(path: &[u8]) -> Result<Vec<u8>, RootError> {
+fn clean(path: &[u8]) -> Result<Cow<'_, [u8]>, RootError> {
     let shown = || String::from_utf8_lossy(path).into_owned();
     if path.starts_with(b"/") {
         return Err(hostile(&shown(), "an absolute name"));
     }
     if path.contains(&0) {
         return Err(hostile(&shown(), "a name with a NUL in it"));
+    }
+    // Nearly all are clean already, but for the slash behind a folder.
+    let trimmed = path.strip_suffix(b"/").unwrap_or(path);
+    if trimmed
+        .split(|&byte| byte == b'/')
+        .all(|name| !matches!(name, b"" | b"." | b".."))
+    {
+        return Ok(Cow::Borrowed(trimmed));
     }
     let mut cleaned = Vec::with_capacity(path.len());
     for name in path.split(|&byte| byte == b'/') {
@@ -168,7 +179,7 @@ fn clean(path: &[u8]) -> Result<Vec<u8>, RootError> {
         }
         cleaned.extend_from_slice(name);
     }
-    Ok(cleaned)
+    Ok(Cow::Owned(cleaned))
 }
 
 /// Picks the decoder by the first bytes.
@@ -246,7 +257,7 @@ impl Meter {
     fn take(&self, bytes: &[u8]) -> Result<(), Error> {
         let len = bytes.len() as u64;
         self.unpacked.set(self.unpacked.get() + len);
-        let blank = bytes.iter().rev().take_while(|&&byte| byte == 0).count();
+        let blank = blank_end(bytes);
         self.zeros.set(if blank == bytes.len() {
             self.zeros.get() + blank
         } else {
@@ -289,6 +300,15 @@ impl Meter {
     }
 }
 
+/// Zeros at the end of a read; more than the last block need not be looked at.
+fn blank_end(bytes: &[u8]) -> usize {
+    let tail = bytes.len().saturating_sub(BLOCK);
+    let tail = bytes.get(tail..).unwrap_or_default();
+    let words = tail.rchunks_exact(8).take_while(|word| **word == [0; 8]).count() * 8;
+    let rest = tail.get(..tail.len() - words).unwrap_or_default();
+    words + rest.iter().rev().take_while(|&&byte| byte == 0).count()
+}
+
 struct Packed {
     inner: File,
     meter: Rc<Meter>,
@@ -303,7 +323,8 @@ impl Read for Packed {
 }
 
 struct Unpacked {
-    inner: Box<dyn Read>,
+    /// Tar reads headers of 512 bytes; a decoder is called for more.
+    inner: BufReader<Box<dyn Read>>,
     meter: Rc<Meter>,
 }
 

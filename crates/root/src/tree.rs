@@ -12,6 +12,7 @@ use crate::captured::{CLIMBS_OUT, LOOPS, MAX_LINKS, hostile};
 use crate::live::{each_line, too_large};
 use crate::{Entry, Kind, RootError, Stands};
 use listing::{Listing, Record, Sort};
+use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 use store::{Span, Store};
 
@@ -121,7 +122,7 @@ impl Tree {
     /// What a path leads to, all links followed.
     fn resolve(&self, path: &str) -> Result<Option<Record>, RootError> {
         let mut way = vec![self.base];
-        let mut pending: Vec<Box<[u8]>> = components(path.as_bytes()).collect();
+        let mut pending: Vec<Cow<'_, [u8]>> = components(path.as_bytes()).map(Cow::Borrowed).collect();
         let mut links = 0;
         while let Some(name) = pending.pop() {
             let at = way.last().copied().unwrap_or(self.base);
@@ -147,7 +148,7 @@ impl Tree {
                     if target.starts_with(b"/") {
                         way.truncate(1);
                     }
-                    pending.extend(components(&target));
+                    pending.extend(components(&target).map(|name| Cow::Owned(name.to_vec())));
                 }
                 Some(child) => way.push(child),
             }
@@ -187,8 +188,7 @@ impl Tree {
 }
 
 /// The names in a path, the last one first; empty ones and `.` are left out.
-fn components(path: &[u8]) -> impl Iterator<Item = Box<[u8]>> {
+fn components(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.rsplit(|&byte| byte == b'/')
         .filter(|name| !name.is_empty() && *name != b".")
-        .map(Into::into)
 }

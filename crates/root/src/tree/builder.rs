@@ -36,7 +36,7 @@ pub(crate) struct TreeBuilder {
     /// Folders by a hash of the folder that they are in and their name; by the next number where two have the same.
     dirs: HashMap<u64, u32>,
     hasher: RandomState,
-    last_dir: Option<(Box<[u8]>, u32)>,
+    last_dir: (Vec<u8>, u32),
 }
 
 impl TreeBuilder {
@@ -53,7 +53,7 @@ impl TreeBuilder {
             nodes: vec![top],
             dirs: HashMap::new(),
             hasher: RandomState::new(),
-            last_dir: None,
+            last_dir: (Vec::new(), 0),
         }
     }
 
@@ -65,9 +65,8 @@ impl TreeBuilder {
     /// Adds a directory and those above it.
     pub(crate) fn dir(&mut self, path: &[u8]) -> u32 {
         // Entries come folder by folder, so the last one is asked for again and again.
-        if let Some((last, node)) = &self.last_dir
-            && **last == *path
-        {
+        let (last, node) = &self.last_dir;
+        if last == path {
             return *node;
         }
         let mut at = 0;
@@ -81,7 +80,9 @@ impl TreeBuilder {
                 }
             };
         }
-        self.last_dir = Some((path.into(), at));
+        self.last_dir.0.clear();
+        self.last_dir.0.extend_from_slice(path);
+        self.last_dir.1 = at;
         at
     }
 
@@ -118,23 +119,20 @@ impl TreeBuilder {
         self.add(path, 0o644, What::Same(target));
     }
 
-    /// Adds a file, and gives the number of bytes that `content` had. A size is only a claim until they are there,
-    /// so nothing is reserved for it.
+    /// Adds a file of at most `size` bytes, and gives how many `content` had. A size is only a claim until they are
+    /// there, so nothing is reserved for it.
     ///
     /// # Errors
     /// Those of `content` and of the store.
-    pub(crate) fn file(&mut self, path: &[u8], mode: u32, content: &mut impl Read) -> std::io::Result<u64> {
+    pub(crate) fn file(
+        &mut self,
+        path: &[u8],
+        mode: u32,
+        size: u64,
+        content: &mut impl Read,
+    ) -> std::io::Result<u64> {
         let start = self.store.len();
-        let mut piece = [0; 1 << 14];
-        loop {
-            match content.read(&mut piece) {
-                Ok(0) => break,
-                Ok(read) => self.store.append(piece.get(..read).unwrap_or_default())?,
-                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let len = self.store.len() - start;
+        let len = self.store.append_from(content, size)?;
         let span = Span {
             start: u32_of64(start),
             len: u32_of64(len),

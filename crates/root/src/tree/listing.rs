@@ -51,12 +51,14 @@ pub(super) fn encode<'a>(entries: impl ExactSizeIterator<Item = (&'a [u8], Recor
 /// A listing that was read from the store.
 #[derive(Clone)]
 pub(super) struct Listing {
-    bytes: Arc<[u8]>,
+    bytes: Arc<Vec<u8>>,
 }
 
 impl Listing {
     pub(super) fn new(bytes: Vec<u8>) -> Listing {
-        Listing { bytes: bytes.into() }
+        Listing {
+            bytes: Arc::new(bytes),
+        }
     }
 
     pub(super) fn len(&self) -> usize {

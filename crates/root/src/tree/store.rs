@@ -42,6 +42,30 @@ impl Store {
     /// Adds bytes at the end.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.memory.extend_from_slice(bytes);
+        self.grown()
+    }
+
+    /// Adds what a stream has, at most `size` bytes, and gives how many that were.
+    pub(crate) fn append_from(&mut self, stream: &mut impl Read, size: u64) -> Result<u64> {
+        let mut left = size;
+        while left > 0 {
+            let before = self.memory.len();
+            let wanted = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
+            self.memory.resize(before + wanted, 0);
+            let read = stream.read(self.memory.get_mut(before..).unwrap_or_default());
+            self.memory.truncate(before + *read.as_ref().unwrap_or(&0));
+            match read {
+                Ok(0) => break,
+                Ok(read) => left -= read as u64,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+            self.grown()?;
+        }
+        Ok(size - left)
+    }
+
+    fn grown(&mut self) -> Result<()> {
         if self.file.is_none() && !self.no_file && self.memory.len() > IN_MEMORY {
             self.file = nameless();
             self.no_file = self.file.is_none();
