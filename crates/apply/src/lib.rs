@@ -16,6 +16,7 @@ mod journal;
 mod live;
 mod masks;
 mod record;
+mod relocate;
 mod system;
 mod undo;
 
@@ -25,6 +26,7 @@ pub use error::ApplyError;
 pub use fingerprint::{Fingerprint, Place};
 pub use journal::{Journal, JournalState, Storage, history};
 pub use live::Host;
-pub use record::{After, Before, Drifted, Event, Outcome, Record, TaskState};
+pub use record::{After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record, TaskState};
+pub use relocate::{Arrival, Homes, Parcel, Ride, Unit, relocate};
 pub use system::System;
 pub use undo::{Force, Undone, undo};

@@ -1,7 +1,7 @@
 //! The live machine: cgroup and kernel files through [`root::Live`], affinities and policies by system call.
 
-use crate::System;
-use machine::CpuSet;
+use crate::{FormerPolicy, System};
+use machine::{CpuSet, Policy};
 use root::{Live, Root, RootError};
 use std::time::Duration;
 
@@ -44,6 +44,20 @@ impl System for Host {
     fn demote(&self, tid: u32) -> Result<(), RootError> {
         root::sched::set_scheduler(tid, libc::SCHED_OTHER, 0)
             .map_err(|errno| refused(tid, "sched_setscheduler", errno))
+    }
+
+    fn set_policy(&self, tid: u32, policy: FormerPolicy) -> Result<(), RootError> {
+        let number = match policy.policy {
+            Policy::Fifo => libc::SCHED_FIFO,
+            Policy::Rr => libc::SCHED_RR,
+            Policy::Batch => libc::SCHED_BATCH,
+            Policy::Idle => libc::SCHED_IDLE,
+            _ => libc::SCHED_OTHER,
+        };
+        let priority = i32::try_from(policy.priority).unwrap_or(0);
+        root::sched::set_scheduler(tid, number, priority)
+            .map_err(|errno| refused(tid, "sched_setscheduler", errno))?;
+        root::sched::set_nice(tid, policy.nice).map_err(|errno| refused(tid, "setpriority", errno))
     }
 
     fn pause(&self, time: Duration) {

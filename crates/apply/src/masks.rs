@@ -3,7 +3,7 @@
 //! Masks cannot be restored while the partition stands (the kernel cuts them to the cpuset), and moving a task
 //! may rewrite its mask. So the wish is worked out first, from the journal and from what each task has now.
 
-use crate::record::{After, Before, Drifted, Event, Outcome, Record};
+use crate::record::{After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record};
 use crate::{System, census};
 use machine::{CpuSet, Task, TaskKey};
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,12 +19,42 @@ struct Past {
     /// Whether a change of it was begun and its outcome never recorded.
     open: bool,
     cgroup: Option<String>,
+    /// Its policy before `move` gave it one, and that one.
+    policy: Option<(FormerPolicy, FormerPolicy)>,
+}
+
+impl Past {
+    /// `run` or `move` is about to move it.
+    fn leave(&mut self, departure: &Departure, answered: bool) {
+        let Departure {
+            state,
+            gets_back,
+            policy,
+        } = departure;
+        self.comm.clone_from(&state.comm);
+        if self.cgroup.is_none() {
+            self.cgroup.clone_from(&state.cgroup);
+        }
+        self.open |= !answered;
+        // A mask that neither was there before us nor came from us is somebody's wish of meanwhile.
+        let known = self.before.as_ref() == Some(&state.mask) || self.ours.contains(&state.mask);
+        if let Some(mask) = gets_back
+            && (self.before.is_none() || !known)
+        {
+            self.before = Some(mask.clone());
+        }
+        if let Some((former, given)) = policy {
+            let first = self.policy.map_or(*former, |(first, _)| first);
+            self.policy = Some((first, *given));
+        }
+    }
 }
 
 /// What each task should have when all is taken back.
 pub(crate) struct Wishes {
     masks: BTreeMap<TaskKey, CpuSet>,
     homes: BTreeMap<TaskKey, String>,
+    policies: BTreeMap<TaskKey, (FormerPolicy, FormerPolicy)>,
     /// Tasks whose mask somebody else changed since.
     pub drifted: Vec<Drifted>,
 }
@@ -38,12 +68,16 @@ impl Wishes {
         let mut wishes = Wishes {
             masks,
             homes: BTreeMap::new(),
+            policies: BTreeMap::new(),
             drifted,
         };
         for (key, past) in &past {
             let Some(now) = census::mask_of(system, *key) else {
                 continue;
             };
+            if let Some(policy) = past.policy {
+                wishes.policies.insert(*key, policy);
+            }
             if let Some(cgroup) = &past.cgroup {
                 wishes.homes.insert(*key, cgroup.clone());
             }
@@ -71,7 +105,8 @@ impl Wishes {
                 continue;
             }
             let Some(mask) = &task.allowed else { continue };
-            let parent = by_pid.get(&task.ppid);
+            let is_thread = task.pid != task.key.tid;
+            let parent = by_pid.get(if is_thread { &task.pid } else { &task.ppid });
             let inherited = parent
                 .filter(|parent| parent.ours.contains(mask))
                 .and_then(|parent| parent.before.clone());
@@ -121,6 +156,19 @@ impl Wishes {
                 ));
             }
         }
+        for (key, (former, given)) in &self.policies {
+            let now = machine::tasks::read_one(system.root(), key.tid).filter(|task| task.key == *key);
+            // Another policy than ours is somebody else's, or its own.
+            if now.is_some_and(|task| FormerPolicy::of(&task) == *given)
+                && let Err(error) = system.set_policy(key.tid, *former)
+                && error.errno() != Some(libc::ESRCH)
+            {
+                failed.push(format!(
+                    "task {}: keeps the policy that it was given: {error}",
+                    key.tid
+                ));
+            }
+        }
         failed
     }
 }
@@ -145,7 +193,7 @@ fn past_of(records: &[Record]) -> BTreeMap<TaskKey, Past> {
     let answered: BTreeSet<u64> = records
         .iter()
         .filter_map(|record| match &record.event {
-            Event::Did { of, .. } => Some(*of),
+            Event::Did { of, .. } | Event::Moved { of, .. } => Some(*of),
             _ => None,
         })
         .collect();
@@ -177,6 +225,17 @@ fn past_of(records: &[Record]) -> BTreeMap<TaskKey, Past> {
                 entry.comm.clone_from(&task.comm);
                 if entry.cgroup.is_none() {
                     entry.cgroup.clone_from(&task.cgroup);
+                }
+            }
+            Event::Moving { tasks } => {
+                for departure in tasks {
+                    let entry = past.entry(departure.state.key).or_default();
+                    entry.leave(departure, answered.contains(&record.seq));
+                }
+            }
+            Event::Moved { masks, .. } => {
+                for (key, mask) in masks {
+                    past.entry(*key).or_default().ours.insert(mask.clone());
                 }
             }
             Event::Did {

@@ -65,6 +65,18 @@ pub enum Event {
         /// The task.
         task: TaskState,
     },
+    /// `run` or `move` is about to move these tasks, into a partition or out of it.
+    Moving {
+        /// The tasks as they are.
+        tasks: Vec<Departure>,
+    },
+    /// They were moved, or refused.
+    Moved {
+        /// `seq` of the `moving`.
+        of: u64,
+        /// Masks that they have now, and those that they may be given by us.
+        masks: Vec<(TaskKey, CpuSet)>,
+    },
     /// A real-time task in the partition was made `SCHED_OTHER`, so that the partition can be taken apart.
     Demoted {
         /// The task.
@@ -149,6 +161,41 @@ pub struct TaskState {
     pub cgroup: Option<String>,
     /// Its mask.
     pub mask: CpuSet,
+}
+
+/// A task that is about to be moved by hand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Departure {
+    /// Where it is.
+    #[serde(flatten)]
+    pub state: TaskState,
+    /// The mask that it gets back at undo; `None` for one that nobody pinned: its cgroup gives it one.
+    pub gets_back: Option<CpuSet>,
+    /// Its policy, and the one that it is about to be given; `None` where the policy is left alone.
+    pub policy: Option<(FormerPolicy, FormerPolicy)>,
+}
+
+/// A policy with its priority, as far as it can be given back by `sched_setscheduler` and `setpriority`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormerPolicy {
+    /// Policy.
+    pub policy: machine::Policy,
+    /// Real-time priority; 0 for policies that have none.
+    pub priority: u32,
+    /// Nice value.
+    pub nice: i32,
+}
+
+impl FormerPolicy {
+    /// That of a task.
+    #[must_use]
+    pub fn of(task: &machine::Task) -> FormerPolicy {
+        FormerPolicy {
+            policy: task.policy,
+            priority: task.rt_priority,
+            nice: task.nice,
+        }
+    }
 }
 
 /// A task whose mask somebody else changed after our change.

@@ -3,6 +3,7 @@
 //! The live machine is [`crate::Host`]. The journal's tests bring a directory that follows the kernel's cgroup
 //! rules, so that stopping after every single write can be tried without a kernel.
 
+use crate::FormerPolicy;
 use machine::CpuSet;
 use root::{Root, RootError};
 use std::time::Duration;
@@ -36,6 +37,17 @@ pub trait System {
     /// # Errors
     /// The kernel's errno.
     fn demote(&self, tid: u32) -> Result<(), RootError>;
+    /// Gives a thread a policy with its priority and nice value; not for `SCHED_DEADLINE`.
+    ///
+    /// # Errors
+    /// The kernel's errno; ENOSYS on a rehearsal, whose tasks have no policies.
+    fn set_policy(&self, tid: u32, _policy: FormerPolicy) -> Result<(), RootError> {
+        Err(RootError::Io {
+            path: format!("/proc/{tid}"),
+            doing: "sched_setscheduler",
+            errno: libc::ENOSYS,
+        })
+    }
     /// Waits; how long is only a hint.
     fn pause(&self, time: Duration);
 }

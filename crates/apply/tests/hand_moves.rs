@@ -1,0 +1,293 @@
+//! Level 3 for `run` and `move`: tasks moved in and out by hand, death at every step, and undo brings all home.
+
+#![allow(clippy::unwrap_used)]
+
+mod rehearsal;
+
+use apply::{Force, Homes, Journal, Outcome, Parcel, Request, Ride, System, Unit, apply, relocate, undo};
+use machine::{CpuSet, Machine};
+use plan::Intent;
+use rehearsal::{Death, Disk, Kernel, Rules, SimTask};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
+
+fn set(list: &str) -> CpuSet {
+    CpuSet::parse_list(list).unwrap()
+}
+
+/// A kernel on which 2-3 are isolated, and a task that was born since.
+fn isolated(rules: Rules) -> Kernel {
+    let kernel = Kernel::boot(rules);
+    kernel.tasks.borrow_mut().push(SimTask {
+        tid: 110,
+        ppid: 1,
+        comm: "app",
+        flags: 0,
+        mask: set("0-3"),
+        user_mask: None,
+        cgroup: "/".to_owned(),
+    });
+    kernel.render();
+    kernel
+}
+
+fn isolate(kernel: &Kernel, disk: &Disk) {
+    let machine = Machine::read(kernel.root())
+        .with_tasks(kernel.root())
+        .with_interrupts(kernel.root());
+    let intent: Intent =
+        serde_json::from_str(r#"{"name": "rt", "cpus": "2-3", "profile": "balanced"}"#).unwrap();
+    let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus);
+    let plan = plan::plan(&machine, &settings, &intent).unwrap();
+    let request = Request {
+        machine: &machine,
+        intent: &intent,
+        plan: &plan,
+        reason: "test",
+        tool: "0",
+        guard: None,
+        stop: &AtomicBool::new(false),
+    };
+    apply(kernel, disk, &request).unwrap();
+}
+
+/// A child of a task, with its place and mask.
+fn fork(kernel: &Kernel, ppid: u32, tid: u32) {
+    let child = {
+        let tasks = kernel.tasks.borrow();
+        let parent = tasks.iter().find(|task| task.tid == ppid).unwrap();
+        SimTask {
+            tid,
+            ppid,
+            comm: "child",
+            flags: 0,
+            mask: parent.mask.clone(),
+            user_mask: parent.user_mask.clone(),
+            cgroup: parent.cgroup.clone(),
+        }
+    };
+    kernel.tasks.borrow_mut().push(child);
+    kernel.render();
+}
+
+fn parcel(to: &str, tid: u32, pin: Option<&str>) -> Parcel {
+    Parcel {
+        tid,
+        unit: Unit::Process,
+        to: to.to_owned(),
+        tasks: vec![(tid, pin.map(set))],
+        later: Vec::new(),
+        policy: None,
+    }
+}
+
+fn inside(kernel: &Kernel) -> String {
+    let name = if kernel.rules == Rules::V2 {
+        "quietcore-rt"
+    } else {
+        "rt"
+    };
+    format!("{}/{name}", kernel.mount_point())
+}
+
+/// An unpinned task, one pinned elsewhere, and one that is pinned inside come in; one of them forks there.
+fn bring_in(kernel: &Kernel, disk: &Disk) -> Vec<apply::Arrival> {
+    let machine = Machine::read(kernel.root());
+    let mut journal = Journal::open(disk).unwrap().unwrap();
+    let to = inside(kernel);
+    let parcels = [
+        parcel(&to, 100, None),
+        parcel(&to, 102, None),
+        parcel(&to, 110, Some("3")),
+    ];
+    let mut ride = Ride {
+        system: kernel,
+        journal: &mut journal,
+        hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+        isolated: &set("2-3"),
+    };
+    relocate(&mut ride, &parcels).unwrap()
+}
+
+fn bring_out(kernel: &Kernel, disk: &Disk, tids: &[u32]) -> Vec<apply::Arrival> {
+    let machine = Machine::read(kernel.root());
+    let hierarchy = machine.cgroups.cpuset.as_ref().unwrap();
+    let mut journal = Journal::open(disk).unwrap().unwrap();
+    let homes = Homes::read(journal.records());
+    let isolated = set("2-3");
+    let mut ride = Ride {
+        system: kernel,
+        journal: &mut journal,
+        hierarchy,
+        isolated: &isolated,
+    };
+    let otherwise = if kernel.rules == Rules::V2 {
+        kernel.mount_point().to_owned()
+    } else {
+        format!("{}/housekeeping", kernel.mount_point())
+    };
+    let parcels: Vec<Parcel> = tids
+        .iter()
+        .map(|tid| {
+            let task = machine::tasks::read_one(kernel.root(), *tid).unwrap();
+            let (to, pin, _) = homes.of(&ride, &task, &inside(kernel), &otherwise);
+            Parcel {
+                tasks: vec![(*tid, pin)],
+                ..parcel(&to, *tid, None)
+            }
+        })
+        .collect();
+    relocate(&mut ride, &parcels).unwrap()
+}
+
+/// Cgroup and mask of every task.
+fn places(kernel: &Kernel) -> BTreeMap<u32, (String, String)> {
+    let tasks = kernel.tasks.borrow();
+    let place = |task: &SimTask| (task.tid, (task.cgroup.clone(), task.mask.to_string()));
+    tasks.iter().map(place).collect()
+}
+
+/// The mask that a later change of its cpuset would give each task: what nobody sees until then.
+fn after_next_change(kernel: &Kernel, tid: u32) -> Option<String> {
+    let tasks = kernel.tasks.borrow();
+    let task = tasks.iter().find(|task| task.tid == tid)?;
+    task.user_mask.as_ref().map(CpuSet::to_string)
+}
+
+fn undone(kernel: &Kernel, disk: &Disk, what: &str) {
+    let undone = undo(kernel, disk, BOOT, Force::No, "test").unwrap();
+    assert!(undone.equal(), "{what}: {:?}", undone.remains());
+}
+
+fn dies(act: impl FnOnce()) -> bool {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let died = catch_unwind(AssertUnwindSafe(act)).is_err();
+    std::panic::set_hook(hook);
+    died
+}
+
+#[test]
+fn what_came_in_is_in_and_undo_brings_it_home() {
+    for rules in ALL_RULES {
+        let kernel = isolated(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk);
+        fork(&kernel, 102, 202);
+        let arrivals = bring_in(&kernel, &disk);
+        assert!(
+            arrivals.iter().all(|one| one.outcome == Outcome::Done),
+            "{rules:?}"
+        );
+        let group = inside(&kernel).replace(kernel.mount_point(), "");
+        let now = places(&kernel);
+        for (tid, mask) in [(100, "2-3"), (102, "2-3"), (110, "3")] {
+            assert_eq!(now[&tid], (group.clone(), mask.to_owned()), "{rules:?} {tid}");
+        }
+        fork(&kernel, 110, 210);
+        undone(&kernel, &disk, &format!("{rules:?}"));
+        let now = places(&kernel);
+        for (tid, mask) in [(100, "0-3"), (102, "1"), (110, "0-3"), (202, "1"), (210, "0-3")] {
+            assert_eq!(now[&tid], ("/".to_owned(), mask.to_owned()), "{rules:?} {tid}");
+        }
+    }
+}
+
+#[test]
+fn what_goes_out_goes_where_it_was_and_undo_still_knows_its_mask() {
+    for rules in ALL_RULES {
+        let kernel = isolated(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk);
+        let before = places(&kernel);
+        bring_in(&kernel, &disk);
+        fork(&kernel, 110, 210);
+        bring_out(&kernel, &disk, &[100, 102, 110, 210]);
+        let mut now = places(&kernel);
+        let child = now.remove(&210).unwrap();
+        assert_eq!(now, before, "{rules:?}");
+        assert_eq!(
+            child, before[&110],
+            "{rules:?}: the child goes to its parent's place"
+        );
+        for tid in [110, 210] {
+            assert_ne!(
+                after_next_change(&kernel, tid).as_deref(),
+                Some("3"),
+                "{rules:?} {tid}"
+            );
+        }
+        undone(&kernel, &disk, &format!("{rules:?}"));
+        let now = places(&kernel);
+        for (tid, mask) in [(100, "0-3"), (102, "1"), (110, "0-3"), (210, "0-3")] {
+            assert_eq!(now[&tid], ("/".to_owned(), mask.to_owned()), "{rules:?} {tid}");
+        }
+    }
+}
+
+#[test]
+fn death_at_every_step_of_a_move_is_taken_back() {
+    for rules in ALL_RULES {
+        let whole = isolated(rules);
+        let disk = Disk::new(&whole);
+        isolate(&whole, &disk);
+        let first = whole.steps.get() + 1;
+        bring_in(&whole, &disk);
+        bring_out(&whole, &disk, &[100, 102, 110]);
+        let last = whole.steps.get();
+        assert!(last - first > 8, "{rules:?}: {first} to {last}");
+        // Right after a step is right before the next one.
+        let deaths = (first..=last).flat_map(|step| [Death::Before(step), Death::Torn(step)]);
+        for death in deaths.chain([Death::After(last)]) {
+            let kernel = isolated(rules);
+            let before = kernel.dump();
+            let disk = Disk::new(&kernel);
+            isolate(&kernel, &disk);
+            kernel.death.set(death);
+            let died = dies(|| {
+                bring_in(&kernel, &disk);
+                bring_out(&kernel, &disk, &[100, 102, 110]);
+            });
+            assert!(died, "{rules:?} {death:?} did not die");
+            kernel.death.set(Death::Never);
+            undone(&kernel, &disk, &format!("{rules:?} {death:?}"));
+            assert_eq!(kernel.dump(), before, "{rules:?} {death:?}");
+        }
+        println!(
+            "{rules:?}: {} deaths during moves taken back",
+            (last - first + 1) * 2 + 1
+        );
+    }
+}
+
+#[test]
+fn refusals_are_told_and_move_nothing() {
+    for rules in ALL_RULES {
+        let kernel = isolated(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk);
+        let before = places(&kernel);
+        let machine = Machine::read(kernel.root());
+        let mut journal = Journal::open(&disk).unwrap().unwrap();
+        let isolated = set("2-3");
+        let mut ride = Ride {
+            system: &kernel,
+            journal: &mut journal,
+            hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+            isolated: &isolated,
+        };
+        let to = inside(&kernel);
+        let arrivals = relocate(&mut ride, &[parcel(&to, 15, None), parcel(&to, 999, None)]).unwrap();
+        assert_eq!(
+            arrivals.len(),
+            1,
+            "{rules:?}: a task that is not there has no arrival"
+        );
+        assert_eq!(arrivals[0].outcome, Outcome::Refused(libc::EINVAL), "{rules:?}");
+        assert_eq!(places(&kernel), before, "{rules:?}");
+    }
+}
