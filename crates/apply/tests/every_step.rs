@@ -28,17 +28,20 @@ fn intent(cpus: &str) -> Intent {
 }
 
 fn isolate(kernel: &Kernel, disk: &Disk, cpus: &str) -> Result<apply::Applied, ApplyError> {
+    isolate_as(kernel, disk, &intent(cpus))
+}
+
+fn isolate_as(kernel: &Kernel, disk: &Disk, intent: &Intent) -> Result<apply::Applied, ApplyError> {
     use apply::System;
     let machine = Machine::read(kernel.root())
         .with_tasks(kernel.root())
         .with_interrupts(kernel.root());
-    let intent = intent(cpus);
     let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus);
-    let plan = plan::plan(&machine, &settings, &intent).unwrap();
+    let plan = plan::plan(&machine, &settings, intent).unwrap();
     let stop = AtomicBool::new(false);
     let request = Request {
         machine: &machine,
-        intent: &intent,
+        intent,
         plan: &plan,
         reason: "test",
         tool: "0",
@@ -64,7 +67,7 @@ fn until_death(act: impl FnOnce()) -> bool {
 #[test]
 fn isolates_and_gives_everything_back() {
     for rules in ALL_RULES {
-        let kernel = Kernel::boot(rules);
+        let kernel = Kernel::boot_with_settings(rules);
         let before = kernel.dump();
         let disk = Disk::new(&kernel);
         let applied = isolate(&kernel, &disk, "2-3").unwrap();
@@ -83,9 +86,26 @@ fn isolates_and_gives_everything_back() {
                 task.mask
             );
         }
-        assert!(
-            applied.findings.iter().any(|finding| finding.id == "refused"),
-            "the interrupt that refuses is named"
+        let refused: Vec<&plan::Finding> = applied
+            .findings
+            .iter()
+            .filter(|finding| finding.id == "refused")
+            .collect();
+        let named = |path: &str, words: &str| {
+            let fits = |finding: &&&plan::Finding| finding.subject == path && finding.message.contains(words);
+            refused.iter().any(|finding| fits(&finding))
+        };
+        assert!(named("/proc/irq/24/smp_affinity_list", "manages its mask"));
+        assert!(named("/proc/sys/kernel/nmi_watchdog", "no performance counter"));
+        assert_eq!(refused.len(), 2, "{refused:?}");
+        let rounded = applied
+            .entries
+            .iter()
+            .find(|entry| entry.change.starts_with("scaling_min_freq"));
+        assert_eq!(
+            rounded.map(|entry| entry.outcome.text()).as_deref(),
+            Some("otherwise: 2900000"),
+            "what the kernel made of it is told"
         );
         assert_ne!(kernel.dump(), before);
         let undone = take_back(&kernel, &disk);
@@ -99,31 +119,41 @@ fn isolates_and_gives_everything_back() {
 #[test]
 fn death_at_any_step_leaves_a_journal_from_which_undo_finishes() {
     for rules in ALL_RULES {
-        let kernel = Kernel::boot(rules);
-        let disk = Disk::new(&kernel);
-        isolate(&kernel, &disk, "2-3").unwrap();
-        let steps = kernel.steps.get();
-        let mut tried = 0;
-        for step in 1..=steps {
-            for death in [Death::Before(step), Death::After(step), Death::Torn(step)] {
-                let kernel = Kernel::boot(rules);
-                let before = kernel.dump();
-                let disk = Disk::new(&kernel);
-                kernel.death.set(death);
-                assert!(
-                    until_death(|| drop(isolate(&kernel, &disk, "2-3"))),
-                    "{rules:?} {death:?} did not die"
-                );
-                kernel.death.set(Death::Never);
-                let undone = take_back(&kernel, &disk);
-                assert!(undone.equal(), "{rules:?} {death:?}: {:?}", undone.remains());
-                assert_eq!(kernel.dump(), before, "{rules:?} {death:?}");
-                assert!(!disk.dir.path().join("journal").exists(), "{rules:?} {death:?}");
-                tried += 1;
-            }
-        }
-        println!("{rules:?}: {tried} of {tried} deaths during apply taken back ({steps} steps)");
+        die_at_every_step(rules, Kernel::boot);
     }
+}
+
+#[test]
+fn death_among_many_settings_is_taken_back_too() {
+    // Values that the kernel rounds and choices in brackets do not depend on cgroups: one hierarchy is enough.
+    die_at_every_step(Rules::V2, Kernel::boot_with_settings);
+}
+
+fn die_at_every_step(rules: Rules, boot: fn(Rules) -> Kernel) {
+    let kernel = boot(rules);
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk, "2-3").unwrap();
+    let steps = kernel.steps.get();
+    let mut tried = 0;
+    for step in 1..=steps {
+        for death in [Death::Before(step), Death::After(step), Death::Torn(step)] {
+            let kernel = boot(rules);
+            let before = kernel.dump();
+            let disk = Disk::new(&kernel);
+            kernel.death.set(death);
+            assert!(
+                until_death(|| drop(isolate(&kernel, &disk, "2-3"))),
+                "{rules:?} {death:?} did not die"
+            );
+            kernel.death.set(Death::Never);
+            let undone = take_back(&kernel, &disk);
+            assert!(undone.equal(), "{rules:?} {death:?}: {:?}", undone.remains());
+            assert_eq!(kernel.dump(), before, "{rules:?} {death:?}");
+            assert!(!disk.dir.path().join("journal").exists(), "{rules:?} {death:?}");
+            tried += 1;
+        }
+    }
+    println!("{rules:?}: {tried} of {tried} deaths during apply taken back ({steps} steps)");
 }
 
 #[test]
@@ -220,7 +250,7 @@ fn a_name_that_is_taken_is_left_alone() {
 
 #[test]
 fn what_somebody_else_changed_is_named_and_left_alone_unless_forced() {
-    let kernel = Kernel::boot(Rules::V1KeepsPins);
+    let kernel = Kernel::boot_with_settings(Rules::V1KeepsPins);
     let before = kernel.dump();
     let disk = Disk::new(&kernel);
     isolate(&kernel, &disk, "3").unwrap();
@@ -233,6 +263,57 @@ fn what_somebody_else_changed_is_named_and_left_alone_unless_forced() {
     let forced = undo(&kernel, &disk, BOOT, Force::Restore, "test").unwrap();
     assert!(forced.equal(), "{:?}", forced.remains());
     assert_eq!(kernel.dump(), before);
+}
+
+#[test]
+fn settings_that_somebody_changed_or_removed_are_named() {
+    let kernel = Kernel::boot_with_settings(Rules::V2);
+    let before = kernel.dump();
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk, "3").unwrap();
+    kernel.put(
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        "always madvise [never]\n",
+    );
+    let again = isolate(&kernel, &disk, "3").unwrap();
+    let drifted: Vec<&str> = again
+        .findings
+        .iter()
+        .map(|finding| finding.subject.as_str())
+        .collect();
+    assert_eq!(drifted, ["/sys/kernel/mm/transparent_hugepage/enabled"]);
+    // The CPU was unplugged, with its directory.
+    let governor = "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor";
+    kernel.remove(governor);
+    let undone = take_back(&kernel, &disk);
+    assert!(
+        undone.failed.is_empty() && undone.drift.len() == 1,
+        "{:?}",
+        undone.remains()
+    );
+    assert!(
+        undone.notes.iter().any(|note| note.starts_with(governor)),
+        "{:?}",
+        undone.notes
+    );
+    let forced = undo(&kernel, &disk, BOOT, Force::Restore, "test").unwrap();
+    assert!(forced.equal(), "{:?}", forced.remains());
+    kernel.put(governor, "schedutil\n");
+    assert_eq!(kernel.dump(), before);
+}
+
+#[test]
+fn other_knobs_are_another_intent() {
+    let kernel = Kernel::boot_with_settings(Rules::V2);
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk, "3").unwrap();
+    let mut other = intent("3");
+    other.take("nmi_watchdog").unwrap();
+    let refused = isolate_as(&kernel, &disk, &other);
+    assert!(
+        matches!(refused, Err(ApplyError::OtherIntent { .. })),
+        "{refused:?}"
+    );
 }
 
 #[test]

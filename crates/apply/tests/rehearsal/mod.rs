@@ -65,6 +65,37 @@ pub struct Kernel {
 pub const KTHREAD: u32 = 0x0020_0000;
 pub const BOUND: u32 = 0x0420_0000;
 
+/// What knobs turn that hold one value each.
+const SETTINGS: &[(&str, &str)] = &[
+    ("/sys/devices/virtual/workqueue/writeback/cpumask", "f"),
+    ("/sys/block/sda/queue/rq_affinity", "1"),
+    ("/proc/sys/kernel/timer_migration", "0"),
+    ("/proc/sys/kernel/watchdog_cpumask", "0-3"),
+    ("/proc/sys/kernel/soft_watchdog", "1"),
+    ("/proc/sys/kernel/nmi_watchdog", "1"),
+    ("/proc/sys/kernel/sched_rt_runtime_us", "950000"),
+    ("/proc/sys/vm/stat_interval", "1"),
+    (
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        "[always] madvise never",
+    ),
+    (
+        "/sys/kernel/mm/transparent_hugepage/defrag",
+        "[always] defer defer+madvise madvise never",
+    ),
+    (
+        "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor",
+        "schedutil",
+    ),
+    ("/sys/devices/system/cpu/cpu3/cpufreq/scaling_min_freq", "800000"),
+    ("/sys/devices/system/cpu/cpu3/cpufreq/scaling_max_freq", "2999999"),
+    ("/sys/devices/system/cpu/cpu3/cpuidle/state1/latency", "2"),
+    ("/sys/devices/system/cpu/cpu3/cpuidle/state1/disable", "0"),
+    ("/sys/devices/system/cpu/cpu3/cpuidle/state2/latency", "90"),
+    ("/sys/devices/system/cpu/cpu3/cpuidle/state2/disable", "0"),
+    ("/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "0"),
+];
+
 fn set(text: &str) -> CpuSet {
     CpuSet::parse_list(text).unwrap()
 }
@@ -142,6 +173,15 @@ impl Kernel {
         kernel
     }
 
+    /// As [`Kernel::boot`], with everything that the profile `strict` turns. It takes many more steps.
+    pub fn boot_with_settings(rules: Rules) -> Kernel {
+        let kernel = Kernel::boot(rules);
+        for (path, text) in SETTINGS {
+            kernel.put(path, &format!("{text}\n"));
+        }
+        kernel
+    }
+
     fn mount(&self) {
         match self.rules {
             Rules::V1DropsPins | Rules::V1KeepsPins => {
@@ -205,6 +245,12 @@ impl Kernel {
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         fs::write(place, text).unwrap();
         self.shown.borrow_mut().insert(path.to_owned(), text.to_owned());
+    }
+
+    /// As hotplug does.
+    pub fn remove(&self, path: &str) {
+        fs::remove_file(self.live.locate(path)).unwrap();
+        self.shown.borrow_mut().remove(path);
     }
 
     fn get(&self, path: &str) -> String {

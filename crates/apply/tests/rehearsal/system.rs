@@ -39,6 +39,27 @@ impl System for Kernel {
                     }
                     self.put(path, &format!("{}\n", words.join(" ")));
                 }
+                // The word moves the brackets; a word that is not there is refused.
+                "enabled" | "defrag" if path.contains("hugepage") => {
+                    let now = self.get(path).replace(['[', ']'], "");
+                    let words: Vec<&str> = now.split_whitespace().collect();
+                    if !words.contains(&value) {
+                        return Err(io(path, libc::EINVAL));
+                    }
+                    let mark = |word: &&str| match *word == value {
+                        true => format!("[{word}]"),
+                        false => (*word).to_owned(),
+                    };
+                    let marked: Vec<String> = words.iter().map(mark).collect();
+                    self.put(path, &format!("{}\n", marked.join(" ")));
+                }
+                // In steps of the hardware.
+                "scaling_min_freq" => {
+                    let wanted: u64 = value.parse().map_err(|_| io(path, libc::EINVAL))?;
+                    self.put(path, &format!("{}\n", wanted / 100_000 * 100_000));
+                }
+                // This machine has no counter for it.
+                "nmi_watchdog" => return Err(io(path, libc::EACCES)),
                 _ => {
                     self.put(path, &format!("{value}\n"));
                     let group = dir.strip_prefix(self.mount_point()).unwrap_or("/");
