@@ -4,6 +4,7 @@ use crate::placement::Partition;
 use apply::{Applied, Outcome};
 use machine::{CpuSet, Machine};
 use observe::Class;
+use plan::Plan;
 use report::prove::{Story, StuckInterrupt, StuckThread};
 use root::Root;
 
@@ -12,6 +13,7 @@ pub fn collect(story: &mut Story, root: &Root, partition: Option<&Partition>, ap
     let machine = Machine::read(root).with_tasks(root).with_interrupts(root);
     let before = story.before.as_ref().and_then(|phase| phase.activity.as_ref());
     let Some(during) = story.during.as_ref().and_then(|phase| phase.activity.as_ref()) else { return };
+    let plan = story.plan.as_ref();
     story.residue = report::prove::residue(before, during, &story.isolated);
     for residue in &mut story.residue {
         let here: CpuSet = CpuSet::range(residue.cpu, residue.cpu);
@@ -31,7 +33,7 @@ pub fn collect(story: &mut Story, root: &Root, partition: Option<&Partition>, ap
             .map(|interrupt| StuckInterrupt {
                 irq: interrupt.irq,
                 name: interrupt.name.clone(),
-                why: refusal(applied, interrupt.irq),
+                why: why_here(plan, applied, interrupt.irq),
             })
             .collect();
     }
@@ -67,15 +69,24 @@ pub fn summary(story: &Story) -> String {
         .residue
         .iter()
         .flat_map(|residue| &residue.interrupts)
+        .filter(|interrupt| !WANTED.contains(&interrupt.why.as_str()))
         .map(|interrupt| format!("{} ({})", interrupt.irq, interrupt.name))
         .collect();
     match stuck.len() {
+        0 if story.residue.iter().any(|residue| !residue.interrupts.is_empty()) => {
+            text.push_str(" every interrupt is away but those that were to come or to stay.");
+        }
         0 => text.push_str(" every interrupt is away."),
         1 => text.push_str(&format!(" one interrupt cannot be moved: {}.", stuck.join(", "))),
         more => text.push_str(&format!(" {more} interrupts cannot be moved: {}.", stuck.join(", "))),
     }
     text
 }
+
+/// Why an interrupt may be here that nobody wanted away.
+const WANTED: [&str; 2] = [ASKED, LEFT_OUT];
+const ASKED: &str = "it was brought here with --irq-here";
+const LEFT_OUT: &str = "interrupts were left where they were (--without irq_affinity)";
 
 const MOVABLE: &str = "it could be moved and was not";
 
@@ -85,8 +96,19 @@ fn is_inside(root: &Root, tid: u32, partition: Option<&Partition>) -> bool {
     cgroup.is_some_and(|cgroup| partition.path.ends_with(&cgroup) && cgroup != "/")
 }
 
-fn refusal(applied: &Applied, irq: u32) -> String {
+fn why_here(plan: Option<&Plan>, applied: &Applied, irq: u32) -> String {
     let id = format!("irq_affinity/{irq}");
+    if let Some(plan) = plan {
+        if plan.without.iter().any(|knob| knob == "irq_affinity") {
+            return LEFT_OUT.to_owned();
+        }
+        let asked = |change: &plan::Change| {
+            change.id == id && CpuSet::parse_list(&change.after).is_ok_and(|cpus| cpus == plan.isolated)
+        };
+        if plan.changes.iter().any(asked) {
+            return ASKED.to_owned();
+        }
+    }
     let entry = applied.entries.iter().find(|entry| entry.change == id);
     match entry.map(|entry| &entry.outcome) {
         Some(Outcome::Refused(errno)) => {
