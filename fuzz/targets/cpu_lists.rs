@@ -1,0 +1,33 @@
+//! The kernel's CPU lists: what is read comes back when it is written.
+
+use super::{Target, owned, text};
+use machine::CpuSet;
+
+pub const TARGET: Target = Target {
+    name: "cpu_lists",
+    seeds: || {
+        owned(&[
+            "0",
+            "0-3,5",
+            "0-31:2/4",
+            "7-5",
+            "N",
+            "all,3",
+            "0-1023\n",
+            "",
+            "4294967295",
+            "1,,2",
+            "0-8191:1/8191",
+        ])
+    },
+    run: |bytes| {
+        if let Ok(set) = CpuSet::parse_list(&text(bytes)) {
+            assert_eq!(CpuSet::parse_list(&set.to_string()), Ok(set.clone()));
+            assert_eq!(set.iter().count(), set.len());
+        }
+        let possible = CpuSet::range(0, 63);
+        if let Ok(set) = CpuSet::parse_list_of(&text(bytes), &possible) {
+            assert_eq!(CpuSet::parse_list(&set.to_string()), Ok(set));
+        }
+    },
+};

@@ -1,0 +1,27 @@
+//! The kernel's CPU masks: what is read comes back when it is written.
+
+use super::{Target, owned, text};
+use machine::CpuSet;
+
+pub const TARGET: Target = Target {
+    name: "cpu_masks",
+    seeds: || {
+        owned(&[
+            "f",
+            "0x3",
+            "ffffffff,00000001",
+            "00000000\n",
+            "",
+            ",",
+            "1,,2",
+            "fffffffff",
+            &"ffffffff,".repeat(40),
+        ])
+    },
+    run: |bytes| {
+        if let Ok(set) = CpuSet::parse_mask(&text(bytes)) {
+            let width = set.last().map_or(1, |cpu| cpu.0 + 1);
+            assert_eq!(CpuSet::parse_mask(&set.to_mask(width)), Ok(set));
+        }
+    },
+};

@@ -1,0 +1,64 @@
+//! The journal: whatever is in it, reading it gives records or says what is damaged; and what a record with a right
+//! checksum may hold.
+
+use super::{Target, text};
+use apply::{Event, Journal, Storage};
+use root::RootError;
+use std::cell::RefCell;
+
+pub const TARGET: Target = Target {
+    name: "journals",
+    seeds: || {
+        let storage = Memory::default();
+        let mut journal = Journal::create(&storage);
+        for event in [Event::Applied, Event::Confirmed, Event::Applied] {
+            let _ = journal.append(event);
+        }
+        drop(journal);
+        let bodies = [
+            r#"{"seq":1,"at_ns":5,"event":"applied"}"#,
+            r#"{"seq":2,"at_ns":5,"event":"joined","task":{"key":{"pid":7,"start":9},"comm":"a"}}"#,
+            r#"{"seq":18446744073709551615,"at_ns":5,"event":"will","change":"x/y","before":{}}"#,
+        ];
+        let bodies = bodies.iter().map(|body| body.as_bytes().to_vec());
+        bodies.chain([storage.0.into_inner()]).collect()
+    },
+    run: |bytes| {
+        read(bytes);
+        let body = text(bytes).replace('\n', " ");
+        let checksum = crc32fast::hash(body.as_bytes());
+        read(format!("qc1 {:08x} {checksum:08x} {body}\n", body.len()).as_bytes());
+    },
+};
+
+fn read(bytes: &[u8]) {
+    let storage = Memory(RefCell::new(bytes.to_vec()));
+    if let Ok(Some(journal)) = Journal::open(&storage) {
+        assert!(!journal.records().is_empty());
+        let _ = (journal.state(Some("boot")), journal.state(None), journal.begin());
+    }
+    let _ = Journal::sweep(&storage);
+}
+
+#[derive(Default)]
+struct Memory(RefCell<Vec<u8>>);
+
+impl Storage for Memory {
+    fn read(&self, _: &str) -> Result<Option<Vec<u8>>, RootError> {
+        Ok(Some(self.0.borrow().clone()))
+    }
+    fn append(&self, _: &str, record: &[u8]) -> Result<(), RootError> {
+        self.0.borrow_mut().extend_from_slice(record);
+        Ok(())
+    }
+    fn rename(&self, _: &str, _: &str) -> Result<(), RootError> {
+        Ok(())
+    }
+    fn remove(&self, _: &str) -> Result<(), RootError> {
+        self.0.borrow_mut().clear();
+        Ok(())
+    }
+    fn names(&self, _: &str) -> Result<Vec<String>, RootError> {
+        Ok(Vec::new())
+    }
+}
