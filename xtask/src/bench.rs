@@ -71,6 +71,7 @@ pub fn run() -> Done {
         "(1,024 CPUs make each of 4 times as many interrupt rows 4 times as wide: 16 times the text of /proc/interrupts)"
     );
     crate::bench_planning::run(&binary, full)?;
+    crate::bench_archives::run(&binary, full)?;
     // Hundreds of thousands of small files: three gigabytes of blocks.
     for dir in &dirs {
         std::fs::remove_dir_all(dir).map_err(XtaskError::file(dir))?;
@@ -96,7 +97,14 @@ pub(crate) struct Cost {
     pub(crate) peak_kib: i64,
 }
 
-fn inspect(binary: &Path, root: &Path, flags: &[&str]) -> Done<Cost> {
+impl Cost {
+    /// In user and kernel mode.
+    pub(crate) fn cpu(&self) -> Duration {
+        self.user + self.system
+    }
+}
+
+pub(crate) fn inspect(binary: &Path, root: &Path, flags: &[&str]) -> Done<Cost> {
     let mut best: Option<Cost> = None;
     for _ in 0..3 {
         let mut command = Command::new(binary);

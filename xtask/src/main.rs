@@ -1,6 +1,7 @@
 //! The project's own chores: `test`, `lab`, `bench`, `dist`. People call them through the Makefile.
 
 mod bench;
+mod bench_archives;
 mod bench_planning;
 mod dist;
 mod dist_armv7;

@@ -1,0 +1,61 @@
+//! What is unpacked from a large archive does not stay in memory.
+
+#![allow(clippy::unwrap_used)]
+
+use root::snapshot::Snapshot;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+/// What a machine with some 20,000 threads has.
+const UNPACKED: usize = 72 << 20;
+
+/// Small files, because the kernel counts the memory of the parent, before `exec`, as the child's too.
+fn write(path: &Path) {
+    let mut snapshot = Snapshot::create(path, "machine", 1).unwrap();
+    snapshot
+        .file("/proc/version", 0o444, b"Linux version 6.12.0\n")
+        .unwrap();
+    let status = format!(
+        "Name:\tx\n{}Cpus_allowed_list:\t0\n",
+        "Filler:\t0 kB\n".repeat(230)
+    );
+    for pid in 1..=UNPACKED / status.len() {
+        snapshot
+            .file(&format!("/proc/{pid}/status"), 0o444, status.as_bytes())
+            .unwrap();
+    }
+    snapshot.finish().unwrap();
+}
+
+#[test]
+fn a_large_archive_is_read_in_a_fraction_of_its_size() {
+    if tempfile::tempfile_in("/var/tmp").is_err() && tempfile::tempfile().is_err() {
+        println!("SKIP: a_large_archive: no temporary file can be made here, so memory must do");
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("large.tar");
+    write(&path);
+    let child = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["inspect", "--json", "--root"])
+        .arg(&path)
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut status = 0;
+    // SAFETY: rusage is plain data that the call fills; the child is ours and nobody else waits for it.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::wait4(child.id().cast_signed(), &raw mut status, 0, &raw mut usage);
+        usage
+    };
+    assert!(ExitStatus::from_raw(status).success());
+    let peak = usize::try_from(usage.ru_maxrss).unwrap() << 10;
+    assert!(
+        peak < UNPACKED / 2,
+        "{} MiB for {} MiB",
+        peak >> 20,
+        UNPACKED >> 20
+    );
+}
