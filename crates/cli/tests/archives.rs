@@ -29,6 +29,7 @@ fn write(path: &Path) {
 }
 
 #[test]
+#[allow(clippy::zombie_processes)] // `wait4` below waits for it, and tells its memory.
 fn a_large_archive_is_read_in_a_fraction_of_its_size() {
     if tempfile::tempfile_in("/var/tmp").is_err() && tempfile::tempfile().is_err() {
         println!("SKIP: a_large_archive: no temporary file can be made here, so memory must do");

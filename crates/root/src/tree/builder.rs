@@ -274,8 +274,8 @@ impl TreeBuilder {
                 continue;
             };
             let path = self.kept(target);
-            let names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
-            let found = names.fold(Some(0), |at, name| self.child(order, at?, name));
+            let mut names = path.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
+            let found = names.try_fold(0, |at, name| self.child(order, at, name));
             match found
                 .and_then(|node| self.nodes.get(node as usize))
                 .map(|node| node.what)
