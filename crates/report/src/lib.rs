@@ -5,6 +5,7 @@ mod choice;
 mod cpus;
 mod diff;
 pub mod explain;
+pub mod export;
 mod inspect;
 mod kernel_threads;
 mod measurement;

@@ -21,6 +21,39 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), RootError> {
     draft.finish()
 }
 
+/// A file that must not be there yet.
+#[derive(Clone, Copy, Debug)]
+pub struct NewFile<'a> {
+    /// Where.
+    pub path: &'a Path,
+    /// Its permissions, besides what the umask takes away.
+    pub mode: u32,
+    /// What is in it.
+    pub content: &'a [u8],
+}
+
+/// Writes several files with the folders that they need. Nothing is written where one of them is there already, be
+/// it a link that leads nowhere.
+///
+/// # Errors
+/// `EEXIST` with the first path that is there, or the errno of the step that failed.
+pub fn write_new(files: &[NewFile]) -> Result<(), RootError> {
+    if let Some(there) = files.iter().find(|file| file.path.symlink_metadata().is_ok()) {
+        return Err(failed(there.path, "create", Errno::EXIST));
+    }
+    for file in files {
+        let folder = file.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(folder)
+                .map_err(|error| RootError::from_io(&folder.display().to_string(), "create", &error))?;
+        }
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let opened = open(file.path, file.path, flags, Mode::from_raw_mode(file.mode))?;
+        write_all(&opened, file.content, &file.path.display().to_string())?;
+    }
+    Ok(())
+}
+
 /// Who may read the file, besides what the umask takes away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
@@ -230,6 +263,26 @@ fn failed(path: &Path, doing: &'static str, errno: Errno) -> RootError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn new_files_replace_nothing() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let (first, second) = (dir.path().join("a/b/first.sh"), dir.path().join("second"));
+        let file = |path| NewFile {
+            path,
+            mode: 0o700,
+            content: b"new",
+        };
+        write_new(&[file(&first)]).unwrap();
+        assert_eq!(std::fs::read(&first).unwrap(), b"new");
+        assert_eq!(first.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+        std::os::unix::fs::symlink("nowhere", &second).unwrap();
+        let other = dir.path().join("other");
+        let error = write_new(&[file(&other), file(&second)]).unwrap_err();
+        assert_eq!(error.errno(), Some(17));
+        assert!(!other.exists(), "nothing is written where one is there");
+    }
 
     #[test]
     fn whole_files_appear_complete() {

@@ -1,11 +1,15 @@
-//! `plan`: every change that an isolation needs, as data, before anything is done.
+//! `plan`: every change that an isolation needs, as data, before anything is done; or in the words of others.
 
 use crate::intent::Wanted;
 use crate::reading::Reading;
 use crate::screen::{Form, Volume};
 use crate::{CommandError, Screen, Status};
+use clap::builder::PossibleValuesParser;
 use machine::Machine;
 use report::Length;
+use report::export::{EXPORTS, ExportForm, ExportedFile, Subject, export_json, export_text};
+use root::output::NewFile;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `plan`.
 #[derive(clap::Args)]
@@ -14,13 +18,38 @@ pub struct Args {
     wanted: Wanted,
     #[command(flatten)]
     reading: Reading,
+    /// Print the plan as files that do the same: a shell script, systemd units, cgconfig.conf, a TuneD profile
+    #[arg(long, value_name = "FORM", value_parser = forms())]
+    export: Option<String>,
+    /// Write these files below a directory instead; what is there is never overwritten
+    #[arg(long, value_name = "DIR", requires = "export")]
+    export_to: Option<PathBuf>,
+}
+
+fn forms() -> PossibleValuesParser {
+    PossibleValuesParser::new(
+        EXPORTS
+            .iter()
+            .map(|form| clap::builder::PossibleValue::new(form.name).help(form.about)),
+    )
 }
 
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = args.reading.open()?;
     let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
-    let (_, plan) = args.wanted.plan(&machine, &root)?;
+    let (intent, plan) = args.wanted.plan(&machine, &root)?;
+    let form = EXPORTS
+        .iter()
+        .find(|form| args.export.as_deref() == Some(form.name));
+    if let Some(form) = form {
+        let subject = Subject {
+            plan: &plan,
+            intent: &intent,
+            machine: &machine,
+        };
+        return export(form, &subject, args.export_to.as_deref(), screen);
+    }
     let length = if screen.volume == Volume::Verbose {
         Length::Whole
     } else {
@@ -31,4 +60,51 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         Form::Text => screen.text(&report::plan_text(&plan, length, screen.style())),
     }
     Ok(Status::Done)
+}
+
+fn export(
+    form: &ExportForm,
+    subject: &Subject,
+    folder: Option<&Path>,
+    screen: &mut Screen,
+) -> Result<Status, CommandError> {
+    let files = (form.write)(subject).map_err(|unfit| {
+        let what = format!("this plan cannot be exported as {}", form.name);
+        CommandError::new(Status::Unable, what, unfit.why, unfit.next)
+    })?;
+    let mut said = export_text(&files);
+    if let Some(folder) = folder {
+        let paths: Vec<PathBuf> = files
+            .iter()
+            .map(|file| folder.join(file.path.trim_start_matches('/')))
+            .collect();
+        write(&paths, &files)?;
+        said = paths.iter().map(|path| format!("{}\n", path.display())).collect();
+    }
+    match screen.form {
+        Form::Json => screen.stream(|out| export_json(form, &files, out)),
+        Form::Text => screen.text(&said),
+    }
+    Ok(Status::Done)
+}
+
+fn write(paths: &[PathBuf], files: &[ExportedFile]) -> Result<(), CommandError> {
+    let new: Vec<NewFile> = paths
+        .iter()
+        .zip(files)
+        .map(|(path, file)| NewFile {
+            path,
+            mode: file.mode,
+            content: file.content.as_bytes(),
+        })
+        .collect();
+    root::output::write_new(&new).map_err(|error| match error.errno() {
+        Some(libc::EEXIST) => CommandError::new(
+            Status::Conflict,
+            "nothing was written",
+            error.to_string(),
+            "name another directory, or move the file away",
+        ),
+        _ => error.into(),
+    })
 }

@@ -1,0 +1,203 @@
+//! A plan in the words of others: a shell script, systemd units, a `cgconfig.conf`, a TuneD profile.
+//!
+//! For machines that shall not have quietcore, or where something else is in charge. Each form is one file here and
+//! one line in [`EXPORTS`]. What a form cannot do stands in its text as a comment, and nowhere is it left out
+//! silently.
+
+mod cgconfig;
+mod quote;
+mod shell;
+mod systemd;
+mod tuned;
+
+use crate::style::{safe, wrap};
+use machine::{Hierarchy, Machine};
+use plan::{Action, Change, ChangeKind, Intent, Level, Plan};
+use serde::{Serialize, Serializer};
+use std::io::{self, Write};
+
+/// The schema of the document.
+pub const EXPORT_SCHEMA: &str = "quietcore.export/1";
+
+/// What is exported, and where it comes from.
+#[derive(Clone, Copy)]
+pub struct Subject<'a> {
+    /// The plan.
+    pub plan: &'a Plan,
+    /// What was wanted.
+    pub intent: &'a Intent,
+    /// The machine that the plan is for.
+    pub machine: &'a Machine,
+}
+
+/// One file of an export.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ExportedFile {
+    /// Where it belongs; a relative path may stand anywhere.
+    pub path: String,
+    /// Its permissions; in JSON as octal text: `0755` for what is run.
+    #[serde(serialize_with = "octal")]
+    pub mode: u32,
+    /// What is in it.
+    pub content: String,
+}
+
+fn octal<S: Serializer>(mode: &u32, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{mode:04o}"))
+}
+
+/// Why a plan has no such form, and what to do instead.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Unfit {
+    /// Why.
+    pub why: String,
+    /// What to do instead.
+    pub next: String,
+}
+
+/// A form that a plan can be exported in.
+pub struct ExportForm {
+    /// What `--export` calls it.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub about: &'static str,
+    /// Writes it.
+    pub write: fn(&Subject) -> Result<Vec<ExportedFile>, Unfit>,
+}
+
+/// Every form.
+pub const EXPORTS: &[&ExportForm] = &[&shell::FORM, &systemd::FORM, &cgconfig::FORM, &tuned::FORM];
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    form: &'a str,
+    files: &'a [ExportedFile],
+}
+
+/// Writes the JSON document `quietcore.export/1`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn export_json(form: &ExportForm, files: &[ExportedFile], out: &mut dyn Write) -> io::Result<()> {
+    let document = Document {
+        schema: EXPORT_SCHEMA,
+        form: form.name,
+        files,
+    };
+    serde_json::to_writer(&mut *out, &document)?;
+    out.write_all(b"\n")
+}
+
+/// The files one after the other, each under a line with its path; a single file stands alone, so that it can be
+/// sent straight into one.
+#[must_use]
+pub fn export_text(files: &[ExportedFile]) -> String {
+    match files {
+        [only] => only.content.clone(),
+        _ => files
+            .iter()
+            .map(|file| {
+                format!(
+                    "# ==== {} ({:04o}) ====\n{}\n",
+                    file.path, file.mode, file.content
+                )
+            })
+            .collect(),
+    }
+}
+
+impl<'a> Subject<'a> {
+    fn hierarchy(&self) -> Option<&'a Hierarchy> {
+        self.machine.cgroups.cpuset.as_ref()
+    }
+
+    /// The changes that are made now, in their order.
+    fn changes(&self) -> impl DoubleEndedIterator<Item = &'a Change> {
+        let changes = self.plan.changes.iter();
+        changes.filter(|change| change.kind == ChangeKind::Runtime)
+    }
+
+    /// Memory nodes of the partition, where the plan names them.
+    fn memory_nodes(&self) -> Option<&'a str> {
+        let ours = |path: &str| {
+            let set = path.rsplit('/').nth(1).unwrap_or_default();
+            path.ends_with("mems")
+                && (set == self.plan.partition || set == format!("quietcore-{}", self.plan.partition))
+        };
+        self.changes().find_map(|change| match &change.action {
+            Action::Write { path, value, .. } if ours(path) => Some(value.as_str()),
+            _ => None,
+        })
+    }
+
+    /// The same intent as arguments of `quietcore apply`. Those that are no plain words are quoted.
+    fn arguments(&self, quote: fn(&str) -> String) -> Vec<String> {
+        let profile = serde_json::to_value(self.intent.profile);
+        let profile = profile.ok().and_then(|word| word.as_str().map(str::to_owned));
+        let mut arguments = vec![
+            "--cpus".to_owned(),
+            self.plan.isolated.to_string(),
+            "--partition".to_owned(),
+            self.plan.partition.clone(),
+            "--profile".to_owned(),
+            profile.unwrap_or_default(),
+        ];
+        let mut add = |flag: &str, word: &str| {
+            let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "_-.:=,/".contains(letter);
+            let plain = !word.is_empty() && word.chars().all(is_plain);
+            arguments.push(flag.to_owned());
+            arguments.push(if plain { word.to_owned() } else { quote(word) });
+        };
+        for (knob, value) in &self.intent.with {
+            match value {
+                Some(value) => add("--with", &format!("{knob}={value}")),
+                None => add("--with", knob),
+            }
+        }
+        self.intent.without.iter().for_each(|knob| add("--without", knob));
+        self.intent
+            .irq_here
+            .iter()
+            .for_each(|pattern| add("--irq-here", pattern));
+        arguments
+    }
+
+    /// What the user should know, as comment lines: the boot line, changes for the next boot, findings.
+    fn notes(&self) -> String {
+        let mut text = String::new();
+        if let Some(line) = &self.plan.boot_line {
+            let words = "Only a reboot can move the tick, RCU callbacks and managed interrupts. For that, add to the boot line:";
+            text.push_str(&comment(words));
+            text.push_str(&format!("#   {}\n", safe(line)));
+        }
+        for finding in &self.plan.findings {
+            let level = match finding.level {
+                Level::Error => "Error",
+                Level::Warning => "Warning",
+                Level::Info => "Note",
+            };
+            text.push_str(&comment(&format!(
+                "{level}: {}: {}",
+                finding.subject, finding.message
+            )));
+            if !finding.fix.is_empty() {
+                text.push_str(&comment(&format!("-> {}", finding.fix)));
+            }
+        }
+        text
+    }
+}
+
+/// A text as comment lines; foreign names in it cannot end the comment.
+fn comment(text: &str) -> String {
+    // In a comment a backslash is one character like others.
+    let lines = wrap(&safe(text).replace("\\\\", "\\"), 0, 108);
+    lines.lines().map(|line| format!("# {line}\n")).collect()
+}
+
+/// Several paragraphs of comment.
+fn comments(paragraphs: &[&str]) -> String {
+    paragraphs.iter().map(|text| comment(text)).collect()
+}

@@ -1,0 +1,192 @@
+//! The plan as `cgconfig.conf` of libcgroup with its service, as Machinekit's manual sets up `/rt` on cgroup v1.
+//!
+//! The configuration holds the cpusets; what is no cgroup (tasks that are there already, interrupts, workqueues)
+//! is done by the service beside it.
+
+use super::{ExportForm, ExportedFile, Subject, Unfit, comment, comments, quote};
+use machine::{Hierarchy, Version};
+use plan::{Action, Undo};
+
+pub(super) const FORM: ExportForm = ExportForm {
+    name: "cgconfig",
+    about: "cgconfig.conf of libcgroup and its service, for cgroup v1",
+    write,
+};
+
+const CONFIGURATION: &str = "/etc/cgconfig.conf";
+
+fn write(subject: &Subject) -> Result<Vec<ExportedFile>, Unfit> {
+    match subject.hierarchy() {
+        Some(hierarchy) if hierarchy.version == Version::V1 => Ok(vec![
+            ExportedFile {
+                path: CONFIGURATION.to_owned(),
+                mode: 0o644,
+                content: configuration(subject, hierarchy),
+            },
+            ExportedFile {
+                path: format!("/etc/systemd/system/quietcore-{}-cgconfig.service", subject.plan.partition),
+                mode: 0o644,
+                content: service(subject),
+            },
+        ]),
+        Some(_) => Err(Unfit {
+            why: "cpusets are cgroup v2 on this machine, and cgconfig.conf cannot make a partition there and read back \
+                  whether it is valid"
+                .to_owned(),
+            next: "use --export systemd or --export shell".to_owned(),
+        }),
+        None => Err(Unfit {
+            why: "no cpuset controller is mounted on this machine, and cgconfig.conf sets up nothing else".to_owned(),
+            next: "use --export shell".to_owned(),
+        }),
+    }
+}
+
+fn configuration(subject: &Subject, hierarchy: &Hierarchy) -> String {
+    let plan = subject.plan;
+    let mut text = comments(&[
+        &format!(
+            "CPU {} for partition `{}` alone, CPU {} for everything else: cpusets of cgroup v1, made by \
+             `cgconfigparser -l {CONFIGURATION}`.",
+            plan.isolated, plan.partition, plan.housekeeping
+        ),
+        "Let a user put tasks in: write the name under `task`. Let a user change the set too: under `admin`.",
+        "What this file cannot: move tasks that are there already, stop the root from balancing its load, move \
+         interrupts and kernel work. The service beside it does that. Nothing here works on cgroup v2.",
+    ]);
+    text.push_str(&subject.notes());
+    for change in subject.changes() {
+        if let Action::MakeSet { path } = &change.action {
+            let name = path
+                .strip_prefix(&hierarchy.mount)
+                .unwrap_or(path)
+                .trim_start_matches('/');
+            text.push('\n');
+            text.push_str(&comment(&change.why));
+            text.push_str(&format!("group {name} {{\n{PERMISSIONS}    cpuset {{\n"));
+            for (file, value) in values(subject, path) {
+                text.push_str(&format!("        {file} = \"{value}\";\n"));
+            }
+            text.push_str("    }\n}\n");
+        }
+    }
+    text
+}
+
+const PERMISSIONS: &str = "    perm {
+        task {
+            uid = root;
+            gid = root;
+        }
+        admin {
+            uid = root;
+            gid = root;
+        }
+    }
+";
+
+/// The files of a new set, in the order of the plan: no task fits in before CPUs and memory nodes are there.
+fn values<'a>(subject: &Subject<'a>, set: &str) -> Vec<(&'a str, &'a str)> {
+    let values = subject.changes().filter_map(|change| match &change.action {
+        Action::Write {
+            path,
+            value,
+            undo: Undo::WithSet,
+            ..
+        } => {
+            let (folder, file) = path.rsplit_once('/')?;
+            (folder == set).then_some((file, value.as_str()))
+        }
+        _ => None,
+    });
+    values.collect()
+}
+
+fn service(subject: &Subject) -> String {
+    let (mut before, mut after, mut stop) = (String::new(), String::new(), Vec::new());
+    let mut made = false;
+    for change in subject.changes() {
+        match &change.action {
+            Action::MakeSet { .. } => made = true,
+            Action::Write {
+                path,
+                value,
+                undo: Undo::Restore,
+                ..
+            } => {
+                let (word, lines) = if made {
+                    ("Post", &mut after)
+                } else {
+                    ("Pre", &mut before)
+                };
+                lines.push_str(&comment(&change.why));
+                lines.push_str(&format!("ExecStart{word}=-{}\n", print_to(value, path)));
+                match &change.before {
+                    Some(former) => stop.push(format!("ExecStop=-{}\n", print_to(former, path))),
+                    None => stop.push(comment(&format!(
+                        "{path} stays: what was there before is unknown."
+                    ))),
+                }
+            }
+            Action::MoveTasks { from, to, .. } => {
+                after.push_str(&comment(&change.why));
+                after.push_str(&format!("ExecStartPost=-{}\n", move_tasks(from, to)));
+            }
+            // In the configuration.
+            Action::Write { .. } => {}
+            Action::MakePartition { .. } | Action::NarrowTasks { .. } => {
+                after.push_str(&comment(&format!("Not here: {} ({})", change.target, change.why)));
+            }
+        }
+    }
+    stop.reverse();
+    let about = comments(&[
+        "The cpusets of /etc/cgconfig.conf at boot, then what is no cgroup. Needs cgconfigparser and cgclear (package \
+         cgroup-tools or libcgroup-tools).",
+        "What it cannot: read back whether each write took; keep pins that the kernel drops when it moves a task \
+         (before 6.2); know values other than those of the day when this was written, which are what stopping \
+         it gives back; move kernel threads that may not change their cgroup, kthreadd among them. Numbers of \
+         interrupts may differ after a reboot. A line that fails is skipped.",
+    ]);
+    format!(
+        "{about}
+[Unit]
+Description=CPU {isolated} for partition {name} alone (cgconfig)
+# The way out: add quietcore=off to the boot line.
+ConditionKernelCommandLine=!quietcore=off
+# After network and remote login, so that a mistake can be taken back from afar.
+After=network.target ssh.service sshd.service systemd-user-sessions.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+Delegate=yes
+{before}ExecStart=/usr/sbin/cgconfigparser -l {CONFIGURATION}
+{after}
+# Backwards.
+{stop}# Sends the tasks of the sets to the root, then removes them.
+ExecStop=/usr/sbin/cgclear -l {CONFIGURATION}
+
+[Install]
+WantedBy=multi-user.target
+",
+        isolated = subject.plan.isolated,
+        name = subject.plan.partition,
+        stop = stop.concat(),
+    )
+}
+
+fn print_to(value: &str, path: &str) -> String {
+    let command = format!("echo {} >{}", quote::shell(value.trim()), quote::shell(path));
+    format!("/bin/sh -c {}", quote::unit_argument(&command))
+}
+
+/// In passes, because a task that forks while it is moved leaves children behind; those that the kernel refuses stay.
+fn move_tasks(from: &str, to: &str) -> String {
+    let command = format!(
+        "for pass in 1 2 3 4 5; do while read tid; do echo \"$tid\" >{to}; done <{from}; done 2>/dev/null",
+        from = quote::shell(&format!("{from}/tasks")),
+        to = quote::shell(&format!("{to}/tasks")),
+    );
+    format!("/bin/sh -c {}", quote::unit_argument(&command))
+}

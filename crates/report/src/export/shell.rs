@@ -1,0 +1,148 @@
+//! The plan as a POSIX shell script that needs nothing but `awk`, `taskset` and a few words of every system.
+//!
+//! Each change is one function that knows how it is checked, saved, made, taken back and looked at; the parts that
+//! all of them share are `shell/functions.sh`, what the script's arguments do is `shell/verbs.sh`.
+
+use super::{ExportForm, ExportedFile, Subject, Unfit, comment, comments, quote};
+use machine::Version;
+use plan::{Action, Change, Compare, OnRefusal, Undo};
+use std::fmt::Write as _;
+
+pub(super) const FORM: ExportForm = ExportForm {
+    name: "shell",
+    about: "a POSIX shell script with apply, undo and status",
+    write,
+};
+
+const FUNCTIONS: &str = include_str!("shell/functions.sh");
+const VERBS: &str = include_str!("shell/verbs.sh");
+
+fn write(subject: &Subject) -> Result<Vec<ExportedFile>, Unfit> {
+    let plan = subject.plan;
+    let mut text = String::from("#!/bin/sh\n");
+    text.push_str(&comment(&format!(
+        "CPU {} for partition `{}` alone; CPU {} has everything else. Written by quietcore: the same changes as \
+         `quietcore apply {}` would make.",
+        plan.isolated,
+        plan.partition,
+        plan.housekeeping,
+        subject.arguments(quote::shell).join(" ")
+    )));
+    text.push_str("#\n");
+    text.push_str(&comments(&[
+        "Needs root, a POSIX shell, awk and taskset (util-linux or busybox). Arguments: apply, undo, status.",
+        "Exit status: 0 done; 1 failed, or not as planned; 2 wrong usage; 3 not root (status: not applied); 4 this \
+         machine is not that of the plan, or cannot; 5 applied already, or somebody else changed something since, \
+         which is named and left alone.",
+        "It holds for this boot of this machine: interrupts get other numbers at the next. Write it anew then.",
+        "What it cannot, and quietcore can: `undo` gives back the affinity of every thread that lives through it, but \
+         what else the kernel changes because of a write (pins of other cgroups, masks after a CPU went offline) it \
+         does not know; threads of real-time programs that still spin in the partition are not demoted first; the \
+         kernel's own reason for a refusal is not shown.",
+    ]));
+    let notes = subject.notes();
+    if !notes.is_empty() {
+        text.push_str("#\n");
+        text.push_str(&notes);
+    }
+    let constants = [
+        ("isolated", plan.isolated.to_string()),
+        ("housekeeping", plan.housekeeping.to_string()),
+        ("planned_online", plan.isolated.or(&plan.housekeeping).to_string()),
+        ("state", format!("/run/quietcore-script-{}", plan.partition)),
+    ];
+    text.push_str("set -eu\nLC_ALL=C\nexport LC_ALL\n\n");
+    for (name, value) in constants {
+        let _ = writeln!(text, "{name}={}", quote::shell(&value));
+    }
+    text.push('\n');
+    text.push_str(FUNCTIONS);
+    let count = changes(subject, &mut text);
+    text.push_str("forward() {\n");
+    text.extend((1..=count).map(|number| format!("    change_{number} \"$1\"\n")));
+    text.push_str("    :\n}\nbackward() {\n");
+    text.extend(
+        (1..=count)
+            .rev()
+            .map(|number| format!("    change_{number} \"$1\"\n")),
+    );
+    text.push_str("    :\n}\n\n");
+    text.push_str(VERBS);
+    Ok(vec![ExportedFile {
+        path: format!("isolate-{}.sh", plan.partition),
+        mode: 0o755,
+        content: text,
+    }])
+}
+
+/// One function for each change; gives their number.
+fn changes(subject: &Subject, text: &mut String) -> usize {
+    let rule = "# ---- the changes, each with its reason ";
+    let _ = writeln!(text, "{rule:-<114}\n");
+    let mut count = 0;
+    for change in subject.changes() {
+        count += 1;
+        text.push_str(&comment(&format!("{}: {}", change.id, change.why)));
+        let _ = writeln!(text, "change_{count}() {{ {}; }}\n", call(subject, count, change));
+    }
+    count
+}
+
+fn call(subject: &Subject, number: usize, change: &Change) -> String {
+    match &change.action {
+        Action::Write {
+            path,
+            value,
+            compare,
+            on_refusal,
+            undo,
+        } => {
+            let (path, value) = (quote::shell(path), quote::shell(value));
+            match undo {
+                Undo::WithSet => format!("inside \"$1\" {} {path} {value}", kind(*compare)),
+                Undo::Restore => format!(
+                    "file \"$1\" {number} {} {} {path} {value}",
+                    kind(*compare),
+                    refusal(*on_refusal)
+                ),
+            }
+        }
+        Action::MakeSet { path } => {
+            let (mount, members) = match subject.hierarchy() {
+                Some(hierarchy) if hierarchy.version == Version::V1 => (hierarchy.mount.as_str(), "tasks"),
+                Some(hierarchy) => (hierarchy.mount.as_str(), "cgroup.procs"),
+                None => ("", "cgroup.procs"),
+            };
+            format!(
+                "cgroup \"$1\" {} {} {members}",
+                quote::shell(path),
+                quote::shell(mount)
+            )
+        }
+        Action::MakePartition { path, words } => {
+            format!("partition \"$1\" {} {}", quote::shell(path), words.join(" "))
+        }
+        Action::MoveTasks { from, to, .. } => {
+            format!("tasks_between \"$1\" {} {}", quote::shell(from), quote::shell(to))
+        }
+        Action::NarrowTasks { .. } => "kernel_threads \"$1\"".to_owned(),
+    }
+}
+
+/// What `same` in the script calls it.
+fn kind(compare: Compare) -> &'static str {
+    match compare {
+        Compare::List => "list",
+        Compare::Mask => "mask",
+        Compare::Text => "text",
+        Compare::Word => "word",
+        Compare::Choice => "choice",
+    }
+}
+
+fn refusal(on_refusal: OnRefusal) -> &'static str {
+    match on_refusal {
+        OnRefusal::Fatal => "fatal",
+        OnRefusal::Report => "report",
+    }
+}

@@ -1,0 +1,76 @@
+# ---- apply, undo, status ---------------------------------------------------------------------------------------
+
+be_root() { [ "$(id -u)" -eq 0 ] || stop 3 "this needs root"; }
+
+apply() {
+    be_root
+    for program in awk taskset; do
+        command -v "$program" >/dev/null || stop 4 "$program is needed and not here"
+    done
+    [ ! -e "$state" ] || stop 5 "applied already, or stopped half way: $0 undo"
+    online=$(value_of /sys/devices/system/cpu/online) || online=
+    same list "$online" "$planned_online" || stop 4 "CPUs $online are online, the plan is for $planned_online"
+    forward check
+    (umask 077 && mkdir "$state")
+    trap 'half_way $?' EXIT
+    trap 'exit 130' INT
+    trap 'exit 143' TERM HUP
+    tasks >"$state/tasks"
+    forward save
+    forward apply
+    keep_pins
+    tasks >"$state/after"
+    trap - EXIT INT TERM HUP
+    say "CPU $isolated is isolated; $0 undo takes it back"
+}
+
+half_way() {
+    trap - EXIT
+    say "not done; what was done is taken back"
+    take_back
+    exit "$1"
+}
+
+take_back() {
+    set +e
+    trap '' INT TERM HUP
+    tasks >"$state/undo"
+    backward undo
+    backward again
+    give_back_pins
+    rm -rf "$state"
+}
+
+undo() {
+    be_root
+    if [ ! -d "$state" ]; then
+        say "nothing to take back"
+        return 0
+    fi
+    result=0
+    take_back
+    [ "$result" -ne 0 ] || say "everything is as before"
+    exit "$result"
+}
+
+status() {
+    if [ ! -d "$state" ]; then
+        say "not applied"
+        exit 3
+    fi
+    result=0
+    forward status
+    [ "$result" -ne 0 ] || say "as planned: CPU $isolated is isolated, CPU $housekeeping has the rest"
+    exit "$result"
+}
+
+result=0
+case ${1-} in
+apply) apply ;;
+undo) undo ;;
+status) status ;;
+*)
+    echo "usage: $0 apply|undo|status" >&2
+    exit 2
+    ;;
+esac

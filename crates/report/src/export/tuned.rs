@@ -1,0 +1,154 @@
+//! The plan as a profile of TuneD, which is in charge of tuning on some distributions.
+//!
+//! TuneD isolates by affinity: its `scheduler` plug-in pins every thread and every interrupt, `sysfs` and `sysctl`
+//! write files, `bootloader` edits the boot line. It makes no cpuset partition.
+
+use super::{ExportForm, ExportedFile, Subject, Unfit, comment, comments};
+use crate::style::safe;
+use plan::{Action, Undo};
+
+pub(super) const FORM: ExportForm = ExportForm {
+    name: "tuned",
+    about: "a TuneD profile with its file of variables",
+    write,
+};
+
+/// What a change is for TuneD.
+enum Part<'a> {
+    /// A line of `[sysctl]`.
+    Sysctl(String, &'a str),
+    /// A line of `[sysfs]`.
+    Sysfs(&'a str, &'a str),
+    /// Done by `isolated_cores` of `[scheduler]`: threads, interrupts, the default for later ones.
+    Scheduler,
+    /// A cpuset partition.
+    Partition,
+    /// TuneD has no words for it.
+    Nothing,
+}
+
+fn part(action: &Action) -> Part<'_> {
+    match action {
+        Action::MoveTasks { .. } | Action::NarrowTasks { .. } => Part::Scheduler,
+        Action::MakeSet { .. }
+        | Action::MakePartition { .. }
+        | Action::Write {
+            undo: Undo::WithSet, ..
+        } => Part::Partition,
+        Action::Write { path, value, .. } => {
+            if let Some(name) = path.strip_prefix("/proc/sys/") {
+                // As sysctl(8) does: a dot that belongs to a name becomes a slash.
+                let swapped = name.chars().map(|letter| match letter {
+                    '/' => '.',
+                    '.' => '/',
+                    other => other,
+                });
+                Part::Sysctl(swapped.collect(), value)
+            } else if path.starts_with("/proc/irq/") {
+                Part::Scheduler
+            } else if path.contains("cpuset.") || path.ends_with("cgroup.subtree_control") {
+                Part::Partition
+            } else if path.starts_with("/sys/") {
+                Part::Sysfs(path, value)
+            } else {
+                Part::Nothing
+            }
+        }
+    }
+}
+
+fn write(subject: &Subject) -> Result<Vec<ExportedFile>, Unfit> {
+    let name = format!("quietcore-{}", subject.plan.partition);
+    let variables = format!("/etc/tuned/{name}-variables.conf");
+    Ok(vec![
+        ExportedFile {
+            path: format!("/etc/tuned/{name}/tuned.conf"),
+            mode: 0o644,
+            content: profile(subject, &name, &variables),
+        },
+        ExportedFile {
+            path: variables,
+            mode: 0o644,
+            content: format!(
+                "{}isolated_cores={}\n",
+                comment("CPUs that are given away, as a list. The profile reads it from here."),
+                subject.plan.isolated
+            ),
+        },
+    ])
+}
+
+fn profile(subject: &Subject, name: &str, variables: &str) -> String {
+    let plan = subject.plan;
+    let (mut sysctl, mut sysfs, mut lost) = (String::new(), String::new(), String::new());
+    for change in subject.changes() {
+        // Names of files only, but a file of variables takes a line and `${` apart.
+        let plain = |text: &str| !text.contains(['$', '\n', '#', ';', '=']);
+        match part(&change.action) {
+            Part::Sysctl(key, value) if plain(&key) => sysctl.push_str(&format!("{key}={value}\n")),
+            Part::Sysfs(path, value) if plain(path) => sysfs.push_str(&format!("{path}={value}\n")),
+            Part::Scheduler | Part::Partition => {}
+            Part::Sysctl(..) | Part::Sysfs(..) | Part::Nothing => {
+                lost.push_str(&comment(&format!(
+                    "Not here, TuneD cannot write it: {} ({})",
+                    change.target, change.why
+                )));
+            }
+        }
+    }
+    let mut text = comments(&[
+        &format!(
+            "In force with `tuned-adm profile {name}`, taken back with `tuned-adm off`. Newer versions of TuneD \
+         keep profiles in /etc/tuned/profiles: put the directory there then."
+        ),
+        "What it cannot: TuneD makes no cpuset partition (it knows cgroup v1 only, and no isolated partitions). The \
+         scheduler stops balancing these CPUs only by isolcpus= in [bootloader], so after a reboot. Threads and \
+         interrupts are pinned instead, those that TuneD meets later too; `tuned-adm off` lets all of them run \
+         everywhere, whatever they were pinned to before.",
+        "On Debian [irqbalance] writes /etc/sysconfig/irqbalance, which irqbalance does not read there, and \
+         [bootloader] needs /etc/grub.d/00_tuned; add the line by hand where that is missing.",
+    ]);
+    if !subject.intent.irq_here.is_empty() {
+        text.push_str(&comment(
+            "Not here: the interrupts of --irq-here. [scheduler] takes every interrupt away from these CPUs.",
+        ));
+    }
+    text.push_str(&lost);
+    text.push_str(&subject.notes());
+    text.push_str(&format!(
+        "
+[main]
+summary=CPU {} for partition {} alone
+{}#include=cpu-partitioning
+
+[variables]
+include={variables}
+",
+        plan.isolated,
+        plan.partition,
+        comment(
+            "TuneD's own profile does more than this plan: no deep idle states, no NMI watchdog, nosoftlockup, no \
+             huge pages. Include it where that is wanted; it reads isolated_cores from here.",
+        )
+    ));
+    for (section, lines) in [("sysctl", sysctl), ("sysfs", sysfs)] {
+        if !lines.is_empty() {
+            text.push_str(&format!("\n[{section}]\n{lines}"));
+        }
+    }
+    text.push_str(
+        "
+[scheduler]
+isolated_cores=${isolated_cores}
+
+[irqbalance]
+banned_cpus=${isolated_cores}
+",
+    );
+    if let Some(line) = &plan.boot_line {
+        let suffix = plan.partition.replace('-', "_");
+        let line = safe(line);
+        text.push_str(&format!("\n[bootloader]\ncmdline_quietcore_{suffix}=+{line}\n"));
+    }
+    text
+}
