@@ -27,6 +27,6 @@ pub use fingerprint::{Fingerprint, Place};
 pub use journal::{Journal, JournalState, Storage, history};
 pub use live::Host;
 pub use record::{After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record, TaskState};
-pub use relocate::{Arrival, Homes, Parcel, Ride, Unit, relocate};
+pub use relocate::{Arrival, Ground, Homes, Parcel, Passenger, Unit, relocate};
 pub use system::System;
 pub use undo::{Force, Undone, undo};

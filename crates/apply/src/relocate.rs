@@ -8,12 +8,11 @@ use crate::{ApplyError, Journal, Record, System, census};
 use machine::{CpuSet, Hierarchy, Task, TaskKey, Version};
 use std::collections::BTreeMap;
 
-/// Where tasks are moved, and who keeps the record.
-pub struct Ride<'a, 'j> {
+/// Where tasks are moved.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
     /// The machine.
     pub system: &'a dyn System,
-    /// The journal of what is in force.
-    pub journal: &'a mut Journal<'j>,
     /// The cpuset hierarchy.
     pub hierarchy: &'a Hierarchy,
     /// The CPUs that partitions took from everybody else.
@@ -38,11 +37,20 @@ pub struct Parcel {
     pub unit: Unit,
     /// Directory of the cgroup that takes it.
     pub to: String,
-    /// Its threads, each with the CPUs that it shall be pinned to there, if any.
-    pub tasks: Vec<(u32, Option<CpuSet>)>,
+    /// Its threads.
+    pub tasks: Vec<Passenger>,
     /// Masks that its threads may be given later; undo takes them for ours.
     pub later: Vec<CpuSet>,
-    /// The policy that it is given after the move, if any.
+}
+
+/// One thread of a parcel.
+#[derive(Clone, Debug)]
+pub struct Passenger {
+    /// Its number.
+    pub tid: u32,
+    /// CPUs that it shall be pinned to after the move.
+    pub pin: Option<CpuSet>,
+    /// The policy that the caller gives it after the move.
     pub policy: Option<FormerPolicy>,
 }
 
@@ -63,23 +71,30 @@ pub struct Arrival {
 ///
 /// # Errors
 /// A journal that cannot be written; nothing was moved then, or everything that was is recorded.
-pub fn relocate(ride: &mut Ride, parcels: &[Parcel]) -> Result<Vec<Arrival>, ApplyError> {
+pub fn relocate(
+    ground: &Ground,
+    journal: &mut Journal,
+    parcels: &[Parcel],
+) -> Result<Vec<Arrival>, ApplyError> {
     let mut places = Effective::default();
     let mut departures = Vec::new();
     let mut begun: Vec<(usize, TaskState, Option<CpuSet>)> = Vec::new();
     for (number, parcel) in parcels.iter().enumerate() {
-        for (tid, pin) in &parcel.tasks {
-            let version = ride.hierarchy.version;
-            let Some((task, state)) = census::state_of(ride.system, *tid, version)? else {
+        for Passenger { tid, pin, policy } in &parcel.tasks {
+            let version = ground.hierarchy.version;
+            let Some((task, state)) = census::state_of(ground.system, *tid, version)? else {
                 continue;
             };
             let mask = gets_back(
-                ride,
+                ground,
                 &mut places,
                 &state,
                 pin.is_some() || !parcel.later.is_empty(),
             );
-            let former = parcel.policy.map(|given| (FormerPolicy::of(&task), given));
+            // The parameters of SCHED_DEADLINE are not in /proc, so it cannot be given back.
+            let former = policy
+                .filter(|_| task.policy != machine::Policy::Deadline)
+                .map(|given| (FormerPolicy::of(&task), given));
             departures.push(Departure {
                 state: state.clone(),
                 gets_back: mask,
@@ -91,44 +106,44 @@ pub fn relocate(ride: &mut Ride, parcels: &[Parcel]) -> Result<Vec<Arrival>, App
     if begun.is_empty() {
         return Ok(Vec::new());
     }
-    let of = ride.journal.append(Event::Moving { tasks: departures })?;
-    let outcomes: Vec<Outcome> = parcels.iter().map(|parcel| send(ride, parcel)).collect();
+    let of = journal.append(Event::Moving { tasks: departures })?;
+    let outcomes: Vec<Outcome> = parcels.iter().map(|parcel| send(ground, parcel)).collect();
     let mut arrivals = Vec::with_capacity(begun.len());
     let mut masks = Vec::new();
     for (number, before, pin) in begun {
         let (Some(parcel), Some(outcome)) = (parcels.get(number), outcomes.get(number)) else {
             continue;
         };
-        let arrival = arrive(ride, parcel, outcome, before, pin)?;
+        let arrival = arrive(ground, parcel, outcome, before, pin)?;
         if let Some(after) = &arrival.after {
             masks.push((after.key, after.mask.clone()));
             masks.extend(parcel.later.iter().map(|mask| (after.key, mask.clone())));
         }
         arrivals.push(arrival);
     }
-    ride.journal.append(Event::Moved { of, masks })?;
+    journal.append(Event::Moved { of, masks })?;
     Ok(arrivals)
 }
 
 /// The mask that undo gives the task. One that nobody pinned gets the mask of its cgroup from the kernel, unless we
 /// are about to pin it: then it gets what it had before partitions took their CPUs.
-fn gets_back(ride: &Ride, places: &mut Effective, state: &TaskState, will_pin: bool) -> Option<CpuSet> {
-    if state.mask.is_subset(ride.isolated) {
-        return will_pin.then(|| places.of(ride, "/").or(ride.isolated));
+fn gets_back(ground: &Ground, places: &mut Effective, state: &TaskState, will_pin: bool) -> Option<CpuSet> {
+    if state.mask.is_subset(ground.isolated) {
+        return will_pin.then(|| places.of(ground, "/").or(ground.isolated));
     }
-    let usual = places.of(ride, state.cgroup.as_deref().unwrap_or("/"));
-    if !usual.minus(ride.isolated).is_subset(&state.mask) {
+    let usual = places.of(ground, state.cgroup.as_deref().unwrap_or("/"));
+    if !usual.minus(ground.isolated).is_subset(&state.mask) {
         return Some(state.mask.clone());
     }
-    will_pin.then(|| state.mask.or(ride.isolated))
+    will_pin.then(|| state.mask.or(ground.isolated))
 }
 
-fn send(ride: &Ride, parcel: &Parcel) -> Outcome {
+fn send(ground: &Ground, parcel: &Parcel) -> Outcome {
     let list = match parcel.unit {
         Unit::Process => "cgroup.procs",
         Unit::Thread => "tasks",
     };
-    match ride
+    match ground
         .system
         .write(&format!("{}/{list}", parcel.to), &parcel.tid.to_string())
     {
@@ -142,7 +157,7 @@ fn send(ride: &Ride, parcel: &Parcel) -> Outcome {
 
 /// Pins the task where that is wanted, and looks where it is.
 fn arrive(
-    ride: &Ride,
+    ground: &Ground,
     parcel: &Parcel,
     outcome: &Outcome,
     before: TaskState,
@@ -150,16 +165,16 @@ fn arrive(
 ) -> Result<Arrival, ApplyError> {
     let mut pin_refused = None;
     if let (Outcome::Done, Some(cpus)) = (outcome, pin)
-        && let Err(error) = ride.system.set_affinity(before.key.tid, &cpus)
+        && let Err(error) = ground.system.set_affinity(before.key.tid, &cpus)
     {
         pin_refused = error.errno().filter(|errno| *errno != libc::ESRCH);
     }
-    let after = census::state_of(ride.system, before.key.tid, ride.hierarchy.version)?
+    let after = census::state_of(ground.system, before.key.tid, ground.hierarchy.version)?
         .map(|(_, state)| state)
         .filter(|state| state.key == before.key);
     let wanted = parcel
         .to
-        .strip_prefix(ride.hierarchy.mount.as_str())
+        .strip_prefix(ground.hierarchy.mount.as_str())
         .filter(|path| !path.is_empty())
         .unwrap_or("/");
     let outcome = match (outcome, &after) {
@@ -212,42 +227,44 @@ impl Homes {
 
     /// The cgroup directory that the task came from (its process's, its parent's, for one born inside), and the
     /// mask that it must be given there: the one that it had, or the whole of the place for one that was pinned
-    /// inside. `None` leaves the mask to the kernel.
+    /// inside. `None` leaves the mask to the kernel. Last, the policy that it had before `move` gave it the one it
+    /// still has.
     #[must_use]
     pub fn of(
         &self,
-        ride: &Ride,
+        ground: &Ground,
         task: &Task,
         inside: &str,
         otherwise: &str,
     ) -> (String, Option<CpuSet>, Option<FormerPolicy>) {
         let own = self.known.get(&task.key);
-        let origin = own.or_else(|| self.forebear(ride, task, inside));
-        let mount = &ride.hierarchy.mount;
+        let origin = own.or_else(|| self.forebear(ground, task, inside));
+        let mount = &ground.hierarchy.mount;
         let dir = origin
             .and_then(|departure| departure.state.cgroup.clone())
             .map(|cgroup| format!("{mount}{}", cgroup.trim_end_matches('/')))
-            .filter(|dir| dir != inside && matches!(ride.system.root().kind(dir), Ok(Some(_))))
+            .filter(|dir| dir != inside && matches!(ground.system.root().kind(dir), Ok(Some(_))))
             .unwrap_or_else(|| otherwise.to_owned());
         let former = own
             .filter(|departure| departure.gets_back.as_ref() == Some(&departure.state.mask))
             .map(|departure| departure.state.mask.clone());
         let cgroup = |dir: &str| dir.strip_prefix(mount.as_str()).unwrap_or("/").to_owned();
         let mut places = Effective::default();
-        let whole = places.of(ride, &cgroup(inside));
+        let whole = places.of(ground, &cgroup(inside));
         let pinned_inside = task.allowed.as_ref().is_some_and(|mask| *mask != whole);
         let mask = former.or_else(|| {
             pinned_inside
-                .then(|| places.of(ride, &cgroup(&dir)).minus(ride.isolated))
+                .then(|| places.of(ground, &cgroup(&dir)).minus(ground.isolated))
                 .filter(|mask| !mask.is_empty())
         });
         let policy = own
             .and_then(|departure| departure.policy)
+            .filter(|(_, given)| *given == FormerPolicy::of(task))
             .map(|(former, _)| former);
         (dir, mask, policy)
     }
 
-    fn forebear(&self, ride: &Ride, task: &Task, inside: &str) -> Option<&Departure> {
+    fn forebear(&self, ground: &Ground, task: &Task, inside: &str) -> Option<&Departure> {
         const GENERATIONS: usize = 64;
         let mut child = task.clone();
         for _ in 0..GENERATIONS {
@@ -257,13 +274,13 @@ impl Homes {
             } else {
                 child.pid
             };
-            let version = ride.hierarchy.version;
-            let parent = machine::tasks::read_one(ride.system.root(), next)?;
+            let version = ground.hierarchy.version;
+            let parent = machine::tasks::read_one(ground.system.root(), next)?;
             if let Some(known) = self.known.get(&parent.key) {
                 return Some(known);
             }
-            let cgroup = machine::tasks::cgroup_of(ride.system.root(), next, version)?;
-            if format!("{}{cgroup}", ride.hierarchy.mount) != inside {
+            let cgroup = machine::tasks::cgroup_of(ground.system.root(), next, version)?;
+            if format!("{}{cgroup}", ground.hierarchy.mount) != inside {
                 return None;
             }
             child = parent;
@@ -279,30 +296,30 @@ struct Effective {
 }
 
 impl Effective {
-    fn of(&mut self, ride: &Ride, cgroup: &str) -> CpuSet {
+    fn of(&mut self, ground: &Ground, cgroup: &str) -> CpuSet {
         if let Some(known) = self.known.get(cgroup) {
             return known.clone();
         }
-        let cpus = effective(ride, cgroup);
+        let cpus = effective(ground, cgroup);
         self.known.insert(cgroup.to_owned(), cpus.clone());
         cpus
     }
 }
 
 /// `cpuset.cpus.effective` of the cgroup, or of the nearest one above it that has the file.
-fn effective(ride: &Ride, cgroup: &str) -> CpuSet {
+fn effective(ground: &Ground, cgroup: &str) -> CpuSet {
     let Hierarchy {
         mount,
         version,
         prefix,
         ..
-    } = ride.hierarchy;
+    } = ground.hierarchy;
     let files = match version {
         // A v1 set's own list is the effective one, unless a CPU is off.
         Version::V1 => [format!("{prefix}effective_cpus"), format!("{prefix}cpus")],
         Version::V2 => ["cpuset.cpus.effective".to_owned(), "cpuset.cpus".to_owned()],
     };
-    let root = ride.system.root();
+    let root = ground.system.root();
     let mut dir = cgroup.trim_end_matches('/');
     loop {
         for file in &files {

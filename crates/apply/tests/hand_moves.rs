@@ -4,7 +4,9 @@
 
 mod rehearsal;
 
-use apply::{Force, Homes, Journal, Outcome, Parcel, Request, Ride, System, Unit, apply, relocate, undo};
+use apply::{
+    Force, Ground, Homes, Journal, Outcome, Parcel, Passenger, Request, System, Unit, apply, relocate, undo,
+};
 use machine::{CpuSet, Machine};
 use plan::Intent;
 use rehearsal::{Death, Disk, Kernel, Rules, SimTask};
@@ -79,9 +81,12 @@ fn parcel(to: &str, tid: u32, pin: Option<&str>) -> Parcel {
         tid,
         unit: Unit::Process,
         to: to.to_owned(),
-        tasks: vec![(tid, pin.map(set))],
+        tasks: vec![Passenger {
+            tid,
+            pin: pin.map(set),
+            policy: None,
+        }],
         later: Vec::new(),
-        policy: None,
     }
 }
 
@@ -104,13 +109,12 @@ fn bring_in(kernel: &Kernel, disk: &Disk) -> Vec<apply::Arrival> {
         parcel(&to, 102, None),
         parcel(&to, 110, Some("3")),
     ];
-    let mut ride = Ride {
+    let ground = Ground {
         system: kernel,
-        journal: &mut journal,
         hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
         isolated: &set("2-3"),
     };
-    relocate(&mut ride, &parcels).unwrap()
+    relocate(&ground, &mut journal, &parcels).unwrap()
 }
 
 fn bring_out(kernel: &Kernel, disk: &Disk, tids: &[u32]) -> Vec<apply::Arrival> {
@@ -119,9 +123,8 @@ fn bring_out(kernel: &Kernel, disk: &Disk, tids: &[u32]) -> Vec<apply::Arrival> 
     let mut journal = Journal::open(disk).unwrap().unwrap();
     let homes = Homes::read(journal.records());
     let isolated = set("2-3");
-    let mut ride = Ride {
+    let ground = Ground {
         system: kernel,
-        journal: &mut journal,
         hierarchy,
         isolated: &isolated,
     };
@@ -134,14 +137,15 @@ fn bring_out(kernel: &Kernel, disk: &Disk, tids: &[u32]) -> Vec<apply::Arrival> 
         .iter()
         .map(|tid| {
             let task = machine::tasks::read_one(kernel.root(), *tid).unwrap();
-            let (to, pin, _) = homes.of(&ride, &task, &inside(kernel), &otherwise);
+            let (to, pin, policy) = homes.of(&ground, &task, &inside(kernel), &otherwise);
+            let tid = *tid;
             Parcel {
-                tasks: vec![(*tid, pin)],
-                ..parcel(&to, *tid, None)
+                tasks: vec![Passenger { tid, pin, policy }],
+                ..parcel(&to, tid, None)
             }
         })
         .collect();
-    relocate(&mut ride, &parcels).unwrap()
+    relocate(&ground, &mut journal, &parcels).unwrap()
 }
 
 /// Cgroup and mask of every task.
@@ -274,14 +278,18 @@ fn refusals_are_told_and_move_nothing() {
         let machine = Machine::read(kernel.root());
         let mut journal = Journal::open(&disk).unwrap().unwrap();
         let isolated = set("2-3");
-        let mut ride = Ride {
+        let ground = Ground {
             system: &kernel,
-            journal: &mut journal,
             hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
             isolated: &isolated,
         };
         let to = inside(&kernel);
-        let arrivals = relocate(&mut ride, &[parcel(&to, 15, None), parcel(&to, 999, None)]).unwrap();
+        let arrivals = relocate(
+            &ground,
+            &mut journal,
+            &[parcel(&to, 15, None), parcel(&to, 999, None)],
+        )
+        .unwrap();
         assert_eq!(
             arrivals.len(),
             1,

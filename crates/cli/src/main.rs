@@ -1,10 +1,14 @@
 //! The quietcore binary: parse the command line, run one verb, return its exit status.
 
+mod accounts;
 mod changing;
 mod error;
 mod intent;
+mod pattern;
 mod placement;
+mod policy;
 mod reading;
+mod rt_group;
 mod screen;
 mod status;
 mod time;

@@ -1,10 +1,14 @@
-//! Putting a task into a partition that is in force, with policy and CPUs.
+//! Partitions that are in force, and how tasks are placed in them: what `run` and `move` share.
 
 use crate::changing::Changing;
+use crate::pattern::{Glob, Pin};
+use crate::policy::{self, Policy};
+use crate::rt_group::NoRuntime;
 use crate::{CommandError, Status};
-use apply::{Event, Journal, JournalState, System, TaskState};
-use machine::{CpuSet, Hierarchy, Machine, Version};
+use apply::{Event, Journal, JournalState};
+use machine::{CpuSet, Hierarchy, Machine, Task, Version};
 use plan::partition_path;
+use root::Root;
 
 /// A partition that is in force.
 #[derive(Clone, Debug)]
@@ -36,6 +40,27 @@ impl Partition {
             Version::V2 => format!("{}/cgroup.procs", self.path),
         }
     }
+
+    /// Whether the scheduler spreads unpinned tasks over its CPUs.
+    #[must_use]
+    pub fn is_balanced(&self, root: &Root, prefix: &str) -> bool {
+        let value = |file: String| root.value(&file).ok().flatten().unwrap_or_default();
+        match self.version {
+            Version::V1 => value(format!("{}/{prefix}sched_load_balance", self.path)) != "0",
+            Version::V2 => !value(format!("{}/cpuset.cpus.partition", self.path)).starts_with("isolated"),
+        }
+    }
+}
+
+/// What to say when no such partition is in force.
+#[must_use]
+pub fn no_partition(name: &str) -> CommandError {
+    CommandError::new(
+        Status::Unable,
+        format!("there is no partition {}", report::safe(name)),
+        "nothing with that name is in force",
+        "make it with `quietcore apply --cpus LIST`, see `quietcore history`",
+    )
 }
 
 /// The partition of that name, if it is in force.
@@ -60,126 +85,135 @@ pub fn partition_in_force(
     Ok((intent.name.as_str() == name).then(|| Partition::of(hierarchy, name, &intent.cpus)))
 }
 
-/// Moves a process into the partition, after the journal says where it came from.
-///
-/// # Errors
-/// A refusal by the kernel, or a journal that cannot be written.
-pub fn join(changing: &Changing, partition: &Partition, pid: u32) -> Result<(), CommandError> {
-    let root = changing.host.root();
-    let task = machine::tasks::read_one(root, pid);
-    if let (Some(mut journal), Some(task)) = (Journal::open(&changing.state)?, task) {
-        let cgroup = machine::tasks::cgroup_of(root, pid, partition.version);
-        let mask = task.allowed.unwrap_or_default();
-        journal.append(Event::Joined {
-            task: TaskState {
-                key: task.key,
-                comm: task.comm,
-                cgroup,
-                mask,
-            },
-        })?;
-    }
-    changing.host.write(&partition.door(), &pid.to_string()).map_err(|error| {
-        CommandError::new(
-            Status::Unable,
-            format!("the process could not join {}", partition.path),
-            error.to_string(),
-            "a real-time task may need rt_runtime in its cpu cgroup (RT_GROUP_SCHED); start it as an ordinary one",
-        )
-    })
+/// How a program or a task is placed inside the partition.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Manner {
+    /// CPUs of the partition to use; all of them without it
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<String>,
+    /// Policy: other, batch, idle, fifo:80, rr:50, deadline:100us/500us/1ms (runtime, deadline, period)
+    #[arg(long, value_name = "POLICY", value_parser = policy::parse)]
+    pub policy: Option<Policy>,
+    /// Nice value, from -20 (takes most) to 19
+    #[arg(long, value_name = "N", value_parser = policy::parse_nice, allow_hyphen_values = true)]
+    pub nice: Option<i32>,
+    /// Pin threads with such names: 'io*=2'; may be given several times, the first that matches counts
+    #[arg(long, value_name = "GLOB=LIST", value_parser = Pin::parse)]
+    pin: Vec<Pin>,
 }
 
-/// Pins the calling thread.
-///
-/// # Errors
-/// A refusal by the kernel.
-pub fn pin(cpus: &CpuSet) -> Result<(), CommandError> {
-    let host = apply::Host::new(root::Live::host());
-    host.set_affinity(0, cpus).map_err(|error| {
-        CommandError::new(
-            Status::Unable,
-            format!("the program cannot be pinned to CPU {cpus}"),
-            error.to_string(),
-            "choose CPUs of the partition that are online",
-        )
-    })
+/// What a [`Manner`] means on this machine.
+#[derive(Clone, Debug, Default)]
+pub struct Pins {
+    /// CPUs for everything that no pattern names.
+    pub all: Option<CpuSet>,
+    /// CPUs by thread name.
+    pub named: Vec<(Glob, CpuSet)>,
 }
 
-/// A scheduling policy with its priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
-    /// `SCHED_*` number.
-    number: libc::c_int,
-    /// 1 to 99 for `fifo` and `rr`, else 0.
-    priority: libc::c_int,
-}
-
-/// Parses `other`, `batch`, `idle`, `fifo:PRIORITY`, `rr:PRIORITY`.
-///
-/// # Errors
-/// Other words, and priorities outside 1 to 99.
-pub fn parse_policy(text: &str) -> Result<Policy, String> {
-    let (word, priority) = match text.split_once(':') {
-        Some((word, priority)) => (word, Some(priority)),
-        None => (text, None),
-    };
-    let plain = |number| match priority {
-        None => Ok(Policy { number, priority: 0 }),
-        Some(_) => Err(format!("`{word}` has no priority")),
-    };
-    let realtime = |number| match priority.map(str::parse) {
-        Some(Ok(priority @ 1..=99)) => Ok(Policy { number, priority }),
-        _ => Err(format!("`{word}` needs a priority from 1 to 99, as in {word}:80")),
-    };
-    match word {
-        "other" => plain(libc::SCHED_OTHER),
-        "batch" => plain(libc::SCHED_BATCH),
-        "idle" => plain(libc::SCHED_IDLE),
-        "fifo" => realtime(libc::SCHED_FIFO),
-        "rr" => realtime(libc::SCHED_RR),
-        _ => Err(format!(
-            "`{text}` is no policy: use other, batch, idle, fifo:80 or rr:50"
-        )),
+impl Manner {
+    /// Its CPUs, each within the partition and online.
+    ///
+    /// # Errors
+    /// Expressions that do not parse, and CPUs that the partition does not have.
+    pub fn pins(&self, machine: &Machine, partition: &Partition) -> Result<Pins, CommandError> {
+        let within = |expression: &str| {
+            let cpus = crate::intent::cpus(expression, machine)?;
+            if cpus.is_empty() || !cpus.is_subset(&partition.cpus) {
+                return Err(CommandError::usage(
+                    format!("CPU {cpus} is not in the partition {}", partition.path),
+                    format!("it has CPU {}", partition.cpus),
+                    "choose among those",
+                ));
+            }
+            if !cpus.intersects(&machine.topology.online) {
+                return Err(CommandError::new(
+                    Status::Unable,
+                    format!("CPU {cpus} is offline"),
+                    format!("online are {}", machine.topology.online),
+                    "choose CPUs of the partition that are online",
+                ));
+            }
+            Ok(cpus)
+        };
+        let named = self
+            .pin
+            .iter()
+            .map(|pin| Ok((pin.glob.clone(), within(&pin.cpus)?)))
+            .collect::<Result<_, CommandError>>()?;
+        Ok(Pins {
+            all: self.cpus.as_deref().map(within).transpose()?,
+            named,
+        })
     }
 }
 
-/// Gives the calling thread a policy.
-///
-/// # Errors
-/// A refusal by the kernel, explained.
-pub fn set_policy(policy: Policy) -> Result<(), CommandError> {
-    let Err(errno) = root::sched::set_scheduler(0, policy.number, policy.priority) else {
-        return Ok(());
-    };
-    let error = std::io::Error::from_raw_os_error(errno);
-    let (status, next) = match error.raw_os_error() {
-        Some(libc::EPERM) => (
-            Status::Denied,
-            "run it as root or with CAP_SYS_NICE; with RT_GROUP_SCHED its cpu cgroup needs cpu.rt_runtime_us",
+impl Pins {
+    /// Which pattern names a thread.
+    #[must_use]
+    pub fn named(&self, comm: &str) -> Option<usize> {
+        self.named.iter().position(|(glob, _)| glob.matches(comm))
+    }
+
+    /// The CPUs for a thread of that name, if it shall be pinned.
+    #[must_use]
+    pub fn of(&self, comm: &str) -> Option<CpuSet> {
+        match self.named(comm) {
+            Some(place) => self.named.get(place).map(|(_, cpus)| cpus.clone()),
+            None => self.all.clone(),
+        }
+    }
+}
+
+/// Why the kernel does not take a task into a cgroup, and what to do.
+#[must_use]
+pub fn refused(
+    errno: i32,
+    task: Option<&Task>,
+    root: &Root,
+    machine: &Machine,
+    dir: &str,
+) -> (String, String) {
+    let error = std::io::Error::from_raw_os_error(errno).to_string();
+    let realtime = task.is_some_and(|task| task.policy.is_realtime());
+    let deadline = task.is_some_and(|task| task.policy == machine::Policy::Deadline);
+    let group = task
+        .filter(|_| realtime)
+        .and_then(|task| NoRuntime::of(root, machine, task.key.tid));
+    let has_cpu = matches!(root.kind(&format!("{dir}/cpu.weight")), Ok(Some(_)));
+    let both = |why: &str, next: &str| (format!("{why} ({error})"), next.to_owned());
+    match errno {
+        libc::EINVAL if realtime && has_cpu => both(
+            "RT_GROUP_SCHED: this cgroup has the cpu controller too, and with it no real-time runtime for a FIFO or RR task",
+            "take `cpu` out of cgroup.subtree_control above it, or make the task SCHED_OTHER first (--policy other)",
         ),
-        _ => (Status::Unable, "use another policy or priority"),
-    };
-    Err(CommandError::new(
-        status,
-        "the policy was refused",
-        error.to_string(),
-        next,
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::parse_policy;
-
-    #[test]
-    fn policies_need_the_right_priority() {
-        for text in ["other", "batch", "idle", "fifo:1", "fifo:99", "rr:50"] {
-            assert!(parse_policy(text).is_ok(), "{text}");
-        }
-        for text in [
-            "", "fifo", "fifo:0", "fifo:100", "fifo:-1", "other:1", "deadline", "rr:x",
-        ] {
-            assert!(parse_policy(text).is_err(), "{text}");
-        }
+        libc::EINVAL if group.is_some() => group
+            .map(|group| (group.why(), group.next(task.map_or(0, |task| task.key.tid))))
+            .unwrap_or_default(),
+        libc::EINVAL if task.is_some_and(Task::is_kernel) => both(
+            "the kernel keeps this thread of its own where it is",
+            "none is needed: it works for the kernel",
+        ),
+        libc::EBUSY if deadline => both(
+            "the CPUs there have no SCHED_DEADLINE share left for this task",
+            "give it another policy first, then its own again",
+        ),
+        libc::EBUSY => both(
+            "a cgroup that hands controllers to its children holds no tasks itself",
+            "move it to one of its children",
+        ),
+        libc::ENOSPC => both(
+            "the cpuset has no CPU or no memory node",
+            "look at its cpuset.cpus and cpuset.mems",
+        ),
+        libc::EACCES | libc::EPERM => both(
+            "not permitted: the task is another user's, or the cgroup is not delegated to you",
+            "run it as root (sudo quietcore ...)",
+        ),
+        libc::EOPNOTSUPP => both(
+            "the cgroup is threaded and takes no whole process",
+            "choose another",
+        ),
+        _ => (error, "look at the cgroup named above".to_owned()),
     }
 }

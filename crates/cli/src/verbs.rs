@@ -52,6 +52,8 @@ verbs! {
     history => History,
     /// Start a program in the partition
     run => Run,
+    /// Move tasks into the partition, or back to where they came from
+    r#move => Move,
     #[command(hide = true)]
     guard => Guard,
 }

@@ -20,14 +20,14 @@ pub fn fork() -> Result<Option<u32>, i32> {
     }
 }
 
-/// Becomes another user for good: supplementary groups, then group, then user.
+/// Becomes another user for good: supplementary groups (`None` keeps them), then group, then user.
 ///
 /// # Errors
 /// The errno: EPERM without the privilege.
-pub fn become_user(uid: u32, gid: u32, groups: &[u32]) -> Result<(), i32> {
+pub fn become_user(uid: u32, gid: u32, groups: Option<&[u32]>) -> Result<(), i32> {
     // SAFETY: plain numbers, and a slice that lives across the call. The order keeps the privilege until the end.
     let done = unsafe {
-        libc::setgroups(groups.len(), groups.as_ptr()) == 0
+        groups.is_none_or(|groups| libc::setgroups(groups.len(), groups.as_ptr()) == 0)
             && libc::setresgid(gid, gid, gid) == 0
             && libc::setresuid(uid, uid, uid) == 0
     };
@@ -92,8 +92,10 @@ pub struct Former(libc::sigset_t);
 #[must_use]
 pub fn hold_signals() -> Former {
     let mut former = MaybeUninit::<libc::sigset_t>::zeroed();
-    // SAFETY: both sets are filled before they are read; a failure leaves an empty set.
+    // SAFETY: both sets are filled before they are read; a failure leaves an empty set. A parent that ignores SIGCHLD
+    // would never learn how its child ended.
     unsafe {
+        libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         libc::sigprocmask(libc::SIG_BLOCK, &raw const *all().as_ptr(), former.as_mut_ptr());
         Former(former.assume_init())
     }

@@ -1,16 +1,22 @@
 //! `run`: start a program in the partition.
 //!
 //! The process places itself and then becomes the program, so that signals, terminal and exit status are the
-//! program's own. Failures of ours are 125, 126 (not executable) and 127 (not found), as with env.
+//! program's own. Only what must outlive that (a latency request, patterns for threads that appear later) keeps a
+//! parent, on the housekeeping CPUs. Failures of ours are 125, 126 (not executable) and 127 (not found), as with env.
 
+mod stay;
+
+use crate::accounts::{self, Identity};
 use crate::changing::Changing;
-use crate::placement::{self, Policy};
+use crate::placement::{self, Manner, Partition, Pins};
 use crate::{CommandError, Screen, Status};
-use machine::Machine;
-use root::Root;
-use std::io::ErrorKind;
+use apply::{Ground, Journal, Outcome, Parcel, Passenger, Unit};
+use machine::{CpuSet, Machine};
+use root::{Root, process};
+use std::io::{ErrorKind, PipeWriter};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::time::Duration;
 
 /// Arguments of `run`.
 #[derive(clap::Args)]
@@ -18,68 +24,299 @@ pub struct Args {
     /// Name of the partition
     #[arg(long, value_name = "NAME", default_value = "rt")]
     partition: String,
-    /// CPUs of the partition to use; all of them without it
+    #[command(flatten)]
+    manner: Manner,
+    /// Run as this user (name or number of /etc/passwd), with the user's groups
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
+    /// Run with this group (name or number of /etc/group)
+    #[arg(long, value_name = "GROUP")]
+    group: Option<String>,
+    /// Take memory from these nodes only
     #[arg(long, value_name = "LIST")]
-    cpus: Option<String>,
-    /// Policy and priority: other, batch, idle, fifo:80, rr:50
-    #[arg(long, value_name = "POLICY", value_parser = placement::parse_policy)]
-    policy: Option<Policy>,
+    mems: Option<String>,
+    /// No transparent huge pages for it
+    #[arg(long)]
+    no_thp: bool,
+    /// While it runs, no CPU may idle so deeply that waking takes longer than this: 0us
+    #[arg(long, value_name = "TIME", value_parser = crate::time::parse_duration)]
+    latency: Option<Duration>,
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
     command: Vec<std::ffi::OsString>,
 }
 
-/// Runs it; returns only when the program could not be started.
+/// Runs it; without a parent it returns only when the program could not be started.
 ///
 /// # Errors
 /// No such partition, a refused placement, a program that cannot be started; all with status 125 to 127.
-pub fn run(args: &Args, _screen: &mut Screen) -> Result<Status, CommandError> {
-    place(args).map_err(|error| CommandError { status: Status::Program(125), ..error })?;
-    let Some((program, arguments)) = args.command.split_first() else {
-        return Err(CommandError::usage("no program was named", "there is nothing to run", "write it after --"));
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let ours = |error| CommandError {
+        status: Status::Program(125),
+        ..error
     };
-    let error = Command::new(program).args(arguments).exec();
-    let (code, next) = match error.kind() {
-        ErrorKind::NotFound => (127, "check the name, or give its full path"),
-        _ => (126, "check that it is an executable file for this machine"),
+    let ready = Ready::check(args, screen).map_err(ours)?;
+    if args.latency.is_none() && ready.pins.named.is_empty() {
+        return ready.become_program(args, None);
+    }
+    let request = args.latency.map(hold_latency).transpose().map_err(ours)?;
+    let failed = |what: &str, error: std::io::Error| {
+        ours(CommandError::new(
+            Status::Unable,
+            what,
+            error.to_string(),
+            "try again; there may be too many processes or open files",
+        ))
     };
-    let name = program.to_string_lossy();
-    Err(CommandError::new(Status::Program(code), format!("{name} was not started"), error.to_string(), next))
+    let (started, starts) =
+        std::io::pipe().map_err(|error| failed("no pipe to the program could be made", error))?;
+    let parent = std::process::id();
+    let former = process::hold_signals();
+    let child = process::fork().map_err(|errno| {
+        failed(
+            "the program's process could not be made",
+            std::io::Error::from_raw_os_error(errno),
+        )
+    })?;
+    let Some(child) = child else {
+        drop((started, request));
+        process::release_signals(&former);
+        return ready.become_program(args, Some((parent, starts)));
+    };
+    drop(starts);
+    let status = stay::stay(child, started, &ready, screen);
+    drop(request);
+    Ok(status)
 }
 
-fn place(args: &Args) -> Result<(), CommandError> {
-    let nothing = || {
-        CommandError::new(
-            Status::Unable,
-            format!("there is no partition {}", args.partition),
-            "nothing with that name is in force",
-            "make it with `quietcore apply --cpus LIST`, see `quietcore history`",
+fn hold_latency(time: Duration) -> Result<std::os::fd::OwnedFd, CommandError> {
+    let microseconds = i32::try_from(time.as_micros()).map_err(|_| {
+        CommandError::usage(
+            "the latency is too long",
+            "the kernel takes a 32-bit number of microseconds",
+            "write it as 0us or 20us",
         )
-    };
-    let changing = Changing::existing()?.ok_or_else(nothing)?;
-    let root = Root::live();
-    let machine = Machine::read(&root);
-    let partition = placement::partition_in_force(&changing, &machine, &args.partition)?.ok_or_else(nothing)?;
-    let cpus = match &args.cpus {
-        None => None,
-        Some(expression) => {
-            let cpus = crate::intent::cpus(expression, &machine)?;
-            if cpus.is_empty() || !cpus.is_subset(&partition.cpus) {
-                return Err(CommandError::usage(
-                    format!("CPU {cpus} is not in partition {}", args.partition),
-                    format!("it has CPU {}", partition.cpus),
-                    "choose among those",
-                ));
-            }
-            Some(cpus)
+    })?;
+    Ok(root::latency::hold(microseconds)?)
+}
+
+/// Everything that was asked for, checked before anything is changed.
+pub(super) struct Ready {
+    machine: Machine,
+    root: Root,
+    partition: Partition,
+    pins: Pins,
+    identity: Option<Identity>,
+    mems: Option<CpuSet>,
+}
+
+impl Ready {
+    fn check(args: &Args, screen: &mut Screen) -> Result<Ready, CommandError> {
+        let nothing = || placement::no_partition(&args.partition);
+        let changing = Changing::existing()?.ok_or_else(nothing)?;
+        let root = Root::live();
+        let machine = Machine::read(&root);
+        let partition =
+            placement::partition_in_force(&changing, &machine, &args.partition)?.ok_or_else(nothing)?;
+        drop(changing);
+        let pins = args.manner.pins(&machine, &partition)?;
+        let identity = accounts::identity(&root, args.user.as_deref(), args.group.as_deref())?;
+        let mems = args.mems.as_deref().map(|list| nodes(list, &machine)).transpose()?;
+        let prefix = machine
+            .cgroups
+            .cpuset
+            .as_ref()
+            .map_or("", |hierarchy| hierarchy.prefix.as_str());
+        let unpinned = pins.all.is_none() && pins.named.is_empty();
+        if unpinned && partition.cpus.len() > 1 && !partition.is_balanced(&root, prefix) {
+            screen.note(&format!(
+                "note: the scheduler does not spread tasks over CPU {}: what the program starts stays on one of them \
+                 unless it is pinned (--cpus, --pin, or by the program itself)\n",
+                partition.cpus
+            ));
         }
+        Ok(Ready {
+            machine,
+            root,
+            partition,
+            pins,
+            identity,
+            mems,
+        })
+    }
+
+    fn become_program(
+        &self,
+        args: &Args,
+        parent: Option<(u32, PipeWriter)>,
+    ) -> Result<Status, CommandError> {
+        self.place(args, parent.as_ref().map(|(parent, _)| *parent))
+            .map_err(|error| CommandError {
+                status: Status::Program(125),
+                ..error
+            })?;
+        let Some((program, arguments)) = args.command.split_first() else {
+            return Err(CommandError::usage(
+                "no program was named",
+                "there is nothing to run",
+                "write it after --",
+            ));
+        };
+        // The pipe closes with the exec, which tells the parent that everything is in place.
+        let error = Command::new(program).args(arguments).exec();
+        let (code, next) = match error.kind() {
+            ErrorKind::NotFound => (127, "check the name, or give its full path"),
+            _ => (126, "check that it is an executable file for this machine"),
+        };
+        let name = program.to_string_lossy();
+        Err(CommandError::new(
+            Status::Program(code),
+            format!("{name} was not started"),
+            error.to_string(),
+            next,
+        ))
+    }
+
+    /// Placement first, then what is the process's own, and the user last, who may do none of it.
+    fn place(&self, args: &Args, parent: Option<u32>) -> Result<(), CommandError> {
+        self.join(args)?;
+        if let Some(nodes) = &self.mems {
+            self.bind(nodes)?;
+        }
+        if args.no_thp {
+            process::disable_thp().map_err(|errno| refusal("huge pages cannot be switched off", errno))?;
+        }
+        if let Some(nice) = args.manner.nice {
+            root::sched::set_nice(0, nice)
+                .map_err(|errno| refusal("the nice value was refused", errno))?;
+        }
+        if let Some(policy) = args.manner.policy {
+            policy.give(0).map_err(|errno| {
+                let (why, next) =
+                    policy.refused(errno, &self.root, &self.machine, std::process::id());
+                CommandError::new(Status::Denied, "the policy was refused", why, next)
+            })?;
+        }
+        if let Some(Identity { uid, gid, groups }) = &self.identity {
+            process::become_user(*uid, *gid, groups.as_deref())
+                .map_err(|errno| refusal("the user could not be changed", errno))?;
+        }
+        if let Some(parent) = parent {
+            process::die_with(parent)
+                .map_err(|errno| refusal("the parent that should have stayed is gone", errno))?;
+        }
+        Ok(())
+    }
+
+    fn join(&self, args: &Args) -> Result<(), CommandError> {
+        let nothing = || placement::no_partition(&args.partition);
+        let changing = Changing::existing()?.ok_or_else(nothing)?;
+        // It may have been taken back since it was looked at.
+        let partition = placement::partition_in_force(&changing, &self.machine, &args.partition)?
+            .ok_or_else(nothing)?;
+        let (Some(hierarchy), Some(mut journal)) =
+            (&self.machine.cgroups.cpuset, Journal::open(&changing.state)?)
+        else {
+            return Err(nothing());
+        };
+        let own = std::process::id();
+        let parcel = Parcel {
+            tid: own,
+            unit: Unit::Process,
+            to: partition.path.clone(),
+            tasks: vec![Passenger {
+                tid: own,
+                pin: self.pins.all.clone(),
+                policy: None,
+            }],
+            later: self.pins.named.iter().map(|(_, cpus)| cpus.clone()).collect(),
+        };
+        let ground = Ground {
+            system: &changing.host,
+            hierarchy,
+            isolated: &partition.cpus,
+        };
+        let arrivals = apply::relocate(&ground, &mut journal, &[parcel])?;
+        let failed = |why: String, next: String| {
+            CommandError::new(
+                Status::Unable,
+                format!("the process could not join {}", partition.path),
+                why,
+                next,
+            )
+        };
+        let arrival = arrivals
+            .first()
+            .ok_or_else(|| failed("/proc does not show it".to_owned(), "mount /proc".to_owned()))?;
+        match (&arrival.outcome, arrival.pin_refused) {
+            (Outcome::Done, None) => Ok(()),
+            (Outcome::Done, Some(errno)) => Err(refusal("the program cannot be pinned", errno)),
+            (Outcome::Refused(errno), _) => {
+                let task = machine::tasks::read_one(&self.root, own);
+                let (why, next) = placement::refused(
+                    *errno,
+                    task.as_ref(),
+                    &self.root,
+                    &self.machine,
+                    &partition.path,
+                );
+                Err(failed(why, next))
+            }
+            (other, _) => Err(failed(other.text(), "look who else moves tasks here".to_owned())),
+        }
+    }
+
+    fn bind(&self, nodes: &CpuSet) -> Result<(), CommandError> {
+        match process::bind_memory(nodes.words()) {
+            Ok(()) => Ok(()),
+            // A kernel without NUMA has node 0 and nothing else, which is what was asked for.
+            Err(libc::ENOSYS) if nodes.to_string() == "0" => Ok(()),
+            Err(errno) => Err(CommandError::new(
+                Status::Unable,
+                format!("memory cannot be bound to node {nodes}"),
+                std::io::Error::from_raw_os_error(errno).to_string(),
+                format!("the cpuset may allow other nodes only: see {}/cpuset.mems", self.partition.path),
+            )),
+        }
+    }
+}
+
+fn nodes(list: &str, machine: &Machine) -> Result<CpuSet, CommandError> {
+    let nodes = CpuSet::parse_list(list).map_err(|error| {
+        CommandError::usage(
+            "the list of memory nodes cannot be used",
+            error.to_string(),
+            "write it as 0 or 0-1",
+        )
+    })?;
+    let mut there: CpuSet = machine
+        .topology
+        .memory_nodes()
+        .map(|node| machine::CpuId(node.id))
+        .collect();
+    if machine.topology.nodes.is_empty() {
+        there.insert(machine::CpuId(0));
+    }
+    if nodes.is_empty() || !nodes.is_subset(&there) {
+        return Err(CommandError::usage(
+            format!("there is no memory node {}", nodes.minus(&there)),
+            format!("nodes with memory are {there}"),
+            "choose among those; `quietcore inspect` shows them",
+        ));
+    }
+    Ok(nodes)
+}
+
+fn refusal(what: &str, errno: i32) -> CommandError {
+    let next = match errno {
+        libc::EPERM | libc::EACCES => "run it as root (sudo quietcore ...)",
+        _ => "leave this option out, or look at the error above",
     };
-    placement::join(&changing, &partition, std::process::id())?;
-    if let Some(cpus) = cpus {
-        placement::pin(&cpus)?;
-    }
-    if let Some(policy) = args.policy {
-        placement::set_policy(policy)?;
-    }
-    Ok(())
+    let error = std::io::Error::from_raw_os_error(errno);
+    CommandError::new(Status::Unable, what, error.to_string(), next)
 }

@@ -1,0 +1,179 @@
+//! Users and groups by name or number, out of `/etc/passwd` and `/etc/group`: a static binary has nothing else.
+
+use crate::CommandError;
+use root::Root;
+
+/// Who a program runs as.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// User.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Supplementary groups; `None` keeps those of now.
+    pub groups: Option<Vec<u32>>,
+}
+
+/// The identity for `--user` and `--group`; `None` when neither was given.
+///
+/// # Errors
+/// Names and numbers that are not there.
+pub fn identity(
+    root: &Root,
+    user: Option<&str>,
+    group: Option<&str>,
+) -> Result<Option<Identity>, CommandError> {
+    if user.is_none() && group.is_none() {
+        return Ok(None);
+    }
+    let text = |path| root.text(path).map(Option::unwrap_or_default);
+    let (passwd, groups) = (text("/etc/passwd")?, text("/etc/group")?);
+    find(&passwd, &groups, user, group, root::process::ids()).map(Some)
+}
+
+fn find(
+    passwd: &str,
+    groups: &str,
+    user: Option<&str>,
+    group: Option<&str>,
+    (uid, _): (u32, u32),
+) -> Result<Identity, CommandError> {
+    let gid = group.map(|group| group_number(groups, group)).transpose()?;
+    let Some(user) = user else {
+        return Ok(Identity {
+            uid,
+            gid: gid.unwrap_or_default(),
+            groups: None,
+        });
+    };
+    let accounts = || passwd.lines().filter_map(Account::parse);
+    let number = user.parse::<u32>().ok();
+    let account = accounts()
+        .find(|account| account.name == user)
+        .or_else(|| accounts().find(|account| Some(account.uid) == number));
+    match (account, number, gid) {
+        (Some(account), _, _) => {
+            let gid = gid.unwrap_or(account.gid);
+            let mut of_user: Vec<u32> = groups
+                .lines()
+                .filter_map(Group::parse)
+                .filter(|group| group.members.split(',').any(|member| member == account.name))
+                .map(|group| group.gid)
+                .collect();
+            of_user.push(gid);
+            of_user.sort_unstable();
+            of_user.dedup();
+            Ok(Identity {
+                uid: account.uid,
+                gid,
+                groups: Some(of_user),
+            })
+        }
+        (None, Some(uid), Some(gid)) => Ok(Identity {
+            uid,
+            gid,
+            groups: Some(vec![gid]),
+        }),
+        (None, Some(_), None) => Err(CommandError::usage(
+            format!("user {user} has no group"),
+            "/etc/passwd has no line for this number, so its group is unknown",
+            "name the group too: --group GROUP",
+        )),
+        (None, None, _) => Err(CommandError::usage(
+            format!("there is no user `{}`", report::safe(user)),
+            "/etc/passwd has no such name; other directories of users are not asked",
+            "give a name of /etc/passwd, or the user's number with --group",
+        )),
+    }
+}
+
+fn group_number(groups: &str, group: &str) -> Result<u32, CommandError> {
+    let named = groups
+        .lines()
+        .filter_map(Group::parse)
+        .find(|line| line.name == group)
+        .map(|line| line.gid);
+    named.or_else(|| group.parse().ok()).ok_or_else(|| {
+        CommandError::usage(
+            format!("there is no group `{}`", report::safe(group)),
+            "/etc/group has no such name",
+            "give a name of /etc/group, or the group's number",
+        )
+    })
+}
+
+struct Account<'a> {
+    name: &'a str,
+    uid: u32,
+    gid: u32,
+}
+
+impl Account<'_> {
+    fn parse(line: &str) -> Option<Account<'_>> {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        Some(Account {
+            name,
+            uid: fields.nth(1)?.parse().ok()?,
+            gid: fields.next()?.parse().ok()?,
+        })
+    }
+}
+
+struct Group<'a> {
+    name: &'a str,
+    gid: u32,
+    members: &'a str,
+}
+
+impl Group<'_> {
+    fn parse(line: &str) -> Option<Group<'_>> {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        Some(Group {
+            name,
+            gid: fields.nth(1)?.parse().ok()?,
+            members: fields.next().unwrap_or_default().trim(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSWD: &str =
+        "root:x:0:0:root:/root:/bin/sh\n\nbroken\nana:x:1000:1000:Ana,,,:/home/ana:/bin/sh\n77:x:5:6::/:/\n";
+    const GROUPS: &str =
+        "root:x:0:\naudio:x:29:ana,ben\nana:x:1000:\nrealtime:x:98:ben,ana\nanalysts:x:99:anab\n";
+
+    fn of(user: Option<&str>, group: Option<&str>) -> Option<(u32, u32, Option<Vec<u32>>)> {
+        let found = find(PASSWD, GROUPS, user, group, (0, 0)).ok()?;
+        Some((found.uid, found.gid, found.groups))
+    }
+
+    #[test]
+    fn users_and_groups_by_name_and_number() {
+        let of_ana = Some(vec![29, 98, 1000]);
+        assert_eq!(of(Some("ana"), None), Some((1000, 1000, of_ana.clone())));
+        assert_eq!(of(Some("1000"), None), Some((1000, 1000, of_ana)));
+        assert_eq!(
+            of(Some("ana"), Some("audio")),
+            Some((1000, 29, Some(vec![29, 98])))
+        );
+        assert_eq!(of(Some("4242"), Some("29")), Some((4242, 29, Some(vec![29]))));
+        assert_eq!(
+            of(Some("77"), None),
+            Some((5, 6, Some(vec![6]))),
+            "a name that is a number"
+        );
+        assert_eq!(of(None, Some("audio")), Some((0, 29, None)));
+        for (user, group) in [
+            (Some("nobody"), None),
+            (Some("4242"), None),
+            (None, Some("wheel")),
+        ] {
+            assert_eq!(of(user, group), None, "{user:?} {group:?}");
+        }
+    }
+}

@@ -1,0 +1,422 @@
+//! `move`: bring running tasks into a partition, or back to where they came from.
+//!
+//! Passes are repeated until one finds nothing new, so that what forks meanwhile is caught. Every batch is in the
+//! journal with place and mask before it is moved, and is looked at again afterwards.
+
+mod choose;
+mod show;
+
+use crate::changing::Changing;
+use crate::placement::{self, Manner, Partition, Pins};
+use crate::{CommandError, Screen, Status};
+use apply::{Arrival, FormerPolicy, Ground, Homes, Journal, Outcome, Parcel, Passenger, System, Unit};
+use choose::{Children, Chosen, Selection};
+use machine::{CpuSet, Hierarchy, Machine, Task, TaskKey, Version};
+use plan::housekeeping_set_path;
+use root::Root;
+use show::{Fate, Line, Summary};
+use std::collections::BTreeSet;
+
+/// Arguments of `move`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    selection: Selection,
+    /// Children of the processes too, and theirs. Those that they make during the move are taken anyway
+    #[arg(long)]
+    children: bool,
+    /// Name of the partition that takes them
+    #[arg(long, value_name = "NAME", default_value = "rt", conflicts_with = "out")]
+    into: String,
+    /// Send them back to where they came from
+    #[arg(long, conflicts_with_all = ["cpus", "pin"])]
+    out: bool,
+    /// Name of the partition that they leave
+    #[arg(long, value_name = "NAME", default_value = "rt", requires = "out")]
+    from: String,
+    #[command(flatten)]
+    manner: Manner,
+    /// Only say what would be moved
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    In,
+    Out,
+}
+
+/// Passes after which a storm of forks is reported instead of chased.
+const PASSES: usize = 200;
+
+/// Runs it.
+///
+/// # Errors
+/// No such partition, nothing that matches, no permission.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let (way, name) = if args.out { (Way::Out, &args.from) } else { (Way::In, &args.into) };
+    let nothing = || placement::no_partition(name);
+    let changing = Changing::existing()?.ok_or_else(nothing)?;
+    let root = Root::live();
+    let machine = Machine::read(&root);
+    let partition = placement::partition_in_force(&changing, &machine, name)?.ok_or_else(nothing)?;
+    let hierarchy = machine.cgroups.cpuset.as_ref().ok_or_else(nothing)?;
+    let pins = args.manner.pins(&machine, &partition)?;
+    let mut mover = Mover {
+        args,
+        way,
+        changing: &changing,
+        root: &root,
+        machine: &machine,
+        hierarchy,
+        partition: &partition,
+        pins: &pins,
+        settled: BTreeSet::new(),
+        lines: Vec::new(),
+        storm: false,
+    };
+    let mut journal = Journal::open(&changing.state)?.ok_or_else(nothing)?;
+    mover.passes(&mut journal)?;
+    if mover.lines.is_empty() {
+        return Err(CommandError::usage(
+            "nothing matches",
+            match way {
+                Way::In => format!("no task is {}", args.selection.text()),
+                Way::Out => format!("no task in partition {name} is {}", args.selection.text()),
+            },
+            "`quietcore inspect --tasks` lists processes and threads by name",
+        ));
+    }
+    let summary = Summary {
+        partition: name.clone(),
+        cpus: partition.cpus.clone(),
+        out: way == Way::Out,
+        dry_run: args.dry_run,
+        storm: mover.storm,
+        lines: mover.lines,
+    };
+    show::show(&summary, screen);
+    Ok(summary.status())
+}
+
+struct Mover<'a> {
+    args: &'a Args,
+    way: Way,
+    changing: &'a Changing,
+    root: &'a Root,
+    machine: &'a Machine,
+    hierarchy: &'a Hierarchy,
+    partition: &'a Partition,
+    pins: &'a Pins,
+    /// Threads that need no further look.
+    settled: BTreeSet<TaskKey>,
+    lines: Vec<Line>,
+    storm: bool,
+}
+
+impl Mover<'_> {
+    fn passes(&mut self, journal: &mut Journal) -> Result<(), CommandError> {
+        let children = if self.args.children {
+            Children::All
+        } else {
+            Children::Newborn
+        };
+        for _ in 0..PASSES {
+            let mut chosen = self.args.selection.choose(self.root, children);
+            if self.way == Way::Out {
+                self.keep_inside(&mut chosen);
+            }
+            let parcels = self.parcels(chosen, journal);
+            if parcels.is_empty() {
+                return Ok(());
+            }
+            if self.args.dry_run {
+                self.preview(&parcels);
+                return Ok(());
+            }
+            let arrivals = apply::relocate(&self.ground(), journal, &parcels)?;
+            let found = arrivals.len();
+            for arrival in arrivals {
+                let passenger = parcels
+                    .iter()
+                    .flat_map(|parcel| &parcel.tasks)
+                    .find(|passenger| passenger.tid == arrival.before.key.tid)
+                    .cloned();
+                self.settle(arrival, passenger);
+            }
+            if found == 0 {
+                return Ok(());
+            }
+        }
+        self.storm = true;
+        Ok(())
+    }
+
+    /// `--out` by name means those that are in.
+    fn keep_inside(&self, chosen: &mut Vec<Chosen>) {
+        chosen.retain(|one| one.by_number || self.is_inside(one.leader));
+    }
+
+    fn is_inside(&self, tid: u32) -> bool {
+        let cgroup = machine::tasks::cgroup_of(self.root, tid, self.partition.version);
+        cgroup.is_some_and(|cgroup| format!("{}{cgroup}", self.hierarchy.mount) == self.partition.path)
+    }
+
+    /// What is still to be moved; what cannot or need not be gets its line here.
+    fn parcels(&mut self, chosen: Vec<Chosen>, journal: &Journal) -> Vec<Parcel> {
+        let homes = (self.way == Way::Out).then(|| Homes::read(journal.records()));
+        let mut parcels = Vec::new();
+        for one in chosen {
+            if one.tasks.iter().all(|task| self.settled.contains(&task.key)) {
+                continue;
+            }
+            if let Some(reason) = self.impossible(&one) {
+                self.leave(&one, &reason);
+                continue;
+            }
+            let target = match self.way {
+                Way::In => self.partition.path.clone(),
+                Way::Out => String::new(),
+            };
+            let inside = self.is_inside(one.leader);
+            if self.way == Way::Out && !inside || self.way == Way::In && inside && !self.changes_inside() {
+                self.already(&one);
+                continue;
+            }
+            let unit = match (one.whole, self.partition.version) {
+                (false, Version::V1) => Unit::Thread,
+                _ => Unit::Process,
+            };
+            parcels.push(self.parcel(&one, unit, target, homes.as_ref()));
+        }
+        parcels
+    }
+
+    fn changes_inside(&self) -> bool {
+        let manner = &self.args.manner;
+        self.pins.all.is_some()
+            || !self.pins.named.is_empty()
+            || manner.policy.is_some()
+            || manner.nice.is_some()
+    }
+
+    fn parcel(
+        &self,
+        one: &Chosen,
+        unit: Unit,
+        target: String,
+        homes: Option<&Homes>,
+    ) -> Parcel {
+        let mut to = target;
+        let tasks = one
+            .tasks
+            .iter()
+            .map(|task| {
+                let (pin, former) = match homes {
+                    None => (self.pins.of(&task.comm), None),
+                    Some(homes) => {
+                        let inside = &self.partition.path;
+                        let (dir, pin, former) =
+                            homes.of(&self.ground(), task, inside, &self.outside());
+                        if to.is_empty() || task.key.tid == one.leader {
+                            to = dir;
+                        }
+                        (pin, former)
+                    }
+                };
+                Passenger {
+                    tid: task.key.tid,
+                    pin,
+                    policy: self.wanted_policy(task).or(former),
+                }
+            })
+            .collect();
+        Parcel {
+            tid: one.leader,
+            unit,
+            to,
+            tasks,
+            later: Vec::new(),
+        }
+    }
+
+    fn ground(&self) -> Ground<'_> {
+        Ground {
+            system: &self.changing.host,
+            hierarchy: self.hierarchy,
+            isolated: &self.partition.cpus,
+        }
+    }
+
+    /// Where those go of whom nobody knows where they came from.
+    fn outside(&self) -> String {
+        match self.hierarchy.version {
+            Version::V1 => housekeeping_set_path(self.hierarchy),
+            Version::V2 => self.hierarchy.mount.clone(),
+        }
+    }
+
+    fn wanted_policy(&self, task: &Task) -> Option<FormerPolicy> {
+        let nice = self.args.manner.nice.unwrap_or(task.nice);
+        match (self.args.manner.policy, self.args.manner.nice) {
+            (Some(policy), _) => Some(policy.kept(nice)),
+            (None, Some(nice)) => Some(FormerPolicy {
+                nice,
+                ..FormerPolicy::of(task)
+            }),
+            (None, None) => None,
+        }
+    }
+
+    /// Why a task cannot be moved at all, known before it is tried.
+    fn impossible(&self, one: &Chosen) -> Option<String> {
+        let bound = one.tasks.iter().find(|task| task.is_kernel() && !task.is_movable());
+        if let Some(task) = bound {
+            let cpus = task.allowed.as_ref().map_or("its CPU".to_owned(), |cpus| format!("CPU {cpus}"));
+            return Some(format!(
+                "the kernel has bound this thread of its own to {cpus}; nobody can move it"
+            ));
+        }
+        if one.whole || self.partition.version == Version::V1 {
+            return None;
+        }
+        let task = one.tasks.first()?;
+        Some(format!(
+            "on cgroup v2 the threads of a process share one domain cgroup, and a threaded one for this thread alone \
+             would have to stand below the process's own, where it cannot have CPUs that the partition owns; \
+             move the whole process and pin its threads inside: quietcore move --pid {} --pin '{}={}'",
+            task.pid,
+            task.comm.replace('\'', "?"),
+            self.partition.cpus
+        ))
+    }
+
+    fn preview(&mut self, parcels: &[Parcel]) {
+        for parcel in parcels {
+            for passenger in &parcel.tasks {
+                if let Some(task) = machine::tasks::read_one(self.root, passenger.tid) {
+                    let from = machine::tasks::cgroup_of(self.root, passenger.tid, self.partition.version);
+                    let mut line = Line::of(&task, Fate::Would, from, task.allowed.clone());
+                    line.to = parcel.to.strip_prefix(&self.hierarchy.mount).map(name_of);
+                    let whole = (self.way == Way::In).then(|| self.partition.cpus.clone());
+                    line.cpus_after = passenger.pin.clone().or(whole);
+                    self.lines.push(line);
+                }
+            }
+        }
+    }
+
+    fn leave(&mut self, one: &Chosen, reason: &str) {
+        for task in &one.tasks {
+            if self.settled.insert(task.key) {
+                let from = machine::tasks::cgroup_of(self.root, task.key.tid, self.partition.version);
+                let mut line = Line::of(task, Fate::Left, from, task.allowed.clone());
+                line.reason = Some(reason.to_owned());
+                self.lines.push(line);
+            }
+        }
+    }
+
+    fn already(&mut self, one: &Chosen) {
+        for task in &one.tasks {
+            if self.settled.insert(task.key) {
+                let from = machine::tasks::cgroup_of(self.root, task.key.tid, self.partition.version);
+                let mut line = Line::of(task, Fate::Already, from.clone(), task.allowed.clone());
+                (line.to, line.cpus_after) = (from, task.allowed.clone());
+                self.lines.push(line);
+            }
+        }
+    }
+
+    /// Gives an arrived task its policy, and writes its line.
+    fn settle(&mut self, arrival: Arrival, passenger: Option<Passenger>) {
+        let key = arrival.before.key;
+        self.settled.insert(key);
+        let task = machine::tasks::read_one(self.root, key.tid).filter(|task| task.key == key);
+        let Some(task) = task else {
+            let mut line = Line::gone(&arrival.before);
+            line.fate = Fate::Gone;
+            self.lines.push(line);
+            return;
+        };
+        let mut line = Line::of(
+            &task,
+            Fate::Moved,
+            arrival.before.cgroup.clone(),
+            Some(arrival.before.mask.clone()),
+        );
+        if let Some(after) = &arrival.after {
+            line.to.clone_from(&after.cgroup);
+            line.cpus_after = Some(after.mask.clone());
+        }
+        let refused = |errno: i32| std::io::Error::from_raw_os_error(errno).to_string();
+        match (&arrival.outcome, arrival.pin_refused) {
+            (Outcome::Done, None) => {
+                if let Some(policy) = passenger.and_then(|passenger| passenger.policy) {
+                    self.give_policy(&task, policy, &mut line);
+                }
+            }
+            (Outcome::Done, Some(errno)) => {
+                line.fate = Fate::Left;
+                line.errno = Some(errno);
+                line.reason = Some(format!("it is in, but cannot be pinned: {}", refused(errno)));
+            }
+            (Outcome::Refused(errno), _) => {
+                let (why, next) =
+                    placement::refused(*errno, Some(&task), self.root, self.machine, &self.partition.path);
+                line.fate = Fate::Left;
+                line.errno = Some(*errno);
+                line.reason = Some(format!("{why}; {next}"));
+            }
+            (other, _) => {
+                line.fate = Fate::Left;
+                line.reason = Some(format!("somebody else moved it at once: {}", other.text()));
+            }
+        }
+        self.lines.push(line);
+    }
+
+    fn give_policy(&self, task: &Task, wanted: FormerPolicy, line: &mut Line) {
+        let tid = task.key.tid;
+        let given = match self.args.manner.policy {
+            Some(policy) => policy.give(tid).map_err(|errno| (errno, Some(policy))),
+            None if wanted == FormerPolicy::of(task) => Ok(()),
+            None => self
+                .changing
+                .host
+                .set_policy(tid, wanted)
+                .map_err(|error| (error.errno().unwrap_or(libc::EIO), None)),
+        };
+        let given = given.and_then(|()| match self.args.manner.nice {
+            Some(nice) => root::sched::set_nice(tid, nice).map_err(|errno| (errno, None)),
+            None => Ok(()),
+        });
+        if let Some(now) = machine::tasks::read_one(self.root, tid) {
+            line.set_policy(&now);
+        }
+        if let Err((errno, policy)) = given {
+            let (why, next) = match policy {
+                Some(policy) => policy.refused(errno, self.root, self.machine, tid),
+                None => (
+                    std::io::Error::from_raw_os_error(errno).to_string(),
+                    "run it as root (sudo quietcore ...)".to_owned(),
+                ),
+            };
+            line.fate = Fate::Left;
+            line.errno = Some(errno);
+            line.reason = Some(format!("it is in, but its policy was refused: {why}; {next}"));
+        }
+    }
+}
+
+/// `/` for the root, which has no name below its mount.
+fn name_of(path: &str) -> String {
+    if path.is_empty() { "/".to_owned() } else { path.to_owned() }
+}
+
+/// An empty mask says nothing.
+fn list(cpus: Option<&CpuSet>) -> String {
+    cpus.map_or_else(|| "?".to_owned(), CpuSet::to_string)
+}

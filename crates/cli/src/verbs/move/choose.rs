@@ -1,0 +1,226 @@
+//! Which tasks `move` is about: by number, by name, with their children.
+
+use crate::pattern::Glob;
+use machine::Task;
+use root::Root;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Options that name tasks; at least one.
+#[derive(clap::Args, Clone, Debug)]
+#[group(required = true, multiple = true)]
+pub struct Selection {
+    /// Whole processes by number
+    #[arg(long, value_name = "PID", num_args = 1.., value_delimiter = ',')]
+    pid: Vec<u32>,
+    /// Single threads by number
+    #[arg(long, value_name = "TID", num_args = 1.., value_delimiter = ',')]
+    tid: Vec<u32>,
+    /// Whole processes by name, also with * ? [a-z]
+    #[arg(long, value_name = "GLOB", value_parser = Glob::parse)]
+    name: Vec<Glob>,
+    /// Single threads by name: 'fio/*'
+    #[arg(long, value_name = "GLOB", value_parser = Glob::parse)]
+    thread: Vec<Glob>,
+}
+
+/// Which children of chosen processes come too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Children {
+    /// All, and theirs.
+    All,
+    /// Those that are born during the move.
+    Newborn,
+}
+
+/// A process, or single threads of one, to be moved together.
+#[derive(Clone, Debug)]
+pub(super) struct Chosen {
+    /// The number that names it: the process's, or the thread's.
+    pub leader: u32,
+    /// Whether it is a process with all its threads.
+    pub whole: bool,
+    /// The threads.
+    pub tasks: Vec<Task>,
+    /// Whether its number was given.
+    pub by_number: bool,
+}
+
+impl Selection {
+    /// The options in words.
+    pub fn text(&self) -> String {
+        let numbers = |what: &str, list: &[u32]| {
+            let list: Vec<String> = list.iter().map(u32::to_string).collect();
+            (!list.is_empty()).then(|| format!("{what} {}", list.join(", ")))
+        };
+        let globs = |what: &str, list: &[Glob]| {
+            let list: Vec<&str> = list.iter().map(Glob::text).collect();
+            (!list.is_empty()).then(|| format!("{what} `{}`", report::safe(&list.join("`, `"))))
+        };
+        let parts = [
+            numbers("process", &self.pid),
+            numbers("thread", &self.tid),
+            globs("a process named", &self.name),
+            globs("a thread named", &self.thread),
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" or ")
+    }
+
+    /// The tasks of the machine now, by process. Never this process itself.
+    pub(super) fn choose(&self, root: &Root, children: Children) -> Vec<Chosen> {
+        let tasks = machine::tasks::read(root).unwrap_or_default();
+        self.out_of(tasks, std::process::id(), children)
+    }
+
+    fn out_of(&self, tasks: Vec<Task>, myself: u32, children: Children) -> Vec<Chosen> {
+        let begun = tasks
+            .iter()
+            .find(|task| task.key.tid == myself)
+            .map_or(u64::MAX, |task| task.key.start_time);
+        let born_since = match children {
+            Children::All => 0,
+            Children::Newborn => begun,
+        };
+        let mut processes: BTreeMap<u32, Vec<Task>> = BTreeMap::new();
+        for task in tasks.into_iter().filter(|task| task.pid != myself) {
+            processes.entry(task.pid).or_default().push(task);
+        }
+        let whole = self.processes(&processes, born_since);
+        let mut chosen = Vec::new();
+        for (pid, threads) in processes {
+            if whole.contains(&pid) {
+                chosen.push(Chosen {
+                    leader: pid,
+                    whole: true,
+                    by_number: self.pid.contains(&pid),
+                    tasks: threads,
+                });
+                continue;
+            }
+            let count = threads.len();
+            let single: Vec<Task> = threads
+                .into_iter()
+                .filter(|task| {
+                    self.tid.contains(&task.key.tid) || self.thread.iter().any(|glob| glob.matches(&task.comm))
+                })
+                .collect();
+            let by_number = single.iter().any(|task| self.tid.contains(&task.key.tid));
+            if !single.is_empty() && single.len() == count {
+                // All threads of a process are the process.
+                chosen.push(Chosen {
+                    leader: pid,
+                    whole: true,
+                    tasks: single,
+                    by_number,
+                });
+                continue;
+            }
+            chosen.extend(single.into_iter().map(|task| Chosen {
+                leader: task.key.tid,
+                whole: false,
+                by_number: self.tid.contains(&task.key.tid),
+                tasks: vec![task],
+            }));
+        }
+        chosen
+    }
+
+    /// Processes that are meant, then their children born since a moment (clock ticks after boot).
+    fn processes(&self, processes: &BTreeMap<u32, Vec<Task>>, born_since: u64) -> BTreeSet<u32> {
+        let leader = |pid: &u32, threads: &[Task]| threads.iter().find(|task| task.key.tid == *pid).cloned();
+        let leaders: BTreeMap<u32, Task> = processes
+            .iter()
+            .filter_map(|(pid, threads)| Some((*pid, leader(pid, threads)?)))
+            .collect();
+        let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for (pid, task) in &leaders {
+            if task.key.start_time >= born_since {
+                children.entry(task.ppid).or_default().push(*pid);
+            }
+        }
+        let meant = leaders.iter().filter(|(pid, task)| {
+            self.pid.contains(pid) || self.name.iter().any(|glob| glob.matches(&task.comm))
+        });
+        let mut open: Vec<u32> = meant.map(|(pid, _)| *pid).collect();
+        let mut whole = BTreeSet::new();
+        while let Some(pid) = open.pop() {
+            if whole.insert(pid) {
+                open.extend(children.get(&pid).into_iter().flatten());
+            }
+        }
+        whole
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::{CpuSet, Policy, TaskKey};
+
+    fn task(pid: u32, tid: u32, ppid: u32, comm: &str, start_time: u64) -> Task {
+        Task {
+            pid,
+            key: TaskKey { tid, start_time },
+            ppid,
+            comm: comm.to_owned(),
+            state: 'S',
+            flags: 0,
+            cpu: None,
+            allowed: Some(CpuSet::range(0, 3)),
+            policy: Policy::Other,
+            rt_priority: 0,
+            nice: 0,
+            cgroup: None,
+        }
+    }
+
+    fn machine() -> Vec<Task> {
+        vec![
+            task(10, 10, 1, "app", 5),
+            task(10, 11, 1, "io/0", 6),
+            task(10, 12, 1, "io/1", 6),
+            task(20, 20, 10, "old child", 7),
+            task(21, 21, 10, "new child", 100),
+            task(22, 22, 21, "grandchild", 101),
+            task(30, 30, 1, "io/0", 8),
+            task(90, 90, 10, "quietcore", 100),
+        ]
+    }
+
+    fn numbers(selection: &Selection, children: Children) -> Vec<(u32, bool, usize)> {
+        let chosen = selection.out_of(machine(), 90, children);
+        chosen.iter().map(|one| (one.leader, one.whole, one.tasks.len())).collect()
+    }
+
+    fn none() -> Selection {
+        Selection {
+            pid: Vec::new(),
+            tid: Vec::new(),
+            name: Vec::new(),
+            thread: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_process_comes_with_its_threads_and_what_it_forks_meanwhile() {
+        let selection = Selection { pid: vec![10], ..none() };
+        assert_eq!(numbers(&selection, Children::Newborn), [(10, true, 3), (21, true, 1), (22, true, 1)]);
+        assert_eq!(
+            numbers(&selection, Children::All),
+            [(10, true, 3), (20, true, 1), (21, true, 1), (22, true, 1)]
+        );
+    }
+
+    #[test]
+    fn threads_come_alone_unless_they_are_the_whole_process() {
+        let glob = |text| vec![Glob::parse(text).unwrap()];
+        let selection = Selection { thread: glob("io/*"), ..none() };
+        assert_eq!(numbers(&selection, Children::Newborn), [(11, false, 1), (12, false, 1), (30, true, 1)]);
+        let selection = Selection { tid: vec![11], ..none() };
+        assert_eq!(numbers(&selection, Children::Newborn), [(11, false, 1)]);
+        let selection = Selection { tid: vec![10, 11, 12], ..none() };
+        assert_eq!(numbers(&selection, Children::Newborn), [(10, true, 3)]);
+        let selection = Selection { name: glob("quiet*"), pid: vec![11], ..none() };
+        assert_eq!(numbers(&selection, Children::Newborn), [], "not myself, and a thread is no process");
+        assert_eq!(selection.text(), "process 11 or a process named `quiet*`");
+    }
+}

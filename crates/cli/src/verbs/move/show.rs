@@ -1,0 +1,201 @@
+//! What `move` says: one line per process, every thread in the JSON, reasons for what was left.
+
+use super::list;
+use crate::{Screen, Status};
+use apply::TaskState;
+use machine::{CpuSet, Task};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How a thread fared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Fate {
+    /// It is there.
+    Moved,
+    /// It was there before.
+    Already,
+    /// It is not there, or not as asked for.
+    Left,
+    /// It ended.
+    Gone,
+    /// A dry run.
+    Would,
+}
+
+/// One thread.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Line {
+    pub pid: u32,
+    pub tid: u32,
+    pub comm: String,
+    #[serde(rename = "outcome")]
+    pub fate: Fate,
+    /// Cgroup before and after.
+    pub from: Option<String>,
+    pub to: Option<String>,
+    pub cpus_before: Option<CpuSet>,
+    pub cpus_after: Option<CpuSet>,
+    pub policy: Option<machine::Policy>,
+    pub priority: u32,
+    pub nice: i32,
+    pub reason: Option<String>,
+    #[serde(skip)]
+    pub errno: Option<i32>,
+}
+
+impl Line {
+    pub fn of(task: &Task, fate: Fate, from: Option<String>, cpus_before: Option<CpuSet>) -> Line {
+        Line {
+            pid: task.pid,
+            tid: task.key.tid,
+            comm: task.comm.clone(),
+            fate,
+            from,
+            to: None,
+            cpus_before,
+            cpus_after: None,
+            policy: Some(task.policy),
+            priority: task.rt_priority,
+            nice: task.nice,
+            reason: None,
+            errno: None,
+        }
+    }
+
+    pub fn gone(state: &TaskState) -> Line {
+        Line {
+            pid: state.key.tid,
+            tid: state.key.tid,
+            comm: state.comm.clone(),
+            fate: Fate::Gone,
+            from: state.cgroup.clone(),
+            to: None,
+            cpus_before: Some(state.mask.clone()),
+            cpus_after: None,
+            policy: None,
+            priority: 0,
+            nice: 0,
+            reason: None,
+            errno: None,
+        }
+    }
+
+    pub fn set_policy(&mut self, task: &Task) {
+        (self.policy, self.priority, self.nice) = (Some(task.policy), task.rt_priority, task.nice);
+    }
+}
+
+/// Everything that was done.
+pub(super) struct Summary {
+    pub partition: String,
+    pub cpus: CpuSet,
+    pub out: bool,
+    pub dry_run: bool,
+    pub storm: bool,
+    pub lines: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    partition: &'a str,
+    cpus: &'a CpuSet,
+    direction: &'static str,
+    dry_run: bool,
+    moved: usize,
+    already: usize,
+    left: usize,
+    gone: usize,
+    complete: bool,
+    tasks: &'a [Line],
+}
+
+impl Summary {
+    fn count(&self, fate: Fate) -> usize {
+        self.lines.iter().filter(|line| line.fate == fate).count()
+    }
+
+    /// 0 when all are where they should be, 3 when only permission was lacking, 5 when some were left.
+    pub fn status(&self) -> Status {
+        let left: Vec<&Line> = self.lines.iter().filter(|line| line.fate == Fate::Left).collect();
+        let denied = |line: &&Line| matches!(line.errno, Some(libc::EPERM | libc::EACCES));
+        match (left.is_empty(), left.iter().all(denied), self.storm) {
+            (true, _, false) => Status::Done,
+            (false, true, false) if self.count(Fate::Moved) == 0 => Status::Denied,
+            _ => Status::Conflict,
+        }
+    }
+}
+
+pub(super) fn show(summary: &Summary, screen: &mut Screen) {
+    screen.json(&Report {
+        schema: "quietcore.move/1",
+        partition: &summary.partition,
+        cpus: &summary.cpus,
+        direction: if summary.out { "out" } else { "into" },
+        dry_run: summary.dry_run,
+        moved: summary.count(Fate::Moved),
+        already: summary.count(Fate::Already),
+        left: summary.count(Fate::Left),
+        gone: summary.count(Fate::Gone),
+        complete: !summary.storm,
+        tasks: &summary.lines,
+    });
+    screen.text(&text(summary));
+}
+
+fn text(summary: &Summary) -> String {
+    const SHOWN: usize = 20;
+    let mut text = String::new();
+    let mut reasons: BTreeMap<&str, Vec<&Line>> = BTreeMap::new();
+    let moved = |line: &&Line| matches!(line.fate, Fate::Moved | Fate::Would);
+    let count = summary.lines.iter().filter(moved).count();
+    for line in summary.lines.iter().filter(moved).take(SHOWN) {
+        text.push_str(&format!(
+            "{:>7} {:<16} {} -> {}  CPU {} -> {}\n",
+            line.tid,
+            report::safe(&line.comm),
+            report::safe(line.from.as_deref().unwrap_or("?")),
+            report::safe(line.to.as_deref().unwrap_or("?")),
+            list(line.cpus_before.as_ref()),
+            list(line.cpus_after.as_ref()),
+        ));
+    }
+    if count > SHOWN {
+        text.push_str(&format!("        and {} more\n", count - SHOWN));
+    }
+    for line in &summary.lines {
+        if let (Fate::Left, Some(reason)) = (line.fate, &line.reason) {
+            reasons.entry(reason).or_default().push(line);
+        }
+    }
+    for (reason, lines) in reasons {
+        let shown: Vec<String> = lines
+            .iter()
+            .take(SHOWN)
+            .map(|line| format!("{} ({})", line.tid, report::safe(&line.comm)))
+            .collect();
+        let more = lines.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        text.push_str(&format!("left: {}{more}: {reason}\n", shown.join(", ")));
+    }
+    let processes: BTreeSet<u32> = summary.lines.iter().filter(moved).map(|line| line.pid).collect();
+    let verb = if summary.dry_run { "would move" } else { "moved" };
+    let place = match summary.out {
+        false => format!("into {} (CPU {})", summary.partition, summary.cpus),
+        true => format!("out of {}", summary.partition),
+    };
+    text.push_str(&format!("{verb} {count} threads of {} processes {place}", processes.len()));
+    for (fate, word) in [(Fate::Already, "already there"), (Fate::Left, "left"), (Fate::Gone, "ended")] {
+        let number = summary.count(fate);
+        if number > 0 {
+            text.push_str(&format!(", {number} {word}"));
+        }
+    }
+    text.push('\n');
+    if summary.storm {
+        text.push_str("tasks kept appearing until the last pass; run it again\n");
+    }
+    text
+}

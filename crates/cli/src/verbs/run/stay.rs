@@ -1,0 +1,124 @@
+//! The parent that stays while the program runs: it holds what dies with a file descriptor, pins threads as they
+//! appear, hands signals on, and gives back the program's status.
+
+use super::Ready;
+use crate::{Screen, Status};
+use root::process::{self, News};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{PipeReader, Read};
+use std::time::Duration;
+
+/// How often new threads are looked for.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long to sleep when there is nothing to look for: the end of the child wakes us.
+const REST: Duration = Duration::from_secs(60);
+
+/// Stays until the program ends, and gives its status: 128 + n when signal n ended it.
+pub(super) fn stay(child: u32, mut started: PipeReader, ready: &Ready, screen: &mut Screen) -> Status {
+    // Until the program is itself, its threads are not.
+    let mut nothing = [0];
+    let _ = started.read(&mut nothing);
+    let mut watch = Watch::new(ready);
+    let ended = loop {
+        match process::news_of(child) {
+            News::Exited(code) => break code,
+            News::Killed(signal) => break u8::try_from(128 + signal).unwrap_or(255),
+            News::Stopped => process::stop_here(),
+            News::Lives => {}
+        }
+        let wait = if watch.looks() { LOOK } else { REST };
+        watch.look(child, screen);
+        let Some(signal) = process::next_signal(wait) else {
+            continue;
+        };
+        // The terminal tells its whole foreground group, and so the program itself; a hang-up may come to us alone.
+        if signal.number != libc::SIGCHLD && (signal.by_process || signal.number == libc::SIGHUP) {
+            process::send(child, signal.number);
+        }
+    };
+    for (place, (glob, _)) in ready.pins.named.iter().enumerate() {
+        if !watch.matched.contains(&place) {
+            screen.note(&format!("note: no thread was ever named {}\n", glob.text()));
+        }
+    }
+    Status::Program(ended)
+}
+
+/// The threads of the program and of its children, as far as they were seen.
+struct Watch<'a> {
+    ready: &'a Ready,
+    /// Name under which a thread was last looked at; a thread gets its own name only after it was born.
+    seen: BTreeMap<u32, String>,
+    matched: BTreeSet<usize>,
+    over: bool,
+}
+
+impl Watch<'_> {
+    fn new(ready: &Ready) -> Watch<'_> {
+        Watch {
+            ready,
+            seen: BTreeMap::new(),
+            matched: BTreeSet::new(),
+            over: ready.pins.named.is_empty(),
+        }
+    }
+
+    fn looks(&self) -> bool {
+        !self.over
+    }
+
+    fn look(&mut self, child: u32, screen: &mut Screen) {
+        if self.over {
+            return;
+        }
+        if !matches!(self.ready.root.kind(&self.ready.partition.path), Ok(Some(_))) {
+            // What was taken back stays taken back.
+            screen.note("note: the partition was taken back; threads are no longer pinned\n");
+            self.over = true;
+            return;
+        }
+        let mut now = BTreeMap::new();
+        let mut open = vec![child];
+        while let Some(pid) = open.pop() {
+            let dir = format!("/proc/{pid}/task");
+            for name in self.ready.root.names(&dir).ok().flatten().unwrap_or_default() {
+                let value = |file: &str| self.ready.root.value(&format!("{dir}/{name}/{file}")).ok().flatten();
+                let (Ok(tid), Some(comm)) = (name.parse::<u32>(), value("comm")) else {
+                    continue;
+                };
+                open.extend(
+                    value("children")
+                        .unwrap_or_default()
+                        .split_whitespace()
+                        .filter_map(|child| child.parse::<u32>().ok()),
+                );
+                now.insert(tid, comm);
+            }
+        }
+        for (tid, comm) in &now {
+            if self.seen.get(tid) == Some(comm) {
+                continue;
+            }
+            let Some((place, (glob, cpus))) = self
+                .ready
+                .pins
+                .named(comm)
+                .and_then(|place| Some((place, self.ready.pins.named.get(place)?)))
+            else {
+                continue;
+            };
+            match root::sched::set_affinity(*tid, cpus.words()) {
+                Ok(()) => drop(self.matched.insert(place)),
+                Err(libc::ESRCH) => {}
+                Err(errno) => screen.note(&format!(
+                    "note: thread {tid} ({}) matches {} but cannot be pinned to CPU {cpus}: {}\n",
+                    report::safe(comm),
+                    glob.text(),
+                    std::io::Error::from_raw_os_error(errno)
+                )),
+            }
+        }
+        self.seen = now;
+    }
+}
