@@ -21,7 +21,12 @@ fn intent(cpus: &str) -> Intent {
         Profile::Strict,
     );
     // One that the machine lacks too.
-    for knob in ["watchdog", "sched_rt_runtime_us=900000", "check_interval"] {
+    for knob in [
+        "watchdog",
+        "nmi_watchdog",
+        "sched_rt_runtime_us=900000",
+        "check_interval",
+    ] {
         intent.take(knob).unwrap();
     }
     intent
@@ -308,7 +313,7 @@ fn other_knobs_are_another_intent() {
     let disk = Disk::new(&kernel);
     isolate(&kernel, &disk, "3").unwrap();
     let mut other = intent("3");
-    other.take("nmi_watchdog").unwrap();
+    other.take("no_turbo").unwrap();
     let refused = isolate_as(&kernel, &disk, &other);
     assert!(
         matches!(refused, Err(ApplyError::OtherIntent { .. })),

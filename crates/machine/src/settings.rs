@@ -71,7 +71,7 @@ const PATTERNS: &[&str] = &[
 
 /// What knobs plan from and belongs to no CPU.
 const SHARED: &[&str] = &[
-    "/proc/sys/kernel/{timer_migration,watchdog_cpumask,soft_watchdog,nmi_watchdog,numa_balancing}",
+    "/proc/sys/kernel/{timer_migration,watchdog_cpumask,watchdog_thresh,nmi_watchdog,numa_balancing}",
     "/proc/sys/kernel/sched_rt_runtime_us",
     "/proc/sys/vm/{stat_interval,compaction_proactiveness,compact_unevictable_allowed}",
     "/proc/sys/net/core/rps_default_mask",

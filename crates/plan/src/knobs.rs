@@ -1,8 +1,9 @@
 //! Every kernel mechanism that quietcore can turn: one file each, one line each in [`KNOBS`].
 //!
-//! The order of the list is the order of the changes, and undo goes backwards. A CPU goes offline before anything
-//! counts on it. Partitions come before pins, because a partition rewrites masks (`kernel/cgroup/cpuset.c`,
-//! `update_tasks_cpumask`); interrupts come last, because they need nothing from the rest.
+//! The order of the list is the order of the changes, and undo goes backwards. Partitions come before pins, because
+//! a partition rewrites masks (`kernel/cgroup/cpuset.c`, `update_tasks_cpumask`); interrupts come late, because they
+//! need nothing from the rest. A CPU goes offline last, and comes back before the partition goes: when that ends, the
+//! kernel gives tasks the CPUs that are online then, and never adds one that comes later (seen on 6.1).
 
 mod check_interval;
 mod compact_unevictable_allowed;
@@ -57,7 +58,6 @@ use crate::words::nearest;
 
 /// Every knob, in the order in which it is applied.
 pub const KNOBS: &[&Knob] = &[
-    &cpu_offline::KNOB,
     &foreign_cpusets::KNOB,
     &cpuset_partition::KNOB,
     &task_placement::KNOB,
@@ -97,6 +97,7 @@ pub const KNOBS: &[&Knob] = &[
     &irqbalance::KNOB,
     &default_smp_affinity::KNOB,
     &irq_affinity::KNOB,
+    &cpu_offline::KNOB,
 ];
 
 /// The knob of a name, an alias or a file.

@@ -71,7 +71,7 @@ const SETTINGS: &[(&str, &str)] = &[
     ("/sys/block/sda/queue/rq_affinity", "1"),
     ("/proc/sys/kernel/timer_migration", "0"),
     ("/proc/sys/kernel/watchdog_cpumask", "0-3"),
-    ("/proc/sys/kernel/soft_watchdog", "1"),
+    ("/proc/sys/kernel/watchdog_thresh", "10"),
     ("/proc/sys/kernel/nmi_watchdog", "1"),
     ("/proc/sys/kernel/sched_rt_runtime_us", "950000"),
     ("/proc/sys/vm/stat_interval", "1"),

@@ -1,8 +1,8 @@
 //! The SMT siblings of isolated CPUs, switched off: nobody shares a core with an isolated CPU then.
 //!
 //! The whole machine stops for a moment (`kernel/cpu.c`, `takedown_cpu`), v1 cpusets lose the CPU for good, and
-//! tasks and interrupts that had nothing else go elsewhere. So it comes first, before anything counts on the CPU, and
-//! never while a cpuset of somebody else holds it; interrupts that would be without a CPU are moved before.
+//! tasks and interrupts that had nothing else go elsewhere. So it is never done while a cpuset holds the CPU: ours do
+//! not, because it is no housekeeping CPU any more; interrupts that would be without a CPU are moved before.
 
 use super::value_file::{ValueFile, set};
 use super::{Knob, Presence, Taken, declare};

@@ -2,9 +2,10 @@
 //!
 //! 0: where the interrupt is. 1: there too when that CPU shares its cache with the submitter's, else on the
 //! submitter. 2: on the submitter, always. Which CPUs "share a cache" is the scheduler's word
-//! (`cpus_share_cache`), and it changes with isolation: a CPU of a run-time partition shares with nobody, one of
-//! `isolcpus=` with the group of CPU 0 on 6.1 and with nobody on 7.2 (seen in the lab). So with 1 and an interrupt
-//! that cannot leave an isolated CPU, the requests of its neighbours complete there; with 2 nowhere but at home.
+//! (`cpus_share_cache`), and it changes with isolation and version (seen in the lab): a CPU of a run-time partition
+//! shares with nobody on 6.1 and goes on sharing with its neighbours on 7.2; one of `isolcpus=` shares with the
+//! group of CPU 0 on 6.1 and with nobody on 7.2. So with 1 and an interrupt that cannot leave an isolated CPU, the
+//! requests of its neighbours complete there on some kernels; with 2 nowhere but at home, on all.
 //! Kernels before blk-mq sent them to the first CPU of the cache group, whoever that was; no kernel from 4.14 on
 //! does. Where interrupts are threads (PREEMPT_RT, `threadirqs`) the file does nothing: the thread completes.
 

@@ -20,7 +20,8 @@ pub(super) const KNOB: Knob = Knob {
     usual: "madvise",
     price: Price::Speed,
     stops: &["tlb_shootdown"],
-    side_effects: "programs with much memory that never asked for huge pages become slower; what is joined stays so",
+    side_effects: "programs with much memory that never asked for huge pages become slower; what is joined stays so; \
+                   `never` makes the kernel compute vm.min_free_kbytes anew, and undo again, to a few kB (mm/khugepaged.c)",
     verify: "the word in brackets, and thp_split_page and thp_collapse_alloc in /proc/vmstat",
     peers: &["TuneD", "pyperf"],
     plan,

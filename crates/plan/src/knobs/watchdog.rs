@@ -1,54 +1,44 @@
-//! Both lockup detectors, off everywhere. Their own two files are written and not `kernel.watchdog`, which stands
-//! for both: on old kernels (4.14) it could not give back that only one of them was on.
+//! Both lockup detectors, off everywhere, by their threshold.
+//!
+//! Not by `kernel.watchdog` and `soft_watchdog`: while both detectors are off, merely reading one of these files makes
+//! the kernel forget that the other was on (`kernel/watchdog.c`, `proc_watchdog_common`), so that writing 1 again
+//! has no effect (seen on 6.1 and 6.12). The threshold 0 is documented to do the same, and to come back.
 
-use super::value_file::{ValueFile, set};
-use super::{Knob, Presence, Taken, declare};
+use super::value_file::set_text;
+use super::{Knob, Taken, Takes, declare};
 use crate::parameters::Price;
-use crate::{Compare, Plan, Scene};
 
-const SOFT: &str = "/proc/sys/kernel/soft_watchdog";
-const HARD: &str = "/proc/sys/kernel/nmi_watchdog";
+const PATH: &str = "/proc/sys/kernel/watchdog_thresh";
 
 pub(super) const KNOB: Knob = Knob {
     name: "watchdog",
-    aliases: &["soft_watchdog"],
-    files: &["/proc/sys/kernel/watchdog", SOFT],
-    what: "both lockup detectors",
-    isolation: "0 ends them everywhere; prefer watchdog_cpumask, which spares only the isolated CPUs",
+    aliases: &["watchdog_thresh", "soft_watchdog"],
+    files: &[
+        PATH,
+        "/proc/sys/kernel/watchdog",
+        "/proc/sys/kernel/soft_watchdog",
+    ],
+    what: "both lockup detectors, by the seconds until a CPU counts as hung",
+    isolation: "a threshold of 0 ends them everywhere, a larger one than 10 thins them out; prefer watchdog_cpumask, which \
+                spares only the isolated CPUs",
     needs: "a kernel with CONFIG_LOCKUP_DETECTOR",
     taken: Taken::ByName,
-    usual: "",
+    takes: Takes::Number(0, 60),
+    usual: "0",
     price: Price::Safety,
     stops: &["nmi", "performance", "soft_hrtimer"],
     side_effects: "a CPU that hangs is reported by nobody, and a machine that should reboot then does not",
-    verify: "soft_watchdog and nmi_watchdog read 0, and the row NMI of /proc/interrupts stands still",
+    verify: "the file; no watchdog_timer_fn in /proc/timer_list, and the row NMI of /proc/interrupts stands still",
     peers: &["TuneD"],
-    refused: &[(
-        declare::EACCES,
-        "this machine has no performance counter for it, as most virtual machines",
-    )],
-    plan,
+    refused: &[(declare::EINVAL, "it is above 60")],
+    plan: |scene, plan| {
+        set_text(
+            scene,
+            plan,
+            &KNOB,
+            PATH,
+            "the detectors have a timer, and where they can an NMI, on every CPU",
+        )
+    },
     ..Knob::PLAIN
 };
-
-fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
-    let one = |part, path, why| ValueFile {
-        knob: &KNOB,
-        part,
-        path,
-        value: "0",
-        compare: Compare::Text,
-        why,
-    };
-    let soft = one(
-        "soft",
-        SOFT,
-        "the soft lockup detector has a timer and a stopper thread on every CPU",
-    );
-    let hard = one(
-        "nmi",
-        HARD,
-        "the hard lockup detector interrupts every CPU with NMIs",
-    );
-    set(scene, plan, &soft).max(set(scene, plan, &hard))
-}

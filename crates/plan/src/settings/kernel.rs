@@ -52,13 +52,6 @@ pub(super) const ROWS: &[SettingRow] = &[
     )
     .price(Price::Speed),
     row(
-        "watchdog_thresh",
-        "/proc/sys/kernel/watchdog_thresh",
-        "seconds until a CPU counts as hung",
-        "a larger value thins the watchdog out",
-    )
-    .price(Price::Safety),
-    row(
         "ignore_ce",
         "/sys/devices/system/machinecheck/machinecheck0/ignore_ce",
         "whether corrected machine errors are reported (x86)",

@@ -45,7 +45,7 @@ fn names_and_values_that_there_are_not() {
         "rq_affinity=",
         "stat_interval=0",
         "stat_interval=1x",
-        "watchdog=1",
+        "watchdog=61",
         "fair_server=-1",
     ] {
         assert!(
