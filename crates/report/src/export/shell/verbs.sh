@@ -17,6 +17,7 @@ apply() {
     trap 'exit 143' TERM HUP
     tasks >"$state/tasks"
     forward save
+    : >"$state/saved"
     forward apply
     keep_pins
     tasks >"$state/after"
@@ -34,10 +35,17 @@ half_way() {
 take_back() {
     set +e
     trap '' INT TERM HUP
-    tasks >"$state/undo"
-    backward undo
-    backward again
-    give_back_pins
+    # Without it, apply was killed before its first write.
+    if [ -f "$state/saved" ]; then
+        # An undo that was killed goes on where it was: what it did itself is nobody else's change.
+        if [ ! -f "$state/undo" ]; then
+            tasks >"$state/new"
+            mv "$state/new" "$state/undo"
+        fi
+        backward undo
+        backward again
+        give_back_pins
+    fi
     rm -rf "$state"
 }
 
