@@ -11,6 +11,7 @@ mod foreign;
 mod fork_storm;
 mod guest_tools;
 mod inspect_shapes;
+mod knobs;
 mod prove;
 mod sigkill_anywhere;
 mod too_old;
@@ -21,6 +22,7 @@ pub const ALL: &[&Scenario] = &[
     &prove::SCENARIO,
     &fork_storm::SCENARIO,
     &bad_input::SCENARIO,
+    &knobs::SCENARIO,
     &apply_undo::SCENARIO,
     &guest_tools::SCENARIO,
     &inspect_shapes::SCENARIO,

@@ -4,6 +4,7 @@ use super::{Stage, Step, refusal};
 use crate::ApplyError;
 use crate::census;
 use crate::record::{After, Before, Outcome};
+use machine::CpuSet;
 use plan::{Change, Compare, Finding, Level, OnRefusal};
 
 /// What is wanted of a file.
@@ -53,7 +54,14 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Resul
             outcome: Outcome::Already,
         });
     }
-    let tasks = if rewrites_masks(path, compare) {
+    let tasks = if let Some(cpu) = switched_cpu(path) {
+        // Only who may run nowhere else loses its mask. Others have here what our partition made of theirs, which
+        // is not what they shall get back.
+        let alone: CpuSet = CpuSet::range(cpu, cpu);
+        let mut tasks = census::pinned(stage.system, stage.version)?;
+        tasks.retain(|task| task.mask.is_subset(&alone));
+        tasks
+    } else if rewrites_masks(path, compare) {
         census::pinned(stage.system, stage.version)?
     } else {
         Vec::new()
@@ -111,11 +119,18 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Resul
 }
 
 /// Writes after which the kernel may rewrite masks of tasks: lists of foreign cpusets, and enabling the
-/// controller (pins are dropped before 6.2), and switching a CPU off.
+/// controller (pins are dropped before 6.2).
 fn rewrites_masks(path: &str, compare: Compare) -> bool {
     compare == Compare::Word
-        || path.ends_with("/online")
         || (compare == Compare::List && path.contains("/cgroup") && path.ends_with("cpus"))
+}
+
+/// The CPU that a file switches on and off.
+fn switched_cpu(path: &str) -> Option<u32> {
+    let name = path
+        .strip_prefix("/sys/devices/system/cpu/cpu")?
+        .strip_suffix("/online")?;
+    name.parse().ok()
 }
 
 fn report(

@@ -1,0 +1,339 @@
+//! Every knob that is a file, on real kernels: applied by profile and by name, seen in the files and in what the
+//! kernel then does, and taken back.
+
+mod expected;
+
+use super::apply_undo::movable;
+use crate::kernels::{K6_1, K6_12_RT, K7};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::{Layout, Shape, USUAL};
+use crate::verdict::Verdict;
+use expected::{BALANCED, BY_NAME, Expected, FILES, STRICT};
+use std::collections::BTreeMap;
+
+/// On v1 and v2, on a real-time kernel, on the newest.
+pub const SCENARIO: Scenario = Scenario {
+    name: "knobs",
+    about: "all knobs of balanced, of strict and by name do what they say, and undo gives everything back",
+    cells,
+    script,
+    check,
+};
+
+/// Two cores with two threads each, so that CPU 3 has a sibling (2); a disk with one ordinary interrupt; RCU
+/// callbacks of CPU 3 in threads.
+const THREADS: Shape = Shape {
+    name: "threads",
+    sockets: 1,
+    cores: 2,
+    threads: 2,
+    modules: &["ahci", "sd_mod"],
+    devices: &[
+        "-blockdev",
+        "null-co,node-name=d0,size=67108864,read-zeroes=on",
+        "-device",
+        "ide-hd,drive=d0",
+    ],
+    boot: "rcu_nocbs=3",
+    ..USUAL
+};
+
+fn cells() -> Vec<Cell> {
+    [
+        (K6_1, Layout::V1),
+        (K6_1, Layout::V2),
+        (K6_12_RT, Layout::V2),
+        (K7, Layout::V2),
+    ]
+    .map(|(kernel, layout)| Cell::new(kernel, layout).on(THREADS).within(240))
+    .to_vec()
+}
+
+/// What is wrong with a command line, and must be met before anything happens.
+const WRONG: &[(&str, &str)] = &[
+    ("no_knob", "--with rq_afinity"),
+    ("no_value", "--with rq_affinity=7"),
+    ("no_interrupt", "--irq-here 'ahci*' --irq-here nosuch"),
+    ("needed", "--without cpuset_partition"),
+    ("both", "--with stat_interval --without stat_interval"),
+];
+
+/// By name: everything that no profile holds, and values of some that one holds.
+const NAMED: &str = "--with watchdog --with nmi_watchdog --with check_interval --with sched_rt_runtime_us \
+                     --with fair_server --with ext_server --with cpu_offline --with xps_cpus --with no_turbo \
+                     --with pm_qos_resume_latency_us=n/a --with transparent_hugepage=never --without rq_affinity";
+
+fn script(_: &Cell) -> String {
+    let files = FILES.join("\n");
+    let mut script = format!(
+        "cat >/tmp/files <<'END'
+{files}
+END
+values() {{ rec \"$1\" sh -c 'while read -r file; do [ -r $file ] && echo \"$file=$(cat $file)\"; done </tmp/files'; }}
+softirqs() {{ rec \"$1\" grep -E 'BLOCK|NET_RX' /proc/softirqs; }}
+timers() {{ rec \"$1\" awk '/^cpu: /{{cpu=$2}} /watchdog_timer_fn/{{print cpu}}' /proc/timer_list; }}
+# Reads of the disk from CPU 1, and packets to ourselves, between two looks at the softirqs.
+work() {{
+    softirqs \"$1_0\"
+    taskset -c 1 dd if=/dev/sda of=/dev/null bs=4k count=200 iflag=direct 2>/dev/null
+    n=0; while [ $n -lt 60 ]; do ping -c 1 -W 1 127.0.0.1 >/dev/null; n=$((n + 1)); done
+    softirqs \"$1_1\"
+}}
+populate
+ifconfig lo 127.0.0.1 up
+wait_for 10 test -b /dev/sda
+echo 8 >/sys/class/net/lo/queues/rx-0/rps_cpus
+echo 64 >/sys/class/net/lo/queues/rx-0/rps_flow_cnt
+echo 0 >/proc/sys/kernel/timer_migration
+echo 1 >/sys/kernel/rcu_expedited
+echo 1 >/sys/kernel/mm/ksm/run
+for file in /proc/sys/kernel/numa_balancing /sys/kernel/mm/transparent_hugepage/khugepaged/defrag; do
+    [ -w $file ] && echo 1 >$file
+done
+[ -w /sys/kernel/mm/transparent_hugepage/enabled ] && echo always >/sys/kernel/mm/transparent_hugepage/enabled
+irq=$(awk '/ahci/{{sub(\":\", \"\", $1); print $1; exit}}' /proc/interrupts)
+echo 3 >/proc/irq/$irq/smp_affinity_list
+work free
+echo 0-3 >/proc/irq/$irq/smp_affinity_list
+timers timers_free
+values values_free
+state before
+"
+    );
+    for (name, arguments) in WRONG {
+        script.push_str(&format!(
+            "rec wrong_{name} quietcore apply --cpus 3 {arguments}\n"
+        ));
+    }
+    script.push_str(&format!(
+        "state wrong
+same same_wrong before wrong
+
+rec plan quietcore plan --cpus 3 --irq-here 'ahci*' --json
+rec balanced quietcore apply --cpus 3 --irq-here 'ahci*' --json
+values values_balanced
+timers timers_balanced
+rec who lab-guest who 3
+rec irq cat /proc/irq/$irq/smp_affinity_list
+work balanced
+state held
+rec again quietcore apply --cpus 3 --irq-here 'ahci*' --json
+rec other quietcore apply --cpus 3 --irq-here 'ahci*' --with stat_interval=60
+state still
+same same_again held still
+rec undo_balanced quietcore undo --json
+state after
+same same_balanced before after
+
+rec rule quietcore apply --cpus 3 --irq-here 'ahci*' --without rq_affinity
+work rule
+rec undo_rule quietcore undo
+
+rec strict quietcore apply --cpus 3 --profile strict --json
+values values_strict
+echo 50 >/proc/sys/vm/stat_interval
+rec undo_drift quietcore undo
+rec left cat /proc/sys/vm/stat_interval
+rec undo_force quietcore undo --force
+state after
+same same_strict before after
+
+rec named quietcore apply --cpus 3 {NAMED} --json
+values values_named
+timers timers_named
+rec offline cat /sys/devices/system/cpu/offline
+rec said sh -c 'dmesg | grep -i \"fair server disabled\"'
+rec undo_named quietcore undo --json
+state after
+same same_named before after
+"
+    ));
+    script
+}
+
+fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    for (name, _) in WRONG {
+        verdict.status(seen, &format!("wrong_{name}"), 2);
+    }
+    for name in ["balanced", "again", "rule", "strict", "undo_force", "named"] {
+        verdict.status(seen, name, 0);
+    }
+    verdict.status(seen, "other", 5);
+    verdict.status(seen, "undo_drift", 5);
+    verdict.equal("what somebody else wrote", seen.get("left").text(), "50");
+    for name in ["undo_balanced", "undo_rule", "undo_named"] {
+        verdict.status(seen, name, 0);
+    }
+    for name in [
+        "same_wrong",
+        "same_again",
+        "same_balanced",
+        "same_strict",
+        "same_named",
+    ] {
+        // The thread of an interrupt follows where the interrupt fired last, which no undo gives back; and the kernel
+        // computes a reserve of memory anew when huge pages come back (`set_recommended_min_free_kbytes`).
+        let follows = |line: &&str| {
+            let irq_thread = line.starts_with("kthread ") && line.contains(": \"irq/");
+            let reserve = name == "same_named" && line.starts_with("/proc/sys/vm/min_free_kbytes:");
+            !irq_thread && !reserve
+        };
+        let record = seen.get(name);
+        let changed: Vec<&str> = record.stdout.lines().filter(follows).collect();
+        verdict.that(
+            matches!(record.status, 0 | 1) && changed.is_empty(),
+            format!("{name}: {changed:?} {}", record.stderr),
+        );
+    }
+    let free = values(seen, "values_free");
+    verdict.that(
+        free.len() > 15,
+        format!("the guest has {} of the files", free.len()),
+    );
+    let realtime = cell.kernel.id.ends_with("-rt");
+    let balanced: Vec<&Expected> = BALANCED
+        .iter()
+        .filter(|one| !(realtime && one.path.ends_with("rq_affinity")))
+        .collect();
+    held(
+        &free,
+        &values(seen, "values_balanced"),
+        &balanced,
+        "balanced",
+        verdict,
+    );
+    let strict: Vec<&Expected> = balanced.iter().copied().chain(STRICT).collect();
+    held(&free, &values(seen, "values_strict"), &strict, "strict", verdict);
+    held(
+        &free,
+        &values(seen, "values_named"),
+        &BY_NAME.iter().collect::<Vec<_>>(),
+        "by name",
+        verdict,
+    );
+    verdict.equal("offline", seen.get("offline").text(), "2");
+    if free.contains_key("/sys/kernel/debug/sched/fair_server/cpu3/runtime") {
+        verdict.that(
+            seen.get("said").status == 0,
+            "the kernel says that its fair server is off",
+        );
+    }
+    plan_says(&seen.get("plan").json(), verdict);
+    effects(seen, realtime, verdict);
+}
+
+fn values(seen: &Records, name: &str) -> BTreeMap<String, String> {
+    let text = seen.get(name).stdout;
+    let pairs = text.lines().filter_map(|line| line.split_once('='));
+    pairs
+        .map(|(path, value)| (path.to_owned(), value.trim().to_owned()))
+        .collect()
+}
+
+/// Every file that was there before says what it should, and the others do not appear.
+fn held(
+    free: &BTreeMap<String, String>,
+    now: &BTreeMap<String, String>,
+    wanted: &[&Expected],
+    what: &str,
+    verdict: &mut Verdict,
+) {
+    let there = wanted.iter().filter(|one| free.contains_key(one.path));
+    let mut turned = 0;
+    for one in there {
+        let value = now.get(one.path).map(String::as_str);
+        verdict.equal(&format!("{what}: {}", one.path), value, Some(one.value));
+        turned += usize::from(free.get(one.path).map(String::as_str) != Some(one.value));
+    }
+    verdict.that(turned > 3, format!("{what}: {turned} files were turned"));
+    verdict.note(format!("{what}: {turned}"));
+}
+
+fn plan_says(plan: &serde_json::Value, verdict: &mut Verdict) {
+    let knobs = plan["knobs"].as_array().cloned().unwrap_or_default();
+    let state = |name: &str| {
+        knobs
+            .iter()
+            .find(|knob| knob["name"] == name)
+            .map(|knob| knob["state"].clone())
+    };
+    verdict.equal(
+        "plan: timer_migration",
+        state("timer_migration"),
+        Some("changes".into()),
+    );
+    verdict.that(
+        state("watchdog").is_none(),
+        "what has a safety price is not in the plan",
+    );
+}
+
+/// How much a row of `/proc/softirqs` grew on a CPU during some work.
+fn grew(seen: &Records, work: &str, row: &str, cpu: usize) -> Option<u64> {
+    let read = |name: String| {
+        let text = seen.get(&name).stdout;
+        let line = text.lines().find(|line| line.trim_start().starts_with(row))?;
+        line.split_whitespace().nth(cpu + 1)?.parse::<u64>().ok()
+    };
+    read(format!("{work}_1"))?.checked_sub(read(format!("{work}_0"))?)
+}
+
+fn effects(seen: &Records, realtime: bool, verdict: &mut Verdict) {
+    let who = &verdict.status(seen, "who", 0).stdout;
+    let left = movable(who);
+    verdict.that(
+        left.is_empty(),
+        format!("movable tasks may run on CPU 3: {}", left.join(", ")),
+    );
+    let rcuo = who.contains("\"rcuo");
+    verdict.that(!rcuo, format!("rcuo threads may run on CPU 3: {who}"));
+    // Idle workers of the former mask end by themselves (`IDLE_WORKER_TIMEOUT`); new ones have the new mask.
+    let unbound = who.matches("\"kworker/u").count();
+    verdict.note(format!("{unbound} workers of the former workqueue mask"));
+    verdict.equal("the interrupt that was asked for", seen.get("irq").text(), "3");
+
+    // A real-time kernel batches them.
+    let (few, many) = (5, 10);
+    let net = ["free", "balanced"].map(|work| grew(seen, work, "NET_RX", 3));
+    verdict.that(
+        matches!(net, [Some(free), Some(held)] if free > many && held < few),
+        format!("NET_RX softirqs on CPU 3, free and held: {net:?}"),
+    );
+    // Where interrupts are threads, the thread completes the request, and no file says otherwise.
+    if !realtime {
+        let here = ["free", "balanced", "rule"].map(|work| grew(seen, work, "BLOCK", 3));
+        let home = ["free", "balanced", "rule"].map(|work| grew(seen, work, "BLOCK", 1));
+        verdict.that(
+            matches!(here, [Some(free), Some(held), _] if free > 100 && held < few),
+            format!("BLOCK softirqs on CPU 3, which has the interrupt, free and held: {here:?}"),
+        );
+        verdict.that(
+            home[1].is_some_and(|held| held > 100),
+            format!("BLOCK softirqs on CPU 1, which asked: {home:?}"),
+        );
+        verdict.note(format!(
+            "BLOCK with rq_affinity=1 in a partition: {:?} on 3, {:?} on 1",
+            here[2], home[2]
+        ));
+    }
+    let timers = |name: &str| -> Vec<String> {
+        let text = seen.get(name).stdout;
+        text.split_whitespace().map(str::to_owned).collect()
+    };
+    verdict.equal(
+        "watchdog timers, free",
+        timers("timers_free").join(" ").as_str(),
+        "0 1 2 3",
+    );
+    verdict.equal(
+        "watchdog timers, balanced",
+        timers("timers_balanced").join(" ").as_str(),
+        "0 1 2",
+    );
+    verdict.equal(
+        "watchdog timers, by name",
+        timers("timers_named").join(" ").as_str(),
+        "",
+    );
+}
