@@ -7,6 +7,7 @@ mod apply_undo;
 mod bad_input;
 mod boot_line;
 mod boots;
+mod exports;
 mod foreign;
 mod fork_storm;
 mod guest_tools;
@@ -24,6 +25,7 @@ pub const ALL: &[&Scenario] = &[
     &bad_input::SCENARIO,
     &knobs::SCENARIO,
     &apply_undo::SCENARIO,
+    &exports::SCENARIO,
     &guest_tools::SCENARIO,
     &inspect_shapes::SCENARIO,
     &boot_line::SCENARIO,
