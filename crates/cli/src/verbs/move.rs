@@ -137,7 +137,6 @@ impl Mover<'_> {
                 return Ok(());
             }
             let arrivals = apply::relocate(&self.ground(), journal, &parcels)?;
-            let found = arrivals.len();
             for arrival in arrivals {
                 let passenger = parcels
                     .iter()
@@ -145,9 +144,6 @@ impl Mover<'_> {
                     .find(|passenger| passenger.tid == arrival.before.key.tid)
                     .cloned();
                 self.settle(arrival, passenger);
-            }
-            if found == 0 {
-                return Ok(());
             }
         }
         self.storm = true;
