@@ -1,7 +1,8 @@
 //! A directory that follows the kernel's cgroup rules closely enough to rehearse apply and undo: attaching,
 //! masks that follow cpusets, partitions, EBUSY on removal. It can "die" at any chosen step.
 
-#![allow(clippy::unwrap_used)]
+// Each test that rehearses uses a part of it.
+#![allow(clippy::unwrap_used, dead_code)]
 
 mod disk;
 mod system;
