@@ -11,7 +11,7 @@ pub const TARGET: Target = Target {
     seeds: || {
         let storage = Memory::default();
         let mut journal = Journal::create(&storage);
-        for event in [Event::Applied, Event::Confirmed, Event::Applied] {
+        for event in [Event::Applied, Event::Confirmed { layer: None }, Event::Applied] {
             let _ = journal.append(event);
         }
         drop(journal);
@@ -35,7 +35,7 @@ fn read(bytes: &[u8]) {
     let storage = Memory(RefCell::new(bytes.to_vec()));
     if let Ok(Some(journal)) = Journal::open(&storage) {
         assert!(!journal.records().is_empty());
-        let _ = (journal.state(Some("boot")), journal.state(None), journal.begin());
+        let _ = (journal.state(Some("boot")), journal.state(None), journal.layers());
     }
     let _ = Journal::sweep(&storage);
 }

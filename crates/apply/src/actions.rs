@@ -6,9 +6,10 @@ mod move_tasks;
 mod narrow_tasks;
 mod write;
 
+use crate::layers::is_in;
 use crate::record::{After, Before, Event, Outcome};
 use crate::{ApplyError, Journal, System};
-use machine::Version;
+use machine::{CpuSet, Version};
 use plan::{Action, Change, Finding};
 
 /// What an action works with.
@@ -19,6 +20,10 @@ pub(crate) struct Stage<'a, 'j> {
     pub journal: &'a mut Journal<'j>,
     /// Version of the cpuset hierarchy.
     pub version: Version,
+    /// Cgroups of the partitions in force: their tasks are not touched.
+    pub others: &'a [String],
+    /// The mask of a task that nobody pinned: the online CPUs less those of the partitions in force.
+    pub usual: &'a CpuSet,
     /// What the user must hear.
     pub findings: &'a mut Vec<Finding>,
 }
@@ -37,6 +42,11 @@ pub(crate) struct Step {
 }
 
 impl Stage<'_, '_> {
+    /// Whether a cgroup is a partition that is in force already.
+    pub fn holds(&self, cgroup: &str) -> bool {
+        self.others.iter().any(|other| is_in(cgroup, other))
+    }
+
     /// Records what was there before a write.
     pub fn will(&mut self, change: &Change, before: Before) -> Result<u64, ApplyError> {
         self.journal.append(Event::Will {

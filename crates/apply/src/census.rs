@@ -1,5 +1,6 @@
 //! Who runs where, as the journal records it.
 
+use crate::actions::Stage;
 use crate::record::TaskState;
 use crate::{ApplyError, System};
 use machine::{CpuSet, Task, Version};
@@ -35,20 +36,30 @@ pub(crate) fn mask_of(system: &dyn System, key: machine::TaskKey) -> Option<CpuS
 
 /// Movable tasks whose masks are narrower than that of the machine: the pins that the kernel may drop as a
 /// consequence of a cpuset write.
-pub(crate) fn pinned(system: &dyn System, version: Version) -> Result<Vec<TaskState>, ApplyError> {
+pub(crate) fn pinned(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
+    let (system, version) = (stage.system, stage.version);
     let tasks = machine::tasks::read(system.root()).unwrap_or_default();
     let full = tasks
         .iter()
         .filter_map(|task| task.allowed.as_ref())
         .max_by_key(|mask| mask.len())
         .cloned();
+    // Beside other partitions: what everybody has who is not pinned, and gets more of when those go.
+    let usual = stage.usual;
     let mut pinned = Vec::new();
     for task in tasks {
-        let Some(mask) = task.allowed.clone().filter(|mask| Some(mask) != full.as_ref()) else {
+        let Some(mask) = task
+            .allowed
+            .clone()
+            .filter(|mask| Some(mask) != full.as_ref() && mask != usual)
+        else {
             continue;
         };
         if task.is_movable() {
             let cgroup = machine::tasks::cgroup_of(system.root(), task.key.tid, version);
+            if cgroup.as_deref().is_some_and(|cgroup| stage.holds(cgroup)) {
+                continue;
+            }
             pinned.push(TaskState {
                 key: task.key,
                 comm: task.comm,

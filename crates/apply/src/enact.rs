@@ -3,11 +3,13 @@
 use crate::actions::{self, Stage};
 use crate::entry::Entry;
 use crate::journal::{Journal, JournalState, Storage};
+use crate::layers::{Layer, LayerState, isolated};
+use crate::masks::Share;
 use crate::record::{Event, Outcome};
-use crate::undo::{Force, undo_open};
+use crate::undo::{Force, Which, shared_now, undo_open};
 use crate::{ApplyError, System, fingerprint};
-use machine::{Machine, Version};
-use plan::{Action, Change, Finding, Intent, Plan};
+use machine::{CpuSet, Machine, Version};
+use plan::{Action, Change, Finding, Intent, Plan, partition_path};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -46,16 +48,23 @@ pub struct Applied {
 /// An [`ApplyError`]; the machine is then as before, unless the error says what could not be taken back.
 pub fn apply(system: &dyn System, storage: &dyn Storage, request: &Request) -> Result<Applied, ApplyError> {
     Journal::sweep(storage)?;
-    if let Some(journal) = Journal::open(storage)? {
-        match journal.state(request.machine.kernel.boot_id.as_deref()) {
-            JournalState::Void => journal.retire()?,
+    let mut journal = match Journal::open(storage)? {
+        None => Journal::create(storage),
+        Some(journal) => match journal.state(request.machine.kernel.boot_id.as_deref()) {
+            JournalState::Void | JournalState::Ended => {
+                journal.retire()?;
+                Journal::create(storage)
+            }
             JournalState::Unfinished => return Err(unfinished(&journal)),
-            JournalState::InForce => return in_force(system, &journal, request),
-        }
-    }
+            JournalState::InForce => match beside(system, &journal, request)? {
+                Some(applied) => return Ok(applied),
+                None => journal,
+            },
+        },
+    };
     refuse_impossible(system, request.plan)?;
 
-    let mut journal = Journal::create(storage);
+    let others = Others::of(&journal, request.machine);
     journal.append(Event::Begin {
         boot_id: request.machine.kernel.boot_id.clone().unwrap_or_default(),
         tool: request.tool.to_owned(),
@@ -73,7 +82,7 @@ pub fn apply(system: &dyn System, storage: &dyn Storage, request: &Request) -> R
         .cpuset
         .as_ref()
         .map_or(Version::V2, |hierarchy| hierarchy.version);
-    match make_changes(system, &mut journal, version, request, &mut findings) {
+    match make_changes(system, &mut journal, version, &others, request, &mut findings) {
         Ok(entries) => Ok(Applied {
             entries,
             findings,
@@ -102,6 +111,7 @@ fn make_changes(
     system: &dyn System,
     journal: &mut Journal,
     version: Version,
+    others: &Others,
     request: &Request,
     findings: &mut Vec<Finding>,
 ) -> Result<Vec<Entry>, Box<Failure>> {
@@ -119,6 +129,8 @@ fn make_changes(
             system,
             journal,
             version,
+            others: &others.cgroups,
+            usual: &others.usual,
             findings,
         };
         let step = actions::enact(&mut stage, change).map_err(|error| Failure::new(Some(change), error))?;
@@ -145,7 +157,7 @@ fn make_changes(
 }
 
 fn roll_back(system: &dyn System, journal: Journal, change: Option<String>, error: ApplyError) -> ApplyError {
-    let undone = match undo_open(system, journal, Force::No, "rollback") {
+    let undone = match undo_open(system, journal, Which::Last, Force::No, "rollback") {
         Ok(undone) if undone.equal() => "everything that was done before it has been taken back".to_owned(),
         Ok(undone) => format!("taken back, except: {}", undone.remains().join("; ")),
         Err(error) => format!("taking it back failed ({error}); run `quietcore undo`"),
@@ -199,45 +211,108 @@ fn refuse_impossible(system: &dyn System, plan: &Plan) -> Result<(), ApplyError>
     Ok(())
 }
 
-/// The same intent again: nothing is written, and what no longer holds is said.
-fn in_force(system: &dyn System, journal: &Journal, request: &Request) -> Result<Applied, ApplyError> {
-    let Some(Event::Begin { intent, changes, .. }) = journal.begin() else {
-        return Err(ApplyError::Journal {
-            record: 1,
-            why: "it does not begin with a `begin` record".to_owned(),
-        });
-    };
-    if intent != request.intent {
-        return Err(ApplyError::OtherIntent {
-            name: intent.name.to_string(),
-            cpus: intent.cpus.to_string(),
-            since: time_of(journal),
-        });
+/// The partitions that are in force already.
+struct Others {
+    /// Their cgroups: tasks there are not touched.
+    cgroups: Vec<String>,
+    /// The mask of a task that nobody pinned.
+    usual: CpuSet,
+}
+
+impl Others {
+    fn of(journal: &Journal, machine: &Machine) -> Others {
+        let layers = journal.layers();
+        let live: Vec<&Layer> = layers.iter().filter(|layer| layer.is_live()).collect();
+        let cgroup = |layer: &&Layer| {
+            let hierarchy = machine.cgroups.cpuset.as_ref()?;
+            let path = partition_path(hierarchy, layer.intent.name.as_str());
+            path.strip_prefix(&hierarchy.mount).map(str::to_owned)
+        };
+        Others {
+            cgroups: live.iter().filter_map(cgroup).collect(),
+            usual: machine.topology.online.minus(&isolated(&live)),
+        }
     }
-    let refused = refused(journal);
-    let findings = changes
+}
+
+/// What is in force already: the same intent (nothing is written, and what no longer holds is said), or others that
+/// leave room for this one (`None`).
+fn beside(system: &dyn System, journal: &Journal, request: &Request) -> Result<Option<Applied>, ApplyError> {
+    let layers = journal.layers();
+    let live: Vec<&Layer> = layers.iter().filter(|layer| layer.is_live()).collect();
+    let wanted = request.intent;
+    for layer in &live {
+        if layer.intent.name == wanted.name {
+            if layer.intent != wanted {
+                return Err(ApplyError::OtherIntent {
+                    name: layer.intent.name.to_string(),
+                    cpus: layer.intent.cpus.to_string(),
+                    since: since(layer),
+                });
+            }
+            return Ok(Some(Applied {
+                entries: Vec::new(),
+                findings: drifted(system, layer, &layers, request.machine),
+                in_force: true,
+            }));
+        }
+    }
+    for layer in &live {
+        let taken = layer.intent.cpus.and(&wanted.cpus);
+        if !taken.is_empty() {
+            return Err(ApplyError::Taken {
+                cpus: taken.to_string(),
+                name: layer.intent.name.to_string(),
+                since: since(layer),
+            });
+        }
+    }
+    Ok(None)
+}
+
+/// Files of a layer that no longer hold what they should, with all partitions that are in force.
+fn drifted(system: &dyn System, layer: &Layer, all: &[Layer], machine: &Machine) -> Vec<Finding> {
+    let live: Vec<&Layer> = all.iter().filter(|layer| layer.is_live()).collect();
+    let share = isolated(&live);
+    let share = Share {
+        housekeeping: machine.topology.online.minus(&share),
+        isolated: share,
+    };
+    let shared = shared_now(all, &live, &share, machine.cgroups.cpuset.as_ref());
+    let refused = refused(layer);
+    layer
+        .changes
         .iter()
         .filter(|change| !refused.contains(change.id.as_str()))
-        .filter_map(|change| drifted(system, change))
-        .collect();
-    Ok(Applied {
-        entries: Vec::new(),
-        findings,
-        in_force: true,
-    })
+        .filter_map(|change| {
+            let Action::Write {
+                path, value, compare, ..
+            } = &change.action
+            else {
+                return None;
+            };
+            let value = shared.get(path).unwrap_or(value);
+            let now = system.root().value(path).ok().flatten()?;
+            (!compare.same(&now, value)).then(|| {
+                let message = format!("{path} reads `{now}` now, and `{value}` was applied");
+                Finding::new(plan::Level::Warning, "drift", path, message)
+                    .fix("find out who changed it; `quietcore undo` and `quietcore apply` set it again")
+            })
+        })
+        .collect()
 }
 
 /// Changes that the kernel refused, or made something else of: that was said when it happened.
-fn refused<'a>(journal: &'a Journal) -> BTreeSet<&'a str> {
-    let begun: BTreeMap<u64, &str> = journal
-        .records()
+fn refused<'a>(layer: &Layer<'a>) -> BTreeSet<&'a str> {
+    let begun: BTreeMap<u64, &str> = layer
+        .records
         .iter()
         .filter_map(|record| match &record.event {
             Event::Will { change, .. } => Some((record.seq, change.as_str())),
             _ => None,
         })
         .collect();
-    let answers = journal.records().iter().filter_map(|record| match &record.event {
+    let answers = layer.records.iter().filter_map(|record| match &record.event {
         Event::Did {
             of,
             outcome: Outcome::Refused(_) | Outcome::Otherwise(_),
@@ -248,36 +323,17 @@ fn refused<'a>(journal: &'a Journal) -> BTreeSet<&'a str> {
     answers.collect()
 }
 
-fn drifted(system: &dyn System, change: &Change) -> Option<Finding> {
-    let Action::Write {
-        path, value, compare, ..
-    } = &change.action
-    else {
-        return None;
-    };
-    let now = system.root().value(path).ok().flatten()?;
-    (!compare.same(&now, value)).then(|| {
-        let message = format!("{path} reads `{now}` now, and `{value}` was applied");
-        plan::Finding::new(plan::Level::Warning, "drift", path, message)
-            .fix("find out who changed it; `quietcore undo` and `quietcore apply` set it again")
-    })
-}
-
 fn unfinished(journal: &Journal) -> ApplyError {
-    let pid = match journal.begin() {
-        Some(Event::Begin { pid, .. }) => *pid,
-        _ => 0,
-    };
+    let layers = journal.layers();
+    let open = layers
+        .iter()
+        .find(|layer| layer.is_live() && layer.state != LayerState::InForce);
     ApplyError::Unfinished {
-        pid,
-        since: time_of(journal),
+        pid: open.map_or(0, |layer| layer.pid),
+        since: open.map_or_else(|| "an unknown time".to_owned(), since),
     }
 }
 
-fn time_of(journal: &Journal) -> String {
-    let seconds = journal
-        .records()
-        .first()
-        .map_or(0, |record| record.at_ns / 1_000_000_000);
-    machine::utc_text(seconds)
+fn since(layer: &Layer<'_>) -> String {
+    machine::utc_text(layer.at_ns / 1_000_000_000)
 }

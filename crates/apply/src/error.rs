@@ -25,11 +25,11 @@ pub enum ApplyError {
         /// The cgroup.
         path: String,
     },
-    /// Another intent is in force.
+    /// Another intent is in force for a partition of that name.
     #[error(
         "another intent is in force: partition {name} with CPU {cpus}\n\
-         one partition is kept at a time, and it was applied at {since}\n\
-         take it back with `quietcore undo` first"
+         it was applied at {since}, and a name stands for one partition\n\
+         take it back with `quietcore undo --partition {name}` first, or choose another name with --partition"
     )]
     OtherIntent {
         /// Its name.
@@ -38,6 +38,27 @@ pub enum ApplyError {
         cpus: String,
         /// When.
         since: String,
+    },
+    /// CPUs that another partition has.
+    #[error(
+        "CPU {cpus} belongs to partition {name}\nit was applied at {since}\n\
+         choose other CPUs, or take it back with `quietcore undo --partition {name}` first"
+    )]
+    Taken {
+        /// The CPUs.
+        cpus: String,
+        /// Whose they are.
+        name: String,
+        /// Since when.
+        since: String,
+    },
+    /// No partition of that name is in force.
+    #[error("no partition {name} is in force\nin force: {in_force}\n`quietcore history` shows what was done")]
+    NoPartition {
+        /// The name.
+        name: String,
+        /// Those that are.
+        in_force: String,
     },
     /// An apply that did not finish.
     #[error(

@@ -5,8 +5,9 @@
 //! every kernel and cannot be missed; children that the parent forks die with the parent.
 
 use crate::journal::{Journal, JournalState, Storage};
+use crate::layers::{Layer, LayerState};
 use crate::record::Event;
-use crate::undo::{Force, undo};
+use crate::undo::{Force, Which, undo};
 use crate::{ApplyError, System};
 use machine::{CpuSet, Machine, Version};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -117,8 +118,10 @@ pub fn stand(
         Wake::Deadline => "guard: not confirmed in time",
         Wake::ParentDied => {
             let boot_id = boot_id(system);
-            let finished = mine(storage, token)?
-                .is_some_and(|journal| journal.state(boot_id.as_deref()) == JournalState::InForce);
+            let finished = Journal::open(storage)?.is_some_and(|journal| {
+                journal.state(boot_id.as_deref()) != JournalState::Void
+                    && mine(&journal, token).is_some_and(|layer| layer.state == LayerState::InForce)
+            });
             match deadline {
                 Some(deadline) if finished => {
                     // The parent ended in peace and the user has the rest of the time to confirm.
@@ -130,18 +133,20 @@ pub fn stand(
         }
     };
     lock()?;
-    let confirmed = |journal: &Journal| {
-        journal
-            .records()
-            .iter()
-            .any(|record| matches!(record.event, Event::Confirmed))
-    };
-    match mine(storage, token)? {
-        Some(journal) if !confirmed(&journal) => {
-            undo(system, storage, boot_id(system).as_deref(), Force::No, why).map(|_| ())
-        }
-        _ => Ok(()),
+    let waits = Journal::open(storage)?
+        .is_some_and(|journal| mine(&journal, token).is_some_and(|layer| !layer.confirmed));
+    if waits {
+        let boot_id = boot_id(system);
+        undo(
+            system,
+            storage,
+            boot_id.as_deref(),
+            Which::Guarded(token),
+            Force::No,
+            why,
+        )?;
     }
+    Ok(())
 }
 
 /// Notes the user's confirmation, so that the guard lets things stand.
@@ -153,20 +158,23 @@ pub fn confirm(storage: &dyn Storage) -> Result<(), ApplyError> {
     let Some(mut journal) = Journal::open(storage)? else {
         return Err(nothing("nothing is in force"));
     };
-    match journal.begin() {
-        Some(Event::Begin { guard: Some(_), .. }) => {}
-        _ => return Err(nothing("what is in force was applied without a time limit")),
-    }
-    journal.append(Event::Confirmed).map(|_| ())
+    let waits = |layer: &&Layer| layer.is_live() && layer.guard.is_some() && !layer.confirmed;
+    let Some(layer) = journal.layers().iter().rfind(waits).map(|layer| layer.seq) else {
+        return Err(nothing(
+            "what is in force was applied without a time limit, or is confirmed",
+        ));
+    };
+    journal
+        .append(Event::Confirmed { layer: Some(layer) })
+        .map(|_| ())
 }
 
-/// The journal, if it is the one that this guard watches.
-fn mine<'a>(storage: &'a dyn Storage, token: &str) -> Result<Option<Journal<'a>>, ApplyError> {
-    let journal = Journal::open(storage)?;
-    Ok(journal.filter(|journal| match journal.begin() {
-        Some(Event::Begin { guard, .. }) => guard.as_deref() == Some(token),
-        _ => false,
-    }))
+/// The apply that this guard watches, while it is not taken back.
+fn mine<'j>(journal: &'j Journal, token: &str) -> Option<Layer<'j>> {
+    let layers = journal.layers();
+    layers
+        .into_iter()
+        .find(|layer| layer.is_live() && layer.guard == Some(token))
 }
 
 fn boot_id(system: &dyn System) -> Option<String> {

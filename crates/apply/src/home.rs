@@ -1,6 +1,7 @@
 //! Sending tasks home: to where the journal says they were, and those born since to their parent's place.
 
 use crate::actions::refusal;
+use crate::layers::is_in;
 use crate::masks::Wishes;
 use crate::{ApplyError, System, census};
 use machine::{TaskKey, Version};
@@ -14,8 +15,10 @@ pub(crate) struct Map<'a> {
     pub mount: &'a str,
     /// v1 moves threads, v2 moves processes.
     pub version: Version,
-    /// Directories of our sets.
+    /// Directories of our sets that are taken apart.
     pub sets: &'a [String],
+    /// Where the tasks of the root are at home: `/`, or the housekeeping set (v1) while other partitions stay.
+    pub hearth: &'a str,
     /// What the journal knows.
     pub wishes: &'a Wishes,
 }
@@ -38,8 +41,9 @@ impl Map<'_> {
         let target = self.list(&format!("{}{}", self.mount, home.trim_end_matches('/')));
         match self.attach(&target, tid) {
             // Its former cgroup is gone, or may no longer hold processes: the root always may.
-            Err(libc::ENOENT | libc::EBUSY | libc::ENODEV | libc::EOPNOTSUPP) if home != "/" => {
-                self.attach(&self.list(self.mount), tid)
+            Err(libc::ENOENT | libc::EBUSY | libc::ENODEV | libc::EOPNOTSUPP) if home != self.hearth => {
+                let hearth = format!("{}{}", self.mount, self.hearth.trim_end_matches('/'));
+                self.attach(&self.list(&hearth), tid)
             }
             other => other,
         }
@@ -128,28 +132,27 @@ impl Map<'_> {
             }
             let cgroup = machine::tasks::cgroup_of(self.system.root(), next, self.version);
             if let Some(cgroup) = cgroup.filter(|cgroup| !self.is_ours(cgroup)) {
-                return cgroup;
+                return self.or_hearth(&cgroup);
             }
             tid = next;
         }
-        "/".to_owned()
+        self.hearth.to_owned()
+    }
+
+    fn or_hearth(&self, cgroup: &str) -> String {
+        if cgroup == "/" { self.hearth } else { cgroup }.to_owned()
     }
 
     fn home_known(&self, key: TaskKey) -> Option<String> {
         self.wishes
             .home(key)
             .filter(|home| !self.is_ours(home))
-            .map(str::to_owned)
+            .map(|home| self.or_hearth(home))
     }
 
     fn is_ours(&self, cgroup: &str) -> bool {
         let dir = format!("{}{cgroup}", self.mount);
-        self.sets.iter().any(|set| {
-            dir == *set
-                || dir
-                    .strip_prefix(set.as_str())
-                    .is_some_and(|rest| rest.starts_with('/'))
-        })
+        self.sets.iter().any(|set| is_in(&dir, set))
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! `/run/quietcore/journal` exists only while something is in force; a full undo renames it into `history/`.
 
+use crate::layers::{Layer, LayerState, layers};
 use crate::{ApplyError, Event, Record};
 use root::RootError;
 use root::state::{Durability, StateDir};
@@ -78,6 +79,8 @@ pub enum JournalState {
     Unfinished,
     /// It speaks of an earlier boot.
     Void,
+    /// Everything was taken back, and it was not put away yet.
+    Ended,
 }
 
 impl<'a> Journal<'a> {
@@ -128,33 +131,26 @@ impl<'a> Journal<'a> {
     /// How far it got.
     #[must_use]
     pub fn state(&self, boot_id: Option<&str>) -> JournalState {
-        if let (Some(Event::Begin { boot_id: then, .. }), Some(now)) = (self.begin(), boot_id)
-            && then != now
+        let layers = self.layers();
+        if let (Some(first), Some(now)) = (layers.first(), boot_id)
+            && first.boot_id != now
         {
             return JournalState::Void;
         }
-        let applied = self
-            .records
-            .iter()
-            .any(|record| matches!(record.event, Event::Applied));
-        let undoing = self
-            .records
-            .iter()
-            .any(|record| matches!(record.event, Event::UndoBegin { .. }));
-        if applied && !undoing {
-            JournalState::InForce
-        } else {
+        let is_open = |layer: &Layer| matches!(layer.state, LayerState::Applying | LayerState::Undoing);
+        if layers.is_empty() || layers.iter().any(is_open) {
             JournalState::Unfinished
+        } else if !layers.iter().any(Layer::is_live) {
+            JournalState::Ended
+        } else {
+            JournalState::InForce
         }
     }
 
-    /// The first record.
+    /// Every apply that it tells of, first to last.
     #[must_use]
-    pub fn begin(&self) -> Option<&Event> {
-        self.records
-            .first()
-            .map(|record| &record.event)
-            .filter(|event| matches!(event, Event::Begin { .. }))
+    pub fn layers(&self) -> Vec<Layer<'_>> {
+        layers(&self.records)
     }
 
     /// Appends a record and gives its number.
@@ -162,7 +158,7 @@ impl<'a> Journal<'a> {
     /// # Errors
     /// What the storage met: a full `/run` shows here, before the machine is touched.
     pub fn append(&mut self, event: Event) -> Result<u64, ApplyError> {
-        let seq = self.records.last().map_or(1, |record| record.seq + 1);
+        let seq = next_seq(&self.records);
         let record = Record {
             seq,
             at_ns: now_ns(),
@@ -218,7 +214,7 @@ fn encode(record: &Record) -> Result<Vec<u8>, ApplyError> {
 }
 
 /// Decodes a journal. A record that is torn (we were killed inside `write`) is ignored: its change was never
-/// made, because records come first. Only an undo can follow a torn record; anything else is damage.
+/// made, because records come first. What follows is a new beginning of its own; anything else is damage.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Record>, ApplyError> {
     let mut records: Vec<Record> = Vec::new();
     let mut torn: Option<(usize, String)> = None;
@@ -232,12 +228,30 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Record>, ApplyError> {
     {
         match (decode_line(line), torn.take()) {
             (Ok(record), None) => records.push(record),
-            (Ok(record), Some(_)) if matches!(record.event, Event::UndoBegin { .. }) => records.push(record),
+            // It has the number that the torn one would have had: nobody counted that.
+            (Ok(record), Some(_)) if may_follow_torn(&record.event) && record.seq == next_seq(&records) => {
+                records.push(record);
+            }
             (Ok(_), Some((number, why))) => return Err(ApplyError::Journal { record: number, why }),
             (Err(why), _) => torn = Some((records.len() + 1, why)),
         }
     }
     Ok(records)
+}
+
+fn next_seq(records: &[Record]) -> u64 {
+    records.last().map_or(1, |record| record.seq + 1)
+}
+
+fn may_follow_torn(event: &Event) -> bool {
+    matches!(
+        event,
+        Event::UndoBegin { .. }
+            | Event::Begin { .. }
+            | Event::Joined { .. }
+            | Event::Moving { .. }
+            | Event::Confirmed { .. }
+    )
 }
 
 /// Whether the last record is torn, so that the next one needs a line of its own.
@@ -279,7 +293,7 @@ mod tests {
         let record = |seq| Record {
             seq,
             at_ns: 7,
-            event: Event::Confirmed,
+            event: Event::Confirmed { layer: None },
         };
         (1..=events as u64)
             .flat_map(|seq| encode(&record(seq)).unwrap())
@@ -318,12 +332,13 @@ mod tests {
     }
 
     #[test]
-    fn after_a_torn_record_only_an_undo_may_follow() {
+    fn after_a_torn_record_only_a_new_beginning_may_follow() {
         let mut bytes = journal(2);
         bytes.truncate(bytes.len() - 5);
         bytes.push(b'\n');
         let event = Event::UndoBegin {
             why: "test".to_owned(),
+            layer: None,
             masks: Vec::new(),
             drifted: Vec::new(),
         };

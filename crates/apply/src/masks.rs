@@ -3,9 +3,10 @@
 //! Masks cannot be restored while the partition stands (the kernel cuts them to the cpuset), and moving a task
 //! may rewrite its mask. So the wish is worked out first, from the journal and from what each task has now.
 
+use crate::layers::is_in;
 use crate::record::{After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record};
 use crate::{System, census};
-use machine::{CpuSet, Task, TaskKey};
+use machine::{CpuSet, Task, TaskKey, Version};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What the journal knows of one task.
@@ -18,6 +19,8 @@ struct Past {
     ours: BTreeSet<CpuSet>,
     /// Whether a change of it was begun and its outcome never recorded.
     open: bool,
+    /// Whether we put it into a partition.
+    joined: bool,
     cgroup: Option<String>,
     /// Its policy before `move` gave it one, and that one.
     policy: Option<(FormerPolicy, FormerPolicy)>,
@@ -50,7 +53,44 @@ impl Past {
     }
 }
 
-/// What each task should have when all is taken back.
+/// CPUs that partitions take, and those that are left for everything else.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Share {
+    /// The isolated CPUs.
+    pub isolated: CpuSet,
+    /// The other online ones.
+    pub housekeeping: CpuSet,
+}
+
+impl Share {
+    /// What is left of a mask. One that would be empty becomes the housekeeping CPUs, as every planner of a mask
+    /// here does it.
+    pub fn of(&self, mask: &CpuSet) -> CpuSet {
+        let rest = mask.minus(&self.isolated);
+        if !self.isolated.is_empty() && rest.and(&self.housekeeping).is_empty() {
+            self.housekeeping.clone()
+        } else {
+            rest
+        }
+    }
+}
+
+/// Before and after one partition is taken back.
+#[derive(Clone, Debug)]
+pub(crate) struct Scope {
+    /// `seq` of the `begin` of the one that is taken back.
+    pub layer: u64,
+    /// With it.
+    pub with: Share,
+    /// Without it.
+    pub without: Share,
+    /// Cgroups of the partitions that stay: their tasks are not touched.
+    pub stay: Vec<String>,
+    /// How tasks' cgroups are found.
+    pub version: Version,
+}
+
+/// What each task should have when one partition is taken back.
 pub(crate) struct Wishes {
     masks: BTreeMap<TaskKey, CpuSet>,
     homes: BTreeMap<TaskKey, String>,
@@ -62,20 +102,32 @@ pub(crate) struct Wishes {
 impl Wishes {
     /// Works out the wishes. `newcomers` are tasks in our sets now; those that the journal does not know were
     /// born since.
-    pub fn of(system: &dyn System, records: &[Record], newcomers: &[Task], set_masks: &[CpuSet]) -> Wishes {
+    pub fn of(
+        system: &dyn System,
+        records: &[Record],
+        scope: &Scope,
+        newcomers: &[Task],
+        set_masks: &[CpuSet],
+    ) -> Wishes {
         let past = past_of(records);
-        let (masks, drifted) = decided(records);
+        let (masks, drifted) = decided(records, scope.layer);
         let mut wishes = Wishes {
             masks,
             homes: BTreeMap::new(),
             policies: BTreeMap::new(),
             drifted,
         };
+        let inside: BTreeSet<TaskKey> = newcomers.iter().map(|task| task.key).collect();
         for (key, past) in &past {
             let Some(now) = census::mask_of(system, *key) else {
                 continue;
             };
-            if let Some(policy) = past.policy {
+            if !scope.stay.is_empty() && scope.holds(system, *key) {
+                continue;
+            }
+            if let Some(policy) = past.policy
+                && (scope.stay.is_empty() || inside.contains(key))
+            {
                 wishes.policies.insert(*key, policy);
             }
             if let Some(cgroup) = &past.cgroup {
@@ -85,16 +137,23 @@ impl Wishes {
                 continue;
             }
             let Some(before) = &past.before else { continue };
-            let ours = past.open || now == *before || past.ours.contains(&now);
+            let wanted = scope.without.of(before);
+            // In a set that is taken apart its mask is the set's, or a pin inside it.
+            let inside = inside.contains(key) && (past.joined || set_masks.contains(&now));
+            let ours = past.open
+                || inside
+                || now == *before
+                || now == wanted
+                || now == scope.with.of(before)
+                || past.ours.contains(&now);
             if ours {
-                wishes.masks.insert(*key, before.clone());
+                wishes.masks.insert(*key, wanted);
             } else if !is_irq_thread(system, *key) {
-                let (comm, now, before) = (past.comm.clone(), now.clone(), before.clone());
                 wishes.drifted.push(Drifted {
                     key: *key,
-                    comm,
+                    comm: past.comm.clone(),
                     now: now.clone(),
-                    before,
+                    before: wanted,
                 });
                 wishes.masks.insert(*key, now);
             }
@@ -109,7 +168,8 @@ impl Wishes {
             let parent = by_pid.get(if is_thread { &task.pid } else { &task.ppid });
             let inherited = parent
                 .filter(|parent| parent.ours.contains(mask))
-                .and_then(|parent| parent.before.clone());
+                .and_then(|parent| parent.before.as_ref())
+                .map(|before| scope.without.of(before));
             match inherited {
                 Some(before) => drop(wishes.masks.insert(task.key, before)),
                 // The set's own mask is nobody's pin: the kernel gives the task its new cgroup's.
@@ -173,6 +233,14 @@ impl Wishes {
     }
 }
 
+impl Scope {
+    /// Whether a task is in a partition that stays.
+    fn holds(&self, system: &dyn System, key: TaskKey) -> bool {
+        let cgroup = machine::tasks::cgroup_of(system.root(), key.tid, self.version);
+        cgroup.is_some_and(|cgroup| self.stay.iter().any(|stay| is_in(&cgroup, stay)))
+    }
+}
+
 /// Whether it is the thread of a threaded interrupt. Its mask is no one's pin: the kernel gives it that of the
 /// interrupt's effective affinity when the interrupt fires next (`irq_thread_check_affinity`).
 fn is_irq_thread(system: &dyn System, key: TaskKey) -> bool {
@@ -180,9 +248,15 @@ fn is_irq_thread(system: &dyn System, key: TaskKey) -> bool {
 }
 
 /// What an earlier undo that was stopped had decided.
-fn decided(records: &[Record]) -> (BTreeMap<TaskKey, CpuSet>, Vec<Drifted>) {
+fn decided(records: &[Record], layer: u64) -> (BTreeMap<TaskKey, CpuSet>, Vec<Drifted>) {
+    let first = records.first().map_or(0, |record| record.seq);
     let earlier = records.iter().rev().find_map(|record| match &record.event {
-        Event::UndoBegin { masks, drifted, .. } => Some((masks.iter().cloned().collect(), drifted.clone())),
+        Event::UndoBegin {
+            masks,
+            drifted,
+            layer: of,
+            ..
+        } if of.unwrap_or(first) == layer => Some((masks.iter().cloned().collect(), drifted.clone())),
         _ => None,
     });
     earlier.unwrap_or_default()
@@ -223,6 +297,7 @@ fn past_of(records: &[Record]) -> BTreeMap<TaskKey, Past> {
             Event::Joined { task } => {
                 let entry = past.entry(task.key).or_default();
                 entry.comm.clone_from(&task.comm);
+                entry.joined = true;
                 if entry.cgroup.is_none() {
                     entry.cgroup.clone_from(&task.cgroup);
                 }

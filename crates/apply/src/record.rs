@@ -59,7 +59,11 @@ pub enum Event {
     /// Every change was made.
     Applied,
     /// The user wants to keep it.
-    Confirmed,
+    Confirmed {
+        /// `seq` of the `begin` that is kept; none is the first one.
+        #[serde(default)]
+        layer: Option<u64>,
+    },
     /// A task was started in, or moved into, the partition.
     Joined {
         /// The task.
@@ -90,6 +94,9 @@ pub enum Event {
     UndoBegin {
         /// Why (`undo`, `guard: parent died`, `rollback`).
         why: String,
+        /// `seq` of the `begin` that is taken back; none is the first one.
+        #[serde(default)]
+        layer: Option<u64>,
         /// The mask that each task shall have at the end. Decided once: what an undo itself does to masks must
         /// not look like somebody else's change to the undo that finishes it.
         masks: Vec<(TaskKey, CpuSet)>,
@@ -103,8 +110,12 @@ pub enum Event {
         /// How it went.
         outcome: Outcome,
     },
-    /// Everything was taken back.
-    Undone,
+    /// One apply was taken back.
+    Undone {
+        /// `seq` of its `begin`; none is the first one.
+        #[serde(default)]
+        layer: Option<u64>,
+    },
 }
 
 /// What was there before a write.

@@ -1,18 +1,17 @@
 //! Taking back what the journal says, backwards; what somebody else changed since is named and left alone.
 
+mod layer;
 mod sets;
+mod shared;
 mod step;
 
 use crate::entry::Entry;
-use crate::home::Map;
 use crate::journal::{Journal, JournalState, Storage};
-use crate::masks::Wishes;
-use crate::record::{Drifted, Event};
-use crate::{ApplyError, System, fingerprint};
-use machine::{Machine, Version};
-use plan::Change;
-use std::collections::BTreeMap;
-use step::{Step, take_back};
+use crate::layers::LayerState;
+use crate::record::Event;
+use crate::{ApplyError, System};
+pub(crate) use layer::shared_now;
+use layer::take_layer;
 
 /// What to do about things that somebody else changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,11 +24,26 @@ pub enum Force {
     Keep,
 }
 
+/// Which apply is taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which<'a> {
+    /// The last one.
+    Last,
+    /// All of them.
+    All,
+    /// That of a partition.
+    Named(&'a str),
+    /// The one that a guard watches.
+    Guarded(&'a str),
+}
+
 /// What an undo did.
 #[derive(Debug, Default)]
 pub struct Undone {
     /// Whether there was anything to take back.
     pub was_in_force: bool,
+    /// Names of the partitions that were taken back, in that order.
+    pub taken: Vec<String>,
     /// Every step, in the order in which it was taken back.
     pub entries: Vec<Entry>,
     /// What somebody else changed since, and was left alone.
@@ -54,22 +68,28 @@ impl Undone {
     }
 }
 
-/// Takes back what is in force. The caller holds the lock of the state directory.
+/// Takes back what is in force. One that was stopped in the middle is finished first. The caller holds the lock of
+/// the state directory.
 ///
 /// # Errors
-/// A journal that cannot be read; everything else is in the result.
+/// A journal that cannot be read, [`ApplyError::NoPartition`]; everything else is in the result.
 pub fn undo(
     system: &dyn System,
     storage: &dyn Storage,
     boot_id: Option<&str>,
+    which: Which,
     force: Force,
     why: &str,
 ) -> Result<Undone, ApplyError> {
     Journal::sweep(storage)?;
     let Some(journal) = Journal::open(storage)? else {
-        return Ok(Undone::default());
+        return match which {
+            Which::Named(name) => Err(no_partition(name, &[])),
+            _ => Ok(Undone::default()),
+        };
     };
-    if journal.state(boot_id) == JournalState::Void {
+    let state = journal.state(boot_id);
+    if state == JournalState::Void {
         journal.retire()?;
         let notes = vec!["what was in force belonged to an earlier boot and went with it".to_owned()];
         return Ok(Undone {
@@ -77,113 +97,90 @@ pub fn undo(
             ..Undone::default()
         });
     }
-    undo_open(system, journal, force, why)
+    if state == JournalState::Ended {
+        journal.retire()?;
+        return Ok(Undone {
+            was_in_force: true,
+            ..Undone::default()
+        });
+    }
+    undo_open(system, journal, which, force, why)
 }
 
 /// Takes back what an open journal says.
 pub(crate) fn undo_open(
     system: &dyn System,
     mut journal: Journal,
+    which: Which,
     force: Force,
     why: &str,
 ) -> Result<Undone, ApplyError> {
-    let mut undone = Undone {
-        was_in_force: true,
-        ..Undone::default()
-    };
-    let records = journal.records().to_vec();
-    let Some(Event::Begin { changes, files, .. }) = records.first().map(|record| &record.event) else {
-        return Err(ApplyError::Journal {
-            record: 1,
-            why: "it does not begin with a `begin` record".to_owned(),
-        });
-    };
-    let by_id: BTreeMap<&str, &Change> = changes
-        .iter()
-        .map(|change| (change.id.as_str(), change))
-        .collect();
-    let machine = Machine::read(system.root());
-    let (mount, version) = machine
-        .cgroups
-        .cpuset
-        .as_ref()
-        .map_or((String::new(), Version::V2), |hierarchy| {
-            (hierarchy.mount.clone(), hierarchy.version)
-        });
-    let sets = sets::ours(system, &records, &by_id);
-
-    let (newcomers, set_masks) = sets::newcomers(system, &sets, version)?;
-    let mut wishes = Wishes::of(system, &records, &newcomers, &set_masks);
-    let (masks, drifted) = (wishes.masks(), wishes.drifted.clone());
-    say(
-        &mut journal,
-        &mut undone,
-        Event::UndoBegin {
-            why: why.to_owned(),
-            masks,
-            drifted,
-        },
-    );
-    sets::demote_spinners(system, &mut journal, &sets, version, &mut undone)?;
-    if force == Force::Restore {
-        wishes.insist();
-    } else {
-        undone.drift.extend(wishes.drifted.iter().map(|task| {
-            let Drifted {
-                key,
-                comm,
-                now,
-                before,
-            } = task;
-            format!(
-                "task {} ({comm}): somebody set its mask to {now} since; before it was {before}",
-                key.tid
-            )
-        }));
-    }
-
-    let map = Map {
-        system,
-        mount: &mount,
-        version,
-        sets: &sets,
-        wishes: &wishes,
-    };
-    for record in records.iter().rev() {
-        let Event::Will { change, before } = &record.event else {
-            continue;
-        };
-        let Some(planned) = by_id.get(change.as_str()) else {
-            continue;
-        };
-        let step = Step {
-            record,
-            records: &records,
-            change: planned,
-            before,
-            force,
-        };
-        let Some(entry) = take_back(&map, &step, &mut undone)? else {
-            continue;
-        };
-        say(
-            &mut journal,
-            &mut undone,
-            Event::Undid {
-                change: entry.change.clone(),
-                outcome: entry.outcome.clone(),
-            },
-        );
-        undone.entries.push(entry);
-    }
-    undone.failed.extend(wishes.fulfil(system));
-    verify(system, files, &mut undone);
-
-    if undone.failed.is_empty() && (undone.drift.is_empty() || force == Force::Keep) {
-        say(&mut journal, &mut undone, Event::Undone);
-        journal.retire()?;
+    let mut undone = Undone::default();
+    while let Some(next) = next_layer(&journal, which, &undone)? {
+        undone.was_in_force = true;
+        undone.taken.push(next.name);
+        take_layer(system, &mut journal, next.seq, force, why, &mut undone)?;
+        if !undone.failed.is_empty() || (!undone.drift.is_empty() && force != Force::Keep) {
+            return Ok(undone);
+        }
+        let layer = Some(next.seq);
+        say(&mut journal, &mut undone, Event::Undone { layer });
+        if !journal.layers().iter().any(|layer| layer.is_live()) {
+            journal.retire()?;
+            break;
+        }
+        if !next.is_leftover && which != Which::All {
+            break;
+        }
+        // What was stopped in the middle was the last one.
+        if next.is_leftover && which == Which::Last {
+            break;
+        }
     }
     Ok(undone)
+}
+
+struct Next {
+    seq: u64,
+    name: String,
+    /// Whether it was begun by somebody who did not end it.
+    is_leftover: bool,
+}
+
+fn next_layer(journal: &Journal, which: Which, undone: &Undone) -> Result<Option<Next>, ApplyError> {
+    let layers = journal.layers();
+    let live = || layers.iter().rev().filter(|layer| layer.is_live());
+    let leftover = live().find(|layer| layer.state != LayerState::InForce);
+    let wanted = match which {
+        Which::Last | Which::All => live().next(),
+        Which::Named(name) => live().find(|layer| layer.intent.name.as_str() == name),
+        Which::Guarded(token) => live().find(|layer| layer.guard == Some(token)),
+    };
+    let next = |layer: &crate::layers::Layer, is_leftover| Next {
+        seq: layer.seq,
+        name: layer.intent.name.to_string(),
+        is_leftover,
+    };
+    match (leftover, wanted, which) {
+        (Some(leftover), Some(wanted), _) if leftover.seq == wanted.seq => Ok(Some(next(wanted, false))),
+        (Some(leftover), _, _) => Ok(Some(next(leftover, true))),
+        (None, Some(wanted), _) => Ok(Some(next(wanted, false))),
+        (None, None, Which::Named(name)) if !undone.taken.iter().any(|taken| taken == name) => {
+            let names: Vec<&str> = live().map(|layer| layer.intent.name.as_str()).collect();
+            Err(no_partition(name, &names))
+        }
+        (None, None, _) => Ok(None),
+    }
+}
+
+fn no_partition(name: &str, in_force: &[&str]) -> ApplyError {
+    ApplyError::NoPartition {
+        name: name.to_owned(),
+        in_force: match in_force {
+            [] => "nothing is".to_owned(),
+            names => names.join(", "),
+        },
+    }
 }
 
 /// Undo is itself recorded, but a full disk must not stop it: that is said instead.
@@ -192,23 +189,6 @@ fn say(journal: &mut Journal, undone: &mut Undone, event: Event) {
         let note = format!("the undo could not be recorded: {error}");
         if !undone.notes.contains(&note) {
             undone.notes.push(note);
-        }
-    }
-}
-
-/// Holds every file of the state before against now; what drift explains was said already.
-fn verify(system: &dyn System, files: &BTreeMap<String, String>, undone: &mut Undone) {
-    let machine = Machine::read(system.root());
-    let now = fingerprint::files(system.root(), &machine);
-    for difference in fingerprint::file_differences(files, &now) {
-        let path = difference.split(':').next().unwrap_or_default();
-        if !undone
-            .drift
-            .iter()
-            .chain(&undone.failed)
-            .any(|line| line.starts_with(path))
-        {
-            undone.failed.push(difference);
         }
     }
 }

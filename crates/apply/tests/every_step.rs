@@ -4,7 +4,7 @@
 
 mod rehearsal;
 
-use apply::{ApplyError, Force, Request, Undone, apply, undo};
+use apply::{ApplyError, Force, Request, Undone, Which, apply, undo};
 use machine::{CpuSet, Machine};
 use plan::{Intent, PartitionName, Profile};
 use rehearsal::{Death, Disk, Kernel, Rules, SimTask};
@@ -57,7 +57,7 @@ fn isolate_as(kernel: &Kernel, disk: &Disk, intent: &Intent) -> Result<apply::Ap
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
-    undo(kernel, disk, BOOT, Force::No, "test").unwrap()
+    undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap()
 }
 
 /// Runs `act` and lets it die where the kernel says.
@@ -265,7 +265,7 @@ fn what_somebody_else_changed_is_named_and_left_alone_unless_forced() {
     assert_eq!(undone.drift.len(), 1, "{:?}", undone.drift);
     assert!(undone.drift[0].contains("/proc/irq/1/"));
     assert_ne!(kernel.dump(), before);
-    let forced = undo(&kernel, &disk, BOOT, Force::Restore, "test").unwrap();
+    let forced = undo(&kernel, &disk, BOOT, Which::Last, Force::Restore, "test").unwrap();
     assert!(forced.equal(), "{:?}", forced.remains());
     assert_eq!(kernel.dump(), before);
 }
@@ -301,7 +301,7 @@ fn settings_that_somebody_changed_or_removed_are_named() {
         "{:?}",
         undone.notes
     );
-    let forced = undo(&kernel, &disk, BOOT, Force::Restore, "test").unwrap();
+    let forced = undo(&kernel, &disk, BOOT, Which::Last, Force::Restore, "test").unwrap();
     assert!(forced.equal(), "{:?}", forced.remains());
     kernel.put(governor, "schedutil\n");
     assert_eq!(kernel.dump(), before);
@@ -386,7 +386,7 @@ fn a_journal_of_another_boot_is_void() {
     let disk = Disk::new(&kernel);
     isolate(&kernel, &disk, "3").unwrap();
     let steps = kernel.steps.get();
-    let undone = undo(&kernel, &disk, Some("another"), Force::No, "test").unwrap();
+    let undone = undo(&kernel, &disk, Some("another"), Which::Last, Force::No, "test").unwrap();
     assert!(!undone.was_in_force && undone.entries.is_empty());
     assert_eq!(kernel.steps.get(), steps + 1, "only the journal was put away");
 }
@@ -402,7 +402,7 @@ fn a_damaged_journal_is_an_error_and_changes_nothing() {
     bytes[middle] ^= 0x01;
     std::fs::write(&path, bytes).unwrap();
     let in_force = kernel.dump();
-    let refused = undo(&kernel, &disk, BOOT, Force::No, "test");
+    let refused = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test");
     assert!(matches!(refused, Err(ApplyError::Journal { .. })), "{refused:?}");
     assert_eq!(kernel.dump(), in_force);
 }

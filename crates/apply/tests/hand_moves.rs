@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[allow(dead_code)] // Shared with the other tests of level 3.
 mod rehearsal;
 
 use apply::{
-    Force, Ground, Homes, Journal, Outcome, Parcel, Passenger, Request, System, Unit, apply, relocate, undo,
+    Force, Ground, Homes, Journal, Outcome, Parcel, Passenger, Request, System, Unit, Which, apply, relocate,
+    undo,
 };
 use machine::{CpuSet, Machine};
 use plan::Intent;
@@ -163,7 +165,7 @@ fn after_next_change(kernel: &Kernel, tid: u32) -> Option<String> {
 }
 
 fn undone(kernel: &Kernel, disk: &Disk, what: &str) {
-    let undone = undo(kernel, disk, BOOT, Force::No, "test").unwrap();
+    let undone = undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap();
     assert!(undone.equal(), "{what}: {:?}", undone.remains());
 }
 

@@ -1,7 +1,8 @@
 //! What every changing verb needs: the host, the state directory, its lock, and one way to show entries.
 
 use crate::{CommandError, Status};
-use apply::{ApplyError, Entry, Host};
+use apply::{ApplyError, Entry, Host, Journal, JournalState};
+use plan::Intent;
 use root::state::{Lock, StateDir};
 use root::{Live, Root};
 use serde::Serialize;
@@ -64,6 +65,31 @@ impl Changing {
             _lock: lock,
         })
     }
+}
+
+/// The partitions in force on this machine, as far as we may look: the journal is for root alone.
+#[must_use]
+pub fn in_force() -> Vec<Intent> {
+    let Ok(Some(state)) = StateDir::open(Path::new(STATE)) else {
+        return Vec::new();
+    };
+    let boot_id = Root::live()
+        .value("/proc/sys/kernel/random/boot_id")
+        .ok()
+        .flatten();
+    // What is wrong with a journal is said by the verb that has to write to it.
+    let Ok(Some(journal)) = Journal::open(&state) else {
+        return Vec::new();
+    };
+    if journal.state(boot_id.as_deref()) == JournalState::Void {
+        return Vec::new();
+    }
+    let layers = journal.layers();
+    layers
+        .iter()
+        .filter(|layer| layer.is_live())
+        .map(|layer| layer.intent.clone())
+        .collect()
 }
 
 /// One entry of `apply` and `undo` in JSON.
@@ -144,10 +170,12 @@ impl From<ApplyError> for CommandError {
             },
             ApplyError::Exists { .. }
             | ApplyError::OtherIntent { .. }
+            | ApplyError::Taken { .. }
             | ApplyError::Unfinished { .. }
             | ApplyError::Busy { .. }
             | ApplyError::Journal { .. }
             | ApplyError::NothingToConfirm { .. } => Status::Conflict,
+            ApplyError::NoPartition { .. } => Status::Usage,
             ApplyError::Interrupted { .. } => Status::Failed,
         };
         if let ApplyError::Root(error) = error {

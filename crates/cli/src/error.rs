@@ -47,6 +47,7 @@ impl From<plan::Refusal> for CommandError {
             | Refusal::NoLocality { .. }
             | Refusal::OneKind { .. }
             | Refusal::NotSoMany { most: 0, .. } => Status::Unable,
+            Refusal::Taken { .. } => Status::Conflict,
             Refusal::Unsafe { .. } => Status::Bug,
             _ => Status::Usage,
         };

@@ -1,10 +1,10 @@
 //! What `plan`, `apply` and `prove` take: which CPUs, under which name, how far to go.
 
-use crate::CommandError;
+use crate::{CommandError, changing};
 use clap::{Args, ValueEnum};
 use machine::{CoreKind, CpuSet, Machine, devices};
 use plan::{Choice, Intent, Near, PartitionName, Plan, Profile, Shape, Wish};
-use root::Root;
+use root::{Origin, Root};
 
 /// The wanted partition.
 #[derive(Args, Clone, Debug)]
@@ -134,7 +134,11 @@ impl Wanted {
 
     fn choose(&self, machine: &Machine, root: &Root) -> Result<Choice, CommandError> {
         let near = self.near.as_deref().map(|device| near(device, machine, root));
-        let keep = self.keep.as_deref().map(|list| cpus(list, machine));
+        let keep = self.keep.as_deref().map(|list| cpus(list, machine)).transpose()?;
+        let others = in_force(root)
+            .into_iter()
+            .filter(|other| other.name.as_str() != self.partition);
+        let keep = others.fold(keep.unwrap_or_default(), |all, other| all.or(&other.cpus));
         let wish = Wish {
             count: self.count,
             near: near.transpose()?,
@@ -143,7 +147,7 @@ impl Wanted {
                 KindWord::Performance => CoreKind::Performance,
                 KindWord::Efficiency => CoreKind::Efficiency,
             }),
-            keep: keep.transpose()?.unwrap_or_default(),
+            keep,
             device_nodes: devices::nodes_with_devices(root),
         };
         Ok(plan::choose(machine, &wish)?)
@@ -157,7 +161,15 @@ impl Wanted {
 pub fn plan_on(machine: &Machine, root: &Root, intent: &Intent) -> Result<Plan, plan::Refusal> {
     let concerned = machine.topology.with_siblings(&intent.cpus);
     let settings = machine::settings::for_cpus(root, &concerned);
-    plan::plan(machine, &settings, intent)
+    plan::plan_beside(machine, &settings, intent, &in_force(root))
+}
+
+/// Partitions of ours on this machine; what a captured one had is in no journal.
+fn in_force(root: &Root) -> Vec<Intent> {
+    match root.origin() {
+        Origin::Live => changing::in_force(),
+        Origin::Captured => Vec::new(),
+    }
 }
 
 /// The CPUs near a device, or those of a place that has a word of its own (`node:1`, `llc-of:7`).

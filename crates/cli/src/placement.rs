@@ -5,7 +5,7 @@ use crate::pattern::{Glob, Pin};
 use crate::policy::{self, Policy};
 use crate::rt_group::NoRuntime;
 use crate::{CommandError, Status};
-use apply::{Event, Journal, JournalState};
+use apply::{Journal, JournalState, Layer};
 use machine::{CpuSet, Hierarchy, Machine, Task, Version};
 use plan::partition_path;
 use root::Root;
@@ -17,6 +17,8 @@ pub struct Partition {
     pub path: String,
     /// Its CPUs.
     pub cpus: CpuSet,
+    /// CPUs that it and the other partitions in force took from everybody else.
+    pub taken: CpuSet,
     /// Hierarchy version.
     pub version: Version,
 }
@@ -28,6 +30,7 @@ impl Partition {
         Partition {
             path: partition_path(hierarchy, name),
             cpus: cpus.clone(),
+            taken: cpus.clone(),
             version: hierarchy.version,
         }
     }
@@ -78,11 +81,16 @@ pub fn partition_in_force(
     if journal.state(machine.kernel.boot_id.as_deref()) != JournalState::InForce {
         return Ok(None);
     }
-    let (Some(Event::Begin { intent, .. }), Some(hierarchy)) = (journal.begin(), &machine.cgroups.cpuset)
-    else {
+    let Some(hierarchy) = &machine.cgroups.cpuset else {
         return Ok(None);
     };
-    Ok((intent.name.as_str() == name).then(|| Partition::of(hierarchy, name, &intent.cpus)))
+    let layers = journal.layers();
+    let live: Vec<&Layer> = layers.iter().filter(|layer| layer.is_live()).collect();
+    let layer = live.iter().find(|layer| layer.intent.name.as_str() == name);
+    Ok(layer.map(|layer| Partition {
+        taken: apply::isolated(&live),
+        ..Partition::of(hierarchy, name, &layer.intent.cpus)
+    }))
 }
 
 /// How a program or a task is placed inside the partition.

@@ -24,6 +24,14 @@ pub struct Change {
     pub action: Action,
 }
 
+impl Change {
+    /// Name of the knob that it belongs to: what stands before the first `/` of its identifier.
+    #[must_use]
+    pub fn knob(&self) -> &str {
+        self.id.split_once('/').map_or(self.id.as_str(), |(knob, _)| knob)
+    }
+}
+
 /// When a change takes effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

@@ -28,7 +28,7 @@ pub use intent::{Intent, PartitionName, Profile};
 pub use knobs::{KNOBS, Knob, Presence, Taken, Takes};
 pub use refusal::Refusal;
 pub use scene::{Scene, housekeeping_set_path, partition_path};
-pub use taken::{Because, State, TakenKnob};
+pub use taken::{Because, State, TakenKnob, takes};
 
 use machine::{CpuSet, Machine, Settings};
 use serde::Serialize;
@@ -64,7 +64,20 @@ pub struct Plan {
 /// # Errors
 /// A [`Refusal`] when the intent cannot be met safely; nothing is half planned.
 pub fn plan(machine: &Machine, settings: &Settings, intent: &Intent) -> Result<Plan, Refusal> {
-    let scene = Scene::set(machine, settings, intent)?;
+    plan_beside(machine, settings, intent, &[])
+}
+
+/// As [`plan`], on a machine where partitions of ours are in force already: they keep their CPUs.
+///
+/// # Errors
+/// As [`plan`], and [`Refusal::Taken`].
+pub fn plan_beside(
+    machine: &Machine,
+    settings: &Settings,
+    intent: &Intent,
+    in_force: &[Intent],
+) -> Result<Plan, Refusal> {
+    let scene = Scene::set(machine, settings, intent, in_force)?;
     knobs::refuse_unmatched(&scene)?;
     let boot = boot_line::suggest(&scene);
     let mut plan = Plan {

@@ -65,6 +65,17 @@ pub enum Refusal {
         /// What runs.
         online: CpuSet,
     },
+    /// CPUs that another partition of ours has.
+    #[error(
+        "CPU {cpus} belongs to partition {name}\nit is in force\n\
+         choose other CPUs, or take it back with `quietcore undo --partition {name}` first"
+    )]
+    Taken {
+        /// The CPUs.
+        cpus: CpuSet,
+        /// Whose they are.
+        name: String,
+    },
     /// A machine that is too small.
     #[error(
         "this machine has no CPU to spare\nCPU {online} is all that is online\nuse a machine with two or more CPUs"

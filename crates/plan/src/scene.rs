@@ -11,6 +11,8 @@ pub struct Scene<'a> {
     pub settings: &'a Settings,
     /// The intent.
     pub intent: &'a Intent,
+    /// Other partitions of ours that are in force.
+    pub in_force: Vec<&'a Intent>,
     /// Online CPUs that keep everything else.
     pub housekeeping: CpuSet,
     /// SMT siblings of the isolated CPUs that the intent switches off.
@@ -21,12 +23,17 @@ impl<'a> Scene<'a> {
     /// Checks the intent against the machine.
     ///
     /// # Errors
-    /// A [`Refusal`] when it names CPUs that are missing, offline, the lowest, or all there are.
+    /// A [`Refusal`] when it names CPUs that are missing, offline, the lowest, of another partition, or all there are.
     pub fn set(
         machine: &'a Machine,
         settings: &'a Settings,
         intent: &'a Intent,
+        in_force: &'a [Intent],
     ) -> Result<Scene<'a>, Refusal> {
+        let in_force: Vec<&Intent> = in_force
+            .iter()
+            .filter(|other| other.name != intent.name)
+            .collect();
         let online = &machine.topology.online;
         let Some(lowest) = online.first() else {
             return Err(Refusal::UnknownCpus);
@@ -65,7 +72,15 @@ impl<'a> Scene<'a> {
             true => machine.topology.siblings_of(wanted).minus(wanted).and(online),
             false => CpuSet::new(),
         };
-        let housekeeping = online.minus(wanted).minus(&going_offline);
+        let mut housekeeping = online.minus(wanted).minus(&going_offline);
+        for other in &in_force {
+            let cpus = other.cpus.and(wanted);
+            if !cpus.is_empty() {
+                let name = other.name.to_string();
+                return Err(Refusal::Taken { cpus, name });
+            }
+            housekeeping = housekeeping.minus(&other.cpus);
+        }
         if housekeeping.is_empty() {
             return Err(Refusal::LastHousekeeping {
                 cpus: wanted.clone(),
@@ -83,6 +98,7 @@ impl<'a> Scene<'a> {
             machine,
             settings,
             intent,
+            in_force,
             housekeeping,
             going_offline,
         })
@@ -105,6 +121,15 @@ impl<'a> Scene<'a> {
     #[must_use]
     pub fn hierarchy(&self) -> Option<&Hierarchy> {
         self.machine.cgroups.cpuset.as_ref()
+    }
+
+    /// Whether a cgroup below the mount is one of those that partitions of ours use.
+    #[must_use]
+    pub fn is_ours(&self, hierarchy: &Hierarchy, cgroup: &str) -> bool {
+        let own = |path: String| path.strip_prefix(&hierarchy.mount) == Some(cgroup);
+        let of = |other: &&Intent| own(partition_path(hierarchy, other.name.as_str()));
+        let housekeeping = hierarchy.version == Version::V1 && !self.in_force.is_empty();
+        self.in_force.iter().any(of) || (housekeeping && own(housekeeping_set_path(hierarchy)))
     }
 
     /// Memory nodes, as a list, that the isolated CPUs should allocate from: their own where these have

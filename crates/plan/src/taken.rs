@@ -38,6 +38,14 @@ pub enum State {
     Absent,
 }
 
+/// Whether an intent takes a knob, because of its profile or by name.
+#[must_use]
+pub fn takes(intent: &Intent, knob: &str) -> bool {
+    KNOBS
+        .iter()
+        .any(|row| row.name == knob && because(intent, row).is_some())
+}
+
 /// Why an intent takes a knob; `None` where it does not.
 fn because(intent: &Intent, knob: &Knob) -> Option<Because> {
     if intent.with.contains_key(knob.name) {

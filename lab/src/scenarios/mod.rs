@@ -14,12 +14,14 @@ mod guest_tools;
 mod inspect_shapes;
 mod knobs;
 mod prove;
+mod several;
 mod sigkill_anywhere;
 mod too_old;
 
 /// In the order in which they run: long ones first, so that the last guests end together.
 pub const ALL: &[&Scenario] = &[
     &sigkill_anywhere::SCENARIO,
+    &several::SCENARIO,
     &prove::SCENARIO,
     &fork_storm::SCENARIO,
     &bad_input::SCENARIO,

@@ -1,9 +1,11 @@
 //! Turning a v2 cgroup into a partition, and reading back what the kernel made of it.
 
+use super::move_tasks::keep_pin;
 use super::{Stage, Step, refusal};
 use crate::ApplyError;
 use crate::census;
-use crate::record::{After, Before, Outcome};
+use crate::record::{After, Before, Outcome, TaskState};
+use machine::CpuSet;
 use plan::{Change, Finding, Level};
 
 pub(crate) fn enact(
@@ -13,7 +15,7 @@ pub(crate) fn enact(
     words: &[String],
 ) -> Result<Step, ApplyError> {
     let now = stage.system.root().value(path)?;
-    let tasks = census::pinned(stage.system, stage.version)?;
+    let tasks = census::pinned(stage)?;
     let seq = stage.will(
         change,
         Before::Value {
@@ -35,6 +37,7 @@ pub(crate) fn enact(
             Ok(()) => {
                 let found = stage.system.root().value(path)?.unwrap_or_default();
                 if found == *word {
+                    keep_pins(stage, path, &tasks)?;
                     let masks = census::masks_now(stage.system, &tasks);
                     stage.did(
                         seq,
@@ -66,6 +69,23 @@ pub(crate) fn enact(
         why: format!("{path}: {}", reasons.join("; ")),
         next: advice(&reasons).to_owned(),
     })
+}
+
+/// Before 7.0 the kernel gives kernel threads the whole of what is left, also those that were pinned to some of it.
+fn keep_pins(stage: &mut Stage, path: &str, tasks: &[TaskState]) -> Result<(), ApplyError> {
+    let above = path.rsplit_once('/').and_then(|(set, _)| set.rsplit_once('/'));
+    let Some((parent, _)) = above else { return Ok(()) };
+    let text = stage
+        .system
+        .root()
+        .value(&format!("{parent}/cpuset.cpus.effective"))?;
+    let Some(rest) = text.and_then(|text| CpuSet::parse_list(&text).ok()) else {
+        return Ok(());
+    };
+    for task in tasks {
+        keep_pin(stage, task, &rest)?;
+    }
+    Ok(())
 }
 
 fn fallback(path: &str, word: &str, reasons: &[String]) -> Finding {

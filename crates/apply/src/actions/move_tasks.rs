@@ -143,7 +143,7 @@ fn narrow(stage: &Stage, task: &TaskState, cpus: &CpuSet) -> Result<bool, ApplyE
 
 /// An attach gives the task the whole mask of the set before 6.2, and always for kernel threads: a pin inside
 /// the housekeeping CPUs is set again. Tasks without a pin are never given one.
-fn keep_pin(stage: &mut Stage, task: &TaskState, cpus: &CpuSet) -> Result<(), ApplyError> {
+pub(super) fn keep_pin(stage: &mut Stage, task: &TaskState, cpus: &CpuSet) -> Result<(), ApplyError> {
     let wanted = task.mask.and(cpus);
     let pinned = !cpus.is_subset(&task.mask);
     if !pinned || wanted.is_empty() || census::mask_of(stage.system, task.key).as_ref() == Some(&wanted) {

@@ -1,9 +1,10 @@
 //! Writing one value: skipped when it is so already, read back afterwards.
 
+use super::move_tasks::keep_pin;
 use super::{Stage, Step, refusal};
 use crate::ApplyError;
 use crate::census;
-use crate::record::{After, Before, Outcome};
+use crate::record::{After, Before, Outcome, TaskState};
 use machine::CpuSet;
 use plan::{Change, Compare, Finding, Level, OnRefusal};
 
@@ -58,11 +59,11 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Resul
         // Only who may run nowhere else loses its mask. Others have here what our partition made of theirs, which
         // is not what they shall get back.
         let alone: CpuSet = CpuSet::range(cpu, cpu);
-        let mut tasks = census::pinned(stage.system, stage.version)?;
+        let mut tasks = census::pinned(stage)?;
         tasks.retain(|task| task.mask.is_subset(&alone));
         tasks
     } else if rewrites_masks(path, compare) {
-        census::pinned(stage.system, stage.version)?
+        census::pinned(stage)?
     } else {
         Vec::new()
     };
@@ -92,6 +93,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Resul
     } else {
         Outcome::Otherwise(found.clone().unwrap_or_default())
     };
+    keep_pins(stage, path, &now, value, &tasks)?;
     let masks = census::masks_now(stage.system, &tasks);
     stage.did(
         seq,
@@ -131,6 +133,29 @@ fn switched_cpu(path: &str) -> Option<u32> {
         .strip_prefix("/sys/devices/system/cpu/cpu")?
         .strip_suffix("/online")?;
     name.parse().ok()
+}
+
+/// A set whose list of CPUs is written gives its tasks the whole of it before 6.2: a pin inside what is left of it is
+/// set again. Tasks without a pin are never given one.
+fn keep_pins(
+    stage: &mut Stage,
+    path: &str,
+    former: &str,
+    value: &str,
+    tasks: &[TaskState],
+) -> Result<(), ApplyError> {
+    let set = path.rsplit_once('/').map_or("", |(dir, _)| dir);
+    let (Ok(former), Ok(cpus)) = (CpuSet::parse_list(former), CpuSet::parse_list(value)) else {
+        return Ok(());
+    };
+    let is_in_set = |task: &&TaskState| {
+        let cgroup = task.cgroup.as_deref().filter(|cgroup| *cgroup != "/");
+        cgroup.is_some_and(|cgroup| set.ends_with(cgroup))
+    };
+    for task in tasks.iter().filter(is_in_set).filter(|task| task.mask != former) {
+        keep_pin(stage, task, &cpus)?;
+    }
+    Ok(())
 }
 
 fn report(

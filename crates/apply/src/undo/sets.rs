@@ -2,14 +2,39 @@
 
 use super::{Undone, say};
 use crate::journal::Journal;
-use crate::record::{Before, Event, Outcome, Record};
+use crate::layers::Layer;
+use crate::record::{Before, Event, Outcome};
 use crate::{ApplyError, System, census};
-use machine::{CpuSet, Policy, Task, Version};
+use machine::{CpuSet, Hierarchy, Policy, Task, Version};
 use plan::{Action, Change};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-/// Directories that we made and that are still there. One whose making was refused is somebody else's.
-pub(super) fn ours(system: &dyn System, records: &[Record], by_id: &BTreeMap<&str, &Change>) -> Vec<String> {
+/// Directories that go with a layer and are still there: its own ones, and those that layers share when it is the
+/// last. One whose making was refused is somebody else's.
+pub(super) fn ours(
+    system: &dyn System,
+    all: &[Layer],
+    layer: &Layer,
+    hierarchy: Option<&Hierarchy>,
+) -> Vec<String> {
+    let is_last = all.iter().all(|other| !other.is_live() || other.seq == layer.seq);
+    let goes = |of: &Layer, change: &Change| match of.owns(change, hierarchy) {
+        true => of.seq == layer.seq,
+        false => is_last,
+    };
+    let mut sets: Vec<String> = Vec::new();
+    for of in all {
+        sets.extend(made(of, |change| goes(of, change)));
+    }
+    sets.sort();
+    sets.dedup();
+    sets.retain(|path| system.root().kind(path).ok().flatten().is_some());
+    sets
+}
+
+/// Directories that a layer made.
+fn made(layer: &Layer, goes: impl Fn(&Change) -> bool) -> Vec<String> {
+    let records = &layer.records;
     let refused: BTreeSet<u64> = records
         .iter()
         .filter_map(|record| match &record.event {
@@ -28,14 +53,14 @@ pub(super) fn ours(system: &dyn System, records: &[Record], by_id: &BTreeMap<&st
             Event::Will {
                 change,
                 before: Before::Absent,
-            } => by_id.get(change.as_str()),
+            } => layer.change(change),
             _ => None,
         })
+        .filter(|change| goes(change))
         .filter_map(|change| match &change.action {
             Action::MakeSet { path } => Some(path.clone()),
             _ => None,
         })
-        .filter(|path| system.root().kind(path).ok().flatten().is_some())
         .collect()
 }
 
@@ -48,7 +73,7 @@ pub(super) fn demote_spinners(
     version: Version,
     undone: &mut Undone,
 ) -> Result<(), ApplyError> {
-    for set in sets.iter().filter(|set| !set.ends_with("/housekeeping")) {
+    for set in sets {
         for task in members_of(system, set, version)? {
             let realtime = matches!(task.policy, Policy::Fifo | Policy::Rr | Policy::Deadline);
             if !realtime || task.state != 'R' || task.key.tid == std::process::id() {

@@ -1,19 +1,21 @@
 //! Taking back one journalled change.
 
+use super::shared::SharedFile;
 use super::{Force, Undone};
 use crate::System;
 use crate::entry::Entry;
 use crate::error::ApplyError;
 use crate::home::Map;
+use crate::layers::Layer;
 use crate::record::{After, Before, Event, Outcome, Record};
 use plan::{Action, Change, Compare, Undo};
 
 /// One thing to take back.
 pub(super) struct Step<'a> {
+    /// Whose it is.
+    pub layer: &'a Layer<'a>,
     /// What was begun.
     pub record: &'a Record,
-    /// The whole journal.
-    pub records: &'a [Record],
     /// What was planned.
     pub change: &'a Change,
     /// What was there.
@@ -24,7 +26,7 @@ pub(super) struct Step<'a> {
 
 impl Step<'_> {
     fn answer(&self) -> Option<(&Outcome, &After)> {
-        self.records.iter().find_map(|record| match &record.event {
+        self.layer.records.iter().find_map(|record| match &record.event {
             Event::Did { of, outcome, after } if *of == self.record.seq => Some((outcome, after)),
             _ => None,
         })
@@ -61,10 +63,16 @@ pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<O
                 value: Some(former), ..
             },
         ) => {
+            let read_back = step.answer().and_then(|(_, after)| match after {
+                After::Value { value, .. } => value.clone(),
+                _ => None,
+            });
+            let ours: Vec<String> = [Some(value.clone()), read_back].into_iter().flatten().collect();
             let wanted = Wanted {
                 path,
-                ours: value,
+                ours: &ours,
                 former,
+                unanswered: step.answer().is_none(),
                 compare: *compare,
             };
             Ok(Some(restore(map.system, step, &wanted, undone)))
@@ -100,9 +108,31 @@ pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<O
 
 struct Wanted<'a> {
     path: &'a str,
-    ours: &'a str,
+    /// Texts that are ours; the first is what we wrote.
+    ours: &'a [String],
     former: &'a str,
+    /// Whether a write was begun and its outcome never recorded.
+    unanswered: bool,
     compare: Compare,
+}
+
+/// As [`take_back`] for a file that several partitions share: it gets `wanted`, if what it holds is ours.
+pub(super) fn restore_shared(
+    system: &dyn System,
+    step: &Step,
+    file: &SharedFile,
+    wanted: &str,
+    ours: &[String],
+    undone: &mut Undone,
+) -> Entry {
+    let wanted = Wanted {
+        path: file.path,
+        ours,
+        former: wanted,
+        unanswered: file.is_unanswered(),
+        compare: file.compare,
+    };
+    restore(system, step, &wanted, undone)
 }
 
 fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undone) -> Entry {
@@ -111,6 +141,7 @@ fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undon
         ours,
         former,
         compare,
+        ..
     } = *wanted;
     let now = match system.root().value(path) {
         Ok(Some(now)) => now,
@@ -122,7 +153,8 @@ fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undon
         Err(error) => return fail(step, undone, path, &error),
     };
     // `+cpuset` is taken back with `-cpuset`; everything else with the former text.
-    let (value, is_former) = match (compare, ours.strip_prefix('+')) {
+    let written = ours.first().map_or("", String::as_str);
+    let (value, is_former) = match (compare, written.strip_prefix('+')) {
         (Compare::Word, Some(word)) => (format!("-{word}"), Compare::Word.same(&now, &format!("-{word}"))),
         _ => (compare.written(former).to_owned(), compare.same(&now, former)),
     };
@@ -131,20 +163,10 @@ fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undon
     }
     // Without an answer the process died, or the disk was full, right after the write: the kernel may have rounded
     // what we wrote, and nobody noted to what.
-    let is_ours = compare.same(&now, ours)
-        || match step.answer() {
-            None => true,
-            Some((
-                _,
-                After::Value {
-                    value: Some(read), ..
-                },
-            )) => compare.same(&now, read),
-            Some(_) => false,
-        };
+    let is_ours = wanted.unanswered || ours.iter().any(|ours| compare.same(&now, ours));
     if !is_ours && step.force != Force::Restore {
         undone.drift.push(format!(
-            "{path}: `{now}` now; we wrote `{ours}`, and before it was `{former}`"
+            "{path}: `{now}` now; we wrote `{written}`, and before it was `{former}`"
         ));
         return step.entry(Some(now.clone()), Some(now.clone()), Outcome::Drift(now));
     }

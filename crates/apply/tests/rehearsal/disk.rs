@@ -18,7 +18,7 @@ impl<'a> Disk<'a> {
     pub fn new(kernel: &'a Kernel) -> Disk<'a> {
         Disk {
             kernel,
-            dir: tempfile::tempdir().unwrap(),
+            dir: super::directory(),
             room: Cell::new(usize::MAX),
         }
     }

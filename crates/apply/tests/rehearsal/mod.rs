@@ -1,8 +1,7 @@
 //! A directory that follows the kernel's cgroup rules closely enough to rehearse apply and undo: attaching,
 //! masks that follow cpusets, partitions, EBUSY on removal. It can "die" at any chosen step.
 
-// Each test that rehearses uses a part of it.
-#![allow(clippy::unwrap_used, dead_code)]
+#![allow(clippy::unwrap_used)]
 
 mod disk;
 mod system;
@@ -104,7 +103,7 @@ fn set(text: &str) -> CpuSet {
 impl Kernel {
     /// Four CPUs, a few tasks with pins, three interrupts of which one refuses.
     pub fn boot(rules: Rules) -> Kernel {
-        let dir = tempfile::tempdir().unwrap();
+        let dir = directory();
         let live = Live::rehearsal(dir.path());
         let kernel = Kernel {
             rules,
@@ -358,6 +357,10 @@ impl Kernel {
     /// `update_tasks_cpumask`: every task gets the mask of its cpuset.
     fn follow_cpusets(&self, concerned: impl Fn(&SimTask) -> bool) {
         let movable = |task: &SimTask| task.flags & 0x0400_0000 == 0;
+        if self.rules == Rules::V2 {
+            let rest = format!("{}\n", self.effective("/"));
+            self.put("/sys/fs/cgroup/cpuset.cpus.effective", &rest);
+        }
         for task in self
             .tasks
             .borrow_mut()
@@ -424,6 +427,12 @@ impl Kernel {
             _ => act(Part::Whole),
         }
     }
+}
+
+/// In memory where there is room: these tests write hundreds of thousands of small files.
+pub fn directory() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    tempfile::tempdir_in(memory).unwrap_or_else(|_| tempfile::tempdir().unwrap())
 }
 
 /// How much of a journal record reaches the file.

@@ -2,7 +2,7 @@
 
 use crate::changing::STATE;
 use crate::{CommandError, Screen, Status};
-use apply::{Event, JournalState, Record};
+use apply::{Event, JournalState, Layer, LayerState};
 use root::Root;
 use root::state::StateDir;
 use serde::Serialize;
@@ -42,15 +42,12 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         Some(state) => {
             let boot_id = Root::live().value("/proc/sys/kernel/random/boot_id").ok().flatten();
             let current = apply::Journal::open(&state)?.map(|journal| journal.state(boot_id.as_deref()));
-            let mut journals: Vec<Summary> =
-                apply::history(&state)?.iter().filter_map(|records| summary(records)).collect();
-            if let (Some(current), Some(last)) = (current, journals.last_mut()) {
-                last.state = match current {
-                    JournalState::InForce => "in force",
-                    JournalState::Unfinished => "unfinished: run `quietcore undo`",
-                    JournalState::Void => "of an earlier boot",
-                }
-                .to_owned();
+            let histories = apply::history(&state)?;
+            let last = histories.len().saturating_sub(1);
+            let mut journals = Vec::new();
+            for (place, records) in histories.iter().enumerate() {
+                let current = current.filter(|_| place == last);
+                journals.extend(apply::layers(records).iter().map(|layer| summary(layer, current)));
             }
             journals
         }
@@ -60,26 +57,28 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     Ok(Status::Done)
 }
 
-fn summary(records: &[Record]) -> Option<Summary> {
-    let first = records.first()?;
-    let Event::Begin { tool, pid, reason, intent, changes, .. } = &first.event else { return None };
-    let why = records.iter().rev().find_map(|record| match &record.event {
-        Event::UndoBegin { why, .. } => Some(format!("taken back ({why})")),
-        _ => None,
-    });
-    let made = records.iter().filter(|record| matches!(record.event, Event::Did { .. })).count();
-    Some(Summary {
-        began: machine::utc_text(first.at_ns / 1_000_000_000),
-        reason: reason.clone(),
-        partition: intent.name.to_string(),
-        cpus: intent.cpus.clone(),
-        tool: tool.clone(),
-        pid: *pid,
-        state: why.unwrap_or_else(|| "put away".to_owned()),
-        changes_planned: changes.len(),
-        changes_made: made,
-        records: records.len(),
-    })
+fn summary(layer: &Layer, current: Option<JournalState>) -> Summary {
+    let why = layer.undone_why.unwrap_or("undo");
+    let state = match (layer.state, current) {
+        (LayerState::Gone, _) => format!("taken back ({why})"),
+        (_, Some(JournalState::Void)) => "of an earlier boot".to_owned(),
+        (LayerState::InForce, Some(_)) => "in force".to_owned(),
+        (LayerState::Applying | LayerState::Undoing, Some(_)) => "unfinished: run `quietcore undo`".to_owned(),
+        (_, None) => "put away".to_owned(),
+    };
+    let is_made = |record: &&&apply::Record| matches!(record.event, Event::Did { .. });
+    Summary {
+        began: machine::utc_text(layer.at_ns / 1_000_000_000),
+        reason: layer.reason.to_owned(),
+        partition: layer.intent.name.to_string(),
+        cpus: layer.intent.cpus.clone(),
+        tool: layer.tool.to_owned(),
+        pid: layer.pid,
+        state,
+        changes_planned: layer.changes.len(),
+        changes_made: layer.records.iter().filter(is_made).count(),
+        records: layer.records.len(),
+    }
 }
 
 fn text(journals: &[Summary]) -> String {

@@ -242,7 +242,7 @@ impl Mover<'_> {
         Ground {
             system: &self.changing.host,
             hierarchy: self.hierarchy,
-            isolated: &self.partition.cpus,
+            isolated: &self.partition.taken,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::placement::Partition;
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
 use apply::guard::{Guard, Watch};
-use apply::{Fingerprint, Force, Request, Undone};
+use apply::{Fingerprint, Force, Request, Undone, Which};
 use machine::{CpuSet, Machine};
 use measure::Environment;
 use plan::{Finding, Intent, Level, Plan};
@@ -186,7 +186,7 @@ fn tell(
             story.during =
                 Some(phase::measure(&setting, steps, "isolated", &plan.housekeeping, partition.as_ref(), findings));
             residue::collect(story, root, partition.as_ref(), &applied);
-            let undone = steps.take("undo", || take_back(&changing));
+            let undone = steps.take("undo", || take_back(&changing, intent.name.as_str()));
             restored(story, steps, root, &before, undone);
         }
         Err(error) => {
@@ -199,11 +199,14 @@ fn tell(
 }
 
 /// What other programs did to their own tasks meanwhile is theirs; the journal must not stay for that.
-fn take_back(changing: &Changing) -> Result<Undone, CommandError> {
+fn take_back(changing: &Changing, name: &str) -> Result<Undone, CommandError> {
     let boot_id = changing.boot_id();
-    let undone = apply::undo(&changing.host, &changing.state, boot_id.as_deref(), Force::No, "prove")?;
+    let undo = |force| {
+        apply::undo(&changing.host, &changing.state, boot_id.as_deref(), Which::Named(name), force, "prove")
+    };
+    let undone = undo(Force::No)?;
     if undone.failed.is_empty() && !undone.drift.is_empty() {
-        apply::undo(&changing.host, &changing.state, boot_id.as_deref(), Force::Keep, "prove")?;
+        undo(Force::Keep)?;
     }
     Ok(undone)
 }

@@ -239,7 +239,7 @@ impl Ready {
         let ground = Ground {
             system: &changing.host,
             hierarchy,
-            isolated: &partition.cpus,
+            isolated: &partition.taken,
         };
         let arrivals = apply::relocate(&ground, &mut journal, &[parcel])?;
         let failed = |why: String, next: String| {

@@ -2,12 +2,18 @@
 
 use crate::changing::{self, Changing};
 use crate::{CommandError, Screen, Status};
-use apply::{Force, Undone};
+use apply::{ApplyError, Force, Undone, Which};
 use serde::Serialize;
 
 /// Arguments of `undo`.
 #[derive(clap::Args)]
 pub struct Args {
+    /// Take back this partition, and leave the others; without it, the last one applied
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    partition: Option<String>,
+    /// Take back everything
+    #[arg(long)]
+    all: bool,
     /// Give the former state also to what somebody else changed since
     #[arg(long, conflicts_with = "keep")]
     force: bool,
@@ -21,6 +27,8 @@ pub struct Args {
 struct Report<'a> {
     schema: &'static str,
     was_in_force: bool,
+    taken: &'a [String],
+    still_in_force: &'a [String],
     entries: Vec<changing::EntryJson>,
     drift: &'a [String],
     failed: &'a [String],
@@ -37,31 +45,44 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         (_, true) => Force::Keep,
         _ => Force::No,
     };
+    let which = match (&args.partition, args.all) {
+        (Some(name), _) => Which::Named(name),
+        (None, true) => Which::All,
+        (None, false) => Which::Last,
+    };
     let Some(changing) = Changing::existing()? else {
-        show(&Undone::default(), screen);
+        if let Which::Named(name) = which {
+            let (name, in_force) = (name.to_owned(), "nothing is".to_owned());
+            return Err(ApplyError::NoPartition { name, in_force }.into());
+        }
+        show(&Undone::default(), &[], screen);
         return Ok(Status::Done);
     };
-    let undone = apply::undo(&changing.host, &changing.state, changing.boot_id().as_deref(), force, "undo")?;
-    show(&undone, screen);
+    let boot_id = changing.boot_id();
+    let undone = apply::undo(&changing.host, &changing.state, boot_id.as_deref(), which, force, "undo")?;
+    let left: Vec<String> = changing::in_force().iter().map(|intent| intent.name.to_string()).collect();
+    show(&undone, &left, screen);
     Ok(match (undone.failed.is_empty(), undone.drift.is_empty(), force) {
         (true, true, _) | (true, false, Force::Keep) => Status::Done,
         _ => Status::Conflict,
     })
 }
 
-fn show(undone: &Undone, screen: &mut Screen) {
+fn show(undone: &Undone, left: &[String], screen: &mut Screen) {
     screen.json(&Report {
         schema: "quietcore.undo/1",
         was_in_force: undone.was_in_force,
+        taken: &undone.taken,
+        still_in_force: left,
         entries: undone.entries.iter().map(changing::EntryJson::from).collect(),
         drift: &undone.drift,
         failed: &undone.failed,
         notes: &undone.notes,
     });
-    screen.text(&text(undone));
+    screen.text(&text(undone, left));
 }
 
-fn text(undone: &Undone) -> String {
+fn text(undone: &Undone, left: &[String]) -> String {
     if !undone.was_in_force {
         let notes: String = undone.notes.iter().map(|note| format!("{note}\n")).collect();
         return if notes.is_empty() { "Nothing is in force; nothing to take back.\n".to_owned() } else { notes };
@@ -75,6 +96,10 @@ fn text(undone: &Undone) -> String {
     }
     for line in &undone.failed {
         text.push_str(&format!("not taken back: {line}\n"));
+    }
+    if undone.equal() && !left.is_empty() {
+        let (gone, left) = (undone.taken.join(", "), left.join(", "));
+        return text + &format!("Partition {gone} is taken back; still in force: {left}.\n");
     }
     text.push_str(if undone.equal() {
         "Everything is as it was before.\n"

@@ -75,29 +75,33 @@ fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
         write(file(set, name), None, value, compare, Undo::WithSet, why)
     };
 
-    plan.changes.push(make_set(
-        &keep,
-        "the cpuset that takes everything that is not isolated",
-    ));
     let why = "the housekeeping CPUs";
-    plan.changes.push(inside(
-        &keep,
-        "cpus",
-        scene.housekeeping.to_string(),
-        Compare::List,
-        why,
-    ));
-    let why = "v1 refuses tasks in a set without memory nodes (ENOSPC); housekeeping keeps all of them";
-    plan.changes
-        .push(inside(&keep, "mems", all_mems.clone(), Compare::List, why));
-    let why = "housekeeping CPUs still share the load";
-    plan.changes.push(inside(
-        &keep,
-        "sched_load_balance",
-        "1".to_owned(),
-        Compare::Text,
-        why,
-    ));
+    let cpus = scene.housekeeping.to_string();
+    let kept = keep.strip_prefix(&hierarchy.mount).unwrap_or_default();
+    if scene.is_ours(hierarchy, kept) {
+        let before = hierarchy.sets.iter().find(|set| set.name == kept);
+        let before = before.and_then(|set| set.cpus.as_ref()).map(ToString::to_string);
+        let path = file(&keep, "cpus");
+        plan.changes
+            .push(write(path, before, cpus, Compare::List, Undo::Restore, why));
+    } else {
+        plan.changes.push(make_set(
+            &keep,
+            "the cpuset that takes everything that is not isolated",
+        ));
+        plan.changes.push(inside(&keep, "cpus", cpus, Compare::List, why));
+        let why = "v1 refuses tasks in a set without memory nodes (ENOSPC); housekeeping keeps all of them";
+        plan.changes
+            .push(inside(&keep, "mems", all_mems.clone(), Compare::List, why));
+        let why = "housekeeping CPUs still share the load";
+        plan.changes.push(inside(
+            &keep,
+            "sched_load_balance",
+            "1".to_owned(),
+            Compare::Text,
+            why,
+        ));
+    }
 
     plan.changes.push(make_set(&give, "the partition"));
     let why = "the isolated CPUs";

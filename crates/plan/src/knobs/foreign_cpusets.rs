@@ -27,6 +27,9 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     };
     // Children first: the kernel refuses a parent that is smaller than its child (validate_change).
     for set in hierarchy.sets.iter().rev().filter(|set| set.name != "/") {
+        if scene.is_ours(hierarchy, &set.name) {
+            continue;
+        }
         let Some(cpus) = set.cpus.as_ref().filter(|cpus| cpus.intersects(scene.isolated())) else {
             continue;
         };

@@ -1,0 +1,193 @@
+//! The partitions in force, out of the journal: each apply is a layer on those before it, and each can be taken
+//! back while the others stay.
+//!
+//! What belongs to one partition alone (its cgroup, files of its CPUs) goes with it. What several share (interrupt
+//! masks, the housekeeping set) is worked out anew from what was there before the first of them.
+
+use crate::record::{Event, Outcome, Record};
+use machine::{CpuSet, Hierarchy};
+use plan::{Action, Change, Intent, partition_path};
+use std::collections::BTreeMap;
+
+/// How far a layer got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LayerState {
+    /// Its apply was begun and has not ended.
+    Applying,
+    /// All its changes were made.
+    InForce,
+    /// Its undo was begun and has not ended.
+    Undoing,
+    /// It was taken back.
+    Gone,
+}
+
+/// One apply, as the journal tells it.
+#[derive(Clone, Debug)]
+pub struct Layer<'r> {
+    /// `seq` of its `begin`.
+    pub seq: u64,
+    /// When it began, in nanoseconds since 1970.
+    pub at_ns: u64,
+    /// The boot that it belongs to.
+    pub boot_id: &'r str,
+    /// Version of the tool.
+    pub tool: &'r str,
+    /// Who applied.
+    pub pid: u32,
+    /// Why (`apply`, `prove`).
+    pub reason: &'r str,
+    /// Token of its guard.
+    pub guard: Option<&'r str>,
+    /// What is wanted.
+    pub intent: &'r Intent,
+    /// What was planned.
+    pub changes: &'r [Change],
+    /// Every file of the state before.
+    pub files: &'r BTreeMap<String, String>,
+    /// Its `will` and `did` records, in order.
+    pub records: Vec<&'r Record>,
+    /// How far it got.
+    pub state: LayerState,
+    /// Whether the user confirmed it.
+    pub confirmed: bool,
+    /// Why it was taken back, as far as it was.
+    pub undone_why: Option<&'r str>,
+}
+
+/// Every layer of a journal, first to last.
+#[must_use]
+pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
+    let mut layers: Vec<Layer> = Vec::new();
+    for record in records {
+        match &record.event {
+            Event::Begin {
+                boot_id,
+                tool,
+                pid,
+                reason,
+                guard,
+                intent,
+                changes,
+                files,
+            } => layers.push(Layer {
+                seq: record.seq,
+                at_ns: record.at_ns,
+                boot_id,
+                tool,
+                pid: *pid,
+                reason,
+                guard: guard.as_deref(),
+                intent,
+                changes,
+                files,
+                records: Vec::new(),
+                state: LayerState::Applying,
+                confirmed: false,
+                undone_why: None,
+            }),
+            Event::Will { .. } | Event::Did { .. } => {
+                if let Some(layer) = layers.last_mut() {
+                    layer.records.push(record);
+                }
+            }
+            Event::Applied => {
+                if let Some(layer) = layers.last_mut() {
+                    layer.state = LayerState::InForce;
+                }
+            }
+            Event::Confirmed { layer } => {
+                if let Some(layer) = named(&mut layers, *layer) {
+                    layer.confirmed = true;
+                }
+            }
+            Event::UndoBegin { layer, why, .. } => {
+                if let Some(layer) = named(&mut layers, *layer) {
+                    layer.state = LayerState::Undoing;
+                    layer.undone_why = Some(why);
+                }
+            }
+            Event::Undone { layer } => {
+                if let Some(layer) = named(&mut layers, *layer) {
+                    layer.state = LayerState::Gone;
+                }
+            }
+            Event::Joined { .. }
+            | Event::Moving { .. }
+            | Event::Moved { .. }
+            | Event::Demoted { .. }
+            | Event::Undid { .. } => {}
+        }
+    }
+    layers
+}
+
+fn named<'l, 'r>(layers: &'l mut [Layer<'r>], seq: Option<u64>) -> Option<&'l mut Layer<'r>> {
+    match seq {
+        None => layers.first_mut(),
+        Some(seq) => layers.iter_mut().find(|layer| layer.seq == seq),
+    }
+}
+
+impl Layer<'_> {
+    /// Whether it still holds something of the machine.
+    #[must_use]
+    pub fn is_live(&self) -> bool {
+        self.state != LayerState::Gone
+    }
+
+    /// Its change with an identifier.
+    #[must_use]
+    pub fn change(&self, id: &str) -> Option<&Change> {
+        self.changes.iter().find(|change| change.id == id)
+    }
+
+    /// How a begun write ended; `None` where that was never recorded.
+    #[must_use]
+    pub fn outcome(&self, will: u64) -> Option<&Outcome> {
+        self.records.iter().find_map(|record| match &record.event {
+            Event::Did { of, outcome, .. } if *of == will => Some(outcome),
+            _ => None,
+        })
+    }
+
+    /// Whether a change of it is about this partition alone, so that no other one can need it.
+    #[must_use]
+    pub fn owns(&self, change: &Change, hierarchy: Option<&Hierarchy>) -> bool {
+        let path = match &change.action {
+            Action::Write { path, .. } | Action::MakeSet { path } | Action::MakePartition { path, .. } => {
+                path
+            }
+            Action::MoveTasks { .. } | Action::NarrowTasks { .. } => return false,
+        };
+        if let Some(hierarchy) = hierarchy {
+            let own = partition_path(hierarchy, self.intent.name.as_str());
+            if is_in(path, &own) {
+                return true;
+            }
+            if is_in(path, &hierarchy.mount) {
+                return false;
+            }
+        }
+        // Files of one CPU: partitions have no CPU in common.
+        let is_cpu = |name: &str| {
+            name.strip_prefix("cpu")
+                .is_some_and(|number| number.parse::<u32>().is_ok())
+        };
+        path.split('/').any(is_cpu)
+    }
+}
+
+/// The CPUs of several layers together.
+#[must_use]
+pub fn isolated(layers: &[&Layer]) -> CpuSet {
+    layers
+        .iter()
+        .fold(CpuSet::new(), |all, layer| all.or(&layer.intent.cpus))
+}
+
+/// Whether a path is a directory or something below it.
+pub(crate) fn is_in(path: &str, dir: &str) -> bool {
+    path.strip_prefix(dir)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}

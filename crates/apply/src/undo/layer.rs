@@ -1,0 +1,338 @@
+//! Taking back one layer while others may stay.
+
+use super::shared::{SharedFile, Touch};
+use super::step::{Step, restore_shared, take_back};
+use super::{Force, Undone, say, sets};
+use crate::home::Map;
+use crate::journal::Journal;
+use crate::layers::{Layer, LayerState, isolated, layers};
+use crate::masks::{Scope, Share, Wishes};
+use crate::record::{Before, Drifted, Event, Outcome, Record};
+use crate::{ApplyError, System, fingerprint};
+use machine::{CpuSet, Hierarchy, Machine, Version};
+use plan::{Action, Change, housekeeping_set_path, partition_path};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Takes back the layer whose `begin` has this number.
+pub(super) fn take_layer(
+    system: &dyn System,
+    journal: &mut Journal,
+    seq: u64,
+    force: Force,
+    why: &str,
+    undone: &mut Undone,
+) -> Result<(), ApplyError> {
+    let records = journal.records().to_vec();
+    let all = layers(&records);
+    let Some(layer) = all.iter().find(|layer| layer.seq == seq) else {
+        return Ok(());
+    };
+    let stay: Vec<&Layer> = all
+        .iter()
+        .filter(|other| other.is_live() && other.seq != seq)
+        .collect();
+    let machine = Machine::read(system.root());
+    let hierarchy = machine.cgroups.cpuset.as_ref();
+    let version = hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version);
+    let mount = hierarchy
+        .map(|hierarchy| hierarchy.mount.clone())
+        .unwrap_or_default();
+    let scope = scope(layer, &stay, &machine, hierarchy);
+    let sets = sets::ours(system, &all, layer, hierarchy);
+
+    let (newcomers, set_masks) = sets::newcomers(system, &sets, version)?;
+    let mut wishes = Wishes::of(system, &records, &scope, &newcomers, &set_masks);
+    let begin = Event::UndoBegin {
+        why: why.to_owned(),
+        layer: Some(seq),
+        masks: wishes.masks(),
+        drifted: wishes.drifted.clone(),
+    };
+    say(journal, undone, begin);
+    let hearth = hearth(hierarchy, &stay);
+    let spinners: Vec<String> = sets
+        .iter()
+        .filter(|set| !is_housekeeping(set, hierarchy))
+        .cloned()
+        .collect();
+    sets::demote_spinners(system, journal, &spinners, version, undone)?;
+    if force == Force::Restore {
+        wishes.insist();
+    } else {
+        undone.drift.extend(wishes.drifted.iter().map(drifted_text));
+    }
+
+    let map = Map {
+        system,
+        mount: &mount,
+        version,
+        sets: &sets,
+        hearth: &hearth,
+        wishes: &wishes,
+    };
+    // What is this partition's own goes first: a set that grows may not yet overlap with it.
+    for (record, change, before) in wills(layer).rev() {
+        if !layer.owns(change, hierarchy) {
+            continue;
+        }
+        let step = Step {
+            layer,
+            record,
+            change,
+            before,
+            force,
+        };
+        if let Some(entry) = take_back(&map, &step, undone)? {
+            tell(journal, undone, entry);
+        }
+    }
+    for shared in shared(&all, hierarchy).into_iter().rev() {
+        if let Some(entry) = take_shared(&map, &shared, &stay, &scope, force, undone)? {
+            tell(journal, undone, entry);
+        }
+    }
+    undone.failed.extend(wishes.fulfil(system));
+    if let Some(files) = files_before(&all, layer, &stay) {
+        verify(system, files, undone);
+    }
+    Ok(())
+}
+
+fn tell(journal: &mut Journal, undone: &mut Undone, entry: crate::Entry) {
+    let event = Event::Undid {
+        change: entry.change.clone(),
+        outcome: entry.outcome.clone(),
+    };
+    say(journal, undone, event);
+    undone.entries.push(entry);
+}
+
+fn scope(layer: &Layer, stay: &[&Layer], machine: &Machine, hierarchy: Option<&Hierarchy>) -> Scope {
+    let online = &machine.topology.online;
+    let share = |isolated: CpuSet| Share {
+        housekeeping: online.minus(&isolated),
+        isolated,
+    };
+    let without = isolated(stay);
+    let cgroup = |other: &&Layer| {
+        let hierarchy = hierarchy?;
+        let path = partition_path(hierarchy, other.intent.name.as_str());
+        path.strip_prefix(&hierarchy.mount).map(str::to_owned)
+    };
+    Scope {
+        layer: layer.seq,
+        with: share(without.or(&layer.intent.cpus)),
+        without: share(without),
+        stay: stay.iter().filter_map(cgroup).collect(),
+        version: hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version),
+    }
+}
+
+/// Cgroup where tasks of the root are at home while these layers stay.
+fn hearth(hierarchy: Option<&Hierarchy>, stay: &[&Layer]) -> String {
+    let set = hierarchy
+        .filter(|hierarchy| hierarchy.version == Version::V1 && !stay.is_empty())
+        .map(|hierarchy| (housekeeping_set_path(hierarchy), &hierarchy.mount));
+    set.and_then(|(path, mount)| path.strip_prefix(mount.as_str()).map(str::to_owned))
+        .unwrap_or_else(|| "/".to_owned())
+}
+
+fn is_housekeeping(set: &str, hierarchy: Option<&Hierarchy>) -> bool {
+    hierarchy.is_some_and(|hierarchy| housekeeping_set_path(hierarchy) == set)
+}
+
+/// A layer's `will` records with their changes.
+fn wills<'l, 'r>(
+    layer: &'l Layer<'r>,
+) -> impl DoubleEndedIterator<Item = (&'r Record, &'r Change, &'r Before)> + use<'l, 'r> {
+    let changes: BTreeMap<&str, &'r Change> = layer
+        .changes
+        .iter()
+        .map(|change| (change.id.as_str(), change))
+        .collect();
+    layer
+        .records
+        .iter()
+        .filter_map(move |record| match &record.event {
+            Event::Will { change, before } => Some((*record, *changes.get(change.as_str())?, before)),
+            _ => None,
+        })
+}
+
+/// What shared files should hold while these layers are in force, by path.
+pub(crate) fn shared_now(
+    all: &[Layer],
+    live: &[&Layer],
+    share: &Share,
+    hierarchy: Option<&Hierarchy>,
+) -> BTreeMap<String, String> {
+    let mut values = BTreeMap::new();
+    for group in shared(all, hierarchy) {
+        let mut touches = group
+            .iter()
+            .filter_map(|at| Touch::of(at.layer, at.record, at.change));
+        let Some(mut file) = touches.next().and_then(SharedFile::new) else {
+            continue;
+        };
+        file.touches.extend(touches);
+        if let Some(value) = file.wanted(live, share) {
+            values.insert(file.path.to_owned(), value);
+        }
+    }
+    values
+}
+
+/// One `will` about something that several layers share.
+struct At<'r> {
+    layer: &'r Layer<'r>,
+    record: &'r Record,
+    change: &'r Change,
+    before: &'r Before,
+}
+
+/// What layers share, by its target, in the order in which it was first touched.
+fn shared<'r>(all: &'r [Layer<'r>], hierarchy: Option<&Hierarchy>) -> Vec<Vec<At<'r>>> {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<At>> = Vec::new();
+    for layer in all {
+        for (record, change, before) in wills(layer) {
+            // What was refused is as it was.
+            let refused = matches!(layer.outcome(record.seq), Some(Outcome::Refused(_)));
+            if refused || layer.owns(change, hierarchy) {
+                continue;
+            }
+            let place = *places.entry(change.target.as_str()).or_insert_with(|| {
+                groups.push(Vec::new());
+                groups.len() - 1
+            });
+            if let Some(group) = groups.get_mut(place) {
+                group.push(At {
+                    layer,
+                    record,
+                    change,
+                    before,
+                });
+            }
+        }
+    }
+    groups
+}
+
+fn take_shared(
+    map: &Map,
+    group: &[At],
+    stay: &[&Layer],
+    scope: &Scope,
+    force: Force,
+    undone: &mut Undone,
+) -> Result<Option<crate::Entry>, ApplyError> {
+    let Some(first) = group.first() else {
+        return Ok(None);
+    };
+    let step = Step {
+        layer: first.layer,
+        record: first.record,
+        change: first.change,
+        before: first.before,
+        force,
+    };
+    match &first.change.action {
+        Action::Write { .. } => {
+            let mut touches = group
+                .iter()
+                .filter_map(|at| Touch::of(at.layer, at.record, at.change));
+            let Some(mut file) = touches.next().and_then(SharedFile::new) else {
+                return Ok(None);
+            };
+            file.touches.extend(touches);
+            if file.goes_with_set && stay.is_empty() {
+                return Ok(None);
+            }
+            let now = map
+                .system
+                .root()
+                .value(file.path)
+                .ok()
+                .flatten()
+                .unwrap_or_default();
+            if file.is_as_before(scope.layer, &now) {
+                return Ok(None);
+            }
+            // Files of the others change only where they fell back to the housekeeping CPUs, which are more now.
+            let touched = group.iter().any(|at| at.layer.seq == scope.layer);
+            if !touched && !stay.is_empty() && !file.is_share(&now, &scope.with) {
+                return Ok(None);
+            }
+            let wanted = file.wanted(stay, &scope.without);
+            Ok(wanted.map(|wanted| {
+                let ours = file.ours(&scope.with);
+                restore_shared(map.system, &step, &file, &wanted, &ours, undone)
+            }))
+        }
+        // The sets of all, and the tasks that they were emptied of, stay with the last partition.
+        _ if !stay.is_empty() => Ok(None),
+        Action::MoveTasks { .. } => {
+            let mut seen = BTreeSet::new();
+            let mut tasks = Vec::new();
+            for at in group {
+                if let Before::Tasks { tasks: batch } = at.before {
+                    tasks.extend(batch.iter().filter(|task| seen.insert(task.key)).cloned());
+                }
+            }
+            take_back(
+                map,
+                &Step {
+                    before: &Before::Tasks { tasks },
+                    ..step
+                },
+                undone,
+            )
+        }
+        _ => take_back(map, &step, undone),
+    }
+}
+
+/// The files as they must be afterwards, where the journal holds such a state: before the first layer when none
+/// stays, or before this one when all that stay were there then and none has gone since.
+fn files_before<'r>(
+    all: &'r [Layer<'r>],
+    layer: &'r Layer<'r>,
+    stay: &[&Layer],
+) -> Option<&'r BTreeMap<String, String>> {
+    if stay.is_empty() {
+        return all.first().map(|first| first.files);
+    }
+    let is_last = stay.iter().all(|other| other.seq < layer.seq);
+    let none_gone = all.iter().all(|other| other.state != LayerState::Gone);
+    (is_last && none_gone).then_some(layer.files)
+}
+
+fn drifted_text(task: &Drifted) -> String {
+    let Drifted {
+        key,
+        comm,
+        now,
+        before,
+    } = task;
+    format!(
+        "task {} ({comm}): somebody set its mask to {now} since; before it was {before}",
+        key.tid
+    )
+}
+
+/// Holds every file of the state before against now; what drift explains was said already.
+fn verify(system: &dyn System, files: &BTreeMap<String, String>, undone: &mut Undone) {
+    let machine = Machine::read(system.root());
+    let now = fingerprint::files(system.root(), &machine);
+    for difference in fingerprint::file_differences(files, &now) {
+        let path = difference.split(':').next().unwrap_or_default();
+        if !undone
+            .drift
+            .iter()
+            .chain(&undone.failed)
+            .any(|line| line.starts_with(path))
+        {
+            undone.failed.push(difference);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! Files that several partitions share: what they should hold while some of those stay.
+//!
+//! The mask of an interrupt is what it was before the first partition, less the CPUs of all that stay. A plain
+//! value stays as long as somebody who stays asked for it.
+
+use crate::layers::Layer;
+use crate::masks::Share;
+use crate::record::{After, Before, Event, Record};
+use machine::CpuSet;
+use plan::{Action, Change, Compare, Undo};
+
+/// What one layer did to the file.
+pub(super) struct Touch<'r> {
+    pub layer: &'r Layer<'r>,
+    pub record: &'r Record,
+    pub change: &'r Change,
+    former: &'r str,
+    value: &'r str,
+}
+
+/// A file with everything that layers did to it, first to last.
+pub(super) struct SharedFile<'r> {
+    pub path: &'r str,
+    pub compare: Compare,
+    /// Whether it goes with a cgroup of ours.
+    pub goes_with_set: bool,
+    pub touches: Vec<Touch<'r>>,
+}
+
+impl<'r> Touch<'r> {
+    /// The touch of a write; `None` for every other action.
+    pub fn of(layer: &'r Layer<'r>, record: &'r Record, change: &'r Change) -> Option<Touch<'r>> {
+        let Action::Write { value, .. } = &change.action else {
+            return None;
+        };
+        let Event::Will {
+            before: Before::Value { value: former, .. },
+            ..
+        } = &record.event
+        else {
+            return None;
+        };
+        Some(Touch {
+            layer,
+            record,
+            change,
+            former: former.as_deref().unwrap_or_default(),
+            value,
+        })
+    }
+
+    /// What the kernel made of it.
+    fn read_back(&self) -> Option<&'r str> {
+        self.layer.records.iter().find_map(|record| match &record.event {
+            Event::Did {
+                of,
+                after: After::Value { value, .. },
+                ..
+            } if *of == self.record.seq => value.as_deref(),
+            _ => None,
+        })
+    }
+}
+
+impl<'r> SharedFile<'r> {
+    /// The file of a first touch.
+    pub fn new(touch: Touch<'r>) -> Option<SharedFile<'r>> {
+        let Action::Write {
+            path, compare, undo, ..
+        } = &touch.change.action
+        else {
+            return None;
+        };
+        Some(SharedFile {
+            path,
+            compare: *compare,
+            goes_with_set: *undo == Undo::WithSet,
+            touches: vec![touch],
+        })
+    }
+
+    /// What it should hold while these layers stay; `None` for what it holds now.
+    pub fn wanted(&self, stay: &[&Layer], share: &Share) -> Option<String> {
+        let first = self.touches.first()?;
+        if stay.is_empty() {
+            return Some(first.former.to_owned());
+        }
+        let stays = |layer: &Layer| stay.iter().any(|other| other.seq == layer.seq);
+        let mut staying = self.touches.iter().filter(|touch| stays(touch.layer)).rev();
+        if !self.is_cpus() {
+            if let Some(touch) = staying.next() {
+                // A word in a list of words stays while one partition needs it.
+                return (self.compare != Compare::Word).then(|| touch.value.to_owned());
+            }
+            let knob = first.change.knob();
+            let needed = stay.iter().any(|layer| plan::takes(layer.intent, knob));
+            return (!needed).then(|| first.former.to_owned());
+        }
+        // Somebody wants it on isolated CPUs.
+        let onto = |touch: &&Touch| {
+            self.set(touch.value)
+                .is_some_and(|set| set.intersects(&touch.layer.intent.cpus))
+        };
+        if let Some(touch) = staying.find(onto) {
+            return Some(touch.value.to_owned());
+        }
+        self.share(share)
+    }
+
+    /// Whether it holds what it held before this layer: then the layer's write never happened, or was taken back.
+    pub fn is_as_before(&self, layer: u64, now: &str) -> bool {
+        let touch = self.touches.iter().rfind(|touch| touch.layer.seq == layer);
+        touch.is_some_and(|touch| self.compare != Compare::Word && self.compare.same(now, touch.former))
+    }
+
+    /// Whether a write to it was begun and its outcome never recorded.
+    pub fn is_unanswered(&self) -> bool {
+        self.touches
+            .iter()
+            .any(|touch| touch.layer.outcome(touch.record.seq).is_none())
+    }
+
+    /// Texts that are ours.
+    pub fn ours(&self, with: &Share) -> Vec<String> {
+        let mut texts: Vec<String> = Vec::new();
+        for touch in &self.touches {
+            texts.push(touch.value.to_owned());
+            texts.extend(touch.read_back().map(str::to_owned));
+        }
+        texts.extend(self.share(with));
+        texts
+    }
+
+    /// Whether it holds what these partitions leave of what was there before them all.
+    pub fn is_share(&self, now: &str, with: &Share) -> bool {
+        self.share(with)
+            .is_some_and(|share| self.compare.same(now, &share))
+    }
+
+    fn share(&self, share: &Share) -> Option<String> {
+        if !self.is_cpus() {
+            return None;
+        }
+        let set = share.of(&self.original()?);
+        let first = self.touches.first()?;
+        Some(match self.compare {
+            Compare::Mask => set.to_mask(width(first.value)),
+            _ => set.to_string(),
+        })
+    }
+
+    /// Whether it holds CPUs; memory nodes have the same notation.
+    fn is_cpus(&self) -> bool {
+        matches!(self.compare, Compare::List | Compare::Mask) && !self.path.ends_with("mems")
+    }
+
+    /// The CPUs before the first touch. In a new set that is what it would hold if nothing were isolated.
+    fn original(&self) -> Option<CpuSet> {
+        let first = self.touches.first()?;
+        match self.set(first.former).filter(|former| !former.is_empty()) {
+            Some(former) => Some(former),
+            None => self
+                .set(first.value)
+                .map(|value| value.or(&first.layer.intent.cpus)),
+        }
+    }
+
+    fn set(&self, text: &str) -> Option<CpuSet> {
+        match self.compare {
+            Compare::Mask => CpuSet::parse_mask(text).ok(),
+            _ => CpuSet::parse_list(text).ok(),
+        }
+    }
+}
+
+/// CPUs that a mask of this text has room for.
+fn width(mask: &str) -> u32 {
+    let digits = mask.bytes().filter(u8::is_ascii_hexdigit).count();
+    u32::try_from(digits * 4).unwrap_or(u32::MAX).max(1)
+}

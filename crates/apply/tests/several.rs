@@ -1,0 +1,305 @@
+//! Level 3 with several partitions: each comes and goes without disturbing the others, wherever the tool dies.
+//! What is left must be byte for byte what the partitions that stay would have made alone.
+
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code)] // Shared with the other tests of level 3.
+mod rehearsal;
+
+use apply::{ApplyError, Force, Request, System, Undone, Which, apply, undo};
+use machine::{CpuSet, Machine};
+use plan::{Intent, PartitionName, Profile};
+use rehearsal::{Death, Disk, Kernel, Rules, SimTask};
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
+const RT: (&str, &str) = ("rt", "3");
+const FAST: (&str, &str) = ("fast", "2");
+
+type Dump = BTreeMap<String, String>;
+
+fn isolate(kernel: &Kernel, disk: &Disk, (name, cpus): (&str, &str)) -> Result<apply::Applied, ApplyError> {
+    let machine = Machine::read(kernel.root())
+        .with_tasks(kernel.root())
+        .with_interrupts(kernel.root());
+    let intent = Intent::new(
+        PartitionName::new(name).unwrap(),
+        CpuSet::parse_list(cpus).unwrap(),
+        Profile::Balanced,
+    );
+    let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus);
+    let in_force: Vec<Intent> = apply::Journal::open(disk)?
+        .map(|journal| {
+            let layers = journal.layers();
+            let live = layers.iter().filter(|layer| layer.is_live());
+            live.map(|layer| layer.intent.clone()).collect()
+        })
+        .unwrap_or_default();
+    let plan = plan::plan_beside(&machine, &settings, &intent, &in_force).unwrap();
+    let stop = AtomicBool::new(false);
+    let request = Request {
+        machine: &machine,
+        intent: &intent,
+        plan: &plan,
+        reason: "test",
+        tool: "0",
+        guard: None,
+        stop: &stop,
+    };
+    apply(kernel, disk, &request)
+}
+
+fn take_back(kernel: &Kernel, disk: &Disk, which: Which) -> Undone {
+    undo(kernel, disk, BOOT, which, Force::No, "test").unwrap()
+}
+
+/// With a thread that the kernel binds to all CPUs: nobody else has so wide a mask once a partition is there.
+fn boot(rules: Rules) -> Kernel {
+    let kernel = Kernel::boot(rules);
+    kernel.tasks.borrow_mut().push(SimTask {
+        tid: 16,
+        ppid: 2,
+        comm: "bound to all",
+        flags: rehearsal::BOUND,
+        mask: CpuSet::parse_list("0-3").unwrap(),
+        user_mask: None,
+        cgroup: "/".to_owned(),
+    });
+    kernel.render();
+    kernel
+}
+
+fn until_death(act: impl FnOnce()) -> bool {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let died = catch_unwind(AssertUnwindSafe(act)).is_err();
+    std::panic::set_hook(hook);
+    died
+}
+
+/// The state with these partitions and no history.
+fn alone(rules: Rules, partitions: &[(&str, &str)]) -> Dump {
+    let kernel = boot(rules);
+    let disk = Disk::new(&kernel);
+    for partition in partitions {
+        isolate(&kernel, &disk, *partition).unwrap();
+    }
+    kernel.dump()
+}
+
+fn same(kernel: &Kernel, wanted: &Dump, what: &str) {
+    let now = kernel.dump();
+    let paths: std::collections::BTreeSet<&String> = now.keys().chain(wanted.keys()).collect();
+    let differ: Vec<String> = paths
+        .into_iter()
+        .filter(|path| now.get(*path) != wanted.get(*path))
+        .map(|path| format!("{path}: {:?} instead of {:?}", now.get(path), wanted.get(path)))
+        .collect();
+    assert!(differ.is_empty(), "{what}: {differ:#?}");
+}
+
+#[test]
+fn each_goes_without_disturbing_the_other() {
+    for rules in ALL_RULES {
+        let clean = alone(rules, &[]);
+        for (first, then) in [(RT, FAST), (FAST, RT)] {
+            for goes in [first, then] {
+                let stays = if goes == first { then } else { first };
+                let what = format!("{rules:?}: {} and {}, {} goes", first.0, then.0, goes.0);
+                let kernel = boot(rules);
+                let disk = Disk::new(&kernel);
+                isolate(&kernel, &disk, first).unwrap();
+                isolate(&kernel, &disk, then).unwrap();
+                let both = CpuSet::parse_list("2-3").unwrap();
+                for task in kernel
+                    .tasks
+                    .borrow()
+                    .iter()
+                    .filter(|task| task.flags != rehearsal::BOUND)
+                {
+                    assert!(
+                        !task.mask.intersects(&both),
+                        "{what}: {} on {}",
+                        task.comm,
+                        task.mask
+                    );
+                }
+                let undone = take_back(&kernel, &disk, Which::Named(goes.0));
+                assert!(undone.equal(), "{what}: {:?}", undone.remains());
+                assert_eq!(undone.taken, [goes.0], "{what}");
+                same(&kernel, &alone(rules, &[stays]), &what);
+                let again = isolate(&kernel, &disk, stays).unwrap();
+                assert!(
+                    again.in_force && again.findings.is_empty(),
+                    "{what}: {:?}",
+                    again.findings
+                );
+                let undone = take_back(&kernel, &disk, Which::Last);
+                assert!(undone.equal(), "{what}: {:?}", undone.remains());
+                same(&kernel, &clean, &what);
+                assert!(apply::Journal::open(&disk).unwrap().is_none(), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn all_go_at_once_and_the_last_alone() {
+    for rules in ALL_RULES {
+        let clean = alone(rules, &[]);
+        let kernel = boot(rules);
+        let disk = Disk::new(&kernel);
+        for partition in [RT, FAST, ("third", "1")] {
+            isolate(&kernel, &disk, partition).unwrap();
+        }
+        let undone = take_back(&kernel, &disk, Which::Last);
+        assert_eq!(undone.taken, ["third"]);
+        same(&kernel, &alone(rules, &[RT, FAST]), "the last goes");
+        let undone = take_back(&kernel, &disk, Which::All);
+        assert_eq!(undone.taken, ["fast", "rt"]);
+        assert!(undone.equal(), "{:?}", undone.remains());
+        same(&kernel, &clean, "all go");
+    }
+}
+
+#[test]
+fn a_task_in_a_partition_that_stays_is_left_alone() {
+    for rules in ALL_RULES {
+        let kernel = boot(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk, RT).unwrap();
+        let (dir, list) = match rules {
+            Rules::V2 => ("quietcore-rt", "cgroup.procs"),
+            _ => ("rt", "tasks"),
+        };
+        let door = format!("{}/{dir}/{list}", kernel.mount_point());
+        kernel.write(&door, "100").unwrap();
+        let place = |kernel: &Kernel| {
+            let tasks = kernel.tasks.borrow();
+            let task = tasks.iter().find(|task| task.tid == 100).unwrap();
+            (task.cgroup.clone(), task.mask.to_string(), task.user_mask.clone())
+        };
+        let inside = place(&kernel);
+        assert_eq!(inside.1, "3");
+        isolate(&kernel, &disk, FAST).unwrap();
+        assert_eq!(place(&kernel), inside, "{rules:?}");
+        let undone = take_back(&kernel, &disk, Which::Named("fast"));
+        assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
+        assert_eq!(place(&kernel), inside, "{rules:?}");
+        let undone = take_back(&kernel, &disk, Which::All);
+        assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
+        assert_eq!(
+            (place(&kernel).0, place(&kernel).1),
+            ("/".to_owned(), "0-3".to_owned()),
+            "{rules:?}"
+        );
+    }
+}
+
+#[test]
+fn death_while_a_second_one_comes_leaves_the_first() {
+    for rules in ALL_RULES {
+        let (clean, first) = (alone(rules, &[]), alone(rules, &[RT]));
+        let kernel = boot(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk, RT).unwrap();
+        let begin = kernel.steps.get();
+        isolate(&kernel, &disk, FAST).unwrap();
+        let mut tried = 0;
+        for step in begin + 1..=kernel.steps.get() {
+            for death in [Death::Before(step), Death::After(step), Death::Torn(step)] {
+                let what = format!("{rules:?} {death:?}");
+                let kernel = boot(rules);
+                let disk = Disk::new(&kernel);
+                isolate(&kernel, &disk, RT).unwrap();
+                kernel.death.set(death);
+                assert!(
+                    until_death(|| drop(isolate(&kernel, &disk, FAST))),
+                    "{what} did not die"
+                );
+                kernel.death.set(Death::Never);
+                // A death before its first record, and one after its last, leave nothing unfinished.
+                let undone = match isolate(&kernel, &disk, RT) {
+                    Ok(_) => undo(&kernel, &disk, BOOT, Which::Named("fast"), Force::No, "test"),
+                    Err(ApplyError::Unfinished { .. }) => Ok(take_back(&kernel, &disk, Which::Last)),
+                    Err(error) => panic!("{what}: {error}"),
+                };
+                match undone {
+                    Ok(undone) => assert!(undone.equal(), "{what}: {:?}", undone.remains()),
+                    Err(ApplyError::NoPartition { .. }) => {}
+                    Err(error) => panic!("{what}: {error}"),
+                }
+                same(&kernel, &first, &what);
+                let undone = take_back(&kernel, &disk, Which::All);
+                assert!(undone.equal(), "{what}: {:?}", undone.remains());
+                same(&kernel, &clean, &what);
+                tried += 1;
+            }
+        }
+        println!("{rules:?}: {tried} of {tried} deaths while a second partition came were taken back");
+    }
+}
+
+#[test]
+fn death_while_the_first_goes_leaves_the_second() {
+    for rules in ALL_RULES {
+        let (clean, second) = (alone(rules, &[]), alone(rules, &[FAST]));
+        let both = |kernel: &Kernel, disk: &Disk| {
+            isolate(kernel, disk, RT).unwrap();
+            isolate(kernel, disk, FAST).unwrap();
+        };
+        let kernel = boot(rules);
+        let disk = Disk::new(&kernel);
+        both(&kernel, &disk);
+        let begin = kernel.steps.get();
+        take_back(&kernel, &disk, Which::Named("rt"));
+        let mut tried = 0;
+        for step in begin + 1..=kernel.steps.get() {
+            for death in [Death::Before(step), Death::After(step), Death::Torn(step)] {
+                let what = format!("{rules:?} {death:?}");
+                let kernel = boot(rules);
+                let disk = Disk::new(&kernel);
+                both(&kernel, &disk);
+                kernel.death.set(death);
+                let died = until_death(|| drop(take_back(&kernel, &disk, Which::Named("rt"))));
+                assert!(died, "{what} did not die");
+                kernel.death.set(Death::Never);
+                match undo(&kernel, &disk, BOOT, Which::Named("rt"), Force::No, "test") {
+                    Ok(undone) => assert!(undone.equal(), "{what}: {:?}", undone.remains()),
+                    Err(ApplyError::NoPartition { .. }) => {}
+                    Err(error) => panic!("{what}: {error}"),
+                }
+                same(&kernel, &second, &what);
+                let undone = take_back(&kernel, &disk, Which::Last);
+                assert!(undone.equal(), "{what}: {:?}", undone.remains());
+                same(&kernel, &clean, &what);
+                tried += 1;
+            }
+        }
+        println!("{rules:?}: {tried} of {tried} deaths while the first of two went were taken back");
+    }
+}
+
+#[test]
+fn cpus_and_names_that_are_taken_are_refused() {
+    for rules in ALL_RULES {
+        let kernel = boot(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk, RT).unwrap();
+        let (in_force, steps) = (kernel.dump(), kernel.steps.get());
+        assert!(matches!(
+            isolate(&kernel, &disk, ("rt", "2")),
+            Err(ApplyError::OtherIntent { .. })
+        ));
+        let gone = undo(&kernel, &disk, BOOT, Which::Named("other"), Force::No, "test");
+        assert!(matches!(gone, Err(ApplyError::NoPartition { .. })));
+        assert_eq!(
+            (kernel.dump(), kernel.steps.get()),
+            (in_force, steps),
+            "{rules:?}"
+        );
+    }
+}

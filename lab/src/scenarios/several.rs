@@ -1,0 +1,132 @@
+//! Two partitions with names: each comes and goes without disturbing the other, also when the tool is killed.
+
+use super::apply_undo::movable;
+use crate::kernels::{K6_1, K6_12_RT, K7};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::verdict::Verdict;
+
+/// On both versions of control groups.
+pub const SCENARIO: Scenario = Scenario {
+    name: "several",
+    about: "CPU 3 and CPU 2 are two partitions; either can go first, also by SIGKILL, and the other stays as it is",
+    cells,
+    script,
+    check,
+};
+
+fn cells() -> Vec<Cell> {
+    [
+        (K6_1, Layout::V1),
+        (K6_1, Layout::V2),
+        (K6_12_RT, Layout::V2),
+        (K7, Layout::V2),
+    ]
+    .map(|(kernel, layout)| Cell::new(kernel, layout).within(480))
+    .to_vec()
+}
+
+/// `state only_X` is the state with partition X alone, applied on the fresh machine.
+fn script(_: &Cell) -> String {
+    "export LAB_STATE_LEAVES=/run/quietcore/journal
+populate
+q() { quietcore \"$@\" --quiet; }
+state before
+q apply --cpus 3
+state only_rt
+q undo
+q apply --partition fast --cpus 2
+state only_fast
+q undo
+state middle
+same same_middle before middle
+rec rt quietcore apply --cpus 3 --json
+quietcore run -- lab-guest sleepers 2 inside >/tmp/inside
+rec inside_before lab masks_of inside
+rec fast quietcore apply --partition fast --cpus 2 --json
+rec taken quietcore apply --partition third --cpus 2 --json
+rec rename quietcore apply --partition fast --cpus 1 --json
+rec who_3 lab-guest who 3
+rec who_2 lab-guest who 2
+rec left_2 lab left_on 2
+rec run quietcore run --partition fast -- sh -c 'grep Cpus_allowed_list /proc/self/status'
+rec inside_both lab masks_of inside
+rec history quietcore history --json
+rec fast_goes quietcore undo --partition fast --json
+rec inside_after lab masks_of inside
+kill $(cat /tmp/inside)
+sleep 1
+state rt_left
+same same_rt only_rt rt_left
+q apply --partition fast --cpus 2
+rec rt_goes quietcore undo --partition rt --json
+state fast_left
+same same_fast only_fast fast_left
+rec sweep_apply lab-guest sweep entry 17 2 -- quietcore apply --cpus 3 --quiet -- quietcore undo --partition rt --quiet
+rec sweep_undo lab-guest sweep-undo entry 23 3 -- sh -c 'quietcore undo --all --quiet; quietcore apply --cpus 3 --quiet; quietcore apply --cpus 2 --partition fast --quiet' -- quietcore undo --partition rt --quiet
+q apply --cpus 3
+rec all quietcore undo --all --json
+state after
+same same before after
+rec journal ls /run/quietcore/journal
+"
+    .to_owned()
+}
+
+fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+    verdict.status(seen, "rt", 0);
+    let fast = verdict.status(seen, "fast", 0).json();
+    verdict.equal("housekeeping", fast["housekeeping"].as_str(), Some("0-1"));
+    for name in ["taken", "rename"] {
+        verdict.status(seen, name, 5);
+    }
+    for name in ["who_3", "who_2"] {
+        let tasks = movable(&verdict.status(seen, name, 0).stdout);
+        let strangers: Vec<&String> = tasks.iter().filter(|task| !task.contains("inside")).collect();
+        verdict.that(strangers.is_empty(), format!("{name}: {strangers:?}"));
+    }
+    let left = verdict.status(seen, "left_2", 0);
+    verdict.that(
+        !left.stdout.contains("movable"),
+        format!("interrupts on CPU 2: {}", left.text()),
+    );
+    let run = verdict.status(seen, "run", 0);
+    verdict.that(
+        run.stdout.trim_end().ends_with("\t2"),
+        format!("run in fast: {}", run.text()),
+    );
+    for name in ["inside_before", "inside_both", "inside_after"] {
+        let masks = seen
+            .get(name)
+            .text()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        verdict.equal(name, masks.as_str(), "2 Cpus_allowed_list: 3");
+    }
+    let gone = verdict.status(seen, "fast_goes", 0).json();
+    verdict.equal(
+        "still in force",
+        gone["still_in_force"].to_string().as_str(),
+        "[\"rt\"]",
+    );
+    verdict.status(seen, "rt_goes", 0);
+    verdict.status(seen, "all", 0);
+    for name in ["same_middle", "same_rt", "same_fast", "same"] {
+        let same = seen.get(name);
+        verdict.equal(name, same.text(), "");
+    }
+    for name in ["sweep_apply", "sweep_undo"] {
+        let swept = verdict.status(seen, name, 0).json();
+        let number = |field: &str| swept[field].as_u64().unwrap_or(0);
+        let (tried, restored) = (number("tried"), number("restored"));
+        verdict.that(tried >= 3, format!("{name}: {tried} kills were tried"));
+        verdict.equal(&format!("{name}: states restored"), restored, tried);
+        for failure in swept["failures"].as_array().into_iter().flatten().take(3) {
+            verdict.that(false, format!("{name}: {failure}"));
+        }
+        verdict.note(format!("{name} {restored} of {tried}"));
+    }
+    verdict.that(seen.get("journal").status != 0, "no journal is left");
+}
