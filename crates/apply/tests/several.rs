@@ -303,3 +303,26 @@ fn cpus_and_names_that_are_taken_are_refused() {
         );
     }
 }
+
+#[test]
+fn one_boot_line_serves_all_partitions() {
+    let kernel = boot(Rules::V2);
+    let machine = Machine::read(kernel.root());
+    let of = |(name, cpus): (&str, &str)| {
+        Intent::new(
+            PartitionName::new(name).unwrap(),
+            CpuSet::parse_list(cpus).unwrap(),
+            Profile::Balanced,
+        )
+    };
+    let settings = machine::settings::for_cpus(kernel.root(), &of(FAST).cpus);
+    let plan = plan::plan_beside(&machine, &settings, &of(FAST), &[of(RT)]).unwrap();
+    assert_eq!(plan.housekeeping.to_string(), "0-1");
+    let line = plan.boot_line.unwrap();
+    assert!(
+        line.contains("nohz_full=2-3") && line.contains("irqaffinity=0-1"),
+        "{line}"
+    );
+    let taken = plan::plan_beside(&machine, &settings, &of(("fast", "3")), &[of(RT)]);
+    assert!(matches!(taken, Err(plan::Refusal::Taken { .. })));
+}

@@ -149,8 +149,9 @@ pub(crate) fn suggest(scene: &Scene) -> BootLine {
     let mut facts = Facts::of_machine(scene.machine);
     // Which of the siblings to isolate is the intent's matter and said there.
     facts.cores.clear();
+    let isolated = all_isolated(scene);
     let wish = BootWish {
-        isolated: scene.isolated(),
+        isolated: &isolated,
         housekeeping: &scene.housekeeping,
         profile: scene.intent.profile,
     };
@@ -175,6 +176,12 @@ pub(crate) fn suggest(scene: &Scene) -> BootLine {
     suggested
 }
 
+/// The line serves the partitions that are in force too: there is one line for all.
+fn all_isolated(scene: &Scene) -> CpuSet {
+    let others = scene.in_force.iter();
+    others.fold(scene.isolated().clone(), |all, other| all.or(&other.cpus))
+}
+
 /// Whether the running kernel does already what a word asks for.
 fn in_force(word: &str, scene: &Scene) -> bool {
     let Isolation {
@@ -185,7 +192,7 @@ fn in_force(word: &str, scene: &Scene) -> bool {
         ..
     } = &scene.machine.isolation;
     let boot: CpuSet = scene.machine.topology.boot_cpu.into_iter().collect();
-    let wanted = scene.isolated().minus(&boot);
+    let wanted = all_isolated(scene).minus(&boot);
     let covers = |set: &Option<CpuSet>| set.as_ref().is_some_and(|set| wanted.is_subset(set));
     let Some(cmdline) = &scene.machine.kernel.cmdline else {
         return false;

@@ -182,33 +182,38 @@ fn cancelled_before_the_window_there_are_no_samples() {
 #[test]
 fn samples_that_find_no_room_count_as_missed() {
     let _alone = alone();
+    // The ring holds 65,536 periods at the most. At 25 us they are full after 1.7 s, on a machine that keeps up; one
+    // that does not gets more time.
+    for duration_ms in [2_500, 7_000, 20_000] {
+        if no_room(duration_ms) {
+            return;
+        }
+    }
+    panic!("this machine did not manage 65,536 wake-ups in 20 s");
+}
+
+/// Whether the collector, which looks away for nearly all of the run, came too late for some samples.
+fn no_room(duration_ms: u64) -> bool {
     let stop = AtomicBool::new(false);
     let mut paused = false;
-    // The ring holds 65,536 periods at the most; at 25 us a collector that comes after 2.4 s is too late for the rest.
     let quick = Request {
         interval_ns: 25_000,
-        ..request(Kind::Latency, 2_500, &stop)
+        ..request(Kind::Latency, duration_ms, &stop)
     };
     let result = run(&quick, &mut |progress| {
         if progress.phase == Phase::Sampling && !paused {
             paused = true;
-            std::thread::sleep(Duration::from_millis(2_400));
+            std::thread::sleep(Duration::from_millis(duration_ms - 100));
         }
     })
     .unwrap();
     assert_accounts(&result);
     let thread = &result.threads[0];
-    assert!(result.complete && thread.expected == 100_000);
-    assert!(
-        thread.missed >= 20_000 && thread.recorded >= 10_000,
-        "missed {} of 100000",
-        thread.missed
-    );
-    assert!(
-        result.findings.iter().any(|note| note.id == "samples_dropped"),
-        "{:?}",
-        result.findings
-    );
+    assert!(result.complete && thread.expected == duration_ms * 40);
+    let dropped = result.findings.iter().any(|note| note.id == "samples_dropped");
+    assert!(!dropped || thread.missed > 0, "{:?}", result.findings);
+    assert!(thread.recorded > 0);
+    dropped
 }
 
 #[test]
