@@ -35,14 +35,14 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The usual machine with a limit of 90 seconds.
+    /// The usual machine with a limit of 150 seconds.
     #[must_use]
     pub fn new(kernel: Kernel, layout: Layout) -> Cell {
         Cell {
             kernel,
             layout,
             shape: USUAL,
-            limit_s: 90,
+            limit_s: 150,
             part: 0,
         }
     }

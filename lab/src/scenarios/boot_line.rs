@@ -26,7 +26,7 @@ const STRICT: &str = "isolcpus=managed_irq,domain,3 nohz_full=3 rcu_nocb_poll sk
 fn cells() -> Vec<Cell> {
     let cell = |kernel: Kernel, name: &'static str, boot: &'static str| {
         let shape = Shape { name, boot, ..USUAL };
-        Cell::new(kernel, Layout::V2).on(shape).within(150)
+        Cell::new(kernel, Layout::V2).on(shape).within(240)
     };
     vec![
         cell(K6_1, "balanced", BALANCED),

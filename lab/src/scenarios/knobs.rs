@@ -46,7 +46,7 @@ fn cells() -> Vec<Cell> {
         (K6_12_RT, Layout::V2),
         (K7, Layout::V2),
     ]
-    .map(|(kernel, layout)| Cell::new(kernel, layout).on(THREADS).within(240))
+    .map(|(kernel, layout)| Cell::new(kernel, layout).on(THREADS).within(480))
     .to_vec()
 }
 
