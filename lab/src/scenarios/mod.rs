@@ -35,17 +35,12 @@ pub const ALL: &[&Scenario] = &[
     &too_old::SCENARIO,
 ];
 
-/// Only when they are asked for by name: one needs binaries of another architecture, the other most of an hour.
-const ON_REQUEST: &[&Scenario] = &[&foreign::SCENARIO, &sigkill_anywhere::EVERYWHERE];
-
-/// Every scenario in every cell whose label has all words of the filter as parts.
+/// Every scenario in every cell whose label has all words of the filter as parts. [`foreign`] needs binaries of
+/// another architecture and is there only when it is asked for by name.
 #[must_use]
 pub fn jobs(filter: &[String]) -> Vec<Job> {
-    let requested = ON_REQUEST
-        .iter()
-        .filter(|scenario| filter.iter().any(|word| word == scenario.name));
-    let requested: Vec<&Scenario> = requested.copied().collect();
-    let list: &[&Scenario] = if requested.is_empty() { ALL } else { &requested };
+    let foreign = filter.iter().any(|word| word == foreign::SCENARIO.name);
+    let list: &[&Scenario] = if foreign { &[&foreign::SCENARIO] } else { ALL };
     let all = list
         .iter()
         .flat_map(|scenario| (scenario.cells)().into_iter().map(|cell| Job { scenario, cell }));

@@ -211,8 +211,12 @@ fn no_room(duration_ms: u64) -> bool {
     let thread = &result.threads[0];
     assert!(result.complete && thread.expected == duration_ms * 40);
     let dropped = result.findings.iter().any(|note| note.id == "samples_dropped");
-    assert!(!dropped || thread.missed > 0, "{:?}", result.findings);
-    assert!(thread.recorded > 0);
+    assert!(
+        thread.missed >= 20_000 && thread.recorded >= 10_000,
+        "missed {} of {}",
+        thread.missed,
+        thread.expected
+    );
     dropped
 }
 
