@@ -13,16 +13,10 @@ const ORDER: &[&str] = &[
 const PURE: &[&str] = &["report", "formats", "plan"];
 
 /// Files that open others although they are not in `root`, and why that is right.
-const OPENS: &[(&str, &str)] = &[
-    (
-        "crates/measure/src/idle.rs",
-        "a latency request lives as long as its descriptor is held",
-    ),
-    (
-        "crates/measure/src/load",
-        "the load's own work is to make system calls",
-    ),
-];
+const OPENS: &[(&str, &str)] = &[(
+    "crates/measure/src/load",
+    "the load's own work is to make system calls",
+)];
 
 /// Files that write to standard output without being the cli, and why.
 const WRITES: &[(&str, &str)] = &[("crates/apply/src/guard.rs", "a pipe to the process that armed it")];

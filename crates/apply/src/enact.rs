@@ -9,7 +9,7 @@ use crate::record::{Event, Outcome};
 use crate::undo::{Force, Which, shared_now, undo_open};
 use crate::{ApplyError, System, fingerprint};
 use machine::{CpuSet, Machine, Version};
-use plan::{Action, Change, Finding, Intent, Plan, partition_path};
+use plan::{Action, Change, Finding, Intent, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -223,11 +223,8 @@ impl Others {
     fn of(journal: &Journal, machine: &Machine) -> Others {
         let layers = journal.layers();
         let live: Vec<&Layer> = layers.iter().filter(|layer| layer.is_live()).collect();
-        let cgroup = |layer: &&Layer| {
-            let hierarchy = machine.cgroups.cpuset.as_ref()?;
-            let path = partition_path(hierarchy, layer.intent.name.as_str());
-            path.strip_prefix(&hierarchy.mount).map(str::to_owned)
-        };
+        let hierarchy = machine.cgroups.cpuset.as_ref();
+        let cgroup = |layer: &&Layer| layer.cgroup(hierarchy?);
         Others {
             cgroups: live.iter().filter_map(cgroup).collect(),
             usual: machine.topology.online.minus(&isolated(&live)),

@@ -142,6 +142,13 @@ impl Layer<'_> {
         self.changes.iter().find(|change| change.id == id)
     }
 
+    /// Path of its cgroup below the mount of a hierarchy.
+    #[must_use]
+    pub fn cgroup(&self, hierarchy: &Hierarchy) -> Option<String> {
+        let path = partition_path(hierarchy, self.intent.name.as_str());
+        path.strip_prefix(&hierarchy.mount).map(str::to_owned)
+    }
+
     /// How a begun write ended; `None` where that was never recorded.
     #[must_use]
     pub fn outcome(&self, will: u64) -> Option<&Outcome> {

@@ -9,7 +9,7 @@ use crate::counter::{Pair, Source};
 use crate::housekeeping::step_aside;
 use crate::sampler::{self, Job};
 use crate::shared::Shared;
-use crate::{IdleStates, Kind, MeasureError, Measurement, Progress, Request, check, idle};
+use crate::{IdleStates, Kind, MeasureError, Measurement, Progress, Request, check};
 use assemble::assemble;
 use machine::CpuId;
 use observe::Activity;
@@ -63,7 +63,7 @@ pub fn run(request: &Request<'_>, progress: &mut dyn FnMut(&Progress)) -> Result
         join(pid).map_err(|why| MeasureError::Join { why })?;
     }
     let held = match request.idle_states {
-        IdleStates::Hold => idle::hold(),
+        IdleStates::Hold => root::latency::hold(0).map_err(|error| error.errno().unwrap_or(libc::EIO)),
         IdleStates::Leave => Err(0),
     };
     let mut collection = Collection::new(&job, request, &root, held.as_ref().err().copied())?;

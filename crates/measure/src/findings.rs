@@ -102,7 +102,7 @@ pub(crate) fn about_idle(wanted: IdleStates, refused: Option<i32>) -> Option<Not
     Some(note(
         Level::Info,
         "idle_states_not_held",
-        crate::idle::DEVICE,
+        root::latency::DEVICE,
         format!("CPUs may enter deep idle states meanwhile: {}.", os_text(errno)),
         "run as root; a kernel or container without this device has no such request",
     ))

@@ -12,7 +12,6 @@ mod error;
 mod findings;
 mod finish;
 mod housekeeping;
-mod idle;
 pub mod labels;
 pub mod load;
 mod os;

@@ -10,7 +10,7 @@ use crate::masks::{Scope, Share, Wishes};
 use crate::record::{Before, Drifted, Event, Outcome, Record};
 use crate::{ApplyError, System, fingerprint};
 use machine::{CpuSet, Hierarchy, Machine, Version};
-use plan::{Action, Change, housekeeping_set_path, partition_path};
+use plan::{Action, Change, housekeeping_set_path};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Takes back the layer whose `begin` has this number.
@@ -114,11 +114,7 @@ fn scope(layer: &Layer, stay: &[&Layer], machine: &Machine, hierarchy: Option<&H
         isolated,
     };
     let without = isolated(stay);
-    let cgroup = |other: &&Layer| {
-        let hierarchy = hierarchy?;
-        let path = partition_path(hierarchy, other.intent.name.as_str());
-        path.strip_prefix(&hierarchy.mount).map(str::to_owned)
-    };
+    let cgroup = |other: &&Layer| other.cgroup(hierarchy?);
     Scope {
         layer: layer.seq,
         with: share(without.or(&layer.intent.cpus)),
