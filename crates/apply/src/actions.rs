@@ -22,8 +22,9 @@ pub(crate) struct Stage<'a, 'j> {
     pub version: Version,
     /// Cgroups of the partitions in force: their tasks are not touched.
     pub others: &'a [String],
-    /// The mask of a task that nobody pinned: the online CPUs less those of the partitions in force.
-    pub usual: &'a CpuSet,
+    /// Masks of tasks that nobody pinned: the online CPUs less those of the partitions in force, and once this one
+    /// has taken its CPUs, less those too.
+    pub usual: &'a [CpuSet],
     /// What the user must hear.
     pub findings: &'a mut Vec<Finding>,
 }
@@ -91,6 +92,15 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change) -> Result<Step, ApplyErr
             housekeeping,
             partition,
         } => narrow_tasks::enact(stage, change, isolated, housekeeping, partition),
+    }
+}
+
+/// Whether a change takes CPUs from tasks that nobody pinned, and recorded before who is pinned.
+pub(crate) fn narrows(change: &Change) -> bool {
+    match &change.action {
+        Action::Write { path, compare, .. } => write::narrows_sets(path, *compare),
+        Action::MakePartition { .. } => true,
+        Action::MakeSet { .. } | Action::MoveTasks { .. } | Action::NarrowTasks { .. } => false,
     }
 }
 

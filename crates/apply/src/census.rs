@@ -44,14 +44,14 @@ pub(crate) fn pinned(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
         .filter_map(|task| task.allowed.as_ref())
         .max_by_key(|mask| mask.len())
         .cloned();
-    // Beside other partitions: what everybody has who is not pinned, and gets more of when those go.
+    // What everybody has who is not pinned, and gets more of when a partition goes.
     let usual = stage.usual;
     let mut pinned = Vec::new();
     for task in tasks {
         let Some(mask) = task
             .allowed
             .clone()
-            .filter(|mask| Some(mask) != full.as_ref() && mask != usual)
+            .filter(|mask| Some(mask) != full.as_ref() && !usual.contains(mask))
         else {
             continue;
         };

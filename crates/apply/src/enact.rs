@@ -116,6 +116,7 @@ fn make_changes(
     findings: &mut Vec<Finding>,
 ) -> Result<Vec<Entry>, Box<Failure>> {
     let mut entries = Vec::with_capacity(request.plan.changes.len());
+    let mut usual = vec![others.usual.clone()];
     for change in &request.plan.changes {
         if request.stop.load(Ordering::Relaxed) {
             return Err(Failure::new(
@@ -130,10 +131,13 @@ fn make_changes(
             journal,
             version,
             others: &others.cgroups,
-            usual: &others.usual,
+            usual: &usual,
             findings,
         };
         let step = actions::enact(&mut stage, change).map_err(|error| Failure::new(Some(change), error))?;
+        if usual.len() == 1 && actions::narrows(change) {
+            usual.push(others.usual.minus(&request.intent.cpus));
+        }
         entries.push(Entry {
             seq: step.seq,
             change: change.id.clone(),

@@ -327,25 +327,18 @@ fn tasks_born_since_go_to_their_parents_place_and_mask() {
         let kernel = Kernel::boot(rules);
         let disk = Disk::new(&kernel);
         isolate(&kernel, &disk, "3").unwrap();
-        let child = {
-            let tasks = kernel.tasks.borrow();
-            let parent = tasks.iter().find(|task| task.tid == 103).unwrap();
-            SimTask {
-                tid: 200,
-                ppid: 103,
-                comm: "child",
-                flags: 0,
-                mask: parent.mask.clone(),
-                user_mask: parent.user_mask.clone(),
-                cgroup: parent.cgroup.clone(),
-            }
+        let child = SimTask {
+            tid: 200,
+            ppid: 103,
+            comm: "child",
+            flags: 0,
+            ..kernel.task(103)
         };
         kernel.tasks.borrow_mut().push(child);
         kernel.render();
         let undone = take_back(&kernel, &disk);
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
-        let tasks = kernel.tasks.borrow();
-        let child = tasks.iter().find(|task| task.tid == 200).unwrap();
+        let child = kernel.task(200);
         assert_eq!(
             (child.cgroup.as_str(), child.mask.to_string().as_str()),
             ("/", "1-3"),

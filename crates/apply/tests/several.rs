@@ -165,6 +165,33 @@ fn all_go_at_once_and_the_last_alone() {
     }
 }
 
+/// It is in no record of the first apply, so the second must not take what that left it for a pin of its own.
+#[test]
+fn a_task_born_between_two_partitions_gets_its_share_back() {
+    for rules in ALL_RULES {
+        let kernel = boot(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk, FAST).unwrap();
+        let parent = kernel.task(100);
+        let newborn = SimTask {
+            tid: 400,
+            ppid: 100,
+            ..parent
+        };
+        let before = newborn.mask.to_string();
+        assert_eq!(before, "0-1,3", "{rules:?}");
+        kernel.tasks.borrow_mut().push(newborn);
+        kernel.render();
+        isolate(&kernel, &disk, RT).unwrap();
+        assert_eq!(kernel.task(400).mask.to_string(), "0-1", "{rules:?}");
+        let undone = take_back(&kernel, &disk, Which::Named("rt"));
+        assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
+        assert_eq!(kernel.task(400).mask.to_string(), before, "{rules:?}");
+        take_back(&kernel, &disk, Which::All);
+        assert_eq!(kernel.task(400).mask.to_string(), "0-3", "{rules:?}");
+    }
+}
+
 #[test]
 fn a_task_in_a_partition_that_stays_is_left_alone() {
     for rules in ALL_RULES {
@@ -178,9 +205,8 @@ fn a_task_in_a_partition_that_stays_is_left_alone() {
         let door = format!("{}/{dir}/{list}", kernel.mount_point());
         kernel.write(&door, "100").unwrap();
         let place = |kernel: &Kernel| {
-            let tasks = kernel.tasks.borrow();
-            let task = tasks.iter().find(|task| task.tid == 100).unwrap();
-            (task.cgroup.clone(), task.mask.to_string(), task.user_mask.clone())
+            let task = kernel.task(100);
+            (task.cgroup, task.mask.to_string(), task.user_mask)
         };
         let inside = place(&kernel);
         assert_eq!(inside.1, "3");

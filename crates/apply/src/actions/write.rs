@@ -123,8 +123,12 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Resul
 /// Writes after which the kernel may rewrite masks of tasks: lists of foreign cpusets, and enabling the
 /// controller (pins are dropped before 6.2).
 fn rewrites_masks(path: &str, compare: Compare) -> bool {
-    compare == Compare::Word
-        || (compare == Compare::List && path.contains("/cgroup") && path.ends_with("cpus"))
+    compare == Compare::Word || narrows_sets(path, compare)
+}
+
+/// Whether it is the list of CPUs of a cpuset.
+pub(super) fn narrows_sets(path: &str, compare: Compare) -> bool {
+    compare == Compare::List && path.contains("/cgroup") && path.ends_with("cpus")
 }
 
 /// The CPU that a file switches on and off.

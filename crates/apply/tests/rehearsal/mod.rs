@@ -39,6 +39,7 @@ pub enum Death {
     Torn(usize),
 }
 
+#[derive(Clone)]
 pub struct SimTask {
     pub tid: u32,
     pub ppid: u32,
@@ -266,6 +267,12 @@ impl Kernel {
         } else {
             "/sys/fs/cgroup/cpuset"
         }
+    }
+
+    /// A task as it is now.
+    pub fn task(&self, tid: u32) -> SimTask {
+        let tasks = self.tasks.borrow();
+        tasks.iter().find(|task| task.tid == tid).unwrap().clone()
     }
 
     /// Writes every file that shows a task.
