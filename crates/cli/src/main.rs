@@ -3,6 +3,7 @@
 mod accounts;
 mod changing;
 mod error;
+mod front_ends;
 mod intent;
 mod pattern;
 mod placement;
@@ -24,7 +25,8 @@ use status::Status;
 #[command(name = "quietcore", version, propagate_version = true, max_term_width = 100)]
 #[command(
     after_help = "Exit status: 0 done or quiet, 1 a check failed, 2 wrong usage, 3 not permitted, \
-    4 this kernel or machine cannot, 5 conflict or drift, 70 a bug."
+    4 this kernel or machine cannot, 5 conflict or drift, 70 a bug.\n\
+    Front ends, also by the name of the binary: quietcore cset ..."
 )]
 struct Cli {
     #[command(flatten)]
@@ -35,6 +37,9 @@ struct Cli {
 
 fn main() -> std::process::ExitCode {
     status::report_panics();
+    if let Some(status) = front_ends::run(std::env::args_os()) {
+        return status.into();
+    }
     let cli = Cli::parse();
     let mut screen = Screen::new(&cli.screen);
     let status = match verbs::run(&cli.verb, &mut screen) {

@@ -80,6 +80,16 @@ impl Screen {
         }
     }
 
+    /// Plain text, as the front ends write it.
+    #[must_use]
+    pub fn plain() -> Screen {
+        Screen {
+            form: Form::Text,
+            volume: Volume::Normal,
+            colour: false,
+        }
+    }
+
     /// How text looks here.
     #[must_use]
     pub fn style(&self) -> report::Style {
