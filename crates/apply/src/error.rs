@@ -60,6 +60,22 @@ pub enum ApplyError {
         /// Those that are.
         in_force: String,
     },
+    /// A record in the middle of an apply.
+    #[error(
+        "record {to} is in the middle of what was done for partition {name}\n\
+         an apply is taken back as a whole or not at all\n\
+         use --to {before} to take it back, or --to {end} to keep it"
+    )]
+    Within {
+        /// What the user named.
+        to: u64,
+        /// Whose it is.
+        name: String,
+        /// The record before it.
+        before: u64,
+        /// Its last record.
+        end: u64,
+    },
     /// An apply that did not finish.
     #[error(
         "an unfinished change is in force\nprocess {pid} was stopped in the middle of `apply` at {since}\n\

@@ -27,6 +27,8 @@ pub enum LayerState {
 pub struct Layer<'r> {
     /// `seq` of its `begin`.
     pub seq: u64,
+    /// `seq` of the last record of its apply.
+    pub end: u64,
     /// When it began, in nanoseconds since 1970.
     pub at_ns: u64,
     /// The boot that it belongs to.
@@ -72,6 +74,7 @@ pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
                 files,
             } => layers.push(Layer {
                 seq: record.seq,
+                end: record.seq,
                 at_ns: record.at_ns,
                 boot_id,
                 tool,
@@ -89,11 +92,13 @@ pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
             Event::Will { .. } | Event::Did { .. } => {
                 if let Some(layer) = layers.last_mut() {
                     layer.records.push(record);
+                    layer.end = record.seq;
                 }
             }
             Event::Applied => {
                 if let Some(layer) = layers.last_mut() {
                     layer.state = LayerState::InForce;
+                    layer.end = record.seq;
                 }
             }
             Event::Confirmed { layer } => {

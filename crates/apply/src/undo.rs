@@ -35,6 +35,15 @@ pub enum Which<'a> {
     Named(&'a str),
     /// The one that a guard watches.
     Guarded(&'a str),
+    /// Every one that began after this record.
+    To(u64),
+}
+
+impl Which<'_> {
+    /// Whether it may mean more than one.
+    fn is_many(self) -> bool {
+        matches!(self, Which::All | Which::To(_))
+    }
 }
 
 /// What an undo did.
@@ -72,7 +81,8 @@ impl Undone {
 /// the state directory.
 ///
 /// # Errors
-/// A journal that cannot be read, [`ApplyError::NoPartition`]; everything else is in the result.
+/// A journal that cannot be read, [`ApplyError::NoPartition`], [`ApplyError::Within`]; everything else is in the
+/// result.
 pub fn undo(
     system: &dyn System,
     storage: &dyn Storage,
@@ -129,7 +139,7 @@ pub(crate) fn undo_open(
             journal.retire()?;
             break;
         }
-        if !next.is_leftover && which != Which::All {
+        if !next.is_leftover && !which.is_many() {
             break;
         }
         // What was stopped in the middle was the last one.
@@ -155,6 +165,18 @@ fn next_layer(journal: &Journal, which: Which, undone: &Undone) -> Result<Option
         Which::Last | Which::All => live().next(),
         Which::Named(name) => live().find(|layer| layer.intent.name.as_str() == name),
         Which::Guarded(token) => live().find(|layer| layer.guard == Some(token)),
+        Which::To(to) => {
+            // A plan is taken back whole: half of one is a state that nobody ever asked for.
+            if let Some(layer) = live().find(|layer| layer.seq <= to && to < layer.end) {
+                return Err(ApplyError::Within {
+                    to,
+                    name: layer.intent.name.to_string(),
+                    before: layer.seq.saturating_sub(1),
+                    end: layer.end,
+                });
+            }
+            live().find(|layer| layer.seq > to)
+        }
     };
     let next = |layer: &crate::layers::Layer, is_leftover| Next {
         seq: layer.seq,

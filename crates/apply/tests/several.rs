@@ -165,6 +165,39 @@ fn all_go_at_once_and_the_last_alone() {
     }
 }
 
+#[test]
+fn back_to_a_record_means_back_to_the_end_of_an_apply() {
+    for rules in ALL_RULES {
+        let kernel = boot(rules);
+        let disk = Disk::new(&kernel);
+        for partition in [RT, FAST, ("third", "1")] {
+            isolate(&kernel, &disk, partition).unwrap();
+        }
+        let ends: Vec<(u64, u64)> = apply::Journal::open(&disk)
+            .unwrap()
+            .unwrap()
+            .layers()
+            .iter()
+            .map(|layer| (layer.seq, layer.end))
+            .collect();
+        let all = kernel.dump();
+        let within = undo(&kernel, &disk, BOOT, Which::To(ends[1].0), Force::No, "test");
+        assert!(
+            matches!(&within, Err(ApplyError::Within { name, end, .. }) if name == "fast" && *end == ends[1].1),
+            "{within:?}"
+        );
+        assert!(!take_back(&kernel, &disk, Which::To(ends[2].1)).was_in_force);
+        same(&kernel, &all, "nothing began after the last record");
+        let undone = take_back(&kernel, &disk, Which::To(ends[0].1));
+        assert_eq!(undone.taken, ["third", "fast"]);
+        assert!(undone.equal(), "{:?}", undone.remains());
+        same(&kernel, &alone(rules, &[RT]), "back to the end of the first");
+        let undone = take_back(&kernel, &disk, Which::To(0));
+        assert_eq!(undone.taken, ["rt"]);
+        same(&kernel, &alone(rules, &[]), "back to the beginning");
+    }
+}
+
 /// It is in no record of the first apply, so the second must not take what that left it for a pin of its own.
 #[test]
 fn a_task_born_between_two_partitions_gets_its_share_back() {

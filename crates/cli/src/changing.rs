@@ -175,7 +175,7 @@ impl From<ApplyError> for CommandError {
             | ApplyError::Busy { .. }
             | ApplyError::Journal { .. }
             | ApplyError::NothingToConfirm { .. } => Status::Conflict,
-            ApplyError::NoPartition { .. } => Status::Usage,
+            ApplyError::NoPartition { .. } | ApplyError::Within { .. } => Status::Usage,
             ApplyError::Interrupted { .. } => Status::Failed,
         };
         if let ApplyError::Root(error) = error {

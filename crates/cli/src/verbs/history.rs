@@ -20,6 +20,8 @@ struct Report {
 
 #[derive(Serialize)]
 struct Summary {
+    seq: u64,
+    end: u64,
     began: String,
     reason: String,
     partition: String,
@@ -68,6 +70,8 @@ fn summary(layer: &Layer, current: Option<JournalState>) -> Summary {
     };
     let is_made = |record: &&&apply::Record| matches!(record.event, Event::Did { .. });
     Summary {
+        seq: layer.seq,
+        end: layer.end,
         began: machine::utc_text(layer.at_ns / 1_000_000_000),
         reason: layer.reason.to_owned(),
         partition: layer.intent.name.to_string(),
@@ -85,10 +89,11 @@ fn text(journals: &[Summary]) -> String {
     if journals.is_empty() {
         return "Nothing was changed on this boot.\n".to_owned();
     }
-    let mut text = format!("{:<21} {:<8} {:<10} {:<12} {:>7}  state\n", "began", "by", "partition", "CPUs", "writes");
+    let mut text = format!("{:<9} {:<21} {:<8} {:<10} {:<12} {:>7}  state\n", "records", "began", "by", "partition", "CPUs", "writes");
     for journal in journals {
         text.push_str(&format!(
-            "{:<21} {:<8} {:<10} {:<12} {:>7}  {}\n",
+            "{:<9} {:<21} {:<8} {:<10} {:<12} {:>7}  {}\n",
+            format!("{}-{}", journal.seq, journal.end),
             journal.began,
             journal.reason,
             journal.partition,

@@ -14,6 +14,9 @@ pub struct Args {
     /// Take back everything
     #[arg(long)]
     all: bool,
+    /// Take back every apply after this record of `quietcore history`
+    #[arg(long, value_name = "SEQ", conflicts_with_all = ["partition", "all"])]
+    to: Option<u64>,
     /// Give the former state also to what somebody else changed since
     #[arg(long, conflicts_with = "keep")]
     force: bool,
@@ -45,10 +48,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         (_, true) => Force::Keep,
         _ => Force::No,
     };
-    let which = match (&args.partition, args.all) {
-        (Some(name), _) => Which::Named(name),
-        (None, true) => Which::All,
-        (None, false) => Which::Last,
+    let which = match (&args.partition, args.all, args.to) {
+        (Some(name), ..) => Which::Named(name),
+        (None, true, _) => Which::All,
+        (None, false, Some(to)) => Which::To(to),
+        (None, false, None) => Which::Last,
     };
     let Some(changing) = Changing::existing()? else {
         if let Which::Named(name) = which {
@@ -84,6 +88,9 @@ fn show(undone: &Undone, left: &[String], screen: &mut Screen) {
 
 fn text(undone: &Undone, left: &[String]) -> String {
     if !undone.was_in_force {
+        if !left.is_empty() {
+            return format!("Nothing began after that record; still in force: {}.\n", left.join(", "));
+        }
         let notes: String = undone.notes.iter().map(|note| format!("{note}\n")).collect();
         return if notes.is_empty() { "Nothing is in force; nothing to take back.\n".to_owned() } else { notes };
     }
