@@ -29,7 +29,8 @@ pub enum ApplyError {
     #[error(
         "another intent is in force: partition {name} with CPU {cpus}\n\
          it was applied at {since}, and a name stands for one partition\n\
-         take it back with `quietcore undo --partition {name}` first, or choose another name with --partition"
+         give it other CPUs with --resize, take it back with `quietcore undo --partition {name}`, or choose \
+         another name with --partition"
     )]
     OtherIntent {
         /// Its name.

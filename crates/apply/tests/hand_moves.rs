@@ -6,11 +6,11 @@
 mod rehearsal;
 
 use apply::{
-    Force, Ground, Homes, Journal, Outcome, Parcel, Passenger, Request, System, Unit, Which, apply, relocate,
-    undo,
+    Dwelling, Force, Ground, Homes, Inhabitants, Journal, Outcome, Parcel, Passenger, Request, System, Unit,
+    Which, apply, relocate, undo,
 };
 use machine::{CpuSet, Machine};
-use plan::Intent;
+use plan::{Intent, PartitionName, Profile};
 use rehearsal::{Death, Disk, Kernel, Rules, SimTask};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,11 +40,14 @@ fn isolated(rules: Rules) -> Kernel {
 }
 
 fn isolate(kernel: &Kernel, disk: &Disk) {
+    isolate_cpus(kernel, disk, "2-3");
+}
+
+fn isolate_cpus(kernel: &Kernel, disk: &Disk, cpus: &str) {
     let machine = Machine::read(kernel.root())
         .with_tasks(kernel.root())
         .with_interrupts(kernel.root());
-    let intent: Intent =
-        serde_json::from_str(r#"{"name": "rt", "cpus": "2-3", "profile": "balanced"}"#).unwrap();
+    let intent = Intent::new(PartitionName::new("rt").unwrap(), set(cpus), Profile::Balanced);
     let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus);
     let plan = plan::plan(&machine, &settings, &intent).unwrap();
     let request = Request {
@@ -267,6 +270,68 @@ fn death_at_every_step_of_a_move_is_taken_back() {
             "{rules:?}: {} deaths during moves taken back",
             (last - first + 1) * 2 + 1
         );
+    }
+}
+
+/// Grown and shrunk again: what was inside is inside, with its pin as far as that goes, and so is a child born
+/// while the partition was away.
+#[test]
+fn programs_come_back_into_a_partition_that_is_made_anew() {
+    for rules in ALL_RULES {
+        let kernel = isolated(rules);
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk);
+        bring_in(&kernel, &disk);
+        let group = inside(&kernel).replace(kernel.mount_point(), "");
+        // From 6.2 on the kernel remembers that it had been pinned to CPU 1, and now that is here.
+        let own = if rules == Rules::V1DropsPins { "1-3" } else { "1" };
+        for (then, cpus, masks, child) in [
+            ("2-3", "1-3", [(100, "1-3"), (102, own), (110, "3")], 301),
+            ("1-3", "3", [(100, "3"), (102, "3"), (110, "3")], 302),
+            ("3", "2", [(100, "2"), (102, "2"), (110, "2")], 303),
+        ] {
+            let what = format!("{rules:?}: {then} becomes {cpus}");
+            let there = inside(&kernel);
+            let (former, isolated) = (set(then), set(cpus));
+            let version = Machine::read(kernel.root()).cgroups.cpuset.unwrap().version;
+            let inhabitants = {
+                let journal = Journal::open(&disk).unwrap().unwrap();
+                let dwelling = Dwelling {
+                    path: &there,
+                    cpus: &former,
+                };
+                Inhabitants::of(&kernel, journal.records(), version, dwelling).unwrap()
+            };
+            undone(&kernel, &disk, &what);
+            fork(&kernel, 100, child);
+            isolate_cpus(&kernel, &disk, cpus);
+            let machine = Machine::read(kernel.root());
+            let ground = Ground {
+                system: &kernel,
+                hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+                isolated: &isolated,
+            };
+            let dwelling = Dwelling {
+                path: &there,
+                cpus: &isolated,
+            };
+            let mut journal = Journal::open(&disk).unwrap().unwrap();
+            let arrivals = inhabitants.come_back(&ground, &mut journal, dwelling).unwrap();
+            assert!(arrivals.iter().all(|one| one.outcome == Outcome::Done), "{what}");
+            let now = places(&kernel);
+            for (tid, mask) in masks.into_iter().chain([(child, cpus)]) {
+                assert_eq!(now[&tid], (group.clone(), mask.to_owned()), "{what}: {tid}");
+            }
+            assert_ne!(now[&101].0, group, "{what}: only who was in comes in");
+        }
+        undone(&kernel, &disk, &format!("{rules:?}"));
+        kernel.tasks.borrow_mut().retain(|task| task.tid < 300);
+        kernel.render();
+        let gone: Vec<String> = [301, 302, 303].map(|tid| format!("proc/{tid}/")).to_vec();
+        let mut after = kernel.dump();
+        after.retain(|path, _| !gone.iter().any(|dir| path.starts_with(dir)));
+        assert_eq!(after, before, "{rules:?}");
     }
 }
 

@@ -171,6 +171,14 @@ const ENACTED: &[(&str, &str)] = &[
         "a task that may run on the isolated CPUs was left where it is",
     ),
     (
+        "task-left-out",
+        "a program of a resized partition did not come back into it, or not with its pin",
+    ),
+    (
+        "policy-lost",
+        "a program of a resized partition does not have the scheduling policy that it had in it before",
+    ),
+    (
         "pin-lost",
         "the move dropped the affinity that a task had asked for, because the new set has none of its CPUs",
     ),

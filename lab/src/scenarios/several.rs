@@ -27,7 +27,7 @@ fn cells() -> Vec<Cell> {
     .to_vec()
 }
 
-/// `state only_X` is the state with partition X alone, applied on the fresh machine.
+/// At the end one of them grows and shrinks with programs inside. `state only_X` is the state with partition X alone, applied on the fresh machine.
 fn script(_: &Cell) -> String {
     "export LAB_STATE_LEAVES=/run/quietcore/journal
 populate
@@ -67,6 +67,22 @@ rec sweep_apply lab-guest sweep entry 17 2 -- quietcore apply --cpus 3 --quiet -
 rec sweep_undo lab-guest sweep-undo entry 23 3 -- sh -c 'quietcore undo --all --quiet; quietcore apply --cpus 3 --quiet; quietcore apply --cpus 2 --partition fast --quiet' -- quietcore undo --partition rt --quiet
 q apply --cpus 3
 rec all quietcore undo --all --json
+q apply --cpus 3
+quietcore run -- lab-guest sleepers 2 tenant >/tmp/tenant
+quietcore run --cpus 3 --policy fifo:7 -- lab-guest sleepers 1 owner >/tmp/owner
+rec grown quietcore apply --resize --cpus 2-3 --json
+rec tenants_grown lab masks_of tenant
+rec owner_grown lab masks_of owner
+rec owner_policy cut -d' ' -f41 /proc/$(cat /tmp/owner)/stat
+rec who_grown lab-guest who 2
+q apply --partition fast --cpus 1
+rec too_far quietcore apply --resize --cpus 1-2 --json
+rec shrunk quietcore apply --resize --cpus 2 --json
+rec tenants_shrunk lab masks_of tenant
+rec resized_history quietcore history --json
+kill $(cat /tmp/tenant /tmp/owner)
+sleep 1
+q undo --all
 state after
 same same before after
 rec journal ls /run/quietcore/journal
@@ -117,6 +133,33 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         let same = seen.get(name);
         verdict.equal(name, same.text(), "");
     }
+    for name in ["grown", "shrunk"] {
+        let resized = verdict.status(seen, name, 0).json();
+        let findings = resized["findings"].as_array().into_iter().flatten();
+        let errors: Vec<_> = findings.filter(|finding| finding["level"] == "error").collect();
+        verdict.that(errors.is_empty(), format!("{name}: {errors:?}"));
+    }
+    verdict.status(seen, "too_far", 5);
+    for (name, wanted) in [
+        ("tenants_grown", "2 Cpus_allowed_list: 2-3"),
+        ("owner_grown", "1 Cpus_allowed_list: 3"),
+        ("owner_policy", "1"),
+        ("tenants_shrunk", "2 Cpus_allowed_list: 2"),
+    ] {
+        let said = seen
+            .get(name)
+            .text()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ");
+        verdict.equal(name, said.as_str(), wanted);
+    }
+    let strangers = movable(&verdict.status(seen, "who_grown", 0).stdout);
+    let strangers: Vec<&String> = strangers.iter().filter(|task| !task.contains("tenant")).collect();
+    verdict.that(
+        strangers.is_empty(),
+        format!("on CPU 2 after it was added: {strangers:?}"),
+    );
     for name in ["sweep_apply", "sweep_undo"] {
         let swept = verdict.status(seen, name, 0).json();
         let number = |field: &str| swept[field].as_u64().unwrap_or(0);

@@ -1,7 +1,9 @@
 //! `apply`: isolate now, journalled, read back, and taken back when a step fails.
 
+mod resize;
+
 use crate::changing::{self, Changing, EntryJson};
-use crate::intent::Wanted;
+use crate::intent::{Wanted, plan_on};
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
 use apply::guard::{Guard, Watch};
@@ -24,6 +26,10 @@ pub struct Args {
     /// Take it back after this time unless `quietcore confirm` comes (60s, 5min)
     #[arg(long, value_name = "TIME", value_parser = crate::time::parse_duration)]
     confirm_within: Option<Duration>,
+    /// Give the partition of this name, which is in force, these CPUs and this profile. Its programs leave it for a
+    /// moment and come back
+    #[arg(long, conflicts_with_all = ["confirm_within", "dry_run"])]
+    resize: bool,
 }
 
 /// JSON of `apply`.
@@ -57,7 +63,17 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let changing = Changing::begin()?;
     // Planned again under the lock: another quietcore may have changed the machine since it was read.
     let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
-    let (intent, plan) = args.wanted.plan(&machine, &root)?;
+    let (intent, mut plan) = args.wanted.plan(&machine, &root)?;
+    let mut machine = machine;
+    let former = match args.resize {
+        true => resize::make_room(&changing, &intent, &machine)?,
+        false => None,
+    };
+    if let Some(former) = &former {
+        machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
+        // The intent stays as it was chosen before; only its plan is another without the former partition.
+        plan = plan_on(&machine, &root, &intent).map_err(|error| former.failed(error.into(), &changing, &root))?;
+    }
     let guard = match args.confirm_within {
         Some(time) => Some(Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Deadline(time))?),
         None => None,
@@ -71,13 +87,20 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         guard: guard.as_ref().map(Guard::token),
         stop,
     };
-    let applied = match apply::apply(&changing.host, &changing.state, &request) {
+    let mut applied = match apply::apply(&changing.host, &changing.state, &request) {
         Ok(applied) => applied,
         Err(error) => {
             guard.into_iter().for_each(Guard::disarm);
-            return Err(error.into());
+            let error = CommandError::from(error);
+            return Err(match &former {
+                Some(former) => former.failed(error, &changing, &root),
+                None => error,
+            });
         }
     };
+    if let Some(former) = &former {
+        former.come_back(&changing, &machine, &mut applied, &intent)?;
+    }
     if applied.in_force {
         guard.into_iter().for_each(Guard::disarm);
     }

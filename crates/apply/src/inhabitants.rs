@@ -1,0 +1,237 @@
+//! Who lives in a partition while it is made anew with other CPUs, so that all of it can come back in.
+//!
+//! A partition in force cannot be stretched in place and stay exactly undoable, so resizing takes it back and makes
+//! it anew. Its programs are outside for that moment; what they, and the children that they make meanwhile, need to
+//! come in again is collected before.
+
+use crate::record::{Event, FormerPolicy, Record};
+use crate::relocate::{Arrival, Ground, Parcel, Passenger, Unit, relocate};
+use crate::{ApplyError, Journal, System, census};
+use machine::{CpuSet, Task, TaskKey, Version, tasks};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Passes after which children that keep appearing are left where they are.
+const PASSES: usize = 50;
+
+/// The tasks of one partition.
+#[derive(Clone, Debug)]
+pub struct Inhabitants {
+    inside: Vec<Task>,
+    /// Everything that lived anywhere: what is not in it was born since.
+    known: BTreeSet<TaskKey>,
+    /// Those that have their policy from `move`, and lose it when the partition goes.
+    given: BTreeSet<TaskKey>,
+    /// The partition's CPUs then.
+    cpus: CpuSet,
+}
+
+/// Where they are put, and which CPUs that has.
+#[derive(Clone, Copy, Debug)]
+pub struct Dwelling<'a> {
+    /// Directory of the cgroup.
+    pub path: &'a str,
+    /// Its CPUs.
+    pub cpus: &'a CpuSet,
+}
+
+impl Inhabitants {
+    /// Those of a partition now. `records` is the journal that it is in.
+    ///
+    /// # Errors
+    /// What reading the cgroup's list met.
+    pub fn of(
+        system: &dyn System,
+        records: &[Record],
+        version: Version,
+        dwelling: Dwelling,
+    ) -> Result<Inhabitants, ApplyError> {
+        let list = match version {
+            Version::V1 => format!("{}/tasks", dwelling.path),
+            Version::V2 => format!("{}/cgroup.threads", dwelling.path),
+        };
+        let inside = census::members(system, &list)?
+            .into_iter()
+            .filter_map(|tid| tasks::read_one(system.root(), tid))
+            .collect();
+        let everybody = tasks::read(system.root()).unwrap_or_default();
+        Ok(Inhabitants {
+            inside,
+            known: everybody.iter().map(|task| task.key).collect(),
+            given: given(records),
+            cpus: dwelling.cpus.clone(),
+        })
+    }
+
+    /// How many they were.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.inside.len()
+    }
+
+    /// Whether nobody was in.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.inside.is_empty()
+    }
+
+    /// Puts them in again, with their children of meanwhile: journalled, with their pins as far as the new CPUs have
+    /// them, and with the policies that they had. Those that ended meanwhile are not in the result.
+    ///
+    /// # Errors
+    /// A journal that cannot be written.
+    pub fn come_back(
+        &self,
+        ground: &Ground,
+        journal: &mut Journal,
+        dwelling: Dwelling,
+    ) -> Result<Vec<Arrival>, ApplyError> {
+        let mut arrivals = Vec::new();
+        let mut done: BTreeSet<TaskKey> = BTreeSet::new();
+        for _ in 0..PASSES {
+            let everybody = tasks::read(ground.system.root()).unwrap_or_default();
+            let family = self.family(&everybody);
+            let coming: Vec<&Task> = family
+                .iter()
+                .copied()
+                .filter(|task| done.insert(task.key))
+                .collect();
+            if coming.is_empty() {
+                break;
+            }
+            let parcels = self.parcels(&everybody, &coming, ground.hierarchy.version, dwelling);
+            arrivals.extend(relocate(ground, journal, &parcels)?);
+        }
+        for arrival in &arrivals {
+            self.give_policy(ground.system, arrival);
+        }
+        Ok(arrivals)
+    }
+
+    /// Those of them that still live, and what was born of them since.
+    fn family<'t>(&self, everybody: &'t [Task]) -> Vec<&'t Task> {
+        let mut family: BTreeSet<TaskKey> = self.inside.iter().map(|task| task.key).collect();
+        let by_tid: BTreeMap<u32, TaskKey> = everybody.iter().map(|task| (task.key.tid, task.key)).collect();
+        let is_of =
+            |family: &BTreeSet<TaskKey>, tid: u32| by_tid.get(&tid).is_some_and(|key| family.contains(key));
+        loop {
+            let before = family.len();
+            for task in everybody.iter().filter(|task| !self.known.contains(&task.key)) {
+                let parent = if task.pid == task.key.tid {
+                    task.ppid
+                } else {
+                    task.pid
+                };
+                if is_of(&family, parent) {
+                    family.insert(task.key);
+                }
+            }
+            if family.len() == before {
+                break;
+            }
+        }
+        everybody
+            .iter()
+            .filter(|task| family.contains(&task.key))
+            .collect()
+    }
+
+    /// Whole processes where all threads of one come, single threads (v1) otherwise.
+    fn parcels(
+        &self,
+        everybody: &[Task],
+        coming: &[&Task],
+        version: Version,
+        dwelling: Dwelling,
+    ) -> Vec<Parcel> {
+        let mut by_process: BTreeMap<u32, Vec<&Task>> = BTreeMap::new();
+        for task in coming {
+            by_process.entry(task.pid).or_default().push(task);
+        }
+        let mut threads: BTreeMap<u32, usize> = BTreeMap::new();
+        for task in everybody {
+            *threads.entry(task.pid).or_default() += 1;
+        }
+        let parcel = |tid: u32, unit: Unit, tasks: &[&Task]| Parcel {
+            tid,
+            unit,
+            to: dwelling.path.to_owned(),
+            tasks: tasks
+                .iter()
+                .map(|task| Passenger {
+                    tid: task.key.tid,
+                    pin: self.pin(task.key, dwelling.cpus),
+                    policy: self.policy(task.key).filter(|_| self.given.contains(&task.key)),
+                })
+                .collect(),
+            later: Vec::new(),
+        };
+        let mut parcels = Vec::new();
+        for (pid, tasks) in by_process {
+            let is_whole = threads.get(&pid) == Some(&tasks.len());
+            if is_whole || version == Version::V2 {
+                parcels.push(parcel(pid, Unit::Process, &tasks));
+            } else {
+                parcels.extend(
+                    tasks
+                        .iter()
+                        .map(|task| parcel(task.key.tid, Unit::Thread, &[*task])),
+                );
+            }
+        }
+        parcels
+    }
+
+    fn inhabitant(&self, key: TaskKey) -> Option<&Task> {
+        self.inside.iter().find(|task| task.key == key)
+    }
+
+    /// The CPUs that it was pinned to inside, as far as there are such now.
+    fn pin(&self, key: TaskKey, cpus: &CpuSet) -> Option<CpuSet> {
+        let mask = self.inhabitant(key)?.allowed.as_ref()?;
+        let is_pinned = !self.cpus.is_subset(mask);
+        Some(mask.and(cpus)).filter(|pin| is_pinned && !pin.is_empty())
+    }
+
+    /// The policy that it had inside. The parameters of `SCHED_DEADLINE` are not in /proc; such a task is never
+    /// demoted, and keeps its own.
+    fn policy(&self, key: TaskKey) -> Option<FormerPolicy> {
+        let task = self.inhabitant(key)?;
+        (task.policy != machine::Policy::Deadline).then(|| FormerPolicy::of(task))
+    }
+
+    /// What undo demoted, and what had its policy from `move`, gets it again.
+    fn give_policy(&self, system: &dyn System, arrival: &Arrival) {
+        let key = arrival.before.key;
+        let Some(wanted) = self.policy(key) else { return };
+        let now = tasks::read_one(system.root(), key.tid).filter(|task| task.key == key);
+        if now.is_some_and(|task| FormerPolicy::of(&task) != wanted) {
+            // A refusal shows in the task's policy, which the caller reads back.
+            let _ = system.set_policy(key.tid, wanted);
+        }
+    }
+
+    /// Those that do not have the policy that they had inside, by name and number.
+    #[must_use]
+    pub fn without_policy(&self, system: &dyn System) -> Vec<String> {
+        self.inside
+            .iter()
+            .filter_map(|task| {
+                let wanted = self.policy(task.key)?;
+                let now = tasks::read_one(system.root(), task.key.tid).filter(|now| now.key == task.key)?;
+                (FormerPolicy::of(&now) != wanted).then(|| format!("task {} ({})", task.key.tid, task.comm))
+            })
+            .collect()
+    }
+}
+
+fn given(records: &[Record]) -> BTreeSet<TaskKey> {
+    let moving = records.iter().filter_map(|record| match &record.event {
+        Event::Moving { tasks } => Some(tasks),
+        _ => None,
+    });
+    moving
+        .flatten()
+        .filter(|departure| departure.policy.is_some())
+        .map(|departure| departure.state.key)
+        .collect()
+}

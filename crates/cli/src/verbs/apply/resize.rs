@@ -1,0 +1,143 @@
+//! `apply --resize`: a partition in force gets other CPUs, or another profile.
+//!
+//! It is taken back and made anew under one lock, so that undo stays exact, and its programs come in again. Should
+//! the new one fail, the old one is made again.
+
+use crate::changing::Changing;
+use crate::intent::plan_on;
+use crate::placement;
+use crate::{CommandError, Status};
+use apply::{Applied, Dwelling, Force, Ground, Inhabitants, Journal, Outcome, Request, Which};
+use machine::Machine;
+use plan::{Finding, Intent, Level};
+use root::Root;
+use std::sync::atomic::AtomicBool;
+
+/// A partition that was taken back to be made anew.
+pub(super) struct Former {
+    intent: Intent,
+    inhabitants: Inhabitants,
+}
+
+/// Takes the partition back that is to get another intent; `None` where none of that name is in force, or the same
+/// intent is.
+///
+/// # Errors
+/// What undo could not take back: then the partition is as undo left it, and nothing else was done.
+pub(super) fn make_room(changing: &Changing, wanted: &Intent, machine: &Machine) -> Result<Option<Former>, CommandError> {
+    let name = wanted.name.as_str();
+    let Some(partition) = placement::partition_in_force(changing, machine, name)? else {
+        return Ok(None);
+    };
+    let Some(journal) = Journal::open(&changing.state)? else {
+        return Ok(None);
+    };
+    let intent = journal
+        .layers()
+        .iter()
+        .find(|layer| layer.is_live() && layer.intent.name == wanted.name)
+        .map(|layer| layer.intent.clone());
+    let Some(intent) = intent.filter(|intent| intent != wanted) else {
+        return Ok(None);
+    };
+    let dwelling = Dwelling {
+        path: &partition.path,
+        cpus: &partition.cpus,
+    };
+    let inhabitants = Inhabitants::of(&changing.host, journal.records(), partition.version, dwelling)?;
+    drop(journal);
+    let boot_id = changing.boot_id();
+    let which = Which::Named(name);
+    let undone = apply::undo(&changing.host, &changing.state, boot_id.as_deref(), which, Force::No, "resize")?;
+    if !undone.equal() {
+        return Err(CommandError::new(
+            Status::Conflict,
+            format!("partition {name} cannot be taken back to be made anew"),
+            undone.remains().join("; "),
+            "see `quietcore undo --force` and `undo --keep`, then apply again",
+        ));
+    }
+    Ok(Some(Former { intent, inhabitants }))
+}
+
+impl Former {
+    /// Brings its programs into the new partition. What did not come in is a finding.
+    ///
+    /// # Errors
+    /// A journal that cannot be read or written.
+    pub(super) fn come_back(
+        &self,
+        changing: &Changing,
+        machine: &Machine,
+        applied: &mut Applied,
+        intent: &Intent,
+    ) -> Result<(), CommandError> {
+        let name = intent.name.as_str();
+        let partition = placement::partition_in_force(changing, machine, name)?;
+        let (Some(partition), Some(hierarchy)) = (partition, &machine.cgroups.cpuset) else {
+            return Err(placement::no_partition(name));
+        };
+        let Some(mut journal) = Journal::open(&changing.state)? else {
+            return Err(placement::no_partition(name));
+        };
+        let ground = Ground {
+            system: &changing.host,
+            hierarchy,
+            isolated: &partition.taken,
+        };
+        let dwelling = Dwelling {
+            path: &partition.path,
+            cpus: &partition.cpus,
+        };
+        let arrivals = self.inhabitants.come_back(&ground, &mut journal, dwelling)?;
+        let trouble = arrivals.iter().filter_map(|arrival| {
+            let task = format!("task {}", arrival.before.key.tid);
+            let why = match (&arrival.outcome, arrival.pin_refused) {
+                (Outcome::Done, None) | (Outcome::Gone, _) => return None,
+                (Outcome::Done, Some(errno)) => {
+                    format!("is in, but not pinned as before: {}", std::io::Error::from_raw_os_error(errno))
+                }
+                (other, _) => format!("did not come back into partition {name}: {}", other.text()),
+            };
+            let message = format!("{} {why}", arrival.before.comm);
+            Some(Finding::new(Level::Error, "task-left-out", task, message).fix("bring it in with `quietcore move`"))
+        });
+        applied.findings.extend(trouble);
+        for task in self.inhabitants.without_policy(&changing.host) {
+            let message = format!("{task} could not be given the policy that it had before");
+            applied.findings.push(Finding::new(Level::Error, "policy-lost", task, message).fix("give it again with chrt"));
+        }
+        Ok(())
+    }
+
+    /// Makes the former partition again, because the new one could not be made, and adds to the error how that went.
+    pub(super) fn failed(&self, error: CommandError, changing: &Changing, root: &Root) -> CommandError {
+        let name = &self.intent.name;
+        let again = match self.make_again(changing, root) {
+            Ok(applied) if applied.findings.iter().all(|finding| finding.level != Level::Error) => {
+                format!("partition {name} is as it was before, with CPU {}", self.intent.cpus)
+            }
+            Ok(_) => format!("partition {name} is in force again, but not all is as before: look at its tasks"),
+            Err(error) => format!("partition {name} is gone: {}", error.why),
+        };
+        let why = format!("{}; {again}", error.why);
+        CommandError { why, ..error }
+    }
+
+    fn make_again(&self, changing: &Changing, root: &Root) -> Result<Applied, CommandError> {
+        let machine = Machine::read(root).with_tasks(root).with_interrupts(root);
+        let plan = plan_on(&machine, root, &self.intent)?;
+        let request = Request {
+            machine: &machine,
+            intent: &self.intent,
+            plan: &plan,
+            reason: "resize",
+            tool: env!("CARGO_PKG_VERSION"),
+            guard: None,
+            stop: &AtomicBool::new(false),
+        };
+        let mut applied = apply::apply(&changing.host, &changing.state, &request)?;
+        self.come_back(changing, &machine, &mut applied, &self.intent)?;
+        Ok(applied)
+    }
+}
