@@ -9,11 +9,19 @@ use crate::{CpuId, CpuSet, ParseError, Version};
 /// # Errors
 /// Text that lacks the name in parentheses, or one of the fields up to the policy (41).
 pub fn parse_stat(text: &str) -> Result<Task, ParseError> {
-    stat_of(text.as_bytes()).ok_or_else(|| ParseError {
+    let stat = stat_of(text.as_bytes()).ok_or_else(|| ParseError {
         text: text.chars().take(60).collect(),
         wanted: "a line of /proc/PID/stat",
         why: "it needs a number, a name in parentheses and 39 more fields".to_owned(),
-    })
+    })?;
+    Ok(stat.task)
+}
+
+/// What one `stat` says.
+pub(super) struct Stat {
+    pub task: Task,
+    /// Threads of its process; 0 once it has ended.
+    pub threads: u64,
 }
 
 /// The set of `Cpus_allowed_list` in `status`, or of the mask `Cpus_allowed` where an old kernel has no list.
@@ -38,7 +46,7 @@ pub fn parse_cgroup_file(text: &str, version: Version) -> Option<String> {
     })
 }
 
-pub(super) fn stat_of(text: &[u8]) -> Option<Task> {
+pub(super) fn stat_of(text: &[u8]) -> Option<Stat> {
     let open = text.iter().position(|&byte| byte == b'(')?;
     // The name may hold parentheses and spaces, the fields after it may not.
     let close = text.iter().rposition(|&byte| byte == b')')?;
@@ -56,11 +64,12 @@ pub(super) fn stat_of(text: &[u8]) -> Option<Task> {
     let ppid = number(field(4)?)?;
     let flags = number(field(9)?)?;
     let nice = signed(field(19)?)?;
+    let threads = number(field(20)?)?;
     let start_time = number(field(22)?)?;
     let cpu = signed(field(39)?)?;
     let rt_priority = number(field(40)?)?;
     let policy = number(field(41)?)?;
-    Some(Task {
+    let task = Task {
         pid: u32::try_from(tid).ok()?,
         key: TaskKey {
             tid: u32::try_from(tid).ok()?,
@@ -79,20 +88,26 @@ pub(super) fn stat_of(text: &[u8]) -> Option<Task> {
         rt_priority: u32::try_from(rt_priority).ok()?,
         nice: i32::try_from(nice).ok()?,
         cgroup: None,
-    })
+    };
+    Some(Stat { task, threads })
 }
 
 pub(super) fn allowed_of(status: &[u8]) -> Option<CpuSet> {
-    let mut mask = None;
-    for line in status.split(|&byte| byte == b'\n') {
-        if let Some(list) = line.strip_prefix(b"Cpus_allowed_list:") {
-            return CpuSet::parse_list(std::str::from_utf8(list).ok()?).ok();
-        }
-        if let Some(text) = line.strip_prefix(b"Cpus_allowed:") {
-            mask = Some(text);
-        }
+    // Only at the start of a line: a name is one line, and a newline in it is escaped.
+    let line = |start: &[u8]| {
+        let is_first = |at: &usize| {
+            at.checked_sub(1)
+                .is_none_or(|before| status.get(before) == Some(&b'\n'))
+        };
+        let begin = memchr::memmem::find_iter(status, start).find(is_first)? + start.len();
+        let rest = status.get(begin..)?;
+        let line = rest.get(..memchr::memchr(b'\n', rest).unwrap_or(rest.len()))?;
+        std::str::from_utf8(line).ok()
+    };
+    match line(b"Cpus_allowed_list:") {
+        Some(list) => CpuSet::parse_list(list).ok(),
+        None => CpuSet::parse_mask(line(b"Cpus_allowed:")?).ok(),
     }
-    CpuSet::parse_mask(std::str::from_utf8(mask?).ok()?).ok()
 }
 
 /// `stat` writes a newline in a name as `\n` and a backslash as `\\` (`proc_task_name`).

@@ -2,7 +2,7 @@
 //! on, so two threads share the processes, and only `stat` and `status` are read.
 
 use super::Task;
-use super::parse::{allowed_of, parse_cgroup_file, stat_of};
+use super::parse::{Stat, allowed_of, parse_cgroup_file, stat_of};
 use crate::reading::Reader;
 use crate::{Unreadable, Version};
 use root::{Root, Stands};
@@ -22,7 +22,7 @@ pub fn read(root: &Root) -> Option<Vec<Task>> {
 pub fn read_one(root: &Root, tid: u32) -> Option<Task> {
     let mut buffers = Buffers::default();
     let reader = Reader::new(root);
-    let mut task = buffers.task(&reader, &format!("/proc/{tid}"))?;
+    let mut task = buffers.stat(&reader, &format!("/proc/{tid}"))?.task;
     // `/proc/TID` exists for every thread but is not listed; its `status` knows the process.
     task.pid = buffers.thread_group().unwrap_or(tid);
     Some(task)
@@ -40,6 +40,7 @@ pub fn cgroup_of(root: &Root, tid: u32, version: Version) -> Option<String> {
 pub fn read_process(root: &Root, pid: u32) -> Vec<Task> {
     let mut tasks = Vec::new();
     Buffers::default().process(&Reader::new(root), pid, &mut tasks);
+    tasks.sort_unstable_by_key(|task| task.key);
     tasks
 }
 
@@ -113,33 +114,38 @@ struct Buffers {
 }
 
 impl Buffers {
+    /// Most processes have one thread, and its `stat` says so: then there is no list to read.
     fn process(&mut self, reader: &Reader, pid: u32, tasks: &mut Vec<Task>) {
-        for tid in reader
-            .numbered(&format!("/proc/{pid}/task"), "")
-            .unwrap_or_default()
-        {
-            let base = format!("/proc/{pid}/task/{tid}");
+        let dir = format!("/proc/{pid}/task");
+        let first = self.stat(reader, &format!("{dir}/{pid}"));
+        let is_alone = first.as_ref().is_some_and(|stat| stat.threads == 1);
+        tasks.extend(first.map(|stat| stat.task));
+        if is_alone {
+            return;
+        }
+        let listed = reader.numbered(&dir, "").unwrap_or_default();
+        for tid in listed.into_iter().filter(|tid| *tid != pid) {
             // None: it has ended since the directory was listed.
-            if let Some(mut task) = self.task(reader, &base) {
+            if let Some(Stat { mut task, .. }) = self.stat(reader, &format!("{dir}/{tid}")) {
                 task.pid = pid;
                 tasks.push(task);
             }
         }
     }
 
-    fn task(&mut self, reader: &Reader, base: &str) -> Option<Task> {
+    fn stat(&mut self, reader: &Reader, base: &str) -> Option<Stat> {
         let path = format!("{base}/stat");
         if !reader.bytes_into(&path, &mut self.stat) {
             return None;
         }
-        let Some(mut task) = stat_of(&self.stat) else {
+        let Some(mut stat) = stat_of(&self.stat) else {
             reader.note(&path, &"it is not the line that a kernel writes");
             return None;
         };
         if reader.bytes_into(&format!("{base}/status"), &mut self.status) {
-            task.allowed = allowed_of(&self.status);
+            stat.task.allowed = allowed_of(&self.status);
         }
-        Some(task)
+        Some(stat)
     }
 
     fn thread_group(&self) -> Option<u32> {

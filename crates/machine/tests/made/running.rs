@@ -177,7 +177,7 @@ fn interrupts_that_the_kernel_manages() {
 fn tasks_of_a_captured_machine() {
     let stat = |tid: u32, comm: &str, start: u32| {
         format!(
-            "{tid} ({comm}) S 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 1 0 {start} 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0\n"
+            "{tid} ({comm}) S 1 1 1 0 -1 4194304 0 0 0 0 0 0 0 0 20 0 2 0 {start} 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 1 0 0\n"
         )
     };
     let made = Made::new(&[
