@@ -1,7 +1,7 @@
 //! What every changing verb needs: the host, the state directory, its lock, and one way to show entries.
 
 use crate::{CommandError, Status};
-use apply::{ApplyError, Entry, Host, Journal, JournalState};
+use apply::{ApplyError, Entry, Host, Journal, JournalState, Layer};
 use plan::Intent;
 use root::state::{Lock, StateDir};
 use root::{Live, Root};
@@ -70,6 +70,16 @@ impl Changing {
 /// The partitions in force on this machine, as far as we may look: the journal is for root alone.
 #[must_use]
 pub fn in_force() -> Vec<Intent> {
+    layers_in_force(|layer| layer.intent.clone())
+}
+
+/// Why each of them was made, as [`in_force`].
+#[must_use]
+pub fn reasons_in_force() -> Vec<String> {
+    layers_in_force(|layer| layer.reason.to_owned())
+}
+
+fn layers_in_force<T>(take: impl Fn(&Layer) -> T) -> Vec<T> {
     let Ok(Some(state)) = StateDir::open(Path::new(STATE)) else {
         return Vec::new();
     };
@@ -85,11 +95,7 @@ pub fn in_force() -> Vec<Intent> {
         return Vec::new();
     }
     let layers = journal.layers();
-    layers
-        .iter()
-        .filter(|layer| layer.is_live())
-        .map(|layer| layer.intent.clone())
-        .collect()
+    layers.iter().filter(|layer| layer.is_live()).map(take).collect()
 }
 
 /// One entry of `apply` and `undo` in JSON.

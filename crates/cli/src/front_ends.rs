@@ -1,7 +1,10 @@
 //! Drop-in front ends: the command lines of other programs, answered by this one. They run by the name the binary is
 //! called with (`cset ...`) and as `quietcore cset ...`, and keep the exit codes of what they replace.
 
+pub mod bitcalc;
+mod count_ticks;
 mod cset;
+mod partrt;
 
 use crate::{Screen, Status};
 use std::ffi::OsString;
@@ -11,7 +14,12 @@ use std::path::Path;
 type FrontEnd = fn(&[OsString], &mut Screen) -> Status;
 
 /// The front ends: one line each.
-const FRONT_ENDS: &[(&str, FrontEnd)] = &[("cset", cset::run)];
+const FRONT_ENDS: &[(&str, FrontEnd)] = &[
+    ("cset", cset::run),
+    ("partrt", partrt::run),
+    ("bitcalc", bitcalc::run),
+    ("count_ticks", count_ticks::run),
+];
 
 /// Runs the front end that a command line is for; `None` where it is for quietcore itself.
 pub fn run(command_line: impl IntoIterator<Item = OsString>) -> Option<Status> {

@@ -5,10 +5,13 @@ use crate::pattern::{Glob, Pin};
 use crate::policy::{self, Policy};
 use crate::rt_group::NoRuntime;
 use crate::{CommandError, Status};
-use apply::{Journal, JournalState, Layer};
+use apply::{Ground, Journal, JournalState, Layer, Outcome, Parcel, Passenger, Unit};
 use machine::{CpuSet, Hierarchy, Machine, Task, Version};
 use plan::partition_path;
 use root::Root;
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::process::CommandExt;
 
 /// A partition that is in force.
 #[derive(Clone, Debug)]
@@ -91,6 +94,91 @@ pub fn partition_in_force(
         taken: apply::isolated(&live),
         ..Partition::of(hierarchy, name, &layer.intent.cpus)
     }))
+}
+
+/// Puts this process into a partition, pinned there where that is wanted; the journal knows first. Its threads may be
+/// given the masks of `later` by us.
+///
+/// # Errors
+/// A refused move or pin, with the reason.
+pub fn join(
+    changing: &Changing,
+    root: &Root,
+    machine: &Machine,
+    partition: &Partition,
+    pin: Option<&CpuSet>,
+    later: &[CpuSet],
+) -> Result<(), CommandError> {
+    let failed = |why: String, next: String| {
+        let what = format!("the process could not join {}", partition.path);
+        CommandError::new(Status::Unable, what, why, next)
+    };
+    let (Some(hierarchy), Some(mut journal)) = (&machine.cgroups.cpuset, Journal::open(&changing.state)?)
+    else {
+        return Err(failed(
+            "nothing is in force".to_owned(),
+            "see `quietcore history`".to_owned(),
+        ));
+    };
+    let own = std::process::id();
+    let parcel = Parcel {
+        tid: own,
+        unit: Unit::Process,
+        to: partition.path.clone(),
+        tasks: vec![Passenger {
+            tid: own,
+            pin: pin.cloned(),
+            policy: None,
+        }],
+        later: later.to_vec(),
+    };
+    let ground = Ground {
+        system: &changing.host,
+        hierarchy,
+        isolated: &partition.taken,
+    };
+    let arrivals = apply::relocate(&ground, &mut journal, &[parcel])?;
+    let arrival = arrivals
+        .first()
+        .ok_or_else(|| failed("/proc does not show it".to_owned(), "mount /proc".to_owned()))?;
+    match (&arrival.outcome, arrival.pin_refused) {
+        (Outcome::Done, None) => Ok(()),
+        (Outcome::Done, Some(errno)) => Err(CommandError::new(
+            Status::Unable,
+            "the program cannot be pinned",
+            std::io::Error::from_raw_os_error(errno).to_string(),
+            "leave out the CPUs, or look at the error above",
+        )),
+        (Outcome::Refused(errno), _) => {
+            let task = machine::tasks::read_one(root, own);
+            let (why, next) = refused(*errno, task.as_ref(), root, machine, &partition.path);
+            Err(failed(why, next))
+        }
+        (other, _) => Err(failed(other.text(), "look who else moves tasks here".to_owned())),
+    }
+}
+
+/// Becomes a program; comes back only with the reason why it was not started, and the status that `env` gives then.
+#[must_use]
+pub fn become_program(command: &[OsString]) -> CommandError {
+    let Some((program, arguments)) = command.split_first() else {
+        return CommandError::usage(
+            "no program was named",
+            "there is nothing to run",
+            "write it after --",
+        );
+    };
+    let error = std::process::Command::new(program).args(arguments).exec();
+    let (code, next) = match error.kind() {
+        ErrorKind::NotFound => (127, "check the name, or give its full path"),
+        _ => (126, "check that it is an executable file for this machine"),
+    };
+    CommandError::new(
+        Status::Program(code),
+        format!("{} was not started", program.to_string_lossy()),
+        error.to_string(),
+        next,
+    )
 }
 
 /// How a program or a task is placed inside the partition.

@@ -5,7 +5,7 @@ use clap::Subcommand;
 
 macro_rules! verbs {
     ($($(#[$meta:meta])* $module:ident => $Verb:ident),+ $(,)?) => {
-        $(mod $module;)+
+        $(pub(crate) mod $module;)+
 
         /// What to do.
         #[derive(Subcommand)]

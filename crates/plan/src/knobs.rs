@@ -48,6 +48,7 @@ mod watchdog;
 mod watchdog_cpumask;
 mod workqueue_cpumask;
 mod wq_sysfs_cpumask;
+mod writeback_numa;
 mod xps_cpus;
 
 pub use declare::{Knob, Presence, Taken, Takes};
@@ -63,6 +64,7 @@ pub const KNOBS: &[&Knob] = &[
     &task_placement::KNOB,
     &workqueue_cpumask::KNOB,
     &wq_sysfs_cpumask::KNOB,
+    &writeback_numa::KNOB,
     &rq_affinity::KNOB,
     &rps_cpus::KNOB,
     &rps_default_mask::KNOB,

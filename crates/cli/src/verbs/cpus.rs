@@ -1,15 +1,17 @@
 //! `cpus`: a CPU expression in every notation.
 
+use crate::front_ends::bitcalc;
 use crate::reading::Reading;
 use crate::{CommandError, Screen, Status, intent};
-use machine::Machine;
+use machine::{CpuSet, Machine};
 use report::CpusReport;
 
 /// Arguments of `cpus`.
 #[derive(clap::Args)]
 pub struct Args {
     /// A list (2-3,8), a mask (0xc, ff,ffffffff), `N`, `all`, or topology words (package:1, node:0, llc-of:7,
-    /// core-of:3, online, performance), joined by commas
+    /// core-of:3, online, performance), joined by commas; or a script of bitcalc ('#0-3 #2 xor'), where bare words
+    /// are masks
     #[arg(value_name = "EXPR", allow_hyphen_values = true)]
     expression: String,
     #[command(flatten)]
@@ -20,9 +22,44 @@ pub struct Args {
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = args.reading.open()?;
     let machine = Machine::read(&root);
-    let cpus = intent::cpus(&args.expression, &machine)?;
+    let cpus = match is_script(&args.expression) {
+        true => of_script(&args.expression)?,
+        false => intent::cpus(&args.expression, &machine)?,
+    };
     let report = CpusReport::new(&args.expression, &cpus, &machine.topology.online);
     screen.text(&report.text());
     screen.json(&report);
     Ok(Status::Done)
+}
+
+/// No CPU expression has blanks or begins so.
+fn is_script(expression: &str) -> bool {
+    expression.trim().contains(' ') || expression.starts_with(['#', '&'])
+}
+
+fn of_script(script: &str) -> Result<CpuSet, CommandError> {
+    bitcalc::evaluate(script).and_then(|bits| bitcalc::cpus(&bits)).map_err(|why| {
+        CommandError::usage(
+            "the script cannot be used",
+            report::safe(&why),
+            "write values and operators in postfix notation: '#0-3 #2 xor'; `quietcore bitcalc -h` lists them",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn scripts_are_told_from_expressions() {
+        for script in ["#1-3", "&4", "7f f and", "#0-3 #2 xor"] {
+            assert!(is_script(script), "{script}");
+        }
+        for expression in ["1-3", "0xc", "all", "ff,ffffffff", "core-of:3", " 3 "] {
+            assert!(!is_script(expression), "{expression}");
+        }
+        assert_eq!(of_script("#0-3 #2 xor").unwrap().to_string(), "0-1,3");
+        assert!(of_script("1 2").is_err());
+    }
 }

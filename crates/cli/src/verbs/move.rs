@@ -14,7 +14,7 @@ use choose::{Children, Chosen, Selection};
 use machine::{CpuSet, Hierarchy, Machine, Task, TaskKey, Version};
 use plan::housekeeping_set_path;
 use root::Root;
-use show::{Fate, Line, Summary};
+pub(crate) use show::{Fate, Line, Summary};
 use std::collections::BTreeSet;
 
 /// Arguments of `move`.
@@ -56,6 +56,16 @@ const PASSES: usize = 200;
 /// # Errors
 /// No such partition, nothing that matches, no permission.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let summary = perform(args)?;
+    show::show(&summary, screen);
+    Ok(summary.status())
+}
+
+/// Moves them, and says nothing.
+///
+/// # Errors
+/// As [`run`].
+pub(crate) fn perform(args: &Args) -> Result<Summary, CommandError> {
     let (way, name) = if args.out { (Way::Out, &args.from) } else { (Way::In, &args.into) };
     let nothing = || placement::no_partition(name);
     let changing = Changing::existing()?.ok_or_else(nothing)?;
@@ -89,16 +99,14 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             "`quietcore inspect --tasks` lists processes and threads by name",
         ));
     }
-    let summary = Summary {
+    Ok(Summary {
         partition: name.clone(),
         cpus: partition.cpus.clone(),
         out: way == Way::Out,
         dry_run: args.dry_run,
         storm: mover.storm,
         lines: mover.lines,
-    };
-    show::show(&summary, screen);
-    Ok(summary.status())
+    })
 }
 
 struct Mover<'a> {

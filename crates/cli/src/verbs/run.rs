@@ -10,12 +10,9 @@ use crate::accounts::{self, Identity};
 use crate::changing::Changing;
 use crate::placement::{self, Manner, Partition, Pins};
 use crate::{CommandError, Screen, Status};
-use apply::{Ground, Journal, Outcome, Parcel, Passenger, Unit};
 use machine::{CpuSet, Machine};
 use root::{Root, process};
-use std::io::{ErrorKind, PipeWriter};
-use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::io::PipeWriter;
 use std::time::Duration;
 
 /// Arguments of `run`.
@@ -160,26 +157,8 @@ impl Ready {
                 status: Status::Program(125),
                 ..error
             })?;
-        let Some((program, arguments)) = args.command.split_first() else {
-            return Err(CommandError::usage(
-                "no program was named",
-                "there is nothing to run",
-                "write it after --",
-            ));
-        };
         // The pipe closes with the exec, which tells the parent that everything is in place.
-        let error = Command::new(program).args(arguments).exec();
-        let (code, next) = match error.kind() {
-            ErrorKind::NotFound => (127, "check the name, or give its full path"),
-            _ => (126, "check that it is an executable file for this machine"),
-        };
-        let name = program.to_string_lossy();
-        Err(CommandError::new(
-            Status::Program(code),
-            format!("{name} was not started"),
-            error.to_string(),
-            next,
-        ))
+        Err(placement::become_program(&args.command))
     }
 
     /// Placement first, then what is the process's own, and the user last, who may do none of it.
@@ -219,56 +198,15 @@ impl Ready {
         // It may have been taken back since it was looked at.
         let partition = placement::partition_in_force(&changing, &self.machine, &args.partition)?
             .ok_or_else(nothing)?;
-        let (Some(hierarchy), Some(mut journal)) =
-            (&self.machine.cgroups.cpuset, Journal::open(&changing.state)?)
-        else {
-            return Err(nothing());
-        };
-        let own = std::process::id();
-        let parcel = Parcel {
-            tid: own,
-            unit: Unit::Process,
-            to: partition.path.clone(),
-            tasks: vec![Passenger {
-                tid: own,
-                pin: self.pins.all.clone(),
-                policy: None,
-            }],
-            later: self.pins.named.iter().map(|(_, cpus)| cpus.clone()).collect(),
-        };
-        let ground = Ground {
-            system: &changing.host,
-            hierarchy,
-            isolated: &partition.taken,
-        };
-        let arrivals = apply::relocate(&ground, &mut journal, &[parcel])?;
-        let failed = |why: String, next: String| {
-            CommandError::new(
-                Status::Unable,
-                format!("the process could not join {}", partition.path),
-                why,
-                next,
-            )
-        };
-        let arrival = arrivals
-            .first()
-            .ok_or_else(|| failed("/proc does not show it".to_owned(), "mount /proc".to_owned()))?;
-        match (&arrival.outcome, arrival.pin_refused) {
-            (Outcome::Done, None) => Ok(()),
-            (Outcome::Done, Some(errno)) => Err(refusal("the program cannot be pinned", errno)),
-            (Outcome::Refused(errno), _) => {
-                let task = machine::tasks::read_one(&self.root, own);
-                let (why, next) = placement::refused(
-                    *errno,
-                    task.as_ref(),
-                    &self.root,
-                    &self.machine,
-                    &partition.path,
-                );
-                Err(failed(why, next))
-            }
-            (other, _) => Err(failed(other.text(), "look who else moves tasks here".to_owned())),
-        }
+        let later: Vec<CpuSet> = self.pins.named.iter().map(|(_, cpus)| cpus.clone()).collect();
+        placement::join(
+            &changing,
+            &self.root,
+            &self.machine,
+            &partition,
+            self.pins.all.as_ref(),
+            &later,
+        )
     }
 
     fn bind(&self, nodes: &CpuSet) -> Result<(), CommandError> {

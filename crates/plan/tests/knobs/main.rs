@@ -45,6 +45,8 @@ const CASES: &[Case] = &[
     case("wq_sysfs_cpumask", "", &[("WQ/writeback/cpumask", "f"), ("WQ/scsi_tmf_0/cpumask", "8"), ("WQ/cpumask", "f")],
         &[("scsi_tmf_0", "7"), ("writeback", "7")]),
     case("wq_sysfs_cpumask", "", &[("WQ/writeback/cpumask", "7")], &[]),
+    case("writeback_numa", "+", &[("WQ/writeback/numa", "1")], &[("", "0")]),
+    case("writeback_numa", "+", &[("WQ/writeback/numa", "0")], &[]),
     case("rq_affinity", "", &[("/sys/block/sda/queue/rq_affinity", "1"), ("/sys/block/sdb/queue/rq_affinity", "2")], &[("sda", "2")]),
     case("rq_affinity", "", &[("/sys/block/sda/queue/rq_affinity", "0")], &[]),
     case("rq_affinity", "=0", &[("/sys/block/sda/queue/rq_affinity", "1")], &[("sda", "0")]),

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// How a thread fared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     /// It is there.
     Moved,
     /// It was there before.
@@ -25,7 +25,7 @@ pub(super) enum Fate {
 
 /// One thread.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Line {
+pub(crate) struct Line {
     pub pid: u32,
     pub tid: u32,
     pub comm: String,
@@ -87,7 +87,7 @@ impl Line {
 }
 
 /// Everything that was done.
-pub(super) struct Summary {
+pub(crate) struct Summary {
     pub partition: String,
     pub cpus: CpuSet,
     pub out: bool,

@@ -1,0 +1,394 @@
+//! `bitcalc`: the mask calculator that comes with partrt. Constants and operators in postfix notation, as arguments,
+//! in files, or on standard input.
+
+mod bits;
+
+pub use bits::{Bits, Format};
+
+use crate::{Screen, Status};
+use machine::{CpuId, CpuSet};
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::Path;
+
+const USAGE: &str = "\
+bitcalc - calculates with masks of bits
+
+Usage: bitcalc [options] SCRIPT...
+
+A script is words in postfix notation, first the values, then the operator:
+  ff30, 0xff30, ff,10404020   a hexadecimal mask
+  #0-5,9,12                   a list of bits
+  &c                          so many bits from bit 0 on, hexadecimal
+  1 2 and                     1 & 2
+  1 2 xor                     1 ^ 2
+  ff print-bit-count          prints how many bits are set
+What is left is printed, the last value first. Scripts and files are taken in the order in which they stand.
+
+Options:
+  -F, --format=FORMAT   mask (default), list, u32list, array; the last one counts
+  -f, --file=FILE       takes the script from a file, from standard input for -
+  -v, --verbose         says what is done, on standard error; twice says more
+  -V, --version         shows the version
+  -h, --help            shows this
+
+Examples:
+  bitcalc '#1-2,4-5 #2-4 xor'
+  bitcalc -F list 0xc
+  echo xor | bitcalc 0xfe 0xfe00 --file=-
+";
+
+/// Runs it. Errors go to standard error, with status 1.
+pub fn run(args: &[OsString], screen: &mut Screen) -> Status {
+    let words: Vec<String> = args
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let mut machine = Calculator::default();
+    let ended = calculate(&words, &mut machine);
+    if machine.verbose > 1 {
+        screen.note(&machine.log);
+    }
+    match ended {
+        Ok(Some(text)) => screen.text(&text),
+        Ok(None) => screen.text(&machine.result()),
+        Err(said) => {
+            // What `print-bit-count` wrote before the error was written.
+            screen.text(&machine.counts);
+            screen.note(&format!("{said}\n"));
+            return Status::Failed;
+        }
+    }
+    Status::Done
+}
+
+/// The one mask that a script leaves.
+///
+/// # Errors
+/// The line that bitcalc says.
+pub fn evaluate(script: &str) -> Result<Bits, String> {
+    let mut machine = Calculator::default();
+    machine.script(script)?;
+    match (machine.stack.pop(), machine.stack.len()) {
+        (Some(value), 0) => Ok(value),
+        (None, _) => Err("Error: no value is left".to_owned()),
+        (Some(_), others) => Err(format!("Error: {} values are left", others + 1)),
+    }
+}
+
+/// A mask as CPUs.
+///
+/// # Errors
+/// Bits above [`CpuSet::MAX_CPU`].
+pub fn cpus(bits: &Bits) -> Result<CpuSet, String> {
+    let numbers = bits.set().map(u32::try_from);
+    let cpus: Option<CpuSet> = numbers
+        .map(|cpu| cpu.ok().filter(|cpu| *cpu <= CpuSet::MAX_CPU).map(CpuId))
+        .collect();
+    cpus.ok_or_else(|| format!("Error: there is no CPU above {}", CpuSet::MAX_CPU))
+}
+
+/// The stack, and what is to be printed.
+#[derive(Default)]
+struct Calculator {
+    stack: Vec<Bits>,
+    format: Format,
+    verbose: u32,
+    counts: String,
+    log: String,
+}
+
+impl Calculator {
+    fn script(&mut self, script: &str) -> Result<(), String> {
+        script
+            .split([' ', '\n', '\r', '\t'])
+            .filter(|token| !token.is_empty())
+            .try_for_each(|token| self.token(token))
+    }
+
+    fn token(&mut self, token: &str) -> Result<(), String> {
+        let scope = match token {
+            "and" => "binary operator 'and'",
+            "xor" => "binary operator 'xor'",
+            "print-bit-count" => "unary operator 'print-bit-count'",
+            _ if token.starts_with('#') => "list",
+            _ if token.starts_with('&') => "nr bits",
+            _ => "mask or u32 list",
+        };
+        self.log
+            .push_str(&format!("Parsing {scope}: {token}: Identified as {scope}\n"));
+        self.take(token)
+            .map_err(|why| format!("Error while parsing {scope}: {why}"))
+    }
+
+    fn take(&mut self, token: &str) -> Result<(), String> {
+        match token {
+            "and" => self.combine(Bits::and),
+            "xor" => self.combine(Bits::xor),
+            "print-bit-count" => {
+                let value = self.stack.pop().ok_or("Need one value, but none available")?;
+                self.counts.push_str(&value.set().count().to_string());
+                Ok(())
+            }
+            _ => {
+                let value = if let Some(list) = token.strip_prefix('#') {
+                    Bits::of_list(list)
+                } else if let Some(count) = token.strip_prefix('&') {
+                    bit_count(count).and_then(Bits::first)
+                } else {
+                    Bits::of_mask(token)
+                }?;
+                self.stack.push(value);
+                Ok(())
+            }
+        }
+    }
+
+    fn combine(&mut self, operator: fn(&Bits, &Bits) -> Bits) -> Result<(), String> {
+        let there = self.stack.len();
+        match (self.stack.pop(), self.stack.pop()) {
+            (Some(newer), Some(older)) => {
+                self.stack.push(operator(&older, &newer));
+                Ok(())
+            }
+            _ => Err(format!("Need two values, but {there} available")),
+        }
+    }
+
+    /// The counts, then what is left on the stack, the last one first; nothing in, nothing out.
+    fn result(&self) -> String {
+        let values: Vec<String> = self
+            .stack
+            .iter()
+            .rev()
+            .map(|value| value.text(self.format))
+            .collect();
+        let end = if values.is_empty() { "" } else { "\n" };
+        format!("{}{}{end}", self.counts, values.join(" "))
+    }
+}
+
+fn bit_count(text: &str) -> Result<usize, String> {
+    if text.is_empty() {
+        return Err("Expected unsigned integer value, got empty string".to_owned());
+    }
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    usize::from_str_radix(digits, 16).map_err(|_| format!("'{text}': Not a valid unsigned integer value"))
+}
+
+const LONG: &[(&str, char)] = &[
+    ("help", 'h'),
+    ("verbose", 'v'),
+    ("version", 'V'),
+    ("file", 'f'),
+    ("format", 'F'),
+];
+
+/// Takes options and scripts in the order in which they stand. A text ends it: help, version.
+fn calculate(words: &[String], machine: &mut Calculator) -> Result<Option<String>, String> {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            return match words.next() {
+                Some(word) => Err(format!("Error: {word}: Unexpected argument")),
+                None => Ok(None),
+            };
+        }
+        if let Some(long) = word.strip_prefix("--") {
+            let (name, value) = match long.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (long, None),
+            };
+            let (name, letter) = long_option(name)?;
+            let value = match (letter, value) {
+                ('f' | 'F', None) => Some(
+                    words
+                        .next()
+                        .cloned()
+                        .ok_or_else(|| format!("bitcalc: option '--{name}' requires an argument"))?,
+                ),
+                ('f' | 'F', value) => value,
+                (_, Some(_)) => return Err(format!("bitcalc: option '--{name}' doesn't allow an argument")),
+                (_, None) => None,
+            };
+            if let Some(text) = option(letter, &value.unwrap_or_default(), machine)? {
+                return Ok(Some(text));
+            }
+        } else if let Some(group) = word.strip_prefix('-').filter(|group| !group.is_empty()) {
+            let mut letters = group.chars();
+            while let Some(letter) = letters.next() {
+                let takes_value = match letter {
+                    'f' | 'F' => true,
+                    'h' | 'v' | 'V' => false,
+                    _ => return Err(format!("bitcalc: invalid option -- '{letter}'")),
+                };
+                let value = match (takes_value, letters.as_str()) {
+                    (false, _) => String::new(),
+                    (true, "") => words
+                        .next()
+                        .cloned()
+                        .ok_or_else(|| format!("bitcalc: option requires an argument -- '{letter}'"))?,
+                    (true, attached) => attached.to_owned(),
+                };
+                if let Some(text) = option(letter, &value, machine)? {
+                    return Ok(Some(text));
+                }
+                if takes_value {
+                    break;
+                }
+            }
+        } else {
+            machine.script(word)?;
+        }
+    }
+    Ok(None)
+}
+
+/// A long option by any beginning that no other has.
+fn long_option(name: &str) -> Result<(&'static str, char), String> {
+    let exact = LONG.iter().find(|(known, _)| *known == name);
+    let mut likely = LONG.iter().filter(|(known, _)| known.starts_with(name));
+    match (exact, likely.next(), likely.next()) {
+        (Some(option), ..) | (None, Some(option), None) => Ok(*option),
+        (None, None, _) => Err(format!("bitcalc: unrecognized option '--{name}'")),
+        (None, Some(_), Some(_)) => Err(format!("bitcalc: option '--{name}' is ambiguous")),
+    }
+}
+
+fn option(letter: char, value: &str, machine: &mut Calculator) -> Result<Option<String>, String> {
+    match letter {
+        'h' => return Ok(Some(USAGE.to_owned())),
+        'V' => {
+            return Ok(Some(format!(
+                "bitcalc (quietcore {})\n",
+                env!("CARGO_PKG_VERSION")
+            )));
+        }
+        'v' => machine.verbose += 1,
+        'F' => {
+            machine.format =
+                Format::of(value).ok_or_else(|| format!("Error: {value}: {value} is an unknown format"))?;
+        }
+        _ => machine.script(&script_of(value)?)?,
+    }
+    Ok(None)
+}
+
+/// More than any script needs; an endless standard input must not fill the memory.
+const LONGEST_SCRIPT: u64 = 16 << 20;
+
+fn script_of(file: &str) -> Result<String, String> {
+    if file == "-" {
+        let mut script = String::new();
+        let read = std::io::stdin()
+            .lock()
+            .take(LONGEST_SCRIPT)
+            .read_to_string(&mut script);
+        return match read {
+            Ok(_) => Ok(script),
+            Err(error) => Err(format!("Error: <stdin>: {error}")),
+        };
+    }
+    root::input::text(Path::new(file)).map_err(|error| {
+        let why = error.errno().map(std::io::Error::from_raw_os_error);
+        let why = why.map_or_else(|| error.to_string(), |why| why.to_string());
+        // As C says it, without the number.
+        let why = why.split(" (os error").next().unwrap_or_default();
+        format!("Error: {file}: Error opening file for reading: {why}")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn say(words: &[&str]) -> Result<String, String> {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        let mut machine = Calculator::default();
+        Ok(calculate(&words, &mut machine)?.unwrap_or_else(|| machine.result()))
+    }
+
+    #[test]
+    fn the_documented_examples() {
+        for (words, said) in [
+            (&["#0-3 #4-6 xor"][..], "7f\n"),
+            (&["7f f and 3 xor"], "0c\n"),
+            (&["#1-2,4-5 #2-4 xor"], "2a\n"),
+            (&[], ""),
+            (&["-F", "list", "0xc"], "2-3\n"),
+            (&["--format=list", "0xc"], "2-3\n"),
+            (&["--form", "list", "0xc"], "2-3\n"),
+            (&["-Fu32list", "1ffffffff"], "1,ffffffff\n"),
+            (&["0xc", "-Farray"], "2 3\n"),
+            (&["&c"], "fff\n"),
+            (&["&10"], "ffff\n"),
+            (&["1 2 and"], "0\n"),
+            (&["1", "2", "xor"], "3\n"),
+            (&["c 3 print-bit-count"], "2c\n"),
+            (&["0xff print-bit-count"], "8"),
+            (&["1 2"], "2 1\n"),
+            (&["#"], "\n"),
+            (&["c", "--"], "c\n"),
+        ] {
+            assert_eq!(say(words).as_deref(), Ok(said), "{words:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_as_bitcalc_says_it() {
+        for (words, said) in [
+            (
+                &["xor"][..],
+                "Error while parsing binary operator 'xor': Need two values, but 0 available",
+            ),
+            (
+                &["1 and"],
+                "Error while parsing binary operator 'and': Need two values, but 1 available",
+            ),
+            (
+                &["print-bit-count"],
+                "Error while parsing unary operator 'print-bit-count': Need one value, but none available",
+            ),
+            (
+                &["12z"],
+                "Error while parsing mask or u32 list: 12z: Character 'z' is not legal in hexadecimal mask",
+            ),
+            (&["#1-"], "Error while parsing list: 1-: Malformed bitmap"),
+            (
+                &["&"],
+                "Error while parsing nr bits: Expected unsigned integer value, got empty string",
+            ),
+            (
+                &["&-1"],
+                "Error while parsing nr bits: '-1': Not a valid unsigned integer value",
+            ),
+            (&["-Fjson", "1"], "Error: json: json is an unknown format"),
+            (&["--", "1"], "Error: 1: Unexpected argument"),
+            (&["-q"], "bitcalc: invalid option -- 'q'"),
+            (&["-f"], "bitcalc: option requires an argument -- 'f'"),
+            (&["--fo"], "bitcalc: option '--format' requires an argument"),
+            (&["--f"], "bitcalc: option '--f' is ambiguous"),
+            (&["--no"], "bitcalc: unrecognized option '--no'"),
+            (
+                &["--help=1"],
+                "bitcalc: option '--help' doesn't allow an argument",
+            ),
+            (
+                &["-f/there/is/none"],
+                "Error: /there/is/none: Error opening file for reading: No such file or directory",
+            ),
+        ] {
+            assert_eq!(
+                say(words).as_ref().map_err(String::as_str),
+                Err(said),
+                "{words:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn one_value_is_wanted_where_a_mask_is() {
+        assert_eq!(evaluate("0xc").map(|bits| bits.set().collect()), Ok(vec![2, 3]));
+        assert!(evaluate("").is_err() && evaluate("1 2").is_err() && evaluate("g").is_err());
+    }
+}

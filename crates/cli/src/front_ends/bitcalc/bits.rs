@@ -1,0 +1,285 @@
+//! A mask as bitcalc knows it: beside the bits that are set it keeps how many were written, because its hexadecimal
+//! form shows zeros in front as they were given.
+
+/// More bits than any machine has CPUs; the original takes as many as there is memory.
+pub const MAX_BITS: usize = 1 << 20;
+
+/// A mask of any width up to [`MAX_BITS`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bits(Vec<bool>);
+
+/// How a mask is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// `ff00ff00ff`
+    #[default]
+    Mask,
+    /// `0-3,7`
+    List,
+    /// `ff,00ff00ff`
+    U32List,
+    /// `0 1 2 3 7`
+    Array,
+}
+
+impl Format {
+    /// By the word of `--format`.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Format> {
+        match word {
+            "mask" => Some(Format::Mask),
+            "list" => Some(Format::List),
+            "u32list" => Some(Format::U32List),
+            "array" => Some(Format::Array),
+            _ => None,
+        }
+    }
+}
+
+impl Bits {
+    /// The first `count` bits, all set.
+    ///
+    /// # Errors
+    /// More than [`MAX_BITS`].
+    pub fn first(count: usize) -> Result<Bits, String> {
+        if count > MAX_BITS {
+            return Err(too_wide());
+        }
+        Ok(Bits(vec![true; count]))
+    }
+
+    /// A hexadecimal mask, with or without `0x`; commas stand anywhere.
+    ///
+    /// # Errors
+    /// Other letters, and more than [`MAX_BITS`].
+    pub fn of_mask(text: &str) -> Result<Bits, String> {
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        let mut bits = Vec::new();
+        for letter in digits.chars().rev().filter(|letter| *letter != ',') {
+            let Some(digit) = letter.to_digit(16) else {
+                return Err(format!(
+                    "{digits}: Character '{letter}' is not legal in hexadecimal mask"
+                ));
+            };
+            bits.extend((0..4).map(|bit| digit & (1 << bit) != 0));
+            if bits.len() > MAX_BITS {
+                return Err(too_wide());
+            }
+        }
+        Ok(Bits(bits))
+    }
+
+    /// A list of numbers and ranges, in either order, as in C: `0x` is hexadecimal, `0` in front octal.
+    ///
+    /// # Errors
+    /// Text that is no list, and bits above [`MAX_BITS`].
+    pub fn of_list(text: &str) -> Result<Bits, String> {
+        let malformed = || format!("{text}: Malformed bitmap");
+        let mut bits = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (first, after) = number(rest).ok_or_else(malformed)?;
+            let (last, after) = match after.strip_prefix('-') {
+                Some(after) => number(after).ok_or_else(malformed)?,
+                None => (first, after),
+            };
+            rest = after.strip_prefix(',').unwrap_or(after);
+            let (low, high) = (first.min(last), first.max(last));
+            if high >= MAX_BITS {
+                return Err(too_wide());
+            }
+            if high >= bits.len() {
+                bits.resize(high + 1, false);
+            }
+            if let Some(range) = bits.get_mut(low..=high) {
+                range.fill(true);
+            }
+        }
+        Ok(Bits(bits))
+    }
+
+    /// Bitwise and.
+    #[must_use]
+    pub fn and(&self, other: &Bits) -> Bits {
+        self.with(other, |one, two| one && two)
+    }
+
+    /// Bitwise exclusive or.
+    #[must_use]
+    pub fn xor(&self, other: &Bits) -> Bits {
+        self.with(other, |one, two| one != two)
+    }
+
+    /// Numbers of the bits that are set, ascending.
+    pub fn set(&self) -> impl Iterator<Item = usize> + '_ {
+        let numbered = self.0.iter().enumerate();
+        numbered.filter(|(_, is_set)| **is_set).map(|(bit, _)| bit)
+    }
+
+    /// As text.
+    #[must_use]
+    pub fn text(&self, format: Format) -> String {
+        match format {
+            Format::Mask => self.digits().collect(),
+            Format::U32List => self.groups(),
+            Format::List => self.list(),
+            Format::Array => {
+                let words: Vec<String> = self.set().map(|bit| bit.to_string()).collect();
+                words.join(" ")
+            }
+        }
+    }
+
+    fn with(&self, other: &Bits, combine: fn(bool, bool) -> bool) -> Bits {
+        let at = |bits: &Bits, place: usize| bits.0.get(place).copied().unwrap_or(false);
+        let width = self.0.len().max(other.0.len());
+        Bits(
+            (0..width)
+                .map(|place| combine(at(self, place), at(other, place)))
+                .collect(),
+        )
+    }
+
+    /// Hexadecimal digits, the highest first.
+    fn digits(&self) -> impl Iterator<Item = char> + '_ {
+        self.0.chunks(4).rev().map(|nibble| {
+            let places = nibble.iter().zip([1, 2, 4, 8]);
+            let value = places
+                .map(|(is_set, worth)| if *is_set { worth } else { 0 })
+                .sum();
+            char::from_digit(value, 16).unwrap_or('0')
+        })
+    }
+
+    fn groups(&self) -> String {
+        let count = self.0.len().div_ceil(4);
+        let mut text = String::with_capacity(count + count / 8);
+        for (place, digit) in self.digits().enumerate() {
+            if place > 0 && (count - place).is_multiple_of(8) {
+                text.push(',');
+            }
+            text.push(digit);
+        }
+        text
+    }
+
+    fn list(&self) -> String {
+        let mut ranges: Vec<(usize, usize)> = Vec::new();
+        for bit in self.set() {
+            match ranges.last_mut() {
+                Some((_, last)) if *last + 1 == bit => *last = bit,
+                _ => ranges.push((bit, bit)),
+            }
+        }
+        let words: Vec<String> = ranges
+            .into_iter()
+            .map(|(first, last)| {
+                if first == last {
+                    first.to_string()
+                } else {
+                    format!("{first}-{last}")
+                }
+            })
+            .collect();
+        words.join(",")
+    }
+}
+
+/// A number at the beginning of a text, as `strtoul` with base 0 reads it, and what stands behind it.
+fn number(text: &str) -> Option<(usize, &str)> {
+    let (base, digits) = match text.as_bytes() {
+        [b'0', b'x' | b'X', next, ..] if next.is_ascii_hexdigit() => (16, text.get(2..)?),
+        [b'0', ..] => (8, text),
+        _ => (10, text),
+    };
+    let end = digits
+        .find(|letter: char| !letter.is_digit(base))
+        .unwrap_or(digits.len());
+    let (digits, rest) = digits.split_at(end);
+    if digits.is_empty() {
+        return None;
+    }
+    // What does not fit is refused for its width by the caller.
+    Some((usize::from_str_radix(digits, base).unwrap_or(usize::MAX), rest))
+}
+
+fn too_wide() -> String {
+    format!("a mask has at most {MAX_BITS} bits here")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_keep_their_width() {
+        for (given, printed) in [
+            ("0xf01F", "f01f"),
+            ("2Ee0", "2ee0"),
+            ("0c", "0c"),
+            ("0", "0"),
+            ("0x", ""),
+            ("ff305050,10404020", "ff30505010404020"),
+            ("1,2", "12"),
+        ] {
+            assert_eq!(
+                Bits::of_mask(given).unwrap().text(Format::Mask),
+                printed,
+                "{given}"
+            );
+        }
+        assert_eq!(
+            Bits::of_mask("fg").unwrap_err(),
+            "fg: Character 'g' is not legal in hexadecimal mask"
+        );
+        assert!(Bits::of_mask(&"f".repeat(MAX_BITS / 4)).is_ok());
+        assert!(Bits::of_mask(&"f".repeat(MAX_BITS / 4 + 1)).is_err());
+    }
+
+    #[test]
+    fn lists() {
+        for (given, mask, list) in [
+            ("1,7-10,3-4", "79a", "1,3-4,7-10"),
+            ("1-2,4-7,9", "2f6", "1-2,4-7,9"),
+            ("63", "8000000000000000", "63"),
+            ("3-1", "e", "1-3"),
+            ("0x10,010", "10100", "8,16"),
+            ("", "", ""),
+        ] {
+            let bits = Bits::of_list(given).unwrap();
+            assert_eq!(
+                (bits.text(Format::Mask), bits.text(Format::List)),
+                (mask.to_owned(), list.to_owned())
+            );
+        }
+        for wrong in [
+            "-",
+            "1 ",
+            "1-",
+            "x",
+            "1,-2",
+            ",1",
+            "0-99999999",
+            "99999999999999999999",
+        ] {
+            assert!(Bits::of_list(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(Bits::of_list("1-x").unwrap_err(), "1-x: Malformed bitmap");
+        let bits = Bits::of_list("3,5-7,1024").unwrap();
+        assert_eq!(bits.text(Format::Array), "3 5 6 7 1024");
+    }
+
+    #[test]
+    fn groups_of_32_bits() {
+        let text = "00010203,04050607,08090a0b,0c0d0e0f,fcfdfeff";
+        assert_eq!(Bits::of_mask(text).unwrap().text(Format::U32List), text);
+        for bit in (0..200).step_by(3) {
+            let bits = Bits::of_list(&bit.to_string()).unwrap();
+            let groups = bits.text(Format::U32List);
+            assert_eq!(groups.replace(',', ""), bits.text(Format::Mask));
+            assert_eq!(Bits::of_mask(&groups).unwrap().set().collect::<Vec<_>>(), [bit]);
+            let low = groups.rsplit(',').next().unwrap();
+            assert!(low.len() == 8 || !groups.contains(','), "{groups}");
+        }
+    }
+}

@@ -1,0 +1,341 @@
+//! `count_ticks`: how often a CPU, or the CPUs of a partition, ticked while a command ran or between two calls.
+//!
+//! The original traces a kernel function whose name has changed since. Here the interrupts of the CPU's own timer are
+//! counted (`LOC`, `arch_timer`), which the kernel does anyway: nothing is switched on, and nothing disturbs the CPU.
+//! Timers that are no tick and fire on that CPU are among them.
+
+use super::partrt::names;
+use crate::changing::{self, Changing};
+use crate::{CommandError, Screen, Status};
+use machine::{CpuSet, Machine};
+use observe::{Class, Sample, activity, of_interrupt};
+use root::state::StateDir;
+use root::{Root, output};
+use std::ffi::OsString;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+
+const USAGE: &str = "\
+usage:
+count_ticks --help
+count_ticks --cpu <cpu> --start
+count_ticks --cpu <cpu> [ --file <file name> | --batch ] --end
+count_ticks --cpu <cpu> [ --file <file name> | --batch ] <command>
+
+Counts the ticks of a CPU, or of several, by the interrupts of their own timers (the row LOC of /proc/interrupts).
+
+options:
+-h | --help   shows this
+-c | --cpu <cpu>  the CPUs: a number, a list, or the name of a partition (mandatory)
+-s | --start  begins to count, for a later --end
+-e | --end    ends the count and prints it
+-f | --file <file name> writes the count of each CPU to a file
+-b | --batch  prints the number alone
+
+The status is that of the command.
+";
+
+/// Where `--start` leaves the counters for `--end`.
+const STARTED: &str = "count_ticks";
+
+/// Runs it. Errors go to standard error behind the program's name, with status 1.
+pub fn run(args: &[OsString], screen: &mut Screen) -> Status {
+    let ended = Wanted::parse(args).and_then(|wanted| match wanted {
+        None => {
+            screen.text(USAGE);
+            Ok(Status::Done)
+        }
+        Some(wanted) => wanted.run(screen),
+    });
+    ended.unwrap_or_else(|said| {
+        screen.note(&format!("count_ticks: {said}\n"));
+        Status::Failed
+    })
+}
+
+/// What stands on the command line.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    cpu: String,
+    phase: Phase,
+    file: Option<String>,
+    form: Form,
+    command: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Phase {
+    Start,
+    End,
+    #[default]
+    Whole,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Form {
+    #[default]
+    Sentence,
+    Batch,
+}
+
+impl Wanted {
+    /// `None` where the help was asked for.
+    fn parse(args: &[OsString]) -> Result<Option<Wanted>, String> {
+        let mut wanted = Wanted::default();
+        let (mut cpu, mut start, mut end) = (None, false, false);
+        let mut rest = args;
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        while let Some((word, after)) = rest.split_first() {
+            let word = word.to_string_lossy();
+            if !word.starts_with('-') {
+                break;
+            }
+            rest = after;
+            let mut value = || {
+                let missing = || format!("Option {word} requires an argument");
+                let (value, after) = rest.split_first().ok_or_else(missing)?;
+                let value = value.to_string_lossy().into_owned();
+                if value.is_empty() || value.starts_with('-') {
+                    return Err(missing());
+                }
+                rest = after;
+                Ok(value)
+            };
+            match word.as_ref() {
+                "-h" | "--help" => return Ok(None),
+                "-s" | "--start" => start = true,
+                "-e" | "--end" => end = true,
+                "-b" | "--batch" => wanted.form = Form::Batch,
+                "-c" | "--cpu" => cpu = Some(value()?),
+                "-f" | "--file" => wanted.file = Some(value()?),
+                _ => return Err(format!("Invalid option {}", report::safe(&word))),
+            }
+        }
+        wanted.cpu = cpu.ok_or("The --cpu option is mandatory")?;
+        wanted.command = command(rest);
+        wanted.phase = match (start, end) {
+            (true, true) => return Err("Do not use both --start and --end".to_owned()),
+            (true, false) => Phase::Start,
+            (false, true) => Phase::End,
+            (false, false) => Phase::Whole,
+        };
+        match (wanted.phase, rest.is_empty()) {
+            (Phase::Whole, true) => Err("Missing command".to_owned()),
+            (Phase::Whole, false) | (_, true) => Ok(Some(wanted)),
+            (_, false) => {
+                let words: Vec<_> = rest.iter().map(|word| word.to_string_lossy()).collect();
+                Err(format!(
+                    "No command ({}) should be supplied",
+                    report::safe(&words.join(" "))
+                ))
+            }
+        }
+    }
+
+    fn run(&self, screen: &mut Screen) -> Result<Status, String> {
+        let root = Root::live();
+        let machine = Machine::read(&root);
+        let cpus = cpus(&self.cpu, &machine)?;
+        match self.phase {
+            Phase::Start => {
+                let sample = serde_json::to_vec(&take(&root)).map_err(|error| error.to_string())?;
+                let changing = Changing::begin().map_err(in_a_line)?;
+                let kept = changing.state.replace(STARTED, &sample);
+                kept.map_err(|error| in_a_line(error.into()))?;
+                Ok(Status::Done)
+            }
+            Phase::End => {
+                let after = take(&root);
+                self.tell(&started()?, &after, &cpus, screen)?;
+                Ok(Status::Done)
+            }
+            Phase::Whole => {
+                let before = take(&root);
+                let status = spawn(&self.command)?;
+                self.tell(&before, &take(&root), &cpus, screen)?;
+                Ok(status)
+            }
+        }
+    }
+
+    fn tell(
+        &self,
+        before: &Sample,
+        after: &Sample,
+        cpus: &CpuSet,
+        screen: &mut Screen,
+    ) -> Result<(), String> {
+        let counts = ticks(before, after, cpus)?;
+        if let Some(file) = &self.file {
+            let rows: String = counts
+                .iter()
+                .map(|(cpu, ticks)| format!("{cpu} {ticks}\n"))
+                .collect();
+            output::write(Path::new(file), format!("# cpu ticks\n{rows}").as_bytes())
+                .map_err(|error| in_a_line(error.into()))?;
+        }
+        let ticks: u64 = counts.iter().map(|(_, ticks)| ticks).sum();
+        screen.text(&match self.form {
+            Form::Batch => format!("{ticks}\n"),
+            Form::Sentence => format!("{ticks} ticks occurred\n"),
+        });
+        Ok(())
+    }
+}
+
+/// The command's words. A single one with blanks is a whole command line, as for the original.
+fn command(words: &[OsString]) -> Vec<OsString> {
+    match words {
+        [line] => match line.to_str() {
+            Some(line) => line.split_whitespace().map(OsString::from).collect(),
+            None => words.to_vec(),
+        },
+        _ => words.to_vec(),
+    }
+}
+
+/// The CPUs of a number, a list, or the name of a partition.
+fn cpus(text: &str, machine: &Machine) -> Result<CpuSet, String> {
+    let invalid = || format!("Invalid argument to the --cpu ({})", report::safe(text));
+    let cpus = match CpuSet::parse_list(text) {
+        Ok(cpus) => cpus,
+        Err(_) => {
+            let rows = names::all(machine, &changing::reasons_in_force());
+            let row = rows.iter().find(|(name, _)| name == text).ok_or_else(invalid)?;
+            CpuSet::parse_list(&row.1).map_err(|_| invalid())?
+        }
+    };
+    let silent = cpus.minus(&machine.topology.online);
+    match (cpus.is_empty(), silent.is_empty()) {
+        (true, _) => Err(invalid()),
+        (false, false) => Err(format!("CPU {silent} is not online")),
+        (false, true) => Ok(cpus),
+    }
+}
+
+/// The counters of timers now, and no others: a large machine has very many.
+fn take(root: &Root) -> Sample {
+    let mut sample = Sample::take(root);
+    if let Some(table) = &mut sample.interrupts {
+        table
+            .rows
+            .retain(|name, row| of_interrupt(name, &row.what) == Class::Tick);
+    }
+    Sample {
+        at_ns: sample.at_ns,
+        interrupts: sample.interrupts,
+        ..Sample::default()
+    }
+}
+
+/// Ticks of each CPU between two samples.
+fn ticks(before: &Sample, after: &Sample, cpus: &CpuSet) -> Result<Vec<(u32, u64)>, String> {
+    let seen = activity(before, after);
+    let of = |cpu: machine::CpuId| {
+        let row = seen.cpus.iter().find(|row| row.cpu == cpu);
+        let row = row.ok_or_else(|| format!("CPU {} was offline meanwhile", cpu.0))?;
+        let ticks = row
+            .ticks
+            .ok_or("no row of /proc/interrupts counts the ticks of this machine")?;
+        Ok((cpu.0, ticks))
+    };
+    cpus.iter().map(of).collect()
+}
+
+/// What `--start` left, which is gone then.
+fn started() -> Result<Sample, String> {
+    let nothing = || "no count was begun on this boot: call it with --start first".to_owned();
+    let state = StateDir::open(Path::new(changing::STATE)).map_err(|error| in_a_line(error.into()))?;
+    let state = state.ok_or_else(nothing)?;
+    let kept = state.read(STARTED).map_err(|error| in_a_line(error.into()))?;
+    let sample = serde_json::from_slice(&kept.ok_or_else(nothing)?)
+        .map_err(|error| format!("{}/{STARTED} cannot be read: {error}", changing::STATE))?;
+    state.remove(STARTED).map_err(|error| in_a_line(error.into()))?;
+    Ok(sample)
+}
+
+fn spawn(command: &[OsString]) -> Result<Status, String> {
+    let Some((program, arguments)) = command.split_first() else {
+        return Err("Missing command".to_owned());
+    };
+    let status = std::process::Command::new(program).args(arguments).status();
+    let status = status.map_err(|error| format!("{}: {error}", program.to_string_lossy()))?;
+    let code = status
+        .code()
+        .or_else(|| status.signal().map(|signal| 128 + signal))
+        .unwrap_or(1);
+    Ok(Status::Program(u8::try_from(code).unwrap_or(1)))
+}
+
+fn in_a_line(error: CommandError) -> String {
+    format!("{}: {}; {}", error.what, error.why, error.next)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Option<Wanted>, String> {
+        let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+        Wanted::parse(&words)
+    }
+
+    #[test]
+    fn command_lines() {
+        let wanted = parse("--cpu 3 sleep 10").unwrap().unwrap();
+        assert_eq!(
+            (wanted.cpu.as_str(), wanted.phase, wanted.form),
+            ("3", Phase::Whole, Form::Sentence)
+        );
+        assert_eq!(wanted.command, ["sleep", "10"]);
+        let wanted = parse("-c rt -b -f out -e").unwrap().unwrap();
+        assert_eq!(
+            (wanted.phase, wanted.form, wanted.file.as_deref()),
+            (Phase::End, Form::Batch, Some("out"))
+        );
+        assert_eq!(parse("-c 3 --start").unwrap().unwrap().phase, Phase::Start);
+        let whole = Wanted::parse(&["-c".into(), "3".into(), "sleep 1".into()])
+            .unwrap()
+            .unwrap();
+        assert_eq!(whole.command, ["sleep", "1"]);
+        for help in ["", "-h", "--help", "-c 1 -h"] {
+            assert_eq!(parse(help), Ok(None), "{help}");
+        }
+        for (line, said) in [
+            ("sleep 1", "The --cpu option is mandatory"),
+            ("--start", "The --cpu option is mandatory"),
+            ("-c 1", "Missing command"),
+            ("-c 1 -s -e", "Do not use both --start and --end"),
+            ("-c 1 -s sleep 1", "No command (sleep 1) should be supplied"),
+            ("-c 1 -e true", "No command (true) should be supplied"),
+            ("-c", "Option -c requires an argument"),
+            ("--file -b", "Option --file requires an argument"),
+            ("-x", "Invalid option -x"),
+        ] {
+            assert_eq!(parse(line), Err(said.to_owned()), "{line}");
+        }
+    }
+
+    #[test]
+    fn only_the_rows_of_timers_are_ticks() {
+        let sample = |text: &str| Sample {
+            interrupts: observe::parse_interrupts(text),
+            ..Sample::default()
+        };
+        let before = sample(
+            "CPU0 CPU1\n LOC: 100 4294967290 Local timer interrupts\n RES: 1 1 Rescheduling interrupts\n",
+        );
+        let after =
+            sample("CPU0 CPU1\n LOC: 350 4 Local timer interrupts\n RES: 900 900 Rescheduling interrupts\n");
+        let both = CpuSet::range(0, 1);
+        // The second counter wrapped at 32 bits.
+        assert_eq!(ticks(&before, &after, &both), Ok(vec![(0, 250), (1, 10)]));
+        let third = CpuSet::range(2, 2);
+        assert_eq!(
+            ticks(&before, &after, &third),
+            Err("CPU 2 was offline meanwhile".to_owned())
+        );
+    }
+}

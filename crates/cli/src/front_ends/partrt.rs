@@ -1,0 +1,143 @@
+//! `partrt`: the command line of OpenEneaLinux's partrt 1.2, on cgroup v1 and v2. Results go to standard output,
+//! errors to standard error behind `partrt: Failed execution:`, and every failure has status 1, as its callers know it.
+
+mod create;
+mod getopts;
+mod list;
+mod migrate;
+pub mod names;
+mod run;
+mod undo;
+mod usage;
+
+use crate::screen::Volume;
+use crate::{CommandError, Screen, Status};
+use getopts::{Found, getopts};
+use std::ffi::OsString;
+
+/// Names of the two partitions.
+struct Names {
+    rt: String,
+    rest: String,
+}
+
+/// Why a command ended early.
+#[derive(Debug)]
+enum Failed {
+    /// The help was asked for.
+    Usage,
+    /// One line.
+    Said(String),
+    /// One line, with the status that a shell gives for a program that it cannot start.
+    NotStarted(u8, String),
+}
+
+impl From<CommandError> for Failed {
+    fn from(error: CommandError) -> Failed {
+        let said = format!("{}: {}; {}", error.what, error.why, error.next);
+        match error.status {
+            Status::Program(code @ 126..) => Failed::NotStarted(code, said),
+            _ => Failed::Said(said),
+        }
+    }
+}
+
+/// Runs one `partrt` command.
+pub fn run(args: &[OsString], screen: &mut Screen) -> Status {
+    let words: Vec<String> = args
+        .iter()
+        .map(|word| word.to_string_lossy().into_owned())
+        .collect();
+    let failed = match command(&words, args, screen) {
+        Ok(status) => return status,
+        Err(failed) => failed,
+    };
+    let (status, said) = match failed {
+        Failed::Usage => {
+            screen.text(usage::USAGE);
+            return Status::Done;
+        }
+        Failed::Said(said) => (Status::Failed, said),
+        Failed::NotStarted(code, said) => (Status::Program(code), said),
+    };
+    screen.note(&format!("partrt: Failed execution: {said}\n"));
+    status
+}
+
+const COMMANDS: &str = "create undo run move list";
+
+fn command(words: &[String], args: &[OsString], screen: &mut Screen) -> Result<Status, Failed> {
+    let mut names = Names {
+        rt: names::RT.to_owned(),
+        rest: names::NRT.to_owned(),
+    };
+    let (found, rest) = getopts(":hn:r:vVwx", words);
+    for one in found {
+        match one {
+            Found::Option('h', _) => return Err(Failed::Usage),
+            Found::Option('n', Some(name)) => names.rest = name,
+            Found::Option('r', Some(name)) => names.rt = name,
+            Found::Option('v', _) => screen.volume = Volume::Verbose,
+            Found::Option('V', _) => {
+                screen.text(&usage::version());
+                return Ok(Status::Done);
+            }
+            Found::Option(..) => {}
+            wrong_one => return Err(wrong(&wrong_one, "")),
+        }
+    }
+    // Programs get their arguments as they were written, which need not be text.
+    let exact = args
+        .get(args.len().saturating_sub(rest.len())..)
+        .unwrap_or_default();
+    let Some((name, words)) = rest.split_first() else {
+        screen.note("Expected sub-command. Use 'partrt -h' for help.\n");
+        return Ok(Status::Failed);
+    };
+    match name.as_str() {
+        "create" => create::create(words, &names, screen),
+        "undo" => undo::undo(words, &names, screen),
+        "run" => run::run(words, exact.get(1..).unwrap_or_default()),
+        "move" => migrate::migrate(words, screen),
+        "list" => list::list(words, screen),
+        _ => {
+            screen.note(&format!(
+                "Illegal sub-command: '{}'. Valid commands: {COMMANDS}. Use 'partrt -h' for help.\n",
+                report::safe(name)
+            ));
+            return Ok(Status::Failed);
+        }
+    }
+    .map(|()| Status::Done)
+}
+
+/// What is said about a wrong option; `create` says it with a dash in front of the letter.
+fn wrong(found: &Found, dash: &str) -> Failed {
+    Failed::Said(match found {
+        Found::NoValue(letter) => format!("Invalid option: -{letter} missing mandatory argument"),
+        Found::Unknown(letter) | Found::Option(letter, _) => format!("Invalid option: {dash}{letter} "),
+    })
+}
+
+/// Says something beside the result where `-v` asks for it.
+fn detail(screen: &mut Screen, text: &str) {
+    if screen.volume >= Volume::Verbose {
+        screen.note(text);
+    }
+}
+
+/// The CPUs of a mask, which is written as bitcalc takes it; `None` for the mask 0.
+fn mask(text: &str) -> Result<Option<machine::CpuSet>, Failed> {
+    let bits = super::bitcalc::evaluate(text).map_err(Failed::Said)?;
+    let cpus = super::bitcalc::cpus(&bits).map_err(Failed::Said)?;
+    Ok(Some(cpus).filter(|cpus| !cpus.is_empty()))
+}
+
+/// What is said when a mask is not within a partition.
+fn outside(cpus: &machine::CpuSet, partition: &str) -> Failed {
+    Failed::Said(format!(
+        "Invalid cpumask: 0x{} contains one or more CPUs that are not part of {}",
+        cpus.to_mask(0).replace(',', ""),
+        report::safe(partition)
+    ))
+}

@@ -1,0 +1,365 @@
+//! `partrt create`: quietcore's own apply, with the knobs that partrt turns. Each of its options leaves one of them out.
+
+use super::{Failed, Found, Names, detail, getopts, mask, names, wrong};
+use crate::changing::{self, Changing};
+use crate::{CommandError, Screen, intent};
+use apply::{Applied, Entry, Outcome, Request};
+use machine::{CpuSet, Hierarchy, Machine, Version};
+use plan::parameters::Price;
+use plan::{Intent, Level, PartitionName, Profile, knobs};
+use root::Root;
+use std::collections::BTreeSet;
+
+/// What partrt turns beside partition, tasks and interrupts: the option that leaves it out, and our knob with partrt's
+/// value.
+const TURNED: &[(char, &str)] = &[
+    ('t', "sched_rt_runtime_us=-1"),
+    ('m', "stat_interval=1000"),
+    ('a', "writeback_numa"),
+    ('w', "watchdog=0"),
+    ('b', "wq_sysfs_cpumask"),
+    ('c', "check_interval=0"),
+    ('r', "timer_migration"),
+];
+
+/// What stands on the command line.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    /// Letters of what is left out.
+    without: BTreeSet<char>,
+    node: Option<String>,
+    mask: Option<String>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Wrong options, masks and names, and what apply says; the machine is as before then.
+pub fn create(words: &[String], names: &Names, screen: &mut Screen) -> Result<(), Failed> {
+    let wanted = Wanted::parse(words)?;
+    let root = Root::live();
+    let stop = changing::stop_flag();
+    let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
+    let hierarchy = machine.cgroups.cpuset.as_ref();
+    let hierarchy =
+        hierarchy.ok_or_else(|| Failed::Said("Kernel is lacking support for cpuset".to_owned()))?;
+    let intent = wanted.intent(names, &machine)?;
+    let others = changing::reasons_in_force();
+    refuse_taken(hierarchy, names, &root, &others)?;
+    if has_foreign(hierarchy, &machine, &others) {
+        screen.note(
+            "WARNING: Other partitions exists that might interfere with partitions created by this tool.\n         \
+             This might be because you use systemd, which also defines CPU partitions.\n",
+        );
+    }
+    if machine.isolation.workqueue_cpumask.is_none() {
+        screen.note("WARNING: Your kernel doesn't support reconfiguring of unbound workqueues cpumask.\n");
+    }
+    // Refused as early as can be said; planned again under the lock.
+    intent::plan_on(&machine, &root, &intent).map_err(CommandError::from)?;
+    let changing = Changing::begin()?;
+    let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
+    let plan = intent::plan_on(&machine, &root, &intent).map_err(CommandError::from)?;
+    let request = Request {
+        machine: &machine,
+        intent: &intent,
+        plan: &plan,
+        reason: &names::reason(&names.rest),
+        tool: env!("CARGO_PKG_VERSION"),
+        guard: None,
+        stop,
+    };
+    let applied = apply::apply(&changing.host, &changing.state, &request).map_err(CommandError::from)?;
+    tell(&applied, screen);
+    screen.text(&divided(names, &plan.isolated, &plan.housekeeping));
+    Ok(())
+}
+
+impl Wanted {
+    fn parse(words: &[String]) -> Result<Wanted, Failed> {
+        let mut wanted = Wanted::default();
+        let (found, rest) = getopts(":abcdhmn:rtuw", words);
+        for one in found {
+            match one {
+                Found::Option('h', _) => return Err(Failed::Usage),
+                Found::Option('n', node) => wanted.node = node,
+                Found::Option(letter, _) => drop(wanted.without.insert(letter)),
+                other => return Err(wrong(&other, "-")),
+            }
+        }
+        wanted.mask = rest.first().filter(|mask| !mask.is_empty()).cloned();
+        if wanted.mask.is_none() && wanted.node.is_none() {
+            return Err(Failed::Said("Missing mandatory cpumask".to_owned()));
+        }
+        Ok(wanted)
+    }
+
+    fn intent(&self, names: &Names, machine: &Machine) -> Result<Intent, Failed> {
+        let name = PartitionName::new(&names.rt).map_err(CommandError::from)?;
+        if names.rest == names.rt {
+            return Err(Failed::Said(format!(
+                "{}: the two partitions need two names",
+                names.rt
+            )));
+        }
+        if names.rest != "housekeeping" {
+            PartitionName::new(&names.rest).map_err(CommandError::from)?;
+        }
+        let mut intent = Intent::new(name, self.cpus(machine)?, Profile::Minimal);
+        let mut turned = TURNED.iter().filter(|(letter, _)| !self.without.contains(letter));
+        turned
+            .try_for_each(|(_, knob)| intent.take(knob))
+            .map_err(CommandError::from)?;
+        if self.without.contains(&'u') {
+            intent
+                .leave_out("workqueue_cpumask")
+                .map_err(CommandError::from)?;
+        }
+        Ok(intent)
+    }
+
+    fn cpus(&self, machine: &Machine) -> Result<CpuSet, Failed> {
+        if let Some(node) = &self.node {
+            let found = machine
+                .topology
+                .nodes
+                .iter()
+                .find(|known| known.id.to_string() == *node);
+            return found
+                .map(|node| node.cpus.clone())
+                .ok_or_else(|| Failed::Said(format!("NUMA node: {} does not exist", report::safe(node))));
+        }
+        let text = self.mask.as_deref().unwrap_or_default();
+        let illegal = || Failed::Said(format!("Illegal CPU mask: {}", report::safe(text)));
+        let cpus = mask(text).map_err(|_| illegal())?.ok_or_else(illegal)?;
+        let there = machine.topology.present_cpus().or(&machine.topology.online);
+        if cpus.intersects(&there) {
+            Ok(cpus)
+        } else {
+            Err(illegal())
+        }
+    }
+}
+
+/// Neither of the two may be there already.
+fn refuse_taken(hierarchy: &Hierarchy, names: &Names, root: &Root, reasons: &[String]) -> Result<(), Failed> {
+    let exists = |dir: &str| matches!(root.kind(dir), Ok(Some(_)));
+    let rt = names::directory(hierarchy, &names.rt, &names.rest);
+    let rest = match hierarchy.version {
+        // Other partitions of ours share the one set; it is taken under the name that they gave it.
+        Version::V1 if names::rest_name(reasons) == names.rest => {
+            Some(names::directory(hierarchy, &names.rest, &names.rest))
+        }
+        _ => None,
+    };
+    let taken = [Some(rt), rest].into_iter().flatten().find(|dir| exists(dir));
+    match taken {
+        Some(dir) => Err(Failed::Said(format!(
+            "{dir}: Partition already exists, remove it first using 'undo' command."
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Whether somebody else has partitions.
+fn has_foreign(hierarchy: &Hierarchy, machine: &Machine, reasons: &[String]) -> bool {
+    let own: BTreeSet<String> = changing::in_force()
+        .iter()
+        .map(|intent| intent.name.to_string())
+        .collect();
+    let rest = names::rest_name(reasons);
+    let rows = names::all(machine, reasons);
+    let foreign = |name: &String| {
+        !own.contains(name) && (name != rest || hierarchy.version == Version::V1 && own.is_empty())
+    };
+    rows.iter().any(|(name, _)| foreign(name))
+}
+
+/// What the user has to hear: warnings, and what was given up for it that has a price in safety. With `-v` everything.
+fn tell(applied: &Applied, screen: &mut Screen) {
+    detail(screen, &changing::entries_text(&applied.entries));
+    for finding in &applied.findings {
+        let line = format!(
+            "{}: {} {}\n",
+            report::safe(&finding.subject),
+            finding.message,
+            finding.fix
+        );
+        match finding.level {
+            // What a machine does not have, the original passes over too.
+            Level::Info => detail(screen, &line),
+            Level::Warning if finding.id == "knob-absent" => detail(screen, &line),
+            Level::Warning | Level::Error => screen.note(&format!("WARNING: {line}")),
+        }
+    }
+    for entry in &applied.entries {
+        if let Some(line) = priced(entry) {
+            screen.note(&line);
+        }
+    }
+}
+
+/// A change with a price in safety, in one line.
+fn priced(entry: &Entry) -> Option<String> {
+    let knob = knobs::of_change(&entry.change).filter(|knob| knob.price == Price::Safety)?;
+    let done = entry.outcome == Outcome::Done && entry.before != entry.after;
+    let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
+    done.then(|| {
+        format!(
+            "partrt: {}: {} -> {} until `partrt undo`: {}\n",
+            knob.name,
+            value(&entry.before),
+            value(&entry.after),
+            knob.side_effects
+        )
+    })
+}
+
+fn divided(names: &Names, isolated: &CpuSet, rest: &CpuSet) -> String {
+    format!(
+        "System was successfylly divided into following partitions:\nIsolated CPUs ({}):{isolated}\n\
+         Non-isolated CPUS ({}):{rest}\n",
+        names.rt, names.rest
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Wanted, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Wanted::parse(&words).map_err(said)
+    }
+
+    fn said(failed: Failed) -> String {
+        match failed {
+            Failed::Usage => "usage".to_owned(),
+            Failed::Said(said) | Failed::NotStarted(_, said) => said,
+        }
+    }
+
+    /// Four CPUs in two memory nodes.
+    fn machine() -> Machine {
+        let fixture = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../fixtures/machines/4x86-2p2n2c-v1-6.1.tar.gz"
+        );
+        Machine::read(&Root::open(std::path::Path::new(fixture)).unwrap())
+    }
+
+    fn intent(line: &str, rt: &str, rest: &str) -> Result<Intent, String> {
+        let names = Names {
+            rt: rt.to_owned(),
+            rest: rest.to_owned(),
+        };
+        parse(line)?.intent(&names, &machine()).map_err(said)
+    }
+
+    #[test]
+    fn command_lines() {
+        let wanted = parse("-r -c -w 0xc").unwrap();
+        assert_eq!(wanted.mask.as_deref(), Some("0xc"));
+        assert_eq!(wanted.without.into_iter().collect::<String>(), "crw");
+        assert_eq!(parse("-n 1").unwrap().node.as_deref(), Some("1"));
+        for (line, said) in [
+            ("", "Missing mandatory cpumask"),
+            ("-r", "Missing mandatory cpumask"),
+            ("-n", "Invalid option: -n missing mandatory argument"),
+            ("-q 0xc", "Invalid option: -q "),
+            ("-h", "usage"),
+        ] {
+            assert_eq!(parse(line), Err(said.to_owned()), "{line}");
+        }
+    }
+
+    #[test]
+    fn each_option_leaves_one_knob_out() {
+        let whole = intent("0xc", "rt", "nrt").unwrap();
+        assert_eq!(
+            (whole.cpus.to_string().as_str(), whole.profile),
+            ("2-3", Profile::Minimal)
+        );
+        let value = |knob: &str| whole.with.get(knob).cloned().flatten().unwrap_or_default();
+        assert_eq!(value("sched_rt_runtime_us"), "-1");
+        assert_eq!(value("stat_interval"), "1000");
+        assert_eq!(
+            (value("watchdog").as_str(), value("check_interval").as_str()),
+            ("0", "0")
+        );
+        for (letter, knob) in [
+            ("a", "writeback_numa"),
+            ("b", "wq_sysfs_cpumask"),
+            ("c", "check_interval"),
+            ("m", "stat_interval"),
+            ("r", "timer_migration"),
+            ("t", "sched_rt_runtime_us"),
+            ("w", "watchdog"),
+        ] {
+            let less = intent(&format!("-{letter} 0xc"), "rt", "nrt").unwrap();
+            let gone = whole.with.keys().filter(|name| !less.with.contains_key(*name));
+            assert_eq!(gone.collect::<Vec<_>>(), [knob], "-{letter}");
+        }
+        assert!(plan::takes(&whole, "workqueue_cpumask") && plan::takes(&whole, "irq_affinity"));
+        assert!(!plan::takes(
+            &intent("-u c", "rt", "nrt").unwrap(),
+            "workqueue_cpumask"
+        ));
+        assert_eq!(intent("-d c", "rt", "nrt").unwrap(), whole);
+    }
+
+    #[test]
+    fn masks_nodes_and_names() {
+        for (line, cpus) in [
+            ("c", "2-3"),
+            ("0x8", "3"),
+            ("#2-3", "2-3"),
+            ("0000000c", "2-3"),
+            ("-n 1", "2-3"),
+        ] {
+            assert_eq!(
+                intent(line, "rt", "nrt").unwrap().cpus.to_string(),
+                cpus,
+                "{line}"
+            );
+        }
+        for (line, wrong) in [
+            ("0", "Illegal CPU mask: 0"),
+            ("xyz", "Illegal CPU mask: xyz"),
+            ("0xf0", "Illegal CPU mask: 0xf0"),
+            ("-n 7", "NUMA node: 7 does not exist"),
+        ] {
+            assert_eq!(intent(line, "rt", "nrt"), Err(wrong.to_owned()), "{line}");
+        }
+        assert_eq!(intent("c", "rtset", "other").unwrap().name.as_str(), "rtset");
+        assert!(intent("c", "a/b", "nrt").is_err() && intent("c", "rt", "..").is_err());
+        assert!(intent("c", "rt", "rt").unwrap_err().contains("two names"));
+    }
+
+    #[test]
+    fn what_is_printed() {
+        let names = Names {
+            rt: "rt".to_owned(),
+            rest: "nrt".to_owned(),
+        };
+        assert_eq!(
+            divided(&names, &CpuSet::range(2, 3), &CpuSet::range(0, 1)),
+            "System was successfylly divided into following partitions:\nIsolated CPUs (rt):2-3\n\
+             Non-isolated CPUS (nrt):0-1\n"
+        );
+        let entry = |change: &str, outcome: Outcome| Entry {
+            seq: 1,
+            change: change.to_owned(),
+            before: Some("950000".to_owned()),
+            after: Some("-1".to_owned()),
+            outcome,
+        };
+        let line = priced(&entry("sched_rt_runtime_us", Outcome::Done)).unwrap();
+        assert!(
+            line.starts_with("partrt: sched_rt_runtime_us: 950000 -> -1 until `partrt undo`: "),
+            "{line}"
+        );
+        assert_eq!(priced(&entry("sched_rt_runtime_us", Outcome::Already)), None);
+        assert_eq!(priced(&entry("stat_interval", Outcome::Done)), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! Options as the shell's `getopts` reads them, which partrt uses: single letters, in groups too, up to the first word
+//! that is none.
+
+/// One option.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// A letter, with its value where it takes one.
+    Option(char, Option<String>),
+    /// A letter that there is not.
+    Unknown(char),
+    /// A letter whose value is missing.
+    NoValue(char),
+}
+
+/// The options at the beginning of `words`, and the words behind them. `letters` is as in the shell: a colon behind
+/// each letter that takes a value.
+#[must_use]
+pub fn getopts<'a>(letters: &str, words: &'a [String]) -> (Vec<Found>, &'a [String]) {
+    let mut found = Vec::new();
+    let mut rest = words;
+    while let Some((word, after)) = rest.split_first() {
+        if word == "--" {
+            return (found, after);
+        }
+        let Some(group) = word.strip_prefix('-').filter(|group| !group.is_empty()) else {
+            break;
+        };
+        rest = after;
+        let mut group = group.chars();
+        while let Some(letter) = group.next() {
+            match takes_value(letters, letter) {
+                None => found.push(Found::Unknown(letter)),
+                Some(false) => found.push(Found::Option(letter, None)),
+                Some(true) => {
+                    let attached = Some(group.as_str().to_owned()).filter(|value| !value.is_empty());
+                    let value = match (attached, rest.split_first()) {
+                        (None, Some((next, after))) => {
+                            rest = after;
+                            Some(next.clone())
+                        }
+                        (attached, _) => attached,
+                    };
+                    found.push(match value {
+                        Some(value) => Found::Option(letter, Some(value)),
+                        None => Found::NoValue(letter),
+                    });
+                    break;
+                }
+            }
+        }
+    }
+    (found, rest)
+}
+
+/// Whether a letter takes a value; `None` for one that is no option.
+fn takes_value(letters: &str, letter: char) -> Option<bool> {
+    if letter == ':' {
+        return None;
+    }
+    let (_, behind) = letters.split_once(letter)?;
+    Some(behind.starts_with(':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(letters: &str, line: &str) -> (String, String) {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let (found, rest) = getopts(letters, &words);
+        let text = |found: &Found| match found {
+            Found::Option(letter, Some(value)) => format!("{letter}={value}"),
+            Found::Option(letter, None) => letter.to_string(),
+            Found::Unknown(letter) => format!("?{letter}"),
+            Found::NoValue(letter) => format!(":{letter}"),
+        };
+        (
+            found.iter().map(text).collect::<Vec<_>>().join(" "),
+            rest.join(" "),
+        )
+    }
+
+    #[test]
+    fn as_the_shell_reads_them() {
+        for (letters, line, options, rest) in [
+            ("abn:", "-a 0xc", "a", "0xc"),
+            ("abn:", "-ab 0xc", "a b", "0xc"),
+            ("abn:", "-an1 x", "a n=1", "x"),
+            ("abn:", "-n 1 x", "n=1", "x"),
+            ("abn:", "-n -a x", "n=-a", "x"),
+            ("abn:", "-n", ":n", ""),
+            ("abn:", "-x -a", "?x a", ""),
+            ("abn:", "-xa", "?x a", ""),
+            ("abn:", "0xc -a", "", "0xc -a"),
+            ("abn:", "-a -- -b", "a", "-b"),
+            ("abn:", "- -b", "", "- -b"),
+            ("abn:", "-: 1", "?:", "1"),
+            ("abn:", "", "", ""),
+        ] {
+            assert_eq!(
+                read(letters, line),
+                (options.to_owned(), rest.to_owned()),
+                "{line}"
+            );
+        }
+    }
+}

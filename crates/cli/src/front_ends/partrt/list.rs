@@ -1,0 +1,47 @@
+//! `partrt list`: the partitions that there are.
+
+use super::{Failed, Found, getopts, names, wrong};
+use crate::{Screen, changing};
+use machine::Machine;
+use root::Root;
+
+/// Runs it.
+///
+/// # Errors
+/// Wrong options.
+pub fn list(words: &[String], screen: &mut Screen) -> Result<(), Failed> {
+    let (found, _) = getopts(":h", words);
+    match found.first() {
+        None => {}
+        Some(Found::Option('h', _)) => return Err(Failed::Usage),
+        Some(other) => return Err(wrong(other, "")),
+    }
+    let machine = Machine::read(&Root::live());
+    let reasons = changing::reasons_in_force();
+    screen.text(&text(&names::all(&machine, &reasons)));
+    Ok(())
+}
+
+fn text(rows: &[(String, String)]) -> String {
+    if rows.is_empty() {
+        return "Could not find any partitions\n".to_owned();
+    }
+    rows.iter()
+        .map(|(name, cpus)| format!("Name:{} CPUs: {cpus}\n", report::safe(name)))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_partrt_prints_them() {
+        let row = |name: &str, cpus: &str| (name.to_owned(), cpus.to_owned());
+        assert_eq!(
+            text(&[row("nrt", "0-1"), row("rt", "2-3")]),
+            "Name:nrt CPUs: 0-1\nName:rt CPUs: 2-3\n"
+        );
+        assert_eq!(text(&[]), "Could not find any partitions\n");
+    }
+}

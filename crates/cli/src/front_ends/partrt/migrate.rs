@@ -1,0 +1,195 @@
+//! `partrt move`: a running process with its threads, or on v1 a single thread, into a partition or out of it.
+//!
+//! The original says nothing about a task that the kernel does not let go, and ends with status 0. The status stays,
+//! because loops over all tasks rely on it; the task is named on standard error.
+
+use super::names::{self, Place};
+use super::{Failed, Found, detail, getopts, mask, outside, wrong};
+use crate::changing::Changing;
+use crate::verbs::r#move::{self, Fate, Summary};
+use crate::{CommandError, Screen, Status};
+use apply::{Ground, Journal, Parcel, Passenger, Unit};
+use clap::Parser;
+use machine::{CpuSet, Machine};
+use root::Root;
+
+/// What stands on the command line.
+#[derive(Debug, PartialEq, Eq)]
+struct Wanted {
+    cpus: Option<CpuSet>,
+    task: String,
+    partition: Option<String>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Wrong options, tasks and partitions that there are not.
+pub fn migrate(words: &[String], screen: &mut Screen) -> Result<(), Failed> {
+    let wanted = Wanted::parse(words)?;
+    let root = Root::live();
+    let gone = || Failed::Said(format!("Task ID {} does not exist", report::safe(&wanted.task)));
+    let number = wanted.task.parse::<u32>().map_err(|_| gone())?;
+    let task = machine::tasks::read_one(&root, number).ok_or_else(gone)?;
+    let name = wanted.partition.as_deref().filter(|name| !name.is_empty());
+    let name = name.ok_or_else(|| Failed::Said("Missing mandatory partition name".to_owned()))?;
+    let nowhere = || Failed::Said(format!("Partition {} does not exist", report::safe(name)));
+    let changing = Changing::existing()?.ok_or_else(nowhere)?;
+    let machine = Machine::read(&root);
+    let place = names::find(&changing, &machine, name)?.ok_or_else(nowhere)?;
+    let leaves = names::around(&changing, &root, &machine, number)?;
+    drop(changing);
+    if let Some(cpus) = wanted.cpus.as_ref().filter(|cpus| !cpus.is_subset(place.cpus())) {
+        return Err(outside(cpus, name));
+    }
+    let which = if task.pid == number { "--pid" } else { "--tid" };
+    let number_text = number.to_string();
+    let pins = wanted.cpus.as_ref().map(ToString::to_string);
+    let line: Vec<&str> = match (&place, &leaves, &pins) {
+        (Place::Partition(_), _, None) => vec![which, &number_text, "--into", name],
+        (Place::Partition(_), _, Some(cpus)) => vec![which, &number_text, "--into", name, "--cpus", cpus],
+        (Place::Rest(_), Some((from, _)), _) => vec![which, &number_text, "--out", "--from", from],
+        (Place::Rest(_), None, _) => Vec::new(),
+    };
+    if !line.is_empty() {
+        let parsed = Line::try_parse_from(std::iter::once(&"move").chain(&line));
+        let parsed = parsed.map_err(|error| Failed::Said(error.to_string()))?;
+        tell(&r#move::perform(&parsed.args)?, name, screen);
+    }
+    match (&place, wanted.cpus) {
+        (Place::Rest(_), Some(cpus)) => pin_outside(&root, &machine, number, &cpus),
+        _ => Ok(()),
+    }
+}
+
+/// The arguments of quietcore's own verb.
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    args: r#move::Args,
+}
+
+impl Wanted {
+    fn parse(words: &[String]) -> Result<Wanted, Failed> {
+        let (found, rest) = getopts(":c:h", words);
+        let mut cpus = None;
+        for one in found {
+            match one {
+                Found::Option('h', _) => return Err(Failed::Usage),
+                Found::Option('c', Some(text)) => cpus = mask(&text)?,
+                other => return Err(wrong(&other, "")),
+            }
+        }
+        let task = rest.first().filter(|task| !task.is_empty());
+        Ok(Wanted {
+            cpus,
+            task: task
+                .cloned()
+                .ok_or_else(|| Failed::Said("Missing mandatory task ID".to_owned()))?,
+            partition: rest.get(1).cloned(),
+        })
+    }
+}
+
+fn tell(summary: &Summary, partition: &str, screen: &mut Screen) {
+    for line in &summary.lines {
+        let task = format!("{} ({})", line.tid, report::safe(&line.comm));
+        match line.fate {
+            Fate::Left => screen.note(&format!(
+                "{task}: Could not be moved to {partition}: {}\n",
+                line.reason.as_deref().unwrap_or("the kernel refused")
+            )),
+            Fate::Moved | Fate::Already => detail(screen, &format!("{task}: Moved to {partition}\n")),
+            Fate::Gone | Fate::Would => {}
+        }
+    }
+}
+
+/// Pins a task, a process with all its threads, where it is. The journal knows its former mask.
+fn pin_outside(root: &Root, machine: &Machine, number: u32, cpus: &CpuSet) -> Result<(), Failed> {
+    let nothing = || Failed::Said("nothing is in force any more".to_owned());
+    let changing = Changing::existing()?.ok_or_else(nothing)?;
+    let mut journal = Journal::open(&changing.state)
+        .map_err(CommandError::from)?
+        .ok_or_else(nothing)?;
+    let hierarchy = machine.cgroups.cpuset.as_ref().ok_or_else(nothing)?;
+    let layers = journal.layers();
+    let live: Vec<_> = layers.iter().filter(|layer| layer.is_live()).collect();
+    let isolated = apply::isolated(&live);
+    let ground = Ground {
+        system: &changing.host,
+        hierarchy,
+        isolated: &isolated,
+    };
+    let leads = machine::tasks::read_one(root, number).is_some_and(|task| task.pid == number);
+    let threads = match leads {
+        true => root
+            .names(&format!("/proc/{number}/task"))
+            .ok()
+            .flatten()
+            .unwrap_or_default(),
+        false => vec![number.to_string()],
+    };
+    let cgroup = machine::tasks::cgroup_of(root, number, hierarchy.version).unwrap_or_default();
+    let parcel = Parcel {
+        tid: number,
+        unit: if leads { Unit::Process } else { Unit::Thread },
+        to: format!("{}{}", hierarchy.mount, cgroup.trim_end_matches('/')),
+        tasks: threads
+            .iter()
+            .filter_map(|tid| tid.parse().ok())
+            .map(|tid| Passenger {
+                tid,
+                pin: Some(cpus.clone()),
+                policy: None,
+            })
+            .collect(),
+        later: Vec::new(),
+    };
+    let arrivals = apply::relocate(&ground, &mut journal, &[parcel]).map_err(CommandError::from)?;
+    let refused = arrivals.iter().find_map(|arrival| arrival.pin_refused);
+    refused.map_or(Ok(()), |errno| {
+        let why = std::io::Error::from_raw_os_error(errno).to_string();
+        let error = CommandError::new(Status::Unable, "the task cannot be pinned", why, "leave out -c");
+        Err(error.into())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn command_lines() {
+        let parse = |line: &str| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            match Wanted::parse(&words) {
+                Ok(wanted) => {
+                    let cpus = wanted
+                        .cpus
+                        .map_or_else(|| "-".to_owned(), |cpus| cpus.to_string());
+                    format!("{} {} {cpus}", wanted.task, wanted.partition.unwrap_or_default())
+                }
+                Err(Failed::Said(said)) => said,
+                Err(_) => "usage".to_owned(),
+            }
+        };
+        for (line, wanted) in [
+            ("1234 nrt", "1234 nrt -"),
+            ("-c 0x4 1234 rt", "1234 rt 2"),
+            ("1234", "1234  -"),
+            ("", "Missing mandatory task ID"),
+            ("-c", "Invalid option: -c missing mandatory argument"),
+            ("-x 1 rt", "Invalid option: x "),
+            ("-h", "usage"),
+        ] {
+            assert_eq!(parse(line), wanted, "{line}");
+        }
+        for line in [
+            &["move", "--pid", "7", "--into", "rt", "--cpus", "2"][..],
+            &["move", "--tid", "7", "--out", "--from", "rt"],
+        ] {
+            assert!(Line::try_parse_from(line).is_ok(), "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! `partrt run`: a program in a partition. The process places itself and becomes the program, whose status is its own.
+
+use super::names::{self, Place};
+use super::{Failed, Found, getopts, mask, outside, wrong};
+use crate::changing::Changing;
+use crate::placement;
+use crate::policy::{self, Policy};
+use crate::{CommandError, Status};
+use machine::{CpuSet, Machine};
+use root::Root;
+use std::ffi::OsString;
+
+/// What stands on the command line.
+#[derive(Debug, Default)]
+struct Wanted {
+    cpus: Option<CpuSet>,
+    policy: Option<Policy>,
+    partition: String,
+    /// How many words the command has.
+    command: usize,
+}
+
+/// Runs it; returns only when the program could not be started. `exact` are the same words, as they were given.
+///
+/// # Errors
+/// Wrong options, no such partition, a placement that was refused, a program that cannot be started.
+pub fn run(words: &[String], exact: &[OsString]) -> Result<(), Failed> {
+    let wanted = Wanted::parse(words)?;
+    let nowhere = || {
+        let name = report::safe(&wanted.partition);
+        Failed::Said(format!("Could not find cpuset partition: {name}"))
+    };
+    let changing = Changing::existing()?.ok_or_else(nowhere)?;
+    let root = Root::live();
+    let machine = Machine::read(&root);
+    let place = names::find(&changing, &machine, &wanted.partition)?.ok_or_else(nowhere)?;
+    let command = exact
+        .get(exact.len().saturating_sub(wanted.command)..)
+        .unwrap_or_default();
+    if command.is_empty() {
+        return Err(Failed::Said("No command to execute".to_owned()));
+    }
+    if let Some(cpus) = wanted.cpus.as_ref().filter(|cpus| !cpus.is_subset(place.cpus())) {
+        return Err(outside(cpus, &wanted.partition));
+    }
+    match &place {
+        Place::Partition(partition) => {
+            placement::join(&changing, &root, &machine, partition, wanted.cpus.as_ref(), &[])?;
+        }
+        Place::Rest(_) => join_rest(&changing, &root, &machine, wanted.cpus.as_ref())?,
+    }
+    drop(changing);
+    if let Some(policy) = wanted.policy {
+        policy.give(0).map_err(|errno| {
+            let (why, next) = policy.refused(errno, &root, &machine, std::process::id());
+            CommandError::new(Status::Denied, "the policy was refused", why, next)
+        })?;
+    }
+    Err(placement::become_program(command).into())
+}
+
+impl Wanted {
+    fn parse(words: &[String]) -> Result<Wanted, Failed> {
+        let mut wanted = Wanted::default();
+        let (found, rest) = getopts(":c:f:hor:", words);
+        let realtime = |word: &str, priority: Option<String>| {
+            let text = format!("{word}:{}", priority.unwrap_or_default());
+            policy::parse(&text).map_err(Failed::Said)
+        };
+        for one in found {
+            match one {
+                Found::Option('h', _) => return Err(Failed::Usage),
+                Found::Option('c', Some(text)) => wanted.cpus = mask(&text)?,
+                Found::Option('f', priority) => wanted.policy = Some(realtime("fifo", priority)?),
+                Found::Option('r', priority) => wanted.policy = Some(realtime("rr", priority)?),
+                Found::Option('o', _) => wanted.policy = Some(policy::parse("other").map_err(Failed::Said)?),
+                other => return Err(wrong(&other, "")),
+            }
+        }
+        let missing = || Failed::Said("Missing mandatory partition name".to_owned());
+        let (partition, command) = rest.split_first().ok_or_else(missing)?;
+        wanted.partition = Some(partition.clone())
+            .filter(|name| !name.is_empty())
+            .ok_or_else(missing)?;
+        wanted.command = command.len();
+        Ok(wanted)
+    }
+}
+
+/// Into what everything else is in: on v1 its cpuset; on v2 out of the partition that this process may be in, and
+/// nowhere in particular otherwise. The mask is the program's own, as with taskset.
+fn join_rest(
+    changing: &Changing,
+    root: &Root,
+    machine: &Machine,
+    cpus: Option<&CpuSet>,
+) -> Result<(), CommandError> {
+    let to = names::way_out(changing, root, machine, std::process::id())?;
+    if let Some(partition) = to {
+        placement::join(changing, root, machine, &partition, None, &[])?;
+    }
+    let Some(cpus) = cpus else { return Ok(()) };
+    root::sched::set_affinity(0, cpus.words()).map_err(|errno| {
+        let why = std::io::Error::from_raw_os_error(errno).to_string();
+        CommandError::new(
+            Status::Unable,
+            "the program cannot be pinned",
+            why,
+            "leave out -c",
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<String, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let said = |failed| match failed {
+            Failed::Usage => "usage".to_owned(),
+            Failed::Said(said) | Failed::NotStarted(_, said) => said,
+        };
+        let wanted = Wanted::parse(&words).map_err(said)?;
+        let cpus = wanted
+            .cpus
+            .map_or_else(|| "-".to_owned(), |cpus| cpus.to_string());
+        let policy = wanted.policy.map(|policy| policy.kept(0));
+        let policy = policy.map_or_else(
+            || "-".to_owned(),
+            |kept| format!("{:?}:{}", kept.policy, kept.priority),
+        );
+        Ok(format!("{} {cpus} {policy} {}", wanted.partition, wanted.command))
+    }
+
+    #[test]
+    fn command_lines() {
+        for (line, wanted) in [
+            ("-c 0x8 rt cyclictest -n -i 10000 -l 10000", "rt 3 - 6"),
+            ("-f 80 rt cmd", "rt - Fifo:80 1"),
+            ("-r 50 rt cmd", "rt - Rr:50 1"),
+            ("-o rt cmd", "rt - Other:0 1"),
+            ("-c 0 nrt cmd -c 1", "nrt - - 3"),
+            ("rt", "rt - - 0"),
+        ] {
+            assert_eq!(parse(line).as_deref(), Ok(wanted), "{line}");
+        }
+        for (line, said) in [
+            ("", "Missing mandatory partition name"),
+            ("-f 80", "Missing mandatory partition name"),
+            ("-f", "Invalid option: -f missing mandatory argument"),
+            ("-q rt cmd", "Invalid option: q "),
+            (
+                "-f 0 rt cmd",
+                "`fifo` needs a priority from 1 to 99, as in fifo:80",
+            ),
+            ("-h", "usage"),
+        ] {
+            assert_eq!(parse(line), Err(said.to_owned()), "{line}");
+        }
+        assert!(
+            parse("-c xyz rt cmd")
+                .unwrap_err()
+                .starts_with("Error while parsing mask")
+        );
+    }
+}

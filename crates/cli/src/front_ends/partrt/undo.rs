@@ -1,0 +1,122 @@
+//! `partrt undo`: the true former state, out of the journal. The original wrote defaults unless it was given the file
+//! that its `create` had left in /tmp; that file is accepted, and nothing of it is needed.
+
+use super::{Failed, Found, Names, detail, getopts, wrong};
+use crate::Screen;
+use crate::changing::{self, Changing};
+use apply::{Force, Undone, Which};
+use std::path::Path;
+
+/// Where the original's `create` leaves the values that it saved.
+const SAVED: &str = "/tmp/partrt_env";
+
+/// Runs it.
+///
+/// # Errors
+/// Wrong options, a journal that cannot be read, and what is not as before.
+pub fn undo(words: &[String], names: &Names, screen: &mut Screen) -> Result<(), Failed> {
+    let (found, _) = getopts(":hs:", words);
+    for one in found {
+        match one {
+            Found::Option('h', _) => return Err(Failed::Usage),
+            Found::Option('s', Some(file)) => check_saved(&file)?,
+            other => return Err(wrong(&other, "")),
+        }
+    }
+    if let Some(undone) = take_back(&names.rt)? {
+        if let Some(table) = Some(changing::entries_text(&undone.entries)).filter(|table| !table.is_empty()) {
+            detail(screen, &table);
+        }
+        for note in &undone.notes {
+            screen.note(&format!("partrt: {note}\n"));
+        }
+        if !undone.equal() {
+            return Err(Failed::Said(format!(
+                "not everything is as before: {}; `quietcore undo --force` restores it, `quietcore undo --keep` \
+                 accepts it",
+                undone.remains().join("; ")
+            )));
+        }
+    } else {
+        let others: Vec<String> = changing::in_force()
+            .iter()
+            .map(|intent| intent.name.to_string())
+            .collect();
+        if let Some(other) = others.first() {
+            return Err(Failed::Said(format!(
+                "there is no partition {}; in force: {}; take it back with `partrt -r {other} undo`",
+                names.rt,
+                others.join(", ")
+            )));
+        }
+        detail(screen, "Nothing is in force; the system is as it was\n");
+    }
+    screen.text("System was successfully restored\n");
+    Ok(())
+}
+
+/// `None` where no such partition is in force.
+fn take_back(name: &str) -> Result<Option<Undone>, Failed> {
+    let Some(changing) = Changing::existing()? else {
+        return Ok(None);
+    };
+    let boot_id = changing.boot_id();
+    match apply::undo(
+        &changing.host,
+        &changing.state,
+        boot_id.as_deref(),
+        Which::Named(name),
+        Force::No,
+        "partrt undo",
+    ) {
+        Ok(undone) if undone.was_in_force => Ok(Some(undone)),
+        Ok(_) | Err(apply::ApplyError::NoPartition { .. }) => Ok(None),
+        Err(error) => Err(crate::CommandError::from(error).into()),
+    }
+}
+
+/// A file of saved values has to be one. That of the original's `create` is not made here, so it may be missing.
+fn check_saved(file: &str) -> Result<(), Failed> {
+    match root::input::text(Path::new(file)) {
+        Ok(text) if text.split_whitespace().next() == Some("partrt_settings:") => Ok(()),
+        Ok(_) => Err(Failed::Said(format!("Corrupt settings file: {file}"))),
+        Err(error) if error.errno() == Some(libc::ENOENT) => match file {
+            SAVED => Ok(()),
+            _ => Err(Failed::Said(format!(
+                "Provided configuration file: {file} does not exist"
+            ))),
+        },
+        Err(error) => Err(crate::CommandError::from(error).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_of_saved_values() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("env");
+        let name = file.to_str().unwrap();
+        let said = |result: Result<(), Failed>| match result {
+            Ok(()) => "taken".to_owned(),
+            Err(Failed::Said(text)) => text,
+            Err(_) => "other".to_owned(),
+        };
+        assert_eq!(
+            said(check_saved(name)),
+            format!("Provided configuration file: {name} does not exist")
+        );
+        std::fs::write(
+            &file,
+            "partrt_settings: 2022-08-25-10-00-00\n/proc/sys/vm/stat_interval 1\n",
+        )
+        .unwrap();
+        assert_eq!(said(check_saved(name)), "taken");
+        std::fs::write(&file, "/proc/sys/vm/stat_interval 1\n").unwrap();
+        assert_eq!(said(check_saved(name)), format!("Corrupt settings file: {name}"));
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(said(check_saved(name)), format!("Corrupt settings file: {name}"));
+    }
+}
