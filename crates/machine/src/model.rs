@@ -96,4 +96,27 @@ impl Machine {
         self.unreadable.extend(reader.into_unreadable());
         self
     }
+
+    /// As [`Machine::with_tasks`] and [`Machine::with_interrupts`], both at the same time: on large machines that is
+    /// what reading spends its time on.
+    #[must_use]
+    pub fn with_tasks_and_interrupts(self, root: &Root) -> Machine {
+        let version = self.kernel.version;
+        let (mut machine, (interrupts, unreadable)) = std::thread::scope(|scope| {
+            let interrupts = scope.spawn(|| {
+                let reader = Reader::new(root);
+                let interrupts = interrupts::read_all(&reader, version);
+                (interrupts, reader.into_unreadable())
+            });
+            let machine = self.with_tasks(root);
+            // A panic in the other thread would be a bug of ours and goes on here.
+            let interrupts = interrupts
+                .join()
+                .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (machine, interrupts)
+        });
+        machine.interrupts = interrupts;
+        machine.unreadable.extend(unreadable);
+        machine
+    }
 }

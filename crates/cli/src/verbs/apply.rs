@@ -50,7 +50,7 @@ struct Report<'a> {
 /// An intent that cannot be met; the machine is as before then.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = Root::live();
-    let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
+    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
     let (_, plan) = args.wanted.plan(&machine, &root)?;
     if args.dry_run {
         match screen.form {
@@ -62,7 +62,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let stop = changing::stop_flag();
     let changing = Changing::begin()?;
     // Planned again under the lock: another quietcore may have changed the machine since it was read.
-    let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
+    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
     let (intent, mut plan) = args.wanted.plan(&machine, &root)?;
     let mut machine = machine;
     let former = match args.resize {
@@ -70,7 +70,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         false => None,
     };
     if let Some(former) = &former {
-        machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
+        machine = Machine::read(&root).with_tasks_and_interrupts(&root);
         // The intent stays as it was chosen before; only its plan is another without the former partition.
         plan = plan_on(&machine, &root, &intent).map_err(|error| former.failed(error.into(), &changing, &root))?;
     }

@@ -51,7 +51,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
 
 fn reading(root: &Root) -> Reading {
     Reading {
-        machine: Machine::read(root).with_tasks(root).with_interrupts(root),
+        machine: Machine::read(root).with_tasks_and_interrupts(root),
         settings: settings::read(root),
         own_pid: (root.origin() == Origin::Live).then(std::process::id),
     }

@@ -37,7 +37,7 @@ fn forms() -> PossibleValuesParser {
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = args.reading.open()?;
-    let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
+    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
     let (intent, plan) = args.wanted.plan(&machine, &root)?;
     let form = EXPORTS
         .iter()

@@ -47,7 +47,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         return Err(CommandError::usage("--for is too short", "nothing can be seen in less than 100ms", "use 5s"));
     }
     let root = Root::live();
-    let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
+    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
     let (intent, plan) = args.wanted.plan(&machine, &root)?;
     let mut story = begin(args, &root, &machine, &intent, &plan);
     announce(&story, &plan, args.duration, screen);
@@ -147,7 +147,7 @@ fn tell(
         Err(error) => return could_not(story, steps, &error),
     };
     // Planned again under the lock: another quietcore may have changed the machine since it was read.
-    let machine = &Machine::read(root).with_tasks(root).with_interrupts(root);
+    let machine = &Machine::read(root).with_tasks_and_interrupts(root);
     let plan = &match plan_on(machine, root, intent) {
         Ok(again) => Plan { choice: plan.choice.clone(), ..again },
         Err(refusal) => return could_not(story, steps, &refusal.into()),

@@ -6,6 +6,7 @@ use super::parse::{Stat, allowed_of, parse_cgroup_file, stat_of};
 use crate::reading::Reader;
 use crate::{Unreadable, Version};
 use root::{Root, Stands};
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Processes that a thread takes at a time.
@@ -22,7 +23,7 @@ pub fn read(root: &Root) -> Option<Vec<Task>> {
 pub fn read_one(root: &Root, tid: u32) -> Option<Task> {
     let mut buffers = Buffers::default();
     let reader = Reader::new(root);
-    let mut task = buffers.stat(&reader, &format!("/proc/{tid}"))?.task;
+    let mut task = buffers.stat(&reader, "/proc", tid)?.task;
     // `/proc/TID` exists for every thread but is not listed; its `status` knows the process.
     task.pid = buffers.thread_group().unwrap_or(tid);
     Some(task)
@@ -109,6 +110,7 @@ pub(crate) fn read_cgroups(reader: &Reader, tasks: &mut [Task], version: Version
 /// Buffers that serve for one file after another.
 #[derive(Default)]
 struct Buffers {
+    path: String,
     stat: Vec<u8>,
     status: Vec<u8>,
 }
@@ -117,7 +119,7 @@ impl Buffers {
     /// Most processes have one thread, and its `stat` says so: then there is no list to read.
     fn process(&mut self, reader: &Reader, pid: u32, tasks: &mut Vec<Task>) {
         let dir = format!("/proc/{pid}/task");
-        let first = self.stat(reader, &format!("{dir}/{pid}"));
+        let first = self.stat(reader, &dir, pid);
         let is_alone = first.as_ref().is_some_and(|stat| stat.threads == 1);
         tasks.extend(first.map(|stat| stat.task));
         if is_alone {
@@ -126,23 +128,26 @@ impl Buffers {
         let listed = reader.numbered(&dir, "").unwrap_or_default();
         for tid in listed.into_iter().filter(|tid| *tid != pid) {
             // None: it has ended since the directory was listed.
-            if let Some(Stat { mut task, .. }) = self.stat(reader, &format!("{dir}/{tid}")) {
+            if let Some(Stat { mut task, .. }) = self.stat(reader, &dir, tid) {
                 task.pid = pid;
                 tasks.push(task);
             }
         }
     }
 
-    fn stat(&mut self, reader: &Reader, base: &str) -> Option<Stat> {
-        let path = format!("{base}/stat");
-        if !reader.bytes_into(&path, &mut self.stat) {
+    fn stat(&mut self, reader: &Reader, dir: &str, tid: u32) -> Option<Stat> {
+        self.path.clear();
+        // Writing to a string cannot fail.
+        let _ = write!(self.path, "{dir}/{tid}/stat");
+        if !reader.bytes_into(&self.path, &mut self.stat) {
             return None;
         }
         let Some(mut stat) = stat_of(&self.stat) else {
-            reader.note(&path, &"it is not the line that a kernel writes");
+            reader.note(&self.path, &"it is not the line that a kernel writes");
             return None;
         };
-        if reader.bytes_into(&format!("{base}/status"), &mut self.status) {
+        self.path.push_str("us");
+        if reader.bytes_into(&self.path, &mut self.status) {
             stat.task.allowed = allowed_of(&self.status);
         }
         Some(stat)

@@ -125,7 +125,7 @@ impl Former {
     }
 
     fn make_again(&self, changing: &Changing, root: &Root) -> Result<Applied, CommandError> {
-        let machine = Machine::read(root).with_tasks(root).with_interrupts(root);
+        let machine = Machine::read(root).with_tasks_and_interrupts(root);
         let plan = plan_on(&machine, root, &self.intent)?;
         let request = Request {
             machine: &machine,

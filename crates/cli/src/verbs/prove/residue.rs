@@ -10,7 +10,7 @@ use root::Root;
 
 /// Fills the story's residue from the counters and from the machine as it is now, while isolated.
 pub fn collect(story: &mut Story, root: &Root, partition: Option<&Partition>, applied: &Applied) {
-    let machine = Machine::read(root).with_tasks(root).with_interrupts(root);
+    let machine = Machine::read(root).with_tasks_and_interrupts(root);
     let before = story.before.as_ref().and_then(|phase| phase.activity.as_ref());
     let Some(during) = story.during.as_ref().and_then(|phase| phase.activity.as_ref()) else { return };
     let plan = story.plan.as_ref();
