@@ -4,7 +4,7 @@
 //! verb mistakes "not allowed to look" for "not there".
 
 use crate::{CpuSet, Unreadable};
-use root::{Entry, Kind, Root, RootError, Stands};
+use root::{Entry, Kind, Place, Root, RootError, Stands};
 use std::cell::RefCell;
 
 /// More trouble than this is not listed one by one: a reader without rights meets it at every task.
@@ -62,6 +62,21 @@ impl<'a> Reader<'a> {
     pub(crate) fn bytes_into(&self, path: &str, content: &mut Vec<u8>) -> bool {
         self.or_note(path, self.root.bytes_into(path, content).map(Some))
             .unwrap_or(false)
+    }
+
+    /// A directory, held open, with the numbers in it.
+    pub(crate) fn numbered_place(&self, dir: &str) -> Option<(Place<'a>, Vec<u32>)> {
+        let place = self.or_note(dir, self.root.place(dir))?;
+        let numbers = self.or_note(dir, place.numbers().map(Some))?;
+        Some((place, numbers))
+    }
+
+    /// As [`Reader::bytes_into`] for a name in an open directory.
+    pub(crate) fn bytes_at(&self, place: &Place, name: &str, content: &mut Vec<u8>) -> bool {
+        place.bytes_into(name, content).unwrap_or_else(|error| {
+            self.note(&place.path_of(name), &error);
+            false
+        })
     }
 
     pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> bool {

@@ -73,17 +73,10 @@ impl Folder {
         limit: u64,
         content: &mut Vec<u8>,
     ) -> Result<bool, RootError> {
-        let Some((file, size)) = self.open_file(path)? else {
-            return Ok(false);
-        };
-        // Unlike those of the kernel, files of a disk have a size: a read that gives all of it was the last.
-        if size > 0 && size <= limit.min(SMALL_FILE) {
-            content.reserve(usize::try_from(size).unwrap_or(0) + 1);
-            if rustix::io::read(&file, rustix::buffer::spare_capacity(content)) == Ok(size as usize) {
-                return Ok(true);
-            }
+        match self.open_file(path)? {
+            Some((file, size)) => read_file(&file, size, path, limit, content),
+            None => Ok(false),
         }
-        read_whole(&file, path, limit, content)
     }
 
     pub(crate) fn lines(&self, path: &str, each: &mut dyn FnMut(&[u8])) -> Result<bool, RootError> {
@@ -147,7 +140,7 @@ impl Folder {
     }
 
     /// The one place that turns a path of the captured machine into a descriptor.
-    fn reach(&self, path: &str, flags: OFlags) -> Result<Option<OwnedFd>, RootError> {
+    pub(crate) fn reach(&self, path: &str, flags: OFlags) -> Result<Option<OwnedFd>, RootError> {
         let flags = flags | OFlags::CLOEXEC;
         let relative = path.trim_matches('/');
         let relative = if relative.is_empty() { "." } else { relative };
@@ -225,6 +218,35 @@ impl Folder {
             Err(errno) => Err(failed(errno)),
         }
     }
+}
+
+/// Reads a file of which the size is known, as far as a file system knows such.
+pub(crate) fn read_file(
+    file: &OwnedFd,
+    size: u64,
+    path: &str,
+    limit: u64,
+    content: &mut Vec<u8>,
+) -> Result<bool, RootError> {
+    // Unlike those of the kernel, files of a disk have a size: a read that gives all of it was the last.
+    if size > 0 && size <= limit.min(SMALL_FILE) {
+        content.reserve(usize::try_from(size).unwrap_or(0) + 1);
+        if rustix::io::read(file, rustix::buffer::spare_capacity(content)) == Ok(size as usize) {
+            return Ok(true);
+        }
+    }
+    read_whole(file, path, limit, content)
+}
+
+/// A regular file below a directory that is open, with its size. `None` for everything that needs a closer look:
+/// absence, links that leave the directory, devices, kernels without `openat2`.
+pub(crate) fn open_beneath(dir: &OwnedFd, name: &str) -> Option<(OwnedFd, u64)> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+    let file = rustix::fs::openat2(dir, name, flags, Mode::empty(), resolve).ok()?;
+    let stat = rustix::fs::fstat(&file).ok()?;
+    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    is_file.then(|| (file, u64::try_from(stat.st_size).unwrap_or(0)))
 }
 
 /// Puts the names of a path on a stack, the first one on top.

@@ -13,6 +13,7 @@ mod kmsg;
 pub mod latency;
 mod live;
 pub mod output;
+mod place;
 pub mod process;
 pub mod sched;
 pub mod snapshot;
@@ -22,6 +23,7 @@ mod zstd;
 
 pub use error::RootError;
 pub use live::Live;
+pub use place::Place;
 
 use std::io::Read;
 use std::path::Path;

@@ -110,7 +110,7 @@ pub(crate) fn read_cgroups(reader: &Reader, tasks: &mut [Task], version: Version
 /// Buffers that serve for one file after another.
 #[derive(Default)]
 struct Buffers {
-    path: String,
+    name: String,
     stat: Vec<u8>,
     status: Vec<u8>,
 }
@@ -125,10 +125,13 @@ impl Buffers {
         if is_alone {
             return;
         }
-        let listed = reader.numbered(&dir, "").unwrap_or_default();
+        let Some((place, listed)) = reader.numbered_place(&dir) else {
+            return;
+        };
         for tid in listed.into_iter().filter(|tid| *tid != pid) {
+            let read = |name: &str, content: &mut Vec<u8>| reader.bytes_at(&place, name, content);
             // None: it has ended since the directory was listed.
-            if let Some(Stat { mut task, .. }) = self.stat(reader, &dir, tid) {
+            if let Some(Stat { mut task, .. }) = self.stat_by(reader, &dir, tid, read) {
                 task.pid = pid;
                 tasks.push(task);
             }
@@ -136,18 +139,33 @@ impl Buffers {
     }
 
     fn stat(&mut self, reader: &Reader, dir: &str, tid: u32) -> Option<Stat> {
-        self.path.clear();
+        self.stat_by(reader, dir, tid, |name, content| {
+            reader.bytes_into(&format!("{dir}/{name}"), content)
+        })
+    }
+
+    fn stat_by(
+        &mut self,
+        reader: &Reader,
+        dir: &str,
+        tid: u32,
+        read: impl Fn(&str, &mut Vec<u8>) -> bool,
+    ) -> Option<Stat> {
+        self.name.clear();
         // Writing to a string cannot fail.
-        let _ = write!(self.path, "{dir}/{tid}/stat");
-        if !reader.bytes_into(&self.path, &mut self.stat) {
+        let _ = write!(self.name, "{tid}/stat");
+        if !read(&self.name, &mut self.stat) {
             return None;
         }
         let Some(mut stat) = stat_of(&self.stat) else {
-            reader.note(&self.path, &"it is not the line that a kernel writes");
+            reader.note(
+                &format!("{dir}/{}", self.name),
+                &"it is not the line that a kernel writes",
+            );
             return None;
         };
-        self.path.push_str("us");
-        if reader.bytes_into(&self.path, &mut self.status) {
+        self.name.push_str("us");
+        if read(&self.name, &mut self.status) {
             stat.task.allowed = allowed_of(&self.status);
         }
         Some(stat)
