@@ -67,19 +67,19 @@ rec sweep_apply lab-guest sweep entry 17 2 -- quietcore apply --cpus 3 --quiet -
 rec sweep_undo lab-guest sweep-undo entry 23 3 -- sh -c 'quietcore undo --all --quiet; quietcore apply --cpus 3 --quiet; quietcore apply --cpus 2 --partition fast --quiet' -- quietcore undo --partition rt --quiet
 q apply --cpus 3
 rec all quietcore undo --all --json
-q apply --cpus 3
+q apply --cpus 2-3
 quietcore run -- lab-guest sleepers 2 tenant >/tmp/tenant
 quietcore run --cpus 3 --policy fifo:7 -- lab-guest sleepers 1 owner >/tmp/owner
-rec grown quietcore apply --resize --cpus 2-3 --json
+rec grown quietcore apply --resize --cpus 1-3 --json
 rec tenants_grown lab masks_of tenant
 rec owner_grown lab masks_of owner
 rec owner_policy cut -d' ' -f41 /proc/$(cat /tmp/owner)/stat
-rec who_grown lab-guest who 2
+rec who_grown lab-guest who 1
+rec shrunk quietcore apply --resize --cpus 2 --json
 q apply --partition fast --cpus 1
 rec too_far quietcore apply --resize --cpus 1-2 --json
-rec shrunk quietcore apply --resize --cpus 2 --json
 rec tenants_shrunk lab masks_of tenant
-rec resized_history quietcore history --json
+rec owner_shrunk lab masks_of owner
 kill $(cat /tmp/tenant /tmp/owner)
 sleep 1
 q undo --all
@@ -141,10 +141,11 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     }
     verdict.status(seen, "too_far", 5);
     for (name, wanted) in [
-        ("tenants_grown", "2 Cpus_allowed_list: 2-3"),
+        ("tenants_grown", "2 Cpus_allowed_list: 1-3"),
         ("owner_grown", "1 Cpus_allowed_list: 3"),
         ("owner_policy", "1"),
         ("tenants_shrunk", "2 Cpus_allowed_list: 2"),
+        ("owner_shrunk", "1 Cpus_allowed_list: 2"),
     ] {
         let said = seen
             .get(name)
@@ -158,7 +159,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     let strangers: Vec<&String> = strangers.iter().filter(|task| !task.contains("tenant")).collect();
     verdict.that(
         strangers.is_empty(),
-        format!("on CPU 2 after it was added: {strangers:?}"),
+        format!("on CPU 1 after it was added: {strangers:?}"),
     );
     for name in ["sweep_apply", "sweep_undo"] {
         let swept = verdict.status(seen, name, 0).json();
