@@ -4,6 +4,7 @@ mod make_partition;
 mod make_set;
 mod move_tasks;
 mod narrow_tasks;
+mod remove_set;
 mod write;
 
 use crate::layers::is_in;
@@ -85,8 +86,11 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change) -> Result<Step, ApplyErr
             },
         ),
         Action::MakeSet { path } => make_set::enact(stage, change, path),
+        Action::RemoveSet { path } => remove_set::enact(stage, change, path),
         Action::MakePartition { path, words } => make_partition::enact(stage, change, path, words),
-        Action::MoveTasks { from, to, cpus } => move_tasks::enact(stage, change, from, to, cpus),
+        Action::MoveTasks { from, to, cpus, who } => {
+            move_tasks::enact(stage, change, &move_tasks::Road { from, to, cpus, who })
+        }
         Action::NarrowTasks {
             isolated,
             housekeeping,
@@ -99,8 +103,8 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change) -> Result<Step, ApplyErr
 pub(crate) fn narrows(change: &Change) -> bool {
     match &change.action {
         Action::Write { path, compare, .. } => write::narrows_sets(path, *compare),
-        Action::MakePartition { .. } => true,
-        Action::MakeSet { .. } | Action::MoveTasks { .. } | Action::NarrowTasks { .. } => false,
+        Action::MakePartition { .. } | Action::MoveTasks { .. } => true,
+        Action::MakeSet { .. } | Action::RemoveSet { .. } | Action::NarrowTasks { .. } => false,
     }
 }
 

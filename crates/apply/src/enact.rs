@@ -71,7 +71,7 @@ pub fn apply(system: &dyn System, storage: &dyn Storage, request: &Request) -> R
         pid: std::process::id(),
         reason: request.reason.to_owned(),
         guard: request.guard.clone(),
-        intent: request.intent.clone(),
+        intent: Box::new(request.intent.clone()),
         changes: request.plan.changes.clone(),
         files: fingerprint::files(system.root(), request.machine),
     })?;

@@ -49,6 +49,18 @@ impl Map<'_> {
         }
     }
 
+    /// Moves one task to a cgroup; home where that is gone.
+    ///
+    /// # Errors
+    /// As [`Map::send_home`].
+    pub fn send_to(&self, tid: u32, cgroup: &str) -> Result<bool, i32> {
+        let dir = format!("{}{}", self.mount, cgroup.trim_end_matches('/'));
+        match self.attach(&self.list(&dir), tid) {
+            Err(libc::ENOENT | libc::EBUSY | libc::ENODEV | libc::EOPNOTSUPP) => self.send_home(tid),
+            other => other,
+        }
+    }
+
     /// Empties one of our sets, until nothing new appears in it.
     ///
     /// Gives the tasks that could not be moved, with the reason.

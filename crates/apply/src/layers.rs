@@ -6,7 +6,7 @@
 
 use crate::record::{Event, Outcome, Record};
 use machine::{CpuSet, Hierarchy};
-use plan::{Action, Change, Intent, partition_path};
+use plan::{Action, Change, Intent, IntentKind, partition_path};
 use std::collections::BTreeMap;
 
 /// How far a layer got.
@@ -141,6 +141,12 @@ impl Layer<'_> {
         self.state != LayerState::Gone
     }
 
+    /// Whether it is a partition, and not a list of changes that somebody named one by one.
+    #[must_use]
+    pub fn is_partition(&self) -> bool {
+        self.intent.kind == IntentKind::Partition
+    }
+
     /// Its change with an identifier.
     #[must_use]
     pub fn change(&self, id: &str) -> Option<&Change> {
@@ -166,10 +172,14 @@ impl Layer<'_> {
     /// Whether a change of it is about this partition alone, so that no other one can need it.
     #[must_use]
     pub fn owns(&self, change: &Change, hierarchy: Option<&Hierarchy>) -> bool {
+        if self.intent.kind == IntentKind::ByHand {
+            return true;
+        }
         let path = match &change.action {
-            Action::Write { path, .. } | Action::MakeSet { path } | Action::MakePartition { path, .. } => {
-                path
-            }
+            Action::Write { path, .. }
+            | Action::MakeSet { path }
+            | Action::RemoveSet { path }
+            | Action::MakePartition { path, .. } => path,
             Action::MoveTasks { .. } | Action::NarrowTasks { .. } => return false,
         };
         if let Some(hierarchy) = hierarchy {

@@ -31,6 +31,6 @@ pub use journal::{Journal, JournalState, Storage, history};
 pub use layers::{Layer, LayerState, isolated, layers};
 pub use live::Host;
 pub use record::{After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record, TaskState};
-pub use relocate::{Arrival, Ground, Homes, Parcel, Passenger, Unit, relocate};
+pub use relocate::{Arrival, Ground, Homes, Parcel, Passenger, Unit, enter, relocate};
 pub use system::System;
 pub use undo::{Force, Undone, Which, undo};

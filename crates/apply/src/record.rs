@@ -34,7 +34,7 @@ pub enum Event {
         /// Token of the guard that watches, if any.
         guard: Option<String>,
         /// What is wanted.
-        intent: Intent,
+        intent: Box<Intent>,
         /// What is planned.
         changes: Vec<Change>,
         /// Every file of the state before.
@@ -135,6 +135,11 @@ pub enum Before {
     Tasks {
         /// The tasks.
         tasks: Vec<TaskState>,
+    },
+    /// The files of a cgroup, in the order in which a new one takes them.
+    Files {
+        /// Names and texts.
+        files: Vec<(String, String)>,
     },
 }
 

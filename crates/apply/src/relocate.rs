@@ -125,6 +125,13 @@ pub fn relocate(
     Ok(arrivals)
 }
 
+/// Puts the calling process into a cgroup that is no partition of ours, before it becomes a program there. Nothing that
+/// was there is changed by that, so there is nothing to take back.
+#[must_use]
+pub fn enter(ground: &Ground, own: &Parcel) -> Outcome {
+    send(ground, own)
+}
+
 /// The mask that undo gives the task. One that nobody pinned gets the mask of its cgroup from the kernel, unless we
 /// are about to pin it: then it gets what it had before partitions took their CPUs.
 fn gets_back(ground: &Ground, places: &mut Effective, state: &TaskState, will_pin: bool) -> Option<CpuSet> {

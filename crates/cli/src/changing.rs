@@ -95,7 +95,10 @@ fn layers_in_force<T>(take: impl Fn(&Layer) -> T) -> Vec<T> {
         return Vec::new();
     }
     let layers = journal.layers();
-    layers.iter().filter(|layer| layer.is_live()).map(take).collect()
+    let partitions = layers
+        .iter()
+        .filter(|layer| layer.is_live() && layer.is_partition());
+    partitions.map(take).collect()
 }
 
 /// One entry of `apply` and `undo` in JSON.

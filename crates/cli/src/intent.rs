@@ -127,6 +127,7 @@ impl Wanted {
         if intent.without.contains("irq_affinity") && !intent.irq_here.is_empty() {
             return Err(plan::Refusal::KnobTwice { knob: "irq_affinity" }.into());
         }
+        intent.share_housekeeping(&in_force(root));
         let mut plan = plan_on(machine, root, &intent)?;
         plan.choice = choice;
         Ok((intent, plan))

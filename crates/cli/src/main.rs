@@ -9,6 +9,7 @@ mod pattern;
 mod placement;
 mod policy;
 mod reading;
+mod resize;
 mod rt_group;
 mod screen;
 mod status;

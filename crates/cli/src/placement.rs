@@ -7,7 +7,7 @@ use crate::rt_group::NoRuntime;
 use crate::{CommandError, Status};
 use apply::{Ground, Journal, JournalState, Layer, Outcome, Parcel, Passenger, Unit};
 use machine::{CpuSet, Hierarchy, Machine, Task, Version};
-use plan::partition_path;
+use plan::{Intent, partition_path};
 use root::Root;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -22,6 +22,8 @@ pub struct Partition {
     pub cpus: CpuSet,
     /// CPUs that it and the other partitions in force took from everybody else.
     pub taken: CpuSet,
+    /// Directory of the set that takes everything else, where there is one.
+    pub housekeeping: Option<String>,
     /// Hierarchy version.
     pub version: Version,
 }
@@ -29,11 +31,12 @@ pub struct Partition {
 impl Partition {
     /// The partition of an intent on a hierarchy.
     #[must_use]
-    pub fn of(hierarchy: &Hierarchy, name: &str, cpus: &CpuSet) -> Partition {
+    pub fn of(hierarchy: &Hierarchy, intent: &Intent) -> Partition {
         Partition {
-            path: partition_path(hierarchy, name),
-            cpus: cpus.clone(),
-            taken: cpus.clone(),
+            path: partition_path(hierarchy, intent.name.as_str()),
+            cpus: intent.cpus.clone(),
+            taken: intent.cpus.clone(),
+            housekeeping: intent.housekeeping_path(hierarchy),
             version: hierarchy.version,
         }
     }
@@ -92,7 +95,7 @@ pub fn partition_in_force(
     let layer = live.iter().find(|layer| layer.intent.name.as_str() == name);
     Ok(layer.map(|layer| Partition {
         taken: apply::isolated(&live),
-        ..Partition::of(hierarchy, name, &layer.intent.cpus)
+        ..Partition::of(hierarchy, layer.intent)
     }))
 }
 

@@ -64,6 +64,11 @@ pub enum Action {
         /// Its directory.
         path: String,
     },
+    /// Remove a cpuset cgroup that holds no tasks.
+    RemoveSet {
+        /// Its directory.
+        path: String,
+    },
     /// Turn a v2 cgroup into a partition and read back what the kernel made of it.
     MakePartition {
         /// The `cpuset.cpus.partition` file.
@@ -71,7 +76,7 @@ pub enum Action {
         /// Words to try in order: `isolated`, then `root`.
         words: Vec<String>,
     },
-    /// v1: move every movable task of a set into another, until no new one appears.
+    /// Move every movable task of a set into another, until no new one appears: threads on v1, processes on v2.
     MoveTasks {
         /// Directory of the set that is emptied.
         from: String,
@@ -79,6 +84,9 @@ pub enum Action {
         to: String,
         /// CPUs of the taking set: pins inside it are kept.
         cpus: CpuSet,
+        /// Which of them.
+        #[serde(default)]
+        who: Movers,
     },
     /// Narrow the affinity of every movable task that may still run on the isolated CPUs, until no new one
     /// appears: kernel threads on v2, which cannot be kept away otherwise.
@@ -90,6 +98,19 @@ pub enum Action {
         /// Cgroup path of the partition, whose tasks stay.
         partition: String,
     },
+}
+
+/// Which tasks of a set move.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Movers {
+    /// All that the kernel lets go.
+    #[default]
+    All,
+    /// No kernel threads.
+    UserSpace,
+    /// These threads, wherever they are.
+    These(Vec<u32>),
 }
 
 /// How the value read back is held against the value written.

@@ -1,7 +1,7 @@
 //! What the user wants: which CPUs, under which name, how far to go.
 
-use crate::{Refusal, knobs};
-use machine::CpuSet;
+use crate::{Refusal, housekeeping_set_path, knobs, partition_path};
+use machine::{CpuSet, Hierarchy, Version};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -24,6 +24,13 @@ pub struct Intent {
     /// Interrupts that go onto the isolated CPUs: numbers, or names with `*`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub irq_here: BTreeSet<String>,
+    /// What it stands for.
+    #[serde(default, skip_serializing_if = "IntentKind::is_partition")]
+    pub kind: IntentKind,
+    /// Name of the cgroup that takes everything else. `None` is the usual: our own `housekeeping` on v1, and none on
+    /// v2, where the partition alone does it. Front ends give those that their callers know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub housekeeping: Option<PartitionName>,
 }
 
 impl Intent {
@@ -37,6 +44,27 @@ impl Intent {
             with: BTreeMap::new(),
             without: BTreeSet::new(),
             irq_here: BTreeSet::new(),
+            kind: IntentKind::Partition,
+            housekeeping: None,
+        }
+    }
+
+    /// Partitions share one set for everything else: this one takes the name that it has already. One that is in
+    /// force again goes on using its own.
+    pub fn share_housekeeping(&mut self, in_force: &[Intent]) {
+        let same = in_force.iter().find(|other| other.name == self.name);
+        if let Some(other) = same.or(in_force.first()) {
+            self.housekeeping.clone_from(&other.housekeeping);
+        }
+    }
+
+    /// Directory of the cgroup that takes everything else; on v2 only where it was given a name.
+    #[must_use]
+    pub fn housekeeping_path(&self, hierarchy: &Hierarchy) -> Option<String> {
+        match (&self.housekeeping, hierarchy.version) {
+            (Some(name), _) => Some(partition_path(hierarchy, name.as_str())),
+            (None, Version::V1) => Some(housekeeping_set_path(hierarchy)),
+            (None, Version::V2) => None,
         }
     }
 
@@ -78,6 +106,23 @@ impl Intent {
         }
         self.without.insert(knob.name.to_owned());
         Ok(())
+    }
+}
+
+/// What an intent stands for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IntentKind {
+    /// A partition.
+    #[default]
+    Partition,
+    /// Changes that somebody named one by one ([`crate::by_hand`]); no CPU is isolated by them.
+    ByHand,
+}
+
+impl IntentKind {
+    fn is_partition(&self) -> bool {
+        *self == IntentKind::Partition
     }
 }
 

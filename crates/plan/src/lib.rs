@@ -4,6 +4,7 @@
 //! and the manual all read that one declaration.
 
 mod boot_line;
+pub mod by_hand;
 mod change;
 mod choose;
 pub mod diff;
@@ -20,11 +21,11 @@ mod taken;
 pub mod words;
 
 pub use boot_line::{BootLine, BootWish, boot_line};
-pub use change::{Action, Change, ChangeKind, Compare, OnRefusal, Undo};
+pub use change::{Action, Change, ChangeKind, Compare, Movers, OnRefusal, Undo};
 pub use choose::{Choice, Near, Reason, RunnerUp, Shape, Wish, choose, choose_one_core};
 pub use finding::{Finding, Level};
 pub use finding_ids::{FindingRow, findings};
-pub use intent::{Intent, PartitionName, Profile};
+pub use intent::{Intent, IntentKind, PartitionName, Profile};
 pub use knobs::{KNOBS, Knob, Presence, Taken, Takes};
 pub use refusal::Refusal;
 pub use scene::{Scene, housekeeping_set_path, partition_path};

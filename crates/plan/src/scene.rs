@@ -127,9 +127,11 @@ impl<'a> Scene<'a> {
     #[must_use]
     pub fn is_ours(&self, hierarchy: &Hierarchy, cgroup: &str) -> bool {
         let own = |path: String| path.strip_prefix(&hierarchy.mount) == Some(cgroup);
-        let of = |other: &&Intent| own(partition_path(hierarchy, other.name.as_str()));
-        let housekeeping = hierarchy.version == Version::V1 && !self.in_force.is_empty();
-        self.in_force.iter().any(of) || (housekeeping && own(housekeeping_set_path(hierarchy)))
+        let of = |other: &&Intent| {
+            own(partition_path(hierarchy, other.name.as_str()))
+                || other.housekeeping_path(hierarchy).is_some_and(own)
+        };
+        self.in_force.iter().any(of)
     }
 
     /// Memory nodes, as a list, that the isolated CPUs should allocate from: their own where these have
@@ -185,7 +187,7 @@ pub fn partition_path(hierarchy: &Hierarchy, name: &str) -> String {
     }
 }
 
-/// v1: directory of the set that takes everything else.
+/// v1: directory of the set that takes everything else, unless an intent gives it another name.
 #[must_use]
 pub fn housekeeping_set_path(hierarchy: &Hierarchy) -> String {
     format!("{}/housekeeping", hierarchy.mount)

@@ -1,4 +1,4 @@
-//! v1: moving every movable task of a set into another, until no new one appears.
+//! Moving every movable task of a set into another, until no new one appears: threads on v1, processes on v2.
 //!
 //! A task that forks while it is moved leaves children behind in the old set; so passes are repeated until one
 //! finds nothing new. `kthreadd` goes first, because later kernel threads are born where it is.
@@ -7,27 +7,36 @@ use super::{Stage, Step, refusal};
 use crate::ApplyError;
 use crate::census;
 use crate::record::{After, Before, Outcome, TaskState};
-use machine::CpuSet;
-use plan::{Change, Finding, Level};
+use machine::{CpuSet, Task, Version};
+use plan::{Change, Finding, Level, Movers};
 use std::collections::BTreeSet;
 
 /// Passes after which a storm of forks is reported instead of chased. Each pass moves what the one before left,
 /// so that even a fork bomb needs only a few: children of moved parents are born in the new set.
 const PASSES: usize = 200;
 
-pub(crate) fn enact(
-    stage: &mut Stage,
-    change: &Change,
-    from: &str,
-    to: &str,
-    cpus: &CpuSet,
-) -> Result<Step, ApplyError> {
-    let list = format!("{from}/tasks");
-    let target = format!("{to}/tasks");
+/// Which tasks move where.
+pub(crate) struct Road<'a> {
+    /// Directory of the set that is emptied.
+    pub from: &'a str,
+    /// Directory of the set that takes them.
+    pub to: &'a str,
+    /// CPUs of the taking set.
+    pub cpus: &'a CpuSet,
+    /// Which tasks.
+    pub who: &'a Movers,
+}
+
+pub(crate) fn enact(stage: &mut Stage, change: &Change, road: &Road) -> Result<Step, ApplyError> {
+    let Road { from, to, cpus, .. } = road;
+    let target = match stage.version {
+        Version::V1 => format!("{to}/tasks"),
+        Version::V2 => format!("{to}/cgroup.procs"),
+    };
     let mut done = Tally::default();
     let mut left = Vec::new();
     for _ in 0..PASSES {
-        let batch = next_batch(stage, &list, &done)?;
+        let batch = next_batch(stage, road, &done)?;
         if batch.is_empty() {
             left.clear();
             break;
@@ -41,7 +50,7 @@ pub(crate) fn enact(
         stage.findings.push(Finding::new(
             Level::Error,
             "fork-storm",
-            from,
+            *from,
             format!(
                 "tasks kept appearing in {from} after {PASSES} passes, for example {}",
                 left[0].comm
@@ -70,21 +79,37 @@ struct Tally {
     refused: BTreeSet<u32>,
 }
 
-fn next_batch(stage: &Stage, list: &str, done: &Tally) -> Result<Vec<TaskState>, ApplyError> {
+fn next_batch(stage: &Stage, road: &Road, done: &Tally) -> Result<Vec<TaskState>, ApplyError> {
     const KTHREADD: u32 = 2;
     let mut batch = Vec::new();
-    let mut tids = census::members(stage.system, list)?;
+    let list = match stage.version {
+        Version::V1 => "tasks",
+        Version::V2 => "cgroup.threads",
+    };
+    let mut tids = match road.who {
+        // Those that are named move once; who follows them by birth is where its parent is.
+        Movers::These(_) if done.seq != 0 => Vec::new(),
+        Movers::These(tids) => tids.clone(),
+        _ => census::members(stage.system, &format!("{}/{list}", road.from))?,
+    };
     tids.sort_unstable_by_key(|&tid| (tid != KTHREADD, tid));
     for tid in tids.into_iter().filter(|tid| !done.refused.contains(tid)) {
         let Some((task, state)) = census::state_of(stage.system, tid, stage.version)? else {
             continue;
         };
         // The cgroup code refuses bound threads with EINVAL (cgroup_procs_write_start); there is no need to try.
-        if task.is_movable() {
+        if task.is_movable() && moves(&task, road.who) {
             batch.push(state);
         }
     }
     Ok(batch)
+}
+
+fn moves(task: &Task, who: &Movers) -> bool {
+    match who {
+        Movers::All | Movers::These(_) => true,
+        Movers::UserSpace => !task.is_kernel(),
+    }
 }
 
 fn move_batch(

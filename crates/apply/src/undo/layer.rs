@@ -5,12 +5,12 @@ use super::step::{Step, restore_shared, take_back};
 use super::{Force, Undone, say, sets};
 use crate::home::Map;
 use crate::journal::Journal;
-use crate::layers::{Layer, LayerState, isolated, layers};
+use crate::layers::{Layer, LayerState, is_in, isolated, layers};
 use crate::masks::{Scope, Share, Wishes};
 use crate::record::{Before, Drifted, Event, Outcome, Record};
 use crate::{ApplyError, System, fingerprint};
 use machine::{CpuSet, Hierarchy, Machine, Version};
-use plan::{Action, Change, housekeeping_set_path};
+use plan::{Action, Change, Compare};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Takes back the layer whose `begin` has this number.
@@ -27,9 +27,15 @@ pub(super) fn take_layer(
     let Some(layer) = all.iter().find(|layer| layer.seq == seq) else {
         return Ok(());
     };
-    let stay: Vec<&Layer> = all
+    let others: Vec<&Layer> = all
         .iter()
         .filter(|other| other.is_live() && other.seq != seq)
+        .collect();
+    // What partitions share is no matter of what somebody did by hand.
+    let stay: Vec<&Layer> = others
+        .iter()
+        .copied()
+        .filter(|other| other.is_partition())
         .collect();
     let machine = Machine::read(system.root());
     let hierarchy = machine.cgroups.cpuset.as_ref();
@@ -37,11 +43,19 @@ pub(super) fn take_layer(
     let mount = hierarchy
         .map(|hierarchy| hierarchy.mount.clone())
         .unwrap_or_default();
-    let scope = scope(layer, &stay, &machine, hierarchy);
+    let mut scope = scope(layer, &stay, &machine, hierarchy);
+    if layer.is_partition() {
+        // Nor are tasks that somebody has put into a set by hand since.
+        let by_hand = others.iter().filter(|other| !other.is_partition());
+        let sets = by_hand.flat_map(|other| sets::made(other, |_| true));
+        let below = |path: String| path.strip_prefix(mount.as_str()).map(str::to_owned);
+        scope.stay.extend(sets.filter_map(below));
+    }
     let sets = sets::ours(system, &all, layer, hierarchy);
 
     let (newcomers, set_masks) = sets::newcomers(system, &sets, version)?;
-    let mut wishes = Wishes::of(system, &records, &scope, &newcomers, &set_masks);
+    let of_layer = concerning(&records, layer, &mount);
+    let mut wishes = Wishes::of(system, &of_layer, &scope, &newcomers, &set_masks);
     let begin = Event::UndoBegin {
         why: why.to_owned(),
         layer: Some(seq),
@@ -52,7 +66,7 @@ pub(super) fn take_layer(
     let hearth = hearth(hierarchy, &stay);
     let spinners: Vec<String> = sets
         .iter()
-        .filter(|set| !is_housekeeping(set, hierarchy))
+        .filter(|set| !is_housekeeping(set, &all, hierarchy))
         .cloned()
         .collect();
     sets::demote_spinners(system, journal, &spinners, version, undone)?;
@@ -70,9 +84,11 @@ pub(super) fn take_layer(
         hearth: &hearth,
         wishes: &wishes,
     };
+    // A controller that several need is handed down until the last of them is gone.
+    let by_hand = all.iter().any(|other| !other.is_partition());
     // What is this partition's own goes first: a set that grows may not yet overlap with it.
     for (record, change, before) in wills(layer).rev() {
-        if !layer.owns(change, hierarchy) {
+        if !layer.owns(change, hierarchy) || (by_hand && is_word(change)) {
             continue;
         }
         let step = Step {
@@ -86,16 +102,111 @@ pub(super) fn take_layer(
             tell(journal, undone, entry);
         }
     }
-    for shared in shared(&all, hierarchy).into_iter().rev() {
+    let shared = if layer.is_partition() {
+        shared(&all, hierarchy)
+    } else {
+        Vec::new()
+    };
+    for shared in shared.into_iter().rev() {
+        if by_hand && shared.first().is_some_and(|at| is_word(at.change)) {
+            continue;
+        }
         if let Some(entry) = take_shared(&map, &shared, &stay, &scope, force, undone)? {
             tell(journal, undone, entry);
         }
     }
+    if by_hand && others.is_empty() {
+        for entry in take_words(&map, &all, force, undone)? {
+            tell(journal, undone, entry);
+        }
+    }
     undone.failed.extend(wishes.fulfil(system));
-    if let Some(files) = files_before(&all, layer, &stay) {
+    if let Some(files) = files_before(&all, layer, &others) {
         verify(system, files, undone);
     }
     Ok(())
+}
+
+/// The records that say what tasks get back. What was done by hand gives back what it found, step by step; with
+/// partitions each task gets back what it had before the first of them.
+fn concerning(records: &[Record], layer: &Layer, mount: &str) -> Vec<Record> {
+    if layer.is_partition() {
+        return records.to_vec();
+    }
+    let own = |record: &Record| layer.records.iter().any(|own| own.seq == record.seq);
+    let mut kept = Vec::new();
+    for record in records {
+        let is_own = own(record);
+        let mut record = record.clone();
+        match &mut record.event {
+            Event::Will { .. } | Event::Did { .. } if !is_own => continue,
+            Event::Moving { .. } | Event::Moved { .. } | Event::Joined { .. } => continue,
+            // The list of a set is a matter of the tasks in it; the pins of all others were noted beside.
+            Event::Will {
+                change,
+                before: Before::Value { tasks, .. },
+            } => {
+                let change = layer.change(change);
+                let set = change.and_then(|change| match &change.action {
+                    Action::Write { path, .. } => path.rsplit_once('/'),
+                    _ => None,
+                });
+                if let Some((set, _)) = set {
+                    let dir = |cgroup: &String| format!("{mount}{}", cgroup.trim_end_matches('/'));
+                    tasks.retain(|task| {
+                        task.cgroup
+                            .as_ref()
+                            .is_some_and(|cgroup| is_in(&dir(cgroup), set))
+                    });
+                }
+            }
+            _ => {}
+        }
+        kept.push(record);
+    }
+    kept
+}
+
+/// Whether it hands a controller down to the cgroups below.
+fn is_word(change: &Change) -> bool {
+    matches!(
+        change.action,
+        Action::Write {
+            compare: Compare::Word,
+            undo: plan::Undo::Restore,
+            ..
+        }
+    )
+}
+
+/// Controllers that layers handed down, taken back when none of them is left; those of cgroups that are gone went
+/// with them.
+fn take_words(
+    map: &Map,
+    all: &[Layer],
+    force: Force,
+    undone: &mut Undone,
+) -> Result<Vec<crate::Entry>, ApplyError> {
+    let mut entries = Vec::new();
+    for layer in all.iter().rev() {
+        for (record, change, before) in wills(layer).rev().filter(|(_, change, _)| is_word(change)) {
+            let is_there = match &change.action {
+                Action::Write { path, .. } => map.system.root().kind(path)?.is_some(),
+                _ => false,
+            };
+            let step = Step {
+                layer,
+                record,
+                change,
+                before,
+                force,
+            };
+            if is_there {
+                entries.extend(take_back(map, &step, undone)?);
+            }
+        }
+    }
+    Ok(entries)
 }
 
 fn tell(journal: &mut Journal, undone: &mut Undone, entry: crate::Entry) {
@@ -124,17 +235,18 @@ fn scope(layer: &Layer, stay: &[&Layer], machine: &Machine, hierarchy: Option<&H
     }
 }
 
-/// Cgroup where tasks of the root are at home while these layers stay.
+/// Cgroup where tasks of the root are at home while these layers stay, which share the set for everything else.
 fn hearth(hierarchy: Option<&Hierarchy>, stay: &[&Layer]) -> String {
-    let set = hierarchy
-        .filter(|hierarchy| hierarchy.version == Version::V1 && !stay.is_empty())
-        .map(|hierarchy| (housekeeping_set_path(hierarchy), &hierarchy.mount));
-    set.and_then(|(path, mount)| path.strip_prefix(mount.as_str()).map(str::to_owned))
-        .unwrap_or_else(|| "/".to_owned())
+    let set = hierarchy.zip(stay.first()).and_then(|(hierarchy, layer)| {
+        let path = layer.intent.housekeeping_path(hierarchy)?;
+        path.strip_prefix(hierarchy.mount.as_str()).map(str::to_owned)
+    });
+    set.unwrap_or_else(|| "/".to_owned())
 }
 
-fn is_housekeeping(set: &str, hierarchy: Option<&Hierarchy>) -> bool {
-    hierarchy.is_some_and(|hierarchy| housekeeping_set_path(hierarchy) == set)
+fn is_housekeeping(set: &str, all: &[Layer], hierarchy: Option<&Hierarchy>) -> bool {
+    let is_of = |layer: &Layer| layer.intent.housekeeping_path(hierarchy?);
+    all.iter().any(|layer| is_of(layer).as_deref() == Some(set))
 }
 
 /// A layer's `will` records with their changes.

@@ -17,7 +17,8 @@ pub(super) fn ours(
     layer: &Layer,
     hierarchy: Option<&Hierarchy>,
 ) -> Vec<String> {
-    let is_last = all.iter().all(|other| !other.is_live() || other.seq == layer.seq);
+    let stays = |other: &Layer| other.is_live() && other.is_partition() && other.seq != layer.seq;
+    let is_last = layer.is_partition() && !all.iter().any(stays);
     let goes = |of: &Layer, change: &Change| match of.owns(change, hierarchy) {
         true => of.seq == layer.seq,
         false => is_last,
@@ -33,7 +34,7 @@ pub(super) fn ours(
 }
 
 /// Directories that a layer made.
-fn made(layer: &Layer, goes: impl Fn(&Change) -> bool) -> Vec<String> {
+pub(super) fn made(layer: &Layer, goes: impl Fn(&Change) -> bool) -> Vec<String> {
     let records = &layer.records;
     let refused: BTreeSet<u64> = records
         .iter()

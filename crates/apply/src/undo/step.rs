@@ -79,6 +79,9 @@ pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<O
         }
         (Action::MakePartition { path, .. }, _) => Ok(Some(dissolve(map.system, step, path, undone))),
         (Action::MakeSet { path }, Before::Absent) => remove_set(map, step, path, undone),
+        (Action::RemoveSet { path }, Before::Files { files }) => {
+            Ok(Some(make_again(map.system, step, path, files, undone)))
+        }
         (Action::MoveTasks { to, .. }, Before::Tasks { tasks }) => {
             let mut home = 0;
             let set = to.strip_prefix(map.mount).unwrap_or(to);
@@ -86,8 +89,14 @@ pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<O
                 let there = machine::tasks::read_one(map.system.root(), task.key.tid)
                     .filter(|now| now.key == task.key);
                 let cgroup = machine::tasks::cgroup_of(map.system.root(), task.key.tid, map.version);
+                let set = if set.is_empty() { "/" } else { set };
                 if there.is_some() && cgroup.as_deref() == Some(set) {
-                    match map.send_home(task.key.tid) {
+                    let sent = match (step.layer.is_partition(), &task.cgroup) {
+                        // By hand a task may have gone from one set to the next: back to where this step found it.
+                        (false, Some(cgroup)) => map.send_to(task.key.tid, cgroup),
+                        _ => map.send_home(task.key.tid),
+                    };
+                    match sent {
                         Ok(_) => home += 1,
                         Err(errno) => undone.failed.push(format!(
                             "task {} ({}): {}",
@@ -233,6 +242,40 @@ fn remove_set(map: &Map, step: &Step, path: &str, undone: &mut Undone) -> Result
         )));
     }
     Ok(Some(step.entry(Some("made".to_owned()), None, Outcome::Done)))
+}
+
+/// Makes a cgroup again that was removed, with the files that it had. One that is there is somebody else's by now.
+fn make_again(
+    system: &dyn System,
+    step: &Step,
+    path: &str,
+    files: &[(String, String)],
+    undone: &mut Undone,
+) -> Entry {
+    // An empty answer is a removal that never happened, or one that was taken back before.
+    if matches!(step.answer(), Some((Outcome::Refused(_), _))) {
+        return step.entry(None, None, Outcome::Already);
+    }
+    match system.root().kind(path) {
+        Ok(Some(_)) => return step.entry(None, None, Outcome::Already),
+        Ok(None) => {}
+        Err(error) => return fail(step, undone, path, &error),
+    }
+    if let Err(error) = system.make_dir(path) {
+        return fail(step, undone, path, &error);
+    }
+    for (name, text) in files {
+        let file = format!("{path}/{name}");
+        let now = system.root().value(&file).ok().flatten();
+        let is_handed = |now: &str| text.starts_with('+') && Compare::Word.same(now, text);
+        let is_so = now.is_some_and(|now| now == *text || is_handed(&now));
+        // Such a partition was not valid when it was removed either.
+        let word = text.split_whitespace().next().unwrap_or(text);
+        if !is_so && let Err(error) = system.write(&file, word) {
+            undone.failed.push(format!("{file}: {error}"));
+        }
+    }
+    step.entry(None, Some("made again".to_owned()), Outcome::Done)
 }
 
 fn fail(step: &Step, undone: &mut Undone, path: &str, error: &root::RootError) -> Entry {

@@ -97,6 +97,11 @@ const SETTINGS: &[(&str, &str)] = &[
     ("/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "0"),
 ];
 
+/// Whether a `cpuset.cpus.partition` says that the CPUs are taken from everybody else.
+pub fn takes(partition: &str) -> bool {
+    matches!(partition, "isolated" | "root")
+}
+
 fn set(text: &str) -> CpuSet {
     CpuSet::parse_list(text).unwrap()
 }
@@ -348,17 +353,18 @@ impl Kernel {
             return set(&self.get(&format!("{dir}/cpuset.cpus")));
         }
         let own = self.get(&format!("{dir}/cpuset.cpus.partition"));
-        if own == "isolated" {
+        if takes(&own) {
             return set(&self.get(&format!("{dir}/cpuset.cpus")));
         }
         let mut rest = set("0-3");
         for other in self.groups() {
             let dir = format!("{}{}", self.mount_point(), other.trim_end_matches('/'));
-            if self.get(&format!("{dir}/cpuset.cpus.partition")) == "isolated" {
+            if takes(&self.get(&format!("{dir}/cpuset.cpus.partition"))) {
                 rest = rest.minus(&set(&self.get(&format!("{dir}/cpuset.cpus"))));
             }
         }
-        rest
+        let listed = set(&self.get(&format!("{dir}/cpuset.cpus"))).and(&rest);
+        if listed.is_empty() { rest } else { listed }
     }
 
     /// `update_tasks_cpumask`: every task gets the mask of its cpuset.

@@ -104,7 +104,7 @@ impl System for Kernel {
             }
             let partition = self.get(&format!("{path}/cpuset.cpus.partition"));
             fs::remove_dir_all(self.live.locate(path)).unwrap();
-            self.follow_cpusets(|_| partition == "isolated");
+            self.follow_cpusets(|_| super::takes(&partition));
             Ok(())
         })
     }

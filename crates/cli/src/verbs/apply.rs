@@ -1,11 +1,9 @@
 //! `apply`: isolate now, journalled, read back, and taken back when a step fails.
 
-mod resize;
-
 use crate::changing::{self, Changing, EntryJson};
 use crate::intent::{Wanted, plan_on};
 use crate::screen::Form;
-use crate::{CommandError, Screen, Status};
+use crate::{CommandError, Screen, Status, resize};
 use apply::guard::{Guard, Watch};
 use apply::{Applied, Request};
 use machine::Machine;

@@ -12,7 +12,6 @@ use crate::{CommandError, Screen, Status};
 use apply::{Arrival, FormerPolicy, Ground, Homes, Journal, Outcome, Parcel, Passenger, System, Unit};
 use choose::{Children, Chosen, Selection};
 use machine::{CpuSet, Hierarchy, Machine, Task, TaskKey, Version};
-use plan::housekeeping_set_path;
 use root::Root;
 pub(crate) use show::{Fate, Line, Summary};
 use std::collections::BTreeSet;
@@ -256,10 +255,8 @@ impl Mover<'_> {
 
     /// Where those go of whom nobody knows where they came from.
     fn outside(&self) -> String {
-        match self.hierarchy.version {
-            Version::V1 => housekeeping_set_path(self.hierarchy),
-            Version::V2 => self.hierarchy.mount.clone(),
-        }
+        let set = self.partition.housekeeping.clone();
+        set.unwrap_or_else(|| self.hierarchy.mount.clone())
     }
 
     fn wanted_policy(&self, task: &Task) -> Option<FormerPolicy> {

@@ -180,8 +180,7 @@ fn tell(
             story.isolated = intent.cpus.clone();
             story.entries = applied.entries.iter().map(entry).collect();
             story.could_not.extend(applied.findings.iter().filter(|finding| finding.level > Level::Info).cloned());
-            let partition =
-                machine.cgroups.cpuset.as_ref().map(|set| Partition::of(set, intent.name.as_str(), &intent.cpus));
+            let partition = machine.cgroups.cpuset.as_ref().map(|set| Partition::of(set, intent));
             let findings = &mut story.could_not;
             story.during =
                 Some(phase::measure(&setting, steps, "isolated", &plan.housekeeping, partition.as_ref(), findings));

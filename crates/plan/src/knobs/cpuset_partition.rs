@@ -5,10 +5,10 @@
 //! `root` one where the kernel knows only that. The v2 write succeeds even when the partition is invalid, so it
 //! is always read back.
 
-use super::{Knob, Presence, Taken};
+use super::{Knob, Presence, Taken, Takes};
 use crate::{
     Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Scene, Undo,
-    housekeeping_set_path, partition_path,
+    partition_path,
 };
 use machine::{Hierarchy, Partition, Version};
 
@@ -21,9 +21,12 @@ pub(super) const KNOB: Knob = Knob {
     isolation: "isolated: no other task, no load balancing; always read back, because an invalid partition is no error",
     since: "v1: 2.6.24; v2 partition `root`: 5.0, `isolated`: 6.1",
     taken: Taken::From(Profile::Minimal),
+    takes: Takes::Words(&["isolated", "root"]),
+    usual: "isolated",
     needed: "without the partition the scheduler goes on using these CPUs, and nothing would be isolated",
     stops: &["task", "sched_softirq"],
-    side_effects: "threads inside the partition are not balanced between its CPUs",
+    side_effects: "threads inside the partition are not balanced between its CPUs; with =root they are, for programs \
+                   with many threads that do not pin them",
     verify: "cpuset.cpus.partition reads `isolated` (v2); sched_load_balance of root and partition read 0 (v1); \
              the CPU has no directory in /sys/kernel/debug/sched/domains",
     peers: &["cset", "partrt", "TuneD", "systemd CPUSetPartition="],
@@ -68,28 +71,19 @@ fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
     let all_mems = root
         .and_then(|set| set.mems.clone())
         .unwrap_or_else(|| "0".to_owned());
-    let keep = housekeeping_set_path(hierarchy);
     let give = partition_path(hierarchy, scene.intent.name.as_str());
     let file = |set: &str, name: &str| format!("{set}/{}{name}", hierarchy.prefix);
     let inside = |set: &str, name: &str, value: String, compare, why: &str| {
         write(file(set, name), None, value, compare, Undo::WithSet, why)
     };
 
-    let why = "the housekeeping CPUs";
-    let cpus = scene.housekeeping.to_string();
-    let kept = keep.strip_prefix(&hierarchy.mount).unwrap_or_default();
-    if scene.is_ours(hierarchy, kept) {
-        let before = hierarchy.sets.iter().find(|set| set.name == kept);
-        let before = before.and_then(|set| set.cpus.as_ref()).map(ToString::to_string);
-        let path = file(&keep, "cpus");
+    if let Some(keep) = scene.intent.housekeeping_path(hierarchy)
+        && !widen_housekeeping(scene, hierarchy, &keep, plan)
+    {
+        plan.changes.push(make_set(&keep, KEEPS));
+        let cpus = scene.housekeeping.to_string();
         plan.changes
-            .push(write(path, before, cpus, Compare::List, Undo::Restore, why));
-    } else {
-        plan.changes.push(make_set(
-            &keep,
-            "the cpuset that takes everything that is not isolated",
-        ));
-        plan.changes.push(inside(&keep, "cpus", cpus, Compare::List, why));
+            .push(inside(&keep, "cpus", cpus, Compare::List, HOUSEKEEPING));
         let why = "v1 refuses tasks in a set without memory nodes (ENOSPC); housekeeping keeps all of them";
         plan.changes
             .push(inside(&keep, "mems", all_mems.clone(), Compare::List, why));
@@ -115,11 +109,14 @@ fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
     let why = "memory near the isolated CPUs";
     let mems = scene.local_nodes().unwrap_or(all_mems);
     plan.changes.push(inside(&give, "mems", mems, Compare::List, why));
-    let why = "the scheduler builds no domain over the partition";
+    let (balance, why) = match scene.value_of(&KNOB) {
+        "root" => ("1", "threads inside the partition share the load"),
+        _ => ("0", "the scheduler builds no domain over the partition"),
+    };
     plan.changes.push(inside(
         &give,
         "sched_load_balance",
-        "0".to_owned(),
+        balance.to_owned(),
         Compare::Text,
         why,
     ));
@@ -149,6 +146,27 @@ fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
         Undo::Restore,
         why,
     ));
+}
+
+const KEEPS: &str = "the cpuset that takes everything that is not isolated";
+const HOUSEKEEPING: &str = "the housekeeping CPUs";
+
+/// Where another partition has made the set for everything else already, its list follows; `false` where none has.
+fn widen_housekeeping(scene: &Scene, hierarchy: &Hierarchy, keep: &str, plan: &mut Plan) -> bool {
+    let kept = keep.strip_prefix(&hierarchy.mount).unwrap_or_default();
+    let is_there = scene.is_ours(hierarchy, kept);
+    if is_there {
+        let before = hierarchy.set(kept).and_then(|set| set.cpus.as_ref());
+        plan.changes.push(write(
+            hierarchy.file(kept, "cpus"),
+            before.map(ToString::to_string),
+            scene.housekeeping.to_string(),
+            Compare::List,
+            Undo::Restore,
+            HOUSEKEEPING,
+        ));
+    }
+    is_there
 }
 
 /// On 5.10 a v2 partition widens the masks of per-CPU kworkers, which then run on the wrong CPU (the kernel warns
@@ -185,6 +203,21 @@ fn plan_v2(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
         Undo::Restore,
         why,
     ));
+    if let Some(keep) = scene.intent.housekeeping_path(hierarchy)
+        && !widen_housekeeping(scene, hierarchy, &keep, plan)
+    {
+        plan.changes.push(make_set(&keep, KEEPS));
+        let cpus = scene.housekeeping.to_string();
+        let path = format!("{keep}/cpuset.cpus");
+        plan.changes.push(write(
+            path,
+            None,
+            cpus,
+            Compare::List,
+            Undo::WithSet,
+            HOUSEKEEPING,
+        ));
+    }
     plan.changes.push(make_set(&give, "the partition"));
     let why = "the isolated CPUs";
     let value = scene.isolated().to_string();
@@ -201,17 +234,25 @@ fn plan_v2(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
         plan.changes
             .push(write(file("mems"), None, mems, Compare::List, Undo::WithSet, why));
     }
+    plan.changes
+        .extend(super::task_placement::processes_into_housekeeping(
+            scene, hierarchy,
+        ));
+    let words: &[&str] = match scene.value_of(&KNOB) {
+        "root" => &["root"],
+        _ => &["isolated", "root"],
+    };
     plan.changes.push(Change {
         id: change_id(&file("cpus.partition")),
         target: file("cpus.partition"),
         kind: ChangeKind::Runtime,
         before: Some("member".to_owned()),
-        after: "isolated".to_owned(),
+        after: words[0].to_owned(),
         why: "takes the CPUs from every other cgroup and from the scheduling domains".to_owned(),
         undo: "write `member`, then give tasks their former masks back where the kernel did not".to_owned(),
         action: Action::MakePartition {
             path: file("cpus.partition"),
-            words: vec!["isolated".to_owned(), "root".to_owned()],
+            words: words.iter().map(|word| (*word).to_owned()).collect(),
         },
     });
 }

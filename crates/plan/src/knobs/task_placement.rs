@@ -4,11 +4,9 @@
 //! itself takes the CPUs from all other cgroups; what remains are kernel threads that the kernel left there
 //! (which ones depends on the version), whose affinity is narrowed.
 
-use super::{Knob, Presence, Taken};
-use crate::{
-    Action, Change, ChangeKind, Finding, Level, Plan, Profile, Scene, housekeeping_set_path, partition_path,
-};
-use machine::{Task, Version};
+use super::{Knob, Presence, Taken, Takes};
+use crate::{Action, Change, ChangeKind, Finding, Level, Movers, Plan, Profile, Scene, partition_path};
+use machine::{Hierarchy, Task, Version};
 
 pub(super) const KNOB: Knob = Knob {
     name: "task_placement",
@@ -16,9 +14,12 @@ pub(super) const KNOB: Knob = Knob {
            kernel threads start where it may run",
     since: "any kernel with cpusets",
     taken: Taken::From(Profile::Minimal),
+    takes: Takes::Words(&["all", "user"]),
+    usual: "all",
     needed: "tasks and kernel threads that are there already would stay, and nothing would be isolated",
     stops: &["task", "kernel_thread", "migration"],
-    side_effects: "a task that was pinned to isolated CPUs only runs on housekeeping CPUs until undo",
+    side_effects: "a task that was pinned to isolated CPUs only runs on housekeeping CPUs until undo; =user leaves \
+                   kernel threads where the partition leaves them",
     verify: "Cpus_allowed_list in /proc/PID/task/TID/status of every thread",
     peers: &["cset", "partrt", "tuna", "TuneD"],
     plan,
@@ -27,11 +28,6 @@ pub(super) const KNOB: Knob = Knob {
 
 fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     let tasks = scene.machine.tasks.as_deref();
-    let on_isolated = |task: &&Task| {
-        task.allowed
-            .as_ref()
-            .is_some_and(|allowed| allowed.intersects(scene.isolated()))
-    };
     if let Some(tasks) = tasks {
         let bound = |task: &&Task| {
             !task.is_movable()
@@ -64,54 +60,85 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             );
         }
     }
-    let movable = tasks.map(|tasks| {
-        tasks
+    // Without a cpuset an affinity would have to be set on unpinned tasks, and could not be taken back.
+    let Some(hierarchy) = scene.hierarchy().filter(|hierarchy| !hierarchy.read_only) else {
+        return Presence::Absent;
+    };
+    match (hierarchy.version, who(scene)) {
+        (Version::V1, who) => plan.changes.extend(move_into_housekeeping(scene, hierarchy, who)),
+        (Version::V2, Movers::All) => {
+            let partition = partition_path(hierarchy, scene.intent.name.as_str());
+            plan.changes.push(change(
+                scene,
+                "affinity of kernel threads that the partition left behind".to_owned(),
+                Action::NarrowTasks {
+                    isolated: scene.isolated().clone(),
+                    housekeeping: scene.housekeeping.clone(),
+                    partition: partition
+                        .strip_prefix(&hierarchy.mount)
+                        .unwrap_or_default()
+                        .to_owned(),
+                },
+                "every thread gets the mask back that it had",
+            ));
+        }
+        (Version::V2, _) => {}
+    }
+    Presence::Here
+}
+
+/// Which tasks the intent wants away.
+fn who(scene: &Scene) -> Movers {
+    match scene.value_of(&KNOB) {
+        "user" => Movers::UserSpace,
+        _ => Movers::All,
+    }
+}
+
+/// v2, where the set for everything else was asked for: the processes of the root move into it before the partition
+/// takes its CPUs from them, because afterwards nobody could tell what they had.
+pub(super) fn processes_into_housekeeping(scene: &Scene, hierarchy: &Hierarchy) -> Option<Change> {
+    let mut change = move_into_housekeeping(scene, hierarchy, Movers::UserSpace)?;
+    change.id.push_str("/processes");
+    Some(change)
+}
+
+fn move_into_housekeeping(scene: &Scene, hierarchy: &Hierarchy, who: Movers) -> Option<Change> {
+    let to = scene.intent.housekeeping_path(hierarchy)?;
+    let from = hierarchy.mount.clone();
+    let target = format!("tasks of {from} -> {to}");
+    let action = Action::MoveTasks {
+        from,
+        to,
+        cpus: scene.housekeeping.clone(),
+        who,
+    };
+    let undo = "every task goes back to where it was, with the mask it had";
+    Some(change(scene, target, action, undo))
+}
+
+fn change(scene: &Scene, target: String, action: Action, undo: &str) -> Change {
+    let kernel_too = who(scene) == Movers::All;
+    let on_isolated = |task: &&Task| {
+        let allowed = task.allowed.as_ref();
+        allowed.is_some_and(|allowed| allowed.intersects(scene.isolated()))
+    };
+    let movable = scene.machine.tasks.as_ref().map(|tasks| {
+        let tasks = tasks
             .iter()
-            .filter(|task| task.is_movable())
-            .filter(on_isolated)
-            .count()
+            .filter(|task| task.is_movable() && (kernel_too || !task.is_kernel()));
+        tasks.filter(on_isolated).count()
     });
-    let before = movable.map(|count| format!("{count} movable tasks may run on {}", scene.isolated()));
-    let after = format!("every movable task may run on {} only", scene.housekeeping);
-    let hierarchy = scene.hierarchy().filter(|hierarchy| !hierarchy.read_only);
-    let action = match hierarchy {
-        Some(hierarchy) if hierarchy.version == Version::V1 => Action::MoveTasks {
-            from: hierarchy.mount.clone(),
-            to: housekeeping_set_path(hierarchy),
-            cpus: scene.housekeeping.clone(),
-        },
-        Some(hierarchy) => Action::NarrowTasks {
-            isolated: scene.isolated().clone(),
-            housekeeping: scene.housekeeping.clone(),
-            partition: partition_path(hierarchy, scene.intent.name.as_str())
-                .strip_prefix(&hierarchy.mount)
-                .unwrap_or_default()
-                .to_owned(),
-        },
-        // Without a cpuset an affinity would have to be set on unpinned tasks, and could not be taken back.
-        None => return Presence::Absent,
-    };
-    let (target, undo) = match &action {
-        Action::MoveTasks { from, to, .. } => (
-            format!("tasks of {from} -> {to}"),
-            "every task goes back to where it was, with the mask it had",
-        ),
-        _ => (
-            "affinity of kernel threads that the partition left behind".to_owned(),
-            "every thread gets the mask back that it had",
-        ),
-    };
-    plan.changes.push(Change {
+    Change {
         id: "task_placement".to_owned(),
         target,
         kind: ChangeKind::Runtime,
-        before,
-        after,
+        before: movable.map(|count| format!("{count} movable tasks may run on {}", scene.isolated())),
+        after: format!("every movable task may run on {} only", scene.housekeeping),
         why: "a task that may run there sooner or later does".to_owned(),
         undo: undo.to_owned(),
         action,
-    });
-    Presence::Here
+    }
 }
 
 fn shorten(names: &[&str]) -> String {

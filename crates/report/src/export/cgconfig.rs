@@ -5,7 +5,7 @@
 
 use super::{ExportForm, ExportedFile, Subject, Unfit, comment, comments, quote};
 use machine::{Hierarchy, Version};
-use plan::{Action, Undo};
+use plan::{Action, Movers, Undo};
 
 pub(super) const FORM: ExportForm = ExportForm {
     name: "cgconfig",
@@ -128,13 +128,13 @@ fn service(subject: &Subject) -> String {
                     ))),
                 }
             }
-            Action::MoveTasks { from, to, .. } => {
+            Action::MoveTasks { from, to, who, .. } => {
                 after.push_str(&comment(&change.why));
-                after.push_str(&format!("ExecStartPost=-{}\n", move_tasks(from, to)));
+                after.push_str(&format!("ExecStartPost=-{}\n", move_tasks(from, to, who)));
             }
             // In the configuration.
             Action::Write { .. } => {}
-            Action::MakePartition { .. } | Action::NarrowTasks { .. } => {
+            Action::MakePartition { .. } | Action::NarrowTasks { .. } | Action::RemoveSet { .. } => {
                 after.push_str(&comment(&format!("Not here: {} ({})", change.target, change.why)));
             }
         }
@@ -182,9 +182,14 @@ fn print_to(value: &str, path: &str) -> String {
 }
 
 /// In passes, because a task that forks while it is moved leaves children behind; those that the kernel refuses stay.
-fn move_tasks(from: &str, to: &str) -> String {
+fn move_tasks(from: &str, to: &str, who: &Movers) -> String {
+    let which = match who {
+        Movers::All | Movers::These(_) => "",
+        // Kernel threads execute no file.
+        Movers::UserSpace => "[ -e /proc/$tid/exe ] && ",
+    };
     let command = format!(
-        "for pass in 1 2 3 4 5; do while read tid; do echo \"$tid\" >{to}; done <{from}; done 2>/dev/null",
+        "for pass in 1 2 3 4 5; do while read tid; do {which}echo \"$tid\" >{to}; done <{from}; done 2>/dev/null",
         from = quote::shell(&format!("{from}/tasks")),
         to = quote::shell(&format!("{to}/tasks")),
     );

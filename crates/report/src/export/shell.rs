@@ -5,7 +5,7 @@
 
 use super::{ExportForm, ExportedFile, Subject, Unfit, comment, comments, quote};
 use machine::Version;
-use plan::{Action, Change, Compare, OnRefusal, Undo};
+use plan::{Action, Change, Compare, Movers, OnRefusal, Undo};
 use std::fmt::Write as _;
 
 pub(super) const FORM: ExportForm = ExportForm {
@@ -122,8 +122,18 @@ fn call(subject: &Subject, number: usize, change: &Change) -> String {
         Action::MakePartition { path, words } => {
             format!("partition \"$1\" {} {}", quote::shell(path), words.join(" "))
         }
-        Action::MoveTasks { from, to, .. } => {
-            format!("tasks_between \"$1\" {} {}", quote::shell(from), quote::shell(to))
+        Action::RemoveSet { path } => format!("[ \"$1\" != apply ] || rmdir {}", quote::shell(path)),
+        Action::MoveTasks { from, to, who, .. } => {
+            let who = match who {
+                Movers::UserSpace => " user",
+                // Single threads are named by hand, and no plan that is exported does.
+                Movers::All | Movers::These(_) => "",
+            };
+            format!(
+                "tasks_between \"$1\" {} {}{who}",
+                quote::shell(from),
+                quote::shell(to)
+            )
         }
         Action::NarrowTasks { .. } => "kernel_threads \"$1\"".to_owned(),
     }

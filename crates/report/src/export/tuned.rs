@@ -31,6 +31,7 @@ fn part(action: &Action) -> Part<'_> {
     match action {
         Action::MoveTasks { .. } | Action::NarrowTasks { .. } => Part::Scheduler,
         Action::MakeSet { .. }
+        | Action::RemoveSet { .. }
         | Action::MakePartition { .. }
         | Action::Write {
             undo: Undo::WithSet, ..

@@ -115,7 +115,11 @@ pub fn way_out(
     let live: Vec<_> = layers.iter().filter(|layer| layer.is_live()).collect();
     let taken = apply::isolated(&live);
     let path = match (hierarchy.version, inside) {
-        (Version::V1, _) => housekeeping_set_path(hierarchy),
+        (Version::V1, _) => {
+            let partition = live.iter().find(|layer| layer.is_partition());
+            let path = partition.and_then(|layer| layer.intent.housekeeping_path(hierarchy));
+            path.unwrap_or_else(|| housekeeping_set_path(hierarchy))
+        }
         (Version::V2, None) => return Ok(None),
         (Version::V2, Some((_, inside))) => {
             let Some(task) = machine::tasks::read_one(root, pid) else {
@@ -138,6 +142,7 @@ pub fn way_out(
         path,
         cpus: machine.topology.online.minus(&taken),
         taken,
+        housekeeping: None,
         version: hierarchy.version,
     }))
 }

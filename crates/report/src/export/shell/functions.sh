@@ -134,14 +134,14 @@ partition() {
     esac
 }
 
-# tasks_between STEP FROM TO: all movable tasks of a v1 cpuset live in another one.
+# tasks_between STEP FROM TO [user]: all movable tasks of a v1 cpuset live in another one, or all but kernel threads.
 tasks_between() {
     case $1 in
     apply)
-        move_all "$2" "$3"
-        narrow
+        move_all "$2" "$3" "${4-}"
+        [ "${4-}" = user ] || narrow
         ;;
-    status) on_isolated ;;
+    status) on_isolated "${4-}" ;;
     undo) if [ -d "$3" ]; then empty "$3" "$2" tasks; fi ;;
     esac
 }
@@ -258,13 +258,13 @@ tasks() {
 # pin NUMBER/START MASK
 pin() { taskset -p "$2" "${1%%/*}" >/dev/null 2>&1; }
 
-# move_all FROM TO: until a pass finds no movable task that has not been refused; a task that forks while it is
+# move_all FROM TO [user]: until a pass finds no movable task that has not been refused; a task that forks while it is
 # moved leaves children behind.
 move_all() {
     : >"$state/refused"
     pass=0
     while [ "$pass" -lt 200 ]; do
-        awk -v list="$1/tasks" '
+        awk -v list="$1/tasks" -v who="${3-}" '
             { refused[$1] = 1 }
             END {
                 while ((getline tid < list) > 0) {
@@ -274,7 +274,8 @@ move_all() {
                     close(file)
                     sub(/^.*\) /, "", stat)
                     split(stat, field, " ")
-                    if (stat != "" && !(tid in refused) && int(field[7] / 67108864) % 2 == 0) print tid
+                    if (stat == "" || (tid in refused) || int(field[7] / 67108864) % 2) continue
+                    if (who != "user" || int(field[7] / 2097152) % 2 == 0) print tid
                 }
             }' "$state/refused" >"$state/batch"
         [ -s "$state/batch" ] || return 0
@@ -358,11 +359,12 @@ give_back_pins() {
     done <"$state/batch"
 }
 
-# on_isolated: names movable tasks that may run on the isolated CPUs and are in no cgroup of their own there.
+# on_isolated [user]: counts movable tasks that may run on the isolated CPUs and are in no cgroup of their own there;
+# with `user` no kernel threads.
 on_isolated() {
-    count=$(tasks | awk -v isolated="$isolated" -v housekeeping="$housekeeping" "$sets"'
+    count=$(tasks | awk -v who="${1-}" -v isolated="$isolated" -v housekeeping="$housekeeping" "$sets"'
         BEGIN { into(isolated, away); into(housekeeping, keep) }
-        $2 {
+        $2 && !(who == "user" && $3) {
             split("", set)
             into($4, set)
             here = there = 0

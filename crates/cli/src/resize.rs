@@ -1,4 +1,4 @@
-//! `apply --resize`: a partition in force gets other CPUs, or another profile.
+//! `apply --resize` and `cset shield`: a partition in force gets other CPUs, or another profile.
 //!
 //! It is taken back and made anew under one lock, so that undo stays exact, and its programs come in again. Should
 //! the new one fail, the old one is made again.
@@ -14,7 +14,7 @@ use root::Root;
 use std::sync::atomic::AtomicBool;
 
 /// A partition that was taken back to be made anew.
-pub(super) struct Former {
+pub struct Former {
     intent: Intent,
     inhabitants: Inhabitants,
 }
@@ -24,7 +24,11 @@ pub(super) struct Former {
 ///
 /// # Errors
 /// What undo could not take back: then the partition is as undo left it, and nothing else was done.
-pub(super) fn make_room(changing: &Changing, wanted: &Intent, machine: &Machine) -> Result<Option<Former>, CommandError> {
+pub fn make_room(
+    changing: &Changing,
+    wanted: &Intent,
+    machine: &Machine,
+) -> Result<Option<Former>, CommandError> {
     let name = wanted.name.as_str();
     let Some(partition) = placement::partition_in_force(changing, machine, name)? else {
         return Ok(None);
@@ -48,7 +52,14 @@ pub(super) fn make_room(changing: &Changing, wanted: &Intent, machine: &Machine)
     drop(journal);
     let boot_id = changing.boot_id();
     let which = Which::Named(name);
-    let undone = apply::undo(&changing.host, &changing.state, boot_id.as_deref(), which, Force::No, "resize")?;
+    let undone = apply::undo(
+        &changing.host,
+        &changing.state,
+        boot_id.as_deref(),
+        which,
+        Force::No,
+        "resize",
+    )?;
     if !undone.equal() {
         return Err(CommandError::new(
             Status::Conflict,
@@ -65,7 +76,7 @@ impl Former {
     ///
     /// # Errors
     /// A journal that cannot be read or written.
-    pub(super) fn come_back(
+    pub fn come_back(
         &self,
         changing: &Changing,
         machine: &Machine,
@@ -95,29 +106,47 @@ impl Former {
             let why = match (&arrival.outcome, arrival.pin_refused) {
                 (Outcome::Done, None) | (Outcome::Gone, _) => return None,
                 (Outcome::Done, Some(errno)) => {
-                    format!("is in, but not pinned as before: {}", std::io::Error::from_raw_os_error(errno))
+                    format!(
+                        "is in, but not pinned as before: {}",
+                        std::io::Error::from_raw_os_error(errno)
+                    )
                 }
                 (other, _) => format!("did not come back into partition {name}: {}", other.text()),
             };
             let message = format!("{} {why}", arrival.before.comm);
-            Some(Finding::new(Level::Error, "task-left-out", task, message).fix("bring it in with `quietcore move`"))
+            Some(
+                Finding::new(Level::Error, "task-left-out", task, message)
+                    .fix("bring it in with `quietcore move`"),
+            )
         });
         applied.findings.extend(trouble);
         for task in self.inhabitants.without_policy(&changing.host) {
             let message = format!("{task} could not be given the policy that it had before");
-            applied.findings.push(Finding::new(Level::Error, "policy-lost", task, message).fix("give it again with chrt"));
+            applied.findings.push(
+                Finding::new(Level::Error, "policy-lost", task, message).fix("give it again with chrt"),
+            );
         }
         Ok(())
     }
 
     /// Makes the former partition again, because the new one could not be made, and adds to the error how that went.
-    pub(super) fn failed(&self, error: CommandError, changing: &Changing, root: &Root) -> CommandError {
+    pub fn failed(&self, error: CommandError, changing: &Changing, root: &Root) -> CommandError {
         let name = &self.intent.name;
         let again = match self.make_again(changing, root) {
-            Ok(applied) if applied.findings.iter().all(|finding| finding.level != Level::Error) => {
-                format!("partition {name} is as it was before, with CPU {}", self.intent.cpus)
+            Ok(applied)
+                if applied
+                    .findings
+                    .iter()
+                    .all(|finding| finding.level != Level::Error) =>
+            {
+                format!(
+                    "partition {name} is as it was before, with CPU {}",
+                    self.intent.cpus
+                )
             }
-            Ok(_) => format!("partition {name} is in force again, but not all is as before: look at its tasks"),
+            Ok(_) => {
+                format!("partition {name} is in force again, but not all is as before: look at its tasks")
+            }
             Err(error) => format!("partition {name} is gone: {}", error.why),
         };
         let why = format!("{}; {again}", error.why);

@@ -1,0 +1,83 @@
+//! Removing a cgroup that holds no tasks, with everything that it takes to make it again.
+
+use super::{Stage, Step};
+use crate::ApplyError;
+use crate::record::{After, Before, Outcome};
+use machine::Version;
+use plan::Change;
+use std::time::Duration;
+
+/// Files of a cpuset that may be written, in the order in which a new one takes them.
+const V1: &[&str] = &[
+    "cpus",
+    "mems",
+    "memory_migrate",
+    "mem_hardwall",
+    "memory_spread_page",
+    "memory_spread_slab",
+    "sched_load_balance",
+    "sched_relax_domain_level",
+    "cpu_exclusive",
+    "mem_exclusive",
+];
+const V2: &[&str] = &[
+    "cpuset.cpus",
+    "cpuset.mems",
+    "cpuset.cpus.exclusive",
+    "cpuset.cpus.partition",
+];
+
+/// How often removal is tried: the kernel says EBUSY for a moment after the last task left.
+const TRIES: u32 = 50;
+
+pub(crate) fn enact(stage: &mut Stage, change: &Change, path: &str) -> Result<Step, ApplyError> {
+    let files = files(stage, path)?;
+    let seq = stage.will(change, Before::Files { files })?;
+    let mut outcome = Ok(());
+    for _ in 0..TRIES {
+        outcome = stage.system.remove_dir(path);
+        match outcome.as_ref().map_err(root::RootError::errno) {
+            Err(Some(libc::EBUSY)) => stage.system.pause(Duration::from_millis(20)),
+            _ => break,
+        }
+    }
+    if let Err(error) = outcome {
+        let errno = error.errno().unwrap_or(libc::EIO);
+        stage.did(seq, Outcome::Refused(errno), After::Nothing)?;
+        return Err(error.into());
+    }
+    stage.did(seq, Outcome::Done, After::Nothing)?;
+    Ok(Step {
+        seq,
+        before: Some("there".to_owned()),
+        after: Some("removed".to_owned()),
+        outcome: Outcome::Done,
+    })
+}
+
+/// Names and texts, in the order in which they are to be written again.
+fn files(stage: &Stage, path: &str) -> Result<Vec<(String, String)>, ApplyError> {
+    let (names, prefixes): (&[&str], &[&str]) = match stage.version {
+        Version::V1 => (V1, &["cpuset.", ""]),
+        Version::V2 => (V2, &[""]),
+    };
+    let mut files = Vec::new();
+    for name in names {
+        for prefix in prefixes {
+            let name_here = format!("{prefix}{name}");
+            let text = stage.system.root().value(&format!("{path}/{name_here}"))?;
+            if let Some(text) = text.filter(|text| !text.is_empty()) {
+                files.push((name_here, text));
+                break;
+            }
+        }
+    }
+    let control = stage
+        .system
+        .root()
+        .value(&format!("{path}/cgroup.subtree_control"))?;
+    for word in control.iter().flat_map(|words| words.split_whitespace()) {
+        files.push(("cgroup.subtree_control".to_owned(), format!("+{word}")));
+    }
+    Ok(files)
+}

@@ -1,0 +1,125 @@
+//! Level 3 for the partitions of the front ends: two sets with the names that their callers know, programs moved and
+//! kernel threads left alone, balanced inside. Wherever the tool dies, undo gives back what was there.
+
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code)] // Shared with the other tests of level 3.
+mod rehearsal;
+
+use apply::{Force, Request, System, Undone, Which, apply, undo};
+use machine::{CpuSet, Machine};
+use plan::{Intent, PartitionName, Profile};
+use rehearsal::{Death, Disk, Kernel, Rules};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+
+fn shield(who: &str) -> Intent {
+    let cpus = CpuSet::parse_list("2-3").unwrap();
+    let mut intent = Intent::new(PartitionName::new("user").unwrap(), cpus, Profile::Balanced);
+    intent.housekeeping = Some(PartitionName::new("system").unwrap());
+    intent.take("cpuset_partition=root").unwrap();
+    intent.take(&format!("task_placement={who}")).unwrap();
+    intent
+}
+
+fn isolate(kernel: &Kernel, disk: &Disk, intent: &Intent) {
+    let machine = Machine::read(kernel.root())
+        .with_tasks(kernel.root())
+        .with_interrupts(kernel.root());
+    let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus);
+    let plan = plan::plan(&machine, &settings, intent).unwrap();
+    let stop = AtomicBool::new(false);
+    let request = Request {
+        machine: &machine,
+        intent,
+        plan: &plan,
+        reason: "test",
+        tool: "0",
+        guard: None,
+        stop: &stop,
+    };
+    apply(kernel, disk, &request).unwrap();
+}
+
+fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
+    undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap()
+}
+
+fn dies(act: impl FnOnce()) -> bool {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let died = catch_unwind(AssertUnwindSafe(act)).is_err();
+    std::panic::set_hook(hook);
+    died
+}
+
+#[test]
+fn both_sets_have_their_names_and_programs_live_in_the_one_for_everything_else() {
+    for rules in [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2] {
+        let kernel = Kernel::boot(rules);
+        let disk = Disk::new(&kernel);
+        let before = kernel.dump();
+        isolate(&kernel, &disk, &shield("user"));
+        let (mount, user, system) = match rules {
+            Rules::V2 => ("/sys/fs/cgroup", "quietcore-user", "quietcore-system"),
+            _ => ("/sys/fs/cgroup/cpuset", "user", "system"),
+        };
+        let value = |set: &str, file: &str| {
+            let path = format!("{mount}/{set}/cpuset.{file}");
+            kernel.root().value(&path).unwrap().unwrap_or_default()
+        };
+        assert_eq!(
+            (value(user, "cpus"), value(system, "cpus")),
+            ("2-3".to_owned(), "0-1".to_owned()),
+            "{rules:?}"
+        );
+        match rules {
+            Rules::V2 => assert_eq!(value(user, "cpus.partition"), "root"),
+            _ => assert_eq!(value(user, "sched_load_balance"), "1"),
+        }
+        for task in kernel.tasks.borrow().iter() {
+            let is_kernel = task.flags & rehearsal::KTHREAD != 0;
+            let moved = task.cgroup == format!("/{system}");
+            assert_eq!(
+                moved, !is_kernel,
+                "{rules:?}: {} is in {}",
+                task.comm, task.cgroup
+            );
+        }
+        let undone = take_back(&kernel, &disk);
+        assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
+        assert_eq!(kernel.dump(), before, "{rules:?}");
+    }
+}
+
+#[test]
+fn death_at_any_step_is_taken_back() {
+    for (rules, who) in [
+        (Rules::V1DropsPins, "all"),
+        (Rules::V1KeepsPins, "user"),
+        (Rules::V2, "user"),
+        (Rules::V2, "all"),
+    ] {
+        let kernel = Kernel::boot(rules);
+        isolate(&kernel, &Disk::new(&kernel), &shield(who));
+        let steps = kernel.steps.get();
+        assert!(steps > 20, "{steps}");
+        for death in (1..=steps).flat_map(|step| [Death::Before(step), Death::After(step), Death::Torn(step)])
+        {
+            let kernel = Kernel::boot(rules);
+            let before = kernel.dump();
+            let disk = Disk::new(&kernel);
+            kernel.death.set(death);
+            assert!(
+                dies(|| isolate(&kernel, &disk, &shield(who))),
+                "{rules:?} {death:?} did not die"
+            );
+            kernel.death.set(Death::Never);
+            let undone = take_back(&kernel, &disk);
+            assert!(undone.equal(), "{rules:?} {death:?}: {:?}", undone.remains());
+            assert_eq!(kernel.dump(), before, "{rules:?} {death:?}");
+        }
+    }
+}

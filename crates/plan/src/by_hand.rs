@@ -1,0 +1,116 @@
+//! Changes that somebody names one by one, as the front ends' callers do: a cpuset made, changed or removed, tasks
+//! moved. They go the way of every other change: planned as data, journalled, read back, taken back.
+
+use crate::{
+    Action, Change, ChangeKind, Compare, Intent, IntentKind, Movers, OnRefusal, PartitionName, Plan, Profile,
+    Undo,
+};
+use machine::CpuSet;
+
+/// A list of such changes under a name, with the intent that stands for it in the journal: it takes no CPU from
+/// anybody.
+#[must_use]
+pub fn by_hand(name: PartitionName, mut changes: Vec<Change>) -> (Intent, Plan) {
+    // One file may be written twice: a set shrinks before another grows.
+    for (number, change) in changes.iter_mut().enumerate() {
+        change.id = format!("by_hand/{}{}", number + 1, change.target);
+    }
+    let plan = Plan {
+        partition: name.to_string(),
+        choice: None,
+        isolated: CpuSet::new(),
+        housekeeping: CpuSet::new(),
+        profile: Profile::Minimal,
+        knobs: Vec::new(),
+        without: Vec::new(),
+        boot_line: None,
+        changes,
+        findings: Vec::new(),
+    };
+    let mut intent = Intent::new(name, CpuSet::new(), Profile::Minimal);
+    intent.kind = IntentKind::ByHand;
+    (intent, plan)
+}
+
+/// Making a cpuset.
+#[must_use]
+pub fn make_set(path: &str) -> Change {
+    change(
+        path,
+        "a new cgroup",
+        "send its tasks home, then remove it",
+        Action::MakeSet {
+            path: path.to_owned(),
+        },
+    )
+}
+
+/// Removing a cpuset that holds no tasks.
+#[must_use]
+pub fn remove_set(path: &str) -> Change {
+    change(
+        path,
+        "no such cgroup",
+        "make it again with the files it had",
+        Action::RemoveSet {
+            path: path.to_owned(),
+        },
+    )
+}
+
+/// Writing a file of a cpuset, with its former text as far as it is known.
+#[must_use]
+pub fn write(path: &str, before: Option<String>, value: &str, compare: Compare, undo: Undo) -> Change {
+    let back = match undo {
+        Undo::Restore => "write the former value",
+        Undo::WithSet => "goes with the cgroup",
+    };
+    let action = Action::Write {
+        path: path.to_owned(),
+        value: value.to_owned(),
+        compare,
+        on_refusal: OnRefusal::Fatal,
+        undo,
+    };
+    Change {
+        before,
+        ..change(path, value, back, action)
+    }
+}
+
+/// Turning a v2 cgroup into a partition that keeps balancing.
+#[must_use]
+pub fn make_partition(path: &str) -> Change {
+    let action = Action::MakePartition {
+        path: path.to_owned(),
+        words: vec!["root".to_owned()],
+    };
+    change(path, "root", "write `member`", action)
+}
+
+/// Moving these threads (v2: their processes) into a set with these CPUs.
+#[must_use]
+pub fn move_tasks(tids: Vec<u32>, to: &str, cpus: &CpuSet) -> Change {
+    let after = format!("{} tasks", tids.len());
+    let action = Action::MoveTasks {
+        from: String::new(),
+        to: to.to_owned(),
+        cpus: cpus.clone(),
+        who: Movers::These(tids),
+    };
+    let back = "every task goes back to where it was, with the mask it had";
+    change(&format!("{to}/tasks"), &after, back, action)
+}
+
+fn change(path: &str, after: &str, undo: &str, action: Action) -> Change {
+    Change {
+        id: String::new(),
+        target: path.to_owned(),
+        kind: ChangeKind::Runtime,
+        before: None,
+        after: after.to_owned(),
+        why: "somebody asked for just this".to_owned(),
+        undo: undo.to_owned(),
+        action,
+    }
+}
