@@ -1,0 +1,127 @@
+//! Which tasks a command means: by PIDSPEC with or without their threads, or all of a set.
+
+use super::tree::{Set, Tree};
+use super::{Refused, spec};
+use machine::Task;
+use std::collections::BTreeSet;
+
+/// Whether the other threads of a task's process come too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Siblings {
+    /// They do (`--threads`).
+    Come,
+    /// They do not.
+    Stay,
+}
+
+/// Which kernel threads may move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KernelThreads {
+    /// None.
+    None,
+    /// Those that no one bound to some of the CPUs of their set (`-k`).
+    Unbound,
+    /// All; the kernel refuses some (`-k --force`).
+    All,
+}
+
+/// Tasks that a command means, sorted by what becomes of them.
+#[derive(Debug, Default)]
+pub struct Chosen {
+    /// Threads of programs that are to be moved.
+    pub user: Vec<u32>,
+    /// Kernel threads that are to be moved.
+    pub kernel: Vec<u32>,
+    /// Kernel threads that stay because somebody bound them.
+    pub bound: usize,
+    /// Kernel threads that stay because nobody asked for such.
+    pub kernel_left: usize,
+    /// Tasks that are not in the set that they should come from.
+    pub elsewhere: usize,
+    /// Numbers of no task.
+    pub missing: usize,
+}
+
+impl Chosen {
+    /// All that are to be moved.
+    pub fn all(&self) -> Vec<u32> {
+        self.user.iter().chain(&self.kernel).copied().collect()
+    }
+
+    /// How many that are.
+    pub fn len(&self) -> usize {
+        self.user.len() + self.kernel.len()
+    }
+
+    fn add(&mut self, tree: &Tree, task: &Task, to: &Set, kernel: KernelThreads) {
+        let home = tree.home(task);
+        if home.is_some_and(|home| home.place == to.place) {
+            return;
+        }
+        if !task.is_kernel() {
+            return self.user.push(task.key.tid);
+        }
+        let widest = home.map_or(&to.cpus, |home| &home.cpus);
+        let is_bound = !task.is_movable()
+            || task
+                .allowed
+                .as_ref()
+                .is_none_or(|allowed| !widest.is_subset(allowed));
+        match kernel {
+            KernelThreads::None => self.kernel_left += 1,
+            KernelThreads::Unbound if is_bound => self.bound += 1,
+            KernelThreads::Unbound | KernelThreads::All => self.kernel.push(task.key.tid),
+        }
+    }
+}
+
+/// The numbers that a PIDSPEC means.
+///
+/// # Errors
+/// Groups that are no numbers.
+pub fn pids(tree: &Tree, pidspec: &str, siblings: Siblings) -> Result<Vec<u32>, Refused> {
+    let tids: BTreeSet<u32> = tree
+        .machine
+        .tasks
+        .iter()
+        .flatten()
+        .map(|task| task.key.tid)
+        .collect();
+    let mut pids = spec::pids(pidspec, |tid| tids.contains(&tid))?;
+    if siblings == Siblings::Come {
+        let of = |tid: &u32| tree.task(*tid).map(|task| task.pid);
+        let processes: BTreeSet<u32> = pids.iter().filter_map(of).collect();
+        let all = tree.machine.tasks.iter().flatten();
+        let added: Vec<u32> = all
+            .filter(|task| processes.contains(&task.pid) && !pids.contains(&task.key.tid))
+            .map(|task| task.key.tid)
+            .collect();
+        pids.extend(added);
+    }
+    Ok(pids)
+}
+
+/// Of these numbers, those of tasks that are in `from` and not in `to`.
+pub fn of_pids(tree: &Tree, pids: &[u32], from: Option<&Set>, to: &Set, kernel: KernelThreads) -> Chosen {
+    let mut chosen = Chosen::default();
+    for tid in pids {
+        let Some(task) = tree.task(*tid) else {
+            chosen.missing += 1;
+            continue;
+        };
+        match from {
+            Some(from) if task.cgroup.as_deref() != Some(from.place.as_str()) => chosen.elsewhere += 1,
+            _ => chosen.add(tree, task, to, kernel),
+        }
+    }
+    chosen
+}
+
+/// All tasks of a set.
+pub fn of_set(tree: &Tree, from: &Set, to: &Set, kernel: KernelThreads) -> Chosen {
+    let mut chosen = Chosen::default();
+    for task in tree.members(from) {
+        chosen.add(tree, task, to, kernel);
+    }
+    chosen
+}

@@ -1,0 +1,204 @@
+//! Putting tasks into sets: into those of a partition of ours as `run` and `move` do it, so that its undo brings them
+//! home; and this process itself before it becomes a program.
+
+use super::tree::{Set, Tree};
+use super::{Refused, words_of};
+use crate::accounts;
+use crate::changing::Changing;
+use apply::{Ground, Journal, JournalState, Layer, Outcome, Parcel, Passenger, Unit};
+use machine::{CpuSet, Version};
+use plan::{Intent, partition_path};
+use root::{Root, process};
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// How a move went.
+#[derive(Debug, Default)]
+pub struct Moved {
+    /// Tasks that the kernel did not let go.
+    pub refused: usize,
+    /// Tasks that were gone.
+    pub gone: usize,
+}
+
+/// The partitions in force, out of the journal.
+pub fn partitions(journal: &Journal, boot_id: Option<&str>) -> Vec<Intent> {
+    if journal.state(boot_id) != JournalState::InForce {
+        return Vec::new();
+    }
+    let layers = journal.layers();
+    let live = layers
+        .iter()
+        .filter(|layer| layer.is_live() && layer.is_partition());
+    live.map(|layer: &Layer| layer.intent.clone()).collect()
+}
+
+/// Whether a set belongs to one of these partitions.
+pub fn is_of(tree: &Tree, set: &Set, partitions: &[Intent]) -> bool {
+    let dir = tree.hierarchy.dir(&set.place);
+    partitions.iter().any(|intent| {
+        partition_path(&tree.hierarchy, intent.name.as_str()) == dir
+            || intent.housekeeping_path(&tree.hierarchy).as_ref() == Some(&dir)
+    })
+}
+
+/// Moves tasks into a set of a partition that is in force.
+///
+/// # Errors
+/// A journal that cannot be written.
+pub fn into_partition(tree: &Tree, tids: &[u32], to: &Set) -> Result<Moved, Refused> {
+    let changing = Changing::begin()?;
+    let Some(mut journal) = Journal::open(&changing.state)? else {
+        return Err(Refused::said("shielding not active on system"));
+    };
+    let taken = taken(&partitions(&journal, changing.boot_id().as_deref()));
+    let ground = Ground {
+        system: &changing.host,
+        hierarchy: &tree.hierarchy,
+        isolated: &taken,
+    };
+    let parcels: Vec<Parcel> = tids.iter().map(|tid| parcel(tree, *tid, to)).collect();
+    let arrivals = apply::relocate(&ground, &mut journal, &parcels)?;
+    let mut moved = Moved::default();
+    for arrival in arrivals {
+        match arrival.outcome {
+            Outcome::Gone => moved.gone += 1,
+            Outcome::Refused(_) | Outcome::Otherwise(_) => moved.refused += 1,
+            _ => {}
+        }
+    }
+    Ok(moved)
+}
+
+fn taken(partitions: &[Intent]) -> CpuSet {
+    partitions
+        .iter()
+        .fold(CpuSet::new(), |all, intent| all.or(&intent.cpus))
+}
+
+/// v1 moves threads one by one, v2 whole processes.
+fn parcel(tree: &Tree, tid: u32, to: &Set) -> Parcel {
+    let passenger = |tid| Passenger {
+        tid,
+        pin: None,
+        policy: None,
+    };
+    let (unit, tasks) = match tree.hierarchy.version {
+        Version::V1 => (Unit::Thread, vec![passenger(tid)]),
+        Version::V2 => {
+            let process = tree.task(tid).map(|task| task.pid);
+            let threads = tree.machine.tasks.iter().flatten();
+            let threads = threads.filter(|task| Some(task.pid) == process);
+            (
+                Unit::Process,
+                threads.map(|task| passenger(task.key.tid)).collect(),
+            )
+        }
+    };
+    Parcel {
+        tid,
+        unit,
+        to: tree.hierarchy.dir(&to.place),
+        tasks,
+        later: Vec::new(),
+    }
+}
+
+/// Puts this process into a set, before it becomes a program there.
+fn enter(tree: &Tree, to: &Set) -> Result<(), Refused> {
+    let own = Parcel {
+        unit: Unit::Process,
+        tasks: vec![Passenger {
+            tid: std::process::id(),
+            pin: None,
+            policy: None,
+        }],
+        ..parcel(tree, std::process::id(), to)
+    };
+    let refused = |errno: i32| {
+        Refused::said(format!(
+            "this process could not enter cpuset \"{}\": {}",
+            to.path,
+            std::io::Error::from_raw_os_error(errno)
+        ))
+    };
+    let changing = Changing::begin()?;
+    let none = CpuSet::new();
+    if let Some(mut journal) = Journal::open(&changing.state)? {
+        let in_force = partitions(&journal, changing.boot_id().as_deref());
+        if !in_force.is_empty() {
+            let ground = Ground {
+                system: &changing.host,
+                hierarchy: &tree.hierarchy,
+                isolated: &taken(&in_force),
+            };
+            let arrivals = apply::relocate(&ground, &mut journal, &[own])?;
+            return match arrivals.first().map(|arrival| &arrival.outcome) {
+                Some(Outcome::Refused(errno)) => Err(refused(*errno)),
+                _ => Ok(()),
+            };
+        }
+    }
+    let ground = Ground {
+        system: &changing.host,
+        hierarchy: &tree.hierarchy,
+        isolated: &none,
+    };
+    match apply::enter(&ground, &own) {
+        Outcome::Refused(errno) => Err(refused(errno)),
+        _ => Ok(()),
+    }
+}
+
+/// A program that is to be started in a set.
+pub struct Start<'a> {
+    /// The set.
+    pub set: &'a Set,
+    /// The program and its arguments.
+    pub command: &'a [OsString],
+    /// `--user`.
+    pub user: Option<&'a str>,
+    /// `--group`.
+    pub group: Option<&'a str>,
+}
+
+/// Becomes the program in its set; `before` is called when nothing but the program itself can fail any more.
+///
+/// # Errors
+/// Users and groups that there are not, a set that takes no tasks, a program that cannot be started.
+pub fn become_program(tree: &Tree, start: &Start, before: impl FnOnce()) -> Refused {
+    match try_to_become(tree, start, before) {
+        Ok(error) => {
+            let errno = error.raw_os_error().unwrap_or(0);
+            Refused::said(format!("[Errno {errno}] {}", words_of(errno)))
+        }
+        Err(refused) => refused,
+    }
+}
+
+fn try_to_become(tree: &Tree, start: &Start, before: impl FnOnce()) -> Result<std::io::Error, Refused> {
+    let Some((program, arguments)) = start.command.split_first() else {
+        return Err(Refused::said("no program to execute was named"));
+    };
+    let root = Root::live();
+    let who = |user, group| accounts::identity(&root, user, group);
+    if let (Some(user), true) = (start.user, who(start.user, None).is_err()) {
+        return Err(Refused::said(format!("unknown user: \"{user}\"")));
+    }
+    if let (Some(group), true) = (start.group, who(None, start.group).is_err()) {
+        return Err(Refused::said(format!("unknown group: \"{group}\"")));
+    }
+    let identity = who(start.user, start.group)?;
+    enter(tree, start.set)?;
+    if let Some(identity) = identity {
+        process::become_user(identity.uid, identity.gid, identity.groups.as_deref()).map_err(|errno| {
+            Refused::said(format!(
+                "the user cannot be changed: {}",
+                std::io::Error::from_raw_os_error(errno)
+            ))
+        })?;
+    }
+    before();
+    Ok(Command::new(program).args(arguments).exec())
+}

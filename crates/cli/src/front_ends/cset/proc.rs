@@ -1,0 +1,325 @@
+//! `cset proc`: lists tasks of sets, starts programs in them, moves tasks between them.
+
+use super::moving::{self, Chosen, KernelThreads, Siblings};
+use super::options::{Flag, Given};
+use super::place::{self, Start};
+use super::tables::{self, Reader};
+use super::talk::Talk;
+use super::tree::{Set, Tree};
+use super::{Command, Refused, set, spec};
+use crate::Status;
+use machine::Task;
+use root::Root;
+
+pub(super) const COMMAND: Command = Command {
+    name: "proc",
+    operands: "[path/program [args]]",
+    flags: FLAGS,
+    run,
+};
+
+const FLAGS: &[Flag] = &[
+    Flag::plain('l', "list", "list the tasks of the cpuset"),
+    Flag::plain(
+        'e',
+        "exec",
+        "start the operands as a program there; write -- before one with options",
+    ),
+    Flag::word('u', "user", "with --exec: as this user (name or number)"),
+    Flag::word('g', "group", "with --exec: with this group (name or number)"),
+    Flag::plain(
+        'm',
+        "move",
+        "move tasks: -m PIDSPEC cpuset, or all with --fromset and --toset",
+    ),
+    Flag::word('p', "pid", "tasks to move"),
+    Flag::plain(' ', "threads", "the other threads of their processes too"),
+    Flag::word('s', "set", "the cpuset"),
+    Flag::word('t', "toset", "the cpuset that tasks move into"),
+    Flag::word('f', "fromset", "the cpuset that tasks leave"),
+    Flag::plain('k', "kthread", "move unbound kernel threads, or these too"),
+    Flag::plain(
+        ' ',
+        "force",
+        "move bound kernel threads too, as far as the kernel lets them go",
+    ),
+    Flag::plain('v', "verbose", "rows in full width"),
+];
+
+fn run(given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+    let tree = Tree::read(&Root::live())?;
+    let wants_move = ["move", "kthread", "pid"].iter().any(|option| given.has(option));
+    match (given.has("exec"), wants_move && !given.has("list")) {
+        (true, _) => exec(&tree, given, talk),
+        (false, true) => start_move(&tree, given, talk),
+        (false, false) => list(&tree, given, talk),
+    }
+}
+
+fn list(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+    let named = ["set", "fromset", "toset"]
+        .iter()
+        .filter_map(|option| given.value(option));
+    let mut names: Vec<String> = named.map(str::to_owned).collect();
+    names.extend((0..given.operands.len()).filter_map(|place| given.operand(place)));
+    if names.is_empty() {
+        let what = match given.has("list") {
+            true => "cpuset not specified",
+            false => "cpuset(s) to list not specified",
+        };
+        return Err(Refused::said(what));
+    }
+    for name in names {
+        let set = tree.find(&name)?;
+        show(tree, set, talk, 0);
+    }
+    Ok(Status::Done)
+}
+
+/// The line about a set, and the rows of its tasks.
+pub(super) fn show(tree: &Tree, set: &Set, talk: &mut Talk, indent: usize) {
+    let tasks: Vec<&Task> = tree.members(set).collect();
+    let rows = tables::tasks(&tasks, &Root::live(), talk.reader, indent);
+    match talk.reader {
+        Reader::Program if tasks.is_empty() => talk.say(&format!("proc_list_no_tasks-{}", set.name)),
+        Reader::Program => {
+            talk.say(&format!("proc_list_start-{}", set.name));
+            talk.raw(&rows);
+            talk.raw(&format!("proc_list_stop-{}\n", set.name));
+        }
+        Reader::Person(_) => {
+            talk.say(&headline(set));
+            talk.raw(&rows);
+        }
+    }
+}
+
+/// `"user" cpuset of CPUSPEC(1-3) with 0 tasks running`
+pub(super) fn headline(set: &Set) -> String {
+    format!(
+        "\"{}\" cpuset of CPUSPEC({}) with {} tasks running",
+        set.name, set.cpus, set.tasks
+    )
+}
+
+fn exec(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+    let named = ["set", "toset", "fromset"]
+        .iter()
+        .find_map(|option| given.value(option));
+    let (name, command) = match (named, given.operands.split_first()) {
+        (Some(name), _) => (name.to_owned(), given.operands.as_slice()),
+        (None, Some((name, command))) => (name.to_string_lossy().into_owned(), command),
+        (None, None) => return Err(Refused::said("cpuset not specified")),
+    };
+    let set = tree.find(&name)?;
+    let start = Start {
+        set,
+        command,
+        user: given.value("user"),
+        group: given.value("group"),
+    };
+    Err(place::become_program(tree, &start, || last_message(set, talk)))
+}
+
+/// The message that scripts read the number of the program from.
+pub(super) fn last_message(set: &Set, talk: &mut Talk) {
+    talk.say(&format!(
+        "--> last message, executed args into cpuset \"{}\", new pid is: {}",
+        set.path,
+        std::process::id()
+    ));
+}
+
+/// What a move is about, however it was written.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Wanted {
+    pids: Option<String>,
+    from: Option<String>,
+    to: Option<String>,
+}
+
+/// `-m PIDSPEC set`, `-m -p PIDSPEC set`, `-m from to`, with any of `-s`, `-f`, `-t` in the place of an operand.
+fn wanted(given: &Given) -> Wanted {
+    let text = |option: &str| given.value(option).map(str::to_owned);
+    let mut operands: Vec<String> = (0..given.operands.len())
+        .filter_map(|place| given.operand(place))
+        .collect();
+    let mut wanted = Wanted {
+        pids: text("pid"),
+        from: text("fromset"),
+        to: text("toset"),
+    };
+    if wanted.pids.is_none()
+        && wanted.from.is_none()
+        && operands.first().is_some_and(|first| spec::is_pids(first))
+    {
+        let needs_set = wanted.to.is_none() && text("set").is_none();
+        if !needs_set || operands.len() > 1 {
+            wanted.pids = Some(operands.remove(0));
+        }
+    }
+    // `--set` is whichever of the two is missing.
+    match (text("set"), wanted.to.is_some(), wanted.from.is_some()) {
+        (Some(set), true, false) if wanted.pids.is_none() => wanted.from = Some(set),
+        (Some(set), false, _) if wanted.pids.is_some() || wanted.from.is_some() || operands.is_empty() => {
+            wanted.to = Some(set);
+        }
+        (Some(set), false, false) => wanted.from = Some(set),
+        _ => {}
+    }
+    if wanted.to.is_none() {
+        wanted.to = operands.pop();
+    }
+    if wanted.pids.is_none() && wanted.from.is_none() {
+        wanted.from = operands.pop();
+    }
+    wanted
+}
+
+fn start_move(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+    let wanted = wanted(given);
+    let Some(to) = &wanted.to else {
+        return Err(Refused::said("destination cpuset not specified"));
+    };
+    let to = tree.find(to)?;
+    let from = wanted.from.as_deref().map(|from| tree.find(from)).transpose()?;
+    let kernel = match (given.has("kthread"), given.has("force")) {
+        (true, true) => KernelThreads::All,
+        (true, false) => KernelThreads::Unbound,
+        (false, _) => KernelThreads::None,
+    };
+    let siblings = if given.has("threads") {
+        Siblings::Come
+    } else {
+        Siblings::Stay
+    };
+    let chosen = match (&wanted.pids, from) {
+        (Some(pidspec), from) => {
+            let pids = moving::pids(tree, pidspec, siblings)?;
+            if pids.is_empty() {
+                talk.say("**> no tasks moved");
+                talk.say("done");
+                return Ok(Status::Done);
+            }
+            let listed: Vec<String> = pids.iter().map(u32::to_string).collect();
+            talk.say(&format!("moving following pidspec: {}", listed.join(",")));
+            moving::of_pids(tree, &pids, from, to, kernel)
+        }
+        (None, Some(from)) => {
+            let mut chosen = moving::of_set(tree, from, to, kernel);
+            match given.has("move") || !given.has("kthread") {
+                true => talk.say(&format!("moving all tasks from {} to {}", from.name, to.path)),
+                false => {
+                    chosen.user.clear();
+                    talk.say(&format!(
+                        "moving all kernel threads from {} to {}",
+                        from.path, to.path
+                    ));
+                }
+            }
+            chosen
+        }
+        (None, None) => return Err(Refused::said("origination cpuset not specified")),
+    };
+    carry_out(tree, &chosen, to, talk)?;
+    Ok(Status::Done)
+}
+
+fn carry_out(tree: &Tree, chosen: &Chosen, to: &Set, talk: &mut Talk) -> Result<(), Refused> {
+    if chosen.elsewhere > 0 {
+        talk.say(&skipped(chosen.elsewhere));
+    }
+    if chosen.len() == 0 {
+        let hint = match (chosen.bound, chosen.kernel_left, chosen.missing) {
+            (1.., ..) => "kernel tasks are bound, use --force if ok",
+            (_, 1.., _) | (_, _, 1..) => "if you want to move kernel threads, use -k",
+            _ => "tasks do not match all criteria, none moved",
+        };
+        talk.say("**> no task matched move criteria");
+        return Err(Refused::said(hint));
+    }
+    if !chosen.user.is_empty() {
+        talk.say(&format!(
+            "moving {} userspace tasks to {}",
+            chosen.user.len(),
+            to.path
+        ));
+    }
+    if !chosen.kernel.is_empty() {
+        talk.say(&format!(
+            "moving {} kernel threads to: {}",
+            chosen.kernel.len(),
+            to.path
+        ));
+    }
+    if chosen.bound > 0 {
+        talk.say(&format!(
+            "--> not moving {} threads (not unbound, use --force)",
+            chosen.bound
+        ));
+    }
+    let moved = set::move_tasks(tree, &chosen.all(), to)?;
+    talk.bar(chosen.len());
+    if moved.gone + chosen.missing > 0 {
+        let count = moved.gone + chosen.missing;
+        talk.say(&format!("**> {count} tasks were not found, so were not moved"));
+    }
+    if moved.refused > 0 {
+        talk.say(&format!(
+            "**> {} tasks are not movable, impossible to move",
+            moved.refused
+        ));
+    }
+    talk.say("done");
+    Ok(())
+}
+
+/// Tasks that are not where they should come from.
+pub(super) fn skipped(count: usize) -> String {
+    let tasks = if count == 1 { "task" } else { "tasks" };
+    format!("**> skipped {count} {tasks}, not in origination set")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::options;
+    use super::*;
+    use std::ffi::OsString;
+
+    fn of(line: &str) -> (Option<String>, Option<String>, Option<String>) {
+        let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let wanted = wanted(&options::parse(FLAGS, &words).unwrap());
+        (wanted.pids, wanted.from, wanted.to)
+    }
+
+    fn three(pids: &str, from: &str, to: &str) -> (Option<String>, Option<String>, Option<String>) {
+        let some = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        (some(pids), some(from), some(to))
+    }
+
+    /// Every way of the tutorial's section "Proc Subcommand Shortcuts".
+    #[test]
+    fn every_way_to_write_a_move() {
+        for line in [
+            "-m -p 4242,4243 -s myset",
+            "-m 4242,4243 myset",
+            "--move --pid=4242,4243 --toset=myset",
+            "-m 4242,4243 -t myset",
+        ] {
+            assert_eq!(of(line), three("4242,4243", "", "myset"), "{line}");
+        }
+        for line in [
+            "-m -f set1 -t set2",
+            "-m -s set1 -t set2",
+            "-m -f set1 -s set2",
+            "-m set1 set2",
+            "-k -f set1 -t set2",
+        ] {
+            assert_eq!(of(line), three("", "set1", "set2"), "{line}");
+        }
+        assert_eq!(of("-m -p 5 -f set1 -t set2"), three("5", "set1", "set2"));
+        assert_eq!(of("-m 1"), three("", "", "1"), "one word is the set");
+        assert_eq!(of("-m -f root"), three("", "root", ""));
+        assert_eq!(of("-m"), three("", "", ""));
+    }
+}

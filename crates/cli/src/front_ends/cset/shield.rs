@@ -1,0 +1,249 @@
+//! `cset shield`: CPUs for chosen programs. The shield is a partition of ours, with the names that cset gives its two
+//! sets, so that `--reset` gives back the true former state.
+//!
+//! As under cset, programs inside share its CPUs: it is a `root` partition on v2, and balanced on v1. Without
+//! `--kthread=on` kernel threads are left alone.
+
+mod make;
+
+use super::moving::{self, KernelThreads, Siblings};
+use super::options::{Flag, Given, Takes};
+use super::place::{self, Start};
+use super::talk::Talk;
+use super::tree::{Set, Tree};
+use super::{Command, Refused, proc, set, spec};
+use crate::Status;
+use crate::changing;
+use machine::Version;
+use make::Kthread;
+use plan::{Intent, partition_path};
+use root::Root;
+
+pub(super) const COMMAND: Command = Command {
+    name: "shield",
+    operands: "[path/program]",
+    flags: FLAGS,
+    run,
+};
+
+const FLAGS: &[Flag] = &[
+    Flag::word('c', "cpu", "the CPUs of the shield: makes it, or changes it"),
+    Flag::plain('r', "reset", "takes the shield away"),
+    Flag::plain('e', "exec", "start the operands as a program in the shield"),
+    Flag::word(' ', "user", "with --exec: as this user (name or number)"),
+    Flag::word(' ', "group", "with --exec: with this group (name or number)"),
+    Flag::plain(
+        's',
+        "shield",
+        "move tasks into the shield; without any, tell who is in it",
+    ),
+    Flag::plain(
+        'u',
+        "unshield",
+        "move tasks out of the shield; without any, tell who is out",
+    ),
+    Flag::word('p', "pid", "the tasks"),
+    Flag::plain(' ', "threads", "the other threads of their processes too"),
+    Flag::with(
+        'k',
+        "kthread",
+        Takes::OneOf(&["on", "off"]),
+        "keep unbound kernel threads out too",
+    ),
+    Flag::plain('f', "force", "move tasks wherever they are"),
+    Flag::plain('v', "verbose", "list the tasks; twice: in full width"),
+    Flag::word(' ', "sysset", "another name for the set \"system\""),
+    Flag::word(' ', "userset", "another name for the set \"user\""),
+];
+
+/// Names of the two sets.
+struct Names {
+    user: String,
+    system: String,
+}
+
+/// A shield that is there.
+struct Shield<'t> {
+    user: &'t Set,
+    system: &'t Set,
+    /// What our journal says of it; `None` for one that somebody made by hand.
+    intent: Option<Intent>,
+}
+
+fn run(given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+    let name = |option: &str, usual: &str| given.value(option).unwrap_or(usual).to_owned();
+    let names = Names {
+        user: name("userset", "user"),
+        system: name("sysset", "system"),
+    };
+    let tree = Tree::read(&Root::live())?;
+    if let Some(cpus) = given.value("cpu") {
+        return cpu(&tree, &names, cpus, given.value("kthread"), talk);
+    }
+    if given.has("reset") {
+        talk.say("--> deactivating/reseting shielding");
+        make::reset(&tree, &active(&tree, &names)?, talk)?;
+        return Ok(Status::Done);
+    }
+    let shield = active(&tree, &names)?;
+    if let Some(word) = given.value("kthread") {
+        make::kernel_threads(&tree, &shield, Kthread::of(Some(word)), talk)?;
+        return Ok(Status::Done);
+    }
+    // A first operand that is a PIDSPEC is one; anything else is a program.
+    let pidspec = given.value("pid").map(str::to_owned).or_else(|| {
+        let first = given.operand(0).filter(|first| spec::is_pids(first));
+        first.filter(|_| !given.has("exec"))
+    });
+    match pidspec {
+        Some(pidspec) => bring(&tree, &shield, &pidspec, given, talk),
+        None if given.has("exec") || !given.operands.is_empty() => {
+            let start = Start {
+                set: shield.user,
+                command: &given.operands,
+                user: given.value("user"),
+                group: given.value("group"),
+            };
+            Err(place::become_program(&tree, &start, || {
+                proc::last_message(shield.user, talk)
+            }))
+        }
+        None => {
+            tell(&tree, &shield, given, talk);
+            Ok(Status::Done)
+        }
+    }
+}
+
+/// The shield: that of our journal, or two sets of these names.
+fn active<'t>(tree: &'t Tree, names: &Names) -> Result<Shield<'t>, Refused> {
+    let inactive = || Refused::said("shielding not active on system");
+    let intent = changing::in_force()
+        .into_iter()
+        .find(|intent| intent.name.as_str() == names.user);
+    let at = |dir: String| tree.sets.iter().find(|set| tree.hierarchy.dir(&set.place) == dir);
+    if let Some(intent) = intent {
+        let user = at(partition_path(&tree.hierarchy, &names.user));
+        let system = intent.housekeeping_path(&tree.hierarchy).and_then(at);
+        return Ok(Shield {
+            user: user.ok_or_else(inactive)?,
+            system: system.or(tree.sets.first()).ok_or_else(inactive)?,
+            intent: Some(intent),
+        });
+    }
+    let named = |name: &str| tree.sets.iter().find(|set| set.path == format!("/{name}"));
+    Ok(Shield {
+        user: named(&names.user).ok_or_else(inactive)?,
+        system: named(&names.system).ok_or_else(inactive)?,
+        intent: None,
+    })
+}
+
+fn cpu(
+    tree: &Tree,
+    names: &Names,
+    cpus: &str,
+    kthread: Option<&str>,
+    talk: &mut Talk,
+) -> Result<Status, Refused> {
+    let cpus = spec::cpus(cpus, super::tree::last_cpu(&Root::live()))?;
+    match active(tree, names) {
+        Err(_) => {
+            talk.say("--> activating shielding:");
+            make::activate(tree, names, &cpus, Kthread::of(kthread), talk)?;
+        }
+        Ok(shield) => make::change(
+            tree,
+            &shield,
+            Some(&cpus),
+            kthread.map(|word| Kthread::of(Some(word))),
+        )?,
+    }
+    if active(tree, names).is_ok() {
+        talk.say("--> shielding modified with:");
+    }
+    let now = Tree::read(&Root::live())?;
+    let shield = active(&now, names)?;
+    talk.say(&proc::headline(shield.system));
+    talk.say(&proc::headline(shield.user));
+    Ok(Status::Done)
+}
+
+/// `-s` and `-u` with a PIDSPEC.
+fn bring(
+    tree: &Tree,
+    shield: &Shield,
+    pidspec: &str,
+    given: &Given,
+    talk: &mut Talk,
+) -> Result<Status, Refused> {
+    let (doing, from, to) = match given.has("unshield") {
+        true => ("unshielding", shield.user, shield.system),
+        false => ("shielding", shield.system, shield.user),
+    };
+    let siblings = if given.has("threads") {
+        Siblings::Come
+    } else {
+        Siblings::Stay
+    };
+    let threads = if siblings == Siblings::Come {
+        " with threads"
+    } else {
+        ""
+    };
+    let pids = moving::pids(tree, pidspec, siblings)?;
+    talk.say(&format!("--> {doing} following pidspec: {pidspec}{threads}"));
+    // On v2 the partition alone keeps others out, wherever they are: who is not in the set `system` is outside too.
+    let anywhere = given.has("force") || (tree.hierarchy.version == Version::V2 && !given.has("unshield"));
+    let from = (!anywhere).then_some(from);
+    let kernel = if given.has("force") {
+        KernelThreads::All
+    } else {
+        KernelThreads::Unbound
+    };
+    let chosen = moving::of_pids(tree, &pids, from, to, kernel);
+    if chosen.elsewhere > 0 {
+        talk.say(&proc::skipped(chosen.elsewhere));
+        talk.say("--> hint: perhaps use --force if sure of command");
+    }
+    if chosen.len() == 0 {
+        talk.say("**> no tasks moved");
+    } else {
+        let moved = set::move_tasks(tree, &chosen.all(), to)?;
+        talk.bar(chosen.len());
+        if moved.refused > 0 {
+            talk.say(&format!(
+                "**> {} tasks are not movable, impossible to move",
+                moved.refused
+            ));
+        }
+    }
+    talk.say("done");
+    Ok(Status::Done)
+}
+
+/// Who is in the shield, and who is out of it.
+fn tell(tree: &Tree, shield: &Shield, given: &Given, talk: &mut Talk) {
+    let one = |set: &Set, talk: &mut Talk| match given.count("verbose") {
+        0 => talk.say(&proc::headline(set)),
+        count => {
+            // Here the first `-v` asks for the list, the second one for its full width.
+            talk.verbose_again(count - 1);
+            proc::show(tree, set, talk, 2);
+        }
+    };
+    let (shielded, unshielded) = (given.has("shield"), given.has("unshield"));
+    if !shielded && !unshielded {
+        talk.say("--> shielding system active with");
+        one(shield.system, talk);
+        one(shield.user, talk);
+        return;
+    }
+    if shielded {
+        one(shield.user, talk);
+    }
+    if unshielded {
+        one(shield.system, talk);
+    }
+    talk.say("done");
+}

@@ -1,0 +1,247 @@
+//! Making, changing and taking away the shield: `apply` and `undo` with cset's words.
+
+use super::{Names, Shield};
+use crate::changing::{self, Changing};
+use crate::front_ends::cset::Refused;
+use crate::front_ends::cset::moving::{self, KernelThreads};
+use crate::front_ends::cset::set;
+use crate::front_ends::cset::talk::Talk;
+use crate::front_ends::cset::tree::{Set, Tree};
+use crate::{CommandError, intent, resize};
+use apply::{Applied, Force, Request, Which};
+use machine::{CpuSet, Machine};
+use plan::{Intent, PartitionName, Profile};
+use root::Root;
+
+/// Whether unbound kernel threads are kept out too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kthread {
+    /// They are.
+    On,
+    /// They stay.
+    Off,
+}
+
+impl Kthread {
+    /// `on`, or anything else.
+    pub(super) fn of(word: Option<&str>) -> Kthread {
+        match word {
+            Some("on") => Kthread::On,
+            _ => Kthread::Off,
+        }
+    }
+}
+
+const WHO: &str = "task_placement";
+
+/// What the shield is for the engine.
+fn intent_of(names: &Names, cpus: &CpuSet, kthread: Kthread) -> Result<Intent, Refused> {
+    let mut intent = Intent::new(PartitionName::new(&names.user)?, cpus.clone(), Profile::Balanced);
+    intent.housekeeping = Some(PartitionName::new(&names.system)?);
+    intent.take("cpuset_partition=root")?;
+    if kthread == Kthread::Off {
+        intent.take(&format!("{WHO}=user"))?;
+    }
+    let in_force = changing::in_force();
+    if !in_force.is_empty() {
+        intent.share_housekeeping(&in_force);
+    }
+    Ok(intent)
+}
+
+fn kthread_of(intent: &Intent) -> Kthread {
+    match intent.with.get(WHO) {
+        Some(Some(value)) if value == "user" => Kthread::Off,
+        _ => Kthread::On,
+    }
+}
+
+/// Makes it, and tells what moved.
+pub(super) fn activate(
+    tree: &Tree,
+    names: &Names,
+    cpus: &CpuSet,
+    kthread: Kthread,
+    talk: &mut Talk,
+) -> Result<(), Refused> {
+    let intent = intent_of(names, cpus, kthread)?;
+    let root = tree.find("root")?;
+    let user: Vec<u32> = tree
+        .members(root)
+        .filter(|task| !task.is_kernel())
+        .map(|task| task.key.tid)
+        .collect();
+    let kernel = unbound(tree, root);
+    put_in_force(&intent)?;
+    talk.say(&format!(
+        "moving {} tasks from root into system cpuset...",
+        user.len()
+    ));
+    talk.bar(user.len());
+    if kthread == Kthread::On {
+        say_kernel_threads(kernel, talk);
+    }
+    Ok(())
+}
+
+fn say_kernel_threads(count: usize, talk: &mut Talk) {
+    talk.say(&format!(
+        "kthread shield activated, moving {count} tasks into system cpuset..."
+    ));
+    talk.bar(count);
+}
+
+/// Kernel threads of the root that nobody bound.
+fn unbound(tree: &Tree, root: &Set) -> usize {
+    let threads = tree
+        .members(root)
+        .filter(|task| task.is_kernel() && task.is_movable());
+    threads.count()
+}
+
+/// Makes the shield, or makes it anew where one of its name is in force: its tasks come in again then, and where the
+/// new one cannot be, the former one comes back.
+fn put_in_force(intent: &Intent) -> Result<(), Refused> {
+    let stop = changing::stop_flag();
+    let changing = Changing::begin()?;
+    let root = Root::live();
+    let read = || Machine::read(&root).with_tasks_and_interrupts(&root);
+    let machine = read();
+    // What cannot be is refused while the former shield still stands.
+    intent::plan_on(&machine, &root, intent)?;
+    let former = resize::make_room(&changing, intent, &machine)?;
+    let machine = read();
+    let make = || -> Result<Applied, CommandError> {
+        let plan = intent::plan_on(&machine, &root, intent)?;
+        let request = Request {
+            machine: &machine,
+            intent,
+            plan: &plan,
+            reason: "cset shield",
+            tool: env!("CARGO_PKG_VERSION"),
+            guard: None,
+            stop,
+        };
+        Ok(apply::apply(&changing.host, &changing.state, &request)?)
+    };
+    match (make(), former) {
+        (Ok(mut applied), Some(former)) => former.come_back(&changing, &machine, &mut applied, intent)?,
+        (Ok(_), None) => {}
+        (Err(error), Some(former)) => return Err(former.failed(error, &changing, &root).into()),
+        (Err(error), None) => return Err(error.into()),
+    }
+    Ok(())
+}
+
+/// Gives the former state back.
+fn take_back(intent: &Intent) -> Result<apply::Undone, Refused> {
+    let Some(changing) = Changing::existing()? else {
+        return Ok(apply::Undone::default());
+    };
+    let name = Which::Named(intent.name.as_str());
+    let boot_id = changing.boot_id();
+    // There is no second command to ask with, so what somebody else changed since is left to them.
+    let undone = apply::undo(
+        &changing.host,
+        &changing.state,
+        boot_id.as_deref(),
+        name,
+        Force::Keep,
+        "cset shield --reset",
+    )?;
+    match undone.failed.first() {
+        None => Ok(undone),
+        Some(failed) => Err(Refused::said(format!("not taken back: {failed}"))),
+    }
+}
+
+/// Gives it other CPUs, or other rules for kernel threads.
+pub(super) fn change(
+    tree: &Tree,
+    shield: &Shield,
+    cpus: Option<&CpuSet>,
+    kthread: Option<Kthread>,
+) -> Result<(), Refused> {
+    let Some(former) = &shield.intent else {
+        return set::resize(tree, shield.user, shield.system, cpus);
+    };
+    let mut wanted = former.clone();
+    if let Some(cpus) = cpus {
+        wanted.cpus = cpus.clone();
+    }
+    match kthread {
+        Some(Kthread::On) => drop(wanted.with.remove(WHO)),
+        Some(Kthread::Off) => wanted.take(&format!("{WHO}=user"))?,
+        None => {}
+    }
+    if wanted == *former {
+        return Ok(());
+    }
+    put_in_force(&wanted)
+}
+
+/// `-k on` and `-k off` for a shield that is there.
+pub(super) fn kernel_threads(
+    tree: &Tree,
+    shield: &Shield,
+    kthread: Kthread,
+    talk: &mut Talk,
+) -> Result<(), Refused> {
+    let is_so = shield.intent.as_ref().map(kthread_of) == Some(kthread);
+    let root = tree.find("root")?;
+    let (message, from, to) = match kthread {
+        Kthread::On => ("--> activating kthread shielding", root, shield.system),
+        Kthread::Off => ("--> deactivating kthread shielding", shield.system, root),
+    };
+    talk.say(message);
+    let chosen = moving::of_set(tree, from, to, KernelThreads::Unbound);
+    let count = match (is_so, kthread) {
+        (true, _) => 0,
+        (false, Kthread::On) => unbound(tree, root),
+        (false, Kthread::Off) => chosen.kernel.len(),
+    };
+    if shield.intent.is_some() {
+        change(tree, shield, None, Some(kthread))?;
+    } else if !chosen.kernel.is_empty() {
+        set::move_tasks(tree, &chosen.kernel, to)?;
+    }
+    match kthread {
+        Kthread::On => say_kernel_threads(count, talk),
+        Kthread::Off => {
+            talk.say(&format!(
+                "kthread shield deactivated, moving {count} tasks into root cpuset..."
+            ));
+            talk.bar(count);
+        }
+    }
+    talk.say("done");
+    Ok(())
+}
+
+/// Takes it away.
+pub(super) fn reset(tree: &Tree, shield: &Shield, talk: &mut Talk) -> Result<(), Refused> {
+    for (set, kind) in [(shield.user, "user"), (shield.system, "system")] {
+        talk.say(&format!(
+            "moving {} tasks from \"{}\" {kind} set to root set...",
+            set.tasks, set.path
+        ));
+        talk.bar(set.tasks);
+    }
+    talk.say(&format!(
+        "deleting \"{}\" and \"{}\" sets",
+        shield.user.path, shield.system.path
+    ));
+    match &shield.intent {
+        None => set::destroy_all(tree, &[shield.user, shield.system])?,
+        Some(intent) => {
+            let undone = take_back(intent)?;
+            for line in &undone.drift {
+                talk.say(&format!(
+                    "**> somebody else changed this since, and it is left alone: {line}"
+                ));
+            }
+        }
+    }
+    talk.say("done");
+    Ok(())
+}

@@ -1,0 +1,131 @@
+//! CPUSPEC, MEMSPEC and PIDSPEC: plain lists of numbers and ranges, nothing else.
+
+use super::Refused;
+use machine::{CpuId, CpuSet};
+
+/// A CPUSPEC on a machine whose highest CPU is `last`.
+///
+/// # Errors
+/// Other characters than digits, commas and dashes, groups that are no range, CPUs that there are not.
+pub fn cpus(spec: &str, last: u32) -> Result<CpuSet, Refused> {
+    let set = numbers("CPUSPEC", spec)?;
+    match set.last() {
+        Some(CpuId(highest)) if highest > last => Err(Refused::said(format!(
+            "CPUSPEC \"{spec}\" specifies higher max({highest}) than available({last})"
+        ))),
+        _ => Ok(set),
+    }
+}
+
+/// A MEMSPEC.
+///
+/// # Errors
+/// As [`cpus`], but the kernel knows which nodes there are.
+pub fn mems(spec: &str) -> Result<CpuSet, Refused> {
+    numbers("MEMSPEC", spec)
+}
+
+fn numbers(what: &str, spec: &str) -> Result<CpuSet, Refused> {
+    let is_plain = |letter: &char| letter.is_ascii_digit() || matches!(letter, ',' | '-');
+    if let Some(letter) = spec.chars().find(|letter| !is_plain(letter)) {
+        return Err(Refused::said(format!(
+            "{what} \"{spec}\" contains invalid charaters: {letter}"
+        )));
+    }
+    let mut all = CpuSet::new();
+    for group in spec.split(',') {
+        let bad = || Refused::said(format!("{what} \"{spec}\" has bad group \"{group}\""));
+        all = all.or(&CpuSet::parse_list(group).map_err(|_| bad())?);
+    }
+    Ok(all)
+}
+
+/// The numbers that a PIDSPEC means: single ones as they are, of a range those that exist.
+///
+/// # Errors
+/// A group that is no number and no range of numbers.
+pub fn pids(spec: &str, exists: impl Fn(u32) -> bool) -> Result<Vec<u32>, Refused> {
+    let mut pids = Vec::new();
+    for group in spec.split(',').filter(|group| !group.is_empty()) {
+        let bad = || Refused::said(format!("pidspec={spec} has bad group={group}"));
+        let number = |text: &str| text.parse::<u32>().map_err(|_| bad());
+        match group.split_once('-') {
+            None => pids.push(number(group)?),
+            Some((first, last)) => {
+                let range = number(first)?..=number(last)?;
+                pids.extend(range.filter(|pid| exists(*pid)));
+            }
+        }
+    }
+    Ok(pids)
+}
+
+/// Whether a word can only be a PIDSPEC.
+pub fn is_pids(word: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_digit() || matches!(letter, ',' | '-');
+    word.starts_with(|first: char| first.is_ascii_digit()) && word.chars().all(is_plain)
+}
+
+/// CPUs or nodes as a hexadecimal mask without leading zeros.
+pub fn hex(set: &CpuSet) -> String {
+    let mask = set.to_mask(set.last().map_or(1, |last| last.0 + 1));
+    let short = mask.trim_start_matches(['0', ',']);
+    if short.is_empty() { "0" } else { short }.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(refused: Refused) -> String {
+        match refused {
+            Refused::Said { what, .. } => what,
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn cpu_lists_and_their_refusals() {
+        assert_eq!(cpus("0,3,5-7", 7).unwrap().to_string(), "0,3,5-7");
+        let table = [
+            ("a", "CPUSPEC \"a\" contains invalid charaters: a"),
+            ("1,x5", "CPUSPEC \"1,x5\" contains invalid charaters: x"),
+            ("0-15:2", "CPUSPEC \"0-15:2\" contains invalid charaters: :"),
+            ("99", "CPUSPEC \"99\" specifies higher max(99) than available(7)"),
+            ("1-", "CPUSPEC \"1-\" has bad group \"1-\""),
+            ("3-1", "CPUSPEC \"3-1\" has bad group \"3-1\""),
+        ];
+        for (spec, words) in table {
+            assert_eq!(said(cpus(spec, 7).unwrap_err()), words);
+        }
+        assert_eq!(
+            said(mems("z").unwrap_err()),
+            "MEMSPEC \"z\" contains invalid charaters: z"
+        );
+    }
+
+    #[test]
+    fn masks() {
+        for (list, mask) in [
+            ("2-3", "c"),
+            ("0", "1"),
+            ("0-40", "1ff,ffffffff"),
+            ("", "0"),
+            ("63", "80000000,00000000"),
+        ] {
+            assert_eq!(hex(&CpuSet::parse_list(list).unwrap()), mask);
+        }
+    }
+
+    #[test]
+    fn numbers_of_tasks() {
+        let odd = |pid: u32| pid % 2 == 1;
+        assert_eq!(pids("1,2,600-605", odd).unwrap(), [1, 2, 601, 603, 605]);
+        assert_eq!(pids("5-1", odd).unwrap(), [0; 0]);
+        assert_eq!(
+            said(pids("1-x", odd).unwrap_err()),
+            "pidspec=1-x has bad group=1-x"
+        );
+        assert!(is_pids("1,2-3") && !is_pids("bash") && !is_pids("1x") && !is_pids(""));
+    }
+}

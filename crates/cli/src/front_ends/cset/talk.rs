@@ -1,0 +1,101 @@
+//! How cset speaks: every message on standard output with its name before it, and in the log that was asked for.
+
+use super::Refused;
+use super::tables::{Reader, Width};
+use crate::{Screen, changing};
+use root::output::Appender;
+use std::ffi::OsString;
+use std::path::Path;
+
+/// Where messages go, and for whom listings are.
+pub struct Talk<'a> {
+    screen: &'a mut Screen,
+    log: Option<Appender>,
+    /// Whom listings are for.
+    pub reader: Reader,
+    /// How often `-v` was given.
+    pub verbosity: usize,
+}
+
+impl<'a> Talk<'a> {
+    /// To standard output, for a person.
+    pub fn new(screen: &'a mut Screen) -> Talk<'a> {
+        Talk {
+            screen,
+            log: None,
+            reader: Reader::Person(Width::Screen),
+            verbosity: 0,
+        }
+    }
+
+    /// `-l FILE`: keeps what is said there too.
+    ///
+    /// # Errors
+    /// A file that cannot be made.
+    pub fn log_to(&mut self, file: &str, args: &[OsString]) -> Result<(), Refused> {
+        self.log = Some(Appender::create(Path::new(file))?);
+        let line: Vec<String> = args
+            .iter()
+            .map(|arg| arg.to_string_lossy().into_owned())
+            .collect();
+        self.note("DEBUG", "---------- STARTING ----------");
+        self.note("DEBUG", super::help::VERSION);
+        self.note("DEBUG", &format!("cmdline: cset {}", line.join(" ")));
+        Ok(())
+    }
+
+    /// `-m`: listings are for programs.
+    pub fn for_programs(&mut self) {
+        self.reader = Reader::Program;
+    }
+
+    /// So often `-v`.
+    pub fn verbose(&mut self, count: usize) {
+        self.verbosity = count;
+        if count > 0 && self.reader != Reader::Program {
+            self.reader = Reader::Person(Width::Full);
+        }
+    }
+
+    /// So many more `-v` than those that ask for a list.
+    pub fn verbose_again(&mut self, count: usize) {
+        if self.reader != Reader::Program {
+            let width = if count > 0 { Width::Full } else { Width::Screen };
+            self.reader = Reader::Person(width);
+        }
+    }
+
+    /// Says one message.
+    pub fn say(&mut self, message: &str) {
+        self.note("INFO", message);
+        self.screen.text(&format!("cset: {message}\n"));
+    }
+
+    /// Says something as it is.
+    pub fn raw(&mut self, text: &str) {
+        self.note("INFO", text);
+        self.screen.text(text);
+    }
+
+    /// Says something on standard error.
+    pub fn aside(&mut self, text: &str) {
+        self.note("ERROR", text);
+        self.screen.note(text);
+    }
+
+    /// The bar that stands behind the move of more than a few tasks.
+    pub fn bar(&mut self, tasks: usize) {
+        const FEW: usize = 3;
+        if tasks > FEW {
+            self.raw(&format!("[{}]%\n", "=".repeat(50)));
+        }
+    }
+
+    /// A log that cannot be written is no reason to stop.
+    fn note(&mut self, level: &str, text: &str) {
+        if let Some(log) = &mut self.log {
+            let time = machine::utc_text(changing::seconds_now());
+            let _ = log.append(format!("{time} cset   {level:<8} {}\n", text.trim_end()).as_bytes());
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The machine's cpusets as cset names them.
+//!
+//! On v2 our own sets stand as `quietcore-NAME` beside the slices of systemd; here they are called by NAME alone, as
+//! on v1, so that scripts find `user` and `system` on both.
+
+use super::Refused;
+use machine::{CpuId, CpuSet, Hierarchy, Machine, Task, Version};
+use root::Root;
+
+/// What stands before the names of our sets on v2 ([`plan::partition_path`]).
+const OURS: &str = "quietcore-";
+
+/// One cpuset.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Set {
+    /// Its last name; `root` for the root.
+    pub name: String,
+    /// Its path as cset's callers write it.
+    pub path: String,
+    /// Its path below the mount.
+    pub place: String,
+    /// Its CPUs; empty for a set that has none yet.
+    pub cpus: CpuSet,
+    /// Whether its CPUs are its own: v1 `cpu_exclusive`, v2 a partition.
+    pub cpu_exclusive: bool,
+    /// Its memory nodes.
+    pub mems: CpuSet,
+    /// v1 `mem_exclusive`; v2 has no such thing.
+    pub mem_exclusive: bool,
+    /// Threads in it.
+    pub tasks: usize,
+    /// Sets right below it.
+    pub subsets: usize,
+}
+
+/// All of them, the root first, parents before children.
+pub struct Tree {
+    /// The machine, with every thread and its cgroup.
+    pub machine: Machine,
+    /// The hierarchy.
+    pub hierarchy: Hierarchy,
+    /// The sets.
+    pub sets: Vec<Set>,
+}
+
+impl Tree {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// A machine without cpusets.
+    pub fn read(root: &Root) -> Result<Tree, Refused> {
+        let machine = Machine::read(root).with_task_cgroups(root);
+        let Some(hierarchy) = machine.cgroups.cpuset.clone() else {
+            return Err(Refused::said("no cpuset controller is mounted on this system"));
+        };
+        let sets = hierarchy
+            .sets
+            .iter()
+            .map(|set| set_of(set, &hierarchy, &machine, root))
+            .collect();
+        Ok(Tree {
+            machine,
+            hierarchy,
+            sets,
+        })
+    }
+
+    /// The one set of a name or a path.
+    ///
+    /// # Errors
+    /// None, or several.
+    pub fn find(&self, name: &str) -> Result<&Set, Refused> {
+        let path = match name {
+            "root" => "/".to_owned(),
+            name if name.contains('/') => clean(name),
+            _ => String::new(),
+        };
+        let mut found = self
+            .sets
+            .iter()
+            .filter(|set| set.path == path || set.place == path || (path.is_empty() && set.name == name));
+        match (found.next(), found.next()) {
+            (Some(set), None) => Ok(set),
+            (Some(_), Some(_)) => Err(Refused::said(format!(
+                "cpuset \"{name}\" not unique, please specify by path"
+            ))),
+            (None, _) => Err(Refused::said(format!("cpuset \"{name}\" not found in cpusets"))),
+        }
+    }
+
+    /// The sets right below one.
+    pub fn children(&self, set: &Set) -> impl Iterator<Item = &Set> {
+        let above = set.path.trim_end_matches('/').to_owned();
+        self.sets
+            .iter()
+            .filter(move |other| other.path != "/" && parent(&other.path) == above)
+    }
+
+    /// A set and all below it, parents first.
+    pub fn below(&self, set: &Set) -> Vec<&Set> {
+        let start = format!("{}/", set.path.trim_end_matches('/'));
+        let is_in = |other: &&Set| other.path == set.path || other.path.starts_with(&start);
+        self.sets.iter().filter(is_in).collect()
+    }
+
+    /// The threads in a set.
+    pub fn members<'a>(&'a self, set: &'a Set) -> impl Iterator<Item = &'a Task> {
+        let tasks = self.machine.tasks.iter().flatten();
+        tasks.filter(|task| task.cgroup.as_deref() == Some(set.place.as_str()))
+    }
+
+    /// The set of a task.
+    pub fn home(&self, task: &Task) -> Option<&Set> {
+        self.sets
+            .iter()
+            .find(|set| Some(set.place.as_str()) == task.cgroup.as_deref())
+    }
+
+    /// A thread by its number.
+    pub fn task(&self, tid: u32) -> Option<&Task> {
+        self.machine
+            .tasks
+            .iter()
+            .flatten()
+            .find(|task| task.key.tid == tid)
+    }
+
+    /// Where a set that is not there yet would stand, below the mount.
+    pub fn place_for(&self, name: &str) -> String {
+        let path = clean(name);
+        let above = parent(&path);
+        match self.sets.iter().find(|set| set.path == above) {
+            Some(set) if set.path != "/" => format!("{}/{}", set.place, last(&path)),
+            _ if self.hierarchy.version == Version::V2 && above.is_empty() => {
+                format!("/{OURS}{}", last(&path))
+            }
+            _ => path,
+        }
+    }
+}
+
+/// The number of the machine's highest CPU.
+pub fn last_cpu(root: &Root) -> u32 {
+    let topology = Machine::read(root).topology;
+    let present = topology.present_cpus().or(&topology.online);
+    present.last().map_or(0, |last| last.0)
+}
+
+/// A path with one slash before each name.
+pub fn clean(name: &str) -> String {
+    let names: Vec<&str> = name.split('/').filter(|name| !name.is_empty()).collect();
+    format!("/{}", names.join("/"))
+}
+
+/// The path above; empty for the root's.
+pub fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(above, _)| above)
+}
+
+fn last(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, last)| last)
+}
+
+fn set_of(set: &machine::Partition, hierarchy: &Hierarchy, machine: &Machine, root: &Root) -> Set {
+    let value = |file: &str| root.value(&hierarchy.file(&set.name, file)).ok().flatten();
+    let flag = |file: &str| value(file).as_deref() == Some("1");
+    let list = |text: Option<String>| text.and_then(|text| CpuSet::parse_list(&text).ok());
+    let is_root = set.name == "/";
+    let own = set.cpus.clone().unwrap_or_default();
+    let (cpus, mems, cpu_exclusive, mem_exclusive) = match hierarchy.version {
+        Version::V1 => {
+            let mems = list(set.mems.clone()).unwrap_or_default();
+            (own, mems, flag("cpu_exclusive"), flag("mem_exclusive"))
+        }
+        Version::V2 => {
+            // An empty list means that of the parent; the root has none, and lends what partitions have.
+            let effective = || set.effective_cpus.clone().unwrap_or_default();
+            let cpus = match (is_root, own.is_empty()) {
+                (true, _) => machine.topology.online.clone(),
+                (_, true) => effective(),
+                _ => own,
+            };
+            let mems = list(set.mems.clone()).filter(|mems| !mems.is_empty());
+            let mems = mems
+                .or_else(|| list(value("mems.effective")))
+                .unwrap_or_else(|| [CpuId(0)].into_iter().collect());
+            (cpus, mems, is_root || set.takes_cpus(), is_root)
+        }
+    };
+    let subset = |other: &&machine::Partition| {
+        other.name != "/" && parent(&other.name) == set.name.trim_end_matches('/')
+    };
+    let path = shown(&set.name, hierarchy);
+    let tasks = machine.tasks.iter().flatten();
+    Set {
+        name: if is_root { "root" } else { last(&path) }.to_owned(),
+        place: set.name.clone(),
+        cpus,
+        cpu_exclusive,
+        mems,
+        mem_exclusive,
+        tasks: tasks
+            .filter(|task| task.cgroup.as_deref() == Some(set.name.as_str()))
+            .count(),
+        subsets: hierarchy.sets.iter().filter(subset).count(),
+        path,
+    }
+}
+
+/// A path without what we put before it, unless somebody else has a set of that name.
+fn shown(place: &str, hierarchy: &Hierarchy) -> String {
+    let ours = match hierarchy.version {
+        Version::V1 => None,
+        Version::V2 => place.strip_prefix('/').and_then(|place| place.strip_prefix(OURS)),
+    };
+    let top = ours.map(|ours| format!("/{}", ours.split('/').next().unwrap_or(ours)));
+    match (ours, top) {
+        (Some(ours), Some(top)) if hierarchy.set(&top).is_none() => format!("/{ours}"),
+        _ => place.to_owned(),
+    }
+}
