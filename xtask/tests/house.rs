@@ -230,7 +230,13 @@ fn only_the_cli_prints() {
     assert_eq!(with_words(&broken, PRINTING, &["cli"], WRITES).len(), 1);
 }
 
-const CHANGING: &[&str] = &["live.write(", ".make_dir(", ".remove_dir("];
+const CHANGING: &[&str] = &[
+    "live.write(",
+    ".make_dir(",
+    ".remove_dir(",
+    ".set_ownership(",
+    ".set_standing(",
+];
 
 #[test]
 fn only_apply_changes_the_machine() {

@@ -1,5 +1,6 @@
 //! What `apply` does for each kind of planned action: one file per kind.
 
+mod give_file;
 mod make_partition;
 mod make_set;
 mod move_tasks;
@@ -88,6 +89,16 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change) -> Result<Step, ApplyErr
         Action::MakeSet { path } => make_set::enact(stage, change, path),
         Action::RemoveSet { path } => remove_set::enact(stage, change, path),
         Action::MakePartition { path, words } => make_partition::enact(stage, change, path, words),
+        Action::GiveFile { path, uid, gid, undo } => give_file::enact(
+            stage,
+            change,
+            &give_file::Gift {
+                path,
+                uid: *uid,
+                gid: *gid,
+                undo: *undo,
+            },
+        ),
         Action::MoveTasks { from, to, cpus, who } => {
             move_tasks::enact(stage, change, &move_tasks::Road { from, to, cpus, who })
         }
@@ -104,7 +115,10 @@ pub(crate) fn narrows(change: &Change) -> bool {
     match &change.action {
         Action::Write { path, compare, .. } => write::narrows_sets(path, *compare),
         Action::MakePartition { .. } | Action::MoveTasks { .. } => true,
-        Action::MakeSet { .. } | Action::RemoveSet { .. } | Action::NarrowTasks { .. } => false,
+        Action::MakeSet { .. }
+        | Action::RemoveSet { .. }
+        | Action::GiveFile { .. }
+        | Action::NarrowTasks { .. } => false,
     }
 }
 

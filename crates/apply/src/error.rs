@@ -125,6 +125,17 @@ pub enum ApplyError {
         /// What is wrong.
         why: String,
     },
+    /// A journal of installed files that cannot be understood.
+    #[error(
+        "the journal of installed files cannot be read\nrecord {record} is damaged: {why}\n\
+         it is kept as it is; look at /var/lib/quietcore/installed, which names every file and what stood there before"
+    )]
+    Installed {
+        /// Which record.
+        record: usize,
+        /// What is wrong.
+        why: String,
+    },
     /// The guard could not be started.
     #[error("the guard could not be started\n{why}\nwithout it nothing is changed; try again")]
     Guard {

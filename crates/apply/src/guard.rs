@@ -102,7 +102,10 @@ pub fn stand(
     watch: Watch,
     lock: &mut dyn FnMut() -> Result<(), ApplyError>,
 ) -> Result<(), ApplyError> {
-    detach(system, housekeeping);
+    detach(system);
+    // Either may be refused (a container); the guard then still does its work from where it is.
+    let _ = system.set_affinity(std::process::id(), housekeeping);
+    let _ = rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE);
     let mut out = std::io::stdout();
     out.write_all(&[READY])
         .and_then(|()| out.flush())
@@ -159,14 +162,22 @@ pub fn confirm(storage: &dyn Storage) -> Result<(), ApplyError> {
         return Err(nothing("nothing is in force"));
     };
     let waits = |layer: &&Layer| layer.is_live() && layer.guard.is_some() && !layer.confirmed;
-    let Some(layer) = journal.layers().iter().rfind(waits).map(|layer| layer.seq) else {
+    let waiting: Vec<u64> = journal
+        .layers()
+        .iter()
+        .filter(waits)
+        .map(|layer| layer.seq)
+        .collect();
+    if waiting.is_empty() {
         return Err(nothing(
             "what is in force was applied without a time limit, or is confirmed",
         ));
-    };
-    journal
-        .append(Event::Confirmed { layer: Some(layer) })
-        .map(|_| ())
+    }
+    // One `apply` may bring several partitions into force.
+    for layer in waiting {
+        journal.append(Event::Confirmed { layer: Some(layer) })?;
+    }
+    Ok(())
 }
 
 /// The apply that this guard watches, while it is not taken back.
@@ -185,9 +196,9 @@ fn boot_id(system: &dyn System) -> Option<String> {
         .flatten()
 }
 
-/// Leaves the caller's session, cgroups and CPUs. Each of these may be refused (a container); the guard then
-/// still does its work from where it is.
-fn detach(system: &dyn System, housekeeping: &CpuSet) {
+/// Leaves the caller's session and the cgroups by which it is killed. Each of these may be refused (a container); the
+/// work is then done from where the process is.
+pub fn detach(system: &dyn System) {
     let _ = rustix::process::setsid();
     let pid = std::process::id();
     for (version, mount, controllers) in &Machine::read(system.root()).cgroups.mounts {
@@ -196,8 +207,6 @@ fn detach(system: &dyn System, housekeeping: &CpuSet) {
             let _ = system.write(&format!("{mount}/cgroup.procs"), &pid.to_string());
         }
     }
-    let _ = system.set_affinity(pid, housekeeping);
-    let _ = rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE);
 }
 
 enum Wake {

@@ -6,6 +6,8 @@ use crate::layers::{Layer, LayerState, layers};
 use crate::{ApplyError, Event, Record};
 use root::RootError;
 use root::state::{Durability, StateDir};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const NAME: &str = "journal";
@@ -60,6 +62,31 @@ impl Storage for StateDir {
 
     fn names(&self, sub: &str) -> Result<Vec<String>, RootError> {
         StateDir::names(self, sub)
+    }
+}
+
+/// A state directory whose files outlive the machine's death: every append is on the disk before the next step.
+pub struct Lasting<'a>(pub &'a StateDir);
+
+impl Storage for Lasting<'_> {
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RootError> {
+        self.0.read(name)
+    }
+
+    fn append(&self, name: &str, record: &[u8]) -> Result<(), RootError> {
+        self.0.append(name, record, Durability::Disk)
+    }
+
+    fn rename(&self, from: &str, to: &str) -> Result<(), RootError> {
+        self.0.rename(from, to)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), RootError> {
+        self.0.remove(name)
+    }
+
+    fn names(&self, sub: &str) -> Result<Vec<String>, RootError> {
+        self.0.names(sub)
     }
 }
 
@@ -203,10 +230,10 @@ pub fn history(storage: &dyn Storage) -> Result<Vec<Vec<Record>>, ApplyError> {
     Ok(journals)
 }
 
-fn encode(record: &Record) -> Result<Vec<u8>, ApplyError> {
-    let seq = usize::try_from(record.seq).unwrap_or(usize::MAX);
+/// One line with length and checksum.
+pub(crate) fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>, ApplyError> {
     let body = serde_json::to_string(record).map_err(|error| ApplyError::Journal {
-        record: seq,
+        record: 0,
         why: error.to_string(),
     })?;
     let checksum = crc32fast::hash(body.as_bytes());
@@ -226,7 +253,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Record>, ApplyError> {
         .split(|&byte| byte == b'\n')
         .filter(|line| !line.is_empty())
     {
-        match (decode_line(line), torn.take()) {
+        match (decode_line::<Record>(line), torn.take()) {
             (Ok(record), None) => records.push(record),
             // It has the number that the torn one would have had: nobody counted that.
             (Ok(record), Some(_)) if may_follow_torn(&record.event) && record.seq == next_seq(&records) => {
@@ -259,7 +286,8 @@ fn is_torn(bytes: &[u8]) -> bool {
     bytes.last().is_some_and(|&byte| byte != b'\n')
 }
 
-fn decode_line(line: &[u8]) -> Result<Record, String> {
+/// The record of a line, or what is wrong with it.
+pub(crate) fn decode_line<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not text".to_owned())?;
     let mut parts = text.splitn(4, ' ');
     if parts.next() != Some(MAGIC) {
@@ -279,7 +307,7 @@ fn decode_line(line: &[u8]) -> Result<Record, String> {
     serde_json::from_str(body).map_err(|error| error.to_string())
 }
 
-fn now_ns() -> u64 {
+pub(crate) fn now_ns() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
 }

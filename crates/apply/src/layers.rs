@@ -179,7 +179,8 @@ impl Layer<'_> {
             Action::Write { path, .. }
             | Action::MakeSet { path }
             | Action::RemoveSet { path }
-            | Action::MakePartition { path, .. } => path,
+            | Action::MakePartition { path, .. }
+            | Action::GiveFile { path, .. } => path,
             Action::MoveTasks { .. } | Action::NarrowTasks { .. } => return false,
         };
         if let Some(hierarchy) = hierarchy {

@@ -5,6 +5,7 @@
 //! leaves a journal from which `undo` finishes.
 
 mod actions;
+pub mod boot_attempt;
 mod census;
 mod enact;
 mod entry;
@@ -13,6 +14,7 @@ mod fingerprint;
 pub mod guard;
 mod home;
 mod inhabitants;
+pub mod installed;
 mod journal;
 mod layers;
 mod live;
@@ -27,7 +29,7 @@ pub use entry::Entry;
 pub use error::ApplyError;
 pub use fingerprint::{Fingerprint, Place};
 pub use inhabitants::{Dwelling, Inhabitants};
-pub use journal::{Journal, JournalState, Storage, history};
+pub use journal::{Journal, JournalState, Lasting, Storage, history};
 pub use layers::{Layer, LayerState, isolated, layers};
 pub use live::Host;
 pub use record::{After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record, TaskState};

@@ -2,7 +2,7 @@
 
 use crate::{FormerPolicy, System};
 use machine::{CpuSet, Policy};
-use root::{Live, Root, RootError};
+use root::{Live, Ownership, Root, RootError};
 use std::time::Duration;
 
 /// The machine that we run on.
@@ -35,6 +35,14 @@ impl System for Host {
 
     fn remove_dir(&self, path: &str) -> Result<(), RootError> {
         self.live.remove_dir(path)
+    }
+
+    fn ownership(&self, path: &str) -> Result<Option<Ownership>, RootError> {
+        self.live.ownership(path)
+    }
+
+    fn set_ownership(&self, path: &str, wanted: Ownership) -> Result<(), RootError> {
+        self.live.set_ownership(path, wanted)
     }
 
     fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> Result<(), RootError> {

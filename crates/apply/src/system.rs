@@ -5,7 +5,7 @@
 
 use crate::FormerPolicy;
 use machine::CpuSet;
-use root::{Root, RootError};
+use root::{Ownership, Root, RootError};
 use std::time::Duration;
 
 /// Everything that apply and undo may do to a machine.
@@ -27,6 +27,16 @@ pub trait System {
     /// # Errors
     /// The kernel's errno; EBUSY while it holds tasks.
     fn remove_dir(&self, path: &str) -> Result<(), RootError>;
+    /// Who a file belongs to; `None` where there is none.
+    ///
+    /// # Errors
+    /// The kernel's errno.
+    fn ownership(&self, path: &str) -> Result<Option<Ownership>, RootError>;
+    /// Gives a file an owner, a group and permission bits.
+    ///
+    /// # Errors
+    /// The kernel's errno.
+    fn set_ownership(&self, path: &str, wanted: Ownership) -> Result<(), RootError>;
     /// `sched_setaffinity` of a thread.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! Taking back what the journal says, backwards; what somebody else changed since is named and left alone.
 
 mod layer;
+mod owner;
 mod sets;
 mod shared;
 mod step;
@@ -33,6 +34,8 @@ pub enum Which<'a> {
     All,
     /// That of a partition.
     Named(&'a str),
+    /// All that were applied for this reason.
+    Because(&'a str),
     /// The one that a guard watches.
     Guarded(&'a str),
     /// Every one that began after this record.
@@ -42,7 +45,7 @@ pub enum Which<'a> {
 impl Which<'_> {
     /// Whether it may mean more than one.
     fn is_many(self) -> bool {
-        matches!(self, Which::All | Which::To(_))
+        matches!(self, Which::All | Which::Because(_) | Which::To(_))
     }
 }
 
@@ -164,6 +167,7 @@ fn next_layer(journal: &Journal, which: Which, undone: &Undone) -> Result<Option
     let wanted = match which {
         Which::Last | Which::All => live().next(),
         Which::Named(name) => live().find(|layer| layer.intent.name.as_str() == name),
+        Which::Because(reason) => live().find(|layer| layer.reason == reason),
         Which::Guarded(token) => live().find(|layer| layer.guard == Some(token)),
         Which::To(to) => {
             // A plan is taken back whole: half of one is a state that nobody ever asked for.

@@ -26,6 +26,8 @@ fn intent(cpus: &str) -> Intent {
         "nmi_watchdog",
         "sched_rt_runtime_us=900000",
         "check_interval",
+        "owner=1000:29",
+        "owner_ancestor",
     ] {
         intent.take(knob).unwrap();
     }

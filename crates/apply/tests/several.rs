@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[allow(dead_code)] // Shared with the other tests of level 3.
 mod rehearsal;
 
 use apply::{ApplyError, Force, Request, System, Undone, Which, apply, undo};

@@ -31,6 +31,39 @@ pub fn identity(
     find(&passwd, &groups, user, group, root::process::ids()).map(Some)
 }
 
+/// The value of the knob `owner` for `USER`, `USER:GROUP` or `:GROUP`: `UID` or `UID:GID`.
+///
+/// # Errors
+/// Names and numbers that are not there, and a text that names nobody.
+pub fn owner(root: &Root, text: &str) -> Result<String, CommandError> {
+    let read = |path| root.text(path).map(Option::unwrap_or_default);
+    owner_among(&read("/etc/passwd")?, &read("/etc/group")?, text)
+}
+
+fn owner_among(passwd: &str, groups: &str, text: &str) -> Result<String, CommandError> {
+    let (user, group) = match text.split_once(':') {
+        Some((user, group)) => (user, Some(group).filter(|group| !group.is_empty())),
+        None => (text, None),
+    };
+    let gid = group.map(|group| group_number(groups, group)).transpose()?;
+    let uid = match (user, gid) {
+        ("", Some(_)) => 0,
+        ("", None) => {
+            return Err(CommandError::usage(
+                format!("`{}` names nobody", report::safe(text)),
+                "--owner takes USER, USER:GROUP or :GROUP",
+                "name who may put tasks into the partition",
+            ));
+        }
+        // The group does not matter here, so a number needs no line of its own.
+        (user, _) => find(passwd, groups, Some(user), Some("0"), (0, 0))?.uid,
+    };
+    Ok(match gid {
+        Some(gid) => format!("{uid}:{gid}"),
+        None => uid.to_string(),
+    })
+}
+
 fn find(
     passwd: &str,
     groups: &str,
@@ -141,6 +174,24 @@ impl Group<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn owners() {
+        let of = |text| owner_among(PASSWD, GROUPS, text).ok();
+        for (text, value) in [
+            ("ana", "1000"),
+            ("ana:", "1000"),
+            ("ana:audio", "1000:29"),
+            (":audio", "0:29"),
+            ("1234:98", "1234:98"),
+            ("4321", "4321"),
+        ] {
+            assert_eq!(of(text).as_deref(), Some(value), "{text}");
+        }
+        for text in ["", ":", "nobody here", "ana:nogroup", "ana:audio:x", "-1"] {
+            assert_eq!(of(text), None, "{text}");
+        }
+    }
 
     const PASSWD: &str =
         "root:x:0:0:root:/root:/bin/sh\n\nbroken\nana:x:1000:1000:Ana,,,:/home/ana:/bin/sh\n77:x:5:6::/:/\n";

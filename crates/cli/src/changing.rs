@@ -3,7 +3,7 @@
 use crate::{CommandError, Status};
 use apply::{ApplyError, Entry, Host, Journal, JournalState, Layer};
 use plan::Intent;
-use root::state::{Lock, StateDir};
+use root::state::{LIB_DIR, Lock, StateDir};
 use root::{Live, Root};
 use serde::Serialize;
 use std::path::Path;
@@ -65,6 +65,22 @@ impl Changing {
             _lock: lock,
         })
     }
+}
+
+/// What outlives a restart: `/var/lib/quietcore`, made where needed. The lock is that of [`Changing`].
+///
+/// # Errors
+/// No permission, or an unsafe directory.
+pub fn lasting() -> Result<StateDir, CommandError> {
+    Ok(StateDir::create(Path::new(LIB_DIR))?)
+}
+
+/// As [`lasting`], where it is there already.
+///
+/// # Errors
+/// As [`lasting`].
+pub fn existing_lasting() -> Result<Option<StateDir>, CommandError> {
+    Ok(StateDir::open(Path::new(LIB_DIR))?)
 }
 
 /// The partitions in force on this machine, as far as we may look: the journal is for root alone.
@@ -183,6 +199,7 @@ impl From<ApplyError> for CommandError {
             | ApplyError::Unfinished { .. }
             | ApplyError::Busy { .. }
             | ApplyError::Journal { .. }
+            | ApplyError::Installed { .. }
             | ApplyError::NothingToConfirm { .. } => Status::Conflict,
             ApplyError::NoPartition { .. } | ApplyError::Within { .. } => Status::Usage,
             ApplyError::Interrupted { .. } => Status::Failed,

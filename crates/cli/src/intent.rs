@@ -1,8 +1,9 @@
 //! What `plan`, `apply` and `prove` take: which CPUs, under which name, how far to go.
 
-use crate::{CommandError, changing};
+use crate::{CommandError, accounts, changing};
 use clap::{Args, ValueEnum};
 use machine::{CoreKind, CpuSet, Machine, devices};
+use plan::declared::{ComesBack, CpuWish, Declaration};
 use plan::{Choice, Intent, Near, PartitionName, Plan, Profile, Shape, Wish};
 use root::{Origin, Root};
 
@@ -30,12 +31,12 @@ pub struct Wanted {
     /// Never choose these CPUs
     #[arg(long, value_name = "LIST")]
     pub keep: Option<String>,
-    /// Name of the partition
-    #[arg(long, value_name = "NAME", default_value = "rt")]
-    pub partition: String,
-    /// How far to go
-    #[arg(long, value_name = "PROFILE", default_value = "balanced")]
-    pub profile: ProfileWord,
+    /// Name of the partition [default: rt]
+    #[arg(long, value_name = "NAME")]
+    pub partition: Option<String>,
+    /// How far to go [default: balanced]
+    #[arg(long, value_name = "PROFILE")]
+    pub profile: Option<ProfileWord>,
     /// Take this knob too, with a value where it has a choice (stat_interval=60). May be repeated
     #[arg(long, value_name = "KNOB[=VALUE]")]
     pub with: Vec<String>,
@@ -45,6 +46,9 @@ pub struct Wanted {
     /// Bring an interrupt onto the isolated CPUs: its number, or its name with * for anything. May be repeated
     #[arg(long, value_name = "PATTERN")]
     pub irq_here: Vec<String>,
+    /// Let this user, or this group (:GROUP), put tasks into the partition
+    #[arg(long, value_name = "USER[:GROUP]")]
+    pub owner: Option<String>,
 }
 
 /// Profiles by name.
@@ -101,58 +105,148 @@ pub fn existing_cpus(expression: &str, machine: &Machine) -> Result<CpuSet, Comm
 }
 
 impl Wanted {
+    /// Whether nothing at all was asked for, not even a name.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.is_only_a_name() && self.partition.is_none()
+    }
+
+    /// Whether nothing but a name was given.
+    #[must_use]
+    pub fn is_only_a_name(&self) -> bool {
+        let lists = [&self.with, &self.without, &self.irq_here];
+        let words = [&self.cpus, &self.near, &self.keep, &self.owner];
+        lists.iter().all(|list| list.is_empty())
+            && words.iter().all(|word| word.is_none())
+            && self.count.is_none()
+            && self.kind.is_none()
+            && self.profile.is_none()
+            && !self.spread
+            && !self.pack
+    }
+
+    /// The same as a declaration.
+    ///
+    /// # Errors
+    /// Names, knobs and values that cannot be used.
+    pub fn declaration(&self) -> Result<Declaration, CommandError> {
+        let name = match &self.partition {
+            Some(name) => PartitionName::new(name)?,
+            None => PartitionName::default(),
+        };
+        let profile = match self.profile {
+            Some(ProfileWord::Minimal) => Profile::Minimal,
+            Some(ProfileWord::Balanced) | None => Profile::Balanced,
+            Some(ProfileWord::Strict) => Profile::Strict,
+        };
+        let mut template = Intent::new(name, CpuSet::new(), profile);
+        self.with.iter().try_for_each(|knob| template.take(knob))?;
+        self.without
+            .iter()
+            .try_for_each(|knob| template.leave_out(knob))?;
+        template.irq_here.extend(self.irq_here.iter().cloned());
+        if template.without.contains("irq_affinity") && !template.irq_here.is_empty() {
+            return Err(plan::Refusal::KnobTwice { knob: "irq_affinity" }.into());
+        }
+        let cpus = match &self.cpus {
+            Some(expression) => CpuWish::Named(expression.clone()),
+            None => CpuWish::Chosen {
+                count: self.count,
+                near: self.near.clone(),
+                shape: if self.spread { Shape::Spread } else { Shape::Pack },
+                kind: self.kind.map(|kind| match kind {
+                    KindWord::Performance => CoreKind::Performance,
+                    KindWord::Efficiency => CoreKind::Efficiency,
+                }),
+                keep: self.keep.clone(),
+            },
+        };
+        Ok(Declaration {
+            template,
+            cpus,
+            owner: self.owner.clone(),
+            comes_back: ComesBack::AtBoot,
+            line: 0,
+        })
+    }
+
     /// The intent on a machine and the plan for it. Without `--cpus` the CPUs are chosen, and the plan says why
     /// just these.
     ///
     /// # Errors
     /// Expressions, names, devices and machines that cannot be used.
     pub fn plan(&self, machine: &Machine, root: &Root) -> Result<(Intent, Plan), CommandError> {
-        let name = PartitionName::new(&self.partition)?;
-        let (cpus, choice) = match &self.cpus {
-            Some(expression) => (cpus(expression, machine)?, None),
-            None => {
-                let choice = self.choose(machine, root)?;
-                (choice.cpus.clone(), Some(choice))
-            }
-        };
-        let profile = match self.profile {
-            ProfileWord::Minimal => Profile::Minimal,
-            ProfileWord::Balanced => Profile::Balanced,
-            ProfileWord::Strict => Profile::Strict,
-        };
-        let mut intent = Intent::new(name, cpus, profile);
-        self.with.iter().try_for_each(|knob| intent.take(knob))?;
-        self.without.iter().try_for_each(|knob| intent.leave_out(knob))?;
-        intent.irq_here.extend(self.irq_here.iter().cloned());
-        if intent.without.contains("irq_affinity") && !intent.irq_here.is_empty() {
-            return Err(plan::Refusal::KnobTwice { knob: "irq_affinity" }.into());
-        }
-        intent.share_housekeeping(&in_force(root));
-        let mut plan = plan_on(machine, root, &intent)?;
-        plan.choice = choice;
-        Ok((intent, plan))
+        settle(
+            &self.declaration()?,
+            machine,
+            root,
+            &in_force(root),
+            &CpuSet::new(),
+        )
     }
+}
 
-    fn choose(&self, machine: &Machine, root: &Root) -> Result<Choice, CommandError> {
-        let near = self.near.as_deref().map(|device| near(device, machine, root));
-        let keep = self.keep.as_deref().map(|list| cpus(list, machine)).transpose()?;
-        let others = in_force(root)
-            .into_iter()
-            .filter(|other| other.name.as_str() != self.partition);
-        let keep = others.fold(keep.unwrap_or_default(), |all, other| all.or(&other.cpus));
-        let wish = Wish {
-            count: self.count,
-            near: near.transpose()?,
-            shape: if self.spread { Shape::Spread } else { Shape::Pack },
-            kind: self.kind.map(|kind| match kind {
-                KindWord::Performance => CoreKind::Performance,
-                KindWord::Efficiency => CoreKind::Efficiency,
-            }),
-            keep,
-            device_nodes: devices::nodes_with_devices(root),
-        };
-        Ok(plan::choose(machine, &wish)?)
+/// What a declaration means on a machine where other partitions are in force. CPUs that are reserved are not chosen.
+///
+/// # Errors
+/// Expressions, names, devices and machines that cannot be used.
+pub fn settle(
+    declaration: &Declaration,
+    machine: &Machine,
+    root: &Root,
+    others: &[Intent],
+    reserved: &CpuSet,
+) -> Result<(Intent, Plan), CommandError> {
+    let mut intent = declaration.template.clone();
+    let mut choice = None;
+    intent.cpus = match &declaration.cpus {
+        CpuWish::Named(expression) => cpus(expression, machine)?,
+        wish @ CpuWish::Chosen { .. } => {
+            let beside = others.iter().filter(|other| other.name != intent.name);
+            let taken = beside.fold(reserved.clone(), |all, other| all.or(&other.cpus));
+            choice = choose(wish, taken, machine, root)?;
+            choice
+                .as_ref()
+                .map(|choice| choice.cpus.clone())
+                .unwrap_or_default()
+        }
+    };
+    if let Some(owner) = &declaration.owner {
+        intent.take(&format!("owner={}", accounts::owner(root, owner)?))?;
     }
+    intent.share_housekeeping(others);
+    let mut plan = plan_beside(machine, root, &intent, others)?;
+    plan.choice = choice;
+    Ok((intent, plan))
+}
+
+fn choose(
+    wish: &CpuWish,
+    taken: CpuSet,
+    machine: &Machine,
+    root: &Root,
+) -> Result<Option<Choice>, CommandError> {
+    let CpuWish::Chosen {
+        count,
+        near: device,
+        shape,
+        kind,
+        keep,
+    } = wish
+    else {
+        return Ok(None);
+    };
+    let near = device.as_deref().map(|device| near(device, machine, root));
+    let keep = keep.as_deref().map(|list| cpus(list, machine)).transpose()?;
+    let wish = Wish {
+        count: *count,
+        near: near.transpose()?,
+        shape: *shape,
+        kind: *kind,
+        keep: keep.unwrap_or_default().or(&taken),
+        device_nodes: devices::nodes_with_devices(root),
+    };
+    Ok(Some(plan::choose(machine, &wish)?))
 }
 
 /// The plan of an intent on a machine, with the settings of just the CPUs in question.
@@ -160,13 +254,22 @@ impl Wanted {
 /// # Errors
 /// An intent that cannot be met.
 pub fn plan_on(machine: &Machine, root: &Root, intent: &Intent) -> Result<Plan, plan::Refusal> {
+    plan_beside(machine, root, intent, &in_force(root))
+}
+
+fn plan_beside(
+    machine: &Machine,
+    root: &Root,
+    intent: &Intent,
+    others: &[Intent],
+) -> Result<Plan, plan::Refusal> {
     let concerned = machine.topology.with_siblings(&intent.cpus);
     let settings = machine::settings::for_cpus(root, &concerned);
-    plan::plan_beside(machine, &settings, intent, &in_force(root))
+    plan::plan_beside(machine, &settings, intent, others)
 }
 
 /// Partitions of ours on this machine; what a captured one had is in no journal.
-fn in_force(root: &Root) -> Vec<Intent> {
+pub fn in_force(root: &Root) -> Vec<Intent> {
     match root.origin() {
         Origin::Live => changing::in_force(),
         Origin::Captured => Vec::new(),

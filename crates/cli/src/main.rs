@@ -2,6 +2,7 @@
 
 mod accounts;
 mod changing;
+mod declared;
 mod error;
 mod front_ends;
 mod intent;

@@ -56,4 +56,6 @@ verbs! {
     r#move => Move,
     #[command(hide = true)]
     guard => Guard,
+    #[command(hide = true)]
+    good_boot => GoodBoot,
 }

@@ -76,6 +76,17 @@ pub enum Action {
         /// Words to try in order: `isolated`, then `root`.
         words: Vec<String>,
     },
+    /// Let somebody write to a file of a cgroup, and read back whom it belongs to.
+    GiveFile {
+        /// The file.
+        path: String,
+        /// Its new owner.
+        uid: u32,
+        /// Its new group, which may write too then; `None` leaves group and permissions.
+        gid: Option<u32>,
+        /// How it is taken back.
+        undo: Undo,
+    },
     /// Move every movable task of a set into another, until no new one appears: threads on v1, processes on v2.
     MoveTasks {
         /// Directory of the set that is emptied.

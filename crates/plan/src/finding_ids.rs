@@ -47,6 +47,14 @@ const FINDINGS: &[(&str, &str)] = &[
         "a knob that was asked for by name does not exist on this machine, so nothing is changed there",
     ),
     (
+        "owner-inside-only",
+        "on cgroup v2 the owner of a partition cannot bring in tasks that run elsewhere, because that takes write permission above both",
+    ),
+    (
+        "owner-ancestor",
+        "the owner of a partition may write the root's list of tasks, so he can move tasks of other users too",
+    ),
+    (
         "irqbalance-runs",
         "the daemon irqbalance does not know of partitions and moves interrupts back onto their CPUs",
     ),

@@ -27,6 +27,8 @@ mod net_channels;
 mod nmi_watchdog;
 mod no_turbo;
 mod numa_balancing;
+mod owner;
+mod owner_ancestor;
 mod pm_qos_resume_latency_us;
 mod rcu_expedited;
 mod rcu_normal;
@@ -62,6 +64,8 @@ pub const KNOBS: &[&Knob] = &[
     &foreign_cpusets::KNOB,
     &cpuset_partition::KNOB,
     &task_placement::KNOB,
+    &owner::KNOB,
+    &owner_ancestor::KNOB,
     &workqueue_cpumask::KNOB,
     &wq_sysfs_cpumask::KNOB,
     &writeback_numa::KNOB,

@@ -7,6 +7,7 @@ mod boot_line;
 pub mod by_hand;
 mod change;
 mod choose;
+pub mod declared;
 pub mod diff;
 mod finding;
 mod finding_ids;

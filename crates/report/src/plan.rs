@@ -271,7 +271,7 @@ fn one(text: &mut String, change: &Change, style: Style) {
     }
     let target = safe(&change.target);
     let step = match (&change.before, &change.action) {
-        (_, Action::MakeSet { .. }) => value(&change.after),
+        (_, Action::MakeSet { .. } | Action::GiveFile { .. }) => value(&change.after),
         (None, _) => format!("(unknown) -> {}", value(&change.after)),
         (Some(before), _) => format!("{} -> {}", value(before), value(&change.after)),
     };
@@ -297,6 +297,9 @@ fn goes_with_set(change: &Change) -> bool {
     matches!(
         change.action,
         Action::Write {
+            undo: Undo::WithSet,
+            ..
+        } | Action::GiveFile {
             undo: Undo::WithSet,
             ..
         }

@@ -6,12 +6,11 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The content of a file as text, unpacked when it is gzip. At most [`MAX_INFLATED`] bytes.
+/// The content of a regular file of at most so many bytes.
 ///
 /// # Errors
-/// [`RootError::Io`] with `ENOENT` for no file, `EISDIR` for what is no regular file, `EFBIG` for one that is too
-/// large, `EILSEQ` for gzip that does not unpack; [`RootError::Denied`] without permission.
-pub fn text(path: &Path) -> Result<String, RootError> {
+/// As [`text`], without the unpacking.
+pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, RootError> {
     let name = path.display().to_string();
     let failed =
         |doing, errno: i32| RootError::from_io(&name, doing, &std::io::Error::from_raw_os_error(errno));
@@ -24,14 +23,27 @@ pub fn text(path: &Path) -> Result<String, RootError> {
         return Err(failed("read", libc::EISDIR));
     }
     let mut content = Vec::new();
-    let limited = |content: &[u8]| content.len() as u64 <= MAX_INFLATED;
     File::from(file)
-        .take(MAX_INFLATED + 1)
+        .take(most + 1)
         .read_to_end(&mut content)
         .map_err(|error| RootError::from_io(&name, "read", &error))?;
-    if !limited(&content) {
+    if content.len() as u64 > most {
         return Err(failed("read", libc::EFBIG));
     }
+    Ok(content)
+}
+
+/// The content of a file as text, unpacked when it is gzip. At most [`MAX_INFLATED`] bytes.
+///
+/// # Errors
+/// [`RootError::Io`] with `ENOENT` for no file, `EISDIR` for what is no regular file, `EFBIG` for one that is too
+/// large, `EILSEQ` for gzip that does not unpack; [`RootError::Denied`] without permission.
+pub fn text(path: &Path) -> Result<String, RootError> {
+    let name = path.display().to_string();
+    let failed =
+        |doing, errno: i32| RootError::from_io(&name, doing, &std::io::Error::from_raw_os_error(errno));
+    let limited = |content: &[u8]| content.len() as u64 <= MAX_INFLATED;
+    let mut content = bytes(path, MAX_INFLATED)?;
     if content.starts_with(&[0x1f, 0x8b]) {
         let mut unpacked = Vec::new();
         let read = flate2::read::MultiGzDecoder::new(content.as_slice())

@@ -13,17 +13,21 @@ mod kmsg;
 pub mod latency;
 mod live;
 pub mod output;
+mod ownership;
 mod place;
 pub mod process;
 pub mod sched;
 pub mod snapshot;
+mod standing;
 pub mod state;
 mod tree;
 mod zstd;
 
 pub use error::RootError;
 pub use live::Live;
+pub use ownership::Ownership;
 pub use place::Place;
+pub use standing::{Content, Standing};
 
 use std::io::Read;
 use std::path::Path;

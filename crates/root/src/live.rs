@@ -2,8 +2,8 @@
 //!
 //! Every kernel file is written with exactly one `write(2)`: the kernel takes each write as one command.
 
-use crate::{Entry, Kind, RootError, Stands};
-use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use crate::{Entry, Kind, Ownership, RootError, Stands};
+use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
@@ -127,6 +127,34 @@ impl Live {
                 errno: libc::EIO,
             })
         }
+    }
+
+    /// Who a file belongs to, links followed; `None` where there is none.
+    ///
+    /// # Errors
+    /// The errno of stat.
+    pub fn ownership(&self, path: &str) -> Result<Option<Ownership>, RootError> {
+        match rustix::fs::stat(self.locate(path)) {
+            Ok(stat) => Ok(Some(Ownership {
+                uid: stat.st_uid,
+                gid: stat.st_gid,
+                mode: stat.st_mode & 0o7777,
+            })),
+            Err(errno) if is_absence(errno) => Ok(None),
+            Err(errno) => Err(RootError::from_io(path, "stat", &errno.into())),
+        }
+    }
+
+    /// Gives a file to its owner and group, then sets its permission bits: `chown` may clear some.
+    ///
+    /// # Errors
+    /// The errno of chown or chmod.
+    pub fn set_ownership(&self, path: &str, wanted: Ownership) -> Result<(), RootError> {
+        let (uid, gid) = (Uid::from_raw(wanted.uid), Gid::from_raw(wanted.gid));
+        rustix::fs::chown(self.locate(path), Some(uid), Some(gid))
+            .map_err(|errno| RootError::from_io(path, "chown", &errno.into()))?;
+        rustix::fs::chmod(self.locate(path), Mode::from_raw_mode(wanted.mode))
+            .map_err(|errno| RootError::from_io(path, "chmod", &errno.into()))
     }
 
     /// Makes a directory (a cgroup) whose parent exists.

@@ -253,6 +253,19 @@ impl StateDir {
         }
     }
 
+    /// Removes the directory, where nothing but our own lock is left in it; gives whether it is gone.
+    ///
+    /// # Errors
+    /// The errno of the removal, unless that something is there.
+    pub fn discard(self) -> Result<bool, RootError> {
+        let _ = rustix::fs::unlinkat(&self.dir, LOCK_NAME, AtFlags::empty());
+        match rustix::fs::rmdir(&self.path) {
+            Ok(()) | Err(Errno::NOENT) => Ok(true),
+            Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
+            Err(errno) => Err(dir_error(&self.path, "remove", errno)),
+        }
+    }
+
     /// Waits for the one lock of this directory, at most so long.
     ///
     /// # Errors

@@ -377,6 +377,31 @@ fn take_shared(
                 restore_shared(map.system, &step, &file, &wanted, &ours, undone)
             }))
         }
+        // Given away as long as a partition that stays asked for it. Whose it was, the first knows; who gave it last
+        // is who says what is ours.
+        Action::GiveFile { .. } => {
+            let asked = |layer: &&Layer| {
+                layer
+                    .changes
+                    .iter()
+                    .any(|change| change.target == first.change.target)
+            };
+            let last = group.last().unwrap_or(first);
+            match stay.iter().any(asked) {
+                true => Ok(None),
+                false => take_back(
+                    map,
+                    &Step {
+                        layer: last.layer,
+                        record: last.record,
+                        change: last.change,
+                        before: first.before,
+                        force,
+                    },
+                    undone,
+                ),
+            }
+        }
         // The sets of all, and the tasks that they were emptied of, stay with the last partition.
         _ if !stay.is_empty() => Ok(None),
         Action::MoveTasks { .. } => {

@@ -1,5 +1,6 @@
 //! Taking back one journalled change.
 
+use super::owner::give_back;
 use super::shared::SharedFile;
 use super::{Force, Undone};
 use crate::System;
@@ -25,14 +26,14 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn answer(&self) -> Option<(&Outcome, &After)> {
+    pub(super) fn answer(&self) -> Option<(&Outcome, &After)> {
         self.layer.records.iter().find_map(|record| match &record.event {
             Event::Did { of, outcome, after } if *of == self.record.seq => Some((outcome, after)),
             _ => None,
         })
     }
 
-    fn entry(&self, before: Option<String>, after: Option<String>, outcome: Outcome) -> Entry {
+    pub(super) fn entry(&self, before: Option<String>, after: Option<String>, outcome: Outcome) -> Entry {
         Entry {
             seq: self.record.seq,
             change: self.change.id.clone(),
@@ -52,9 +53,18 @@ pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<O
         (
             Action::Write {
                 undo: Undo::WithSet, ..
+            }
+            | Action::GiveFile {
+                undo: Undo::WithSet, ..
             },
             _,
         ) => Ok(None),
+        (
+            Action::GiveFile { path, .. },
+            Before::Value {
+                value: Some(former), ..
+            },
+        ) => Ok(Some(give_back(map.system, step, path, former, undone))),
         (
             Action::Write {
                 path, value, compare, ..
@@ -205,7 +215,7 @@ fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undon
     step.entry(Some(now), after, Outcome::Done)
 }
 
-fn gone(step: &Step, undone: &mut Undone, path: &str) -> Entry {
+pub(super) fn gone(step: &Step, undone: &mut Undone, path: &str) -> Entry {
     undone
         .notes
         .push(format!("{path} is gone, so nothing was given back there"));
@@ -278,7 +288,7 @@ fn make_again(
     step.entry(None, Some("made again".to_owned()), Outcome::Done)
 }
 
-fn fail(step: &Step, undone: &mut Undone, path: &str, error: &root::RootError) -> Entry {
+pub(super) fn fail(step: &Step, undone: &mut Undone, path: &str, error: &root::RootError) -> Entry {
     undone.failed.push(format!("{path}: {error}"));
     step.entry(None, None, Outcome::Refused(error.errno().unwrap_or(libc::EIO)))
 }

@@ -1,7 +1,8 @@
 //! A directory that follows the kernel's cgroup rules closely enough to rehearse apply and undo: attaching,
 //! masks that follow cpusets, partitions, EBUSY on removal. It can "die" at any chosen step.
 
-#![allow(clippy::unwrap_used)]
+// Each test program uses a part of it.
+#![allow(clippy::unwrap_used, dead_code, unused_imports)]
 
 mod disk;
 mod system;
@@ -9,7 +10,7 @@ mod system;
 pub use disk::Disk;
 
 use machine::CpuSet;
-use root::{Live, Root, RootError};
+use root::{Live, Ownership, Root, RootError};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
@@ -57,11 +58,20 @@ pub struct Kernel {
     pub tasks: RefCell<Vec<SimTask>>,
     pub death: Cell<Death>,
     pub steps: Cell<usize>,
+    /// Files that do not belong to root as a new file does.
+    pub owners: RefCell<BTreeMap<String, Ownership>>,
     /// What `put` wrote last, so that rendering writes only what changed.
     shown: RefCell<BTreeMap<String, String>>,
     root: Root,
     live: Live,
 }
+
+/// A new file of a cgroup.
+pub const ROOTS: Ownership = Ownership {
+    uid: 0,
+    gid: 0,
+    mode: 0o644,
+};
 
 pub const KTHREAD: u32 = 0x0020_0000;
 pub const BOUND: u32 = 0x0420_0000;
@@ -116,6 +126,7 @@ impl Kernel {
             tasks: RefCell::new(Vec::new()),
             death: Cell::new(Death::Never),
             steps: Cell::new(0),
+            owners: RefCell::new(BTreeMap::new()),
             shown: RefCell::new(BTreeMap::new()),
             root: Root::of(&live),
             live,
@@ -420,6 +431,11 @@ impl Kernel {
     pub fn dump(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         collect(self.dir.path(), self.dir.path(), &mut files);
+        let owners = self.owners.borrow();
+        let given = owners
+            .iter()
+            .filter(|(path, owner)| **owner != ROOTS && self.live.locate(path).exists());
+        files.extend(given.map(|(path, owner)| (format!("owner of {path}"), owner.to_string())));
         files
     }
 

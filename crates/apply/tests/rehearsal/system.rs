@@ -1,9 +1,9 @@
 //! What the rehearsal kernel does when `apply` writes to it.
 
-use super::{Kernel, Rules, io};
+use super::{Kernel, ROOTS, Rules, io};
 use apply::System;
 use machine::CpuSet;
-use root::{Root, RootError};
+use root::{Ownership, Root, RootError};
 use std::fs;
 use std::time::Duration;
 
@@ -104,7 +104,30 @@ impl System for Kernel {
             }
             let partition = self.get(&format!("{path}/cpuset.cpus.partition"));
             fs::remove_dir_all(self.live.locate(path)).unwrap();
+            self.owners.borrow_mut().retain(|file, _| !file.starts_with(path));
             self.follow_cpusets(|_| super::takes(&partition));
+            Ok(())
+        })
+    }
+
+    fn ownership(&self, path: &str) -> Result<Option<Ownership>, RootError> {
+        let owner = self.owners.borrow().get(path).copied();
+        Ok(self.live.locate(path).exists().then_some(owner.unwrap_or(ROOTS)))
+    }
+
+    fn set_ownership(&self, path: &str, wanted: Ownership) -> Result<(), RootError> {
+        // Two system calls: a process can die between them.
+        self.step(|_| {
+            let now = self.ownership(path)?.ok_or_else(|| io(path, libc::ENOENT))?;
+            let given = Ownership {
+                mode: now.mode,
+                ..wanted
+            };
+            self.owners.borrow_mut().insert(path.to_owned(), given);
+            Ok(())
+        })?;
+        self.step(|_| {
+            self.owners.borrow_mut().insert(path.to_owned(), wanted);
             Ok(())
         })
     }

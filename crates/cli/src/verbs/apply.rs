@@ -1,16 +1,26 @@
 //! `apply`: isolate now, journalled, read back, and taken back when a step fails.
 
+mod boot;
+mod install;
+mod many;
+mod save;
+
+pub use install::reload_systemd;
+
 use crate::changing::{self, Changing, EntryJson};
-use crate::intent::{Wanted, plan_on};
+use crate::declared::{self, DeclaredFile};
+use crate::intent::{self, Wanted, plan_on};
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status, resize};
 use apply::guard::{Guard, Watch};
 use apply::{Applied, Request};
-use machine::Machine;
+use machine::{CpuSet, Machine};
+use plan::declared::Declaration;
 use plan::{Finding, Intent, Level, Plan};
 use report::Length;
 use root::Root;
 use serde::Serialize;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Arguments of `apply`.
@@ -28,6 +38,22 @@ pub struct Args {
     /// moment and come back
     #[arg(long, conflicts_with_all = ["confirm_within", "dry_run"])]
     resize: bool,
+    /// The file of declared partitions, instead of /etc/quietcore.toml
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Add the partition to the file of declared partitions too
+    #[arg(long)]
+    save: bool,
+    /// As at boot: only what is declared to come back, unless the boot line says quietcore=off or the last boot with
+    /// it was not good
+    #[arg(long, conflicts_with_all = ["save", "dry_run", "confirm_within", "resize", "install_unit"])]
+    at_boot: bool,
+    /// With --at-boot: the boot was good when the machine stayed up for this time afterwards
+    #[arg(long, value_name = "TIME", value_parser = crate::time::parse_duration, default_value = "5min", requires = "at_boot")]
+    good_after: Duration,
+    /// Install what brings the declared partitions back at boot: a unit of systemd, or an init script with its links
+    #[arg(long, value_name = "INIT", num_args = 0..=1, conflicts_with_all = ["save", "dry_run", "confirm_within", "resize"])]
+    install_unit: Option<Option<install::Init>>,
 }
 
 /// JSON of `apply`.
@@ -35,9 +61,10 @@ pub struct Args {
 struct Report<'a> {
     schema: &'static str,
     partition: &'a str,
-    isolated: &'a machine::CpuSet,
-    housekeeping: &'a machine::CpuSet,
+    isolated: &'a CpuSet,
+    housekeeping: &'a CpuSet,
     in_force: bool,
+    saved: Option<&'a str>,
     entries: Vec<EntryJson>,
     findings: &'a [Finding],
 }
@@ -48,8 +75,70 @@ struct Report<'a> {
 /// An intent that cannot be met; the machine is as before then.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = Root::live();
-    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
-    let (_, plan) = args.wanted.plan(&machine, &root)?;
+    let nothing_else = || match args.wanted.is_nothing() {
+        true => Ok(()),
+        false => Err(CommandError::usage(
+            "it takes no CPUs and no names",
+            "what comes back at boot stands in the file of declared partitions",
+            "declare it there, for example with `quietcore apply --cpus LIST --save`",
+        )),
+    };
+    if let Some(init) = args.install_unit {
+        nothing_else()?;
+        return install::run(init, screen);
+    }
+    if args.at_boot {
+        nothing_else()?;
+        return boot::run(args, screen);
+    }
+    let alone = args.save || args.resize;
+    if !alone
+        && let Some(file) = declared_by(&args.wanted, args.config.as_deref(), &root)?
+    {
+        return many::run(&file, args, screen);
+    }
+    one(args, &root, screen)
+}
+
+/// The declared partitions, where the arguments ask for these: none at all, or nothing but the name of one.
+///
+/// # Errors
+/// A file that cannot be used, or that was named together with CPUs.
+pub fn declared_by(
+    wanted: &Wanted,
+    named: Option<&Path>,
+    root: &Root,
+) -> Result<Option<DeclaredFile>, CommandError> {
+    if !wanted.is_only_a_name() {
+        return match named {
+            None => Ok(None),
+            Some(_) => Err(CommandError::usage(
+                "the file says what is wanted",
+                "--config was given together with a partition in words",
+                "leave one of them out, or add the partition to the file with --save",
+            )),
+        };
+    }
+    let Some(file) = declared::read(root, named)? else {
+        return Ok(None);
+    };
+    let Some(name) = &wanted.partition else {
+        return Ok(Some(file));
+    };
+    match (file.only(name), named) {
+        (None, Some(path)) => Err(CommandError::usage(
+            format!("{}: declares no partition {}", path.display(), report::safe(name)),
+            "no table [[partition]] there has this name",
+            "leave --partition out for all that it declares",
+        )),
+        (only, _) => Ok(only),
+    }
+}
+
+fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandError> {
+    let declaration = args.wanted.declaration()?;
+    let machine = Machine::read(root).with_tasks_and_interrupts(root);
+    let (_, plan) = args.wanted.plan(&machine, root)?;
     if args.dry_run {
         match screen.form {
             Form::Json => screen.stream(|out| report::plan_json(&plan, out)),
@@ -57,22 +146,89 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         }
         return Ok(Status::Done);
     }
-    let stop = changing::stop_flag();
     let changing = Changing::begin()?;
-    // Planned again under the lock: another quietcore may have changed the machine since it was read.
-    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
-    let (intent, mut plan) = args.wanted.plan(&machine, &root)?;
-    let mut machine = machine;
-    let former = match args.resize {
-        true => resize::make_room(&changing, &intent, &machine)?,
+    // What cannot be saved is said before anything is done.
+    let draft = match args.save {
+        true => Some(save::Draft::with(&declaration, args.config.as_deref())?),
         false => None,
     };
-    if let Some(former) = &former {
-        machine = Machine::read(&root).with_tasks_and_interrupts(&root);
-        // The intent stays as it was chosen before; only its plan is another without the former partition.
-        plan = plan_on(&machine, &root, &intent).map_err(|error| former.failed(error.into(), &changing, &root))?;
+    let because = Because {
+        reason: "apply",
+        limit: args.confirm_within,
+        reserved: CpuSet::new(),
+        room: if args.resize { Room::OfItsOwn } else { Room::Beside },
+    };
+    let brought = bring(&changing, root, &declaration, &because)?;
+    let saved = draft.map(save::Draft::write).transpose()?;
+    let saved = saved.as_ref();
+    screen.json(&Report {
+        schema: "quietcore.apply/1",
+        partition: brought.intent.name.as_str(),
+        isolated: &brought.plan.isolated,
+        housekeeping: &brought.plan.housekeeping,
+        in_force: brought.applied.in_force,
+        saved: saved.map(|saved| saved.path.as_str()),
+        entries: brought.applied.entries.iter().map(EntryJson::from).collect(),
+        findings: &brought.applied.findings,
+    });
+    let mut text = brought.text(args.confirm_within, screen);
+    if let Some(saved) = saved {
+        text.push_str(&saved.text());
     }
-    let guard = match args.confirm_within {
+    screen.text(&text);
+    Ok(brought.status())
+}
+
+/// Why and how far a declaration is brought into force.
+struct Because {
+    /// For the history: `apply`, `boot`.
+    reason: &'static str,
+    /// A time limit.
+    limit: Option<Duration>,
+    /// CPUs that are not chosen.
+    reserved: CpuSet,
+    /// What happens to a partition of the same name.
+    room: Room,
+}
+
+/// What happens to a partition of the same name that is in force.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Room {
+    /// It stays; another intent for it is a conflict.
+    Beside,
+    /// It goes, and its programs come back into the new one.
+    OfItsOwn,
+}
+
+/// What came of one declaration.
+struct Brought {
+    intent: Intent,
+    plan: Plan,
+    applied: Applied,
+}
+
+/// Brings one declaration into force, under the lock: planned on the machine as it is now.
+fn bring(
+    changing: &Changing,
+    root: &Root,
+    declaration: &Declaration,
+    because: &Because,
+) -> Result<Brought, CommandError> {
+    let stop = changing::stop_flag();
+    let machine = Machine::read(root).with_tasks_and_interrupts(root);
+    let in_force = intent::in_force(root);
+    let (intent, mut plan) = intent::settle(declaration, &machine, root, &in_force, &because.reserved)?;
+    let mut machine = machine;
+    let former = match because.room {
+        Room::OfItsOwn => resize::make_room(changing, &intent, &machine)?,
+        Room::Beside => None,
+    };
+    if let Some(former) = &former {
+        machine = Machine::read(root).with_tasks_and_interrupts(root);
+        // The intent stays as it was chosen before; only its plan is another without the former partition.
+        plan = plan_on(&machine, root, &intent).map_err(|error| former.failed(error.into(), changing, root))?;
+    }
+    let guard = match because.limit {
         Some(time) => Some(Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Deadline(time))?),
         None => None,
     };
@@ -80,7 +236,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         machine: &machine,
         intent: &intent,
         plan: &plan,
-        reason: "apply",
+        reason: because.reason,
         tool: env!("CARGO_PKG_VERSION"),
         guard: guard.as_ref().map(Guard::token),
         stop,
@@ -91,42 +247,39 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             guard.into_iter().for_each(Guard::disarm);
             let error = CommandError::from(error);
             return Err(match &former {
-                Some(former) => former.failed(error, &changing, &root),
+                Some(former) => former.failed(error, changing, root),
                 None => error,
             });
         }
     };
     if let Some(former) = &former {
-        former.come_back(&changing, &machine, &mut applied, &intent)?;
+        former.come_back(changing, &machine, &mut applied, &intent)?;
     }
     if applied.in_force {
         guard.into_iter().for_each(Guard::disarm);
     }
-    show(&applied, &intent, &plan, args.confirm_within, screen);
-    let drifted = applied.in_force && !applied.findings.is_empty();
-    let wrong = applied.findings.iter().any(|finding| finding.level == Level::Error);
-    Ok(match (drifted, wrong) {
-        (true, _) => Status::Conflict,
-        (_, true) => Status::Failed,
-        _ => Status::Done,
-    })
+    Ok(Brought { intent, plan, applied })
 }
 
-fn show(applied: &Applied, intent: &Intent, plan: &Plan, limit: Option<Duration>, screen: &mut Screen) {
-    screen.json(&Report {
-        schema: "quietcore.apply/1",
-        partition: intent.name.as_str(),
-        isolated: &plan.isolated,
-        housekeeping: &plan.housekeeping,
-        in_force: applied.in_force,
-        entries: applied.entries.iter().map(EntryJson::from).collect(),
-        findings: &applied.findings,
-    });
-    let mut text = changing::entries_text(&applied.entries);
-    text.push_str(&report::findings_text(&applied.findings, screen.style()));
-    if applied.in_force {
-        text.push_str(&format!("Partition {} is in force already; nothing was written.\n", intent.name));
-    } else {
+impl Brought {
+    fn status(&self) -> Status {
+        let drifted = self.applied.in_force && !self.applied.findings.is_empty();
+        let wrong = self.applied.findings.iter().any(|finding| finding.level == Level::Error);
+        match (drifted, wrong) {
+            (true, _) => Status::Conflict,
+            (_, true) => Status::Failed,
+            _ => Status::Done,
+        }
+    }
+
+    fn text(&self, limit: Option<Duration>, screen: &Screen) -> String {
+        let Brought { intent, plan, applied } = self;
+        let mut text = changing::entries_text(&applied.entries);
+        text.push_str(&report::findings_text(&applied.findings, screen.style()));
+        if applied.in_force {
+            text.push_str(&format!("Partition {} is in force already; nothing was written.\n", intent.name));
+            return text;
+        }
         text.push_str(&format!(
             "CPU {} is isolated as partition {}; everything else runs on CPU {}.\n",
             plan.isolated, intent.name, plan.housekeeping
@@ -138,6 +291,6 @@ fn show(applied: &Applied, intent: &Intent, plan: &Plan, limit: Option<Duration>
             )),
             None => text.push_str("Run a program there with `quietcore run -- PROGRAM`; take it back with `quietcore undo`.\n"),
         }
+        text
     }
-    screen.text(&text);
 }

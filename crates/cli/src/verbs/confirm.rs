@@ -1,8 +1,8 @@
-//! `confirm`: keep what was applied with a time limit.
+//! `confirm`: keep what was applied with a time limit, and say that a boot was good.
 
-use crate::changing::Changing;
+use crate::changing::{self, Changing};
 use crate::{CommandError, Screen, Status};
-use apply::ApplyError;
+use apply::{ApplyError, Lasting, boot_attempt};
 use serde_json::json;
 
 /// Arguments of `confirm`.
@@ -14,11 +14,30 @@ pub struct Args {}
 /// # Errors
 /// Nothing that waits for a confirmation; no permission.
 pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let Some(changing) = Changing::existing()? else {
-        return Err(ApplyError::NothingToConfirm { why: "nothing is in force".to_owned() }.into());
+    let lasting = changing::existing_lasting()?;
+    // The lock is that of the state of this boot.
+    let changing = match lasting {
+        Some(_) => Some(Changing::begin()?),
+        None => Changing::existing()?,
     };
-    apply::guard::confirm(&changing.state)?;
-    screen.json(&json!({ "schema": "quietcore.confirm/1", "confirmed": true }));
-    screen.text("Kept. `quietcore undo` takes it back.\n");
+    let boot = match &lasting {
+        Some(state) => boot_attempt::forget(&Lasting(state))?,
+        None => false,
+    };
+    let kept = match &changing {
+        Some(changing) => apply::guard::confirm(&changing.state),
+        None => Err(ApplyError::NothingToConfirm { why: "nothing is in force".to_owned() }),
+    };
+    match kept {
+        Err(ApplyError::NothingToConfirm { .. }) if boot => {}
+        other => {
+            other?;
+            screen.text("Kept. `quietcore undo` takes it back.\n");
+        }
+    }
+    if boot {
+        screen.text("The next boot brings the declared partitions back.\n");
+    }
+    screen.json(&json!({ "schema": "quietcore.confirm/1", "confirmed": true, "boot": boot }));
     Ok(Status::Done)
 }

@@ -1,5 +1,6 @@
 //! `plan`: every change that an isolation needs, as data, before anything is done; or in the words of others.
 
+use crate::declared;
 use crate::intent::Wanted;
 use crate::reading::Reading;
 use crate::screen::{Form, Volume};
@@ -18,6 +19,9 @@ pub struct Args {
     wanted: Wanted,
     #[command(flatten)]
     reading: Reading,
+    /// Plan what this file declares; without it and without CPUs, what /etc/quietcore.toml declares
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Print the plan as files that do the same: a shell script, systemd units, cgconfig.conf, a TuneD profile
     #[arg(long, value_name = "FORM", value_parser = forms())]
     export: Option<String>,
@@ -38,7 +42,27 @@ fn forms() -> PossibleValuesParser {
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = args.reading.open()?;
     let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
-    let (intent, plan) = args.wanted.plan(&machine, &root)?;
+    let length = match screen.volume {
+        Volume::Verbose => Length::Whole,
+        _ => Length::Short,
+    };
+    let declared = super::apply::declared_by(&args.wanted, args.config.as_deref(), &root)?;
+    let mut plans = match &declared {
+        Some(file) => file.foresee(&machine, &root)?,
+        None => vec![args.wanted.plan(&machine, &root)?],
+    };
+    if plans.len() != 1 && args.export.is_none() {
+        declared::show(&plans, length, screen)?;
+        return Ok(Status::Done);
+    }
+    let one = plans.pop().filter(|_| plans.is_empty());
+    let (intent, plan) = one.ok_or_else(|| {
+        CommandError::usage(
+            "one plan can be exported at a time",
+            "the file does not declare exactly one partition",
+            "name one with --partition NAME",
+        )
+    })?;
     let form = EXPORTS
         .iter()
         .find(|form| args.export.as_deref() == Some(form.name));
@@ -50,11 +74,6 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         };
         return export(form, &subject, args.export_to.as_deref(), screen);
     }
-    let length = if screen.volume == Volume::Verbose {
-        Length::Whole
-    } else {
-        Length::Short
-    };
     match screen.form {
         Form::Json => screen.stream(|out| report::plan_json(&plan, out)),
         Form::Text => screen.text(&report::plan_text(&plan, length, screen.style())),

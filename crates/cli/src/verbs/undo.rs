@@ -1,8 +1,13 @@
-//! `undo`: take back what is in force.
+//! `undo`: take back what is in force, or every trace of us.
+
+mod traces;
 
 use crate::changing::{self, Changing};
 use crate::{CommandError, Screen, Status};
+use apply::installed::{Placed, Removed};
 use apply::{ApplyError, Force, Undone, Which};
+use plan::declared::{self, PATH};
+use root::Root;
 use serde::Serialize;
 
 /// Arguments of `undo`.
@@ -11,12 +16,15 @@ pub struct Args {
     /// Take back this partition, and leave the others; without it, the last one applied
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     partition: Option<String>,
-    /// Take back everything
+    /// Take back everything, also what outlives a restart: unit, script, /etc/quietcore.toml, notes about boots
     #[arg(long)]
     all: bool,
     /// Take back every apply after this record of `quietcore history`
     #[arg(long, value_name = "SEQ", conflicts_with_all = ["partition", "all"])]
     to: Option<u64>,
+    /// Take back what `apply --at-boot` brought into force
+    #[arg(long, conflicts_with_all = ["partition", "all", "to"])]
+    at_boot: bool,
     /// Give the former state also to what somebody else changed since
     #[arg(long, conflicts_with = "keep")]
     force: bool,
@@ -36,6 +44,7 @@ struct Report<'a> {
     drift: &'a [String],
     failed: &'a [String],
     notes: &'a [String],
+    removed: &'a [Placed],
 }
 
 /// Runs it.
@@ -48,31 +57,55 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         (_, true) => Force::Keep,
         _ => Force::No,
     };
-    let which = match (&args.partition, args.all, args.to) {
+    let which = match (&args.partition, args.all, args.to, args.at_boot) {
         (Some(name), ..) => Which::Named(name),
-        (None, true, _) => Which::All,
-        (None, false, Some(to)) => Which::To(to),
-        (None, false, None) => Which::Last,
+        (None, true, ..) => Which::All,
+        (None, _, Some(to), _) => Which::To(to),
+        (None, _, _, true) => Which::Because("boot"),
+        (None, false, None, false) => Which::Last,
     };
-    let Some(changing) = Changing::existing()? else {
+    // What outlives a restart is changed under the same lock.
+    let changing = match args.all && traces::foreseen()? == traces::Foreseen::Something {
+        true => Some(Changing::begin()?),
+        false => Changing::existing()?,
+    };
+    let Some(changing) = changing else {
         if let Which::Named(name) = which {
             let (name, in_force) = (name.to_owned(), "nothing is".to_owned());
             return Err(ApplyError::NoPartition { name, in_force }.into());
         }
-        show(&Undone::default(), &[], screen);
+        show(&Undone::default(), &[], &[], screen);
         return Ok(Status::Done);
     };
     let boot_id = changing.boot_id();
-    let undone = apply::undo(&changing.host, &changing.state, boot_id.as_deref(), which, force, "undo")?;
+    let mut undone = apply::undo(&changing.host, &changing.state, boot_id.as_deref(), which, force, "undo")?;
     let left: Vec<String> = changing::in_force().iter().map(|intent| intent.name.to_string()).collect();
-    show(&undone, &left, screen);
+    undone.notes.extend(undone.taken.iter().filter_map(|name| still_declared(name, args)));
+    let mut removed = Removed::default();
+    if args.all {
+        removed = traces::remove_all(force)?;
+        undone.drift.append(&mut removed.drift);
+        undone.failed.append(&mut removed.failed);
+    }
+    show(&undone, &left, &removed.placed, screen);
     Ok(match (undone.failed.is_empty(), undone.drift.is_empty(), force) {
         (true, true, _) | (true, false, Force::Keep) => Status::Done,
         _ => Status::Conflict,
     })
 }
 
-fn show(undone: &Undone, left: &[String], screen: &mut Screen) {
+/// Taking a partition back leaves the file alone, so it comes back by `apply`, or at boot.
+fn still_declared(name: &str, args: &Args) -> Option<String> {
+    if args.all || args.at_boot {
+        return None;
+    }
+    let bytes = Root::live().bytes(PATH).ok().flatten()?;
+    let declared = declared::parse(&bytes).ok()?;
+    let one = declared.iter().find(|one| one.name().as_str() == name)?;
+    Some(format!("{PATH}:{} still declares partition {name}: `quietcore apply` brings it back", one.line))
+}
+
+fn show(undone: &Undone, left: &[String], removed: &[Placed], screen: &mut Screen) {
     screen.json(&Report {
         schema: "quietcore.undo/1",
         was_in_force: undone.was_in_force,
@@ -82,19 +115,22 @@ fn show(undone: &Undone, left: &[String], screen: &mut Screen) {
         drift: &undone.drift,
         failed: &undone.failed,
         notes: &undone.notes,
+        removed,
     });
-    screen.text(&text(undone, left));
+    screen.text(&text(undone, left, removed));
 }
 
-fn text(undone: &Undone, left: &[String]) -> String {
-    if !undone.was_in_force {
+fn text(undone: &Undone, left: &[String], removed: &[Placed]) -> String {
+    let files: String = removed.iter().map(|one| format!("{}  {}\n", one.path, one.outcome)).collect();
+    if !undone.was_in_force && undone.equal() {
         if !left.is_empty() {
-            return format!("Nothing began after that record; still in force: {}.\n", left.join(", "));
+            return format!("Nothing of that was in force; still in force: {}.\n", left.join(", "));
         }
         let notes: String = undone.notes.iter().map(|note| format!("{note}\n")).collect();
-        return if notes.is_empty() { "Nothing is in force; nothing to take back.\n".to_owned() } else { notes };
+        let text = if notes.is_empty() { "Nothing is in force; nothing to take back.\n".to_owned() } else { notes };
+        return text + &files;
     }
-    let mut text = changing::entries_text(&undone.entries);
+    let mut text = changing::entries_text(&undone.entries) + &files;
     for note in &undone.notes {
         text.push_str(&format!("note: {note}\n"));
     }

@@ -73,6 +73,8 @@ pub enum Takes {
     Number(i64, i64),
     /// A number in this range, or this word.
     NumberOr(i64, i64, &'static str),
+    /// `UID`, or `UID:GID`.
+    Owner,
 }
 
 impl Takes {
@@ -91,6 +93,7 @@ impl Takes {
             Takes::Words(words) => words.contains(&value),
             Takes::Number(least, most) => within(least, most),
             Takes::NumberOr(least, most, word) => value == word || within(least, most),
+            Takes::Owner => owner(value).is_some(),
         }
     }
 
@@ -102,7 +105,21 @@ impl Takes {
             Takes::Words(words) => words.join(", "),
             Takes::Number(least, most) => format!("a number from {least} to {most}"),
             Takes::NumberOr(least, most, word) => format!("a number from {least} to {most}, or {word}"),
+            Takes::Owner => "UID or UID:GID".to_owned(),
         }
+    }
+}
+
+/// User and group of a value of [`Takes::Owner`].
+pub(super) fn owner(value: &str) -> Option<(u32, Option<u32>)> {
+    // `u32::MAX` is how chown says "leave it".
+    let number = |text: &str| {
+        let plain = text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse::<u32>().ok().filter(|&id| plain && id != u32::MAX)
+    };
+    match value.split_once(':') {
+        None => Some((number(value)?, None)),
+        Some((uid, gid)) => Some((number(uid)?, Some(number(gid)?))),
     }
 }
 
@@ -192,6 +209,17 @@ mod tests {
             check(Takes::Number(-1, 9), wrong, false);
         }
         check(Takes::NumberOr(0, 9, "n/a"), "n/a", true);
+        for (value, fits) in [
+            ("0", true),
+            ("1000:29", true),
+            ("4294967295", false),
+            ("ana", false),
+        ] {
+            check(Takes::Owner, value, fits);
+        }
+        for wrong in ["", ":", "1:", ":1", "+1", "-1", "1:2:3", " 1", "99999999999"] {
+            check(Takes::Owner, wrong, false);
+        }
         let knob = Knob {
             usual: "0",
             ..Knob::PLAIN

@@ -109,7 +109,9 @@ const CASES: &[Case] = &[
 ];
 
 /// Knobs whose changes depend on tasks, interrupts or cgroups: asked by tests of their own, here and at level 3.
-const ELSEWHERE: [&str; 8] = [
+const ELSEWHERE: [&str; 10] = [
+    "owner",
+    "owner_ancestor",
     "foreign_cpusets",
     "cpuset_partition",
     "task_placement",

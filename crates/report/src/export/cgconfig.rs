@@ -63,7 +63,8 @@ fn configuration(subject: &Subject, hierarchy: &Hierarchy) -> String {
                 .trim_start_matches('/');
             text.push('\n');
             text.push_str(&comment(&change.why));
-            text.push_str(&format!("group {name} {{\n{PERMISSIONS}    cpuset {{\n"));
+            let permissions = permissions(subject, path);
+            text.push_str(&format!("group {name} {{\n{permissions}    cpuset {{\n"));
             for (file, value) in values(subject, path) {
                 text.push_str(&format!("        {file} = \"{value}\";\n"));
             }
@@ -73,17 +74,30 @@ fn configuration(subject: &Subject, hierarchy: &Hierarchy) -> String {
     text
 }
 
-const PERMISSIONS: &str = "    perm {
-        task {
+/// Who may put tasks into a set, and who may change it.
+fn permissions(subject: &Subject, set: &str) -> String {
+    let owner = subject.changes().find_map(|change| match &change.action {
+        Action::GiveFile { path, uid, gid, .. } if path.starts_with(&format!("{set}/")) => {
+            let group = gid.map_or_else(|| "root".to_owned(), |gid| gid.to_string());
+            Some((uid.to_string(), group))
+        }
+        _ => None,
+    });
+    let (uid, gid) = owner.unwrap_or_else(|| ("root".to_owned(), "root".to_owned()));
+    format!(
+        "    perm {{
+        task {{
+            uid = {uid};
+            gid = {gid};
+        }}
+        admin {{
             uid = root;
             gid = root;
-        }
-        admin {
-            uid = root;
-            gid = root;
-        }
-    }
-";
+        }}
+    }}
+"
+    )
+}
 
 /// The files of a new set, in the order of the plan: no task fits in before CPUs and memory nodes are there.
 fn values<'a>(subject: &Subject<'a>, set: &str) -> Vec<(&'a str, &'a str)> {
@@ -134,6 +148,8 @@ fn service(subject: &Subject) -> String {
             }
             // In the configuration.
             Action::Write { .. } => {}
+            // The permissions of the group.
+            Action::GiveFile { .. } => {}
             Action::MakePartition { .. } | Action::NarrowTasks { .. } | Action::RemoveSet { .. } => {
                 after.push_str(&comment(&format!("Not here: {} ({})", change.target, change.why)));
             }

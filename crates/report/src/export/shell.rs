@@ -122,6 +122,13 @@ fn call(subject: &Subject, number: usize, change: &Change) -> String {
         Action::MakePartition { path, words } => {
             format!("partition \"$1\" {} {}", quote::shell(path), words.join(" "))
         }
+        Action::GiveFile { path, uid, gid, .. } => {
+            let (owner, mode) = match gid {
+                Some(gid) => (format!("{uid}:{gid}"), "g+w"),
+                None => (uid.to_string(), "u+w"),
+            };
+            format!("owner \"$1\" {number} {} {owner} {mode}", quote::shell(path))
+        }
         Action::RemoveSet { path } => format!("[ \"$1\" != apply ] || rmdir {}", quote::shell(path)),
         Action::MoveTasks { from, to, who, .. } => {
             let who = match who {

@@ -39,7 +39,7 @@ pub fn create(words: &[String], names: &Names, screen: &mut Screen) -> Result<()
     let wanted = Wanted::parse(words)?;
     let root = Root::live();
     let stop = changing::stop_flag();
-    let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
+    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
     let hierarchy = machine.cgroups.cpuset.as_ref();
     let hierarchy =
         hierarchy.ok_or_else(|| Failed::Said("Kernel is lacking support for cpuset".to_owned()))?;
@@ -58,7 +58,7 @@ pub fn create(words: &[String], names: &Names, screen: &mut Screen) -> Result<()
     // Refused as early as can be said; planned again under the lock.
     intent::plan_on(&machine, &root, &intent).map_err(CommandError::from)?;
     let changing = Changing::begin()?;
-    let machine = Machine::read(&root).with_tasks(&root).with_interrupts(&root);
+    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
     let plan = intent::plan_on(&machine, &root, &intent).map_err(CommandError::from)?;
     let request = Request {
         machine: &machine,

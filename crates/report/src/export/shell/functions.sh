@@ -114,6 +114,26 @@ cgroup() {
     esac
 }
 
+# owner STEP NUMBER PATH OWNER MODE: somebody else may write to a file of a cgroup. One that is there before has its
+# former owner saved and given back; one of a new cgroup goes with that.
+owner() {
+    case $1 in
+    save) stat -c '%u:%g %a' "$3" >"$state/$2" 2>/dev/null || rm -f "$state/$2" ;;
+    apply) { chown "$4" "$3" && chmod "$5" "$3"; } || stop 1 "$3 cannot be given to $4" ;;
+    status)
+        owner_now=$(stat -c '%u:%g' "$3" 2>/dev/null || echo gone)
+        case $owner_now in "$4" | "$4":*) ;; *) differs "$3 belongs to $owner_now, not to $4" ;; esac
+        ;;
+    undo)
+        if [ -f "$state/$2" ] && [ -e "$3" ]; then
+            read -r owner_before owner_mode <"$state/$2"
+            chown "$owner_before" "$3" && chmod "$owner_mode" "$3"
+        fi
+        ;;
+    again) [ ! -f "$state/$2" ] || [ "$(stat -c '%u:%g %a' "$3")" = "$(cat "$state/$2")" ] || lost "$3 has another owner" ;;
+    esac
+}
+
 # partition STEP PATH WORD...: takes the CPUs of a v2 cgroup from all others. The first word is used that reads back.
 partition() {
     step=$1 path=$2

@@ -1,0 +1,65 @@
+//! Giving a file back to whom it belonged.
+
+use super::step::{Step, fail, gone};
+use super::{Force, Undone};
+use crate::System;
+use crate::entry::Entry;
+use crate::record::{After, Outcome};
+use root::Ownership;
+
+/// Gives a file its former owner and permissions; what somebody else made of it since is named.
+pub(super) fn give_back(
+    system: &dyn System,
+    step: &Step,
+    path: &str,
+    former: &str,
+    undone: &mut Undone,
+) -> Entry {
+    let now = match system.ownership(path) {
+        Ok(Some(now)) => now,
+        Ok(None) => return gone(step, undone, path),
+        Err(error) => return fail(step, undone, path, &error),
+    };
+    let text = Some(now.to_string());
+    let Some(former) = Ownership::parse(former) else {
+        undone
+            .failed
+            .push(format!("{path}: the journal does not say whose it was"));
+        return step.entry(text.clone(), text, Outcome::Refused(libc::EINVAL));
+    };
+    if now == former {
+        return step.entry(text.clone(), text, Outcome::Already);
+    }
+    // Without an answer the process died between chown and chmod, or right after them.
+    let is_ours = match step.answer() {
+        None => true,
+        Some((_, After::Value { value, .. })) => {
+            let ours = value.as_deref().and_then(Ownership::parse);
+            // An earlier undo may have died between chown and chmod.
+            ours.is_some_and(|ours| {
+                let halfway = Ownership {
+                    mode: ours.mode,
+                    ..former
+                };
+                now == ours || now == halfway
+            })
+        }
+        Some(_) => false,
+    };
+    if !is_ours && step.force != Force::Restore {
+        undone.drift.push(format!(
+            "{path}: belongs to {now} now, and before it was {former}"
+        ));
+        return step.entry(text.clone(), text, Outcome::Drift(now.to_string()));
+    }
+    if let Err(error) = system.set_ownership(path, former) {
+        return fail(step, undone, path, &error);
+    }
+    let after = system.ownership(path).ok().flatten();
+    if after != Some(former) {
+        undone
+            .failed
+            .push(format!("{path}: was given back to {former}, and is another's"));
+    }
+    step.entry(text, after.map(|after| after.to_string()), Outcome::Done)
+}

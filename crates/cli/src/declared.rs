@@ -1,0 +1,193 @@
+//! The declared partitions of a machine: the file is read, and what is wrong is said with its file and line.
+
+use crate::intent::{self, settle};
+use crate::{CommandError, Screen, Status};
+use machine::{CpuSet, Machine};
+use plan::declared::{CpuWish, Declaration, DeclarationError, MOST_BYTES, PATH, parse};
+use plan::{Intent, Plan};
+use report::Length;
+use root::{Live, Origin, Root};
+use serde_json::json;
+use std::path::Path;
+
+/// A file of declarations.
+pub struct DeclaredFile {
+    /// Its path, as shown.
+    pub path: String,
+    /// What it declares.
+    pub declarations: Vec<Declaration>,
+}
+
+/// The file that the user named, or the machine's own; `None` where the machine has none.
+///
+/// # Errors
+/// A named file that is not there, one that others than root may write, and what is wrong in it.
+pub fn read(root: &Root, named: Option<&Path>) -> Result<Option<DeclaredFile>, CommandError> {
+    let (path, bytes) = match named {
+        Some(path) => {
+            let shown = path.display().to_string();
+            let bytes = root::input::bytes(path, MOST_BYTES).map_err(|error| unreadable(&shown, &error))?;
+            (shown, bytes)
+        }
+        None => {
+            let mut bytes = Vec::new();
+            let there = root
+                .bytes_at_most(PATH, MOST_BYTES, &mut bytes)
+                .map_err(|error| unreadable(PATH, &error))?;
+            if !there {
+                return Ok(None);
+            }
+            if root.origin() == Origin::Live {
+                refuse_foreign(PATH)?;
+            }
+            (PATH.to_owned(), bytes)
+        }
+    };
+    let declarations = parse(&bytes).map_err(|error| wrong(&path, &error))?;
+    Ok(Some(DeclaredFile { path, declarations }))
+}
+
+impl DeclaredFile {
+    /// Only the partition of a name.
+    #[must_use]
+    pub fn only(self, name: &str) -> Option<DeclaredFile> {
+        let mut declarations = self.declarations;
+        declarations.retain(|one| one.name().as_str() == name);
+        (!declarations.is_empty()).then_some(DeclaredFile {
+            path: self.path,
+            declarations,
+        })
+    }
+
+    /// CPUs that are named for a partition, so that none of them is chosen for another one.
+    ///
+    /// # Errors
+    /// CPU expressions that cannot be used here, and CPUs that are named twice.
+    pub fn named_cpus(&self, machine: &Machine) -> Result<CpuSet, CommandError> {
+        let mut all = CpuSet::new();
+        for one in &self.declarations {
+            let CpuWish::Named(expression) = &one.cpus else {
+                continue;
+            };
+            let cpus =
+                intent::existing_cpus(expression, machine).map_err(|error| self.at(one.line, error))?;
+            let twice = all.and(&cpus);
+            if !twice.is_empty() {
+                let error = CommandError::usage(
+                    format!("CPU {twice} is declared for two partitions"),
+                    format!(
+                        "on this machine `{expression}` of partition {} holds it too",
+                        one.name()
+                    ),
+                    "a CPU can be in one partition only: take it out of one of them",
+                );
+                return Err(self.at(one.line, error));
+            }
+            all = all.or(&cpus);
+        }
+        Ok(all)
+    }
+
+    /// Every declaration with its plan on this machine, each beside those before it; nothing is written.
+    ///
+    /// # Errors
+    /// The first that cannot be met.
+    pub fn foresee(&self, machine: &Machine, root: &Root) -> Result<Vec<(Intent, Plan)>, CommandError> {
+        let reserved = self.named_cpus(machine)?;
+        let mut beside = intent::in_force(root);
+        let mut seen = Vec::new();
+        for one in &self.declarations {
+            let settled = settle(one, machine, root, &beside, &reserved);
+            let (intent, plan) = settled.map_err(|error| self.at(one.line, error))?;
+            beside.retain(|other| other.name != intent.name);
+            beside.push(intent.clone());
+            seen.push((intent, plan));
+        }
+        Ok(seen)
+    }
+
+    /// An error with the file and the line of the declaration that it is about.
+    #[must_use]
+    pub fn at(&self, line: usize, error: CommandError) -> CommandError {
+        CommandError {
+            what: format!("{}:{line}: {}", self.path, error.what),
+            ..error
+        }
+    }
+}
+
+/// Shows several plans.
+pub fn show(plans: &[(Intent, Plan)], length: Length, screen: &mut Screen) -> Result<(), CommandError> {
+    let mut documents = Vec::new();
+    for (number, (_, plan)) in plans.iter().enumerate() {
+        let mut document = Vec::new();
+        let written =
+            report::plan_json(plan, &mut document).and_then(|()| Ok(serde_json::from_slice(&document)?));
+        let value: serde_json::Value = written.map_err(|error| {
+            CommandError::new(
+                Status::Bug,
+                "a plan is no JSON",
+                error.to_string(),
+                "please report this as a bug",
+            )
+        })?;
+        documents.push(value);
+        let gap = if number > 0 { "\n" } else { "" };
+        screen.text(&format!(
+            "{gap}{}",
+            report::plan_text(plan, length, screen.style())
+        ));
+    }
+    match documents.as_slice() {
+        [only] => screen.json(only),
+        _ => screen.json(&json!({ "schema": "quietcore.plan/1", "plans": documents })),
+    }
+    Ok(())
+}
+
+/// What the parser or the editor of declarations says, with the file.
+pub fn wrong(path: &str, error: &DeclarationError) -> CommandError {
+    let place = match error.line {
+        0 => path.to_owned(),
+        line => format!("{path}:{line}"),
+    };
+    CommandError::usage(
+        format!("{place}: {}", error.what),
+        "nothing was written because of it",
+        error.next.clone(),
+    )
+}
+
+fn unreadable(path: &str, error: &root::RootError) -> CommandError {
+    let status = match error.errno() {
+        Some(libc::EACCES | libc::EPERM) => Status::Denied,
+        _ => Status::Usage,
+    };
+    let why = match error.errno() {
+        Some(libc::ENOENT) => "there is no such file".to_owned(),
+        Some(libc::EFBIG) => format!("it has more than {MOST_BYTES} bytes"),
+        _ => error.to_string(),
+    };
+    CommandError::new(
+        status,
+        format!("{}: cannot be read", report::safe(path)),
+        why,
+        "name a file of declarations with --config; `quietcore apply --cpus LIST --save` writes one",
+    )
+}
+
+/// Root acts on what stands there, also at boot: nobody else may be able to write it.
+fn refuse_foreign(path: &str) -> Result<(), CommandError> {
+    let Some(owner) = Live::host().ownership(path)? else {
+        return Ok(());
+    };
+    if owner.uid == 0 && owner.mode & 0o022 == 0 {
+        return Ok(());
+    }
+    Err(CommandError::new(
+        Status::Denied,
+        format!("{path}: is not used"),
+        format!("others than root may write it (it belongs to {owner})"),
+        format!("look at what it says, then `chown root {path}; chmod 644 {path}`"),
+    ))
+}

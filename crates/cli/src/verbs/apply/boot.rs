@@ -1,0 +1,100 @@
+//! `apply --at-boot`: what the boot unit calls. It would rather do nothing than lock somebody out.
+
+use super::{Args, many};
+use crate::changing::{self, Changing};
+use crate::{CommandError, Screen, Status, declared};
+use apply::Lasting;
+use apply::boot_attempt::{Attempt, Gate, OFF, ThisBoot, attempt};
+use plan::declared::{ComesBack, PATH};
+use root::Root;
+use serde_json::json;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// Runs it.
+///
+/// # Errors
+/// As `apply`; without a note of the attempt on the disk nothing is tried.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = Root::live();
+    let boot_line = root.value("/proc/cmdline")?.unwrap_or_default();
+    let boot_id = root.value("/proc/sys/kernel/random/boot_id")?;
+    let boot = ThisBoot { id: boot_id.as_deref(), line: &boot_line };
+    let read = || -> Result<_, CommandError> {
+        let mut file = declared::read(&root, args.config.as_deref())?;
+        if let Some(file) = &mut file {
+            file.declarations.retain(|one| one.comes_back == ComesBack::AtBoot);
+        }
+        Ok(file)
+    };
+    // On a machine that is kept from it, even a broken file is no error.
+    let is_off = boot_line.split_whitespace().any(|word| word == OFF);
+    let file = if is_off { None } else { read()? };
+    let Some(file) = file.filter(|file| !file.declarations.is_empty()) else {
+        let why = match is_off {
+            true => format!("the boot line says {OFF}"),
+            false => format!("nothing is declared in {PATH} to come back at boot"),
+        };
+        return Ok(skipped(&why, screen));
+    };
+    let state = changing::lasting()?;
+    let tried = {
+        // One at a time, as for every change.
+        let _changing = Changing::begin()?;
+        attempt(&Lasting(&state), &boot, env!("CARGO_PKG_VERSION"), || ())?
+    };
+    match tried {
+        Gate::Off => Ok(skipped(&format!("the boot line says {OFF}"), screen)),
+        Gate::LastNotGood(note) => Err(not_good(note)),
+        Gate::Tried(()) => {
+            wait_for_good(args.good_after)?;
+            many::bring_all(&file, "boot", None, screen)
+        }
+    }
+}
+
+fn skipped(why: &str, screen: &mut Screen) -> Status {
+    screen.json(&json!({ "schema": "quietcore.apply/1", "skipped": why, "partitions": [], "entries": [] }));
+    screen.text(&format!("Nothing was done: {why}.\n"));
+    Status::Done
+}
+
+fn not_good(note: Option<Attempt>) -> CommandError {
+    let when = note.map_or_else(
+        || "there is a note of an attempt that cannot be read".to_owned(),
+        |note| {
+            format!(
+                "the attempt of {} was not followed by a good boot: the machine went down before it was over",
+                machine::utc_text(note.at_ns / 1_000_000_000)
+            )
+        },
+    );
+    CommandError::new(
+        Status::Conflict,
+        "nothing is isolated in this boot",
+        when,
+        "look at what went wrong, then `quietcore confirm`: the next boot tries again, and so does `quietcore apply \
+         --at-boot` now",
+    )
+}
+
+/// Starts the process that takes the note away when the machine has stayed up. If it is killed the note stays, which
+/// is the safe side.
+fn wait_for_good(time: Duration) -> Result<(), CommandError> {
+    let seconds = time.as_secs_f64().to_string();
+    Command::new("/proc/self/exe")
+        .args(["good-boot", "--after", &seconds])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map(|_| ())
+        .map_err(|error| {
+            CommandError::new(
+                Status::Unable,
+                "nobody could wait for a good boot",
+                error.to_string(),
+                "nothing was changed; try again with `quietcore confirm` and `quietcore apply --at-boot`",
+            )
+        })
+}

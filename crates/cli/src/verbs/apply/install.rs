@@ -1,0 +1,119 @@
+//! `apply --install-unit`: what brings the declared partitions back at boot, as files and links; nothing is called.
+
+use crate::changing::{self, Changing};
+use crate::{CommandError, Screen, Status};
+use apply::Lasting;
+use apply::installed::{Placed, install};
+use root::{Kind, Live, Root, Standing};
+use serde_json::json;
+
+const UNIT: &str = include_str!("../../../../../packaging/systemd/quietcore.service");
+const SCRIPT: &str = include_str!("../../../../../packaging/init.d/quietcore");
+/// The program's path in both.
+const USUAL: &str = "/usr/local/bin/quietcore";
+
+/// What starts services on a machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Init {
+    /// systemd
+    Systemd,
+    /// Scripts in /etc/init.d with links in /etc/rcN.d
+    #[value(name = "init.d")]
+    Scripts,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// A machine with neither, a program that cannot be started at boot, and what writing met.
+pub fn run(named: Option<Init>, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = Root::live();
+    let init = match named {
+        Some(init) => init,
+        None => found(&root)?,
+    };
+    let program = program()?;
+    let _changing = Changing::begin()?;
+    let state = changing::lasting()?;
+    let placed = install(&Live::host(), &Lasting(&state), &files(init, &program))?;
+    if init == Init::Systemd {
+        reload_systemd(&root);
+    }
+    show(&placed, screen);
+    Ok(Status::Done)
+}
+
+/// Lets systemd read its files again, as `systemctl daemon-reload` does: its documented signal for that is SIGHUP.
+/// Where it does not run, or we may not, the next boot does.
+pub fn reload_systemd(root: &Root) {
+    let runs = matches!(root.kind("/run/systemd/system"), Ok(Some(Kind::Dir)))
+        && matches!(root.value("/proc/1/comm"), Ok(Some(comm)) if comm == "systemd");
+    if runs {
+        let _ = rustix::process::kill_process(rustix::process::Pid::INIT, rustix::process::Signal::HUP);
+    }
+}
+
+fn found(root: &Root) -> Result<Init, CommandError> {
+    let is_dir = |path| matches!(root.kind(path), Ok(Some(Kind::Dir)));
+    if is_dir("/run/systemd/system") {
+        return Ok(Init::Systemd);
+    }
+    if is_dir("/etc/init.d") {
+        return Ok(Init::Scripts);
+    }
+    Err(CommandError::new(
+        Status::Unable,
+        "it is not clear what starts services here",
+        "neither systemd runs nor is there a directory /etc/init.d",
+        "name it with --install-unit systemd or --install-unit init.d, or call `quietcore apply --at-boot` at the end of boot",
+    ))
+}
+
+/// Where this program is, as the boot will find it.
+fn program() -> Result<String, CommandError> {
+    let path = Root::live().link("/proc/self/exe")?.unwrap_or_default();
+    let plain = path.starts_with('/')
+        && !path.ends_with(" (deleted)")
+        && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._+-".contains(&byte));
+    if plain && !path.starts_with("/tmp/") && !path.starts_with("/run/") && !path.starts_with("/dev/") {
+        return Ok(path);
+    }
+    Err(CommandError::usage(
+        format!("{} cannot be started at boot", report::safe(&path)),
+        "the program has to stay where it is, under a plain path",
+        format!("put it at {USUAL} and call that"),
+    ))
+}
+
+fn files(init: Init, program: &str) -> Vec<(String, Standing)> {
+    let text = |text: &str, mode| Standing::text(text.replace(USUAL, program), mode);
+    match init {
+        Init::Systemd => vec![
+            ("/etc/systemd/system/quietcore.service".to_owned(), text(UNIT, 0o644)),
+            (
+                "/etc/systemd/system/multi-user.target.wants/quietcore.service".to_owned(),
+                Standing::Link("../quietcore.service".to_owned()),
+            ),
+        ],
+        Init::Scripts => {
+            let mut files = vec![("/etc/init.d/quietcore".to_owned(), text(SCRIPT, 0o755))];
+            let starts = [2, 3, 4, 5].map(|level| (level, "S99"));
+            let stops = [0, 1, 6].map(|level| (level, "K01"));
+            for (level, order) in starts.into_iter().chain(stops) {
+                let link = Standing::Link("../init.d/quietcore".to_owned());
+                files.push((format!("/etc/rc{level}.d/{order}quietcore"), link));
+            }
+            files
+        }
+    }
+}
+
+fn show(placed: &[Placed], screen: &mut Screen) {
+    screen.json(&json!({ "schema": "quietcore.apply/1", "installed": placed, "entries": [] }));
+    let mut text: String = placed.iter().map(|one| format!("{}  {}\n", one.path, one.outcome)).collect();
+    text.push_str(
+        "What /etc/quietcore.toml declares comes back at boot. Ways out: quietcore=off on the boot line; `quietcore undo \
+         --all` removes all of this.\n",
+    );
+    screen.text(&text);
+}

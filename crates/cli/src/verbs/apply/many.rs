@@ -1,0 +1,114 @@
+//! `apply` without arguments: every declared partition, each told of by itself.
+
+use super::{Args, Because, Brought, Room, bring};
+use crate::changing::{Changing, EntryJson};
+use crate::declared::{self, DeclaredFile};
+use crate::{CommandError, Screen, Status};
+use machine::{CpuSet, Machine};
+use plan::Finding;
+use report::Length;
+use root::Root;
+use serde::Serialize;
+use std::time::Duration;
+
+/// JSON of `apply` for what a file declares.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    config: &'a str,
+    partitions: Vec<OneJson<'a>>,
+    entries: Vec<EntryJson>,
+}
+
+#[derive(Serialize)]
+struct OneJson<'a> {
+    partition: &'a str,
+    line: usize,
+    /// `applied`, `in_force`, `left_alone`.
+    state: &'static str,
+    isolated: Option<&'a CpuSet>,
+    findings: &'a [Finding],
+    error: Option<String>,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// A declaration that makes no sense on this machine: nothing is written then.
+pub fn run(file: &DeclaredFile, args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = Root::live();
+    if args.dry_run {
+        let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
+        let plans = file.foresee(&machine, &root)?;
+        declared::show(&plans, Length::Whole, screen)?;
+        return Ok(Status::Done);
+    }
+    bring_all(file, "apply", args.confirm_within, screen)
+}
+
+/// Brings every partition of a file into force; one that cannot be is told of and does not keep the others back.
+///
+/// # Errors
+/// A declaration that makes no sense on this machine: nothing is written then.
+pub fn bring_all(
+    file: &DeclaredFile,
+    reason: &'static str,
+    limit: Option<Duration>,
+    screen: &mut Screen,
+) -> Result<Status, CommandError> {
+    let root = Root::live();
+    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
+    // What is wrong with the file itself is met before the first write.
+    let reserved = file.named_cpus(&machine)?;
+    if let Err(error) = file.foresee(&machine, &root)
+        && error.status == Status::Usage
+    {
+        return Err(error);
+    }
+    if file.declarations.is_empty() {
+        screen.text(&format!("{} declares no partition; nothing was done.\n", file.path));
+    }
+    let changing = Changing::begin()?;
+    let because = Because { reason, limit, reserved, room: Room::Beside };
+    let mut all: Vec<Result<Brought, CommandError>> = Vec::new();
+    for declaration in &file.declarations {
+        let brought = bring(&changing, &root, declaration, &because);
+        match &brought {
+            Ok(brought) => screen.text(&format!("{}:\n{}", declaration.name(), brought.text(limit, screen))),
+            Err(_) => screen.text(&format!("{}: left alone\n", declaration.name())),
+        }
+        all.push(brought.map_err(|error| file.at(declaration.line, error)));
+    }
+    let mut status = Status::Done;
+    for brought in &all {
+        let this = match brought {
+            Ok(brought) => brought.status(),
+            Err(error) => screen.error(error),
+        };
+        if status == Status::Done {
+            status = this;
+        }
+    }
+    report(file, &all, screen);
+    Ok(status)
+}
+
+fn report(file: &DeclaredFile, all: &[Result<Brought, CommandError>], screen: &mut Screen) {
+    let partitions = file.declarations.iter().zip(all).map(|(declaration, brought)| {
+        let (state, isolated, findings, error) = match brought {
+            Ok(brought) => {
+                let state = if brought.applied.in_force { "in_force" } else { "applied" };
+                (state, Some(&brought.plan.isolated), brought.applied.findings.as_slice(), None)
+            }
+            Err(error) => ("left_alone", None, &[][..], Some(format!("{}; {}", error.what, error.why))),
+        };
+        OneJson { partition: declaration.name().as_str(), line: declaration.line, state, isolated, findings, error }
+    });
+    let entries = all.iter().flatten().flat_map(|brought| &brought.applied.entries);
+    screen.json(&Report {
+        schema: "quietcore.apply/1",
+        config: &file.path,
+        partitions: partitions.collect(),
+        entries: entries.map(EntryJson::from).collect(),
+    });
+}

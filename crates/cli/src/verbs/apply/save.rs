@@ -1,0 +1,87 @@
+//! `apply --save`: one more partition in the file of declared ones, everything else in it kept.
+
+use crate::declared::wrong;
+use crate::{CommandError, Status, changing};
+use apply::Lasting;
+use apply::installed::install;
+use plan::declared::{Declaration, PATH, add};
+use root::{Content, Live, Standing};
+use std::path::Path;
+
+/// The file as it shall be.
+pub struct Draft {
+    path: String,
+    /// `None` where the partition stands there already.
+    wanted: Option<Standing>,
+}
+
+/// What was saved.
+pub struct Saved {
+    /// Where.
+    pub path: String,
+    /// Whether it stood there already.
+    already: bool,
+}
+
+impl Draft {
+    /// The file with the partition in it; nothing is written yet.
+    ///
+    /// # Errors
+    /// A file that declares the partition or its CPUs otherwise, or that cannot be understood.
+    pub fn with(declaration: &Declaration, named: Option<&Path>) -> Result<Draft, CommandError> {
+        let path = match named {
+            None => PATH.to_owned(),
+            Some(path) => std::path::absolute(path)
+                .map_err(|error| {
+                    let what = format!("{}: is no path", path.display());
+                    CommandError::usage(what, error.to_string(), "name a file")
+                })?
+                .display()
+                .to_string(),
+        };
+        let (text, mode) = match Live::host().standing(&path)? {
+            Standing::Nothing => (String::new(), 0o644),
+            Standing::File { content: Content::Text(text), mode } => (text, mode),
+            _ => {
+                return Err(CommandError::usage(
+                    format!("{path}: is no text file"),
+                    "a partition can be added to plain text only, and links are not followed",
+                    "move it away, or name another file with --config",
+                ));
+            }
+        };
+        let added = add(&text, declaration).map_err(|error| CommandError {
+            status: if error.line == 0 { Status::Usage } else { Status::Conflict },
+            ..wrong(&path, &error)
+        })?;
+        Ok(Draft { path, wanted: added.map(|text| Standing::text(text, mode)) })
+    }
+
+    /// Writes it, with its former content in the journal of installed files.
+    ///
+    /// # Errors
+    /// What writing met; the file is as before then.
+    pub fn write(self) -> Result<Saved, CommandError> {
+        let Draft { path, wanted } = self;
+        let already = wanted.is_none();
+        if let Some(wanted) = wanted {
+            let state = changing::lasting()?;
+            install(&Live::host(), &Lasting(&state), &[(path.clone(), wanted)])?;
+        }
+        Ok(Saved { path, already })
+    }
+}
+
+impl Saved {
+    /// In words.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self.already {
+            true => format!("{} declares it already.\n", self.path),
+            false => format!(
+                "{} declares it now; `quietcore apply --install-unit` lets it come back at boot.\n",
+                self.path
+            ),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! `undo --all`: what outlives a restart goes too: unit, script, links, configuration, notes about boots.
+
+use crate::verbs::apply::reload_systemd;
+use crate::{CommandError, changing};
+use apply::installed::{Placed, Removed, put_aside, remove};
+use apply::{Force, Lasting, boot_attempt};
+use plan::declared::PATH;
+use root::state::LIB_DIR;
+use root::{Live, Root, Standing};
+
+/// What is left of us besides the state of this boot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreseen {
+    /// Nothing.
+    Nothing,
+    /// A file at least.
+    Something,
+}
+
+/// Whether there is anything that outlives a restart: what would be found, without looking closer.
+///
+/// # Errors
+/// No permission, or an unsafe directory.
+pub fn foreseen() -> Result<Foreseen, CommandError> {
+    let declared = Live::host().standing(PATH)? != Standing::Nothing;
+    Ok(match declared || changing::existing_lasting()?.is_some() {
+        true => Foreseen::Something,
+        false => Foreseen::Nothing,
+    })
+}
+
+/// Removes every trace. The caller holds the lock.
+///
+/// # Errors
+/// A journal of installed files that cannot be read.
+pub fn remove_all(force: Force) -> Result<Removed, CommandError> {
+    let live = Live::host();
+    let mut removed = Removed::default();
+    if let Some(state) = changing::existing_lasting()? {
+        let lasting = Lasting(&state);
+        removed = remove(&live, &lasting, force, &[PATH])?;
+        if boot_attempt::forget(&lasting)? {
+            removed.placed.push(gone(&format!("{LIB_DIR}/boot-attempt")));
+        }
+        if !removed.placed.is_empty() {
+            reload_systemd(&Root::live());
+        }
+        if state.names("")?.is_empty() && state.discard()? {
+            removed.placed.push(gone(LIB_DIR));
+        }
+    }
+    // Written by hand: it is somebody's work, so it is kept under a name that nothing reads.
+    if let Some(kept) = put_aside(&live, PATH)? {
+        removed.placed.push(gone(PATH));
+        removed.placed.push(Placed { path: kept, outcome: "kept" });
+    }
+    Ok(removed)
+}
+
+fn gone(path: &str) -> Placed {
+    Placed { path: path.to_owned(), outcome: "removed" }
+}

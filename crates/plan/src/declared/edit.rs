@@ -1,0 +1,127 @@
+//! Declarations to text: one more partition at the end of a file that keeps everything else as it is.
+
+use super::{ComesBack, CpuWish, Declaration, DeclarationError, parse};
+use crate::{Profile, Shape};
+use machine::CoreKind;
+use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
+
+/// What stands above the first partition of a new file.
+const HEAD: &str = "# The partitions of this machine: `quietcore apply` brings them into force, `quietcore explain KNOB` says what\n\
+     # `with` and `without` may name.\n\n";
+
+/// The text with one more declaration; `None` where it stands there already.
+///
+/// # Errors
+/// A text that does not parse, or that declares the name or the CPUs otherwise.
+pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationError> {
+    let there = parse(text.as_bytes())?;
+    if let Some(other) = there.iter().find(|other| other.name() == new.name()) {
+        if other.wants_the_same(new) {
+            return Ok(None);
+        }
+        return Err(DeclarationError::new(
+            other.line,
+            format!("partition {} is declared otherwise", new.name()),
+            "change or remove it there, or choose another name with --partition",
+        ));
+    }
+    let text = if text.trim().is_empty() { HEAD } else { text };
+    let unreadable = |what: String| DeclarationError::new(0, what, "correct the file by hand");
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|error: toml_edit::TomlError| unreadable(error.message().to_owned()))?;
+    let head = document.trailing().as_str().unwrap_or_default().to_owned();
+    let tables = document
+        .entry("partition")
+        .or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+    let mut table = table(new);
+    match tables {
+        Item::ArrayOfTables(tables) => {
+            let gap = if head.is_empty() && !tables.is_empty() {
+                "\n"
+            } else {
+                ""
+            };
+            table.decor_mut().set_prefix(format!("{head}{gap}"));
+            tables.push(table);
+        }
+        // `partition = [{ ... }]`, in one line.
+        Item::Value(toml_edit::Value::Array(array)) => array.push(table.into_inline_table()),
+        _ => return Err(unreadable("`partition` is no list of tables".to_owned())),
+    }
+    if !head.is_empty() {
+        document.set_trailing("");
+    }
+    let text = document.to_string();
+    // What is written must be read the same way at boot.
+    let same = parse(text.as_bytes())?.iter().any(|one| one.wants_the_same(new));
+    match same {
+        true => Ok(Some(text)),
+        false => Err(unreadable(
+            "the new lines would not be read as they are meant".to_owned(),
+        )),
+    }
+}
+
+fn table(new: &Declaration) -> Table {
+    let mut table = Table::new();
+    table["name"] = value(new.name().as_str());
+    match &new.cpus {
+        CpuWish::Named(cpus) => table["cpus"] = value(cpus.as_str()),
+        CpuWish::Chosen {
+            count,
+            near,
+            shape,
+            kind,
+            keep,
+        } => {
+            if let Some(count) = count {
+                table["count"] = value(i64::try_from(*count).unwrap_or(i64::MAX));
+            }
+            if let Some(near) = near {
+                table["near"] = value(near.as_str());
+            }
+            if *shape == Shape::Spread {
+                table["shape"] = value("spread");
+            }
+            if let Some(kind) = kind {
+                table["kind"] = value(match kind {
+                    CoreKind::Performance => "performance",
+                    CoreKind::Efficiency => "efficiency",
+                });
+            }
+            if let Some(keep) = keep {
+                table["keep"] = value(keep.as_str());
+            }
+        }
+    }
+    let profile = match new.template.profile {
+        Profile::Minimal => Some("minimal"),
+        Profile::Balanced => None,
+        Profile::Strict => Some("strict"),
+    };
+    if let Some(profile) = profile {
+        table["profile"] = value(profile);
+    }
+    let with = new.template.with.iter().map(|(knob, value)| match value {
+        Some(value) => format!("{knob}={value}"),
+        None => knob.clone(),
+    });
+    list(&mut table, "with", with);
+    list(&mut table, "without", new.template.without.iter().cloned());
+    list(&mut table, "irq_here", new.template.irq_here.iter().cloned());
+    if let Some(owner) = &new.owner {
+        table["owner"] = value(owner.as_str());
+    }
+    if new.comes_back == ComesBack::ByHand {
+        table["at_boot"] = value(false);
+    }
+    table
+}
+
+fn list(table: &mut Table, key: &str, words: impl Iterator<Item = String>) {
+    let array: Array = words.collect();
+    if !array.is_empty() {
+        table[key] = value(array);
+    }
+}

@@ -1,0 +1,217 @@
+//! Text to declarations. Whatever is wrong is said with the line where it stands.
+
+use super::place::line_of;
+use super::{ComesBack, CpuWish, Declaration, DeclarationError, MOST_BYTES};
+use crate::{Intent, PartitionName, Profile, Refusal, Shape};
+use machine::{CoreKind, CpuSet};
+use serde::Deserialize;
+use toml::Spanned;
+
+/// The keys of a file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document {
+    #[serde(default)]
+    partition: Vec<Spanned<Table>>,
+}
+
+/// The keys of a partition.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    name: Option<Spanned<String>>,
+    cpus: Option<Spanned<String>>,
+    count: Option<Spanned<usize>>,
+    near: Option<Spanned<String>>,
+    shape: Option<Spanned<Arrangement>>,
+    kind: Option<Spanned<CoreKind>>,
+    keep: Option<Spanned<String>>,
+    #[serde(default)]
+    profile: Profile,
+    #[serde(default)]
+    with: Vec<Spanned<String>>,
+    #[serde(default)]
+    without: Vec<Spanned<String>>,
+    #[serde(default)]
+    irq_here: Vec<Spanned<String>>,
+    owner: Option<Spanned<String>>,
+    at_boot: Option<bool>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Arrangement {
+    Pack,
+    Spread,
+}
+
+/// The declarations of a file, in their order.
+///
+/// # Errors
+/// What is wrong first, with its line.
+pub fn parse(bytes: &[u8]) -> Result<Vec<Declaration>, DeclarationError> {
+    if bytes.len() as u64 > MOST_BYTES {
+        return Err(DeclarationError::new(
+            0,
+            format!("the file has more than {MOST_BYTES} bytes"),
+            "it holds a few lines for each partition; name another file with --config",
+        ));
+    }
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
+        DeclarationError::new(
+            before.iter().filter(|&&byte| byte == b'\n').count() + 1,
+            "there is a byte that is not UTF-8 text",
+            "write the file as plain text",
+        )
+    })?;
+    let document: Document = toml::from_str(text).map_err(|error| {
+        let line = error.span().map_or(0, |span| line_of(text, &span));
+        let said = error.message().trim().replace('\n', "; ");
+        DeclarationError::new(line, said, keys())
+    })?;
+    let mut declared: Vec<Declaration> = Vec::new();
+    for table in &document.partition {
+        let line = line_of(text, &table.span());
+        let next = declaration(text, line, table.get_ref())?;
+        refuse_twice(&declared, &next)?;
+        declared.push(next);
+    }
+    Ok(declared)
+}
+
+fn keys() -> &'static str {
+    "a partition is `[[partition]]` with name, cpus (or count, near, shape, kind, keep), profile, with, without, \
+     irq_here, owner, at_boot"
+}
+
+fn declaration(text: &str, line: usize, table: &Table) -> Result<Declaration, DeclarationError> {
+    let name = match &table.name {
+        None => PartitionName::default(),
+        Some(name) => PartitionName::new(name.get_ref()).map_err(|refusal| refused(text, name, &refusal))?,
+    };
+    let mut template = Intent::new(name, CpuSet::new(), table.profile);
+    for knob in &table.with {
+        template
+            .take(knob.get_ref())
+            .map_err(|refusal| refused(text, knob, &refusal))?;
+    }
+    for knob in &table.without {
+        template
+            .leave_out(knob.get_ref())
+            .map_err(|refusal| refused(text, knob, &refusal))?;
+    }
+    for pattern in &table.irq_here {
+        if template.without.contains("irq_affinity") {
+            let twice = Refusal::KnobTwice { knob: "irq_affinity" };
+            return Err(refused(text, pattern, &twice));
+        }
+        if pattern.get_ref().is_empty() {
+            let nothing = DeclarationError::new(
+                line_of(text, &pattern.span()),
+                "an empty text names no interrupt",
+                "write the number of an interrupt or its name, with * for anything",
+            );
+            return Err(nothing);
+        }
+        template.irq_here.insert(pattern.get_ref().clone());
+    }
+    Ok(Declaration {
+        template,
+        cpus: wish(text, table)?,
+        owner: table.owner.as_ref().map(|owner| owner.get_ref().clone()),
+        comes_back: match table.at_boot {
+            Some(false) => ComesBack::ByHand,
+            _ => ComesBack::AtBoot,
+        },
+        line,
+    })
+}
+
+fn wish(text: &str, table: &Table) -> Result<CpuWish, DeclarationError> {
+    let Some(cpus) = &table.cpus else {
+        if let Some(count) = table.count.as_ref().filter(|count| *count.get_ref() == 0) {
+            let line = line_of(text, &count.span());
+            let next = "write how many CPUs the partition shall have";
+            return Err(DeclarationError::new(line, "no CPU was asked for", next));
+        }
+        let text = |value: &Option<Spanned<String>>| value.as_ref().map(|value| value.get_ref().clone());
+        return Ok(CpuWish::Chosen {
+            count: table.count.as_ref().map(|count| *count.get_ref()),
+            near: text(&table.near),
+            shape: match table.shape.as_ref().map(Spanned::get_ref) {
+                Some(Arrangement::Spread) => Shape::Spread,
+                _ => Shape::Pack,
+            },
+            kind: table.kind.as_ref().map(|kind| *kind.get_ref()),
+            keep: text(&table.keep),
+        });
+    };
+    let others = [
+        ("count", table.count.as_ref().map(Spanned::span)),
+        ("near", table.near.as_ref().map(Spanned::span)),
+        ("shape", table.shape.as_ref().map(Spanned::span)),
+        ("kind", table.kind.as_ref().map(Spanned::span)),
+        ("keep", table.keep.as_ref().map(Spanned::span)),
+    ];
+    if let Some((key, span)) = others.into_iter().find_map(|(key, span)| Some((key, span?))) {
+        return Err(DeclarationError::new(
+            line_of(text, &span),
+            format!("`cpus` names the CPUs, so `{key}` has nothing to choose"),
+            "keep one of the two",
+        ));
+    }
+    if cpus.get_ref().trim().is_empty() {
+        let line = line_of(text, &cpus.span());
+        let next = "write a list such as \"2-3\", or leave the key out to have CPUs chosen";
+        return Err(DeclarationError::new(
+            line,
+            "an empty list isolates nothing",
+            next,
+        ));
+    }
+    Ok(CpuWish::Named(cpus.get_ref().clone()))
+}
+
+/// A name stands for one partition, and a CPU for one of them. CPUs by topology words are compared on the machine.
+fn refuse_twice(declared: &[Declaration], next: &Declaration) -> Result<(), DeclarationError> {
+    let plain = |one: &Declaration| match &one.cpus {
+        CpuWish::Named(text) => CpuSet::parse_list(text).ok(),
+        CpuWish::Chosen { .. } => None,
+    };
+    for other in declared {
+        let (name, line) = (other.name(), other.line);
+        if name == next.name() {
+            return Err(DeclarationError::new(
+                next.line,
+                format!("partition {name} is declared already in line {line}"),
+                "give one of them another name",
+            ));
+        }
+        let (Some(theirs), Some(ours)) = (plain(other), plain(next)) else {
+            continue;
+        };
+        let both = theirs.and(&ours);
+        if !both.is_empty() {
+            return Err(DeclarationError::new(
+                next.line,
+                format!("CPU {both} is declared for partition {name} already in line {line}"),
+                "a CPU can be in one partition only: take it out of one of them",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A refusal in the words of the file: which key is meant is clear from the line.
+fn refused(text: &str, value: &Spanned<String>, refusal: &Refusal) -> DeclarationError {
+    let said = refusal.to_string();
+    let mut lines = said.lines();
+    let what = lines.next().unwrap_or_default().to_owned();
+    let why = lines.next().unwrap_or_default();
+    let next = match refusal {
+        Refusal::Name { .. } | Refusal::KnobTwice { .. } => why.to_owned(),
+        _ => format!("{why}; {}", lines.collect::<Vec<_>>().join("; ")),
+    };
+    DeclarationError::new(line_of(text, &value.span()), what, next)
+}

@@ -1,0 +1,91 @@
+//! Who else than root may put tasks into the partition: the `perm` part of cgconfig.
+//!
+//! Only the lists of tasks are given away, not the directory: whoever could make cgroups inside would keep undo from
+//! removing the partition. On v1 the kernel lets a user move his own tasks only (`cgroup1_procs_write`). On v2 it looks
+//! at the files alone (`cgroup_procs_write_permission`): the list of the partition and that of the nearest cgroup above
+//! both places.
+
+use super::declare::owner;
+use super::{Knob, Presence, Taken, Takes};
+use crate::{Action, Change, ChangeKind, Finding, Level, Plan, Scene, Undo, partition_path};
+use machine::Version;
+
+pub(super) const KNOB: Knob = Knob {
+    name: "owner",
+    aliases: &["--owner"],
+    files: &["/sys/fs/cgroup/NAME/cgroup.procs", "/sys/fs/cgroup/NAME/tasks"],
+    what: "who besides root may put tasks into the partition; --owner USER:GROUP gives the numbers by name",
+    isolation: "v1: the owner moves his own tasks in, from anywhere. v2: only from a cgroup below which both places are and \
+                whose cgroup.procs he may write too; the partition stands below the root, so see owner_ancestor",
+    taken: Taken::ByName,
+    takes: Takes::Owner,
+    usual: "0",
+    side_effects: "whoever may put tasks in may disturb those that are there; out again goes only who may write there too",
+    verify: "ls -l of cgroup.procs and, on v1, tasks of the partition; both belong to root again with the partition gone",
+    peers: &["cgconfig perm", "systemd Delegate="],
+    plan,
+    ..Knob::PLAIN
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    let Some(hierarchy) = scene.hierarchy() else {
+        return Presence::Absent;
+    };
+    let Some((uid, gid)) = owner(scene.value_of(&KNOB)).filter(|owner| *owner != (0, None)) else {
+        return Presence::Here;
+    };
+    let names = match hierarchy.version {
+        Version::V1 => ["tasks", "cgroup.procs"],
+        Version::V2 => ["cgroup.procs", "cgroup.threads"],
+    };
+    let dir = partition_path(hierarchy, scene.intent.name.as_str());
+    for name in names {
+        let why = "its owner may put tasks into the partition";
+        plan.changes.push(give(
+            &KNOB,
+            &format!("{dir}/{name}"),
+            (uid, gid),
+            Undo::WithSet,
+            why,
+        ));
+    }
+    if hierarchy.version == Version::V2 && !scene.intent.with.contains_key("owner_ancestor") {
+        let message = format!(
+            "on cgroup v2 who moves a process must be allowed to write cgroup.procs of the nearest cgroup above both places \
+             too, which is {} here: so user {uid} cannot bring in what runs elsewhere, only what is started there stays",
+            hierarchy.mount
+        );
+        plan.findings.push(
+            Finding::new(Level::Warning, "owner-inside-only", &dir, message).fix(format!(
+                "start the first program as root: `quietcore run --user {uid} -- PROGRAM`, its children stay inside; or \
+                 `--with owner_ancestor`, which lets that user move other people's tasks too"
+            )),
+        );
+    }
+    Presence::Here
+}
+
+/// The change that gives a file away.
+pub(super) fn give(knob: &Knob, path: &str, (uid, gid): (u32, Option<u32>), undo: Undo, why: &str) -> Change {
+    Change {
+        id: format!("{}{path}", knob.name),
+        target: path.to_owned(),
+        kind: ChangeKind::Runtime,
+        before: None,
+        after: match gid {
+            Some(gid) => format!("belongs to {uid}:{gid}, the group may write"),
+            None => format!("belongs to {uid}"),
+        },
+        why: why.to_owned(),
+        undo: match undo {
+            Undo::Restore => "give it its former owner and permissions".to_owned(),
+            Undo::WithSet => "goes with the cgroup".to_owned(),
+        },
+        action: Action::GiveFile {
+            path: path.to_owned(),
+            uid,
+            gid,
+            undo,
+        },
+    }
+}

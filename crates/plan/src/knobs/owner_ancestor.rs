@@ -1,0 +1,51 @@
+//! v2: the list of tasks of the root cgroup, so that the owner of a partition can bring tasks in from elsewhere.
+//!
+//! The kernel does not ask whose process it is that is moved (`cgroup_attach_permissions`); only the cpuset controller
+//! refuses those with more capabilities than the mover has (`cap_task_setscheduler`). So this is a door for the tasks
+//! of every unprivileged user, and it is opened by name only.
+
+use super::declare::owner;
+use super::owner::give;
+use super::{Knob, Presence, Taken};
+use crate::parameters::Price;
+use crate::{Finding, Level, Plan, Scene, Undo};
+use machine::Version;
+
+pub(super) const KNOB: Knob = Knob {
+    name: "owner_ancestor",
+    files: &["/sys/fs/cgroup/cgroup.procs"],
+    what: "on cgroup v2: the owner of the partition may also write cgroup.procs of the root cgroup, without which nothing \
+           can be moved in from other places",
+    isolation: "needed, with --owner, for an unprivileged user to bring running programs into a v2 partition",
+    needs: "cgroup v2 and --owner; on v1 the owner needs nothing more",
+    taken: Taken::ByName,
+    price: Price::Security,
+    side_effects: "that user can move tasks of other users too, wherever he may write: into the partition, and out of every \
+                   slice with its limits into the root",
+    verify: "ls -l /sys/fs/cgroup/cgroup.procs",
+    peers: &[],
+    plan,
+    ..Knob::PLAIN
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    let given = scene.intent.with.get("owner").and_then(Option::as_deref);
+    let (Some(hierarchy), Some(owner)) = (scene.hierarchy(), given.and_then(owner)) else {
+        return Presence::Absent;
+    };
+    if hierarchy.version == Version::V1 {
+        return Presence::Absent;
+    }
+    let path = format!("{}/cgroup.procs", hierarchy.mount);
+    let why = "the kernel asks for it when a process is moved in from another cgroup";
+    plan.changes.push(give(&KNOB, &path, owner, Undo::Restore, why));
+    let message = format!(
+        "user {} can move tasks of other users too, as long as they have no more capabilities than his own",
+        owner.0
+    );
+    plan.findings.push(
+        Finding::new(Level::Warning, "owner-ancestor", &path, message)
+            .fix("leave it out where users do not trust each other"),
+    );
+    Presence::Here
+}

@@ -1,0 +1,68 @@
+//! Who a file belongs to, as one word of text: what the journal keeps of it and gives back.
+
+use std::fmt;
+
+/// Owner, group and permission bits of a file. As text `UID:GID MODE`, the mode in octal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ownership {
+    /// Owner.
+    pub uid: u32,
+    /// Group.
+    pub gid: u32,
+    /// Permission bits.
+    pub mode: u32,
+}
+
+impl Ownership {
+    /// As written by `Display`; `None` for any other text.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Ownership> {
+        let (ids, mode) = text.trim().split_once(' ')?;
+        let (uid, gid) = ids.split_once(':')?;
+        Some(Ownership {
+            uid: uid.parse().ok()?,
+            gid: gid.parse().ok()?,
+            mode: u32::from_str_radix(mode, 8).ok()?,
+        })
+    }
+
+    /// The same file given to a user and, when one is named, to a group that may then write too.
+    #[must_use]
+    pub fn given_to(self, uid: u32, gid: Option<u32>) -> Ownership {
+        match gid {
+            None => Ownership { uid, ..self },
+            Some(gid) => Ownership {
+                uid,
+                gid,
+                mode: self.mode | 0o020,
+            },
+        }
+    }
+}
+
+impl fmt::Display for Ownership {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{} {:04o}", self.uid, self.gid, self.mode)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_back() {
+        let root = Ownership {
+            uid: 0,
+            gid: 0,
+            mode: 0o644,
+        };
+        assert_eq!(root.to_string(), "0:0 0644");
+        assert_eq!(Ownership::parse("0:0 0644\n"), Some(root));
+        assert_eq!(root.given_to(7, None).to_string(), "7:0 0644");
+        assert_eq!(root.given_to(7, Some(8)).to_string(), "7:8 0664");
+        for wrong in ["", "0:0", "0 0644", "0:0 0648", "-1:0 0644"] {
+            assert_eq!(Ownership::parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! What stands at a path, whole enough to be put there again: the former state of files that are installed.
+//!
+//! Everything is put beside its place first and renamed there, and is on the disk when the call returns: whoever comes
+//! after a power cut finds the old or the new.
+
+use crate::live::is_absence;
+use crate::state::{sync, write_all};
+use crate::{Live, RootError};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// What stands at a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// Nothing.
+    Nothing,
+    /// A directory, whatever is in it.
+    Dir,
+    /// A symbolic link with this text.
+    Link(String),
+    /// A regular file.
+    File {
+        /// What is in it.
+        content: Content,
+        /// Its permission bits.
+        mode: u32,
+    },
+}
+
+/// What is in a file: text where it is text, so that people can read it where it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Content {
+    /// UTF-8.
+    Text(String),
+    /// Anything else.
+    Bytes(Vec<u8>),
+}
+
+impl Content {
+    /// The bytes.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Content::Text(text) => text.as_bytes(),
+            Content::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+impl From<Vec<u8>> for Content {
+    fn from(bytes: Vec<u8>) -> Content {
+        match String::from_utf8(bytes) {
+            Ok(text) => Content::Text(text),
+            Err(error) => Content::Bytes(error.into_bytes()),
+        }
+    }
+}
+
+impl Standing {
+    /// A text file.
+    #[must_use]
+    pub fn text(text: impl Into<String>, mode: u32) -> Standing {
+        Standing::File {
+            content: Content::Text(text.into()),
+            mode,
+        }
+    }
+}
+
+impl Live {
+    /// What stands at a path, the last link not followed.
+    ///
+    /// # Errors
+    /// The errno of the step that failed; `EFBIG` for a file above 4 MiB, `EINVAL` for a device, pipe or socket.
+    pub fn standing(&self, path: &str) -> Result<Standing, RootError> {
+        const MOST: u64 = 4 << 20;
+        let place = self.locate(path);
+        let stat = match rustix::fs::lstat(&place) {
+            Ok(stat) => stat,
+            Err(errno) if is_absence(errno) => return Ok(Standing::Nothing),
+            Err(errno) => return Err(failed(path, "stat", errno)),
+        };
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::Directory => Ok(Standing::Dir),
+            FileType::Symlink => match self.link(path)? {
+                Some(target) => Ok(Standing::Link(target)),
+                None => Ok(Standing::Nothing),
+            },
+            FileType::RegularFile => Ok(Standing::File {
+                content: crate::input::bytes(&place, MOST)?.into(),
+                mode: stat.st_mode & 0o7777,
+            }),
+            _ => Err(failed(path, "read", Errno::INVAL)),
+        }
+    }
+
+    /// Makes this stand at a path, whose directory exists. A directory is made or removed only where none or an
+    /// empty one is.
+    ///
+    /// # Errors
+    /// The errno of the step that failed; what stood there stands there still.
+    pub fn set_standing(&self, path: &str, wanted: &Standing) -> Result<(), RootError> {
+        let place = self.locate(path);
+        match wanted {
+            Standing::Nothing => match self.standing(path)? {
+                Standing::Nothing => return Ok(()),
+                Standing::Dir => rustix::fs::rmdir(&place).map_err(|errno| failed(path, "remove", errno))?,
+                _ => rustix::fs::unlink(&place).map_err(|errno| failed(path, "remove", errno))?,
+            },
+            Standing::Dir => rustix::fs::mkdir(&place, Mode::from_raw_mode(0o755))
+                .map_err(|errno| failed(path, "create", errno))?,
+            Standing::Link(target) => {
+                let beside = beside(&place);
+                let _ = rustix::fs::unlink(&beside);
+                rustix::fs::symlink(target.as_str(), &beside)
+                    .map_err(|errno| failed(path, "create", errno))?;
+                into_place(&beside, &place, path)?;
+            }
+            Standing::File { content, mode } => {
+                let beside = beside(&place);
+                let _ = rustix::fs::unlink(&beside);
+                let written = write(&beside, content.bytes(), *mode, path);
+                if written.is_err() {
+                    let _ = rustix::fs::unlink(&beside);
+                }
+                written.and_then(|()| into_place(&beside, &place, path))?;
+            }
+        }
+        sync_above(&place, path)
+    }
+}
+
+fn write(beside: &Path, content: &[u8], mode: u32, shown: &str) -> Result<(), RootError> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let file = rustix::fs::open(beside, flags, Mode::RUSR | Mode::WUSR)
+        .map_err(|errno| failed(shown, "create", errno))?;
+    write_all(&file, content, shown)?;
+    rustix::fs::fchmod(&file, Mode::from_raw_mode(mode)).map_err(|errno| failed(shown, "chmod", errno))?;
+    sync(&file, shown)
+}
+
+fn beside(place: &Path) -> PathBuf {
+    let name = place.file_name().unwrap_or_default().to_string_lossy();
+    place.with_file_name(format!(".{name}.{}", std::process::id()))
+}
+
+fn into_place(beside: &Path, place: &Path, shown: &str) -> Result<(), RootError> {
+    rustix::fs::rename(beside, place).map_err(|errno| {
+        let _ = rustix::fs::unlinkat(CWD, beside, AtFlags::empty());
+        failed(shown, "rename", errno)
+    })
+}
+
+fn sync_above(place: &Path, shown: &str) -> Result<(), RootError> {
+    let Some(above) = place.parent() else {
+        return Ok(());
+    };
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let dir = rustix::fs::open(above, flags, Mode::empty()).map_err(|errno| failed(shown, "open", errno))?;
+    sync(&dir, shown)
+}
+
+fn failed(path: &str, doing: &'static str, errno: Errno) -> RootError {
+    RootError::from_io(path, doing, &errno.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_is_read_as_it_was_put() {
+        let dir = tempfile::tempdir().unwrap();
+        let live = Live::rehearsal(dir.path());
+        let file = |bytes: &[u8], mode| Standing::File {
+            content: bytes.to_vec().into(),
+            mode,
+        };
+        let all = [
+            file(b"text\n", 0o755),
+            file(b"\xff\0", 0o600),
+            Standing::Link("../else where".to_owned()),
+            file(b"", 0o644),
+            Standing::Nothing,
+            Standing::Dir,
+            Standing::Nothing,
+        ];
+        for one in all {
+            live.set_standing("/x", &one).unwrap();
+            assert_eq!(live.standing("/x").unwrap(), one);
+            let text = serde_json::to_string(&one).unwrap();
+            assert_eq!(serde_json::from_str::<Standing>(&text).unwrap(), one, "{text}");
+        }
+        assert_eq!(
+            std::fs::read_dir(dir.path()).unwrap().count(),
+            0,
+            "nothing is left beside"
+        );
+    }
+
+    #[test]
+    fn a_full_directory_and_a_pipe_are_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let live = Live::rehearsal(dir.path());
+        live.set_standing("/d", &Standing::Dir).unwrap();
+        live.set_standing("/d/f", &Standing::text("x", 0o644)).unwrap();
+        let error = live.set_standing("/d", &Standing::Nothing).unwrap_err();
+        assert_eq!(error.errno(), Some(libc::ENOTEMPTY));
+        assert!(live.set_standing("/none/f", &Standing::text("x", 0o644)).is_err());
+        rustix::fs::mknodat(CWD, dir.path().join("fifo"), FileType::Fifo, Mode::RWXU, 0).unwrap();
+        assert!(live.standing("/fifo").is_err());
+    }
+}
