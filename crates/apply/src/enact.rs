@@ -9,7 +9,7 @@ use crate::record::{Event, Outcome};
 use crate::undo::{Force, Which, shared_now, undo_open};
 use crate::{ApplyError, System, fingerprint};
 use machine::{CpuSet, Machine, Version};
-use plan::{Action, Change, Finding, Intent, Plan};
+use plan::{Action, Change, Compare, Finding, Intent, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -292,15 +292,31 @@ fn drifted(system: &dyn System, layer: &Layer, all: &[Layer], machine: &Machine)
             else {
                 return None;
             };
-            let value = shared.get(path).unwrap_or(value);
             let now = system.root().value(path).ok().flatten()?;
-            (!compare.same(&now, value)).then(|| {
+            // A later partition narrows what they share, unless it does not take the knob at all; and the kernel may
+            // have narrowed it before either of them could.
+            let narrowed = without(*compare, value, &share.isolated);
+            let expected = shared.get(path).unwrap_or(value);
+            let good = [Some(expected), Some(value), narrowed.as_ref()];
+            let holds = good.into_iter().flatten().any(|good| compare.same(&now, good));
+            let value = expected;
+            (!holds).then(|| {
                 let message = format!("{path} reads `{now}` now, and `{value}` was applied");
                 Finding::new(plan::Level::Warning, "drift", path, message)
                     .fix("find out who changed it; `quietcore undo` and `quietcore apply` set it again")
             })
         })
         .collect()
+}
+
+/// A set of CPUs less some of them; `None` for a value that is none.
+fn without(compare: Compare, value: &str, cpus: &CpuSet) -> Option<String> {
+    match compare {
+        Compare::List => Some(CpuSet::parse_list(value).ok()?.minus(cpus).to_string()),
+        // Compared as a set, so its width does not matter.
+        Compare::Mask => Some(CpuSet::parse_mask(value).ok()?.minus(cpus).to_mask(1)),
+        _ => None,
+    }
 }
 
 /// Changes that the kernel refused, or made something else of: that was said when it happened.

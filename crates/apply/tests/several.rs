@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[allow(dead_code)] // Shared with the other tests of level 3.
 mod rehearsal;
 
 use apply::{ApplyError, Force, Request, System, Undone, Which, apply, undo};
@@ -20,14 +21,25 @@ const FAST: (&str, &str) = ("fast", "2");
 
 type Dump = BTreeMap<String, String>;
 
-fn isolate(kernel: &Kernel, disk: &Disk, (name, cpus): (&str, &str)) -> Result<apply::Applied, ApplyError> {
+fn isolate(kernel: &Kernel, disk: &Disk, partition: (&str, &str)) -> Result<apply::Applied, ApplyError> {
+    isolate_as(kernel, disk, partition, Profile::Balanced, || {})
+}
+
+/// `meanwhile` is what happens between the plan and its first write.
+fn isolate_as(
+    kernel: &Kernel,
+    disk: &Disk,
+    (name, cpus): (&str, &str),
+    profile: Profile,
+    meanwhile: impl FnOnce(),
+) -> Result<apply::Applied, ApplyError> {
     let machine = Machine::read(kernel.root())
         .with_tasks(kernel.root())
         .with_interrupts(kernel.root());
     let intent = Intent::new(
         PartitionName::new(name).unwrap(),
         CpuSet::parse_list(cpus).unwrap(),
-        Profile::Balanced,
+        profile,
     );
     let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus);
     let in_force: Vec<Intent> = apply::Journal::open(disk)?
@@ -38,6 +50,7 @@ fn isolate(kernel: &Kernel, disk: &Disk, (name, cpus): (&str, &str)) -> Result<a
         })
         .unwrap_or_default();
     let plan = plan::plan_beside(&machine, &settings, &intent, &in_force).unwrap();
+    meanwhile();
     let stop = AtomicBool::new(false);
     let request = Request {
         machine: &machine,
@@ -338,6 +351,41 @@ fn death_while_the_first_goes_leaves_the_second() {
             }
         }
         println!("{rules:?}: {tried} of {tried} deaths while the first of two went were taken back");
+    }
+}
+
+#[test]
+fn a_second_run_finds_nothing_whatever_the_other_one_takes() {
+    const WORKQUEUES: &str = "/sys/devices/virtual/workqueue/cpumask";
+    for rules in ALL_RULES {
+        let kernel = Kernel::boot_with_settings(rules);
+        let disk = Disk::new(&kernel);
+        // Later kernels keep unbound work away from a partition themselves: then there is nothing left to write.
+        let takes = |mask: &'static str| {
+            let kernel = &kernel;
+            move || kernel.put(WORKQUEUES, mask)
+        };
+        isolate_as(&kernel, &disk, RT, Profile::Balanced, takes("7\n")).unwrap();
+        isolate_as(&kernel, &disk, FAST, Profile::Minimal, takes("3\n")).unwrap();
+        let steps = kernel.steps.get();
+        let again = |partition, profile| isolate_as(&kernel, &disk, partition, profile, || {}).unwrap();
+        for (partition, profile) in [(RT, Profile::Balanced), (FAST, Profile::Minimal)] {
+            let again = again(partition, profile);
+            assert!(
+                again.in_force && again.findings.is_empty(),
+                "{rules:?}: {:?}",
+                again.findings
+            );
+        }
+        kernel.put("/sys/devices/virtual/workqueue/writeback/cpumask", "f\n");
+        kernel.put(WORKQUEUES, "8\n");
+        let found = again(RT, Profile::Balanced).findings;
+        assert_eq!(
+            found.len(),
+            2,
+            "{rules:?}: what somebody else changed is still found: {found:?}"
+        );
+        assert_eq!(kernel.steps.get(), steps, "{rules:?}");
     }
 }
 

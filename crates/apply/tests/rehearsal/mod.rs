@@ -1,8 +1,7 @@
 //! A directory that follows the kernel's cgroup rules closely enough to rehearse apply and undo: attaching,
 //! masks that follow cpusets, partitions, EBUSY on removal. It can "die" at any chosen step.
 
-// Each test program uses a part of it.
-#![allow(clippy::unwrap_used, dead_code, unused_imports)]
+#![allow(clippy::unwrap_used)]
 
 mod disk;
 mod system;

@@ -303,9 +303,10 @@ fn making(journal: &Journal, dir: &str) -> Option<usize> {
     };
     let concerns = |change: &Change| match &change.action {
         Action::Write { path, compare, .. } => within(path) || *compare == Compare::Word,
-        Action::MakeSet { path } | Action::MakePartition { path, .. } | Action::RemoveSet { path } => {
-            within(path)
-        }
+        Action::MakeSet { path }
+        | Action::MakePartition { path, .. }
+        | Action::RemoveSet { path }
+        | Action::GiveFile { path, .. } => within(path),
         Action::MoveTasks { to, .. } => within(to),
         Action::NarrowTasks { .. } => false,
     };
