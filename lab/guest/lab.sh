@@ -71,3 +71,15 @@ crowded() {
 masks_of() {
     for pid in $(pids_of "$1"); do grep Cpus_allowed_list "/proc/$pid/status"; done | sort | uniq -c
 }
+
+# places_of NAME...: mask, cpuset cgroup, real-time priority and policy of all threads with such names, counted.
+places_of() {
+    for name; do
+        for dir in /proc/[0-9]*/task/[0-9]*; do
+            read -r comm 2>/dev/null <"$dir/comm" && [ "$comm" = "$name" ] || continue
+            cgroup=$(grep -E ':cpuset:' "$dir/cgroup" 2>/dev/null || grep '^0::' "$dir/cgroup" 2>/dev/null) || continue
+            mask=$(grep Cpus_allowed_list "$dir/status" 2>/dev/null | cut -f2)
+            echo "$mask ${cgroup##*:} $(sed 's/.*) //' "$dir/stat" 2>/dev/null | cut -d' ' -f38,39)"
+        done
+    done | sort | uniq -c
+}

@@ -14,6 +14,7 @@ mod guest_tools;
 mod inspect_shapes;
 mod knobs;
 mod prove;
+mod run_move;
 mod several;
 mod sigkill_anywhere;
 mod too_old;
@@ -23,6 +24,7 @@ pub const ALL: &[&Scenario] = &[
     &sigkill_anywhere::SCENARIO,
     &several::SCENARIO,
     &prove::SCENARIO,
+    &run_move::SCENARIO,
     &fork_storm::SCENARIO,
     &bad_input::SCENARIO,
     &knobs::SCENARIO,

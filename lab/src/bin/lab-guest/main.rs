@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         }
         ["as", user, command @ ..] => population::run_as(number(user), command),
         ["who", cpu] => tasks::who(number(cpu)),
+        ["brood", pid] => tasks::brood(number(pid)),
         ["on", cpus] => population::on(cpus),
         ["state"] => state::print(),
         ["diff", before, after] => return state::diff_files(before, after),

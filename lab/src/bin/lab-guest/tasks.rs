@@ -1,6 +1,7 @@
 //! Tasks as the kernel shows them: read once, independent of the code under test.
 
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// `PF_NO_SETAFFINITY` of `include/linux/sched.h`: user space may not change the mask.
@@ -73,6 +74,25 @@ pub fn who(cpu: u32) -> Result<(), String> {
         });
         println!("{line}");
     }
+    Ok(())
+}
+
+/// In which cgroups the children of a process are, counted. The youngest are looked at first: on an emulated machine
+/// the others have ended before a walk through all of `/proc` comes to them.
+pub fn brood(pid: u32) -> Result<(), String> {
+    let path = format!("/proc/{pid}/task/{pid}/children");
+    let children = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+    let mut places: BTreeMap<String, u32> = BTreeMap::new();
+    for child in children.split_whitespace().rev() {
+        let Ok(text) = std::fs::read_to_string(format!("/proc/{child}/cgroup")) else {
+            continue;
+        };
+        let line = |wanted: &str| text.lines().find_map(|line| line.split_once(wanted));
+        if let Some((_, place)) = line(":cpuset:").or_else(|| line("0::")) {
+            *places.entry(place.to_owned()).or_default() += 1;
+        }
+    }
+    println!("{}", json!(places));
     Ok(())
 }
 

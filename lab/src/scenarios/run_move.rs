@@ -1,0 +1,253 @@
+//! Programs started in the partition and tasks moved there and back: what `/proc` says of each, and of all after undo.
+
+use crate::kernels::{K6_1, K6_12_RT, K7};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::verdict::Verdict;
+
+/// On v1, where single threads can be moved, and on v2, where they cannot.
+pub const SCENARIO: Scenario = Scenario {
+    name: "run_move",
+    about: "run and move place what they should, also what forks all the time; --out and undo bring all home",
+    cells,
+    script,
+    check,
+};
+
+fn cells() -> Vec<Cell> {
+    let cells = [
+        (K6_1, Layout::V1),
+        (K6_1, Layout::V2),
+        (K6_12_RT, Layout::V2),
+        (K7, Layout::V2),
+    ];
+    cells
+        .map(|(kernel, layout)| Cell::new(kernel, layout).within(240))
+        .to_vec()
+}
+
+fn script(_: &Cell) -> String {
+    r#"mkdir -p /etc
+printf 'root:x:0:0::/:/bin/sh\nana:x:1000:1000::/:/bin/sh\n' >/etc/passwd
+printf 'root:x:0:\nana:x:1000:\naudio:x:29:ana\n' >/etc/group
+populate
+lab-guest sleepers 3 'lab moved' >/dev/null
+lab-guest threads 3 'lab io' &
+threads=$!
+sleep 1
+state before
+rec none quietcore move --name 'lab moved'
+rec apply quietcore apply --cpus 2-3 --json
+rec self quietcore run --cpus 3 --policy fifo:80 --nice -5 --user ana --no-thp --mems 0 -- cat /proc/self/status
+rec stat quietcore run --cpus 3 --policy fifo:80 --nice -5 -- cat /proc/self/stat
+rec cgroup quietcore run -- cat /proc/self/cgroup
+rec quiet quietcore run --cpus 2-3 -- cat /proc/self/status
+rec deadline quietcore run --policy deadline:1ms/5ms/10ms -- cat /proc/self/stat
+rec deadline_pinned quietcore run --cpus 3 --policy deadline:1ms/5ms/10ms -- cat /proc/self/stat
+rec status quietcore run -q -- sh -c 'exit 42'
+rec missing quietcore run -q -- /no/such
+rec killed quietcore run -q --latency 0us -- sh -c 'kill -TERM $$'
+rec handed quietcore run -q --latency 0us -- sh -c 'kill -USR1 $PPID; sleep 5'
+rec latency quietcore run -q --latency 5us -- hexdump -n 4 -e '1/4 "%d"' /dev/cpu_dma_latency
+rec pinned quietcore run --cpus 2 --pin 'lab io*=3' --pin 'never*=2' -- sh -c '
+    lab-guest threads 2 "lab io" & sleep 1
+    grep -h Cpus_allowed_list /proc/$!/task/*/status | cut -f2; kill $!; exit 9'
+rec no_user quietcore run --user nosuch -- true
+rec no_node quietcore run --mems 7 -- true
+rec no_cpu quietcore run --cpus 1 -- true
+
+rec where_before lab places_of 'lab moved' 'lab hold'
+rec dry quietcore move --name 'lab moved' --dry-run --json
+rec where_dry lab places_of 'lab moved' 'lab hold'
+rec in quietcore move --name 'lab moved' --name 'lab hold' --cpus 3 --policy rr:7 --json
+rec where_in lab places_of 'lab moved' 'lab hold'
+rec in_again quietcore move --name 'lab moved' --json
+rec out quietcore move --name 'lab moved' --name 'lab hold' --out --json
+rec where_out lab places_of 'lab moved' 'lab hold'
+rec tid quietcore move --tid "$(ls /proc/$threads/task | tail -1)" --json
+rec where_threads lab places_of 'lab io'
+lab-guest storm /tmp/stop 300 >/tmp/born &
+storm=$!
+sleep 1
+rec storm quietcore move --pid $storm --children --json
+for n in 1 2 3; do rec brood$n lab-guest brood $storm; done
+rec no_match quietcore move --name nosuch
+rec bound quietcore move --name 'ksoftirqd/*'
+rec denied lab-guest as 65534 quietcore move --pid 1
+rec in_for_undo quietcore move --name 'lab moved' --name 'lab hold' --cpus 2 --policy batch --json
+rec where_batch lab places_of 'lab moved'
+rec undo quietcore undo --json
+touch /tmp/stop
+wait $storm
+sleep 1
+rec born cat /tmp/born
+state after
+same same before after
+"#
+    .to_owned()
+}
+
+fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    verdict.status(seen, "none", 4);
+    verdict.status(seen, "apply", 0);
+    started(cell, seen, verdict);
+    stayed(seen, verdict);
+    moved(cell, seen, verdict);
+    verdict.status(seen, "undo", 0);
+    let same = verdict.status(seen, "same", 0);
+    verdict.equal("state after undo", same.text(), "");
+    verdict.note(format!("{} children of a storm", seen.get("born").text()));
+}
+
+/// The cgroup of the partition.
+fn partition(cell: &Cell) -> &'static str {
+    if cell.layout == Layout::V1 {
+        "/rt"
+    } else {
+        "/quietcore-rt"
+    }
+}
+
+/// Priority and policy (fields 40 and 41), nice value (19) of a `stat`.
+fn stat(text: &str) -> Vec<&str> {
+    let fields: Vec<&str> = text
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
+    let field = |number: usize| fields.get(number - 3).copied().unwrap_or("?");
+    vec![field(40), field(41), field(19)]
+}
+
+/// What a program is when it was started in the partition.
+fn started(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    let own = verdict.status(seen, "self", 0).stdout;
+    let line = |name: &str| {
+        let found = own.lines().find_map(|line| line.strip_prefix(name));
+        found.map(|rest| rest.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    for (name, wanted) in [
+        ("Cpus_allowed_list:", "3"),
+        ("Uid:", "1000 1000 1000 1000"),
+        ("Gid:", "1000 1000 1000 1000"),
+        ("Groups:", "29 1000"),
+        ("THP_enabled:", "0"),
+        ("Mems_allowed_list:", "0"),
+    ] {
+        verdict.equal(name, line(name).as_deref(), Some(wanted));
+    }
+    let fifo = verdict.status(seen, "stat", 0).stdout;
+    verdict.equal("priority, policy, nice", stat(&fifo), vec!["80", "1", "-5"]);
+    let deadline = verdict.status(seen, "deadline", 0).stdout;
+    verdict.equal("priority, policy, nice", stat(&deadline), vec!["0", "6", "0"]);
+    let pinned = verdict.status(seen, "deadline_pinned", 125);
+    verdict.that(
+        pinned.stderr.contains("every CPU of its scheduling domain"),
+        format!("a pinned deadline program is explained: {}", pinned.stderr),
+    );
+    let cgroup = verdict.status(seen, "cgroup", 0);
+    verdict.that(
+        cgroup.stdout.lines().any(|line| line.ends_with(partition(cell))),
+        format!("cgroup of the program: {}", cgroup.stdout),
+    );
+    verdict.that(
+        cgroup.stderr.contains("does not spread"),
+        "an unpinned program is warned",
+    );
+    let quiet = verdict.status(seen, "quiet", 0);
+    verdict.that(
+        quiet.stderr.is_empty() && quiet.stdout.contains("Cpus_allowed_list:\t2-3"),
+        "a pinned one is not",
+    );
+    verdict.status(seen, "status", 42);
+    verdict.status(seen, "missing", 127);
+    for name in ["no_user", "no_node", "no_cpu"] {
+        verdict.status(seen, name, 125);
+    }
+}
+
+/// What the parent that stays does.
+fn stayed(seen: &Records, verdict: &mut Verdict) {
+    verdict.status(seen, "killed", 128 + 15);
+    verdict.status(seen, "handed", 128 + 10);
+    let latency = verdict.status(seen, "latency", 0);
+    verdict.equal("latency request", latency.text(), "5");
+    let pinned = verdict.status(seen, "pinned", 9);
+    let mut masks: Vec<&str> = pinned.stdout.lines().collect();
+    masks.sort_unstable();
+    verdict.equal("threads pinned by name", masks, vec!["2", "3", "3"]);
+    verdict.that(
+        pinned.stderr.contains("never*") && !pinned.stderr.contains("lab io*"),
+        format!("only the pattern without a match is named: {}", pinned.stderr),
+    );
+}
+
+fn moved(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    let partition = partition(cell);
+    let before = verdict.status(seen, "where_before", 0).stdout;
+    verdict.status(seen, "dry", 0);
+    verdict.equal("places after a dry run", &seen.get("where_dry").stdout, &before);
+    verdict.equal("moved", count(seen, "in", "moved"), Some(5));
+    verdict.status(seen, "in", 0);
+    let inside = verdict.status(seen, "where_in", 0);
+    verdict.equal(
+        "places inside",
+        inside.text().split_whitespace().collect::<Vec<_>>().join(" "),
+        format!("5 3 {partition} 7 2"),
+    );
+    verdict.status(seen, "in_again", 0);
+    verdict.equal("already in", count(seen, "in_again", "already"), Some(3));
+    verdict.status(seen, "out", 0);
+    verdict.equal("places after --out", &seen.get("where_out").stdout, &before);
+    if cell.layout == Layout::V1 {
+        verdict.status(seen, "tid", 0);
+        verdict.that(
+            seen.get("where_threads")
+                .stdout
+                .contains(&format!("2-3 {partition} ")),
+            format!("a single thread is in: {}", seen.get("where_threads").stdout),
+        );
+    } else {
+        let tid = verdict.status(seen, "tid", 5);
+        verdict.that(
+            tid.stdout.contains("domain cgroup") && tid.stdout.contains("--pin"),
+            format!("v2 says why a thread cannot leave its process: {}", tid.stdout),
+        );
+        verdict.that(
+            !seen.get("where_threads").stdout.contains(partition),
+            "and moves nothing",
+        );
+    }
+    verdict.status(seen, "storm", 0);
+    for n in 1..=3 {
+        let brood = verdict.status(seen, &format!("brood{n}"), 0).json();
+        let places: Vec<&String> = brood.as_object().into_iter().flat_map(|map| map.keys()).collect();
+        verdict.that(
+            places == [partition],
+            format!("children of the storm are in {places:?}"),
+        );
+    }
+    verdict.status(seen, "no_match", 2);
+    let bound = verdict.status(seen, "bound", 5);
+    verdict.that(
+        bound.stdout.contains("(ksoftirqd/3)") && bound.stdout.contains("CPU 3"),
+        format!("bound threads are named: {}", bound.stdout),
+    );
+    verdict.status(seen, "denied", 3);
+    verdict.status(seen, "in_for_undo", 0);
+    verdict.equal(
+        "places before undo",
+        seen.get("where_batch")
+            .text()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" "),
+        format!("3 2 {partition} 0 3"),
+    );
+}
+
+fn count(seen: &Records, name: &str, field: &str) -> Option<u64> {
+    seen.get(name).json()[field].as_u64()
+}
