@@ -7,6 +7,7 @@ mod apply_undo;
 mod bad_input;
 mod boot_line;
 mod boots;
+mod declared;
 mod exports;
 mod foreign;
 mod fork_storm;
@@ -29,6 +30,7 @@ pub const ALL: &[&Scenario] = &[
     &bad_input::SCENARIO,
     &knobs::SCENARIO,
     &apply_undo::SCENARIO,
+    &declared::SCENARIO,
     &exports::SCENARIO,
     &guest_tools::SCENARIO,
     &inspect_shapes::SCENARIO,
