@@ -8,6 +8,7 @@ mod counters;
 mod cpu_expressions;
 mod cpu_lists;
 mod cpu_masks;
+mod declared;
 mod interrupts;
 mod journals;
 mod kernel_config;
@@ -36,6 +37,7 @@ pub const TARGETS: &[Target] = &[
     cpu_expressions::TARGET,
     cpu_lists::TARGET,
     cpu_masks::TARGET,
+    declared::TARGET,
     interrupts::TARGET,
     journals::TARGET,
     kernel_config::TARGET,

@@ -1,0 +1,31 @@
+//! `/etc/quietcore.toml`: whatever is in it is read or blamed with its line, and what was read can be written again.
+
+use super::{Target, owned};
+use plan::declared::{add, parse};
+
+pub const TARGET: Target = Target {
+    name: "declared",
+    seeds: || {
+        owned(&[
+            "# one\n[[partition]]\nname = \"rt\"\ncpus = \"2-3\"\nwith = [\"stat_interval=60\"]\nowner = \"ana:audio\"\n",
+            "[[partition]]\ncount = 2\nnear = \"eth0\"\nshape = \"spread\"\nkind = \"performance\"\nkeep = \"1\"\n\
+             profile = \"strict\"\nwithout = [\"rps_cpus\"]\nirq_here = [\"eth0*\", \"27\"]\nat_boot = false\n",
+            "partition = [{ name = \"a\", cpus = '0x4' }, { name = \"b\", cpus = \"\"\"3\"\"\" }]\n",
+        ])
+    },
+    run: |bytes| match parse(bytes) {
+        Err(error) => {
+            let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() + 1;
+            assert!(error.line <= lines && !error.what.contains(char::is_control));
+        }
+        Ok(declared) => {
+            let mut written = String::new();
+            for one in &declared {
+                written = add(&written, one).unwrap().unwrap();
+            }
+            let again = parse(written.as_bytes()).unwrap();
+            assert_eq!(again.len(), declared.len());
+            assert!(declared.iter().zip(&again).all(|(one, other)| one.wants_the_same(other)));
+        }
+    },
+};
