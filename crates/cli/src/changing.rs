@@ -89,10 +89,10 @@ pub fn in_force() -> Vec<Intent> {
     layers_in_force(|layer| layer.intent.clone())
 }
 
-/// Why each of them was made, as [`in_force`].
+/// As [`in_force`], each with the reason why it was made.
 #[must_use]
-pub fn reasons_in_force() -> Vec<String> {
-    layers_in_force(|layer| layer.reason.to_owned())
+pub fn in_force_because() -> Vec<(Intent, String)> {
+    layers_in_force(|layer| (layer.intent.clone(), layer.reason.to_owned()))
 }
 
 fn layers_in_force<T>(take: impl Fn(&Layer) -> T) -> Vec<T> {

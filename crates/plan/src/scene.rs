@@ -134,6 +134,16 @@ impl<'a> Scene<'a> {
         self.in_force.iter().any(of)
     }
 
+    /// As [`Scene::is_ours`], also for the sets of this intent, which may be in force already.
+    fn is_or_will_be_ours(&self, cgroup: &str) -> bool {
+        self.hierarchy().is_some_and(|hierarchy| {
+            let own = |path: String| path.strip_prefix(&hierarchy.mount) == Some(cgroup);
+            self.is_ours(hierarchy, cgroup)
+                || own(partition_path(hierarchy, self.intent.name.as_str()))
+                || self.intent.housekeeping_path(hierarchy).is_some_and(own)
+        })
+    }
+
     /// Memory nodes, as a list, that the isolated CPUs should allocate from: their own where these have
     /// memory, else `None` for all (a set without memory can start nothing).
     #[must_use]
@@ -163,11 +173,23 @@ impl<'a> Scene<'a> {
             );
         }
         for owner in &self.machine.cgroups.owners {
-            let (id, message) = match owner {
-                Owner::Cset => ("owner-cset", "cset made cpusets on this machine"),
-                Owner::Partrt => ("owner-partrt", "partrt made cpusets on this machine"),
+            let (id, message, sets) = match owner {
+                Owner::Cset => (
+                    "owner-cset",
+                    "cset made cpusets on this machine",
+                    ["/system", "/user"],
+                ),
+                Owner::Partrt => (
+                    "owner-partrt",
+                    "partrt made cpusets on this machine",
+                    ["/nrt", "/rt"],
+                ),
                 Owner::Docker | Owner::Libvirt | Owner::Kubernetes | Owner::Systemd => continue,
             };
+            // Our front ends of these names make them too.
+            if sets.iter().all(|set| self.is_or_will_be_ours(set)) {
+                continue;
+            }
             findings.push(
                 Finding::new(Level::Warning, id, "cgroups", message)
                     .fix("take them back first, for example with `cset shield --reset` or `partrt undo`"),

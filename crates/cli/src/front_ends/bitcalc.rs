@@ -46,7 +46,7 @@ pub fn run(args: &[OsString], screen: &mut Screen) -> Status {
         .collect();
     let mut machine = Calculator::default();
     let ended = calculate(&words, &mut machine);
-    if machine.verbose > 1 {
+    if !machine.log.is_empty() {
         screen.note(&machine.log);
     }
     match ended {
@@ -88,10 +88,15 @@ pub fn cpus(bits: &Bits) -> Result<CpuSet, String> {
     cpus.ok_or_else(|| format!("Error: there is no CPU above {}", CpuSet::MAX_CPU))
 }
 
+/// What a long script may leave on the stack, so that it cannot fill the memory.
+const MOST_HELD: usize = 1 << 26;
+
 /// The stack, and what is to be printed.
 #[derive(Default)]
 struct Calculator {
     stack: Vec<Bits>,
+    /// Bits of all values on the stack.
+    held: usize,
     format: Format,
     verbose: u32,
     counts: String,
@@ -115,8 +120,10 @@ impl Calculator {
             _ if token.starts_with('&') => "nr bits",
             _ => "mask or u32 list",
         };
-        self.log
-            .push_str(&format!("Parsing {scope}: {token}: Identified as {scope}\n"));
+        if self.verbose > 1 {
+            self.log
+                .push_str(&format!("Parsing {scope}: {token}: Identified as {scope}\n"));
+        }
         self.take(token)
             .map_err(|why| format!("Error while parsing {scope}: {why}"))
     }
@@ -126,7 +133,7 @@ impl Calculator {
             "and" => self.combine(Bits::and),
             "xor" => self.combine(Bits::xor),
             "print-bit-count" => {
-                let value = self.stack.pop().ok_or("Need one value, but none available")?;
+                let value = self.pop().ok_or("Need one value, but none available")?;
                 self.counts.push_str(&value.set().count().to_string());
                 Ok(())
             }
@@ -138,19 +145,30 @@ impl Calculator {
                 } else {
                     Bits::of_mask(token)
                 }?;
-                self.stack.push(value);
-                Ok(())
+                self.push(value)
             }
         }
     }
 
+    fn push(&mut self, value: Bits) -> Result<(), String> {
+        self.held += value.width();
+        self.stack.push(value);
+        if self.held > MOST_HELD {
+            return Err(format!("more than {MOST_HELD} bits are on the stack"));
+        }
+        Ok(())
+    }
+
+    fn pop(&mut self) -> Option<Bits> {
+        let value = self.stack.pop()?;
+        self.held -= value.width();
+        Some(value)
+    }
+
     fn combine(&mut self, operator: fn(&Bits, &Bits) -> Bits) -> Result<(), String> {
         let there = self.stack.len();
-        match (self.stack.pop(), self.stack.pop()) {
-            (Some(newer), Some(older)) => {
-                self.stack.push(operator(&older, &newer));
-                Ok(())
-            }
+        match (self.pop(), self.pop()) {
+            (Some(newer), Some(older)) => self.push(operator(&older, &newer)),
             _ => Err(format!("Need two values, but {there} available")),
         }
     }
@@ -384,6 +402,21 @@ mod tests {
                 "{words:?}"
             );
         }
+    }
+
+    #[test]
+    fn no_script_fills_the_memory() {
+        let full = "&100000 ".repeat(64);
+        assert!(say(&[&full]).is_ok());
+        let said = say(&[&format!("{full} 1")]).unwrap_err();
+        assert!(
+            said.ends_with("more than 67108864 bits are on the stack"),
+            "{said}"
+        );
+        assert!(
+            say(&[&format!("{full} and 1")]).is_ok(),
+            "an operator frees what it takes"
+        );
     }
 
     #[test]

@@ -202,7 +202,7 @@ fn cpus(text: &str, machine: &Machine) -> Result<CpuSet, String> {
     let cpus = match CpuSet::parse_list(text) {
         Ok(cpus) => cpus,
         Err(_) => {
-            let rows = names::all(machine, &changing::reasons_in_force());
+            let rows = names::all(machine, &changing::in_force_because());
             let row = rows.iter().find(|(name, _)| name == text).ok_or_else(invalid)?;
             CpuSet::parse_list(&row.1).map_err(|_| invalid())?
         }

@@ -98,6 +98,12 @@ impl Bits {
         Ok(Bits(bits))
     }
 
+    /// How many bits were written, zeros in front included.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.0.len()
+    }
+
     /// Bitwise and.
     #[must_use]
     pub fn and(&self, other: &Bits) -> Bits {

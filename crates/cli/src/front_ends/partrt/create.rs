@@ -6,7 +6,7 @@ use crate::{CommandError, Screen, intent};
 use apply::{Applied, Entry, Outcome, Request};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 use plan::parameters::Price;
-use plan::{Intent, Level, PartitionName, Profile, knobs};
+use plan::{Intent, Level, PartitionName, Profile, knobs, partition_path};
 use root::Root;
 use std::collections::BTreeSet;
 
@@ -43,9 +43,10 @@ pub fn create(words: &[String], names: &Names, screen: &mut Screen) -> Result<()
     let hierarchy = machine.cgroups.cpuset.as_ref();
     let hierarchy =
         hierarchy.ok_or_else(|| Failed::Said("Kernel is lacking support for cpuset".to_owned()))?;
-    let intent = wanted.intent(names, &machine)?;
-    let others = changing::reasons_in_force();
+    let mut intent = wanted.intent(names, &machine, hierarchy.version)?;
+    let others = changing::in_force_because();
     refuse_taken(hierarchy, names, &root, &others)?;
+    intent.share_housekeeping(&changing::in_force());
     if has_foreign(hierarchy, &machine, &others) {
         screen.note(
             "WARNING: Other partitions exists that might interfere with partitions created by this tool.\n         \
@@ -94,7 +95,7 @@ impl Wanted {
         Ok(wanted)
     }
 
-    fn intent(&self, names: &Names, machine: &Machine) -> Result<Intent, Failed> {
+    fn intent(&self, names: &Names, machine: &Machine, version: Version) -> Result<Intent, Failed> {
         let name = PartitionName::new(&names.rt).map_err(CommandError::from)?;
         if names.rest == names.rt {
             return Err(Failed::Said(format!(
@@ -102,10 +103,10 @@ impl Wanted {
                 names.rt
             )));
         }
-        if names.rest != "housekeeping" {
-            PartitionName::new(&names.rest).map_err(CommandError::from)?;
-        }
+        let rest = PartitionName::new(&names.rest).map_err(CommandError::from)?;
         let mut intent = Intent::new(name, self.cpus(machine)?, Profile::Minimal);
+        // On v2 the partition itself takes its CPUs from everybody, and nobody has to move.
+        intent.housekeeping = (version == Version::V1).then_some(rest);
         let mut turned = TURNED.iter().filter(|(letter, _)| !self.without.contains(letter));
         turned
             .try_for_each(|(_, knob)| intent.take(knob))
@@ -142,17 +143,20 @@ impl Wanted {
 }
 
 /// Neither of the two may be there already.
-fn refuse_taken(hierarchy: &Hierarchy, names: &Names, root: &Root, reasons: &[String]) -> Result<(), Failed> {
+fn refuse_taken(
+    hierarchy: &Hierarchy,
+    names: &Names,
+    root: &Root,
+    in_force: &[(Intent, String)],
+) -> Result<(), Failed> {
     let exists = |dir: &str| matches!(root.kind(dir), Ok(Some(_)));
-    let rt = names::directory(hierarchy, &names.rt, &names.rest);
-    let rest = match hierarchy.version {
-        // Other partitions of ours share the one set; it is taken under the name that they gave it.
-        Version::V1 if names::rest_name(reasons) == names.rest => {
-            Some(names::directory(hierarchy, &names.rest, &names.rest))
-        }
-        _ => None,
-    };
-    let taken = [Some(rt), rest].into_iter().flatten().find(|dir| exists(dir));
+    let rest = partition_path(hierarchy, &names.rest);
+    // Later partitions share the set that the first one made, and may call it by another name.
+    let is_shared = names::of_rest(hierarchy.version, in_force).contains(&names.rest);
+    let makes_rest = hierarchy.version == Version::V1 && in_force.is_empty();
+    let taken = Some(partition_path(hierarchy, &names.rt))
+        .filter(|dir| exists(dir))
+        .or_else(|| (is_shared || makes_rest && exists(&rest)).then_some(rest));
     match taken {
         Some(dir) => Err(Failed::Said(format!(
             "{dir}: Partition already exists, remove it first using 'undo' command."
@@ -162,17 +166,14 @@ fn refuse_taken(hierarchy: &Hierarchy, names: &Names, root: &Root, reasons: &[St
 }
 
 /// Whether somebody else has partitions.
-fn has_foreign(hierarchy: &Hierarchy, machine: &Machine, reasons: &[String]) -> bool {
-    let own: BTreeSet<String> = changing::in_force()
-        .iter()
-        .map(|intent| intent.name.to_string())
-        .collect();
-    let rest = names::rest_name(reasons);
-    let rows = names::all(machine, reasons);
-    let foreign = |name: &String| {
-        !own.contains(name) && (name != rest || hierarchy.version == Version::V1 && own.is_empty())
+fn has_foreign(hierarchy: &Hierarchy, machine: &Machine, in_force: &[(Intent, String)]) -> bool {
+    let rest = names::of_rest(hierarchy.version, in_force);
+    let is_own = |name: &String| {
+        let mut own = in_force.iter().map(|(intent, _)| intent.name.as_str());
+        rest.contains(name) || own.any(|known| known == name)
     };
-    rows.iter().any(|(name, _)| foreign(name))
+    let rows = names::all(machine, in_force);
+    rows.iter().any(|(name, _)| !is_own(name))
 }
 
 /// What the user has to hear: warnings, and what was given up for it that has a price in safety. With `-v` everything.
@@ -253,7 +254,7 @@ mod tests {
             rt: rt.to_owned(),
             rest: rest.to_owned(),
         };
-        parse(line)?.intent(&names, &machine()).map_err(said)
+        parse(line)?.intent(&names, &machine(), Version::V1).map_err(said)
     }
 
     #[test]
@@ -331,7 +332,12 @@ mod tests {
         ] {
             assert_eq!(intent(line, "rt", "nrt"), Err(wrong.to_owned()), "{line}");
         }
-        assert_eq!(intent("c", "rtset", "other").unwrap().name.as_str(), "rtset");
+        let named = intent("c", "rtset", "other").unwrap();
+        assert_eq!(named.name.as_str(), "rtset");
+        assert_eq!(
+            named.housekeeping.as_ref().map(PartitionName::as_str),
+            Some("other")
+        );
         assert!(intent("c", "a/b", "nrt").is_err() && intent("c", "rt", "..").is_err());
         assert!(intent("c", "rt", "rt").unwrap_err().contains("two names"));
     }

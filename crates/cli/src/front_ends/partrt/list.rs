@@ -17,8 +17,7 @@ pub fn list(words: &[String], screen: &mut Screen) -> Result<(), Failed> {
         Some(other) => return Err(wrong(other, "")),
     }
     let machine = Machine::read(&Root::live());
-    let reasons = changing::reasons_in_force();
-    screen.text(&text(&names::all(&machine, &reasons)));
+    screen.text(&text(&names::all(&machine, &changing::in_force_because())));
     Ok(())
 }
 

@@ -1,12 +1,12 @@
-//! The names that partrt's users know partitions by. On v1 and v2 alike one is the partition itself (`rt`), the other
-//! is everything that is not isolated (`nrt`): on v1 quietcore's housekeeping set, on v2 the rest of the tree.
+//! The names that partrt's users know partitions by. One is the partition itself (`rt`), the other is everything that
+//! is not isolated (`nrt`): on v1 the set that takes it, on v2 the rest of the tree.
 
 use crate::CommandError;
 use crate::changing::{self, Changing};
 use crate::placement::{self, Partition};
 use apply::{Ground, Homes, Journal};
 use machine::{CpuSet, Hierarchy, Machine, Version};
-use plan::{housekeeping_set_path, partition_path};
+use plan::{Intent, housekeeping_set_path, partition_path};
 use root::Root;
 
 /// How the real-time partition is called unless the user says otherwise.
@@ -48,10 +48,20 @@ pub fn rest_of(reason: &str) -> Option<&str> {
     reason.strip_prefix(REASON)
 }
 
-/// The name of everything else, as the layers in force tell by their reasons.
+/// The names of everything else while these partitions are in force, the one that is shown first; none while nothing
+/// is. On v1 it is that of its directory; users that came later may have given it others.
 #[must_use]
-pub fn rest_name(reasons: &[String]) -> &str {
-    reasons.iter().find_map(|reason| rest_of(reason)).unwrap_or(NRT)
+pub fn of_rest(version: Version, in_force: &[(Intent, String)]) -> Vec<String> {
+    let directory = in_force.first().and_then(|(intent, _)| match version {
+        Version::V1 => Some(intent.housekeeping.as_ref().map_or(NRT, |name| name.as_str())),
+        Version::V2 => None,
+    });
+    let given = in_force.iter().filter_map(|(_, reason)| rest_of(reason));
+    let mut names: Vec<String> = directory.into_iter().chain(given).map(str::to_owned).collect();
+    if names.is_empty() && !in_force.is_empty() {
+        names.push(NRT.to_owned());
+    }
+    names
 }
 
 /// The place of a name; `None` where nothing is called so.
@@ -62,14 +72,18 @@ pub fn find(changing: &Changing, machine: &Machine, name: &str) -> Result<Option
     if let Some(partition) = placement::partition_in_force(changing, machine, name)? {
         return Ok(Some(Place::Partition(partition)));
     }
-    let Some(journal) = Journal::open(&changing.state)? else {
-        return Ok(None);
-    };
-    let layers = journal.layers();
-    let live: Vec<_> = layers.iter().filter(|layer| layer.is_live()).collect();
-    let reasons: Vec<String> = live.iter().map(|layer| layer.reason.to_owned()).collect();
-    let rest = machine.topology.online.minus(&apply::isolated(&live));
-    Ok((!live.is_empty() && name == rest_name(&reasons)).then_some(Place::Rest(rest)))
+    let in_force = changing::in_force_because();
+    let version = machine
+        .cgroups
+        .cpuset
+        .as_ref()
+        .map_or(Version::V2, |hierarchy| hierarchy.version);
+    let taken = in_force
+        .iter()
+        .fold(CpuSet::new(), |all, (intent, _)| all.or(&intent.cpus));
+    let rest = machine.topology.online.minus(&taken);
+    let is_rest = of_rest(version, &in_force).iter().any(|known| known == name);
+    Ok(is_rest.then_some(Place::Rest(rest)))
 }
 
 /// The partition of ours that a task is in.
@@ -118,7 +132,8 @@ pub fn way_out(
         (Version::V1, _) => {
             let partition = live.iter().find(|layer| layer.is_partition());
             let path = partition.and_then(|layer| layer.intent.housekeeping_path(hierarchy));
-            path.unwrap_or_else(|| housekeeping_set_path(hierarchy))
+            let Some(path) = path else { return Ok(None) };
+            path
         }
         (Version::V2, None) => return Ok(None),
         (Version::V2, Some((_, inside))) => {
@@ -147,41 +162,48 @@ pub fn way_out(
     }))
 }
 
-/// Every partition at the top of the tree with its CPUs, by name as partrt shows them. `reasons` are those of the
-/// layers in force.
+/// Every partition at the top of the tree with its CPUs, by name as partrt shows them.
 #[must_use]
-pub fn all(machine: &Machine, reasons: &[String]) -> Vec<(String, String)> {
+pub fn all(machine: &Machine, in_force: &[(Intent, String)]) -> Vec<(String, String)> {
     let Some(hierarchy) = &machine.cgroups.cpuset else {
         return Vec::new();
     };
-    let rest = rest_name(reasons);
+    let rest = of_rest(hierarchy.version, in_force).into_iter().next();
+    let rest = rest.unwrap_or_else(|| NRT.to_owned());
     let mut rows = Vec::new();
     let mut taken: Option<CpuSet> = None;
     for set in &hierarchy.sets {
-        let Some(name) = set
-            .name
-            .strip_prefix('/')
-            .filter(|name| !name.is_empty() && !name.contains('/'))
-        else {
+        let name = set.name.strip_prefix('/').unwrap_or_default();
+        let (Some(cpus), false) = (&set.cpus, name.is_empty() || name.contains('/')) else {
             continue;
         };
-        let Some(cpus) = &set.cpus else { continue };
         match shown(hierarchy, name) {
+            // On v2 the front end of cset names a set that takes the rest; it takes nothing away.
+            Shown::Own(own) if is_housekeeping(own, in_force) => {
+                rows.push((own.to_owned(), cpus.to_string()))
+            }
             Shown::Own(own) => {
                 taken = Some(taken.unwrap_or_default().or(cpus));
                 rows.push((own.to_owned(), cpus.to_string()));
             }
-            Shown::Rest => rows.push((rest.to_owned(), cpus.to_string())),
+            Shown::Rest => rows.push((rest.clone(), cpus.to_string())),
             // On v2 every slice and service has the files, and nearly none has CPUs of its own.
             Shown::Foreign if hierarchy.version == Version::V2 && cpus.is_empty() => {}
             Shown::Foreign => rows.push((name.to_owned(), cpus.to_string())),
         }
     }
     if let Some(taken) = taken.filter(|_| hierarchy.version == Version::V2) {
-        rows.push((rest.to_owned(), machine.topology.online.minus(&taken).to_string()));
+        rows.push((rest, machine.topology.online.minus(&taken).to_string()));
     }
     rows.sort();
     rows
+}
+
+fn is_housekeeping(name: &str, in_force: &[(Intent, String)]) -> bool {
+    let mut given = in_force
+        .iter()
+        .filter_map(|(intent, _)| intent.housekeeping.as_ref());
+    given.any(|known| known.as_str() == name)
 }
 
 enum Shown<'a> {
@@ -190,27 +212,17 @@ enum Shown<'a> {
     Foreign,
 }
 
-/// What a directory at the top of the tree is to partrt's users.
+/// What a directory at the top of the tree is to partrt's users. On v1 the others are called as they are.
 fn shown<'a>(hierarchy: &Hierarchy, name: &'a str) -> Shown<'a> {
     let path = format!("{}/{name}", hierarchy.mount);
     match hierarchy.version {
         Version::V1 if path == housekeeping_set_path(hierarchy) => Shown::Rest,
         Version::V1 => Shown::Foreign,
         Version::V2 => {
-            let before = partition_path(hierarchy, "");
-            path.strip_prefix(&before).map_or(Shown::Foreign, |own| {
-                Shown::Own(name.get(name.len() - own.len()..).unwrap_or(name))
-            })
+            let own = path.strip_prefix(&partition_path(hierarchy, "")).map(str::len);
+            own.and_then(|length| name.get(name.len() - length..))
+                .map_or(Shown::Foreign, Shown::Own)
         }
-    }
-}
-
-/// The directory that `create` would make under a name, or that it counts as taken.
-#[must_use]
-pub fn directory(hierarchy: &Hierarchy, name: &str, rest: &str) -> String {
-    match hierarchy.version {
-        Version::V1 if name == rest => housekeeping_set_path(hierarchy),
-        _ => partition_path(hierarchy, name),
     }
 }
 
@@ -218,6 +230,7 @@ pub fn directory(hierarchy: &Hierarchy, name: &str, rest: &str) -> String {
 mod tests {
     use super::*;
     use machine::{Cgroups, Partition as Set};
+    use plan::{PartitionName, Profile};
 
     fn machine(version: Version, sets: &[(&str, &str)]) -> Machine {
         let set = |(name, cpus): &(&str, &str)| Set {
@@ -252,9 +265,15 @@ mod tests {
         machine
     }
 
-    fn rows(machine: &Machine, reasons: &[&str]) -> String {
-        let reasons: Vec<String> = reasons.iter().map(|reason| (*reason).to_owned()).collect();
-        let rows = all(machine, &reasons);
+    /// A partition in force: the name of its directory for everything else, and why it was made.
+    fn made(housekeeping: Option<&str>, reason: &str) -> (Intent, String) {
+        let mut intent = Intent::new(PartitionName::default(), CpuSet::range(2, 3), Profile::Minimal);
+        intent.housekeeping = housekeeping.map(|name| PartitionName::new(name).unwrap());
+        (intent, reason.to_owned())
+    }
+
+    fn rows(machine: &Machine, in_force: &[(Intent, String)]) -> String {
+        let rows = all(machine, in_force);
         let rows: Vec<String> = rows.iter().map(|(name, cpus)| format!("{name}={cpus}")).collect();
         rows.join(" ")
     }
@@ -271,11 +290,9 @@ mod tests {
                 ("/docker", ""),
             ],
         );
-        assert_eq!(rows(&v1, &["apply"]), "docker= nrt=0-1 rt=2-3");
-        assert_eq!(
-            rows(&v1, &["apply", &reason("other")]),
-            "docker= other=0-1 rt=2-3"
-        );
+        assert_eq!(rows(&v1, &[made(None, "apply")]), "docker= nrt=0-1 rt=2-3");
+        let named = machine(Version::V1, &[("/", "0-3"), ("/rt", "2-3"), ("/other", "0-1")]);
+        assert_eq!(rows(&named, &[made(Some("other"), "")]), "other=0-1 rt=2-3");
         let v2 = machine(
             Version::V2,
             &[
@@ -288,8 +305,38 @@ mod tests {
         );
         assert_eq!(rows(&v2, &[]), "fast=2 mine=1 nrt=0-1 rt=3");
         assert_eq!(
+            rows(&v2, &[made(None, &reason("other"))]),
+            "fast=2 mine=1 other=0-1 rt=3"
+        );
+        let cset = machine(
+            Version::V2,
+            &[("/quietcore-user", "3"), ("/quietcore-system", "0-2")],
+        );
+        assert_eq!(
+            rows(&cset, &[made(Some("system"), "")]),
+            "nrt=0-2 system=0-2 user=3"
+        );
+        assert_eq!(
             rows(&machine(Version::V2, &[("/", ""), ("/system.slice", "")]), &[]),
             ""
+        );
+    }
+
+    #[test]
+    fn everything_else_has_the_name_of_its_directory_and_those_that_it_was_given() {
+        let of = |version, in_force: &[(Intent, String)]| of_rest(version, in_force).join(" ");
+        let later = reason("other");
+        assert_eq!(of(Version::V1, &[]), "");
+        assert_eq!(of(Version::V1, &[made(None, "apply")]), "nrt");
+        assert_eq!(
+            of(Version::V1, &[made(Some("rest"), ""), made(Some("rest"), &later)]),
+            "rest other"
+        );
+        assert_eq!(of(Version::V2, &[]), "");
+        assert_eq!(of(Version::V2, &[made(None, "apply")]), "nrt");
+        assert_eq!(
+            of(Version::V2, &[made(None, "apply"), made(None, &later)]),
+            "other"
         );
     }
 

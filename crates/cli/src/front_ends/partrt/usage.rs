@@ -20,8 +20,8 @@ Options:
         -x           Accepted; it traced the original's script
         -h           Show this
         -r NAME      Name of the real-time partition (default: rt)
-        -n NAME      Name of everything else (default: nrt). On v1 it stands for the cpuset `housekeeping`, on v2 for
-                     all of the tree that is not in a partition
+        -n NAME      Name of everything else (default: nrt). On v1 a cpuset of that name, on v2 all of the tree that
+                     is not in a partition
 
 create
         Gives the CPUs of the mask to the real-time partition and sends away what can leave them: tasks, kernel
