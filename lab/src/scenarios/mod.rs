@@ -14,6 +14,7 @@ mod fork_storm;
 mod guest_tools;
 mod inspect_shapes;
 mod knobs;
+mod partrt;
 mod prove;
 mod run_move;
 mod several;
@@ -26,6 +27,7 @@ pub const ALL: &[&Scenario] = &[
     &several::SCENARIO,
     &prove::SCENARIO,
     &run_move::SCENARIO,
+    &partrt::SCENARIO,
     &fork_storm::SCENARIO,
     &bad_input::SCENARIO,
     &knobs::SCENARIO,
