@@ -8,6 +8,7 @@ mod bad_input;
 mod boot_line;
 mod boots;
 mod declared;
+mod cset;
 mod exports;
 mod foreign;
 mod fork_storm;
@@ -25,6 +26,7 @@ mod too_old;
 pub const ALL: &[&Scenario] = &[
     &sigkill_anywhere::SCENARIO,
     &several::SCENARIO,
+    &cset::SCENARIO,
     &prove::SCENARIO,
     &run_move::SCENARIO,
     &partrt::SCENARIO,

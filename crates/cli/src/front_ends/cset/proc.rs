@@ -71,34 +71,34 @@ fn list(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> 
     }
     for name in names {
         let set = tree.find(&name)?;
-        show(tree, set, talk, 0);
+        show(tree, set, &set.name, talk, 0);
     }
     Ok(Status::Done)
 }
 
 /// The line about a set, and the rows of its tasks.
-pub(super) fn show(tree: &Tree, set: &Set, talk: &mut Talk, indent: usize) {
+pub(super) fn show(tree: &Tree, set: &Set, name: &str, talk: &mut Talk, indent: usize) {
     let tasks: Vec<&Task> = tree.members(set).collect();
     let rows = tables::tasks(&tasks, &Root::live(), talk.reader, indent);
     match talk.reader {
-        Reader::Program if tasks.is_empty() => talk.say(&format!("proc_list_no_tasks-{}", set.name)),
+        Reader::Program if tasks.is_empty() => talk.say(&format!("proc_list_no_tasks-{name}")),
         Reader::Program => {
-            talk.say(&format!("proc_list_start-{}", set.name));
+            talk.say(&format!("proc_list_start-{name}"));
             talk.raw(&rows);
-            talk.raw(&format!("proc_list_stop-{}\n", set.name));
+            talk.raw(&format!("proc_list_stop-{name}\n"));
         }
         Reader::Person(_) => {
-            talk.say(&headline(set));
+            talk.say(&headline(set, name));
             talk.raw(&rows);
         }
     }
 }
 
 /// `"user" cpuset of CPUSPEC(1-3) with 0 tasks running`
-pub(super) fn headline(set: &Set) -> String {
+pub(super) fn headline(set: &Set, name: &str) -> String {
     format!(
-        "\"{}\" cpuset of CPUSPEC({}) with {} tasks running",
-        set.name, set.cpus, set.tasks
+        "\"{name}\" cpuset of CPUSPEC({}) with {} tasks running",
+        set.cpus, set.tasks
     )
 }
 

@@ -109,7 +109,7 @@ fn run(given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
             }))
         }
         None => {
-            tell(&tree, &shield, given, talk);
+            tell(&tree, &shield, &names, given, talk);
             Ok(Status::Done)
         }
     }
@@ -164,8 +164,8 @@ fn cpu(
     }
     let now = Tree::read(&Root::live())?;
     let shield = active(&now, names)?;
-    talk.say(&proc::headline(shield.system));
-    talk.say(&proc::headline(shield.user));
+    talk.say(&proc::headline(shield.system, &names.system));
+    talk.say(&proc::headline(shield.user, &names.user));
     Ok(Status::Done)
 }
 
@@ -223,27 +223,27 @@ fn bring(
 }
 
 /// Who is in the shield, and who is out of it.
-fn tell(tree: &Tree, shield: &Shield, given: &Given, talk: &mut Talk) {
-    let one = |set: &Set, talk: &mut Talk| match given.count("verbose") {
-        0 => talk.say(&proc::headline(set)),
+fn tell(tree: &Tree, shield: &Shield, names: &Names, given: &Given, talk: &mut Talk) {
+    let one = |set: &Set, name: &str, talk: &mut Talk| match given.count("verbose") {
+        0 => talk.say(&proc::headline(set, name)),
         count => {
             // Here the first `-v` asks for the list, the second one for its full width.
             talk.verbose_again(count - 1);
-            proc::show(tree, set, talk, 2);
+            proc::show(tree, set, name, talk, 2);
         }
     };
     let (shielded, unshielded) = (given.has("shield"), given.has("unshield"));
     if !shielded && !unshielded {
         talk.say("--> shielding system active with");
-        one(shield.system, talk);
-        one(shield.user, talk);
+        one(shield.system, &names.system, talk);
+        one(shield.user, &names.user, talk);
         return;
     }
     if shielded {
-        one(shield.user, talk);
+        one(shield.user, &names.user, talk);
     }
     if unshielded {
-        one(shield.system, talk);
+        one(shield.system, &names.system, talk);
     }
     talk.say("done");
 }
