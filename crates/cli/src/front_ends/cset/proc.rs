@@ -97,8 +97,10 @@ pub(super) fn show(tree: &Tree, set: &Set, name: &str, talk: &mut Talk, indent: 
 /// `"user" cpuset of CPUSPEC(1-3) with 0 tasks running`
 pub(super) fn headline(set: &Set, name: &str) -> String {
     format!(
-        "\"{name}\" cpuset of CPUSPEC({}) with {} tasks running",
-        set.cpus, set.tasks
+        "\"{name}\" cpuset of CPUSPEC({}) with {} {} running",
+        set.cpus,
+        set.tasks,
+        task_word(set.tasks)
     )
 }
 
@@ -221,14 +223,14 @@ fn start_move(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Ref
         }
         (None, None) => return Err(Refused::said("origination cpuset not specified")),
     };
+    if let Some(from) = from.filter(|_| chosen.elsewhere > 0) {
+        talk.say(&skipped(chosen.elsewhere, &from.name));
+    }
     carry_out(tree, &chosen, to, talk)?;
     Ok(Status::Done)
 }
 
 fn carry_out(tree: &Tree, chosen: &Chosen, to: &Set, talk: &mut Talk) -> Result<(), Refused> {
-    if chosen.elsewhere > 0 {
-        talk.say(&skipped(chosen.elsewhere));
-    }
     if chosen.len() == 0 {
         let hint = match (chosen.bound, chosen.kernel_left, chosen.missing) {
             (1.., ..) => "kernel tasks are bound, use --force if ok",
@@ -275,9 +277,15 @@ fn carry_out(tree: &Tree, chosen: &Chosen, to: &Set, talk: &mut Talk) -> Result<
 }
 
 /// Tasks that are not where they should come from.
-pub(super) fn skipped(count: usize) -> String {
-    let tasks = if count == 1 { "task" } else { "tasks" };
-    format!("**> skipped {count} {tasks}, not in origination set")
+pub(super) fn skipped(count: usize, from: &str) -> String {
+    format!(
+        "**> skipped {count} {}, not in origination set \"{from}\"",
+        task_word(count)
+    )
+}
+
+fn task_word(count: usize) -> &'static str {
+    if count == 1 { "task" } else { "tasks" }
 }
 
 #[cfg(test)]

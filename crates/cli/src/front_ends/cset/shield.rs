@@ -96,7 +96,7 @@ fn run(given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
         first.filter(|_| !given.has("exec"))
     });
     match pidspec {
-        Some(pidspec) => bring(&tree, &shield, &pidspec, given, talk),
+        Some(pidspec) => bring(&tree, &shield, &names, &pidspec, given, talk),
         None if given.has("exec") || !given.operands.is_empty() => {
             let start = Start {
                 set: shield.user,
@@ -152,15 +152,14 @@ fn cpu(
             talk.say("--> activating shielding:");
             make::activate(tree, names, &cpus, Kthread::of(kthread), talk)?;
         }
-        Ok(shield) => make::change(
-            tree,
-            &shield,
-            Some(&cpus),
-            kthread.map(|word| Kthread::of(Some(word))),
-        )?,
-    }
-    if active(tree, names).is_ok() {
-        talk.say("--> shielding modified with:");
+        Ok(shield) => {
+            let kthread = kthread.map(|word| Kthread::of(Some(word)));
+            make::change(tree, &shield, Some(&cpus), kthread)?;
+            talk.say("--> shielding modified with:");
+            if kthread == Some(Kthread::On) {
+                make::say_kernel_threads(make::unbound(tree, tree.find("root")?), talk);
+            }
+        }
     }
     let now = Tree::read(&Root::live())?;
     let shield = active(&now, names)?;
@@ -173,50 +172,45 @@ fn cpu(
 fn bring(
     tree: &Tree,
     shield: &Shield,
+    names: &Names,
     pidspec: &str,
     given: &Given,
     talk: &mut Talk,
 ) -> Result<Status, Refused> {
-    let (doing, from, to) = match given.has("unshield") {
-        true => ("unshielding", shield.user, shield.system),
-        false => ("shielding", shield.system, shield.user),
+    let (doing, from, name, to) = match given.has("unshield") {
+        true => ("unshielding", shield.user, &names.user, shield.system),
+        false => ("shielding", shield.system, &names.system, shield.user),
     };
-    let siblings = if given.has("threads") {
-        Siblings::Come
-    } else {
-        Siblings::Stay
-    };
-    let threads = if siblings == Siblings::Come {
-        " with threads"
-    } else {
-        ""
+    let (siblings, threads) = match given.has("threads") {
+        true => (Siblings::Come, "(with threads)"),
+        false => (Siblings::Stay, ""),
     };
     let pids = moving::pids(tree, pidspec, siblings)?;
-    talk.say(&format!("--> {doing} following pidspec: {pidspec}{threads}"));
+    talk.say(&format!("--> {doing} following pidspec: {pidspec} {threads}"));
     // On v2 the partition alone keeps others out, wherever they are: who is not in the set `system` is outside too.
     let anywhere = given.has("force") || (tree.hierarchy.version == Version::V2 && !given.has("unshield"));
     let from = (!anywhere).then_some(from);
-    let kernel = if given.has("force") {
-        KernelThreads::All
-    } else {
-        KernelThreads::Unbound
+    let kernel = match given.has("force") {
+        true => KernelThreads::All,
+        false => KernelThreads::Unbound,
     };
     let chosen = moving::of_pids(tree, &pids, from, to, kernel);
-    if chosen.elsewhere > 0 {
-        talk.say(&proc::skipped(chosen.elsewhere));
+    // A number of no task is in no set either.
+    let elsewhere = chosen.elsewhere + chosen.missing;
+    if elsewhere > 0 {
+        talk.say(&proc::skipped(elsewhere, name));
         talk.say("--> hint: perhaps use --force if sure of command");
     }
     if chosen.len() == 0 {
-        talk.say("**> no tasks moved");
-    } else {
-        let moved = set::move_tasks(tree, &chosen.all(), to)?;
-        talk.bar(chosen.len());
-        if moved.refused > 0 {
-            talk.say(&format!(
-                "**> {} tasks are not movable, impossible to move",
-                moved.refused
-            ));
-        }
+        return Err(Refused::said("tasks do not match all criteria, none moved"));
+    }
+    let moved = set::move_tasks(tree, &chosen.all(), to)?;
+    talk.bar(chosen.len());
+    if moved.refused > 0 {
+        talk.say(&format!(
+            "**> {} tasks are not movable, impossible to move",
+            moved.refused
+        ));
     }
     talk.say("done");
     Ok(Status::Done)

@@ -84,7 +84,7 @@ pub(super) fn activate(
     Ok(())
 }
 
-fn say_kernel_threads(count: usize, talk: &mut Talk) {
+pub(super) fn say_kernel_threads(count: usize, talk: &mut Talk) {
     talk.say(&format!(
         "kthread shield activated, moving {count} tasks into system cpuset..."
     ));
@@ -92,7 +92,7 @@ fn say_kernel_threads(count: usize, talk: &mut Talk) {
 }
 
 /// Kernel threads of the root that nobody bound.
-fn unbound(tree: &Tree, root: &Set) -> usize {
+pub(super) fn unbound(tree: &Tree, root: &Set) -> usize {
     let threads = tree
         .members(root)
         .filter(|task| task.is_kernel() && task.is_movable());
@@ -208,9 +208,7 @@ pub(super) fn kernel_threads(
     match kthread {
         Kthread::On => say_kernel_threads(count, talk),
         Kthread::Off => {
-            talk.say(&format!(
-                "kthread shield deactivated, moving {count} tasks into root cpuset..."
-            ));
+            talk.say(&format!("moving {count} tasks into root cpuset..."));
             talk.bar(count);
         }
     }
