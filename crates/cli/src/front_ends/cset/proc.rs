@@ -10,6 +10,7 @@ use super::{Command, Refused, set, spec};
 use crate::Status;
 use machine::Task;
 use root::Root;
+use std::collections::BTreeSet;
 
 pub(super) const COMMAND: Command = Command {
     name: "proc",
@@ -227,7 +228,31 @@ fn start_move(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Ref
         talk.say(&skipped(chosen.elsewhere, &from.name));
     }
     carry_out(tree, &chosen, to, talk)?;
+    if let (None, Some(from)) = (&wanted.pids, from) {
+        follow(&chosen.user, &from.path, &to.path)?;
+    }
+    talk.say("done");
     Ok(Status::Done)
+}
+
+/// Programs that forked while they were moved left children behind: passes are repeated until one finds nobody new.
+fn follow(moved: &[u32], from: &str, to: &str) -> Result<(), Refused> {
+    const PASSES: usize = 50;
+    let mut tried: BTreeSet<u32> = moved.iter().copied().collect();
+    for _ in 0..PASSES {
+        if tried.is_empty() {
+            break;
+        }
+        let tree = Tree::read(&Root::live())?;
+        let (from, to) = (tree.find(from)?, tree.find(to)?);
+        let mut born = moving::of_set(&tree, from, to, KernelThreads::None).user;
+        born.retain(|tid| tried.insert(*tid));
+        if born.is_empty() {
+            break;
+        }
+        set::move_tasks(&tree, &born, to)?;
+    }
+    Ok(())
 }
 
 fn carry_out(tree: &Tree, chosen: &Chosen, to: &Set, talk: &mut Talk) -> Result<(), Refused> {
@@ -272,7 +297,6 @@ fn carry_out(tree: &Tree, chosen: &Chosen, to: &Set, talk: &mut Talk) -> Result<
             moved.refused
         ));
     }
-    talk.say("done");
     Ok(())
 }
 

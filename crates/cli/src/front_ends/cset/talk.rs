@@ -3,6 +3,7 @@
 use super::Refused;
 use super::tables::{Reader, Width};
 use crate::{Screen, changing};
+use root::Root;
 use root::output::Appender;
 use std::ffi::OsString;
 use std::path::Path;
@@ -13,18 +14,21 @@ pub struct Talk<'a> {
     log: Option<Appender>,
     /// Whom listings are for.
     pub reader: Reader,
-    /// How often `-v` was given.
-    pub verbosity: usize,
 }
 
 impl<'a> Talk<'a> {
-    /// To standard output, for a person.
+    /// To standard output, for a person, unless `/etc/cset.conf` says that programs read (`mread`). Where cpusets are
+    /// mounted, which that file may tell too, the machine itself shows.
     pub fn new(screen: &'a mut Screen) -> Talk<'a> {
+        let configuration = Root::live().text("/etc/cset.conf").ok().flatten();
+        let reader = match configuration.as_deref().is_some_and(for_programs) {
+            true => Reader::Program,
+            false => Reader::Person(Width::Screen),
+        };
         Talk {
             screen,
             log: None,
-            reader: Reader::Person(Width::Screen),
-            verbosity: 0,
+            reader,
         }
     }
 
@@ -51,7 +55,6 @@ impl<'a> Talk<'a> {
 
     /// So often `-v`.
     pub fn verbose(&mut self, count: usize) {
-        self.verbosity = count;
         if count > 0 && self.reader != Reader::Program {
             self.reader = Reader::Person(Width::Full);
         }
@@ -96,6 +99,35 @@ impl<'a> Talk<'a> {
         if let Some(log) = &mut self.log {
             let time = machine::utc_text(changing::seconds_now());
             let _ = log.append(format!("{time} cset   {level:<8} {}\n", text.trim_end()).as_bytes());
+        }
+    }
+}
+
+/// Whether the configuration asks for listings for programs.
+fn for_programs(configuration: &str) -> bool {
+    let set = |line: &str| {
+        let (key, value) = line.split_once(['=', ':'])?;
+        (key.trim() == "mread").then(|| value.trim().to_lowercase())
+    };
+    let value = configuration.lines().filter_map(set).next_back();
+    value.is_some_and(|value| ["1", "true", "yes", "on"].contains(&value.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_configuration_may_ask_for_rows_for_programs() {
+        assert!(for_programs("[default]\nmountpoint = /cpusets\nmread = True\n"));
+        for other in [
+            "",
+            "[default]\nmread = False\n",
+            "mread = True\nmread = 0\n",
+            "# mread = 1\n",
+            "mountpoint = /x\n",
+        ] {
+            assert!(!for_programs(other), "{other}");
         }
     }
 }
