@@ -105,6 +105,15 @@ fn parcel(tree: &Tree, tid: u32, to: &Set) -> Parcel {
     }
 }
 
+/// What has to be known where a set takes no tasks on v2.
+pub fn leaves_only(tree: &Tree, to: &Set) -> Vec<String> {
+    let hint = "--> on cgroup v2 tasks live in the innermost sets: one that has sets below it takes none, nor one below \
+                a set that has tasks";
+    let is_nested = to.subsets > 0 || !super::tree::parent(&to.path).is_empty();
+    let applies = tree.hierarchy.version == Version::V2 && to.path != "/" && is_nested;
+    applies.then(|| hint.to_owned()).into_iter().collect()
+}
+
 /// Puts this process into a set, before it becomes a program there.
 fn enter(tree: &Tree, to: &Set) -> Result<(), Refused> {
     let own = Parcel {
@@ -116,12 +125,13 @@ fn enter(tree: &Tree, to: &Set) -> Result<(), Refused> {
         }],
         ..parcel(tree, std::process::id(), to)
     };
-    let refused = |errno: i32| {
-        Refused::said(format!(
-            "this process could not enter cpuset \"{}\": {}",
-            to.path,
-            std::io::Error::from_raw_os_error(errno)
-        ))
+    let refused = |errno: i32| Refused::Said {
+        what: format!(
+            "[Errno {errno}] {}: cpuset \"{}\" does not take this process",
+            words_of(errno),
+            to.path
+        ),
+        more: leaves_only(tree, to),
     };
     let changing = Changing::begin()?;
     let none = CpuSet::new();

@@ -291,11 +291,14 @@ fn carry_out(tree: &Tree, chosen: &Chosen, to: &Set, talk: &mut Talk) -> Result<
         let count = moved.gone + chosen.missing;
         talk.say(&format!("**> {count} tasks were not found, so were not moved"));
     }
-    if moved.refused > 0 {
-        talk.say(&format!(
-            "**> {} tasks are not movable, impossible to move",
-            moved.refused
-        ));
+    let stay = format!("{} tasks are not movable, impossible to move", moved.refused);
+    match moved.refused {
+        0 => {}
+        all if all == chosen.len() => {
+            let more = place::leaves_only(tree, to);
+            return Err(Refused::Said { what: stay, more });
+        }
+        _ => talk.say(&format!("**> {stay}")),
     }
     Ok(())
 }

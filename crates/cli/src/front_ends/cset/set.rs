@@ -176,10 +176,7 @@ fn destroy(given: &Given, talk: &mut Talk) -> Result<(), Refused> {
 /// Removes a set and all below it, the innermost first.
 fn remove(tree: &Tree, set: &Set, talk: &mut Talk) -> Result<(), Refused> {
     for old in tree.below(set).into_iter().rev() {
-        let above = match parent(&old.path) {
-            "" => "/",
-            above => above,
-        };
+        let above = &change::heir(tree, old)?.path;
         talk.say(&format!(
             "--> processing cpuset \"{}\", moving {} tasks to parent \"{above}\"...",
             old.name, old.tasks

@@ -118,15 +118,24 @@ pub fn modify(tree: &Tree, set: &Set, wanted: &Wanted) -> Result<Vec<Change>, Re
     Ok(changes)
 }
 
+/// The set that takes the tasks of one that goes: its parent. On v2 a set with sets below it takes none, but for the
+/// root.
+///
+/// # Errors
+/// No such parent.
+pub fn heir<'t>(tree: &'t Tree, set: &Set) -> Result<&'t Set, Refused> {
+    match (parent(&set.path), tree.hierarchy.version) {
+        ("", _) | (_, Version::V2) => tree.find("root"),
+        (above, Version::V1) => tree.find(above),
+    }
+}
+
 /// The changes that empty a set into its parent and remove it.
 ///
 /// # Errors
 /// No such parent.
 pub fn destroy(tree: &Tree, set: &Set) -> Result<Vec<Change>, Refused> {
-    let above = match parent(&set.path) {
-        "" => tree.find("root")?,
-        above => tree.find(above)?,
-    };
+    let above = heir(tree, set)?;
     let tids: Vec<u32> = tree.members(set).map(|task| task.key.tid).collect();
     let mut changes = Vec::new();
     if !tids.is_empty() {
