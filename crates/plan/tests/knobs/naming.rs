@@ -2,7 +2,7 @@
 
 use crate::scene::{Made, ids, intent, plan_of};
 use machine::{CpuSet, Interrupt};
-use plan::{Because, Level, Profile, Refusal, State};
+use plan::{Because, Level, PartitionName, Profile, Refusal, State};
 
 const STAT: &str = "/proc/sys/vm/stat_interval";
 
@@ -183,6 +183,26 @@ fn who_stands_in_the_way_is_named() {
         .find(|finding| finding.id == "net-channels")
         .unwrap();
     assert!(said.fix.starts_with("ethtool -L eth0 combined 3"), "{}", said.fix);
+}
+
+#[test]
+fn sets_of_partrt_that_our_front_end_made_stand_in_nobodys_way() {
+    let cgroup = "/sys/fs/cgroup/cpuset";
+    let made = Made::new(&[
+        (
+            "/proc/self/mountinfo".to_owned(),
+            "38 30 0:33 / /sys/fs/cgroup/cpuset rw,relatime - cgroup cgroup rw,cpuset",
+        ),
+        (format!("{cgroup}/cpuset.cpus"), "0-3"),
+        (format!("{cgroup}/nrt/cpuset.cpus"), "0-2"),
+        (format!("{cgroup}/rt/cpuset.cpus"), "3"),
+    ]);
+    let mut intent = intent(Profile::Minimal);
+    let foreign = made.plan(&intent).unwrap();
+    assert!(ids(&foreign).contains(&"owner-partrt"), "{:?}", ids(&foreign));
+    intent.housekeeping = PartitionName::new("nrt").ok();
+    let ours = made.plan(&intent).unwrap();
+    assert!(!ids(&ours).contains(&"owner-partrt"), "{:?}", ids(&ours));
 }
 
 #[test]

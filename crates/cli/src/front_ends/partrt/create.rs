@@ -180,12 +180,9 @@ fn has_foreign(hierarchy: &Hierarchy, machine: &Machine, in_force: &[(Intent, St
 fn tell(applied: &Applied, screen: &mut Screen) {
     detail(screen, &changing::entries_text(&applied.entries));
     for finding in &applied.findings {
-        let line = format!(
-            "{}: {} {}\n",
-            report::safe(&finding.subject),
-            finding.message,
-            finding.fix
-        );
+        let fix = Some(&finding.fix).filter(|fix| !fix.is_empty());
+        let fix = fix.map(|fix| format!("; {fix}")).unwrap_or_default();
+        let line = format!("{}: {}{fix}\n", report::safe(&finding.subject), finding.message);
         match finding.level {
             // What a machine does not have, the original passes over too.
             Level::Info => detail(screen, &line),
