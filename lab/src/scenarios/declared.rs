@@ -53,7 +53,7 @@ END
 ";
 
 const APPLY: &str = "etc >/tmp/etc_before
-rec owner_before sh -c 'ls -ln /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/cpuset/tasks 2>/dev/null'
+rec owner_before sh -c \"stat -c '%a %u:%g %n' /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/cpuset/tasks 2>/dev/null\"
 state before
 write_file
 rec dry quietcore apply --dry-run --json
@@ -120,7 +120,7 @@ rec wide_bob lab-guest as 1001 sh -c \"$own\"
 rec wide_ana_moves_bob lab-guest as 1000 sh -c \"echo $(cat /tmp/bob) >$list\"
 rec wide_ana_moves_root lab-guest as 1000 sh -c \"echo $(cat /tmp/root) >$list\"
 rec wide_undo quietcore undo --json
-rec owner_after sh -c 'ls -ln /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/cpuset/tasks 2>/dev/null'
+rec owner_after sh -c \"stat -c '%a %u:%g %n' /sys/fs/cgroup/cgroup.procs /sys/fs/cgroup/cpuset/tasks 2>/dev/null\"
 kill $(cat /tmp/bob /tmp/root)
 ";
 
