@@ -25,7 +25,12 @@ pub const TARGET: Target = Target {
             }
             let again = parse(written.as_bytes()).unwrap();
             assert_eq!(again.len(), declared.len());
-            assert!(declared.iter().zip(&again).all(|(one, other)| one.wants_the_same(other)));
+            assert!(
+                declared
+                    .iter()
+                    .zip(&again)
+                    .all(|(one, other)| one.wants_the_same(other))
+            );
         }
     },
 };

@@ -157,6 +157,11 @@ impl Mover<'_> {
         Ok(())
     }
 
+    fn has_ended(&self, task: &Task) -> bool {
+        let now = machine::tasks::read_one(self.root, task.key.tid);
+        now.is_none_or(|now| now.key != task.key || matches!(now.state, 'Z' | 'X'))
+    }
+
     /// `--out` by name means those that are in.
     fn keep_inside(&self, chosen: &mut Vec<Chosen>) {
         chosen.retain(|one| one.by_number || self.is_inside(one.leader));
@@ -173,6 +178,11 @@ impl Mover<'_> {
         let mut parcels = Vec::new();
         for one in chosen {
             if one.tasks.iter().all(|task| self.settled.contains(&task.key)) {
+                continue;
+            }
+            // In a storm of short lives some that were listed end before anybody can look where they are.
+            if one.tasks.iter().all(|task| self.has_ended(task)) {
+                self.settled.extend(one.tasks.iter().map(|task| task.key));
                 continue;
             }
             if let Some(reason) = self.impossible(&one) {
