@@ -28,7 +28,7 @@ use status::Status;
 #[command(
     after_help = "Exit status: 0 done or quiet, 1 a check failed, 2 wrong usage, 3 not permitted, \
     4 this kernel or machine cannot, 5 conflict or drift, 70 a bug.\n\
-    Front ends, also by the name of the binary: quietcore cset ..."
+    Front ends, also by the name of the binary: cset, partrt, bitcalc, count_ticks (quietcore cset ...)."
 )]
 struct Cli {
     #[command(flatten)]

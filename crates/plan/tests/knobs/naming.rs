@@ -206,6 +206,33 @@ fn sets_of_partrt_that_our_front_end_made_stand_in_nobodys_way() {
 }
 
 #[test]
+fn a_partition_that_is_balanced_inside_says_nothing_about_balancing() {
+    let made = Made::new(&[
+        (
+            "/proc/self/mountinfo".to_owned(),
+            "38 30 0:33 / /sys/fs/cgroup/cpuset rw,relatime - cgroup cgroup rw,cpuset",
+        ),
+        ("/sys/fs/cgroup/cpuset/cpuset.cpus".to_owned(), "0-3"),
+    ]);
+    let mut intent = intent(Profile::Minimal);
+    intent.cpus = CpuSet::parse_list("2-3").unwrap();
+    let balance = |plan: &plan::Plan| {
+        let change = plan
+            .changes
+            .iter()
+            .find(|change| change.target.ends_with("/rt/cpuset.sched_load_balance"));
+        change.map(|change| change.after.clone())
+    };
+    let isolated = made.plan(&intent).unwrap();
+    assert!(ids(&isolated).contains(&"no-balancing"), "{:?}", ids(&isolated));
+    assert_eq!(balance(&isolated).as_deref(), Some("0"));
+    intent.take("cpuset_partition=root").unwrap();
+    let balanced = made.plan(&intent).unwrap();
+    assert!(!ids(&balanced).contains(&"no-balancing"), "{:?}", ids(&balanced));
+    assert_eq!(balance(&balanced).as_deref(), Some("1"));
+}
+
+#[test]
 fn a_disk_whose_interrupt_stays_sends_completions_home() {
     let disk = [("/sys/block/sda/queue/rq_affinity".to_owned(), "0")];
     let mut made = Made::new(&disk);
