@@ -87,6 +87,12 @@ rec settings_kept settings
 rec names_list partrt list
 rec names_wrong partrt undo
 rec names_undo partrt -r rtset undo -s /tmp/partrt_env
+rec drift_create partrt create 0x8
+echo 77 >/proc/sys/vm/stat_interval
+rec drift partrt undo
+rec drift_left cat /proc/sys/vm/stat_interval
+echo 1 >/proc/sys/vm/stat_interval
+rec drift_end partrt undo
 rec two_one partrt create 0x8
 rec two_clash partrt -r fast create 0x4
 rec two_two partrt -r fast -n rest create 0x4
@@ -197,6 +203,15 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     if cell.layout == Layout::V1 {
         said(verdict, "directory", 0, "0-1\n");
     }
+    let drift = verdict.status(seen, "drift", 1);
+    let said = "partrt: Failed execution: not everything is as before: ";
+    verdict.that(
+        drift.stderr.starts_with(said) && drift.stderr.contains("stat_interval") && drift.stdout.is_empty(),
+        format!("undo of what somebody changed: {}", drift.stderr),
+    );
+    verdict.equal("drift_left", seen.get("drift_left").text(), "77");
+    let ended = verdict.status(seen, "drift_end", 0).stdout;
+    verdict.equal("drift_end", ended.as_str(), RESTORED);
     two(cell, seen, verdict);
     node(cell, seen, verdict);
     verdict.that(seen.get("journal").status != 0, "no journal is left");
