@@ -6,6 +6,8 @@ use std::path::Path;
 
 /// `PF_NO_SETAFFINITY` of `include/linux/sched.h`: user space may not change the mask.
 const PF_NO_SETAFFINITY: u64 = 0x0400_0000;
+/// `PF_EXITING` of `include/linux/sched.h`.
+const PF_EXITING: u64 = 0x4;
 /// `PF_KTHREAD` of `include/linux/sched.h`.
 const PF_KTHREAD: u64 = 0x0020_0000;
 
@@ -84,9 +86,19 @@ pub fn brood(pid: u32) -> Result<(), String> {
     let children = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
     let mut places: BTreeMap<String, u32> = BTreeMap::new();
     for child in children.split_whitespace().rev() {
-        let Ok(text) = std::fs::read_to_string(format!("/proc/{child}/cgroup")) else {
+        let read = |name: &str| std::fs::read_to_string(format!("/proc/{child}/{name}")).unwrap_or_default();
+        let (text, stat) = (read("cgroup"), read("stat"));
+        // On v1 whoever is about to end is in the root again (`cgroup_exit`).
+        let flags = stat
+            .rsplit(')')
+            .next()
+            .and_then(|rest| rest.split_whitespace().nth(9 - 3));
+        let ends = flags
+            .and_then(|flags| flags.parse::<u64>().ok())
+            .is_none_or(|flags| flags & PF_EXITING != 0);
+        if ends {
             continue;
-        };
+        }
         let line = |wanted: &str| text.lines().find_map(|line| line.split_once(wanted));
         if let Some((_, place)) = line(":cpuset:").or_else(|| line("0::")) {
             *places.entry(place.to_owned()).or_default() += 1;
