@@ -5,6 +5,7 @@ mod owner;
 mod sets;
 mod shared;
 mod step;
+mod workers;
 
 use crate::entry::Entry;
 use crate::journal::{Journal, JournalState, Storage};

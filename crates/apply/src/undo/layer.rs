@@ -2,7 +2,7 @@
 
 use super::shared::{SharedFile, Touch};
 use super::step::{Step, restore_shared, take_back};
-use super::{Force, Undone, say, sets};
+use super::{Force, Undone, say, sets, workers};
 use crate::home::Map;
 use crate::journal::Journal;
 use crate::layers::{Layer, LayerState, is_in, isolated, layers};
@@ -121,6 +121,8 @@ pub(super) fn take_layer(
         }
     }
     undone.failed.extend(wishes.fulfil(system));
+    let note = workers::note(&machine).filter(|note| layer.is_partition() && !undone.notes.contains(note));
+    undone.notes.extend(note);
     if let Some(files) = files_before(&all, layer, &others) {
         verify(system, files, undone);
     }
