@@ -9,8 +9,8 @@ use apply::boot_attempt::{Gate, ThisBoot, attempt, forget, good};
 use apply::{Applied, ApplyError, Force, Request, Which, apply, undo};
 use machine::{CpuSet, Machine};
 use plan::{Intent, PartitionName, Profile};
+use rehearsal::acting::dies;
 use rehearsal::{Death, Disk, Kernel, Rules};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 
 const NOTE: &str = "boot-attempt";
@@ -43,15 +43,6 @@ fn come_back(kernel: &Kernel, run: &Disk, lasting: &Disk, id: Option<&str>, line
         apply(kernel, run, &request)
     };
     attempt(lasting, &ThisBoot { id, line }, "0", isolate)
-}
-
-/// Runs `act` and says whether it died where the kernel says.
-fn until_death(act: impl FnOnce()) -> bool {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let died = catch_unwind(AssertUnwindSafe(act)).is_err();
-    std::panic::set_hook(hook);
-    died
 }
 
 /// The next boot: nothing is left but the disk. Gives whether it tried, which it must do without changing anything
@@ -110,7 +101,7 @@ fn the_power_may_be_cut_at_every_step() {
         let before = kernel.dump();
         let (run, lasting) = (Disk::new(&kernel), Disk::new(&kernel));
         kernel.death.set(death);
-        let died = until_death(|| drop(come_back(&kernel, &run, &lasting, Some(FIRST), LINE)));
+        let died = dies(|| drop(come_back(&kernel, &run, &lasting, Some(FIRST), LINE)));
         assert!(died, "{death:?} did not die");
         let noted = lasting.dir.path().join(NOTE).exists();
         // The note comes first: while there is none, nothing was changed, and the next boot may try.
@@ -129,7 +120,7 @@ fn the_power_may_be_cut_while_the_note_is_taken_away() {
         come_back(&kernel, &run, &lasting, Some(FIRST), LINE).unwrap();
         kernel.steps.set(0);
         kernel.death.set(death);
-        assert!(until_death(|| drop(good(&lasting, Some(FIRST)))));
+        assert!(dies(|| drop(good(&lasting, Some(FIRST)))));
         assert_eq!(next_boot_tries(&lasting), tries, "{death:?}");
     }
 }
@@ -145,7 +136,7 @@ fn a_killed_attempt_can_be_finished_and_tried_again_in_the_same_boot() {
         let before = kernel.dump();
         let (run, lasting) = (Disk::new(&kernel), Disk::new(&kernel));
         kernel.death.set(Death::After(step));
-        assert!(until_death(|| drop(come_back(
+        assert!(dies(|| drop(come_back(
             &kernel,
             &run,
             &lasting,

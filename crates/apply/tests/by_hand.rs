@@ -9,9 +9,9 @@ mod rehearsal;
 use apply::{ApplyError, Force, Request, System, Undone, Which, apply, undo};
 use machine::{CpuSet, Machine};
 use plan::{Change, Compare, Intent, PartitionName, Profile, Undo, by_hand};
+use rehearsal::acting::dies;
 use rehearsal::{Death, Disk, Kernel, Rules};
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
@@ -95,14 +95,6 @@ fn story(kernel: &Kernel, disk: &Disk) -> Result<(), ApplyError> {
 
 fn take(kernel: &Kernel, disk: &Disk, which: Which) -> Undone {
     undo(kernel, disk, BOOT, which, Force::No, "test").unwrap()
-}
-
-fn dies(act: impl FnOnce()) -> bool {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let died = catch_unwind(AssertUnwindSafe(act)).is_err();
-    std::panic::set_hook(hook);
-    died
 }
 
 fn place(kernel: &Kernel, tid: u32) -> String {

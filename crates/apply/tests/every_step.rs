@@ -4,12 +4,11 @@
 
 mod rehearsal;
 
-use apply::{ApplyError, Force, Request, Undone, Which, apply, undo};
-use machine::{CpuSet, Machine};
+use apply::{ApplyError, Force, Undone, Which, undo};
+use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
+use rehearsal::acting::{dies, isolate_as};
 use rehearsal::{Death, Disk, Kernel, Rules, SimTask};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicBool;
 
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
@@ -35,40 +34,11 @@ fn intent(cpus: &str) -> Intent {
 }
 
 fn isolate(kernel: &Kernel, disk: &Disk, cpus: &str) -> Result<apply::Applied, ApplyError> {
-    isolate_as(kernel, disk, &intent(cpus))
-}
-
-fn isolate_as(kernel: &Kernel, disk: &Disk, intent: &Intent) -> Result<apply::Applied, ApplyError> {
-    use apply::System;
-    let machine = Machine::read(kernel.root())
-        .with_tasks(kernel.root())
-        .with_interrupts(kernel.root());
-    let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus);
-    let plan = plan::plan(&machine, &settings, intent).unwrap();
-    let stop = AtomicBool::new(false);
-    let request = Request {
-        machine: &machine,
-        intent,
-        plan: &plan,
-        reason: "test",
-        tool: "0",
-        guard: None,
-        stop: &stop,
-    };
-    apply(kernel, disk, &request)
+    isolate_as(kernel, disk, &intent(cpus), || {})
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
     undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap()
-}
-
-/// Runs `act` and lets it die where the kernel says.
-fn until_death(act: impl FnOnce()) -> bool {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let died = catch_unwind(AssertUnwindSafe(act)).is_err();
-    std::panic::set_hook(hook);
-    died
 }
 
 #[test]
@@ -149,7 +119,7 @@ fn die_at_every_step(rules: Rules, boot: fn(Rules) -> Kernel) {
             let disk = Disk::new(&kernel);
             kernel.death.set(death);
             assert!(
-                until_death(|| drop(isolate(&kernel, &disk, "2-3"))),
+                dies(|| drop(isolate(&kernel, &disk, "2-3"))),
                 "{rules:?} {death:?} did not die"
             );
             kernel.death.set(Death::Never);
@@ -180,7 +150,7 @@ fn death_during_undo_is_finished_by_the_next_undo() {
                 isolate(&kernel, &disk, "3").unwrap();
                 kernel.death.set(death);
                 assert!(
-                    until_death(|| drop(take_back(&kernel, &disk))),
+                    dies(|| drop(take_back(&kernel, &disk))),
                     "{rules:?} {death:?} did not die"
                 );
                 kernel.death.set(Death::Never);
@@ -316,7 +286,7 @@ fn other_knobs_are_another_intent() {
     isolate(&kernel, &disk, "3").unwrap();
     let mut other = intent("3");
     other.take("no_turbo").unwrap();
-    let refused = isolate_as(&kernel, &disk, &other);
+    let refused = isolate_as(&kernel, &disk, &other, || {});
     assert!(
         matches!(refused, Err(ApplyError::OtherIntent { .. })),
         "{refused:?}"

@@ -6,15 +6,14 @@
 mod rehearsal;
 
 use apply::{
-    Dwelling, Force, Ground, Homes, Inhabitants, Journal, Outcome, Parcel, Passenger, Request, System, Unit,
-    Which, apply, relocate, undo,
+    Dwelling, Force, Ground, Homes, Inhabitants, Journal, Outcome, Parcel, Passenger, System, Unit, Which,
+    relocate, undo,
 };
 use machine::{CpuSet, Machine};
 use plan::{Intent, PartitionName, Profile};
+use rehearsal::acting::{dies, isolate_as};
 use rehearsal::{Death, Disk, Kernel, Rules, SimTask};
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicBool;
 
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
@@ -44,22 +43,8 @@ fn isolate(kernel: &Kernel, disk: &Disk) {
 }
 
 fn isolate_cpus(kernel: &Kernel, disk: &Disk, cpus: &str) {
-    let machine = Machine::read(kernel.root())
-        .with_tasks(kernel.root())
-        .with_interrupts(kernel.root());
     let intent = Intent::new(PartitionName::new("rt").unwrap(), set(cpus), Profile::Balanced);
-    let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus);
-    let plan = plan::plan(&machine, &settings, &intent).unwrap();
-    let request = Request {
-        machine: &machine,
-        intent: &intent,
-        plan: &plan,
-        reason: "test",
-        tool: "0",
-        guard: None,
-        stop: &AtomicBool::new(false),
-    };
-    apply(kernel, disk, &request).unwrap();
+    isolate_as(kernel, disk, &intent, || {}).unwrap();
 }
 
 /// A child of a task, with its place and mask.
@@ -170,14 +155,6 @@ fn after_next_change(kernel: &Kernel, tid: u32) -> Option<String> {
 fn undone(kernel: &Kernel, disk: &Disk, what: &str) {
     let undone = undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap();
     assert!(undone.equal(), "{what}: {:?}", undone.remains());
-}
-
-fn dies(act: impl FnOnce()) -> bool {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let died = catch_unwind(AssertUnwindSafe(act)).is_err();
-    std::panic::set_hook(hook);
-    died
 }
 
 #[test]

@@ -6,12 +6,11 @@
 #[allow(dead_code)] // Shared with the other tests of level 3.
 mod rehearsal;
 
-use apply::{Force, Request, System, Undone, Which, apply, undo};
-use machine::{CpuSet, Machine};
+use apply::{Force, System, Undone, Which, undo};
+use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
+use rehearsal::acting::{dies, isolate_as};
 use rehearsal::{Death, Disk, Kernel, Rules};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicBool;
 
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 
@@ -25,34 +24,11 @@ fn shield(who: &str) -> Intent {
 }
 
 fn isolate(kernel: &Kernel, disk: &Disk, intent: &Intent) {
-    let machine = Machine::read(kernel.root())
-        .with_tasks(kernel.root())
-        .with_interrupts(kernel.root());
-    let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus);
-    let plan = plan::plan(&machine, &settings, intent).unwrap();
-    let stop = AtomicBool::new(false);
-    let request = Request {
-        machine: &machine,
-        intent,
-        plan: &plan,
-        reason: "test",
-        tool: "0",
-        guard: None,
-        stop: &stop,
-    };
-    apply(kernel, disk, &request).unwrap();
+    isolate_as(kernel, disk, intent, || {}).unwrap();
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
     undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap()
-}
-
-fn dies(act: impl FnOnce()) -> bool {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let died = catch_unwind(AssertUnwindSafe(act)).is_err();
-    std::panic::set_hook(hook);
-    died
 }
 
 #[test]

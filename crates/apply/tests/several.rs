@@ -6,13 +6,12 @@
 #[allow(dead_code)] // Shared with the other tests of level 3.
 mod rehearsal;
 
-use apply::{ApplyError, Force, Request, System, Undone, Which, apply, undo};
+use apply::{ApplyError, Force, System, Undone, Which, undo};
 use machine::{CpuSet, Machine};
 use plan::{Intent, PartitionName, Profile};
+use rehearsal::acting::{dies, isolate_as};
 use rehearsal::{Death, Disk, Kernel, Rules, SimTask};
 use std::collections::BTreeMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::AtomicBool;
 
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
@@ -22,46 +21,19 @@ const FAST: (&str, &str) = ("fast", "2");
 type Dump = BTreeMap<String, String>;
 
 fn isolate(kernel: &Kernel, disk: &Disk, partition: (&str, &str)) -> Result<apply::Applied, ApplyError> {
-    isolate_as(kernel, disk, partition, Profile::Balanced, || {})
+    isolate_by(kernel, disk, partition, Profile::Balanced, || {})
 }
 
-/// `meanwhile` is what happens between the plan and its first write.
-fn isolate_as(
+fn isolate_by(
     kernel: &Kernel,
     disk: &Disk,
     (name, cpus): (&str, &str),
     profile: Profile,
     meanwhile: impl FnOnce(),
 ) -> Result<apply::Applied, ApplyError> {
-    let machine = Machine::read(kernel.root())
-        .with_tasks(kernel.root())
-        .with_interrupts(kernel.root());
-    let intent = Intent::new(
-        PartitionName::new(name).unwrap(),
-        CpuSet::parse_list(cpus).unwrap(),
-        profile,
-    );
-    let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus);
-    let in_force: Vec<Intent> = apply::Journal::open(disk)?
-        .map(|journal| {
-            let layers = journal.layers();
-            let live = layers.iter().filter(|layer| layer.is_live());
-            live.map(|layer| layer.intent.clone()).collect()
-        })
-        .unwrap_or_default();
-    let plan = plan::plan_beside(&machine, &settings, &intent, &in_force).unwrap();
-    meanwhile();
-    let stop = AtomicBool::new(false);
-    let request = Request {
-        machine: &machine,
-        intent: &intent,
-        plan: &plan,
-        reason: "test",
-        tool: "0",
-        guard: None,
-        stop: &stop,
-    };
-    apply(kernel, disk, &request)
+    let cpus = CpuSet::parse_list(cpus).unwrap();
+    let intent = Intent::new(PartitionName::new(name).unwrap(), cpus, profile);
+    isolate_as(kernel, disk, &intent, meanwhile)
 }
 
 fn take_back(kernel: &Kernel, disk: &Disk, which: Which) -> Undone {
@@ -82,14 +54,6 @@ fn boot(rules: Rules) -> Kernel {
     });
     kernel.render();
     kernel
-}
-
-fn until_death(act: impl FnOnce()) -> bool {
-    let hook = std::panic::take_hook();
-    std::panic::set_hook(Box::new(|_| {}));
-    let died = catch_unwind(AssertUnwindSafe(act)).is_err();
-    std::panic::set_hook(hook);
-    died
 }
 
 /// The state with these partitions and no history.
@@ -287,10 +251,7 @@ fn death_while_a_second_one_comes_leaves_the_first() {
                 let disk = Disk::new(&kernel);
                 isolate(&kernel, &disk, RT).unwrap();
                 kernel.death.set(death);
-                assert!(
-                    until_death(|| drop(isolate(&kernel, &disk, FAST))),
-                    "{what} did not die"
-                );
+                assert!(dies(|| drop(isolate(&kernel, &disk, FAST))), "{what} did not die");
                 kernel.death.set(Death::Never);
                 // A death before its first record, and one after its last, leave nothing unfinished.
                 let undone = match isolate(&kernel, &disk, RT) {
@@ -335,7 +296,7 @@ fn death_while_the_first_goes_leaves_the_second() {
                 let disk = Disk::new(&kernel);
                 both(&kernel, &disk);
                 kernel.death.set(death);
-                let died = until_death(|| drop(take_back(&kernel, &disk, Which::Named("rt"))));
+                let died = dies(|| drop(take_back(&kernel, &disk, Which::Named("rt"))));
                 assert!(died, "{what} did not die");
                 kernel.death.set(Death::Never);
                 match undo(&kernel, &disk, BOOT, Which::Named("rt"), Force::No, "test") {
@@ -365,10 +326,10 @@ fn a_second_run_finds_nothing_whatever_the_other_one_takes() {
             let kernel = &kernel;
             move || kernel.put(WORKQUEUES, mask)
         };
-        isolate_as(&kernel, &disk, RT, Profile::Balanced, takes("7\n")).unwrap();
-        isolate_as(&kernel, &disk, FAST, Profile::Minimal, takes("3\n")).unwrap();
+        isolate_by(&kernel, &disk, RT, Profile::Balanced, takes("7\n")).unwrap();
+        isolate_by(&kernel, &disk, FAST, Profile::Minimal, takes("3\n")).unwrap();
         let steps = kernel.steps.get();
-        let again = |partition, profile| isolate_as(&kernel, &disk, partition, profile, || {}).unwrap();
+        let again = |partition, profile| isolate_by(&kernel, &disk, partition, profile, || {}).unwrap();
         for (partition, profile) in [(RT, Profile::Balanced), (FAST, Profile::Minimal)] {
             let again = again(partition, profile);
             assert!(

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+pub mod acting;
 mod disk;
 mod system;
 

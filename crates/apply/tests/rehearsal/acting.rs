@@ -1,0 +1,50 @@
+//! What every test of level 3 does: applies an intent as the command line does, and survives the tool's death.
+
+use super::{Disk, Kernel};
+use apply::{Applied, ApplyError, Journal, Request, System, apply};
+use machine::Machine;
+use plan::Intent;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+
+/// Plans beside what the journal has in force, and applies. `meanwhile` is what happens between the plan and its first
+/// write.
+pub fn isolate_as(
+    kernel: &Kernel,
+    disk: &Disk,
+    intent: &Intent,
+    meanwhile: impl FnOnce(),
+) -> Result<Applied, ApplyError> {
+    let machine = Machine::read(kernel.root())
+        .with_tasks(kernel.root())
+        .with_interrupts(kernel.root());
+    let settings = machine::settings::for_cpus(kernel.root(), &intent.cpus);
+    let in_force: Vec<Intent> = Journal::open(disk)?
+        .map(|journal| {
+            let layers = journal.layers();
+            let live = layers.iter().filter(|layer| layer.is_live());
+            live.map(|layer| layer.intent.clone()).collect()
+        })
+        .unwrap_or_default();
+    let plan = plan::plan_beside(&machine, &settings, intent, &in_force).unwrap();
+    meanwhile();
+    let request = Request {
+        machine: &machine,
+        intent,
+        plan: &plan,
+        reason: "test",
+        tool: "0",
+        guard: None,
+        stop: &AtomicBool::new(false),
+    };
+    apply(kernel, disk, &request)
+}
+
+/// Whether the tool died, which in a rehearsal is a panic.
+pub fn dies(act: impl FnOnce()) -> bool {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let died = catch_unwind(AssertUnwindSafe(act)).is_err();
+    std::panic::set_hook(hook);
+    died
+}
