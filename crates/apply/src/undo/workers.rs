@@ -3,7 +3,7 @@
 //! When a v2 partition comes or goes, 6.1 gives every kernel thread that is not bound to one CPU the mask of its cgroup
 //! (`update_tasks_cpumask`, `kernel/cgroup/cpuset.c`), also the workers of a memory node's own pool. The kernel refuses
 //! every mask for them (`PF_NO_SETAFFINITY`), and writing the workqueue mask anew keeps the pools, and so the workers,
-//! of the nodes that it leaves as they were. Seen on 6.1 with two nodes; not on 6.12, nor on 7.2.
+//! of the nodes that it leaves as they were. Seen on 6.1 with two nodes; not on 6.12-rt, nor on 7.2.
 
 use machine::{Machine, Version};
 

@@ -144,10 +144,34 @@ fn text(undone: &Undone, left: &[String], removed: &[Placed]) -> String {
         let (gone, left) = (undone.taken.join(", "), left.join(", "));
         return text + &format!("Partition {gone} is taken back; still in force: {left}.\n");
     }
-    text.push_str(if undone.equal() {
-        "Everything is as it was before.\n"
-    } else {
-        "Not everything is as before: see above. `quietcore undo --force` restores it, `undo --keep` accepts it.\n"
+    text.push_str(match (undone.equal(), undone.notes.is_empty()) {
+        (true, true) => "Everything is as it was before.\n",
+        (true, false) => "Everything is as it was before, except for what the notes say.\n",
+        (false, _) => "Not everything is as before: see above. `quietcore undo --force` restores it, `undo --keep` accepts it.\n",
     });
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_claims_no_more_than_the_rest() {
+        let undone = |notes: &[&str], failed: &[&str]| Undone {
+            was_in_force: true,
+            notes: notes.iter().map(ToString::to_string).collect(),
+            failed: failed.iter().map(ToString::to_string).collect(),
+            ..Undone::default()
+        };
+        for (undone, end) in [
+            (undone(&[], &[]), "as it was before.\n"),
+            (undone(&["a worker is wider"], &[]), "except for what the notes say.\n"),
+            (undone(&[], &["a file stays"]), "`undo --keep` accepts it.\n"),
+            (undone(&["a worker is wider"], &["a file stays"]), "`undo --keep` accepts it.\n"),
+        ] {
+            let said = text(&undone, &[], &[]);
+            assert!(said.ends_with(end), "{said}");
+        }
+    }
 }
