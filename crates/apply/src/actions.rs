@@ -1,5 +1,6 @@
 //! What `apply` does for each kind of planned action: one file per kind.
 
+pub(crate) mod cycle_cpus;
 mod give_file;
 mod make_partition;
 mod make_set;
@@ -107,6 +108,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change) -> Result<Step, ApplyErr
             housekeeping,
             partition,
         } => narrow_tasks::enact(stage, change, isolated, housekeeping, partition),
+        Action::CycleCpus { cpus } => cycle_cpus::enact(stage, change, cpus),
     }
 }
 
@@ -118,7 +120,8 @@ pub(crate) fn narrows(change: &Change) -> bool {
         Action::MakeSet { .. }
         | Action::RemoveSet { .. }
         | Action::GiveFile { .. }
-        | Action::NarrowTasks { .. } => false,
+        | Action::NarrowTasks { .. }
+        | Action::CycleCpus { .. } => false,
     }
 }
 

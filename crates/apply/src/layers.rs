@@ -181,6 +181,7 @@ impl Layer<'_> {
             | Action::RemoveSet { path }
             | Action::MakePartition { path, .. }
             | Action::GiveFile { path, .. } => path,
+            Action::CycleCpus { .. } => return true,
             Action::MoveTasks { .. } | Action::NarrowTasks { .. } => return false,
         };
         if let Some(hierarchy) = hierarchy {

@@ -1,5 +1,6 @@
 //! Taking back what the journal says, backwards; what somebody else changed since is named and left alone.
 
+mod cycle;
 mod layer;
 mod owner;
 mod sets;

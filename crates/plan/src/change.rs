@@ -109,6 +109,11 @@ pub enum Action {
         /// Cgroup path of the partition, whose tasks stay.
         partition: String,
     },
+    /// Take CPUs offline, all of them, then online again, and give masks back that the kernel widened meanwhile.
+    CycleCpus {
+        /// The CPUs.
+        cpus: CpuSet,
+    },
 }
 
 /// Which tasks of a set move.

@@ -75,6 +75,10 @@ const FINDINGS: &[(&str, &str)] = &[
         "from 6.12 on the fair server protects ordinary tasks, also when real-time throttling is off",
     ),
     (
+        "cycle-stays",
+        "an isolated CPU cannot be switched off and on again, so timers that were armed there stay until they run out",
+    ),
+    (
         "offline-lowest",
         "the sibling that would be switched off is the lowest CPU, which the machine needs",
     ),
@@ -166,6 +170,10 @@ const FINDINGS: &[(&str, &str)] = &[
 
 /// Of applying and undoing.
 const ENACTED: &[(&str, &str)] = &[
+    (
+        "mask-lost",
+        "a CPU went off and came back, and the kernel refused the mask that an interrupt had before",
+    ),
     (
         "fork-storm",
         "tasks were born faster than they could be moved, so one more pass would find new ones",

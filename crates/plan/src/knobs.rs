@@ -2,12 +2,14 @@
 //!
 //! The order of the list is the order of the changes, and undo goes backwards. Partitions come before pins, because
 //! a partition rewrites masks (`kernel/cgroup/cpuset.c`, `update_tasks_cpumask`); interrupts come late, because they
-//! need nothing from the rest. A CPU goes offline last, and comes back before the partition goes: when that ends, the
-//! kernel gives tasks the CPUs that are online then, and never adds one that comes later (seen on 6.1).
+//! need nothing from the rest. A CPU that goes off and on again does so before all of that. One that stays off goes last,
+//! and comes back before the partition goes: when that ends, the kernel gives tasks the CPUs that are online then, and
+//! never adds one that comes later (seen on 6.1).
 
 mod check_interval;
 mod compact_unevictable_allowed;
 mod compaction_proactiveness;
+mod cpu_cycle;
 mod cpu_offline;
 mod cpuidle_disable;
 mod cpuset_partition;
@@ -61,6 +63,7 @@ use crate::words::nearest;
 
 /// Every knob, in the order in which it is applied.
 pub const KNOBS: &[&Knob] = &[
+    &cpu_cycle::KNOB,
     &foreign_cpusets::KNOB,
     &cpuset_partition::KNOB,
     &task_placement::KNOB,

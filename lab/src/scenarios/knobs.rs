@@ -72,6 +72,7 @@ fn script(_: &Cell) -> String {
 END
 values() {{ rec \"$1\" sh -c 'while read -r file; do [ -r $file ] && echo \"$file=$(cat $file)\"; done </tmp/files'; }}
 softirqs() {{ rec \"$1\" grep -E 'BLOCK|NET_RX' /proc/softirqs; }}
+far() {{ rec \"$1\" awk '/^cpu: /{{cpu=$2}} $6 == \"[in\" && $7 > 4e13 {{print cpu}}' /proc/timer_list; }}
 timers() {{ rec \"$1\" awk '/^cpu: /{{cpu=$2}} /watchdog_timer_fn/{{print cpu}}' /proc/timer_list; }}
 # Reads of the disk from CPU 1, and packets to ourselves, between two looks at the softirqs.
 work() {{
@@ -147,6 +148,25 @@ rec said sh -c 'dmesg | grep -i \"fair server disabled\"'
 rec undo_named quietcore undo --json
 state after
 same same_named before after
+
+# Two timers that a program armed on CPU 3; one of the programs went elsewhere since, the other is pinned there. The
+# interrupt has no other CPU either.
+echo 3 >/proc/irq/$irq/smp_affinity_list
+taskset -c 3 sleep 50000 &
+taskset -c 3 sleep 50001 &
+sleep 1
+taskset -pc 1 $! >/dev/null
+state armed
+far far_free
+rec plain quietcore apply --cpus 3
+far far_plain
+rec undo_plain quietcore undo
+rec cycled quietcore apply --cpus 3 --with cpu_cycle --json
+far far_cycled
+rec all_online cat /sys/devices/system/cpu/online
+rec undo_cycled quietcore undo --json
+state after
+same same_cycled armed after
 "
     ));
     script
@@ -156,13 +176,28 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     for (name, _) in WRONG {
         verdict.status(seen, &format!("wrong_{name}"), 2);
     }
-    for name in ["balanced", "again", "rule", "strict", "undo_force", "named"] {
+    for name in [
+        "balanced",
+        "again",
+        "rule",
+        "strict",
+        "undo_force",
+        "named",
+        "plain",
+        "cycled",
+    ] {
         verdict.status(seen, name, 0);
     }
     verdict.status(seen, "other", 5);
     verdict.status(seen, "undo_drift", 5);
     verdict.equal("what somebody else wrote", seen.get("left").text(), "50");
-    for name in ["undo_balanced", "undo_rule", "undo_named"] {
+    for name in [
+        "undo_balanced",
+        "undo_rule",
+        "undo_named",
+        "undo_plain",
+        "undo_cycled",
+    ] {
         verdict.status(seen, name, 0);
     }
     for name in [
@@ -171,6 +206,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         "same_balanced",
         "same_strict",
         "same_named",
+        "same_cycled",
     ] {
         // The thread of an interrupt follows where the interrupt fired last, which no undo gives back; and the kernel
         // computes a reserve of memory anew when huge pages come back (`set_recommended_min_free_kbytes`).
@@ -219,6 +255,16 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
             "the kernel says that its fair server is off",
         );
     }
+    verdict.equal("timers of CPU 3, free", words(seen, "far_free").as_str(), "3 3");
+    verdict.equal(
+        "timers of CPU 3, isolated",
+        words(seen, "far_plain").as_str(),
+        "3 3",
+    );
+    let cycled = words(seen, "far_cycled");
+    let gone = cycled.split(' ').count() == 2 && !cycled.contains('3');
+    verdict.that(gone, format!("timers after the cycle are on CPU {cycled}"));
+    verdict.equal("online after the cycle", seen.get("all_online").text(), "0-3");
     plan_says(&seen.get("plan").json(), verdict);
     effects(seen, realtime, verdict);
 }
@@ -279,6 +325,12 @@ fn grew(seen: &Records, work: &str, row: &str, cpu: usize) -> Option<u64> {
     read(format!("{work}_1"))?.checked_sub(read(format!("{work}_0"))?)
 }
 
+/// What a record says, on one line.
+fn words(seen: &Records, name: &str) -> String {
+    let text = seen.get(name).stdout;
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn effects(seen: &Records, realtime: bool, verdict: &mut Verdict) {
     let who = &verdict.status(seen, "who", 0).stdout;
     let left = movable(who);
@@ -317,23 +369,19 @@ fn effects(seen: &Records, realtime: bool, verdict: &mut Verdict) {
             here[2], home[2]
         ));
     }
-    let timers = |name: &str| -> Vec<String> {
-        let text = seen.get(name).stdout;
-        text.split_whitespace().map(str::to_owned).collect()
-    };
     verdict.equal(
         "watchdog timers, free",
-        timers("timers_free").join(" ").as_str(),
+        words(seen, "timers_free").as_str(),
         "0 1 2 3",
     );
     verdict.equal(
         "watchdog timers, balanced",
-        timers("timers_balanced").join(" ").as_str(),
+        words(seen, "timers_balanced").as_str(),
         "0 1 2",
     );
     verdict.equal(
         "watchdog timers, by name",
-        timers("timers_named").join(" ").as_str(),
+        words(seen, "timers_named").as_str(),
         "",
     );
 }

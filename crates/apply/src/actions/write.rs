@@ -162,7 +162,7 @@ fn keep_pins(
     Ok(())
 }
 
-fn report(
+pub(super) fn report(
     stage: &mut Stage,
     change: &Change,
     before: Option<String>,

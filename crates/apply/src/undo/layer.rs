@@ -2,7 +2,7 @@
 
 use super::shared::{SharedFile, Touch};
 use super::step::{Step, restore_shared, take_back};
-use super::{Force, Undone, say, sets, workers};
+use super::{Force, Undone, cycle, say, sets, workers};
 use crate::home::Map;
 use crate::journal::Journal;
 use crate::layers::{Layer, LayerState, is_in, isolated, layers};
@@ -37,6 +37,7 @@ pub(super) fn take_layer(
         .copied()
         .filter(|other| other.is_partition())
         .collect();
+    cycle::finish(system, journal, layer, undone);
     let machine = Machine::read(system.root());
     let hierarchy = machine.cgroups.cpuset.as_ref();
     let version = hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version);

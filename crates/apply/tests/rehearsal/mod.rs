@@ -5,6 +5,7 @@
 
 pub mod acting;
 mod disk;
+mod hotplug;
 mod system;
 
 pub use disk::Disk;

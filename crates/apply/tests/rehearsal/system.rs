@@ -67,6 +67,10 @@ impl System for Kernel {
                         // A partition takes CPUs from everybody, a list only from its own tasks.
                         "cpuset.cpus.partition" => self.follow_cpusets(|_| true),
                         "cpuset.cpus" => self.follow_cpusets(|task| task.cgroup == group),
+                        "online" => {
+                            let number = dir.rsplit_once("/cpu").unwrap().1;
+                            self.switch(number.parse().unwrap(), value);
+                        }
                         _ => {}
                     }
                 }

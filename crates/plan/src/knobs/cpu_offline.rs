@@ -107,19 +107,21 @@ fn obstacle(scene: &Scene) -> Option<Finding> {
                 .fix("isolate another core, or leave --with cpu_offline out"),
         );
     }
-    let hierarchy = scene.hierarchy()?;
-    let holds = |set: &&Partition| {
+    let set = holder(scene, going)?;
+    let message = format!("the cpuset {set} holds CPU {going} and would lose it for good");
+    Some(
+        Finding::new(Level::Error, "offline-cpuset", set, message)
+            .fix("take that cpuset back first, or isolate whole cores instead of --with cpu_offline"),
+    )
+}
+
+/// A cpuset that would lose CPUs which go offline: on v1 for good, on v2 a partition until they come back.
+pub(super) fn holder<'a>(scene: &Scene<'a>, going: &CpuSet) -> Option<&'a str> {
+    let hierarchy = scene.machine.cgroups.cpuset.as_ref()?;
+    let holds = |set: &&'a Partition| {
         let taking = hierarchy.version == Version::V1 || set.takes_cpus();
         let holding = set.cpus.as_ref().is_some_and(|cpus| cpus.intersects(going));
         set.name != "/" && taking && holding
     };
-    let set = hierarchy.sets.iter().find(holds)?;
-    let message = format!(
-        "the cpuset {} holds CPU {going} and would lose it for good",
-        set.name
-    );
-    Some(
-        Finding::new(Level::Error, "offline-cpuset", &set.name, message)
-            .fix("take that cpuset back first, or isolate whole cores instead of --with cpu_offline"),
-    )
+    hierarchy.sets.iter().find(holds).map(|set| set.name.as_str())
 }

@@ -109,7 +109,8 @@ const CASES: &[Case] = &[
 ];
 
 /// Knobs whose changes depend on tasks, interrupts or cgroups: asked by tests of their own, here and at level 3.
-const ELSEWHERE: [&str; 10] = [
+const ELSEWHERE: [&str; 11] = [
+    "cpu_cycle",
     "owner",
     "owner_ancestor",
     "foreign_cpusets",
@@ -250,6 +251,7 @@ fn profiles_hold_those_before_them_and_nothing_with_a_safety_price() {
         "fair_server",
         "ext_server",
         "cpu_offline",
+        "cpu_cycle",
     ] {
         assert!(!strict.contains(never), "{never}");
     }

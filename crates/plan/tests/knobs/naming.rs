@@ -288,3 +288,37 @@ fn a_sibling_goes_offline_only_where_nobody_holds_it() {
             .all(|change| !change.id.starts_with("cpu_offline"))
     );
 }
+
+#[test]
+fn isolated_cpus_go_off_and_on_before_anything_else_and_only_where_they_can() {
+    let with = ["cpu_cycle".to_owned()];
+    let online = |cpu: u32| (format!("/sys/devices/system/cpu/cpu{cpu}/online"), "1");
+    let mut made = Made::new(&[online(2), online(3)]);
+    made.interrupts = vec![interrupt(40, "eth0", "3", false)];
+    let mut intent = plan::Intent::new(
+        plan::PartitionName::default(),
+        CpuSet::parse_list("2-3").unwrap(),
+        Profile::Minimal,
+    );
+    intent.take("timers").unwrap();
+    let plan = made.plan(&intent).unwrap();
+    let first = plan.changes.first().unwrap();
+    assert_eq!(first.id, "cpu_cycle/cpu2-3");
+    let cpus = CpuSet::parse_list("2-3").unwrap();
+    assert_eq!(first.action, plan::Action::CycleCpus { cpus });
+    // The firmware keeps one of them.
+    let plan = Made::new(&[online(3)]).plan(&intent).unwrap();
+    let said = plan.findings.iter().find(|finding| finding.id == "cycle-stays");
+    assert_eq!(said.map(|finding| finding.subject.as_str()), Some("2"));
+    assert_eq!(
+        plan.changes.first().map(|change| change.id.as_str()),
+        Some("cpu_cycle/cpu3")
+    );
+    // None at all can be switched off.
+    let plan = plan_of(&Made::new(&[]), Profile::Minimal, &with).unwrap();
+    assert!(
+        plan.changes
+            .iter()
+            .all(|change| !change.id.starts_with("cpu_cycle"))
+    );
+}

@@ -150,7 +150,10 @@ fn service(subject: &Subject) -> String {
             Action::Write { .. } => {}
             // The permissions of the group.
             Action::GiveFile { .. } => {}
-            Action::MakePartition { .. } | Action::NarrowTasks { .. } | Action::RemoveSet { .. } => {
+            Action::MakePartition { .. }
+            | Action::NarrowTasks { .. }
+            | Action::CycleCpus { .. }
+            | Action::RemoveSet { .. } => {
                 after.push_str(&comment(&format!("Not here: {} ({})", change.target, change.why)));
             }
         }

@@ -143,6 +143,10 @@ fn call(subject: &Subject, number: usize, change: &Change) -> String {
             )
         }
         Action::NarrowTasks { .. } => "kernel_threads \"$1\"".to_owned(),
+        Action::CycleCpus { cpus } => {
+            let numbers: Vec<String> = cpus.iter().map(|cpu| cpu.0.to_string()).collect();
+            format!("cycle \"$1\" {}", numbers.join(" "))
+        }
     }
 }
 

@@ -30,7 +30,7 @@ enum Part<'a> {
 fn part(action: &Action) -> Part<'_> {
     match action {
         Action::MoveTasks { .. } | Action::NarrowTasks { .. } => Part::Scheduler,
-        Action::GiveFile { .. } => Part::Nothing,
+        Action::GiveFile { .. } | Action::CycleCpus { .. } => Part::Nothing,
         Action::MakeSet { .. }
         | Action::RemoveSet { .. }
         | Action::MakePartition { .. }

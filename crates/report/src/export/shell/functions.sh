@@ -134,6 +134,20 @@ owner() {
     esac
 }
 
+# cycle STEP CPU...: CPUs off, all of them, and on again, so that timers leave them. One that refuses to go stays on.
+cycle() {
+    step=$1
+    shift
+    [ "$step" = apply ] || return 0
+    for cpu; do
+        send "/sys/devices/system/cpu/cpu$cpu/online" 0 || say "CPU $cpu stays online: the kernel refused"
+    done
+    for cpu; do
+        [ "$(value_of "/sys/devices/system/cpu/cpu$cpu/online")" != 0 ] ||
+            send "/sys/devices/system/cpu/cpu$cpu/online" 1 || stop 1 "CPU $cpu does not come back online"
+    done
+}
+
 # partition STEP PATH WORD...: takes the CPUs of a v2 cgroup from all others. The first word is used that reads back.
 partition() {
     step=$1 path=$2

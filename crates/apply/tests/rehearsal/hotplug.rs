@@ -1,0 +1,49 @@
+//! What the rehearsal kernel does when a CPU goes offline or comes back.
+
+use super::{Kernel, set};
+use machine::CpuSet;
+
+const ONLINE: &str = "/sys/devices/system/cpu/online";
+
+impl Kernel {
+    /// As [`Kernel::boot`](super::Kernel::boot), with CPUs that can be switched off.
+    pub fn boot_with_hotplug(rules: super::Rules) -> Kernel {
+        let kernel = Kernel::boot(rules);
+        for cpu in 1..4 {
+            kernel.put(&format!("/sys/devices/system/cpu/cpu{cpu}/online"), "1\n");
+        }
+        kernel
+    }
+
+    /// The last CPU of a mask takes it along: interrupts get all CPUs that are left (`migrate_one_irq`), tasks all that
+    /// there may be, and the wish of whoever pinned them is forgotten (`do_set_cpus_allowed`). Nothing of it comes back.
+    pub(super) fn switch(&self, cpu: u32, word: &str) {
+        let cpu = CpuSet::range(cpu, cpu);
+        let now = set(&self.get(ONLINE));
+        let online = if word == "1" {
+            now.or(&cpu)
+        } else {
+            now.minus(&cpu)
+        };
+        self.put(ONLINE, &format!("{online}\n"));
+        for irq in [1, 24, 25] {
+            let path = format!("/proc/irq/{irq}/smp_affinity_list");
+            if !set(&self.get(&path)).intersects(&online) {
+                self.put(&path, &format!("{online}\n"));
+            }
+        }
+        let movable = |flags: u32| flags & 0x0400_0000 == 0;
+        for task in self
+            .tasks
+            .borrow_mut()
+            .iter_mut()
+            .filter(|task| movable(task.flags))
+        {
+            if !task.mask.intersects(&online) {
+                task.mask = set("0-3");
+                task.user_mask = None;
+            }
+        }
+        self.render();
+    }
+}
