@@ -6,7 +6,8 @@ use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::{Layer, LayerState, isolated};
 use crate::masks::Share;
 use crate::record::{Event, Outcome};
-use crate::undo::{Force, Which, shared_now, undo_open};
+use crate::resize::Resize;
+use crate::undo::{Force, OpenResize, Which, shared_now, undo_open};
 use crate::{ApplyError, System, fingerprint};
 use machine::{CpuSet, Machine, Version};
 use plan::{Action, Change, Compare, Finding, Intent, Plan};
@@ -47,6 +48,27 @@ pub struct Applied {
 /// # Errors
 /// An [`ApplyError`]; the machine is then as before, unless the error says what could not be taken back.
 pub fn apply(system: &dyn System, storage: &dyn Storage, request: &Request) -> Result<Applied, ApplyError> {
+    apply_as(system, storage, request, OpenResize::Finish)
+}
+
+/// As [`apply`], as the second half of a resize that has begun ([`crate::resize::begin`]).
+///
+/// # Errors
+/// As [`apply`]; the resize is still open then.
+pub fn apply_resized(
+    system: &dyn System,
+    storage: &dyn Storage,
+    request: &Request,
+) -> Result<Applied, ApplyError> {
+    apply_as(system, storage, request, OpenResize::GoesOn)
+}
+
+fn apply_as(
+    system: &dyn System,
+    storage: &dyn Storage,
+    request: &Request,
+    resize: OpenResize,
+) -> Result<Applied, ApplyError> {
     Journal::sweep(storage)?;
     let mut journal = match Journal::open(storage)? {
         None => Journal::create(storage),
@@ -55,7 +77,11 @@ pub fn apply(system: &dyn System, storage: &dyn Storage, request: &Request) -> R
                 journal.retire()?;
                 Journal::create(storage)
             }
-            JournalState::Unfinished => return Err(unfinished(&journal)),
+            JournalState::Resizing if resize == OpenResize::GoesOn => match beside(system, &journal, request)? {
+                Some(applied) => return Ok(applied),
+                None => journal,
+            },
+            JournalState::Unfinished | JournalState::Resizing => return Err(unfinished(&journal)),
             JournalState::InForce => match beside(system, &journal, request)? {
                 Some(applied) => return Ok(applied),
                 None => journal,
@@ -88,7 +114,7 @@ pub fn apply(system: &dyn System, storage: &dyn Storage, request: &Request) -> R
             findings,
             in_force: false,
         }),
-        Err(failure) => Err(roll_back(system, journal, failure.change, failure.error)),
+        Err(failure) => Err(roll_back(system, journal, *failure, resize)),
     }
 }
 
@@ -160,8 +186,9 @@ fn make_changes(
     Ok(entries)
 }
 
-fn roll_back(system: &dyn System, journal: Journal, change: Option<String>, error: ApplyError) -> ApplyError {
-    let undone = match undo_open(system, journal, Which::Last, Force::No, "rollback") {
+fn roll_back(system: &dyn System, journal: Journal, failure: Failure, resize: OpenResize) -> ApplyError {
+    let Failure { change, error } = failure;
+    let undone = match undo_open(system, journal, Which::Last, Force::No, "rollback", resize) {
         Ok(undone) if undone.equal() => "everything that was done before it has been taken back".to_owned(),
         Ok(undone) => format!("taken back, except: {}", undone.remains().join("; ")),
         Err(error) => format!("taking it back failed ({error}); run `quietcore undo`"),
@@ -341,6 +368,14 @@ fn refused<'a>(layer: &Layer<'a>) -> BTreeSet<&'a str> {
 }
 
 fn unfinished(journal: &Journal) -> ApplyError {
+    if let Some(resize) = Resize::open(journal.records()) {
+        return ApplyError::Resizing {
+            name: resize.name,
+            cpus: resize.cpus.to_string(),
+            pid: resize.pid,
+            since: machine::utc_text(resize.at_ns / 1_000_000_000),
+        };
+    }
     let layers = journal.layers();
     let open = layers
         .iter()

@@ -88,6 +88,22 @@ pub enum ApplyError {
         /// When.
         since: String,
     },
+    /// A partition that was to be made anew, and was not to the end.
+    #[error(
+        "making partition {name} anew with CPU {cpus} did not finish\n\
+         process {pid} was stopped in the middle of it at {since}; its programs may be outside\n\
+         give back the state before the partition with `quietcore undo`, then apply again"
+    )]
+    Resizing {
+        /// Its name.
+        name: String,
+        /// The CPUs that it was to get.
+        cpus: String,
+        /// Who began it.
+        pid: u32,
+        /// When.
+        since: String,
+    },
     /// Somebody is changing the machine right now.
     #[error("another quietcore is changing this machine\n{holder}\nwait for it, or stop it")]
     Busy {

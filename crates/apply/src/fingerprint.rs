@@ -4,6 +4,9 @@ use machine::{CpuSet, Machine, Task, TaskKey, Version};
 use root::Root;
 use std::collections::BTreeMap;
 
+/// The CPUs that are online.
+pub(crate) const ONLINE: &str = "/sys/devices/system/cpu/online";
+
 /// The state of a machine as far as isolation can change it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fingerprint {
@@ -95,7 +98,8 @@ fn is_compared(task: &Task) -> bool {
 
 /// Reads only the files.
 pub(crate) fn files(root: &Root, machine: &Machine) -> BTreeMap<String, String> {
-    const GLOBAL: [&str; 3] = [
+    const GLOBAL: [&str; 4] = [
+        ONLINE,
         "/proc/irq/default_smp_affinity",
         "/sys/devices/virtual/workqueue/cpumask",
         "/sys/devices/virtual/workqueue/cpumask_requested",

@@ -62,6 +62,16 @@ impl Inhabitants {
         })
     }
 
+    /// Those with a real-time policy, which taking the partition apart may cost them. The parameters of
+    /// `SCHED_DEADLINE` are not in /proc, so they could not be given back.
+    pub(crate) fn real_time(&self) -> Vec<(TaskKey, String, FormerPolicy)> {
+        let is_real_time = |task: &&Task| matches!(task.policy, machine::Policy::Fifo | machine::Policy::Rr);
+        let inside = self.inside.iter().filter(is_real_time);
+        inside
+            .map(|task| (task.key, task.comm.clone(), FormerPolicy::of(task)))
+            .collect()
+    }
+
     /// How many they were.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -3,6 +3,7 @@
 //! `/run/quietcore/journal` exists only while something is in force; a full undo renames it into `history/`.
 
 use crate::layers::{Layer, LayerState, layers};
+use crate::resize::Resize;
 use crate::{ApplyError, Event, Record};
 use root::RootError;
 use root::state::{Durability, StateDir};
@@ -104,6 +105,8 @@ pub enum JournalState {
     InForce,
     /// An apply or an undo was stopped in the middle.
     Unfinished,
+    /// A partition is being made anew, and is between two steps of that.
+    Resizing,
     /// It speaks of an earlier boot.
     Void,
     /// Everything was taken back, and it was not put away yet.
@@ -167,6 +170,8 @@ impl<'a> Journal<'a> {
         let is_open = |layer: &Layer| matches!(layer.state, LayerState::Applying | LayerState::Undoing);
         if layers.is_empty() || layers.iter().any(is_open) {
             JournalState::Unfinished
+        } else if Resize::open(&self.records).is_some() {
+            JournalState::Resizing
         } else if !layers.iter().any(Layer::is_live) {
             JournalState::Ended
         } else {
@@ -277,6 +282,8 @@ fn may_follow_torn(event: &Event) -> bool {
             | Event::Begin { .. }
             | Event::Joined { .. }
             | Event::Moving { .. }
+            | Event::Resizing { .. }
+            | Event::Resized { .. }
             | Event::Confirmed { .. }
     )
 }
@@ -369,6 +376,7 @@ mod tests {
             layer: None,
             masks: Vec::new(),
             drifted: Vec::new(),
+            online: None,
         };
         let mut undo = bytes.clone();
         undo.extend(

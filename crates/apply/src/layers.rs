@@ -121,6 +121,8 @@ pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
             | Event::Moving { .. }
             | Event::Moved { .. }
             | Event::Demoted { .. }
+            | Event::Resizing { .. }
+            | Event::Resized { .. }
             | Event::Undid { .. } => {}
         }
     }

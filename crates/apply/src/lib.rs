@@ -21,10 +21,11 @@ mod live;
 mod masks;
 mod record;
 mod relocate;
+pub mod resize;
 mod system;
 mod undo;
 
-pub use enact::{Applied, Request, apply};
+pub use enact::{Applied, Request, apply, apply_resized};
 pub use entry::Entry;
 pub use error::ApplyError;
 pub use fingerprint::{Fingerprint, Place};

@@ -188,6 +188,11 @@ impl Wishes {
             .collect()
     }
 
+    /// The tasks that it is about.
+    pub fn keys(&self) -> BTreeSet<TaskKey> {
+        self.masks.keys().copied().collect()
+    }
+
     /// The cgroup that a task came from, where the journal knows.
     pub fn home(&self, key: TaskKey) -> Option<&str> {
         self.homes.get(&key).map(String::as_str)

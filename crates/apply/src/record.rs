@@ -90,6 +90,23 @@ pub enum Event {
         /// Its former policy and priority, as `fifo:99`.
         former: String,
     },
+    /// A partition in force is about to be taken back, to be made anew. Until `Resized` comes both halves are one
+    /// intention: who is stopped in between leaves a journal from which undo gives back the state before the partition.
+    Resizing {
+        /// Name of the partition.
+        name: String,
+        /// The CPUs that it shall get.
+        cpus: CpuSet,
+        /// Who does it.
+        pid: u32,
+        /// Its real-time tasks, which taking it apart may demote, with their policies.
+        policies: Vec<(TaskKey, String, FormerPolicy)>,
+    },
+    /// Both halves are done, or were given up.
+    Resized {
+        /// `seq` of the `resizing`.
+        of: u64,
+    },
     /// An undo begins.
     UndoBegin {
         /// Why (`undo`, `guard: parent died`, `rollback`).
@@ -102,6 +119,9 @@ pub enum Event {
         masks: Vec<(TaskKey, CpuSet)>,
         /// Tasks whose mask somebody else had changed.
         drifted: Vec<Drifted>,
+        /// The CPUs that were online then.
+        #[serde(default)]
+        online: Option<CpuSet>,
     },
     /// One thing was taken back, or left alone.
     Undid {

@@ -2,6 +2,7 @@
 
 mod cycle;
 mod layer;
+mod offline;
 mod owner;
 mod sets;
 mod shared;
@@ -12,6 +13,7 @@ use crate::entry::Entry;
 use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::LayerState;
 use crate::record::Event;
+use crate::resize::Resize;
 use crate::{ApplyError, System};
 pub(crate) use layer::shared_now;
 use layer::take_layer;
@@ -49,6 +51,15 @@ impl Which<'_> {
     fn is_many(self) -> bool {
         matches!(self, Which::All | Which::Because(_) | Which::To(_))
     }
+}
+
+/// What happens to a resize that was begun and has not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpenResize {
+    /// It was stopped in the middle: the state before the partition comes back, policies too.
+    Finish,
+    /// This is a step of it.
+    GoesOn,
 }
 
 /// What an undo did.
@@ -119,7 +130,7 @@ pub fn undo(
             ..Undone::default()
         });
     }
-    undo_open(system, journal, which, force, why)
+    undo_open(system, journal, which, force, why, OpenResize::Finish)
 }
 
 /// Takes back what an open journal says.
@@ -129,8 +140,28 @@ pub(crate) fn undo_open(
     which: Which,
     force: Force,
     why: &str,
+    resize: OpenResize,
 ) -> Result<Undone, ApplyError> {
     let mut undone = Undone::default();
+    let mut keeps = Resize::open(journal.records()).is_some();
+    if keeps && resize == OpenResize::Finish {
+        let Some(open) = finish_resize(system, &mut journal, force, why, &mut undone)? else {
+            return Ok(undone);
+        };
+        keeps = false;
+        let is_all = match which {
+            Which::Last => true,
+            Which::Named(name) => name == open.name,
+            _ => false,
+        };
+        if !journal.layers().iter().any(|layer| layer.is_live()) {
+            journal.retire()?;
+            return Ok(undone);
+        }
+        if is_all {
+            return Ok(undone);
+        }
+    }
     while let Some(next) = next_layer(&journal, which, &undone)? {
         undone.was_in_force = true;
         undone.taken.push(next.name);
@@ -141,7 +172,10 @@ pub(crate) fn undo_open(
         let layer = Some(next.seq);
         say(&mut journal, &mut undone, Event::Undone { layer });
         if !journal.layers().iter().any(|layer| layer.is_live()) {
-            journal.retire()?;
+            // While a resize goes on, the journal is all that knows what was there.
+            if !keeps {
+                journal.retire()?;
+            }
             break;
         }
         if !next.is_leftover && !which.is_many() {
@@ -153,6 +187,41 @@ pub(crate) fn undo_open(
         }
     }
     Ok(undone)
+}
+
+/// Takes back whichever half of a stopped resize stands, and gives the policies back that the halves took. `None`
+/// where that left something to be decided.
+fn finish_resize(
+    system: &dyn System,
+    journal: &mut Journal,
+    force: Force,
+    why: &str,
+    undone: &mut Undone,
+) -> Result<Option<Resize>, ApplyError> {
+    let Some(open) = Resize::open(journal.records()) else {
+        return Ok(None);
+    };
+    undone.was_in_force = true;
+    undone.taken.push(open.name.clone());
+    undone.notes.push(format!(
+        "making partition {} anew with CPU {} had been stopped in the middle; this is the state before the partition",
+        open.name, open.cpus
+    ));
+    let half = journal
+        .layers()
+        .iter()
+        .rfind(|layer| layer.is_live() && layer.intent.name.as_str() == open.name)
+        .map(|layer| layer.seq);
+    if let Some(seq) = half {
+        take_layer(system, journal, seq, force, why, undone)?;
+        if !undone.failed.is_empty() || (!undone.drift.is_empty() && force != Force::Keep) {
+            return Ok(None);
+        }
+        say(journal, undone, Event::Undone { layer: Some(seq) });
+    }
+    open.give_policies(system, journal.records(), undone);
+    say(journal, undone, Event::Resized { of: open.seq });
+    Ok(Some(open))
 }
 
 struct Next {

@@ -197,6 +197,7 @@ impl From<ApplyError> for CommandError {
             | ApplyError::OtherIntent { .. }
             | ApplyError::Taken { .. }
             | ApplyError::Unfinished { .. }
+            | ApplyError::Resizing { .. }
             | ApplyError::Busy { .. }
             | ApplyError::Journal { .. }
             | ApplyError::Installed { .. }

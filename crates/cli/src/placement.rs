@@ -84,7 +84,9 @@ pub fn partition_in_force(
     let Some(journal) = Journal::open(&changing.state)? else {
         return Ok(None);
     };
-    if journal.state(machine.kernel.boot_id.as_deref()) != JournalState::InForce {
+    let state = journal.state(machine.kernel.boot_id.as_deref());
+    // In the middle of a resize a partition may stand in whole.
+    if !matches!(state, JournalState::InForce | JournalState::Resizing) {
         return Ok(None);
     }
     let Some(hierarchy) = &machine.cgroups.cpuset else {

@@ -1,13 +1,15 @@
 //! `apply --resize` and `cset shield`: a partition in force gets other CPUs, or another profile.
 //!
 //! It is taken back and made anew under one lock, so that undo stays exact, and its programs come in again. Should
-//! the new one fail, the old one is made again.
+//! the new one fail, the old one is made again. Should we die in the middle, the journal says so until `undo` has given
+//! back the state before the partition.
 
 use crate::changing::Changing;
 use crate::intent::plan_on;
 use crate::placement;
 use crate::{CommandError, Status};
-use apply::{Applied, Dwelling, Force, Ground, Inhabitants, Journal, Outcome, Request, Which};
+use apply::resize::{begin, end};
+use apply::{Applied, Dwelling, Force, Ground, Inhabitants, Journal, Outcome, Request, Undone, Which};
 use machine::Machine;
 use plan::{Finding, Intent, Level};
 use root::Root;
@@ -50,16 +52,7 @@ pub fn make_room(
     };
     let inhabitants = Inhabitants::of(&changing.host, journal.records(), partition.version, dwelling)?;
     drop(journal);
-    let boot_id = changing.boot_id();
-    let which = Which::Named(name);
-    let undone = apply::undo(
-        &changing.host,
-        &changing.state,
-        boot_id.as_deref(),
-        which,
-        Force::No,
-        "resize",
-    )?;
+    let undone = begin(&changing.host, &changing.state, name, &wanted.cpus, &inhabitants)?;
     if !undone.equal() {
         return Err(CommandError::new(
             Status::Conflict,
@@ -101,6 +94,7 @@ impl Former {
             cpus: &partition.cpus,
         };
         let arrivals = self.inhabitants.come_back(&ground, &mut journal, dwelling)?;
+        end(&changing.state)?;
         let trouble = arrivals.iter().filter_map(|arrival| {
             let task = format!("task {}", arrival.before.key.tid);
             let why = match (&arrival.outcome, arrival.pin_refused) {
@@ -147,10 +141,27 @@ impl Former {
             Ok(_) => {
                 format!("partition {name} is in force again, but not all is as before: look at its tasks")
             }
-            Err(error) => format!("partition {name} is gone: {}", error.why),
+            Err(error) => {
+                // Its programs are at home; what is left to give back are their policies.
+                let undone = self.give_up(changing).unwrap_or_default();
+                let remains = undone.remains().join("; ");
+                format!("partition {name} is gone: {} {remains}", error.why)
+            }
         };
         let why = format!("{}; {again}", error.why);
         CommandError { why, ..error }
+    }
+
+    fn give_up(&self, changing: &Changing) -> Result<Undone, CommandError> {
+        let (boot_id, which) = (changing.boot_id(), Which::Named(self.intent.name.as_str()));
+        Ok(apply::undo(
+            &changing.host,
+            &changing.state,
+            boot_id.as_deref(),
+            which,
+            Force::No,
+            "resize",
+        )?)
     }
 
     fn make_again(&self, changing: &Changing, root: &Root) -> Result<Applied, CommandError> {
@@ -165,7 +176,7 @@ impl Former {
             guard: None,
             stop: &AtomicBool::new(false),
         };
-        let mut applied = apply::apply(&changing.host, &changing.state, &request)?;
+        let mut applied = apply::apply_resized(&changing.host, &changing.state, &request)?;
         self.come_back(changing, &machine, &mut applied, &self.intent)?;
         Ok(applied)
     }

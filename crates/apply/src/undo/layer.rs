@@ -1,5 +1,6 @@
 //! Taking back one layer while others may stay.
 
+use super::offline::{self, Returned};
 use super::shared::{SharedFile, Touch};
 use super::step::{Step, restore_shared, take_back};
 use super::{Force, Undone, cycle, say, sets, workers};
@@ -62,6 +63,7 @@ pub(super) fn take_layer(
         layer: Some(seq),
         masks: wishes.masks(),
         drifted: wishes.drifted.clone(),
+        online: Some(machine.topology.online.clone()),
     };
     say(journal, undone, begin);
     let hearth = hearth(hierarchy, &stay);
@@ -122,6 +124,12 @@ pub(super) fn take_layer(
         }
     }
     undone.failed.extend(wishes.fulfil(system));
+    if let Some(returned) = Returned::since(&records, seq, &machine.topology.online) {
+        let known = wishes.keys();
+        undone
+            .failed
+            .extend(returned.widen(system, &isolated(&stay), &known));
+    }
     let note = workers::note(&machine).filter(|note| layer.is_partition() && !undone.notes.contains(note));
     undone.notes.extend(note);
     if let Some(files) = files_before(&all, layer, &others) {
@@ -462,7 +470,9 @@ fn verify(system: &dyn System, files: &BTreeMap<String, String>, undone: &mut Un
     let now = fingerprint::files(system.root(), &machine);
     for difference in fingerprint::file_differences(files, &now) {
         let path = difference.split(':').next().unwrap_or_default();
-        if !undone
+        if path == fingerprint::ONLINE {
+            undone.failed.extend(offline::missing(files, &now));
+        } else if !undone
             .drift
             .iter()
             .chain(&undone.failed)

@@ -289,6 +289,11 @@ fn make_again(
 }
 
 pub(super) fn fail(step: &Step, undone: &mut Undone, path: &str, error: &root::RootError) -> Entry {
-    undone.failed.push(format!("{path}: {error}"));
+    // The error begins with the path by itself.
+    let text = error.to_string();
+    undone.failed.push(match text.starts_with(path) {
+        true => text,
+        false => format!("{path}: {text}"),
+    });
     step.entry(None, None, Outcome::Refused(error.errno().unwrap_or(libc::EIO)))
 }

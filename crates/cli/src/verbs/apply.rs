@@ -241,7 +241,11 @@ fn bring(
         guard: guard.as_ref().map(Guard::token),
         stop,
     };
-    let mut applied = match apply::apply(&changing.host, &changing.state, &request) {
+    let made = match &former {
+        Some(_) => apply::apply_resized(&changing.host, &changing.state, &request),
+        None => apply::apply(&changing.host, &changing.state, &request),
+    };
+    let mut applied = match made {
         Ok(applied) => applied,
         Err(error) => {
             guard.into_iter().for_each(Guard::disarm);

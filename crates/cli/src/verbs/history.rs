@@ -2,6 +2,7 @@
 
 use crate::changing::STATE;
 use crate::{CommandError, Screen, Status};
+use apply::resize::Resize;
 use apply::{Event, JournalState, Layer, LayerState};
 use root::Root;
 use root::state::StateDir;
@@ -39,6 +40,7 @@ struct Summary {
 /// # Errors
 /// No permission, or a journal that cannot be read.
 pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let mut stopped = None;
     let journals = match StateDir::open(Path::new(STATE))? {
         None => Vec::new(),
         Some(state) => {
@@ -51,10 +53,18 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
                 let current = current.filter(|_| place == last);
                 journals.extend(apply::layers(records).iter().map(|layer| summary(layer, current)));
             }
+            let is_ours = current.is_some_and(|state| state != JournalState::Void);
+            stopped = histories.last().filter(|_| is_ours).and_then(|records| Resize::open(records));
             journals
         }
     };
     screen.text(&text(&journals));
+    if let Some(open) = stopped {
+        screen.text(&format!(
+            "Making partition {} anew with CPU {} did not finish: `quietcore undo` gives back the state before it.\n",
+            open.name, open.cpus
+        ));
+    }
     screen.json(&Report { schema: "quietcore.history/1", journals });
     Ok(Status::Done)
 }

@@ -1,4 +1,4 @@
-//! Kills a command at its N-th state-changing system call, by ptrace.
+//! Kills a command at its N-th state-changing system call, by ptrace, or does something else while it is stopped there.
 //!
 //! A seccomp filter stops the command at these calls and at no other: a stop is dear where a machine is emulated.
 //! The filter stays with processes that the command starts, so a command that needs such ones cannot be tried here.
@@ -11,6 +11,7 @@ use serde_json::json;
 use std::ffi::CString;
 use std::io::Error;
 use std::path::PathBuf;
+use std::process::Command;
 
 /// Where in the call the signal is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +33,21 @@ impl Mode {
     }
 }
 
+/// What is done at the call.
+#[derive(Clone, Copy, Debug)]
+pub enum Deed<'a> {
+    /// SIGKILL.
+    Kill(Mode),
+    /// Somebody runs this shell line before the call is made, and then the command goes on.
+    Meanwhile(&'a str),
+}
+
 /// What happened to the command.
 #[derive(Debug, Default)]
 pub struct Seen {
     /// State-changing calls that it reached.
     pub calls: u64,
-    /// The call that it was killed at.
+    /// The call that it was killed at, or stopped at meanwhile.
     pub killed_at: Option<String>,
     /// Exit status, or 128 + signal.
     pub status: i32,
@@ -46,7 +56,7 @@ pub struct Seen {
 /// `lab-guest killat`.
 pub fn main(at: &str, mode: &str, command: &[&str]) -> Result<(), String> {
     let at = at.parse().ok();
-    let seen = run(command, at, Mode::parse(mode)?)?;
+    let seen = run(command, at, Deed::Kill(Mode::parse(mode)?))?;
     println!(
         "{}",
         json!({ "calls": seen.calls, "killed_at": seen.killed_at, "status": seen.status })
@@ -54,8 +64,8 @@ pub fn main(at: &str, mode: &str, command: &[&str]) -> Result<(), String> {
     Ok(())
 }
 
-/// Runs a command, and kills it at state-changing call `at` (the first is 1); with `None` it only counts.
-pub fn run(command: &[&str], at: Option<u64>, mode: Mode) -> Result<Seen, String> {
+/// Runs a command, and does the deed at state-changing call `at` (the first is 1); with `None` it only counts.
+pub fn run(command: &[&str], at: Option<u64>, deed: Deed) -> Result<Seen, String> {
     let pid = start(command)?;
     let mut seen = Seen::default();
     let mut status = 0;
@@ -91,10 +101,14 @@ pub fn run(command: &[&str], at: Option<u64>, mode: Mode) -> Result<Seen, String
                     seen.calls += 1;
                     if at == Some(seen.calls) {
                         seen.killed_at = Some(name);
-                        if mode == Mode::Exit {
-                            Next::ToExit
-                        } else {
-                            Next::Kill
+                        match deed {
+                            Deed::Kill(Mode::Exit) => Next::ToExit,
+                            Deed::Kill(Mode::Entry) => Next::Kill,
+                            Deed::Meanwhile(line) => {
+                                let status = Command::new("sh").args(["-c", line]).status();
+                                status.map_err(|error| format!("sh -c {line}: {error}"))?;
+                                Next::Run(0)
+                            }
                         }
                     } else {
                         Next::Run(0)

@@ -28,8 +28,11 @@ const USAGE: &str = "usage: lab-guest VERB ...
   state                           everything that isolation may change, as sorted lines
   diff A B                        compare two states; status 1 and the differences when they differ
   killat N|count MODE -- COMMAND  SIGKILL at the N-th state-changing call; MODE entry|exit
-  sweep MODE STEP OFFSET -- APPLY -- UNDO   kill APPLY at call OFFSET, OFFSET+STEP ..., undo, compare states
-  sweep-undo MODE STEP OFFSET -- APPLY -- UNDO   the same for UNDO, which is then run again";
+  sweep MODE STEP OFFSET -- APPLY -- UNDO [-- SETUP]   kill APPLY at call OFFSET, OFFSET+STEP ..., undo, compare
+                                  with the state before SETUP
+  sweep-undo MODE STEP OFFSET -- APPLY -- UNDO   the same for UNDO, which is then run again
+  meanwhile LINE STEP OFFSET -- APPLY -- UNDO [-- SETUP]   as sweep, but the shell runs LINE while APPLY is stopped
+                                  at the call, and APPLY goes on";
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -58,7 +61,7 @@ fn main() -> ExitCode {
         ["diff", before, after] => return state::diff_files(before, after),
         ["killat", at, mode, "--", command @ ..] => killat::main(at, mode, command),
         [
-            verb @ ("sweep" | "sweep-undo"),
+            verb @ ("sweep" | "sweep-undo" | "meanwhile"),
             mode,
             step,
             offset,

@@ -1,8 +1,9 @@
 //! Kills `apply` (or `undo`) at one state-changing call after the other, undoes, and compares with the state before.
 
-use crate::killat::{self, Mode};
+use crate::killat::{self, Deed, Mode};
 use crate::state::{differences, read};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 
 /// Which of the two commands is killed.
@@ -12,33 +13,59 @@ enum Victim {
     Undo,
 }
 
-/// `lab-guest sweep` and `lab-guest sweep-undo`: prints one JSON object.
-pub fn main(verb: &str, mode: &str, step: u64, offset: u64, commands: &[&str]) -> Result<(), String> {
-    let mode = Mode::parse(mode)?;
-    let victim = if verb == "sweep" {
-        Victim::Apply
-    } else {
-        Victim::Undo
+/// The commands of a sweep.
+struct Commands<'a> {
+    apply: &'a [&'a str],
+    undo: &'a [&'a str],
+    /// Run before each `apply`, and never killed.
+    setup: &'a [&'a str],
+}
+
+impl<'a> Commands<'a> {
+    fn of(words: &'a [&'a str]) -> Result<Commands<'a>, String> {
+        let mut lists = words.split(|word| *word == "--");
+        match (lists.next(), lists.next(), lists.next(), lists.next()) {
+            (Some(apply), Some(undo), setup, None) => Ok(Commands {
+                apply,
+                undo,
+                setup: setup.unwrap_or_default(),
+            }),
+            _ => Err("APPLY -- UNDO [-- SETUP]".to_owned()),
+        }
+    }
+
+    fn set_up(&self) -> Result<(), String> {
+        if self.setup.is_empty() {
+            return Ok(());
+        }
+        let (status, said) = plain(self.setup);
+        expect(status, &format!("the setup ({said})"))
+    }
+}
+
+/// `lab-guest sweep`, `sweep-undo` and `meanwhile`: prints one JSON object.
+pub fn main(verb: &str, what: &str, step: u64, offset: u64, commands: &[&str]) -> Result<(), String> {
+    let deed = match verb {
+        "meanwhile" => Deed::Meanwhile(what),
+        _ => Deed::Kill(Mode::parse(what)?),
     };
-    let cut = commands
-        .iter()
-        .position(|word| *word == "--")
-        .ok_or("APPLY -- UNDO")?;
-    let (apply, undo) = (
-        commands.get(..cut).unwrap_or_default(),
-        commands.get(cut + 1..).unwrap_or_default(),
-    );
+    let victim = match verb {
+        "sweep-undo" => Victim::Undo,
+        _ => Victim::Apply,
+    };
+    let commands = Commands::of(commands)?;
     let mut before = read();
+    commands.set_up()?;
     let calls = match victim {
         Victim::Apply => {
-            let counted = killat::run(apply, None, mode)?;
+            let counted = killat::run(commands.apply, None, deed)?;
             expect(counted.status, "apply without a kill")?;
-            plain(undo);
+            plain(commands.undo);
             counted.calls
         }
         Victim::Undo => {
-            plain(apply);
-            killat::run(undo, None, mode)?.calls
+            plain(commands.apply);
+            killat::run(commands.undo, None, deed)?.calls
         }
     };
     let mut failures: Vec<Value> = Vec::new();
@@ -47,25 +74,29 @@ pub fn main(verb: &str, mode: &str, step: u64, offset: u64, commands: &[&str]) -
         failures.push(json!({ "call": 0, "at": "no kill at all", "differences": whole }));
     }
     let mut tried = 0;
+    let mut statuses: BTreeMap<String, u64> = BTreeMap::new();
     let mut call = offset.max(1);
     while call <= calls {
         let started = std::time::Instant::now();
         before = read();
+        commands.set_up()?;
         let killed = match victim {
-            Victim::Apply => killat::run(apply, Some(call), mode)?,
+            Victim::Apply => killat::run(commands.apply, Some(call), deed)?,
             Victim::Undo => {
-                plain(apply);
-                killat::run(undo, Some(call), mode)?
+                plain(commands.apply);
+                killat::run(commands.undo, Some(call), deed)?
             }
         };
-        let (status, said) = plain(undo);
+        *statuses.entry(killed.status.to_string()).or_default() += 1;
+        let (status, said) = plain(commands.undo);
         let found = differences(&before, &read());
         progress(call, calls, started.elapsed().as_millis());
         // A run can have fewer calls than the counted one; then nothing was killed and nothing is proven.
         tried += u64::from(killed.killed_at.is_some());
         if !found.is_empty() {
             failures.push(json!({
-                "call": call, "at": killed.killed_at, "undo_status": status, "undo_said": said,
+                "call": call, "at": killed.killed_at, "status": killed.status,
+                "undo_status": status, "undo_said": said,
                 "differences": found.iter().take(8).collect::<Vec<_>>(), "count": found.len(),
             }));
         }
@@ -74,14 +105,16 @@ pub fn main(verb: &str, mode: &str, step: u64, offset: u64, commands: &[&str]) -
     let restored = tried.saturating_sub(u64::try_from(failures.len()).unwrap_or(u64::MAX));
     println!(
         "{}",
-        json!({ "calls": calls, "tried": tried, "restored": restored, "failures": failures })
+        json!({
+            "calls": calls, "tried": tried, "restored": restored, "statuses": statuses, "failures": failures,
+        })
     );
     Ok(())
 }
 
 /// A line on the console: a sweep that is cut off shows how far it came.
 fn progress(call: u64, calls: u64, ms: u128) {
-    let line = format!("lab: killed at call {call} of {calls}, {ms} ms\n");
+    let line = format!("lab: at call {call} of {calls}, {ms} ms\n");
     std::fs::write("/dev/console", line).ok();
 }
 

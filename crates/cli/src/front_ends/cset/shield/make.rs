@@ -122,7 +122,10 @@ fn put_in_force(intent: &Intent) -> Result<(), Refused> {
             guard: None,
             stop,
         };
-        Ok(apply::apply(&changing.host, &changing.state, &request)?)
+        Ok(match &former {
+            Some(_) => apply::apply_resized(&changing.host, &changing.state, &request),
+            None => apply::apply(&changing.host, &changing.state, &request),
+        }?)
     };
     match (make(), former) {
         (Ok(mut applied), Some(former)) => former.come_back(&changing, &machine, &mut applied, intent)?,
