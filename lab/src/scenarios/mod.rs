@@ -11,6 +11,7 @@ mod cset;
 mod declared;
 mod exports;
 mod foreign;
+mod first_cpu_core;
 mod fork_storm;
 mod guest_tools;
 mod inspect_shapes;
@@ -31,6 +32,7 @@ pub const ALL: &[&Scenario] = &[
     &run_move::SCENARIO,
     &partrt::SCENARIO,
     &fork_storm::SCENARIO,
+    &first_cpu_core::SCENARIO,
     &bad_input::SCENARIO,
     &knobs::SCENARIO,
     &apply_undo::SCENARIO,

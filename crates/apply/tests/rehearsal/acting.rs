@@ -1,7 +1,7 @@
 //! What every test of level 3 does: applies an intent as the command line does, and survives the tool's death.
 
 use super::{Disk, Kernel};
-use apply::{Applied, ApplyError, Journal, Request, System, apply};
+use apply::{Applied, ApplyError, Journal, Request, Storage, System, apply, apply_resized};
 use machine::Machine;
 use plan::Intent;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,6 +14,21 @@ pub fn isolate_as(
     disk: &Disk,
     intent: &Intent,
     meanwhile: impl FnOnce(),
+) -> Result<Applied, ApplyError> {
+    isolate_by(kernel, disk, intent, meanwhile, apply)
+}
+
+/// As [`isolate_as`], as the second half of a resize.
+pub fn remake(kernel: &Kernel, disk: &Disk, intent: &Intent) -> Result<Applied, ApplyError> {
+    isolate_by(kernel, disk, intent, || {}, apply_resized)
+}
+
+fn isolate_by(
+    kernel: &Kernel,
+    disk: &Disk,
+    intent: &Intent,
+    meanwhile: impl FnOnce(),
+    act: fn(&dyn System, &dyn Storage, &Request) -> Result<Applied, ApplyError>,
 ) -> Result<Applied, ApplyError> {
     let machine = Machine::read(kernel.root())
         .with_tasks(kernel.root())
@@ -37,7 +52,7 @@ pub fn isolate_as(
         guard: None,
         stop: &AtomicBool::new(false),
     };
-    apply(kernel, disk, &request)
+    act(kernel, disk, &request)
 }
 
 /// Whether the tool died, which in a rehearsal is a panic.

@@ -59,6 +59,8 @@ pub struct Kernel {
     pub tasks: RefCell<Vec<SimTask>>,
     pub death: Cell<Death>,
     pub steps: Cell<usize>,
+    /// Policy and real-time priority of tasks that have one; they are always running.
+    pub policies: RefCell<BTreeMap<u32, (u32, u32)>>,
     /// Files that do not belong to root as a new file does.
     pub owners: RefCell<BTreeMap<String, Ownership>>,
     /// What `put` wrote last, so that rendering writes only what changed.
@@ -127,6 +129,7 @@ impl Kernel {
             tasks: RefCell::new(Vec::new()),
             death: Cell::new(Death::Never),
             steps: Cell::new(0),
+            policies: RefCell::new(BTreeMap::new()),
             owners: RefCell::new(BTreeMap::new()),
             shown: RefCell::new(BTreeMap::new()),
             root: Root::of(&live),
@@ -307,8 +310,11 @@ impl Kernel {
                 ..
             } = task;
             let start = 1000 + tid;
+            let own = self.policies.borrow().get(tid).copied();
+            let (policy, priority) = own.unwrap_or_default();
+            let state = if own.is_some() { 'R' } else { 'S' };
             let stat = format!(
-                "{tid} ({comm}) S {ppid} 0 0 0 -1 {flags} 0 0 0 0 0 0 0 0 20 0 1 0 {start} 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
+                "{tid} ({comm}) {state} {ppid} 0 0 0 -1 {flags} 0 0 0 0 0 0 0 0 20 0 1 0 {start} 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 {priority} {policy} 0 0 0 0 0 0 0 0 0 0 0\n"
             );
             let status = format!(
                 "Name:\t{comm}\nTgid:\t{tid}\nPid:\t{tid}\nPPid:\t{ppid}\nCpus_allowed_list:\t{mask}\n"

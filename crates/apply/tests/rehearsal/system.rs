@@ -1,8 +1,8 @@
 //! What the rehearsal kernel does when `apply` writes to it.
 
 use super::{Kernel, ROOTS, Rules, io};
-use apply::System;
-use machine::CpuSet;
+use apply::{FormerPolicy, System};
+use machine::{CpuSet, Policy};
 use root::{Ownership, Root, RootError};
 use std::fs;
 use std::time::Duration;
@@ -163,8 +163,25 @@ impl System for Kernel {
         })
     }
 
-    fn demote(&self, _tid: u32) -> Result<(), RootError> {
-        Ok(())
+    fn demote(&self, tid: u32) -> Result<(), RootError> {
+        self.step(|_| {
+            self.policies.borrow_mut().remove(&tid);
+            self.render();
+            Ok(())
+        })
+    }
+
+    fn set_policy(&self, tid: u32, policy: FormerPolicy) -> Result<(), RootError> {
+        self.step(|_| {
+            let number = match policy.policy {
+                Policy::Fifo => 1,
+                Policy::Rr => 2,
+                _ => 0,
+            };
+            self.policies.borrow_mut().insert(tid, (number, policy.priority));
+            self.render();
+            Ok(())
+        })
     }
 
     fn pause(&self, _time: Duration) {}

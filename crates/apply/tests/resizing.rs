@@ -1,0 +1,174 @@
+//! Level 3 for a partition that is made anew: death at every step of both halves, and undo gives back the state before
+//! the partition, with the policy of a real-time program that spun inside.
+
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code)] // Shared with the other tests of level 3.
+mod rehearsal;
+
+use apply::{
+    ApplyError, Dwelling, Force, Ground, Inhabitants, Journal, JournalState, Parcel, Passenger, System, Unit, Which,
+    relocate, resize, undo,
+};
+use machine::{CpuSet, Machine};
+use plan::{Intent, PartitionName, Profile};
+use rehearsal::acting::{dies, isolate_as, remake};
+use rehearsal::{Death, Disk, Kernel, Rules, SimTask};
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+const SPINNER: u32 = 110;
+const FIFO_50: (u32, u32) = (1, 50);
+
+fn set(list: &str) -> CpuSet {
+    CpuSet::parse_list(list).unwrap()
+}
+
+fn intent(cpus: &str) -> Intent {
+    Intent::new(PartitionName::new("rt").unwrap(), set(cpus), Profile::Balanced)
+}
+
+/// CPU 3 is isolated, with a program inside that spins with a real-time policy.
+fn inhabited(kernel: &Kernel, disk: &Disk) {
+    isolate_as(kernel, disk, &intent("3"), || {}).unwrap();
+    let machine = Machine::read(kernel.root());
+    let ground = Ground {
+        system: kernel,
+        hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+        isolated: &set("3"),
+    };
+    let parcels = [100, SPINNER].map(|tid| Parcel {
+        tid,
+        unit: Unit::Process,
+        to: inside(kernel),
+        tasks: vec![Passenger {
+            tid,
+            pin: None,
+            policy: None,
+        }],
+        later: Vec::new(),
+    });
+    let mut journal = Journal::open(disk).unwrap().unwrap();
+    relocate(&ground, &mut journal, &parcels).unwrap();
+}
+
+fn inside(kernel: &Kernel) -> String {
+    let machine = Machine::read(kernel.root());
+    plan::partition_path(machine.cgroups.cpuset.as_ref().unwrap(), "rt")
+}
+
+fn boot(rules: Rules) -> Kernel {
+    let kernel = Kernel::boot(rules);
+    kernel.tasks.borrow_mut().push(SimTask {
+        tid: SPINNER,
+        ppid: 1,
+        comm: "spinner",
+        flags: 0,
+        mask: set("0-3"),
+        user_mask: None,
+        cgroup: "/".to_owned(),
+    });
+    kernel.policies.borrow_mut().insert(SPINNER, FIFO_50);
+    kernel.render();
+    kernel
+}
+
+/// What the command line does.
+fn make_anew(kernel: &Kernel, disk: &Disk, cpus: &str) {
+    let there = inside(kernel);
+    let dwelling = |cpus| Dwelling { path: &there, cpus };
+    let version = Machine::read(kernel.root()).cgroups.cpuset.unwrap().version;
+    let (former, wanted) = (set("3"), set(cpus));
+    let journal = Journal::open(disk).unwrap().unwrap();
+    let inhabitants = Inhabitants::of(kernel, journal.records(), version, dwelling(&former)).unwrap();
+    let undone = resize::begin(kernel, disk, "rt", &wanted, &inhabitants).unwrap();
+    assert!(undone.equal(), "{:?}", undone.remains());
+    remake(kernel, disk, &intent(cpus)).unwrap();
+    let machine = Machine::read(kernel.root());
+    let ground = Ground {
+        system: kernel,
+        hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+        isolated: &wanted,
+    };
+    let mut journal = Journal::open(disk).unwrap().unwrap();
+    inhabitants.come_back(&ground, &mut journal, dwelling(&wanted)).unwrap();
+    resize::end(disk).unwrap();
+}
+
+#[test]
+fn death_at_every_step_of_both_halves_is_taken_back_with_policies() {
+    for rules in [Rules::V1DropsPins, Rules::V2] {
+        let whole = boot(rules);
+        let disk = Disk::new(&whole);
+        inhabited(&whole, &disk);
+        let first = whole.steps.get() + 1;
+        make_anew(&whole, &disk, "2-3");
+        let last = whole.steps.get();
+        assert!(last - first > 40, "{rules:?}: {first} to {last}");
+        assert_eq!(whole.task(SPINNER).mask, set("2-3"), "{rules:?}");
+        assert_eq!(whole.policies.borrow().get(&SPINNER), Some(&FIFO_50), "{rules:?}");
+        assert_eq!(
+            Journal::open(&disk).unwrap().unwrap().state(BOOT),
+            JournalState::InForce,
+            "{rules:?}: the record of the resize is closed"
+        );
+        let mut restored = 0;
+        for death in (first..=last).flat_map(|step| [Death::Before(step), Death::Torn(step)]) {
+            let what = format!("{rules:?} {death:?}");
+            let kernel = boot(rules);
+            let before = kernel.dump();
+            let disk = Disk::new(&kernel);
+            inhabited(&kernel, &disk);
+            kernel.death.set(death);
+            assert!(dies(|| make_anew(&kernel, &disk, "2-3")), "{what} did not die");
+            kernel.death.set(Death::Never);
+            let is_open = resize::Resize::open(Journal::open(&disk).unwrap().unwrap().records()).is_some();
+            if is_open {
+                let again = isolate_as(&kernel, &disk, &intent("2-3"), || {});
+                assert!(matches!(again, Err(ApplyError::Resizing { .. })), "{what}: {again:?}");
+            }
+            let undone = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
+            assert!(undone.equal(), "{what}: {:?}", undone.remains());
+            // Where the record of the resize never came, this was an ordinary undo, which leaves a spinner demoted.
+            if !is_open {
+                kernel.policies.borrow_mut().insert(SPINNER, FIFO_50);
+                kernel.render();
+            }
+            assert_eq!(kernel.dump(), before, "{what}");
+            assert!(Journal::open(&disk).unwrap().is_none(), "{what}");
+            restored += 1;
+        }
+        println!("{rules:?}: {restored} of {} deaths during a resize taken back", (last - first + 1) * 2);
+        assert_eq!(restored, (last - first + 1) * 2);
+    }
+}
+
+#[test]
+fn death_while_a_stopped_resize_is_taken_back_is_finished_by_the_next_undo() {
+    let between = |kernel: &Kernel, disk: &Disk| {
+        inhabited(kernel, disk);
+        let first = kernel.steps.get() + 1;
+        // Somewhere in the second half.
+        kernel.death.set(Death::Before(first + 35));
+        assert!(dies(|| make_anew(kernel, disk, "2-3")));
+        kernel.death.set(Death::Never);
+    };
+    let whole = boot(Rules::V2);
+    let disk = Disk::new(&whole);
+    between(&whole, &disk);
+    let first = whole.steps.get() + 1;
+    undo(&whole, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
+    let last = whole.steps.get();
+    for death in (first..=last).flat_map(|step| [Death::Before(step), Death::Torn(step)]) {
+        let kernel = boot(Rules::V2);
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        between(&kernel, &disk);
+        kernel.death.set(death);
+        let died = dies(|| drop(undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test")));
+        assert!(died, "{death:?} did not die");
+        kernel.death.set(Death::Never);
+        let undone = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
+        assert!(undone.equal(), "{death:?}: {:?}", undone.remains());
+        assert_eq!(kernel.dump(), before, "{death:?}");
+    }
+}
