@@ -183,7 +183,19 @@ fn make_changes(
     journal
         .append(Event::Applied)
         .map_err(|error| Failure::new(None, error))?;
+    findings.extend(went_offline(system, &request.plan.isolated));
     Ok(entries)
+}
+
+/// A CPU that somebody took offline while it was being isolated: the kernel takes the writes all the same.
+fn went_offline(system: &dyn System, isolated: &CpuSet) -> Option<Finding> {
+    let text = system.root().value(fingerprint::ONLINE).ok().flatten()?;
+    let missing = isolated.minus(&CpuSet::parse_list(&text).ok()?);
+    (!missing.is_empty()).then(|| {
+        let message = format!("CPU {missing} went offline while it was being isolated: no program can run there");
+        Finding::new(plan::Level::Error, "cpu-offline", format!("cpu{missing}"), message)
+            .fix("bring it online, take the partition back with `quietcore undo`, then apply again")
+    })
 }
 
 fn roll_back(system: &dyn System, journal: Journal, failure: Failure, resize: OpenResize) -> ApplyError {

@@ -55,9 +55,13 @@ impl Changing {
     }
 
     fn locked(state: StateDir) -> Result<Changing, CommandError> {
-        let lock = state.lock(LOCK_WAIT).map_err(|error| CommandError {
-            status: Status::Conflict,
-            ..error.into()
+        let lock = state.lock(LOCK_WAIT).map_err(|error| match error.errno() {
+            // A read-only or full file system is nobody's conflict.
+            Some(_) => error.into(),
+            None => CommandError {
+                status: Status::Conflict,
+                ..error.into()
+            },
         })?;
         Ok(Changing {
             host: Host::new(Live::host()),

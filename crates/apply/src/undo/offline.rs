@@ -5,9 +5,12 @@
 
 use crate::System;
 use crate::fingerprint::ONLINE;
+use crate::layers::Layer;
 use crate::record::{Event, Record};
-use machine::{CpuSet, TaskKey};
+use machine::{CpuSet, Hierarchy, TaskKey, Version};
+use plan::partition_path;
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 /// CPUs that were off in an earlier try to take a layer back, and are online again.
 pub(super) struct Returned {
@@ -58,6 +61,32 @@ impl Returned {
             }
         }
         failed
+    }
+}
+
+/// Waits, for a bounded time, until the cpusets have digested a CPU that has just come online: before 6.10 the kernel
+/// leaves that to a worker, and who leaves a set before keeps the mask of then.
+pub(super) fn settle(system: &dyn System, hierarchy: Option<&Hierarchy>, online: &CpuSet, live: &[&Layer]) {
+    const TRIES: u32 = 25;
+    let Some(hierarchy) = hierarchy.filter(|hierarchy| hierarchy.version == Version::V2) else {
+        return;
+    };
+    let mut dirs = vec![hierarchy.mount.clone()];
+    dirs.extend(
+        live.iter()
+            .map(|layer| partition_path(hierarchy, layer.intent.name.as_str())),
+    );
+    for _ in 0..TRIES {
+        let known = dirs.iter().filter_map(|dir| {
+            let text = system.root().value(&format!("{dir}/cpuset.cpus.effective")).ok()??;
+            CpuSet::parse_list(&text).ok()
+        });
+        let sets: Vec<CpuSet> = known.collect();
+        let all = sets.iter().fold(CpuSet::new(), |all, set| all.or(set));
+        if sets.is_empty() || online.is_subset(&all) {
+            return;
+        }
+        system.pause(Duration::from_millis(20));
     }
 }
 

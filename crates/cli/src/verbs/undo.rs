@@ -78,6 +78,8 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         return Ok(Status::Done);
     };
     let boot_id = changing.boot_id();
+    // Half an undo helps nobody, so a signal does not stop it: its waits are bounded.
+    changing::stop_flag();
     let mut undone = apply::undo(&changing.host, &changing.state, boot_id.as_deref(), which, force, "undo")?;
     let left: Vec<String> = changing::in_force().iter().map(|intent| intent.name.to_string()).collect();
     undone.notes.extend(undone.taken.iter().filter_map(|name| still_declared(name, args)));
