@@ -77,10 +77,12 @@ fn apply_as(
                 journal.retire()?;
                 Journal::create(storage)
             }
-            JournalState::Resizing if resize == OpenResize::GoesOn => match beside(system, &journal, request)? {
-                Some(applied) => return Ok(applied),
-                None => journal,
-            },
+            JournalState::Resizing if resize == OpenResize::GoesOn => {
+                match beside(system, &journal, request)? {
+                    Some(applied) => return Ok(applied),
+                    None => journal,
+                }
+            }
             JournalState::Unfinished | JournalState::Resizing => return Err(unfinished(&journal)),
             JournalState::InForce => match beside(system, &journal, request)? {
                 Some(applied) => return Ok(applied),
@@ -192,9 +194,15 @@ fn went_offline(system: &dyn System, isolated: &CpuSet) -> Option<Finding> {
     let text = system.root().value(fingerprint::ONLINE).ok().flatten()?;
     let missing = isolated.minus(&CpuSet::parse_list(&text).ok()?);
     (!missing.is_empty()).then(|| {
-        let message = format!("CPU {missing} went offline while it was being isolated: no program can run there");
-        Finding::new(plan::Level::Error, "cpu-offline", format!("cpu{missing}"), message)
-            .fix("bring it online, take the partition back with `quietcore undo`, then apply again")
+        let message =
+            format!("CPU {missing} went offline while it was being isolated: no program can run there");
+        Finding::new(
+            plan::Level::Error,
+            "cpu-offline",
+            format!("cpu{missing}"),
+            message,
+        )
+        .fix("bring it online, take the partition back with `quietcore undo`, then apply again")
     })
 }
 

@@ -80,9 +80,10 @@ impl Resize {
                     key.tid
                 )),
                 Err(error) if error.errno() == Some(libc::ESRCH) => {}
-                Err(error) => undone
-                    .failed
-                    .push(format!("task {} ({comm}) has lost policy {text}: {error}", key.tid)),
+                Err(error) => undone.failed.push(format!(
+                    "task {} ({comm}) has lost policy {text}: {error}",
+                    key.tid
+                )),
             }
         }
     }

@@ -7,12 +7,12 @@
 mod rehearsal;
 
 use apply::{
-    ApplyError, Dwelling, Force, Ground, Inhabitants, Journal, JournalState, Parcel, Passenger, System, Unit, Which,
-    relocate, resize, undo,
+    ApplyError, Dwelling, Force, Ground, Inhabitants, Journal, JournalState, Parcel, Passenger, System, Unit,
+    Which, apply_resized, relocate, resize, undo,
 };
 use machine::{CpuSet, Machine};
 use plan::{Intent, PartitionName, Profile};
-use rehearsal::acting::{dies, isolate_as, remake};
+use rehearsal::acting::{dies, isolate_as, isolate_by};
 use rehearsal::{Death, Disk, Kernel, Rules, SimTask};
 
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
@@ -82,7 +82,7 @@ fn make_anew(kernel: &Kernel, disk: &Disk, cpus: &str) {
     let inhabitants = Inhabitants::of(kernel, journal.records(), version, dwelling(&former)).unwrap();
     let undone = resize::begin(kernel, disk, "rt", &wanted, &inhabitants).unwrap();
     assert!(undone.equal(), "{:?}", undone.remains());
-    remake(kernel, disk, &intent(cpus)).unwrap();
+    isolate_by(kernel, disk, &intent(cpus), || {}, apply_resized).unwrap();
     let machine = Machine::read(kernel.root());
     let ground = Ground {
         system: kernel,
@@ -90,7 +90,9 @@ fn make_anew(kernel: &Kernel, disk: &Disk, cpus: &str) {
         isolated: &wanted,
     };
     let mut journal = Journal::open(disk).unwrap().unwrap();
-    inhabitants.come_back(&ground, &mut journal, dwelling(&wanted)).unwrap();
+    inhabitants
+        .come_back(&ground, &mut journal, dwelling(&wanted))
+        .unwrap();
     resize::end(disk).unwrap();
 }
 
@@ -124,7 +126,10 @@ fn death_at_every_step_of_both_halves_is_taken_back_with_policies() {
             let is_open = resize::Resize::open(Journal::open(&disk).unwrap().unwrap().records()).is_some();
             if is_open {
                 let again = isolate_as(&kernel, &disk, &intent("2-3"), || {});
-                assert!(matches!(again, Err(ApplyError::Resizing { .. })), "{what}: {again:?}");
+                assert!(
+                    matches!(again, Err(ApplyError::Resizing { .. })),
+                    "{what}: {again:?}"
+                );
             }
             let undone = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
             assert!(undone.equal(), "{what}: {:?}", undone.remains());
@@ -137,7 +142,10 @@ fn death_at_every_step_of_both_halves_is_taken_back_with_policies() {
             assert!(Journal::open(&disk).unwrap().is_none(), "{what}");
             restored += 1;
         }
-        println!("{rules:?}: {restored} of {} deaths during a resize taken back", (last - first + 1) * 2);
+        println!(
+            "{rules:?}: {restored} of {} deaths during a resize taken back",
+            (last - first + 1) * 2
+        );
         assert_eq!(restored, (last - first + 1) * 2);
     }
 }

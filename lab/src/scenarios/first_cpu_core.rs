@@ -39,7 +39,8 @@ fn cells() -> Vec<Cell> {
 }
 
 /// The interrupt is on core 2 because somebody put it there, and stays (`--without irq_affinity`). `rq_affinity` is 1,
-/// the kernel's default, and 0 in a chapter of its own; the last chapter is what plain `apply` does.
+/// the kernel's default, and 0 in a chapter of its own; the last chapter is what plain `apply` does. How many
+/// completions come while the neighbour goes on writing, `measure` counts on the isolated core itself.
 fn script(_: &Cell) -> String {
     format!(
         "cat >/tmp/writes <<'END'
@@ -53,8 +54,11 @@ chapter() {{ # NAME ARGUMENTS OF apply
     name=$1
     shift
     rec apply_$name quietcore apply --cpus 2 \"$@\" --json
-    rec $name sh /tmp/writes
     rec rq_$name cat /sys/block/sda/queue/rq_affinity
+    rec $name sh /tmp/writes
+    taskset -c 3 dd if=/dev/zero of=/dev/sda bs=4k count=1000000 oflag=direct 2>/dev/null & writer=$!
+    rec measure_$name quietcore measure noise --cpus 2 --for 1s --json
+    kill $writer
     rec undo_$name quietcore undo --json
 }}
 wait_for 10 test -b /dev/sda
@@ -62,23 +66,11 @@ irq=$(awk '/ahci/ {{ sub(\":\", \"\", $1); print $1; exit }}' /proc/interrupts)
 echo 2 >/proc/irq/$irq/smp_affinity_list
 taskset -c 3 dd if=/dev/sda of=/dev/null bs=4k count=20 iflag=direct 2>/dev/null
 state before
-chapter left_alone --without irq_affinity --without rq_affinity
+chapter shared --without irq_affinity --without rq_affinity
+chapter cured --without irq_affinity
 echo 0 >/sys/block/sda/queue/rq_affinity
-chapter interrupt --without irq_affinity --without rq_affinity
-rec apply_cured quietcore apply --cpus 2 --without irq_affinity --with rq_affinity --json
-rec cured sh /tmp/writes
-rec rq_cured cat /sys/block/sda/queue/rq_affinity
-taskset -c 3 dd if=/dev/zero of=/dev/sda bs=4k count=100000 oflag=direct 2>/dev/null & writer=$!
-rec noise quietcore measure noise --cpus 2 --for 2s
-kill $writer
-rec undo_cured quietcore undo --json
-rec rq_before cat /sys/block/sda/queue/rq_affinity
-rec apply_noisy quietcore apply --cpus 2 --without irq_affinity --without rq_affinity --json
-taskset -c 3 dd if=/dev/zero of=/dev/sda bs=4k count=100000 oflag=direct 2>/dev/null & writer=$!
-rec noise_left quietcore measure noise --cpus 2 --for 2s
-rec noise_json quietcore measure noise --cpus 2 --for 2s --json
-kill $writer
-rec undo_noisy quietcore undo --json
+chapter stays --without irq_affinity --without rq_affinity
+chapter cured_too --without irq_affinity
 echo 1 >/sys/block/sda/queue/rq_affinity
 chapter plain
 state after
@@ -88,5 +80,88 @@ same same before after
 }
 
 fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
-    let _ = (cell, seen, verdict);
+    // A CPU of a run-time partition shares its cache with nobody on 6.1, so that 1 completes at home there; on 7.2 it
+    // goes on sharing with its neighbours.
+    let shared = if cell.kernel == K7 {
+        Place::Isolated
+    } else {
+        Place::Home
+    };
+    for (chapter, rq_affinity, place) in [
+        ("shared", "1", shared),
+        ("cured", "2", Place::Home),
+        ("stays", "0", Place::Isolated),
+        ("cured_too", "2", Place::Home),
+        ("plain", "2", Place::Home),
+    ] {
+        verdict.status(seen, &format!("apply_{chapter}"), 0);
+        let file = format!("rq_{chapter}");
+        verdict.equal(&file, seen.get(&file).text(), rq_affinity);
+        let (isolated, home) = completions(&verdict.status(seen, chapter, 0).stdout);
+        let counted =
+            format!("{chapter}: {isolated} on the isolated core 2, {home} on core 3, of {WRITES} writes");
+        verdict.that(
+            match place {
+                Place::Isolated => isolated >= WRITES && home < WRITES / 10,
+                Place::Home => home >= WRITES && isolated < WRITES / 10,
+            },
+            counted.clone(),
+        );
+        let measured = verdict.status(seen, &format!("measure_{chapter}"), 0).json();
+        let block = blocks(&measured);
+        verdict.that(
+            (block > 20) == (place == Place::Isolated),
+            format!("{chapter}: measure counted {block} BLOCK softirqs on core 2"),
+        );
+        verdict.note(format!(
+            "rq_affinity={rq_affinity} {isolated}/{home} measured {block}"
+        ));
+        let undone = verdict.status(seen, &format!("undo_{chapter}"), 0).json();
+        verdict.equal(
+            &format!("{chapter}: undo"),
+            undone["failed"].as_array().map(Vec::len),
+            Some(0),
+        );
+    }
+    let same = verdict.status(seen, "same", 0);
+    verdict.equal("state after the story", same.text(), "");
+}
+
+/// Where requests of core 3 are completed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// On the isolated core 2, which got the interrupt.
+    Isolated,
+    /// On core 3.
+    Home,
+}
+
+/// BLOCK softirqs of cores 2 and 3 between the two lines.
+fn completions(text: &str) -> (u64, u64) {
+    let rows: Vec<Vec<u64>> = text
+        .lines()
+        .map(|line| {
+            line.split_whitespace()
+                .filter_map(|word| word.parse().ok())
+                .collect()
+        })
+        .collect();
+    let of = |cpu: usize| {
+        let at = |row: usize| rows.get(row)?.get(cpu).copied();
+        at(1)
+            .zip(at(0))
+            .map_or(0, |(after, before)| after.saturating_sub(before))
+    };
+    (of(2), of(3))
+}
+
+/// BLOCK softirqs on the measured core.
+fn blocks(measured: &serde_json::Value) -> u64 {
+    let cpus = measured["activity"]["cpus"].as_array();
+    let softirqs = cpus
+        .into_iter()
+        .flatten()
+        .filter_map(|cpu| cpu["softirqs"].as_array());
+    let block = softirqs.flatten().filter(|softirq| softirq["name"] == "BLOCK");
+    block.filter_map(|softirq| softirq["count"].as_u64()).sum()
 }

@@ -78,7 +78,10 @@ pub(super) fn settle(system: &dyn System, hierarchy: Option<&Hierarchy>, online:
     );
     for _ in 0..TRIES {
         let known = dirs.iter().filter_map(|dir| {
-            let text = system.root().value(&format!("{dir}/cpuset.cpus.effective")).ok()??;
+            let text = system
+                .root()
+                .value(&format!("{dir}/cpuset.cpus.effective"))
+                .ok()??;
             CpuSet::parse_list(&text).ok()
         });
         let sets: Vec<CpuSet> = known.collect();

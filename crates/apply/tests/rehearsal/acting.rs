@@ -1,7 +1,7 @@
 //! What every test of level 3 does: applies an intent as the command line does, and survives the tool's death.
 
 use super::{Disk, Kernel};
-use apply::{Applied, ApplyError, Journal, Request, Storage, System, apply, apply_resized};
+use apply::{Applied, ApplyError, Journal, Request, Storage, System, apply};
 use machine::Machine;
 use plan::Intent;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,12 +18,8 @@ pub fn isolate_as(
     isolate_by(kernel, disk, intent, meanwhile, apply)
 }
 
-/// As [`isolate_as`], as the second half of a resize.
-pub fn remake(kernel: &Kernel, disk: &Disk, intent: &Intent) -> Result<Applied, ApplyError> {
-    isolate_by(kernel, disk, intent, || {}, apply_resized)
-}
-
-fn isolate_by(
+/// As [`isolate_as`], by `apply` or by another entrance of the engine.
+pub fn isolate_by(
     kernel: &Kernel,
     disk: &Disk,
     intent: &Intent,

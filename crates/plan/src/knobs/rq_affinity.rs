@@ -67,14 +67,15 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     Presence::Here
 }
 
-/// Whether the kernel keeps an interrupt on an isolated CPU that we cannot move.
+/// Whether an interrupt stays on an isolated CPU: because the kernel keeps it there, or because it is to be left.
 fn has_stuck_interrupt(scene: &Scene) -> bool {
+    let all_stay = !crate::taken::takes(scene.intent, "irq_affinity");
     let interrupts = scene.machine.interrupts.as_deref().unwrap_or_default();
     interrupts.iter().any(|interrupt| {
         let may_fire = interrupt
             .effective
             .as_ref()
             .is_some_and(|cpus| cpus.intersects(scene.isolated()));
-        interrupt.managed != Some(false) && may_fire
+        (all_stay || interrupt.managed != Some(false)) && may_fire
     })
 }

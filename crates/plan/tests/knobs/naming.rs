@@ -245,6 +245,14 @@ fn a_disk_whose_interrupt_stays_sends_completions_home() {
     };
     made.interrupts = vec![interrupt(32, "sda", "3", false)];
     assert_eq!(changes(&made), 0, "0 is quiet while every interrupt can leave");
+    let mut staying = intent(Profile::Balanced);
+    staying.leave_out("irq_affinity").unwrap();
+    let plan = made.plan(&staying).unwrap();
+    let is_home = |change: &plan::Change| change.id == "rq_affinity/sda" && change.after == "2";
+    assert!(
+        plan.changes.iter().any(is_home),
+        "the interrupt is to stay where it is"
+    );
     made.interrupts = vec![interrupt(32, "sda", "3", true)];
     assert_eq!(changes(&made), 1);
     made.put("/sys/kernel/realtime", "1");
