@@ -98,7 +98,8 @@ impl Apt {
     }
 
     fn downloaded(&self, debs: &Path, name: &str) -> Result<PathBuf, LabError> {
-        let start = format!("{name}_");
+        // A suite may stand behind the name, as apt takes it.
+        let start = format!("{}_", name.split('/').next().unwrap_or(name));
         let ends = [format!("_{}.deb", self.arch), "_all.deb".to_owned()];
         let entries = std::fs::read_dir(debs).map_err(LabError::file(debs))?;
         let fits = |path: &PathBuf| {

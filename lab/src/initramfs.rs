@@ -3,6 +3,7 @@
 use crate::cpio::Archive;
 use crate::error::LabError;
 use crate::kernels::Ready;
+use crate::packages;
 use crate::scenario::Cell;
 use std::path::{Path, PathBuf};
 
@@ -57,6 +58,9 @@ pub fn build(programs: &Programs, ready: &Ready, cell: &Cell, script: &str) -> R
             names.push_str(&format!("/modules/{name}\n"));
         }
         archive.program(order, names.as_bytes());
+    }
+    if let Some(packages) = cell.shape.packages {
+        packages::add(&mut archive, &packages::ready(packages)?)?;
     }
     archive.program("scenario", script.as_bytes());
     Ok(archive.finish())

@@ -9,6 +9,7 @@ pub mod cpio;
 pub mod error;
 pub mod initramfs;
 pub mod kernels;
+pub mod packages;
 pub mod records;
 pub mod runner;
 pub mod scenario;

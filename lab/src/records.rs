@@ -21,6 +21,9 @@ pub struct Record {
     pub stderr: String,
     /// Wall time in the guest, milliseconds.
     pub ms: u64,
+    /// The most memory that it had, KiB (`ru_maxrss`).
+    #[serde(default)]
+    pub peak_kib: u64,
 }
 
 impl Record {

@@ -1,5 +1,7 @@
 //! The machine that QEMU is told to be.
 
+use crate::packages::Packages;
+
 /// How control groups are mounted in the guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
@@ -51,6 +53,8 @@ pub struct Shape {
     pub devices: &'static [&'static str],
     /// More kernel arguments.
     pub boot: &'static str,
+    /// Debian's programs that the guest has beside ours.
+    pub packages: Option<&'static Packages>,
 }
 
 /// 4 CPUs in 2 packages, each with its own last-level cache.
@@ -66,6 +70,7 @@ pub const USUAL: Shape = Shape {
     later: &[],
     devices: &[],
     boot: "",
+    packages: None,
 };
 
 impl Shape {

@@ -23,6 +23,10 @@ pub(crate) struct Stage<'a, 'j> {
     pub journal: &'a mut Journal<'j>,
     /// Version of the cpuset hierarchy.
     pub version: Version,
+    /// Where that hierarchy is mounted.
+    pub mount: &'a str,
+    /// Whether tasks that nobody pinned may be noted together.
+    pub noting: Noting,
     /// Cgroups of the partitions in force: their tasks are not touched.
     pub others: &'a [String],
     /// Masks of tasks that nobody pinned: the online CPUs less those of the partitions in force, and once this one
@@ -30,6 +34,15 @@ pub(crate) struct Stage<'a, 'j> {
     pub usual: &'a [CpuSet],
     /// What the user must hear.
     pub findings: &'a mut Vec<Finding>,
+}
+
+/// How tasks that are moved are written down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Noting {
+    /// Those that nobody pinned by number only: a partition takes all of them, and gives all back.
+    Together,
+    /// Each with its mask: what is named one by one is given back one by one.
+    OneByOne,
 }
 
 /// One line of what was done, for tables and JSON.
@@ -49,6 +62,16 @@ impl Stage<'_, '_> {
     /// Whether a cgroup is a partition that is in force already.
     pub fn holds(&self, cgroup: &str) -> bool {
         self.others.iter().any(|other| is_in(cgroup, other))
+    }
+
+    /// Whether a mask is that of a task that nobody pinned: it leaves nothing out that everything else has.
+    pub fn is_usual(&self, mask: &CpuSet) -> bool {
+        self.usual.contains(mask) || self.is_everywhere(mask)
+    }
+
+    /// Whether a mask has every CPU that this partition and everybody else share: nobody pinned such a task.
+    pub fn is_everywhere(&self, mask: &CpuSet) -> bool {
+        self.usual.first().is_some_and(|all| all.is_subset(mask))
     }
 
     /// Records what was there before a write.

@@ -38,21 +38,11 @@ pub(crate) fn mask_of(system: &dyn System, key: machine::TaskKey) -> Option<CpuS
 /// consequence of a cpuset write.
 pub(crate) fn pinned(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
     let (system, version) = (stage.system, stage.version);
-    let tasks = machine::tasks::read(system.root()).unwrap_or_default();
-    let full = tasks
-        .iter()
-        .filter_map(|task| task.allowed.as_ref())
-        .max_by_key(|mask| mask.len())
-        .cloned();
-    // What everybody has who is not pinned, and gets more of when a partition goes.
-    let usual = stage.usual;
+    let is_usual = |mask: &CpuSet| stage.is_usual(mask);
+    let tasks = machine::tasks::unusual(system.root(), stage.mount, version, is_usual).unwrap_or_default();
     let mut pinned = Vec::new();
     for task in tasks {
-        let Some(mask) = task
-            .allowed
-            .clone()
-            .filter(|mask| Some(mask) != full.as_ref() && !usual.contains(mask))
-        else {
+        let Some(mask) = task.allowed.clone().filter(|mask| !stage.is_usual(mask)) else {
             continue;
         };
         if task.is_movable() {
@@ -69,6 +59,13 @@ pub(crate) fn pinned(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
         }
     }
     Ok(pinned)
+}
+
+/// Seconds since boot, rounded up; `None` where nobody tells.
+pub(crate) fn uptime_s(system: &dyn System) -> Option<u64> {
+    let text = system.root().value("/proc/uptime").ok().flatten()?;
+    let whole = text.split(['.', ' ']).next()?;
+    Some(whole.parse::<u64>().ok()? + 1)
 }
 
 /// The masks that these tasks have now; those that are gone are left out.

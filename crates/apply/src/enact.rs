@@ -1,6 +1,6 @@
 //! Applying a plan: every change in order, and everything taken back when one fails.
 
-use crate::actions::{self, Stage};
+use crate::actions::{self, Noting, Stage};
 use crate::entry::Entry;
 use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::{Layer, LayerState, isolated};
@@ -10,7 +10,7 @@ use crate::resize::Resize;
 use crate::undo::{Force, OpenResize, Which, shared_now, undo_open};
 use crate::{ApplyError, System, fingerprint};
 use machine::{CpuSet, Machine, Version};
-use plan::{Action, Change, Compare, Finding, Intent, Plan};
+use plan::{Action, Change, Compare, Finding, Intent, IntentKind, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -104,13 +104,7 @@ fn apply_as(
         files: fingerprint::files(system.root(), request.machine),
     })?;
     let mut findings = request.plan.findings.clone();
-    let version = request
-        .machine
-        .cgroups
-        .cpuset
-        .as_ref()
-        .map_or(Version::V2, |hierarchy| hierarchy.version);
-    match make_changes(system, &mut journal, version, &others, request, &mut findings) {
+    match make_changes(system, &mut journal, &others, request, &mut findings) {
         Ok(entries) => Ok(Applied {
             entries,
             findings,
@@ -138,13 +132,17 @@ impl Failure {
 fn make_changes(
     system: &dyn System,
     journal: &mut Journal,
-    version: Version,
     others: &Others,
     request: &Request,
     findings: &mut Vec<Finding>,
 ) -> Result<Vec<Entry>, Box<Failure>> {
     let mut entries = Vec::with_capacity(request.plan.changes.len());
     let mut usual = vec![others.usual.clone()];
+    let hierarchy = request.machine.cgroups.cpuset.as_ref();
+    let noting = match request.intent.kind {
+        IntentKind::Partition => Noting::Together,
+        _ => Noting::OneByOne,
+    };
     for change in &request.plan.changes {
         if request.stop.load(Ordering::Relaxed) {
             return Err(Failure::new(
@@ -157,7 +155,9 @@ fn make_changes(
         let mut stage = Stage {
             system,
             journal,
-            version,
+            version: hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version),
+            mount: hierarchy.map_or("", |hierarchy| hierarchy.mount.as_str()),
+            noting,
             others: &others.cgroups,
             usual: &usual,
             findings,

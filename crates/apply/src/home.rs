@@ -5,6 +5,8 @@ use crate::layers::is_in;
 use crate::masks::Wishes;
 use crate::{ApplyError, System, census};
 use machine::{TaskKey, Version};
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// Where our sets are, and how tasks are moved in this hierarchy.
@@ -61,6 +63,33 @@ impl Map<'_> {
         }
     }
 
+    /// Sends those members of one of our sets home that were noted together, and gives their number. Who does not go is
+    /// met again by [`Map::evacuate`].
+    pub fn send_crowd(&self, dir: &str) -> usize {
+        let Ok(members) = census::members(self.system, &self.list(dir)) else {
+            return 0;
+        };
+        let mut ways: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+        for tid in members {
+            let home = self.wishes.home_of_crowd(tid).filter(|home| !self.is_ours(home));
+            if let Some(home) = home {
+                let home = self.or_hearth(home);
+                ways.entry(home).or_default().push(tid);
+            }
+        }
+        let mut sent = 0;
+        for (home, tids) in ways {
+            let list = self.list(&format!("{}{}", self.mount, home.trim_end_matches('/')));
+            let mut answer = |_: u32, moved: Result<(), root::RootError>| {
+                sent += usize::from(moved.is_ok());
+                ControlFlow::Continue(())
+            };
+            // A home that is gone refuses all of them; then each is sent by itself.
+            let _ = self.system.attach_each(&list, &mut tids.into_iter(), &mut answer);
+        }
+        sent
+    }
+
     /// Empties one of our sets, until nothing new appears in it.
     ///
     /// Gives the tasks that could not be moved, with the reason.
@@ -72,9 +101,9 @@ impl Map<'_> {
         let list = self.list(dir);
         let mut blocked = Vec::new();
         for _ in 0..PASSES {
+            let mut moved = self.send_crowd(dir);
             let members = census::members(self.system, &list)?;
             blocked.clear();
-            let mut moved = 0;
             for tid in &members {
                 match self.send_home(*tid) {
                     Ok(_) => moved += 1,

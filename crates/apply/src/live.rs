@@ -3,6 +3,7 @@
 use crate::{FormerPolicy, System};
 use machine::{CpuSet, Policy};
 use root::{Live, Ownership, Root, RootError};
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// The machine that we run on.
@@ -27,6 +28,15 @@ impl System for Host {
 
     fn write(&self, path: &str, value: &str) -> Result<(), RootError> {
         self.live.write(path, value.as_bytes())
+    }
+
+    fn attach_each(
+        &self,
+        list: &str,
+        tids: &mut dyn Iterator<Item = u32>,
+        answer: &mut dyn FnMut(u32, Result<(), RootError>) -> ControlFlow<()>,
+    ) -> Result<(), RootError> {
+        self.live.write_each(list, tids, answer)
     }
 
     fn make_dir(&self, path: &str) -> Result<(), RootError> {

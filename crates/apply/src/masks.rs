@@ -4,10 +4,10 @@
 //! may rewrite its mask. So the wish is worked out first, from the journal and from what each task has now.
 
 use crate::layers::is_in;
-use crate::record::{After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record};
+use crate::record::{After, Before, Crowd, Departure, Drifted, Event, FormerPolicy, Outcome, Record};
 use crate::{System, census};
 use machine::{CpuSet, Task, TaskKey, Version};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// What the journal knows of one task.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +27,16 @@ struct Past {
 }
 
 impl Past {
+    /// Of a task that may have been noted with others, before something is said of it alone.
+    fn in_crowd(crowds: &Crowds, key: TaskKey) -> Past {
+        let crowd = crowds.one(key);
+        Past {
+            before: crowd.map(|crowd| crowd.mask.clone()),
+            cgroup: crowd.map(|crowd| crowd.cgroup.clone()),
+            ..Past::default()
+        }
+    }
+
     /// `run` or `move` is about to move it.
     fn leave(&mut self, departure: &Departure, answered: bool) {
         let Departure {
@@ -95,6 +105,9 @@ pub(crate) struct Wishes {
     masks: BTreeMap<TaskKey, CpuSet>,
     homes: BTreeMap<TaskKey, String>,
     policies: BTreeMap<TaskKey, (FormerPolicy, FormerPolicy)>,
+    /// Numbers of the tasks that the journal knows one by one.
+    known: BTreeSet<u32>,
+    crowds: Crowds,
     /// Tasks whose mask somebody else changed since.
     pub drifted: Vec<Drifted>,
 }
@@ -109,12 +122,15 @@ impl Wishes {
         newcomers: &[Task],
         set_masks: &[CpuSet],
     ) -> Wishes {
-        let past = past_of(records);
+        let crowds = Crowds::of(records);
+        let past = past_of(records, &crowds);
         let (masks, drifted) = decided(records, scope.layer);
         let mut wishes = Wishes {
             masks,
             homes: BTreeMap::new(),
             policies: BTreeMap::new(),
+            known: past.keys().map(|key| key.tid).collect(),
+            crowds,
             drifted,
         };
         let inside: BTreeSet<TaskKey> = newcomers.iter().map(|task| task.key).collect();
@@ -174,6 +190,20 @@ impl Wishes {
                 Some(before) => drop(wishes.masks.insert(task.key, before)),
                 // The set's own mask is nobody's pin: the kernel gives the task its new cgroup's.
                 None if set_masks.contains(mask) => {}
+                // One of those that nobody had pinned: somebody has since.
+                None if wishes.crowds.one(task.key).is_some() && !task.is_irq_thread() => {
+                    let before = wishes
+                        .crowds
+                        .one(task.key)
+                        .map(|crowd| scope.without.of(&crowd.mask));
+                    wishes.drifted.push(Drifted {
+                        key: task.key,
+                        comm: task.comm.clone(),
+                        now: mask.clone(),
+                        before: before.unwrap_or_default(),
+                    });
+                    wishes.masks.insert(task.key, mask.clone());
+                }
                 None => drop(wishes.masks.insert(task.key, mask.clone())),
             }
         }
@@ -196,6 +226,15 @@ impl Wishes {
     /// The cgroup that a task came from, where the journal knows.
     pub fn home(&self, key: TaskKey) -> Option<&str> {
         self.homes.get(&key).map(String::as_str)
+    }
+
+    /// The cgroup that a number of a crowd came from. Not for tasks that are known one by one. Who has the number by
+    /// now was born to one of them, or put into our set by hand: in both cases that place is as good as any.
+    pub fn home_of_crowd(&self, tid: u32) -> Option<&str> {
+        if self.known.contains(&tid) {
+            return None;
+        }
+        self.crowds.by_number(tid).map(|crowd| crowd.cgroup.as_str())
     }
 
     /// With force, drifted tasks get their former mask too.
@@ -267,7 +306,81 @@ fn decided(records: &[Record], layer: u64) -> (BTreeMap<TaskKey, CpuSet>, Vec<Dr
     earlier.unwrap_or_default()
 }
 
-fn past_of(records: &[Record]) -> BTreeMap<TaskKey, Past> {
+/// What [`Wishes::of`] has to know about members of our sets: numbers that the journal knows one by one, and those of
+/// them whose children may have inherited a mask of ours that is one of `set_masks`.
+pub(crate) struct Acquaintance {
+    /// Their numbers.
+    pub known: BTreeSet<u32>,
+    /// Processes whose children and threads have to be looked at.
+    pub parents: Vec<u32>,
+    /// Whether tasks were noted together at all.
+    pub has_crowd: bool,
+}
+
+impl Acquaintance {
+    /// From the journal.
+    pub fn of(records: &[Record], set_masks: &[CpuSet]) -> Acquaintance {
+        let crowds = Crowds::of(records);
+        let past = past_of(records, &crowds);
+        let hands_down = |past: &Past| past.ours.iter().any(|mask| set_masks.contains(mask));
+        let parents = past.iter().filter(|(_, past)| hands_down(past));
+        Acquaintance {
+            known: past.keys().map(|key| key.tid).collect(),
+            parents: parents.map(|(key, _)| key.tid).collect(),
+            has_crowd: !crowds.crowds.is_empty(),
+        }
+    }
+}
+
+/// All tasks that were noted together.
+#[derive(Default)]
+struct Crowds {
+    crowds: Vec<Crowd>,
+    places: HashMap<u32, usize>,
+}
+
+impl Crowds {
+    fn of(records: &[Record]) -> Crowds {
+        let mut all = Crowds::default();
+        for record in records {
+            if let Event::Will {
+                before: Before::Tasks {
+                    crowd: Some(crowd), ..
+                },
+                ..
+            } = &record.event
+            {
+                let place = all.crowds.len();
+                // The first note is that of the state before us.
+                for tid in &crowd.tids {
+                    all.places.entry(*tid).or_insert(place);
+                }
+                all.crowds.push(Crowd {
+                    tids: Vec::new(),
+                    ..crowd.clone()
+                });
+            }
+        }
+        all
+    }
+
+    fn by_number(&self, tid: u32) -> Option<&Crowd> {
+        self.crowds.get(*self.places.get(&tid)?)
+    }
+
+    /// The crowd of a task, and not of somebody younger with its number.
+    fn one(&self, key: TaskKey) -> Option<&Crowd> {
+        /// `USER_HZ`, the same on all of our architectures: the unit of start times.
+        const TICKS_PER_S: u64 = 100;
+        self.by_number(key.tid).filter(|crowd| {
+            crowd
+                .at_s
+                .is_none_or(|at| key.start_time <= at.saturating_mul(TICKS_PER_S))
+        })
+    }
+}
+
+fn past_of(records: &[Record], crowds: &Crowds) -> BTreeMap<TaskKey, Past> {
     let mut past: BTreeMap<TaskKey, Past> = BTreeMap::new();
     let answered: BTreeSet<u64> = records
         .iter()
@@ -279,7 +392,7 @@ fn past_of(records: &[Record]) -> BTreeMap<TaskKey, Past> {
     for record in records {
         match &record.event {
             Event::Will {
-                before: Before::Tasks { tasks } | Before::Value { tasks, .. },
+                before: Before::Tasks { tasks, .. } | Before::Value { tasks, .. },
                 ..
             } => {
                 let is_move = matches!(
@@ -300,7 +413,9 @@ fn past_of(records: &[Record]) -> BTreeMap<TaskKey, Past> {
                 }
             }
             Event::Joined { task } => {
-                let entry = past.entry(task.key).or_default();
+                let entry = past
+                    .entry(task.key)
+                    .or_insert_with(|| Past::in_crowd(crowds, task.key));
                 entry.comm.clone_from(&task.comm);
                 entry.joined = true;
                 if entry.cgroup.is_none() {
@@ -309,7 +424,8 @@ fn past_of(records: &[Record]) -> BTreeMap<TaskKey, Past> {
             }
             Event::Moving { tasks } => {
                 for departure in tasks {
-                    let entry = past.entry(departure.state.key).or_default();
+                    let key = departure.state.key;
+                    let entry = past.entry(key).or_insert_with(|| Past::in_crowd(crowds, key));
                     entry.leave(departure, answered.contains(&record.seq));
                 }
             }

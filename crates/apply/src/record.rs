@@ -155,6 +155,9 @@ pub enum Before {
     Tasks {
         /// The tasks.
         tasks: Vec<TaskState>,
+        /// Those that nobody pinned, all alike.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        crowd: Option<Crowd>,
     },
     /// The files of a cgroup, in the order in which a new one takes them.
     Files {
@@ -178,7 +181,7 @@ pub enum After {
     Made,
     /// Masks of the tasks of a batch; tasks that refused or exited are left out.
     Tasks {
-        /// Masks now.
+        /// Masks now, of those that were named one by one.
         masks: Vec<(TaskKey, CpuSet)>,
     },
     /// Nothing was changed.
@@ -197,6 +200,20 @@ pub struct TaskState {
     pub cgroup: Option<String>,
     /// Its mask.
     pub mask: CpuSet,
+}
+
+/// Threads of one cgroup that nobody pinned. They get back their place; their masks come and go with it, so that
+/// nothing about one of them needs to be noted, and on a machine with 100,000 tasks nothing is.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Crowd {
+    /// Their cgroup in the cpuset hierarchy.
+    pub cgroup: String,
+    /// The mask that one of them had, and so all.
+    pub mask: CpuSet,
+    /// Seconds since boot, rounded up, where the machine tells: who has one of these numbers and is younger is somebody else.
+    pub at_s: Option<u64>,
+    /// Their numbers.
+    pub tids: Vec<u32>,
 }
 
 /// A task that is about to be moved by hand.

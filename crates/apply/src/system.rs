@@ -6,6 +6,7 @@
 use crate::FormerPolicy;
 use machine::CpuSet;
 use root::{Ownership, Root, RootError};
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 /// Everything that apply and undo may do to a machine.
@@ -17,6 +18,24 @@ pub trait System {
     /// # Errors
     /// The kernel's errno.
     fn write(&self, path: &str, value: &str) -> Result<(), RootError>;
+    /// Puts threads into a cgroup by its list (`tasks`), with one `write(2)` each. `answer` hears of each in its order,
+    /// and ends it all with `Break`.
+    ///
+    /// # Errors
+    /// That of opening the list.
+    fn attach_each(
+        &self,
+        list: &str,
+        tids: &mut dyn Iterator<Item = u32>,
+        answer: &mut dyn FnMut(u32, Result<(), RootError>) -> ControlFlow<()>,
+    ) -> Result<(), RootError> {
+        for tid in tids {
+            if answer(tid, self.write(list, &tid.to_string())).is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
     /// Makes a cgroup.
     ///
     /// # Errors

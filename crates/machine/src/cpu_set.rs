@@ -32,6 +32,17 @@ impl CpuSet {
         set
     }
 
+    /// The set of these words: CPU `n` is bit `n % 64` of word `n / 64`, as the affinity calls have it. The allocation
+    /// of the former set is used again.
+    pub fn set_words(&mut self, words: &[u64]) {
+        let top = words
+            .iter()
+            .rposition(|word| *word != 0)
+            .map_or(0, |last| last + 1);
+        self.words.clear();
+        self.words.extend_from_slice(&words[..top]);
+    }
+
     /// Parses the kernel's list grammar (`lib/bitmap-str.c`, `bitmap_parselist`): numbers, ranges, and groups
     /// `first-last:used/group`. Besides, `first-last:2` for every second, which the kernel refuses: what we
     /// print is never in that form. White space around commas and at the ends is accepted, and so are the

@@ -20,6 +20,8 @@ pub struct Machine {
     pub cgroups: Cgroups,
     /// Every thread, by number; `None` until asked for, or where `/proc` shows none.
     pub tasks: Option<Vec<Task>>,
+    /// Kernel threads and the daemons that isolation has to get along with, where not every thread was asked for.
+    pub attendants: Option<Vec<Task>>,
     /// Every numbered interrupt; `None` until asked for, or unknown.
     pub interrupts: Option<Vec<Interrupt>>,
     /// What was there but could not be read, so that no verb mistakes it for absent.
@@ -52,6 +54,7 @@ impl Machine {
             isolation,
             cgroups,
             tasks: None,
+            attendants: None,
             interrupts: None,
             unreadable: reader.into_unreadable(),
         }
@@ -64,6 +67,22 @@ impl Machine {
         self.tasks = tasks;
         self.unreadable.extend(unreadable);
         self
+    }
+
+    /// Adds the few threads that a plan speaks of, or every one where the kernel does not tell which they are.
+    #[must_use]
+    pub fn with_attendants(mut self, root: &Root) -> Machine {
+        self.attendants = tasks::read_attendants(root);
+        if self.attendants.is_none() {
+            return self.with_tasks(root);
+        }
+        self
+    }
+
+    /// The threads that are known: all, or the attendants; `None` where nobody asked.
+    #[must_use]
+    pub fn known_tasks(&self) -> Option<&[Task]> {
+        self.tasks.as_deref().or(self.attendants.as_deref())
     }
 
     /// Adds the cgroup of every thread (and the threads, where they are missing): its path in the hierarchy

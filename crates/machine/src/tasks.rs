@@ -1,14 +1,21 @@
 //! Tasks (threads): who may run where, and whether they can be moved. `/proc/PID/task/TID/*`.
 
+mod attendants;
+mod glance;
 mod parse;
 mod read;
 
+pub(crate) use attendants::read_attendants;
+pub use glance::{Glance, children, kernel_threads, listed, unusual};
 pub use parse::{parse_cgroup_file, parse_stat, parse_status_allowed};
 pub use read::{cgroup_of, read, read_one, read_process};
 pub(crate) use read::{read_all, read_cgroups};
 
 use crate::{CpuId, CpuSet};
 use serde::{Deserialize, Serialize};
+
+/// The number of the kernel thread that makes all others.
+pub const KTHREADD: u32 = 2;
 
 /// A thread's identity: numbers are recycled, a number with a start time is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

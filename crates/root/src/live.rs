@@ -5,8 +5,10 @@
 use crate::{Entry, Kind, Ownership, RootError, Stands};
 use rustix::fs::{AtFlags, FileType, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
+use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
@@ -127,6 +129,42 @@ impl Live {
                 errno: libc::EIO,
             })
         }
+    }
+
+    /// Writes values to one kernel file, each with one `write(2)` as [`Live::write`] does, and opens it only once.
+    /// `answer` hears of each in its order, and ends it all with `Break`.
+    ///
+    /// # Errors
+    /// The errno of open; what came of the writes goes to `answer`.
+    pub fn write_each(
+        &self,
+        path: &str,
+        values: &mut dyn Iterator<Item = u32>,
+        answer: &mut dyn FnMut(u32, Result<(), RootError>) -> ControlFlow<()>,
+    ) -> Result<(), RootError> {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .open(self.locate(path))
+            .map_err(|error| RootError::from_io(path, "open", &error))?;
+        let mut text = String::new();
+        for value in values {
+            text.clear();
+            // Writing to a string cannot fail.
+            let _ = write!(text, "{value}");
+            let written = loop {
+                match file.write(text.as_bytes()) {
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                    outcome => break outcome,
+                }
+            };
+            let written = written
+                .map(|_| ())
+                .map_err(|error| RootError::from_io(path, "write", &error));
+            if answer(value, written).is_break() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Who a file belongs to, links followed; `None` where there is none.

@@ -15,6 +15,31 @@ pub fn set_affinity(tid: u32, words: &[u64]) -> Result<(), i32> {
     if done == -1 { Err(errno()) } else { Ok(()) }
 }
 
+/// `sched_getaffinity`: the CPUs of the mask that are active, as [`set_affinity`] writes them. The buffer grows until
+/// the kernel's set fits.
+///
+/// # Errors
+/// The errno: ESRCH for a thread that is gone.
+pub fn affinity(tid: u32, words: &mut Vec<u64>) -> Result<(), i32> {
+    /// CPUs above this number exist nowhere.
+    const MOST: usize = 1024;
+    loop {
+        words.resize(words.len().max(16), 0);
+        let bytes = words.len() * 8;
+        // SAFETY: the kernel writes at most `bytes` bytes into a buffer that lives across the call.
+        let done = unsafe { libc::syscall(libc::SYS_sched_getaffinity, tid, bytes, words.as_mut_ptr()) };
+        match done {
+            -1 if errno() == libc::EINVAL && words.len() < MOST => words.resize(words.len() * 2, 0),
+            -1 => return Err(errno()),
+            told => {
+                let told = usize::try_from(told).unwrap_or(0) / 8;
+                words.iter_mut().skip(told).for_each(|word| *word = 0);
+                return Ok(());
+            }
+        }
+    }
+}
+
 /// `sched_setscheduler` with one of the policies that take a plain priority (0 for those that have none).
 ///
 /// # Errors

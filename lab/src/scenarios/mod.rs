@@ -21,6 +21,7 @@ mod prove;
 mod run_move;
 mod several;
 mod sigkill_anywhere;
+mod speed;
 mod too_old;
 
 /// In the order in which they run: long ones first, so that the last guests end together.
@@ -45,12 +46,17 @@ pub const ALL: &[&Scenario] = &[
     &too_old::SCENARIO,
 ];
 
-/// Every scenario in every cell whose label has all words of the filter as parts. [`foreign`] needs binaries of
-/// another architecture and is there only when it is asked for by name.
+/// Those that run only when they are asked for by name: [`foreign`] needs binaries of another architecture, [`speed`]
+/// takes long.
+const BY_NAME: &[&Scenario] = &[&foreign::SCENARIO, &speed::SCENARIO];
+
+/// Every scenario in every cell whose label has all words of the filter as parts.
 #[must_use]
 pub fn jobs(filter: &[String]) -> Vec<Job> {
-    let foreign = filter.iter().any(|word| word == foreign::SCENARIO.name);
-    let list: &[&Scenario] = if foreign { &[&foreign::SCENARIO] } else { ALL };
+    let named = BY_NAME
+        .iter()
+        .find(|scenario| filter.iter().any(|word| word == scenario.name));
+    let list = named.map_or(ALL, std::slice::from_ref);
     let all = list
         .iter()
         .flat_map(|scenario| (scenario.cells)().into_iter().map(|cell| Job { scenario, cell }));

@@ -3,13 +3,15 @@
 //! A task that forks while it is moved leaves children behind in the old set; so passes are repeated until one
 //! finds nothing new. `kthreadd` goes first, because later kernel threads are born where it is.
 
-use super::{Stage, Step, refusal};
+use super::{Noting, Stage, Step, refusal};
 use crate::ApplyError;
 use crate::census;
-use crate::record::{After, Before, Outcome, TaskState};
+use crate::record::{After, Before, Crowd, Outcome, TaskState};
+use machine::tasks::{Glance, KTHREADD};
 use machine::{CpuSet, Task, Version};
 use plan::{Change, Finding, Level, Movers};
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 
 /// Passes after which a storm of forks is reported instead of chased. Each pass moves what the one before left,
 /// so that even a fork bomb needs only a few: children of moved parents are born in the new set.
@@ -34,27 +36,32 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, road: &Road) -> Result<S
         Version::V2 => format!("{to}/cgroup.procs"),
     };
     let mut done = Tally::default();
-    let mut left = Vec::new();
+    let mut left = None;
     for _ in 0..PASSES {
-        let batch = next_batch(stage, road, &done)?;
-        if batch.is_empty() {
-            left.clear();
+        let batch = next_batch(stage, road, &mut done)?;
+        left = batch.example();
+        if left.is_none() {
             break;
         }
-        done.seq = stage.will(change, Before::Tasks { tasks: batch.clone() })?;
-        let masks = move_batch(stage, &batch, &target, cpus, &mut done)?;
+        done.seq = stage.will(
+            change,
+            Before::Tasks {
+                tasks: batch.tasks.clone(),
+                crowd: batch.crowd.clone(),
+            },
+        )?;
+        let masks = move_batch(stage, &batch.tasks, &target, cpus, &mut done)?;
+        if let Some(crowd) = &batch.crowd {
+            move_crowd(stage, crowd, &target, &mut done)?;
+        }
         stage.did(done.seq, Outcome::Done, After::Tasks { masks })?;
-        left = batch;
     }
-    if !left.is_empty() {
+    if let Some(left) = left {
         stage.findings.push(Finding::new(
             Level::Error,
             "fork-storm",
             *from,
-            format!(
-                "tasks kept appearing in {from} after {PASSES} passes, for example {}",
-                left[0].comm
-            ),
+            format!("tasks kept appearing in {from} after {PASSES} passes, for example {left}"),
         ));
     }
     let after = format!("{} tasks moved, {} refused", done.moved, done.refused.len());
@@ -77,11 +84,28 @@ struct Tally {
     moved: usize,
     /// Threads that the kernel does not let go.
     refused: BTreeSet<u32>,
+    /// Threads that are bound, and not even tried.
+    bound: BTreeSet<u32>,
+    /// Threads that have to be written down with their mask, although nobody pinned them.
+    single: BTreeSet<u32>,
 }
 
-fn next_batch(stage: &Stage, road: &Road, done: &Tally) -> Result<Vec<TaskState>, ApplyError> {
-    const KTHREADD: u32 = 2;
-    let mut batch = Vec::new();
+/// What one pass moves.
+struct Batch {
+    tasks: Vec<TaskState>,
+    crowd: Option<Crowd>,
+}
+
+impl Batch {
+    /// The name of one of them; `None` when there is none.
+    fn example(&self) -> Option<String> {
+        let crowd = self.crowd.as_ref().and_then(|crowd| crowd.tids.first());
+        let named = self.tasks.first().map(|task| task.comm.clone());
+        named.or_else(|| crowd.map(|tid| format!("task {tid}")))
+    }
+}
+
+fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, ApplyError> {
     let list = match stage.version {
         Version::V1 => "tasks",
         Version::V2 => "cgroup.threads",
@@ -93,16 +117,57 @@ fn next_batch(stage: &Stage, road: &Road, done: &Tally) -> Result<Vec<TaskState>
         _ => census::members(stage.system, &format!("{}/{list}", road.from))?,
     };
     tids.sort_unstable_by_key(|&tid| (tid != KTHREADD, tid));
-    for tid in tids.into_iter().filter(|tid| !done.refused.contains(tid)) {
+    // v2 moves processes and keeps pins; with =user each has to be looked at, to tell it from a kernel thread.
+    let together =
+        stage.noting == Noting::Together && stage.version == Version::V1 && *road.who == Movers::All;
+    let mut glance = Glance::new(stage.system.root());
+    let mut tasks = Vec::new();
+    let mut alike = Vec::new();
+    for tid in tids {
+        if done.refused.contains(&tid) || done.bound.contains(&tid) {
+            continue;
+        }
+        if together && tid != KTHREADD && !done.single.contains(&tid) {
+            match glance.mask(tid) {
+                None => continue,
+                Some(mask) if stage.is_everywhere(mask) => {
+                    alike.push(tid);
+                    continue;
+                }
+                Some(_) => {}
+            }
+        }
         let Some((task, state)) = census::state_of(stage.system, tid, stage.version)? else {
             continue;
         };
         // The cgroup code refuses bound threads with EINVAL (cgroup_procs_write_start); there is no need to try.
-        if task.is_movable() && moves(&task, road.who) {
-            batch.push(state);
+        if !task.is_movable() {
+            done.bound.insert(tid);
+        } else if moves(&task, road.who) {
+            tasks.push(state);
         }
     }
-    Ok(batch)
+    let crowd = crowd_of(stage, road, alike)?;
+    Ok(Batch { tasks, crowd })
+}
+
+/// Tasks that nobody pinned, as the journal notes them. All of them have the mask of the first that still lives.
+fn crowd_of(stage: &Stage, road: &Road, tids: Vec<u32>) -> Result<Option<Crowd>, ApplyError> {
+    for tid in &tids {
+        if let Some((_, state)) = census::state_of(stage.system, *tid, stage.version)? {
+            let cgroup = road
+                .from
+                .strip_prefix(stage.mount)
+                .filter(|path| !path.is_empty());
+            return Ok(Some(Crowd {
+                cgroup: cgroup.unwrap_or("/").to_owned(),
+                mask: state.mask,
+                at_s: census::uptime_s(stage.system),
+                tids,
+            }));
+        }
+    }
+    Ok(None)
 }
 
 fn moves(task: &Task, who: &Movers) -> bool {
@@ -133,17 +198,7 @@ fn move_batch(
                 }
                 // EINVAL: a thread that became bound since; EACCES, EPERM: a security module. Tried once.
                 errno => {
-                    done.refused.insert(task.key.tid);
-                    stage.findings.push(Finding::new(
-                        Level::Warning,
-                        "task-refused",
-                        format!("task {}", task.key.tid),
-                        format!(
-                            "{} cannot be moved: {}",
-                            task.comm,
-                            std::io::Error::from_raw_os_error(errno)
-                        ),
-                    ));
+                    refuse(stage, task, errno, done);
                     continue;
                 }
             },
@@ -154,6 +209,59 @@ fn move_batch(
         }
     }
     Ok(masks)
+}
+
+/// Moves tasks that nobody pinned: the set gives each its mask, and the next pass sees who stayed.
+fn move_crowd(stage: &mut Stage, crowd: &Crowd, target: &str, done: &mut Tally) -> Result<(), ApplyError> {
+    let mut unsure = Vec::new();
+    let mut fatal = None;
+    let mut tids = crowd.tids.iter().copied();
+    let mut answer = |tid: u32, moved: Result<(), root::RootError>| {
+        match moved.map_err(refusal) {
+            Ok(()) => done.moved += 1,
+            Err(Ok(libc::ESRCH)) => {}
+            Err(Ok(errno)) => unsure.push((tid, errno)),
+            Err(Err(error)) => fatal = Some(error),
+        }
+        if fatal.is_some() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    stage.system.attach_each(target, &mut tids, &mut answer)?;
+    if let Some(error) = fatal {
+        return Err(error);
+    }
+    for (tid, errno) in unsure {
+        let Some((task, state)) = census::state_of(stage.system, tid, stage.version)? else {
+            continue;
+        };
+        if !task.is_movable() {
+            done.bound.insert(tid);
+        } else if errno == libc::EINVAL {
+            // All that can be done is to set its affinity, and for that its own mask has to be noted first.
+            done.single.insert(tid);
+        } else {
+            refuse(stage, &state, errno, done);
+        }
+    }
+    Ok(())
+}
+
+/// Notes a task that the kernel does not let go, and says so.
+fn refuse(stage: &mut Stage, task: &TaskState, errno: i32, done: &mut Tally) {
+    done.refused.insert(task.key.tid);
+    stage.findings.push(Finding::new(
+        Level::Warning,
+        "task-refused",
+        format!("task {}", task.key.tid),
+        format!(
+            "{} cannot be moved: {}",
+            task.comm,
+            std::io::Error::from_raw_os_error(errno)
+        ),
+    ));
 }
 
 /// Sets the affinity of a thread that cannot change its cgroup. `false` when that is refused too.

@@ -7,9 +7,10 @@ use super::{Stage, Step, refusal};
 use crate::ApplyError;
 use crate::census;
 use crate::record::{After, Before, Outcome, TaskState};
-use machine::CpuSet;
+use machine::tasks::Glance;
+use machine::{CpuSet, Task};
 use plan::{Change, Finding, Level};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 const PASSES: usize = 50;
 
@@ -23,12 +24,19 @@ pub(crate) fn enact(
     let mut seq = 0;
     let mut narrowed = 0;
     let mut settled: BTreeSet<machine::TaskKey> = BTreeSet::new();
+    let mut seen = HashSet::new();
     for _ in 0..PASSES {
-        let batch = next_batch(stage, isolated, partition, &mut settled)?;
+        let batch = next_batch(stage, isolated, partition, &mut settled, &mut seen)?;
         if batch.is_empty() {
             break;
         }
-        seq = stage.will(change, Before::Tasks { tasks: batch.clone() })?;
+        seq = stage.will(
+            change,
+            Before::Tasks {
+                tasks: batch.clone(),
+                crowd: None,
+            },
+        )?;
         let mut masks = Vec::new();
         for task in &batch {
             settled.insert(task.key);
@@ -72,9 +80,10 @@ fn next_batch(
     isolated: &CpuSet,
     partition: &str,
     settled: &mut BTreeSet<machine::TaskKey>,
+    seen: &mut HashSet<u32>,
 ) -> Result<Vec<TaskState>, ApplyError> {
     let mut batch = Vec::new();
-    for task in machine::tasks::read(stage.system.root()).unwrap_or_default() {
+    for task in candidates(stage, isolated, seen) {
         let on_isolated = task
             .allowed
             .as_ref()
@@ -109,6 +118,25 @@ fn next_batch(
         }
     }
     Ok(batch)
+}
+
+/// Tasks that may run on the isolated CPUs, among those that no earlier pass has seen: who was seen elsewhere comes
+/// there only by somebody's wish.
+fn candidates(stage: &Stage, isolated: &CpuSet, seen: &mut HashSet<u32>) -> Vec<Task> {
+    let root = stage.system.root();
+    let Some(tids) = machine::tasks::listed(root, stage.mount, stage.version) else {
+        return machine::tasks::read(root).unwrap_or_default();
+    };
+    let mut glance = Glance::new(root);
+    let mut there: Vec<u32> = tids
+        .into_iter()
+        .filter(|tid| seen.insert(*tid) && glance.mask(*tid).is_some_and(|mask| mask.intersects(isolated)))
+        .collect();
+    there.sort_unstable();
+    there
+        .into_iter()
+        .filter_map(|tid| machine::tasks::read_one(root, tid))
+        .collect()
 }
 
 fn is_below(cgroup: &str, partition: &str) -> bool {

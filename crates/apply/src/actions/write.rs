@@ -5,8 +5,9 @@ use super::{Stage, Step, refusal};
 use crate::ApplyError;
 use crate::census;
 use crate::record::{After, Before, Outcome, TaskState};
-use machine::CpuSet;
+use machine::{CpuSet, Version};
 use plan::{Change, Compare, Finding, Level, OnRefusal};
+use root::Stands;
 
 /// What is wanted of a file.
 pub(crate) struct Wanted<'a> {
@@ -62,7 +63,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Resul
         let mut tasks = census::pinned(stage)?;
         tasks.retain(|task| task.mask.is_subset(&alone));
         tasks
-    } else if rewrites_masks(path, compare) {
+    } else if rewrites_masks(path, compare) && !is_of_empty_set(stage, path, compare)? {
         census::pinned(stage)?
     } else {
         Vec::new()
@@ -129,6 +130,22 @@ fn rewrites_masks(path: &str, compare: Compare) -> bool {
 /// Whether it is the list of CPUs of a cpuset.
 pub(super) fn narrows_sets(path: &str, compare: Compare) -> bool {
     compare == Compare::List && path.contains("/cgroup") && path.ends_with("cpus")
+}
+
+/// Whether it is the list of CPUs of a set that holds nobody and has none below it, as ours do at first: no task has
+/// a mask from it.
+fn is_of_empty_set(stage: &Stage, path: &str, compare: Compare) -> Result<bool, ApplyError> {
+    let Some((dir, _)) = path.rsplit_once('/').filter(|_| narrows_sets(path, compare)) else {
+        return Ok(false);
+    };
+    let list = match stage.version {
+        Version::V1 => format!("{dir}/tasks"),
+        Version::V2 => format!("{dir}/cgroup.threads"),
+    };
+    let root = stage.system.root();
+    let nobody = root.text(&list)?.is_some_and(|text| text.trim().is_empty());
+    let below = root.entries(dir)?.unwrap_or_default();
+    Ok(nobody && below.iter().all(|entry| entry.stands != Stands::Dir))
 }
 
 /// The CPU that a file switches on and off.

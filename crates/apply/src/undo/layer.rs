@@ -8,7 +8,7 @@ use crate::home::Map;
 use crate::journal::Journal;
 use crate::layers::{Layer, LayerState, is_in, isolated, layers};
 use crate::masks::{Scope, Share, Wishes};
-use crate::record::{Before, Drifted, Event, Outcome, Record};
+use crate::record::{Before, Crowd, Drifted, Event, Outcome, Record};
 use crate::{ApplyError, System, fingerprint};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 use plan::{Action, Change, Compare};
@@ -57,8 +57,8 @@ pub(super) fn take_layer(
     }
     let sets = sets::ours(system, &all, layer, hierarchy);
 
-    let (newcomers, set_masks) = sets::newcomers(system, &sets, version)?;
     let of_layer = concerning(&records, layer, &mount);
+    let (newcomers, set_masks) = sets::newcomers(system, &sets, version, &of_layer)?;
     let mut wishes = Wishes::of(system, &of_layer, &scope, &newcomers, &set_masks);
     let begin = Event::UndoBegin {
         why: why.to_owned(),
@@ -420,15 +420,25 @@ fn take_shared(
         Action::MoveTasks { .. } => {
             let mut seen = BTreeSet::new();
             let mut tasks = Vec::new();
+            let mut crowd: Option<Crowd> = None;
             for at in group {
-                if let Before::Tasks { tasks: batch } = at.before {
+                if let Before::Tasks {
+                    tasks: batch,
+                    crowd: more,
+                } = at.before
+                {
                     tasks.extend(batch.iter().filter(|task| seen.insert(task.key)).cloned());
+                    match (&mut crowd, more) {
+                        (Some(crowd), Some(more)) => crowd.tids.extend(&more.tids),
+                        (None, more) => crowd.clone_from(more),
+                        (Some(_), None) => {}
+                    }
                 }
             }
             take_back(
                 map,
                 &Step {
-                    before: &Before::Tasks { tasks },
+                    before: &Before::Tasks { tasks, crowd },
                     ..step
                 },
                 undone,

@@ -3,8 +3,10 @@
 use super::{Undone, say};
 use crate::journal::Journal;
 use crate::layers::Layer;
-use crate::record::{Before, Event, Outcome};
+use crate::masks::Acquaintance;
+use crate::record::{Before, Event, Outcome, Record};
 use crate::{ApplyError, System, census};
+use machine::tasks::{Glance, KTHREADD};
 use machine::{CpuSet, Hierarchy, Policy, Task, Version};
 use plan::{Action, Change};
 use std::collections::BTreeSet;
@@ -105,30 +107,72 @@ pub(super) fn demote_spinners(
     Ok(())
 }
 
-/// The tasks in our sets now, and the sets' own masks.
+/// The tasks in our sets now about which something has to be decided, and the sets' own masks. Those that nobody
+/// pinned, before us or since, are left out where they were noted together.
 pub(super) fn newcomers(
     system: &dyn System,
     sets: &[String],
     version: Version,
+    records: &[Record],
 ) -> Result<(Vec<Task>, Vec<CpuSet>), ApplyError> {
-    let mut tasks = Vec::new();
     let mut masks = Vec::new();
     for set in sets {
-        tasks.extend(members_of(system, set, version)?);
         for name in ["cpuset.cpus", "cpus"] {
             let text = system.root().value(&format!("{set}/{name}"))?;
             masks.extend(text.and_then(|text| CpuSet::parse_list(&text).ok()));
         }
     }
+    let root = system.root();
+    let known = Acquaintance::of(records, &masks);
+    let offspring = match known.has_crowd {
+        true => offspring(system, &known.parents),
+        false => None,
+    };
+    let mut glance = Glance::new(root);
+    let mut tasks = Vec::new();
+    for set in sets {
+        let tids = census::members(system, &list_of(set, version))?;
+        for tid in tids {
+            let is_one_of_many = offspring.as_ref().is_some_and(|offspring| {
+                !known.known.contains(&tid)
+                    && !offspring.contains(&tid)
+                    && glance.mask(tid).is_none_or(|mask| masks.contains(mask))
+            });
+            if !is_one_of_many {
+                tasks.extend(machine::tasks::read_one(root, tid));
+            }
+        }
+    }
     Ok((tasks, masks))
 }
 
-fn members_of(system: &dyn System, set: &str, version: Version) -> Result<Vec<Task>, ApplyError> {
-    let list = match version {
+/// Children and threads of these processes; `None` where the kernel does not list children.
+fn offspring(system: &dyn System, parents: &[u32]) -> Option<BTreeSet<u32>> {
+    let root = system.root();
+    machine::tasks::children(root, KTHREADD)?;
+    let mut all = BTreeSet::new();
+    for parent in parents {
+        all.extend(machine::tasks::children(root, *parent).unwrap_or_default());
+        let threads = root.names(&format!("/proc/{parent}/task")).ok().flatten();
+        all.extend(
+            threads
+                .unwrap_or_default()
+                .iter()
+                .filter_map(|name| name.parse::<u32>().ok()),
+        );
+    }
+    Some(all)
+}
+
+fn list_of(set: &str, version: Version) -> String {
+    match version {
         Version::V1 => format!("{set}/tasks"),
         Version::V2 => format!("{set}/cgroup.threads"),
-    };
-    let tids = census::members(system, &list)?;
+    }
+}
+
+fn members_of(system: &dyn System, set: &str, version: Version) -> Result<Vec<Task>, ApplyError> {
+    let tids = census::members(system, &list_of(set, version))?;
     Ok(tids
         .into_iter()
         .filter_map(|tid| machine::tasks::read_one(system.root(), tid))

@@ -92,8 +92,12 @@ pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<O
         (Action::RemoveSet { path }, Before::Files { files }) => {
             Ok(Some(make_again(map.system, step, path, files, undone)))
         }
-        (Action::MoveTasks { to, .. }, Before::Tasks { tasks }) => {
-            let mut home = 0;
+        (Action::MoveTasks { to, .. }, Before::Tasks { tasks, crowd }) => {
+            let mut home = match crowd {
+                Some(_) => map.send_crowd(to),
+                None => 0,
+            };
+            let all = tasks.len() + crowd.as_ref().map_or(0, |crowd| crowd.tids.len());
             let set = to.strip_prefix(map.mount).unwrap_or(to);
             for task in tasks {
                 let there = machine::tasks::read_one(map.system.root(), task.key.tid)
@@ -117,7 +121,7 @@ pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<O
                     }
                 }
             }
-            let text = format!("{home} of {} tasks went home", tasks.len());
+            let text = format!("{home} of {all} tasks went home");
             Ok(Some(step.entry(None, Some(text), Outcome::Done)))
         }
         // Their masks come last, when the partition no longer cuts them.

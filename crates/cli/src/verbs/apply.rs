@@ -15,7 +15,7 @@ use crate::{CommandError, Screen, Status, resize};
 use apply::guard::{Guard, Watch};
 use apply::{Applied, Request};
 use machine::{CpuSet, Machine};
-use plan::declared::Declaration;
+use plan::declared::{CpuWish, Declaration};
 use plan::{Finding, Intent, Level, Plan};
 use report::Length;
 use root::Root;
@@ -137,15 +137,17 @@ pub fn declared_by(
 
 fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandError> {
     let declaration = args.wanted.declaration()?;
-    let machine = Machine::read(root).with_tasks_and_interrupts(root);
-    let (_, plan) = args.wanted.plan(&machine, root)?;
     if args.dry_run {
+        let machine = Machine::read(root).with_tasks_and_interrupts(root);
+        let (_, plan) = args.wanted.plan(&machine, root)?;
         match screen.form {
             Form::Json => screen.stream(|out| report::plan_json(&plan, out)),
             Form::Text => screen.text(&report::plan_text(&plan, Length::Whole, screen.style())),
         }
         return Ok(Status::Done);
     }
+    // What is wrong with the wish is said before anything else.
+    args.wanted.plan(&read_for(&declaration, root), root)?;
     let changing = Changing::begin()?;
     // What cannot be saved is said before anything is done.
     let draft = match args.save {
@@ -177,6 +179,15 @@ fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandE
     }
     screen.text(&text);
     Ok(brought.status())
+}
+
+/// What a plan needs of the machine. Only who has CPUs chosen looks at every task, for where they are pinned.
+fn read_for(declaration: &Declaration, root: &Root) -> Machine {
+    let machine = Machine::read(root);
+    match &declaration.cpus {
+        CpuWish::Named(_) => machine.with_attendants(root).with_interrupts(root),
+        CpuWish::Chosen { .. } => machine.with_tasks_and_interrupts(root),
+    }
 }
 
 /// Why and how far a declaration is brought into force.
@@ -215,7 +226,7 @@ fn bring(
     because: &Because,
 ) -> Result<Brought, CommandError> {
     let stop = changing::stop_flag();
-    let machine = Machine::read(root).with_tasks_and_interrupts(root);
+    let machine = read_for(declaration, root);
     let in_force = intent::in_force(root);
     let (intent, mut plan) = intent::settle(declaration, &machine, root, &in_force, &because.reserved)?;
     let mut machine = machine;

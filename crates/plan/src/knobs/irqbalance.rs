@@ -19,7 +19,7 @@ pub(super) const KNOB: Knob = Knob {
 };
 
 fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
-    let tasks = scene.machine.tasks.as_deref().unwrap_or_default();
+    let tasks = scene.machine.known_tasks().unwrap_or_default();
     let Some(daemon) = tasks.iter().find(|task| task.comm == "irqbalance") else {
         return Presence::Absent;
     };

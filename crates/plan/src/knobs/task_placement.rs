@@ -27,7 +27,7 @@ pub(super) const KNOB: Knob = Knob {
 };
 
 fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
-    let tasks = scene.machine.tasks.as_deref();
+    let tasks = scene.machine.known_tasks();
     if let Some(tasks) = tasks {
         let bound = |task: &&Task| {
             !task.is_movable()

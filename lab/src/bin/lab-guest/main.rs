@@ -3,6 +3,7 @@
 //! One static binary without dependencies on the guest. Everything that it prints is JSON or plain lines that
 //! scenarios assert on.
 
+mod bare;
 mod killat;
 mod population;
 mod report;
@@ -20,6 +21,9 @@ const USAGE: &str = "usage: lab-guest VERB ...
   spin CPU POLICY SECONDS         other:NICE or fifo:PRIORITY, pinned to CPU (- for no pin); prints context switches
   storm STOPFILE LIFE_MS          fork a child every 2 ms that lives LIFE_MS, beside a fork-and-exit chain
   hold CPU                        sleep for ever, pinned to CPU
+  breed COUNT DONE                fork a sleeping child every 2 ms, COUNT in all, make the file DONE, and stay; they end with it
+  bare JOURNAL | bare-undo JOURNAL   write what a journal says that was written, and nothing else; prints the time
+  left CPU                        how many movable tasks may run on the CPU: user, kernel, and whether kthreadd may
   who CPU                         JSON lines: every task whose allowed mask has the CPU
   as UID COMMAND...               run as another user, without any privilege
   listhas LIST CPU                status 0 when a kernel list has the CPU
@@ -44,6 +48,10 @@ fn main() -> ExitCode {
         ["threads", count, rest @ ..] => population::threads(number(count), rest.first().copied()),
         ["spin", cpu, policy, seconds] => population::spin(cpu.parse().ok(), policy, number(seconds)),
         ["storm", stop, life_ms] => population::storm(stop, number(life_ms)),
+        ["breed", count, done] => population::breed(number(count), done),
+        ["bare", journal] => bare::apply(journal),
+        ["bare-undo", journal] => bare::undo(journal),
+        ["left", cpu] => tasks::left(number(cpu)),
         ["hold", cpu] => population::hold(number(cpu)),
         ["victim", dir] => population::victim(dir),
         ["listhas", list, cpu] => {

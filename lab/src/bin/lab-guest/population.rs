@@ -106,6 +106,32 @@ pub fn storm(stop: &str, life_ms: u64) -> Result<(), String> {
     Ok(())
 }
 
+/// Forks a sleeping child every 2 ms until there are `count`, beside the chain of [`storm`]; then makes the file `done`
+/// and stays. The children end with this process.
+pub fn breed(count: u32, done: &str) -> Result<(), String> {
+    let finished = Path::new(done).to_owned();
+    child(move || {
+        call_myself("lab chain");
+        let_go_of_output();
+        while !finished.exists() {
+            std::thread::sleep(Duration::from_micros(500));
+            fork_and_exit();
+        }
+    })?;
+    for _ in 0..count {
+        child(|| {
+            // SAFETY: a plain call with plain numbers.
+            unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+            call_myself("lab bred");
+            let_go_of_output();
+            sleep_for_ever()
+        })?;
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    std::fs::write(done, "").map_err(|error| format!("{done}: {error}"))?;
+    sleep_for_ever()
+}
+
 /// Sleeps for ever on one CPU.
 pub fn hold(cpu: u32) -> Result<(), String> {
     pin(&[cpu])?;

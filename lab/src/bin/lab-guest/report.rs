@@ -29,6 +29,7 @@ pub fn rec(name: &str, command: &[&str]) -> Result<(), String> {
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
             stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
             ms,
+            peak_kib: peak_kib(),
         },
         Err(error) => Record {
             status: 127,
@@ -38,6 +39,19 @@ pub fn rec(name: &str, command: &[&str]) -> Result<(), String> {
         },
     };
     send(name, &record)
+}
+
+/// The most memory that the command had: it is the only child of this process, and what it waited for.
+fn peak_kib() -> u64 {
+    // SAFETY: rusage is plain data that the call fills.
+    let usage = unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
+        usage
+    };
+    // A long of 32 bits on armv7.
+    #[allow(clippy::useless_conversion)]
+    u64::try_from(i64::from(usage.ru_maxrss)).unwrap_or(0)
 }
 
 /// Says that the scenario came to its end.

@@ -1,0 +1,105 @@
+//! A look at the masks of very many threads, by system call where the running kernel can be asked: a file of `/proc`
+//! costs ten times as much as the answer.
+
+use super::Task;
+use crate::{CpuSet, Version};
+use root::{Asked, Root, Stands};
+
+/// Looks at one thread after another.
+pub struct Glance<'a> {
+    root: &'a Root,
+    words: Vec<u64>,
+    mask: CpuSet,
+}
+
+impl<'a> Glance<'a> {
+    /// For the threads of a machine.
+    #[must_use]
+    pub fn new(root: &'a Root) -> Glance<'a> {
+        Glance {
+            root,
+            words: Vec::new(),
+            mask: CpuSet::new(),
+        }
+    }
+
+    /// The mask of a thread; `None` when it is gone. Of the running machine without the CPUs that are offline, which
+    /// `Cpus_allowed_list` has too.
+    pub fn mask(&mut self, tid: u32) -> Option<&CpuSet> {
+        match self.root.affinity(tid, &mut self.words) {
+            Asked::Told => self.mask.set_words(&self.words),
+            Asked::Gone => return None,
+            Asked::Cannot => self.mask = super::read_one(self.root, tid)?.allowed?,
+        }
+        Some(&self.mask)
+    }
+}
+
+/// The kernel threads that `kthreadd` made, and itself; `None` where the kernel does not list children.
+#[must_use]
+pub fn kernel_threads(root: &Root) -> Option<Vec<u32>> {
+    let mut tids = children(root, super::KTHREADD)?;
+    tids.push(super::KTHREADD);
+    Some(tids)
+}
+
+/// The children of a process; `None` where the kernel does not list them (`CONFIG_PROC_CHILDREN`).
+#[must_use]
+pub fn children(root: &Root, pid: u32) -> Option<Vec<u32>> {
+    let text = root
+        .text(&format!("/proc/{pid}/task/{pid}/children"))
+        .ok()
+        .flatten()?;
+    Some(
+        text.split_ascii_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect(),
+    )
+}
+
+/// The number of every thread, as the cgroups of a hierarchy list them; `None` where these do not list the caller, and
+/// so not everybody.
+#[must_use]
+pub fn listed(root: &Root, mount: &str, version: Version) -> Option<Vec<u32>> {
+    let name = match version {
+        Version::V1 => "tasks",
+        Version::V2 => "cgroup.threads",
+    };
+    let mut tids = Vec::new();
+    let mut dirs = vec![mount.trim_end_matches('/').to_owned()];
+    while let Some(dir) = dirs.pop() {
+        let list = root
+            .text(&format!("{dir}/{name}"))
+            .ok()
+            .flatten()
+            .unwrap_or_default();
+        tids.extend(list.lines().filter_map(|line| line.parse::<u32>().ok()));
+        let below = root.entries(&dir).ok().flatten().unwrap_or_default();
+        let below = below.into_iter().filter(|entry| entry.stands == Stands::Dir);
+        dirs.extend(below.map(|entry| format!("{dir}/{}", entry.name)));
+    }
+    tids.contains(&std::process::id()).then_some(tids)
+}
+
+/// The threads whose mask is none of `usual`, read one by one, by number; all of them where nobody can be asked
+/// cheaply. On a machine with ten thousand tasks that nobody pinned these are a few.
+#[must_use]
+pub fn unusual(
+    root: &Root,
+    mount: &str,
+    version: Version,
+    usual: impl Fn(&CpuSet) -> bool,
+) -> Option<Vec<Task>> {
+    let Some(tids) = listed(root, mount, version) else {
+        return super::read(root);
+    };
+    let mut glance = Glance::new(root);
+    let is_unusual = |tid: &u32| glance.mask(*tid).is_some_and(|mask| !usual(mask));
+    let mut tids: Vec<u32> = tids.into_iter().filter(is_unusual).collect();
+    tids.sort_unstable();
+    Some(
+        tids.into_iter()
+            .filter_map(|tid| super::read_one(root, tid))
+            .collect(),
+    )
+}

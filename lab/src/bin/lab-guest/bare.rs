@@ -1,0 +1,189 @@
+//! The yardstick of the speed figures: a loop that writes the values of an isolation and does nothing else. No
+//! record, no look at what was there, no read-back, no second pass.
+//!
+//! What it writes is what a journal of quietcore says that was written, so both do the same work.
+
+use serde_json::Value;
+use std::fs::File;
+use std::io::Write;
+use std::time::Instant;
+
+/// `lab-guest bare JOURNAL`: makes the changes. Prints the time, in which reading the journal is not counted.
+pub fn apply(journal: &str) -> Result<(), String> {
+    let steps = steps(journal)?;
+    timed(|| steps.iter().try_for_each(Step::make))
+}
+
+/// `lab-guest bare-undo JOURNAL`: takes them back, last to first.
+pub fn undo(journal: &str) -> Result<(), String> {
+    let steps = steps(journal)?;
+    timed(|| steps.iter().rev().try_for_each(Step::take_back))
+}
+
+fn timed(work: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
+    let started = Instant::now();
+    work()?;
+    println!(
+        "{}",
+        serde_json::json!({ "us": started.elapsed().as_micros() as u64 })
+    );
+    Ok(())
+}
+
+/// One write, or one loop of them.
+enum Step {
+    Value {
+        path: String,
+        value: String,
+        former: String,
+    },
+    Set {
+        path: String,
+    },
+    Partition {
+        path: String,
+        word: String,
+    },
+    Tasks {
+        from: String,
+        to: String,
+    },
+    KernelThreads {
+        isolated: u128,
+    },
+}
+
+impl Step {
+    fn make(&self) -> Result<(), String> {
+        match self {
+            Step::Value { path, value, .. } => put(path, value),
+            Step::Set { path } => std::fs::create_dir(path).map_err(|error| format!("{path}: {error}")),
+            Step::Partition { path, word } => put(path, word),
+            Step::Tasks { from, to } => move_all(from, to),
+            Step::KernelThreads { isolated } => narrow(*isolated),
+        }
+    }
+
+    fn take_back(&self) -> Result<(), String> {
+        match self {
+            Step::Value { path, value, former } => match value.strip_prefix('+') {
+                Some(word) => put(path, &format!("-{word}")),
+                // What went with its set is gone by now.
+                None if former.is_empty() => Ok(()),
+                None => put(path, former),
+            },
+            Step::Set { path } => std::fs::remove_dir(path).map_err(|error| format!("{path}: {error}")),
+            Step::Partition { path, .. } => put(path, "member"),
+            Step::Tasks { from, to } => move_all(to, from),
+            Step::KernelThreads { .. } => Ok(()),
+        }
+    }
+}
+
+fn put(path: &str, value: &str) -> Result<(), String> {
+    let mut file = File::options()
+        .write(true)
+        .open(path)
+        .map_err(|error| format!("{path}: {error}"))?;
+    // A refusal is no news: quietcore met it too.
+    let _ = file.write(value.as_bytes());
+    Ok(())
+}
+
+/// Every task of a set into another: one list, one `write(2)` each.
+fn move_all(from: &str, to: &str) -> Result<(), String> {
+    let list = format!("{from}/tasks");
+    let tids = std::fs::read_to_string(&list).map_err(|error| format!("{list}: {error}"))?;
+    let target = format!("{to}/tasks");
+    let mut file = File::options()
+        .write(true)
+        .open(&target)
+        .map_err(|error| format!("{target}: {error}"))?;
+    for tid in tids.lines() {
+        // Bound kernel threads refuse.
+        let _ = file.write(tid.as_bytes());
+    }
+    Ok(())
+}
+
+/// Takes CPUs from every kernel thread that still has them: one `sched_getaffinity` each, and a
+/// `sched_setaffinity` where it is needed.
+fn narrow(isolated: u128) -> Result<(), String> {
+    let list = "/sys/fs/cgroup/cgroup.threads";
+    let tids = std::fs::read_to_string(list).map_err(|error| format!("{list}: {error}"))?;
+    for tid in tids.lines().filter_map(|line| line.parse::<i32>().ok()) {
+        let mut mask = 0_u128;
+        let size = std::mem::size_of::<u128>();
+        // SAFETY: the kernel reads and writes at most `size` bytes of a number that lives across the calls.
+        unsafe {
+            let got = libc::syscall(libc::SYS_sched_getaffinity, tid, size, &raw mut mask);
+            if got > 0 && mask & isolated != 0 {
+                mask &= !isolated;
+                libc::syscall(libc::SYS_sched_setaffinity, tid, size, &raw const mask);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the journal's first layer wrote, in its order.
+fn steps(journal: &str) -> Result<Vec<Step>, String> {
+    let text = std::fs::read_to_string(journal).map_err(|error| format!("{journal}: {error}"))?;
+    let records: Vec<Value> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line.splitn(4, ' ').nth(3)?).ok())
+        .collect();
+    let begin = records.iter().find(|record| record["event"] == "begin");
+    let changes = begin
+        .and_then(|begin| begin["changes"].as_array())
+        .ok_or("no begin")?;
+    let mut steps = Vec::new();
+    let mut done = std::collections::BTreeSet::new();
+    for record in records.iter().filter(|record| record["event"] == "will") {
+        let id = record["change"].as_str().unwrap_or_default();
+        // A loop over tasks has a record for each batch.
+        if !done.insert(id) {
+            continue;
+        }
+        let change = changes
+            .iter()
+            .find(|change| change["id"] == id)
+            .ok_or("no change")?;
+        let former = record["before"]["value"]["value"].as_str().unwrap_or_default();
+        steps
+            .push(step(&change["action"], former).ok_or_else(|| format!("no step of {}", change["action"]))?);
+    }
+    Ok(steps)
+}
+
+fn step(action: &Value, former: &str) -> Option<Step> {
+    let of = action;
+    let kind = of["do"].as_str()?;
+    let text = |name: &str| of[name].as_str().map(str::to_owned);
+    Some(match kind {
+        "write" => Step::Value {
+            path: text("path")?,
+            value: text("value")?,
+            former: if of["undo"] == "with_set" {
+                String::new()
+            } else {
+                former.to_owned()
+            },
+        },
+        "make_set" => Step::Set { path: text("path")? },
+        "make_partition" => Step::Partition {
+            path: text("path")?,
+            word: of["words"][0].as_str()?.to_owned(),
+        },
+        "move_tasks" => Step::Tasks {
+            from: text("from")?,
+            to: text("to")?,
+        },
+        "narrow_tasks" => Step::KernelThreads {
+            isolated: (0..128)
+                .filter(|cpu| crate::tasks::list_has(of["isolated"].as_str().unwrap_or_default(), *cpu))
+                .fold(0, |mask, cpu| mask | 1 << cpu),
+        },
+        _ => return None,
+    })
+}

@@ -1,0 +1,128 @@
+//! Debian's own programs in a guest: packages unpacked beside ours, for scenarios that compare with the peers.
+
+use crate::apt::{Apt, Refresh, cache_dir};
+use crate::cpio::Archive;
+use crate::error::{LabError, run};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Packages of one suite that are unpacked together. Nothing else is fetched: every dependency is named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packages {
+    /// Name of the folder in the cache; another list needs another name.
+    pub name: &'static str,
+    /// Suite of Debian.
+    pub suite: &'static str,
+    /// Package names.
+    pub names: &'static [&'static str],
+}
+
+/// `cset` and `tuna` of Debian 12 with the Python that they need. partrt is in no distribution.
+pub const PEERS: Packages = Packages {
+    name: "peers-1",
+    suite: "bookworm",
+    names: &[
+        "libc6",
+        "libexpat1",
+        "zlib1g",
+        "python3-minimal",
+        "python3.11-minimal",
+        "libpython3.11-minimal",
+        "libpython3.11-stdlib",
+        "cpuset",
+        "python3-cpuset",
+        "tuna",
+        "python3-linux-procfs",
+        "python3-schedutils",
+        "python3-ethtool",
+        "python3-six",
+        "libnl-3-200",
+        "libnl-route-3-200",
+    ],
+};
+
+/// What nobody needs in a guest, below the top.
+const LEFT_OUT: &[&str] = &[
+    "usr/share/doc",
+    "usr/share/man",
+    "usr/share/locale",
+    "usr/share/lintian",
+];
+
+/// Unpacks the packages into the cache, and gives the folder.
+///
+/// # Errors
+/// [`LabError`] when the mirror does not have them or they cannot be unpacked.
+pub fn ready(packages: &Packages) -> Result<PathBuf, LabError> {
+    let cache = cache_dir();
+    let dir = cache.join("packages").join(packages.name);
+    if dir.is_dir() {
+        return Ok(dir);
+    }
+    let apt = Apt::prepare(&cache.join("apt-amd64"), "amd64")?;
+    apt.refresh(Refresh::WhenOld)?;
+    let wanted: Vec<String> = packages
+        .names
+        .iter()
+        .map(|name| format!("{name}/{}", packages.suite))
+        .collect();
+    let debs = match apt.download(&wanted) {
+        Ok(debs) => debs,
+        // The lists may be older than the mirror.
+        Err(_) => {
+            apt.refresh(Refresh::Always)?;
+            apt.download(&wanted)?
+        }
+    };
+    // Renamed at the end: an interrupted run leaves no half folder.
+    let part = dir.with_extension("part");
+    std::fs::remove_dir_all(&part).ok();
+    std::fs::create_dir_all(&part).map_err(LabError::file(&part))?;
+    for deb in &debs {
+        run(Command::new("dpkg-deb").arg("-x").arg(deb).arg(&part))?;
+        std::fs::remove_file(deb).map_err(LabError::file(deb))?;
+    }
+    std::fs::rename(&part, &dir).map_err(LabError::file(&dir))?;
+    Ok(dir)
+}
+
+/// Adds an unpacked folder to a guest's archive.
+///
+/// # Errors
+/// [`LabError::File`] for what cannot be read.
+pub fn add(archive: &mut Archive, dir: &Path) -> Result<(), LabError> {
+    add_below(archive, dir, "")
+}
+
+fn add_below(archive: &mut Archive, top: &Path, below: &str) -> Result<(), LabError> {
+    let dir = top.join(below);
+    let mut names: Vec<String> = std::fs::read_dir(&dir)
+        .map_err(LabError::file(&dir))?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    for name in names {
+        let inside = if below.is_empty() {
+            name
+        } else {
+            format!("{below}/{name}")
+        };
+        let path = top.join(&inside);
+        let kind = std::fs::symlink_metadata(&path)
+            .map_err(LabError::file(&path))?
+            .file_type();
+        if LEFT_OUT.contains(&inside.as_str()) {
+            continue;
+        }
+        if kind.is_symlink() {
+            let target = std::fs::read_link(&path).map_err(LabError::file(&path))?;
+            archive.link(&inside, &target.to_string_lossy());
+        } else if kind.is_dir() {
+            archive.dir(&inside);
+            add_below(archive, top, &inside)?;
+        } else if kind.is_file() {
+            archive.program(&inside, &std::fs::read(&path).map_err(LabError::file(&path))?);
+        }
+    }
+    Ok(())
+}

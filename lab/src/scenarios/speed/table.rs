@@ -1,0 +1,88 @@
+//! The figures as a person reads them.
+
+use super::{CROWDS, ROUNDS, peers};
+use crate::records::Records;
+use crate::scenario::Cell;
+
+/// One row for each tool, then one for each size.
+pub(super) fn text(cell: &Cell, seen: &Records) -> String {
+    let seconds = |name: &str| seen.get(name).ms as f64 / 1e3;
+    let looped = |name: &str| seen.get(name).json()["us"].as_f64().unwrap_or(0.0) / 1e6;
+    let best = |name: &str, of: &dyn Fn(&str) -> f64| {
+        let all = (1..=ROUNDS).map(|round| of(&format!("{name}{round}")));
+        all.fold(f64::INFINITY, f64::min)
+    };
+    let left = |name: &str| {
+        let found = seen.get(name).json();
+        let all = found["user"].as_u64().zip(found["kernel"].as_u64());
+        let count = all.map_or_else(|| "?".to_owned(), |(user, kernel)| (user + kernel).to_string());
+        let kthreadd = if found["kthreadd"] == true {
+            "+kthreadd"
+        } else {
+            ""
+        };
+        format!("{count}{kthreadd}")
+    };
+    let mib = |name: &str| format!("{:.1}", seen.get(name).peak_kib as f64 / 1024.0);
+    let bare = best("bare", &looped);
+    let mut text = format!(
+        "\n{:<22}{:>9}{:>8}{:>16}{:>11}{:>16}{:>9}\n",
+        "10,000 tasks", "quiet s", "ratio", "left behind", "forking s", "left behind", "MiB"
+    );
+    let mut row = |name: &str, quiet: f64, cells: [String; 4]| {
+        let [left_quiet, forking, left_forking, memory] = cells;
+        text.push_str(&format!(
+            "{name:<22}{quiet:>9.2}{:>8.2}{left_quiet:>16}{forking:>11}{left_forking:>16}{memory:>9}\n",
+            quiet / bare
+        ));
+    };
+    let none = || "-".to_owned();
+    row("bare loop", bare, [none(), none(), none(), none()]);
+    let storm = |name: &str| format!("{:.2}", seconds(&format!("storm-{name}")));
+    row(
+        "quietcore apply",
+        best("apply", &seconds),
+        [
+            left("apply1-left"),
+            storm("quietcore"),
+            left("storm-quietcore-left"),
+            mib("apply1"),
+        ],
+    );
+    for peer in peers(cell) {
+        let name = peer.name;
+        row(
+            name,
+            seconds(name),
+            [
+                left(&format!("{name}-left")),
+                storm(name),
+                left(&format!("storm-{name}-left")),
+                mib(name),
+            ],
+        );
+    }
+    text.push_str(&format!(
+        "undo {:.2} s ({} MiB; bare loop {:.2} s), plan {:.2} s ({} MiB), start of the program {:.2} s\n",
+        best("undo", &seconds),
+        mib("undo1"),
+        best("bare-undo", &looped),
+        seconds("plan"),
+        mib("plan"),
+        seconds("start"),
+    ));
+    for (size, _) in CROWDS {
+        let name = |what: &str| format!("{size}-{what}");
+        text.push_str(&format!(
+            "{} tasks: bare loop {:.2} s, apply {:.2} s ({} MiB, {} left behind), undo {:.2} s ({} MiB)\n",
+            seen.get(&name("left")).json()["tasks"],
+            looped(&name("bare")),
+            seconds(&name("apply")),
+            mib(&name("apply")),
+            left(&name("left")),
+            seconds(&name("undo")),
+            mib(&name("undo")),
+        ));
+    }
+    text
+}
