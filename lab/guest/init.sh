@@ -14,6 +14,9 @@ mount -t tracefs trace /sys/kernel/tracing 2>/dev/null
 
 while read -r module; do insmod "$module" || echo "lab: $module does not load"; done </modules/order
 
+# systemd mounts control groups itself, and runs the scenario as a service.
+case $(cat /proc/cmdline) in *lab.init=systemd*) exec /usr/lib/systemd/systemd ;; esac
+
 # The port of the records stays open: each first opening sets its interrupt's affinity anew.
 for port in /dev/ttyS1 /dev/hvc0; do [ -c "$port" ] && exec 9>"$port" && break; done
 

@@ -94,7 +94,32 @@ impl Apt {
             .current_dir(&debs)
             .args(["-qq", "download"])
             .args(packages))?;
-        packages.iter().map(|name| self.downloaded(&debs, name)).collect()
+        let name = |package: &String| package.split('=').next().unwrap_or_default().to_owned();
+        let names = packages.iter().map(name);
+        names.map(|name| self.downloaded(&debs, &name)).collect()
+    }
+
+    /// A package of a suite with all that it depends on, each as `NAME=VERSION`.
+    ///
+    /// # Errors
+    /// [`LabError::Program`] when apt fails or the suite has no such package.
+    pub fn with_dependencies(&self, package: &str, suite: &str) -> Result<Vec<String>, LabError> {
+        let found = run(self.command("apt-get").args([
+            "-qq",
+            "--no-install-recommends",
+            "--simulate",
+            "--target-release",
+            suite,
+            "install",
+            package,
+        ]))?;
+        // `Inst NAME (VERSION ...)`
+        let one = |line: &str| {
+            let (name, rest) = line.strip_prefix("Inst ")?.split_once(" (")?;
+            let version = rest.split(' ').next()?;
+            Some(format!("{name}={version}"))
+        };
+        Ok(found.lines().filter_map(one).collect())
     }
 
     fn downloaded(&self, debs: &Path, name: &str) -> Result<PathBuf, LabError> {

@@ -18,6 +18,11 @@ impl Archive {
         self.entry(path, 0o100_755, content);
     }
 
+    /// Adds a file that is no program.
+    pub fn file(&mut self, path: &str, content: &[u8]) {
+        self.entry(path, 0o100_644, content);
+    }
+
     /// Adds a symbolic link.
     pub fn link(&mut self, path: &str, target: &str) {
         self.entry(path, 0o120_777, target.as_bytes());

@@ -5,6 +5,7 @@ use crate::error::LabError;
 use crate::kernels::Ready;
 use crate::packages;
 use crate::scenario::Cell;
+use crate::userland::Userland;
 use std::path::{Path, PathBuf};
 
 /// Programs of the host that go into every guest.
@@ -20,12 +21,19 @@ pub struct Programs {
 
 const INIT: &[u8] = include_bytes!("../guest/init.sh");
 const LIBRARY: &[u8] = include_bytes!("../guest/lab.sh");
+const SERVICE: &[u8] = include_bytes!("../guest/service.sh");
 
 /// The archive for one guest. It is not packed: a guest unpacks slower than QEMU reads.
 ///
 /// # Errors
 /// [`LabError::File`] when a program or module cannot be read.
-pub fn build(programs: &Programs, ready: &Ready, cell: &Cell, script: &str) -> Result<Vec<u8>, LabError> {
+pub fn build(
+    programs: &Programs,
+    ready: &Ready,
+    userland: Option<&Userland>,
+    cell: &Cell,
+    script: &str,
+) -> Result<Vec<u8>, LabError> {
     let mut archive = Archive::default();
     for dir in [
         "bin", "dev", "proc", "sys", "run", "tmp", "root", "etc", "var", "var/lib", "modules",
@@ -63,6 +71,10 @@ pub fn build(programs: &Programs, ready: &Ready, cell: &Cell, script: &str) -> R
         packages::add(&mut archive, &packages::ready(packages)?)?;
     }
     archive.program("scenario", script.as_bytes());
+    if let Some(userland) = userland {
+        archive.program("bin/service.sh", SERVICE);
+        userland.install(&mut archive)?;
+    }
     Ok(archive.finish())
 }
 

@@ -16,6 +16,7 @@ pub mod scenario;
 pub mod scenarios;
 pub mod shape;
 pub mod unpack;
+pub mod userland;
 pub mod verdict;
 pub mod vm;
 

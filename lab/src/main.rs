@@ -3,6 +3,8 @@
 use lab::initramfs::Programs;
 use lab::kernels::{ALL, Kernel};
 use lab::runner::{Bench, Finished, Job, run};
+use lab::scenario::Init;
+use lab::userland::{self, Userland};
 use lab::{scenarios, unpack};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -46,6 +48,17 @@ fn kernels_of(jobs: &[Job]) -> Vec<Kernel> {
     ALL.iter().filter(used).copied().collect()
 }
 
+/// The systemd of every kernel that a cell boots with one.
+fn userlands(jobs: &[Job]) -> BTreeMap<&'static str, Result<Userland, String>> {
+    let used = |kernel: &Kernel| {
+        let is_of = |job: &Job| job.cell.kernel == *kernel && job.cell.init == Init::Systemd;
+        jobs.iter().any(is_of)
+    };
+    let ready = |kernel: &Kernel| userland::ready(*kernel).map_err(|error| error.to_string());
+    let kernels = ALL.iter().filter(|kernel| used(kernel));
+    kernels.map(|kernel| (kernel.id, ready(kernel))).collect()
+}
+
 fn fetch(jobs: &[Job]) -> ExitCode {
     let mut status = ExitCode::SUCCESS;
     for (kernel, result) in unpack::ready(&kernels_of(jobs)) {
@@ -55,6 +68,12 @@ fn fetch(jobs: &[Job]) -> ExitCode {
                 println!("SKIP: {}: {error}", kernel.id);
                 status = ExitCode::FAILURE;
             }
+        }
+    }
+    for (kernel, userland) in userlands(jobs) {
+        if let Err(why) = userland {
+            println!("SKIP: systemd of {kernel}: {why}");
+            status = ExitCode::FAILURE;
         }
     }
     status
@@ -73,6 +92,7 @@ fn try_script(script: &str, jobs: &[Job]) -> ExitCode {
     let bench = Bench {
         programs,
         kernels: BTreeMap::new(),
+        userlands: userlands(&jobs[..1]),
         out: out_dir(),
     };
     let ready = unpack::ready(&[job.cell.kernel])
@@ -114,6 +134,7 @@ fn run_all(jobs: &[Job]) -> ExitCode {
     let bench = Bench {
         programs,
         kernels,
+        userlands: userlands(jobs),
         out: out_dir(),
     };
     let started = std::time::Instant::now();

@@ -3,7 +3,8 @@
 use crate::initramfs::{Programs, build};
 use crate::kernels::Ready;
 use crate::records::Records;
-use crate::scenario::{Cell, Scenario};
+use crate::scenario::{Cell, Init, Scenario};
+use crate::userland::Userland;
 use crate::verdict::Verdict;
 use crate::vm::{End, Outcome, boot};
 use std::collections::BTreeMap;
@@ -37,8 +38,24 @@ pub struct Bench {
     pub programs: Programs,
     /// The kernels that are to hand, by their id, or why one is not.
     pub kernels: BTreeMap<&'static str, Result<Ready, String>>,
+    /// The systemd that belongs to a kernel, where a cell wants one, by the kernel's id.
+    pub userlands: BTreeMap<&'static str, Result<Userland, String>>,
     /// Consoles and records go here.
     pub out: PathBuf,
+}
+
+impl Bench {
+    /// The systemd of a cell that wants one, or why there is none.
+    fn userland(&self, cell: &Cell) -> Result<Option<&Userland>, &str> {
+        if cell.init == Init::Script {
+            return Ok(None);
+        }
+        match self.userlands.get(cell.kernel.id) {
+            Some(Ok(userland)) => Ok(Some(userland)),
+            Some(Err(why)) => Err(why),
+            None => Err("its systemd was not prepared"),
+        }
+    }
 }
 
 /// The sums of a run.
@@ -100,7 +117,8 @@ pub fn try_script(
 ) -> Result<String, crate::LabError> {
     let dir = bench.out.join("try");
     std::fs::create_dir_all(&dir).map_err(crate::LabError::file(&dir))?;
-    let initramfs = build(&bench.programs, ready, cell, script)?;
+    let userland = bench.userland(cell).ok().flatten();
+    let initramfs = build(&bench.programs, ready, userland, cell, script)?;
     let outcome = boot(&ready.unpacked.image(), &initramfs, cell, &dir)?;
     Ok(format!(
         "{}{:?}, console in {}\n",
@@ -136,6 +154,14 @@ fn one(bench: &Bench, job: &Job) -> Finished {
             };
         }
     };
+    if let Err(why) = bench.userland(&job.cell) {
+        verdict.skipped = Some(why.to_owned());
+        return Finished {
+            label,
+            verdict,
+            took: Duration::ZERO,
+        };
+    }
     let dir = bench.out.join(label.replace([' ', '/'], "-"));
     let mut took = Duration::ZERO;
     for attempt in 1..=2 {
@@ -170,7 +196,8 @@ fn one(bench: &Bench, job: &Job) -> Finished {
 fn guest(bench: &Bench, ready: &Ready, job: &Job, dir: &Path) -> Result<Outcome, crate::LabError> {
     std::fs::create_dir_all(dir).map_err(crate::LabError::file(dir))?;
     let script = (job.scenario.script)(&job.cell);
-    let initramfs = build(&bench.programs, ready, &job.cell, &script)?;
+    let userland = bench.userland(&job.cell).ok().flatten();
+    let initramfs = build(&bench.programs, ready, userland, &job.cell, &script)?;
     boot(&ready.unpacked.image(), &initramfs, &job.cell, dir)
 }
 

@@ -32,6 +32,17 @@ pub struct Cell {
     pub limit_s: u64,
     /// Scenarios that are cut into several guests tell them apart by this.
     pub part: u32,
+    /// Who runs the script.
+    pub init: Init,
+}
+
+/// The first process of a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Init {
+    /// A shell script, and nothing but the scenario.
+    Script,
+    /// systemd, with the scenario as a service.
+    Systemd,
 }
 
 impl Cell {
@@ -44,6 +55,16 @@ impl Cell {
             shape: USUAL,
             limit_s: 150,
             part: 0,
+            init: Init::Script,
+        }
+    }
+
+    /// The same with systemd as init, in the version that Debian ships with the kernel.
+    #[must_use]
+    pub fn under_systemd(self) -> Cell {
+        Cell {
+            init: Init::Systemd,
+            ..self
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::error::LabError;
 use crate::records::Records;
-use crate::scenario::Cell;
+use crate::scenario::{Cell, Init};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -118,8 +118,9 @@ fn start(
         .arg(initrd)
         .arg("-append")
         .arg(format!(
-            "console={console_device} panic=-1 tsc=reliable lab.cgroup={} {}",
+            "console={console_device} panic=-1 tsc=reliable lab.cgroup={} {} {}",
             cell.layout.word(),
+            init(cell),
             cell.shape.boot
         ))
         .stdin(Stdio::null())
@@ -137,6 +138,14 @@ fn start(
         program: program.to_owned(),
         why: error.to_string(),
     })
+}
+
+/// What tells the guest's first program who is to be init.
+fn init(cell: &Cell) -> &'static str {
+    match cell.init {
+        Init::Script => "",
+        Init::Systemd => "lab.init=systemd systemd.unit=lab.service systemd.log_target=console",
+    }
 }
 
 /// The records' way out: the second serial port on x86, a virtio console elsewhere.

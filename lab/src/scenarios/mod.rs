@@ -22,11 +22,13 @@ mod run_move;
 mod several;
 mod sigkill_anywhere;
 mod speed;
+mod systemd;
 mod too_old;
 
 /// In the order in which they run: long ones first, so that the last guests end together.
 pub const ALL: &[&Scenario] = &[
     &sigkill_anywhere::SCENARIO,
+    &systemd::SCENARIO,
     &several::SCENARIO,
     &cset::SCENARIO,
     &prove::SCENARIO,

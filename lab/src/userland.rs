@@ -1,0 +1,239 @@
+//! systemd for guests that have it as init: its programs, the libraries that these need, and targets without services.
+
+use crate::apt::{Apt, Refresh, cache_dir};
+use crate::cpio::Archive;
+use crate::error::{LabError, run};
+use crate::kernels::{Kernel, version_key};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a guest runs of it. The executor came with 255.
+const PROGRAMS: &[&str] = &["systemd", "systemd-executor", "systemctl", "systemd-run"];
+/// What 257 and later load while they run; without it they know no mounts.
+const LOADED_LATER: &[&str] = &["libmount.so.1"];
+/// Where Debian's packages have libraries, older ones without the first directory's prefix.
+const LIBRARIES: &[&str] = &[
+    "usr/lib/x86_64-linux-gnu",
+    "lib/x86_64-linux-gnu",
+    "usr/lib/x86_64-linux-gnu/systemd",
+    "lib/systemd",
+    "usr/lib/systemd",
+];
+
+/// A systemd in the cache.
+#[derive(Clone, Debug)]
+pub struct Userland {
+    /// Holds `bin/`, `lib/` and `units/`, each without folders of its own.
+    dir: PathBuf,
+}
+
+/// The systemd that Debian ships with a kernel: from the cache where that has it, else downloaded.
+///
+/// # Errors
+/// [`LabError`] when it is neither in the cache nor to be had.
+pub fn ready(kernel: Kernel) -> Result<Userland, LabError> {
+    let suite = kernel.suites.first().copied().unwrap_or_default();
+    let cache = cache_dir();
+    let home = cache.join("systemd").join(suite);
+    // With one in the cache, a mirror that cannot be reached is no reason to stop.
+    fetch(&cache, &home, suite, kernel).or_else(|error| newest_cached(&home).ok_or(error))
+}
+
+fn fetch(cache: &Path, home: &Path, suite: &str, kernel: Kernel) -> Result<Userland, LabError> {
+    let apt = Apt::prepare(&cache.join(format!("apt-{}", kernel.arch)), kernel.arch)?;
+    let refreshed = apt.refresh(Refresh::WhenOld);
+    let packages = apt.with_dependencies("systemd", suite).or_else(|error| {
+        refreshed?;
+        Err(error)
+    })?;
+    let version = packages
+        .iter()
+        .find_map(|package| package.strip_prefix("systemd="))
+        .unwrap_or_default();
+    let userland = Userland {
+        dir: home.join(version),
+    };
+    if !userland.dir.is_dir() {
+        let debs = match apt.download(&packages) {
+            Ok(debs) => debs,
+            // The lists may be older than the mirror, which drops a package when its successor comes.
+            Err(_) => {
+                apt.refresh(Refresh::Always)?;
+                return fetch_anew(&apt, home, suite);
+            }
+        };
+        unpack(&debs, &userland)?;
+    }
+    Ok(userland)
+}
+
+fn fetch_anew(apt: &Apt, home: &Path, suite: &str) -> Result<Userland, LabError> {
+    let packages = apt.with_dependencies("systemd", suite)?;
+    let version = packages
+        .iter()
+        .find_map(|package| package.strip_prefix("systemd="))
+        .unwrap_or_default();
+    let userland = Userland {
+        dir: home.join(version),
+    };
+    unpack(&apt.download(&packages)?, &userland)?;
+    Ok(userland)
+}
+
+fn newest_cached(home: &Path) -> Option<Userland> {
+    let entries = std::fs::read_dir(home).ok()?;
+    let versions = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let version = versions
+        .filter(|name| !name.ends_with(".part") && !name.ends_with(".whole"))
+        .max_by_key(|name| version_key(name))?;
+    Some(Userland {
+        dir: home.join(version),
+    })
+}
+
+/// Unpacks into a folder beside, and renames at the end: an interrupted run leaves no half of it.
+fn unpack(debs: &[PathBuf], to: &Userland) -> Result<(), LabError> {
+    let beside = |end: &str| PathBuf::from(format!("{}.{end}", to.dir.display()));
+    let (whole, part) = (beside("whole"), beside("part"));
+    for dir in [&whole, &part] {
+        std::fs::remove_dir_all(dir).ok();
+    }
+    for dir in ["bin", "lib", "units"] {
+        let dir = part.join(dir);
+        std::fs::create_dir_all(&dir).map_err(LabError::file(&dir))?;
+    }
+    for deb in debs {
+        run(Command::new("dpkg-deb").arg("-x").arg(deb).arg(&whole))?;
+    }
+    let mut needed = BTreeSet::new();
+    for program in PROGRAMS {
+        let places = ["usr/bin", "bin", "usr/lib/systemd", "lib/systemd"];
+        let found = places.map(|place| whole.join(place).join(program));
+        if let Some(file) = found.iter().find(|file| file.is_file()) {
+            needed.extend(libraries(&whole, file)?);
+            copy(file, &part.join("bin").join(program))?;
+        }
+    }
+    for name in LOADED_LATER {
+        if let Some(file) = library(&whole, name) {
+            needed.extend(libraries(&whole, &file)?);
+            needed.insert(file);
+        }
+    }
+    for file in &needed {
+        copy(file, &part.join("lib").join(file.file_name().unwrap_or_default()))?;
+    }
+    // Targets and slices only: what they would start is not there, and a guest boots in a second.
+    for place in ["usr/lib/systemd/system", "lib/systemd/system"] {
+        for entry in std::fs::read_dir(whole.join(place)).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            let is_plain = entry.file_type().is_ok_and(|kind| kind.is_file());
+            if is_plain && (name.ends_with(".target") || name.ends_with(".slice")) {
+                copy(&entry.path(), &part.join("units").join(name))?;
+            }
+        }
+    }
+    std::fs::remove_dir_all(&whole).map_err(LabError::file(&whole))?;
+    for deb in debs {
+        std::fs::remove_file(deb).map_err(LabError::file(deb))?;
+    }
+    std::fs::rename(&part, &to.dir).map_err(LabError::file(&to.dir))
+}
+
+/// The libraries of a program, as its own loader finds them among the unpacked packages.
+fn libraries(whole: &Path, program: &Path) -> Result<Vec<PathBuf>, LabError> {
+    let paths: Vec<String> = LIBRARIES
+        .iter()
+        .map(|dir| whole.join(dir).display().to_string())
+        .collect();
+    let loader = library(whole, LOADER).ok_or_else(|| LabError::NoKernel {
+        id: "systemd".to_owned(),
+        why: format!("its packages hold no {LOADER} where the lab looks"),
+    })?;
+    let listed = run(Command::new(loader)
+        .args(["--library-path", &paths.join(":"), "--list"])
+        .arg(program))?;
+    let inside = |word: &&str| Path::new(word).starts_with(whole);
+    Ok(listed
+        .split_whitespace()
+        .filter(inside)
+        .map(PathBuf::from)
+        .collect())
+}
+
+const LOADER: &str = "ld-linux-x86-64.so.2";
+
+fn library(whole: &Path, name: &str) -> Option<PathBuf> {
+    let places = LIBRARIES.iter().map(|dir| whole.join(dir).join(name));
+    places.into_iter().find(|path| path.exists())
+}
+
+fn copy(file: &Path, to: &Path) -> Result<(), LabError> {
+    std::fs::copy(file, to)
+        .map(|_| ())
+        .map_err(LabError::file(file))
+}
+
+impl Userland {
+    /// Puts it into a guest: programs and libraries where systemd looks for them, and the scenario as the one service.
+    ///
+    /// # Errors
+    /// [`LabError::File`] when the cache cannot be read.
+    pub fn install(&self, archive: &mut Archive) -> Result<(), LabError> {
+        for dir in [
+            "usr",
+            "usr/bin",
+            "usr/lib",
+            "usr/lib/systemd",
+            "usr/lib/systemd/system",
+            "usr/lib/x86_64-linux-gnu",
+            "usr/local",
+            "usr/local/bin",
+            "etc/systemd",
+            "etc/systemd/system",
+        ] {
+            archive.dir(dir);
+        }
+        archive.link("lib", "usr/lib");
+        archive.link("lib64", "usr/lib/x86_64-linux-gnu");
+        archive.link("usr/local/bin/quietcore", "/bin/quietcore");
+        for (from, to) in [("lib", "usr/lib/x86_64-linux-gnu"), ("units", "usr/lib/systemd/system")] {
+            for (name, content) in self.files(from)? {
+                archive.file(&format!("{to}/{name}"), &content);
+            }
+        }
+        for (name, content) in self.files("bin")? {
+            let dir = match name.as_str() {
+                "systemd" | "systemd-executor" => "usr/lib/systemd",
+                _ => "usr/bin",
+            };
+            archive.program(&format!("{dir}/{name}"), &content);
+        }
+        // The loader is started by the kernel, as a program is.
+        let loader = self.dir.join("lib").join(LOADER);
+        let content = std::fs::read(&loader).map_err(LabError::file(&loader))?;
+        archive.program(&format!("usr/lib/x86_64-linux-gnu/{LOADER}"), &content);
+        archive.file("etc/systemd/system/lab.service", SERVICE);
+        archive.file("etc/systemd/system.conf", b"[Manager]\nDefaultTimeoutStopSec=10\n");
+        archive.file("etc/machine-id", b"00000000000000000000000000000001\n");
+        archive.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n");
+        archive.file("etc/group", b"root:x:0:\n");
+        Ok(())
+    }
+
+    fn files(&self, folder: &str) -> Result<Vec<(String, Vec<u8>)>, LabError> {
+        let dir = self.dir.join(folder);
+        let entries = std::fs::read_dir(&dir).map_err(LabError::file(&dir))?;
+        let mut files = Vec::new();
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let content = std::fs::read(&path).map_err(LabError::file(&path))?;
+            files.push((entry.file_name().to_string_lossy().into_owned(), content));
+        }
+        files.sort();
+        Ok(files)
+    }
+}
+
+const SERVICE: &[u8] = include_bytes!("../guest/lab.service");
