@@ -1,6 +1,7 @@
 //! Who runs where, as the journal records it.
 
 use crate::actions::Stage;
+use crate::fingerprint::ONLINE;
 use crate::record::TaskState;
 use crate::{ApplyError, System};
 use machine::{CpuSet, Task, Version};
@@ -38,11 +39,18 @@ pub(crate) fn mask_of(system: &dyn System, key: machine::TaskKey) -> Option<CpuS
 /// consequence of a cpuset write.
 pub(crate) fn pinned(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
     let (system, version) = (stage.system, stage.version);
-    let is_usual = |mask: &CpuSet| stage.is_usual(mask);
+    // When a CPU goes offline in the middle, cgroups leave their tasks what is online of the usual CPUs.
+    let online = system.root().value(ONLINE)?;
+    let online = online.and_then(|text| CpuSet::parse_list(&text).ok());
+    let left: Vec<CpuSet> = online
+        .iter()
+        .flat_map(|online| stage.usual.iter().map(|usual| usual.and(online)))
+        .collect();
+    let is_usual = |mask: &CpuSet| stage.is_usual(mask) || left.contains(mask);
     let tasks = machine::tasks::unusual(system.root(), stage.mount, version, is_usual).unwrap_or_default();
     let mut pinned = Vec::new();
     for task in tasks {
-        let Some(mask) = task.allowed.clone().filter(|mask| !stage.is_usual(mask)) else {
+        let Some(mask) = task.allowed.clone().filter(|mask| !is_usual(mask)) else {
             continue;
         };
         if task.is_movable() {

@@ -124,7 +124,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
 }
 
 /// Refused with one of the statuses, and with words that say what and why.
-fn refused(seen: &Records, name: &str, statuses: &[i32], verdict: &mut Verdict) {
+pub fn refused(seen: &Records, name: &str, statuses: &[i32], verdict: &mut Verdict) {
     let record = seen.get(name);
     verdict.that(
         statuses.contains(&record.status),

@@ -10,10 +10,12 @@ mod boots;
 mod cset;
 mod declared;
 mod exports;
+mod faults;
 mod first_cpu_core;
 mod foreign;
 mod fork_storm;
 mod guest_tools;
+mod hotplug;
 mod inspect_shapes;
 mod knobs;
 mod partrt;
@@ -21,6 +23,7 @@ mod prove;
 mod run_move;
 mod several;
 mod sigkill_anywhere;
+mod sigkill_more;
 mod speed;
 mod systemd;
 mod too_old;
@@ -28,13 +31,16 @@ mod too_old;
 /// In the order in which they run: long ones first, so that the last guests end together.
 pub const ALL: &[&Scenario] = &[
     &sigkill_anywhere::SCENARIO,
+    &sigkill_more::SCENARIO,
     &systemd::SCENARIO,
     &several::SCENARIO,
+    &hotplug::SCENARIO,
     &cset::SCENARIO,
     &prove::SCENARIO,
     &run_move::SCENARIO,
     &partrt::SCENARIO,
     &fork_storm::SCENARIO,
+    &faults::SCENARIO,
     &first_cpu_core::SCENARIO,
     &bad_input::SCENARIO,
     &knobs::SCENARIO,

@@ -53,19 +53,22 @@ rec undo lab-guest sweep-undo entry {undo_step} {offset} -- quietcore apply --cp
 
 fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     for (name, least) in [("apply", 5), ("undo", 2)] {
-        let swept = verdict.status(seen, name, 0).json();
-        let number = |field: &str| swept[field].as_u64().unwrap_or(0);
-        let (calls, tried, restored) = (number("calls"), number("tried"), number("restored"));
-        verdict.that(
-            tried >= least,
-            format!("{name}: {tried} kills of {calls} calls were tried"),
-        );
-        verdict.equal(&format!("{name}: states restored"), restored, tried);
-        for failure in swept["failures"].as_array().into_iter().flatten().take(4) {
-            verdict.that(false, format!("{name}: {failure}"));
-        }
-        verdict.note(format!(
-            "{name} {restored} of {tried} kills restored ({calls} calls)"
-        ));
+        swept(seen, name, least, verdict);
     }
+}
+
+/// A sweep stopped at that many calls at least, and every time everything was taken back.
+pub fn swept(seen: &Records, name: &str, least: u64, verdict: &mut Verdict) {
+    let swept = verdict.status(seen, name, 0).json();
+    let number = |field: &str| swept[field].as_u64().unwrap_or(0);
+    let (calls, tried, restored) = (number("calls"), number("tried"), number("restored"));
+    verdict.that(
+        tried >= least,
+        format!("{name}: {tried} of {calls} calls were tried"),
+    );
+    verdict.equal(&format!("{name}: states restored"), restored, tried);
+    for failure in swept["failures"].as_array().into_iter().flatten().take(4) {
+        verdict.that(false, format!("{name}: {failure}"));
+    }
+    verdict.note(format!("{name} {restored} of {tried} restored ({calls} calls)"));
 }

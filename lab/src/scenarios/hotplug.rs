@@ -1,0 +1,113 @@
+//! A CPU goes offline in the middle of `apply`, and between `apply` and `undo`: one of the partition, one of everything
+//! else. What is said is true, and when the CPU is back everything is as before.
+
+use crate::kernels::{K6_1, K6_12_RT, K7};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::verdict::Verdict;
+
+/// The kernel's own part differs: v1 sets shrink and stay so, on v2 6.1 does not widen masks again, 7.2 mostly does.
+pub const SCENARIO: Scenario = Scenario {
+    name: "hotplug",
+    about: "a CPU goes offline during apply or before undo; undo names it, and is exact when it is back",
+    cells,
+    script,
+    check,
+};
+
+fn cells() -> Vec<Cell> {
+    [
+        (K6_1, Layout::V1),
+        (K6_1, Layout::V2),
+        (K6_12_RT, Layout::V2),
+        (K7, Layout::V2),
+    ]
+    .map(|(kernel, layout)| Cell::new(kernel, layout).within(300))
+    .to_vec()
+}
+
+/// Which CPU goes.
+const GOES: &[(&str, u32)] = &[("isolated", 3), ("housekeeping", 1)];
+
+fn script(cell: &Cell) -> String {
+    // Other calls on each kernel.
+    let offset = 4 + u32::try_from(cell.kernel.id.len()).unwrap_or(0) * 3;
+    let mut script = "populate
+turn() { echo $2 >/sys/devices/system/cpu/cpu$1/online; }
+"
+    .to_owned();
+    if cell.layout == Layout::V1 {
+        script.push_str(FOREIGN_SET);
+    }
+    for (name, cpu) in GOES {
+        script.push_str(&format!(
+            "state before
+quietcore apply --cpus 3 --quiet
+turn {cpu} 0
+turn {cpu} 1
+rec {name}_back quietcore undo --quiet
+state after
+same same_{name}_back before after
+quietcore apply --cpus 3 --quiet
+turn {cpu} 0
+rec {name}_undo quietcore undo --json
+turn {cpu} 1
+rec {name}_again quietcore undo --quiet
+state after
+same same_{name} before after
+"
+        ));
+    }
+    if cell.layout == Layout::V1 {
+        script.push_str("kill $foreign; sleep 0.5; rmdir /sys/fs/cgroup/cpuset/foreign\n");
+    }
+    for (name, cpu) in GOES {
+        script.push_str(&format!(
+            "rec {name}_meanwhile lab-guest meanwhile 'echo 0 >/sys/devices/system/cpu/cpu{cpu}/online' 31 {offset} \
+             -- quietcore apply --cpus 3 --quiet \
+             -- sh -c 'echo 1 >/sys/devices/system/cpu/cpu{cpu}/online; quietcore undo'\n"
+        ));
+    }
+    script
+}
+
+/// Somebody's own set, with programs inside. Hotplug takes the CPU from it for good.
+const FOREIGN_SET: &str = "mkdir /sys/fs/cgroup/cpuset/foreign
+echo 2-3 >/sys/fs/cgroup/cpuset/foreign/cpuset.cpus
+echo 0 >/sys/fs/cgroup/cpuset/foreign/cpuset.mems
+foreign=$(lab-guest sleepers 2 foreign)
+for pid in $foreign; do echo $pid >/sys/fs/cgroup/cpuset/foreign/tasks; done
+";
+
+fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+    for (name, cpu) in GOES {
+        verdict.status(seen, &format!("{name}_back"), 0);
+        let undone = verdict.status(seen, &format!("{name}_undo"), 5).json();
+        let failed = undone["failed"].to_string();
+        verdict.that(
+            failed.contains(&format!("CPU {cpu} was online before and is not now")),
+            format!("{name}: undo names the CPU: {failed}"),
+        );
+        verdict.status(seen, &format!("{name}_again"), 0);
+        for same in [format!("same_{name}_back"), format!("same_{name}")] {
+            let found = verdict.status(seen, &same, 0);
+            verdict.equal(&same, found.text(), "");
+        }
+        let meanwhile = format!("{name}_meanwhile");
+        super::sigkill_anywhere::swept(seen, &meanwhile, 3, verdict);
+        // Done; done, with an error finding; or taken back. Never a signal, never a bug.
+        let statuses = seen.get(&meanwhile).json()["statuses"].clone();
+        let strange: Vec<String> = statuses
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(status, _)| status.clone())
+            .filter(|status| !["0", "1", "4"].contains(&status.as_str()))
+            .collect();
+        verdict.that(
+            strange.is_empty(),
+            format!("{meanwhile}: exit statuses {statuses}"),
+        );
+    }
+}

@@ -1,0 +1,140 @@
+//! SIGKILL at the state-changing system calls of `apply --resize`, `cset` and `partrt`: a later `undo` restores
+//! everything.
+
+use super::sigkill_anywhere::swept;
+use crate::kernels::{K6_1, K7};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::verdict::Verdict;
+
+/// The two halves of a resize and the front ends, on v1 and on v2.
+pub const SCENARIO: Scenario = Scenario {
+    name: "sigkill_more",
+    about: "apply --resize, cset and partrt are killed at their changes, then undo gives back the state before",
+    cells,
+    script,
+    check,
+};
+
+fn cells() -> Vec<Cell> {
+    [(K6_1, Layout::V1), (K7, Layout::V2)]
+        .map(|(kernel, layout)| Cell::new(kernel, layout).within(600))
+        .to_vec()
+}
+
+/// Sweep, kills that have to be tried at least, calls between two kills, what is swept.
+const SWEEPS: &[(&str, u64, u32, &str)] = &[
+    (
+        "resize",
+        5,
+        29,
+        "sweep -- quietcore apply --resize --cpus 2-3 --quiet -- quietcore undo --quiet -- sh /tmp/inhabited",
+    ),
+    (
+        "shield",
+        4,
+        31,
+        "sweep -- quietcore cset shield -c 2-3 -k on -- quietcore undo --all --quiet",
+    ),
+    (
+        "shield_change",
+        4,
+        61,
+        "sweep -- quietcore cset shield -c 3 -- quietcore undo --all --quiet -- quietcore cset shield -c 2-3",
+    ),
+    (
+        "set",
+        2,
+        5,
+        "sweep -- quietcore cset set -c 2-3 mine -- quietcore undo --all --quiet",
+    ),
+    (
+        "proc",
+        2,
+        3,
+        "sweep -- quietcore cset proc -m PIDS mine -- quietcore undo --all --quiet -- quietcore cset set -c 2-3 mine",
+    ),
+    (
+        "partrt",
+        4,
+        41,
+        "sweep -- quietcore partrt create 0x8 -- quietcore undo --all --quiet",
+    ),
+    (
+        "partrt_undo",
+        3,
+        37,
+        "sweep-undo -- quietcore partrt create 0x8 -- quietcore partrt undo",
+    ),
+];
+
+fn script(cell: &Cell) -> String {
+    // The cells kill at other calls.
+    let offset = if cell.layout == Layout::V1 { 2 } else { 3 };
+    let mut script = "lab-guest sleepers 2 tenant >/tmp/tenants
+lab-guest hold 3 &
+sleep 1
+pids=$(tr '\\n' ' ' </tmp/tenants | tr -s ' ' , | sed 's/,$//')
+cat >/tmp/inhabited <<'END'
+quietcore apply --cpus 3 --quiet && quietcore move --name tenant --quiet
+END
+"
+    .to_owned();
+    for (name, _, step, what) in SWEEPS {
+        let (verb, commands) = what.split_once(" -- ").unwrap_or((what, ""));
+        let commands = commands.replace("PIDS", "$pids");
+        script.push_str(&format!(
+            "rec {name} lab-guest {verb} entry {step} {offset} -- {commands}\n"
+        ));
+    }
+    // Once with a real-time program that spins inside: killed when it is out and demoted.
+    script.push_str(
+        "state before
+sh /tmp/inhabited
+quietcore run --cpus 3 -- lab-guest spin 3 fifo:50 90 >/dev/null & spinner=$!
+sleep 1
+rec killed lab-guest killat 120 entry -- quietcore apply --resize --cpus 2-3 --quiet
+rec demoted lab places_of lab-guest
+rec again quietcore apply --resize --cpus 2-3
+rec apply quietcore apply --cpus 1
+rec history quietcore history
+rec undo quietcore undo
+rec policy lab places_of lab-guest
+kill -9 $spinner
+state after
+same same before after
+",
+    );
+    script
+}
+
+fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+    for (name, least, _, _) in SWEEPS {
+        swept(seen, name, *least, verdict);
+    }
+    let killed = verdict.status(seen, "killed", 0).json();
+    verdict.equal("killed by SIGKILL", killed["status"].as_u64(), Some(137));
+    let ends_with = |name: &str, wanted: &str| seen.get(name).text().ends_with(wanted);
+    verdict.that(ends_with("demoted", " 0 0"), "the spinner was demoted in between");
+    verdict.that(
+        ends_with("policy", " 50 1"),
+        format!("undo gives the policy back: {}", seen.get("policy").text()),
+    );
+    for name in ["again", "apply"] {
+        let said = &verdict.status(seen, name, 5).stderr;
+        verdict.that(
+            said.contains("making partition rt anew with CPU 2-3 did not finish"),
+            format!("{name} says what happened: {said}"),
+        );
+    }
+    let history = &verdict.status(seen, "history", 0).stdout;
+    verdict.that(
+        history.contains("Making partition rt anew with CPU 2-3 did not finish"),
+        format!("history says what happened: {history}"),
+    );
+    let undone = &verdict.status(seen, "undo", 0).stdout;
+    verdict.that(undone.contains("had been stopped in the middle"), undone.clone());
+    let same = verdict.status(seen, "same", 0);
+    verdict.equal("state after the undo", same.text(), "");
+}
