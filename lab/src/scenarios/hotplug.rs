@@ -23,7 +23,7 @@ fn cells() -> Vec<Cell> {
         (K6_12_RT, Layout::V2),
         (K7, Layout::V2),
     ]
-    .map(|(kernel, layout)| Cell::new(kernel, layout).within(300))
+    .map(|(kernel, layout)| Cell::new(kernel, layout).within(600))
     .to_vec()
 }
 
