@@ -19,7 +19,7 @@ pub const SCENARIO: Scenario = Scenario {
 
 fn cells() -> Vec<Cell> {
     [(K6_1, Layout::V1), (K7, Layout::V2)]
-        .map(|(kernel, layout)| Cell::new(kernel, layout).within(600))
+        .map(|(kernel, layout)| Cell::new(kernel, layout).within(900))
         .to_vec()
 }
 
