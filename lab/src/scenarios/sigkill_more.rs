@@ -33,14 +33,14 @@ const SWEEPS: &[(&str, u64, u32, &str)] = &[
     ),
     (
         "shield",
-        4,
+        3,
         31,
         "sweep -- quietcore cset shield -c 2-3 -k on -- quietcore undo --all --quiet",
     ),
     (
         "shield_change",
-        4,
-        61,
+        3,
+        51,
         "sweep -- quietcore cset shield -c 3 -- quietcore undo --all --quiet -- quietcore cset shield -c 2-3",
     ),
     (
@@ -57,13 +57,13 @@ const SWEEPS: &[(&str, u64, u32, &str)] = &[
     ),
     (
         "partrt",
-        4,
+        3,
         41,
         "sweep -- quietcore partrt create 0x8 -- quietcore undo --all --quiet",
     ),
     (
         "partrt_undo",
-        3,
+        2,
         37,
         "sweep-undo -- quietcore partrt create 0x8 -- quietcore partrt undo",
     ),
