@@ -92,7 +92,7 @@ END
     script.push_str(
         "state before
 sh /tmp/inhabited
-quietcore run --cpus 3 -- lab-guest spin 3 fifo:50 90 >/dev/null & spinner=$!
+quietcore run --cpus 3 -- lab-guest spin 3 fifo:50 600 >/dev/null & spinner=$!
 sleep 1
 rec killed lab-guest killat 120 entry -- quietcore apply --resize --cpus 2-3 --quiet
 rec demoted lab places_of lab-guest
