@@ -10,7 +10,7 @@ mod remove_set;
 mod write;
 
 use crate::layers::is_in;
-use crate::record::{After, Before, Event, Outcome};
+use crate::record::{After, Before, Event, Outcome, TaskState};
 use crate::{ApplyError, Journal, System};
 use machine::{CpuSet, Version};
 use plan::{Action, Change, Finding};
@@ -32,6 +32,9 @@ pub(crate) struct Stage<'a, 'j> {
     /// Masks of tasks that nobody pinned: the online CPUs less those of the partitions in force, and once this one
     /// has taken its CPUs, less those too.
     pub usual: &'a [CpuSet],
+    /// Who was pinned when this apply first looked. Until its last write that is a blink, so nobody looks again at ten
+    /// thousand others.
+    pub pins: &'a mut Option<Vec<TaskState>>,
     /// What the user must hear.
     pub findings: &'a mut Vec<Finding>,
 }

@@ -37,7 +37,31 @@ pub(crate) fn mask_of(system: &dyn System, key: machine::TaskKey) -> Option<CpuS
 
 /// Movable tasks whose masks are narrower than that of the machine: the pins that the kernel may drop as a
 /// consequence of a cpuset write.
-pub(crate) fn pinned(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
+pub(crate) fn pinned(stage: &mut Stage) -> Result<Vec<TaskState>, ApplyError> {
+    let known = match stage.pins.take() {
+        Some(known) => again(stage, known)?,
+        None => looked_up(stage),
+    };
+    *stage.pins = Some(known.clone());
+    let still = |task: &TaskState| !stage.is_usual(&task.mask);
+    Ok(known.into_iter().filter(still).collect())
+}
+
+/// The same tasks as they are now.
+fn again(stage: &Stage, known: Vec<TaskState>) -> Result<Vec<TaskState>, ApplyError> {
+    let mut now = Vec::with_capacity(known.len());
+    for task in known {
+        let state = state_of(stage.system, task.key.tid, stage.version)?;
+        now.extend(
+            state
+                .map(|(_, state)| state)
+                .filter(|state| state.key == task.key),
+        );
+    }
+    Ok(now)
+}
+
+fn looked_up(stage: &Stage) -> Vec<TaskState> {
     let (system, version) = (stage.system, stage.version);
     // When a CPU goes offline in the middle, cgroups leave their tasks what is online of the usual CPUs.
     let online = system.root().value(ONLINE)?;
@@ -66,7 +90,7 @@ pub(crate) fn pinned(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
             });
         }
     }
-    Ok(pinned)
+    pinned
 }
 
 /// Seconds since boot, rounded up; `None` where nobody tells.

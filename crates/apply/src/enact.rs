@@ -138,6 +138,7 @@ fn make_changes(
 ) -> Result<Vec<Entry>, Box<Failure>> {
     let mut entries = Vec::with_capacity(request.plan.changes.len());
     let mut usual = vec![others.usual.clone()];
+    let mut pins = None;
     let hierarchy = request.machine.cgroups.cpuset.as_ref();
     let noting = match request.intent.kind {
         IntentKind::Partition => Noting::Together,
@@ -160,6 +161,7 @@ fn make_changes(
             noting,
             others: &others.cgroups,
             usual: &usual,
+            pins: &mut pins,
             findings,
         };
         let step = actions::enact(&mut stage, change).map_err(|error| Failure::new(Some(change), error))?;
