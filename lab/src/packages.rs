@@ -19,7 +19,7 @@ pub struct Packages {
 
 /// `cset` and `tuna` of Debian 12 with the Python that they need. partrt is in no distribution.
 pub const PEERS: Packages = Packages {
-    name: "peers-1",
+    name: "peers-2",
     suite: "bookworm",
     names: &[
         "libc6",
@@ -31,6 +31,8 @@ pub const PEERS: Packages = Packages {
         "libpython3.11-stdlib",
         "cpuset",
         "python3-cpuset",
+        "python3-future",
+        "python3-lib2to3",
         "tuna",
         "python3-linux-procfs",
         "python3-schedutils",

@@ -108,8 +108,10 @@ pub(crate) fn masks_now(system: &dyn System, tasks: &[TaskState]) -> Vec<(machin
         .collect()
 }
 
-/// Numbers in a cgroup's `tasks` or `cgroup.procs` file.
+/// Numbers in a cgroup's `tasks` or `cgroup.procs` file. Who lives in a process namespace above ours is a 0 there, which
+/// the system calls and the kernel's files take for ourselves.
 pub(crate) fn members(system: &dyn System, path: &str) -> Result<Vec<u32>, ApplyError> {
     let text = system.root().text(path)?.unwrap_or_default();
-    Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect())
+    let numbers = text.lines().filter_map(|line| line.trim().parse().ok());
+    Ok(numbers.filter(|tid| *tid != 0).collect())
 }

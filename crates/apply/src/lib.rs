@@ -7,6 +7,7 @@
 mod actions;
 pub mod boot_attempt;
 mod census;
+mod crowds;
 mod enact;
 mod entry;
 mod error;

@@ -3,11 +3,12 @@
 //! Masks cannot be restored while the partition stands (the kernel cuts them to the cpuset), and moving a task
 //! may rewrite its mask. So the wish is worked out first, from the journal and from what each task has now.
 
+use crate::crowds::Crowds;
 use crate::layers::is_in;
-use crate::record::{After, Before, Crowd, Departure, Drifted, Event, FormerPolicy, Outcome, Record};
+use crate::record::{After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record};
 use crate::{System, census};
 use machine::{CpuSet, Task, TaskKey, Version};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the journal knows of one task.
 #[derive(Clone, Debug, Default)]
@@ -327,56 +328,8 @@ impl Acquaintance {
         Acquaintance {
             known: past.keys().map(|key| key.tid).collect(),
             parents: parents.map(|(key, _)| key.tid).collect(),
-            has_crowd: !crowds.crowds.is_empty(),
+            has_crowd: !crowds.is_empty(),
         }
-    }
-}
-
-/// All tasks that were noted together.
-#[derive(Default)]
-struct Crowds {
-    crowds: Vec<Crowd>,
-    places: HashMap<u32, usize>,
-}
-
-impl Crowds {
-    fn of(records: &[Record]) -> Crowds {
-        let mut all = Crowds::default();
-        for record in records {
-            if let Event::Will {
-                before: Before::Tasks {
-                    crowd: Some(crowd), ..
-                },
-                ..
-            } = &record.event
-            {
-                let place = all.crowds.len();
-                // The first note is that of the state before us.
-                for tid in &crowd.tids {
-                    all.places.entry(*tid).or_insert(place);
-                }
-                all.crowds.push(Crowd {
-                    tids: Vec::new(),
-                    ..crowd.clone()
-                });
-            }
-        }
-        all
-    }
-
-    fn by_number(&self, tid: u32) -> Option<&Crowd> {
-        self.crowds.get(*self.places.get(&tid)?)
-    }
-
-    /// The crowd of a task, and not of somebody younger with its number.
-    fn one(&self, key: TaskKey) -> Option<&Crowd> {
-        /// `USER_HZ`, the same on all of our architectures: the unit of start times.
-        const TICKS_PER_S: u64 = 100;
-        self.by_number(key.tid).filter(|crowd| {
-            crowd
-                .at_s
-                .is_none_or(|at| key.start_time <= at.saturating_mul(TICKS_PER_S))
-        })
     }
 }
 

@@ -74,15 +74,15 @@ cp /run/quietcore/journal /tmp/written
 rec seed-undo quietcore undo --quiet
 # storm NAME COMMAND: the same while 5,000 tasks are forked.
 storm() {
-    name=$1; shift
+    tool=$1; shift
     rm -f /tmp/bred
     lab-guest breed 5000 /tmp/bred &
     breeder=$!
     sleep 1
-    rec storm-$name $@
-    note storm-$name-over $(test -e /tmp/bred && echo yes || echo no)
+    rec storm-$tool $@
+    note storm-$tool-over $(test -e /tmp/bred && echo yes || echo no)
     wait_for 600 test -e /tmp/bred
-    rec storm-$name-left lab-guest left 3
+    rec storm-$tool-left lab-guest left 3
 }
 calm() { kill $breeder; wait $breeder; sleep 2; }
 "

@@ -40,8 +40,11 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, road: &Road) -> Result<S
     for _ in 0..PASSES {
         let batch = next_batch(stage, road, &mut done)?;
         left = batch.example();
-        if left.is_none() {
-            break;
+        match (&left, batch.unsettled) {
+            (Some(_), _) => {}
+            // Who ended before it could be looked at may have left a child.
+            (None, true) => continue,
+            (None, false) => break,
         }
         done.seq = stage.will(
             change,
@@ -94,6 +97,8 @@ struct Tally {
 struct Batch {
     tasks: Vec<TaskState>,
     crowd: Option<Crowd>,
+    /// Whether somebody was listed who is gone.
+    unsettled: bool,
 }
 
 impl Batch {
@@ -123,13 +128,17 @@ fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, App
     let mut glance = Glance::new(stage.system.root());
     let mut tasks = Vec::new();
     let mut alike = Vec::new();
+    let mut unsettled = false;
     for tid in tids {
         if done.refused.contains(&tid) || done.bound.contains(&tid) {
             continue;
         }
         if together && tid != KTHREADD && !done.single.contains(&tid) {
             match glance.mask(tid) {
-                None => continue,
+                None => {
+                    unsettled = true;
+                    continue;
+                }
                 Some(mask) if stage.is_everywhere(mask) => {
                     alike.push(tid);
                     continue;
@@ -138,6 +147,7 @@ fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, App
             }
         }
         let Some((task, state)) = census::state_of(stage.system, tid, stage.version)? else {
+            unsettled = true;
             continue;
         };
         // The cgroup code refuses bound threads with EINVAL (cgroup_procs_write_start); there is no need to try.
@@ -147,8 +157,14 @@ fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, App
             tasks.push(state);
         }
     }
+    let was_crowd = !alike.is_empty();
     let crowd = crowd_of(stage, road, alike)?;
-    Ok(Batch { tasks, crowd })
+    Ok(Batch {
+        // Who is named by number leaves no child that we would follow.
+        unsettled: (unsettled || (was_crowd && crowd.is_none())) && !matches!(road.who, Movers::These(_)),
+        tasks,
+        crowd,
+    })
 }
 
 /// Tasks that nobody pinned, as the journal notes them. All of them have the mask of the first that still lives.

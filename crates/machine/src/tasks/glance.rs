@@ -73,7 +73,9 @@ pub fn listed(root: &Root, mount: &str, version: Version) -> Option<Vec<u32>> {
             .ok()
             .flatten()
             .unwrap_or_default();
-        tids.extend(list.lines().filter_map(|line| line.parse::<u32>().ok()));
+        let numbers = list.lines().filter_map(|line| line.parse::<u32>().ok());
+        // A 0 is somebody of a process namespace above ours, and means ourselves in a system call.
+        tids.extend(numbers.filter(|tid| *tid != 0));
         let below = root.entries(&dir).ok().flatten().unwrap_or_default();
         let below = below.into_iter().filter(|entry| entry.stands == Stands::Dir);
         dirs.extend(below.map(|entry| format!("{dir}/{}", entry.name)));
