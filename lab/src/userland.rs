@@ -126,7 +126,11 @@ fn unpack(debs: &[PathBuf], to: &Userland) -> Result<(), LabError> {
     }
     // Targets and slices only: what they would start is not there, and a guest boots in a second.
     for place in ["usr/lib/systemd/system", "lib/systemd/system"] {
-        for entry in std::fs::read_dir(whole.join(place)).into_iter().flatten().flatten() {
+        for entry in std::fs::read_dir(whole.join(place))
+            .into_iter()
+            .flatten()
+            .flatten()
+        {
             let name = entry.file_name().to_string_lossy().into_owned();
             let is_plain = entry.file_type().is_ok_and(|kind| kind.is_file());
             if is_plain && (name.ends_with(".target") || name.ends_with(".slice")) {
@@ -170,9 +174,7 @@ fn library(whole: &Path, name: &str) -> Option<PathBuf> {
 }
 
 fn copy(file: &Path, to: &Path) -> Result<(), LabError> {
-    std::fs::copy(file, to)
-        .map(|_| ())
-        .map_err(LabError::file(file))
+    std::fs::copy(file, to).map(|_| ()).map_err(LabError::file(file))
 }
 
 impl Userland {
@@ -198,7 +200,10 @@ impl Userland {
         archive.link("lib", "usr/lib");
         archive.link("lib64", "usr/lib/x86_64-linux-gnu");
         archive.link("usr/local/bin/quietcore", "/bin/quietcore");
-        for (from, to) in [("lib", "usr/lib/x86_64-linux-gnu"), ("units", "usr/lib/systemd/system")] {
+        for (from, to) in [
+            ("lib", "usr/lib/x86_64-linux-gnu"),
+            ("units", "usr/lib/systemd/system"),
+        ] {
             for (name, content) in self.files(from)? {
                 archive.file(&format!("{to}/{name}"), &content);
             }
@@ -215,7 +220,10 @@ impl Userland {
         let content = std::fs::read(&loader).map_err(LabError::file(&loader))?;
         archive.program(&format!("usr/lib/x86_64-linux-gnu/{LOADER}"), &content);
         archive.file("etc/systemd/system/lab.service", SERVICE);
-        archive.file("etc/systemd/system.conf", b"[Manager]\nDefaultTimeoutStopSec=10\n");
+        archive.file(
+            "etc/systemd/system.conf",
+            b"[Manager]\nDefaultTimeoutStopSec=10\n",
+        );
         archive.file("etc/machine-id", b"00000000000000000000000000000001\n");
         archive.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n");
         archive.file("etc/group", b"root:x:0:\n");

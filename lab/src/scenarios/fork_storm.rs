@@ -1,11 +1,22 @@
-//! Processes that fork faster than anybody can list them: none may be left on the isolated CPU.
+//! Processes that fork faster than anybody can list them: none may be left on the isolated CPU. And a thousand that
+//! sleep: moving them takes little memory, and not much longer than a bare loop. [`super::speed`] is the large version.
 
 use super::apply_undo::movable;
 use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
+use crate::shape::{Layout, Shape, USUAL};
 use crate::verdict::Verdict;
+
+const ROOMY: Shape = Shape {
+    memory_mib: 512,
+    ..USUAL
+};
+/// The most that apply and undo may have.
+const MOST_KIB: u64 = 20 * 1024;
+/// How many times longer than the bare loop that moves the same thousand tasks an apply may take on v1. It has a
+/// fixed part of half a second there; one that reads files for every task takes forty times as long.
+const TIMES_BARE: f64 = 20.0;
 
 /// v1 is the hard case, because every task is moved by itself there.
 pub const SCENARIO: Scenario = Scenario {
@@ -24,12 +35,19 @@ fn cells() -> Vec<Cell> {
         (K7, Layout::V2),
     ];
     cells
-        .map(|(kernel, layout)| Cell::new(kernel, layout).within(240))
+        .map(|(kernel, layout)| Cell::new(kernel, layout).on(ROOMY).within(240))
         .to_vec()
 }
 
 fn script(_: &Cell) -> String {
-    "lab-guest sleepers 300 >/dev/null
+    "lab-guest sleepers 1000 >/dev/null
+for round in 1 2; do
+    rec quiet$round quietcore apply --cpus 3 --quiet
+    cp /run/quietcore/journal /tmp/written
+    rec quiet-undo$round quietcore undo --quiet
+    rec bare$round lab-guest bare /tmp/written
+    rec bare-undo$round lab-guest bare-undo /tmp/written
+done
 state before
 lab-guest storm /tmp/stop 300 >/tmp/born &
 storm=$!
@@ -48,7 +66,8 @@ same same before after
     .to_owned()
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    frugal(cell, seen, verdict);
     verdict.status(seen, "apply", 0);
     for name in ["who1", "who2", "who3"] {
         let left = movable(&verdict.status(seen, name, 0).stdout);
@@ -64,4 +83,26 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     let same = verdict.status(seen, "same", 0);
     verdict.equal("state after undo", same.text(), "");
     verdict.note(format!("{born} children"));
+}
+
+/// Memory on every kernel; time where every task is moved by itself.
+fn frugal(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    for name in ["quiet1", "quiet2", "quiet-undo1", "quiet-undo2", "apply", "undo"] {
+        let peak = verdict.status(seen, name, 0).peak_kib;
+        verdict.that(
+            (1..MOST_KIB).contains(&peak),
+            format!("{name} had {peak} KiB, {MOST_KIB} at most"),
+        );
+    }
+    let bare = |name: &str| seen.get(name).json()["us"].as_f64().unwrap_or(0.0) / 1e3;
+    let best = |one: f64, other: f64| if one < other { one } else { other };
+    let bare = best(bare("bare1"), bare("bare2"));
+    let quiet = best(seen.get("quiet1").ms as f64, seen.get("quiet2").ms as f64);
+    if cell.layout == Layout::V1 {
+        verdict.that(
+            quiet < TIMES_BARE * bare,
+            format!("apply took {quiet:.0} ms, the bare loop {bare:.0}"),
+        );
+    }
+    verdict.note(format!("apply {:.1} times the bare loop", quiet / bare));
 }

@@ -101,7 +101,8 @@ rec undo{round} quietcore undo --quiet\n"
         ));
     }
     text.push_str(
-        "storm quietcore quietcore apply --cpus 3 --quiet\nrec storm-undo quietcore undo --quiet\ncalm\n",
+        "storm bare lab-guest bare /tmp/written\nlab-guest bare-undo /tmp/written >/dev/null 2>&1\ncalm\n\
+         storm quietcore quietcore apply --cpus 3 --quiet\nrec storm-undo quietcore undo --quiet\ncalm\n",
     );
     for Peer { name, apply, undo } in peers(cell) {
         text.push_str(&format!("storm {name} {apply}\n{undo} >/dev/null 2>&1\ncalm\n"));

@@ -37,8 +37,12 @@ pub(super) fn text(cell: &Cell, seen: &Records) -> String {
         ));
     };
     let none = || "-".to_owned();
-    row("bare loop", bare, [none(), none(), none(), none()]);
     let storm = |name: &str| format!("{:.2}", seconds(&format!("storm-{name}")));
+    row(
+        "bare loop",
+        bare,
+        [none(), storm("bare"), left("storm-bare-left"), none()],
+    );
     row(
         "quietcore apply",
         best("apply", &seconds),
