@@ -7,7 +7,10 @@ mod make_set;
 mod move_tasks;
 mod narrow_tasks;
 mod remove_set;
+mod start_slice;
 mod write;
+
+pub(crate) use start_slice::control_of;
 
 use crate::layers::is_in;
 use crate::record::{After, Before, Event, Outcome, TaskState};
@@ -115,6 +118,9 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change) -> Result<Step, ApplyErr
         ),
         Action::MakeSet { path } => make_set::enact(stage, change, path),
         Action::RemoveSet { path } => remove_set::enact(stage, change, path),
+        Action::StartSlice { unit, path, nodes } => {
+            start_slice::enact(stage, change, &start_slice::Wanted { unit, path, nodes })
+        }
         Action::MakePartition { path, words } => make_partition::enact(stage, change, path, words),
         Action::GiveFile { path, uid, gid, undo } => give_file::enact(
             stage,
@@ -145,6 +151,7 @@ pub(crate) fn narrows(change: &Change) -> bool {
         Action::MakePartition { .. } | Action::MoveTasks { .. } => true,
         Action::MakeSet { .. }
         | Action::RemoveSet { .. }
+        | Action::StartSlice { .. }
         | Action::GiveFile { .. }
         | Action::NarrowTasks { .. }
         | Action::CycleCpus { .. } => false,

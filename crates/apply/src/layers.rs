@@ -181,6 +181,7 @@ impl Layer<'_> {
             Action::Write { path, .. }
             | Action::MakeSet { path }
             | Action::RemoveSet { path }
+            | Action::StartSlice { path, .. }
             | Action::MakePartition { path, .. }
             | Action::GiveFile { path, .. } => path,
             Action::CycleCpus { .. } => return true,

@@ -6,6 +6,7 @@
 
 mod actions;
 pub mod boot_attempt;
+mod bus;
 mod census;
 mod crowds;
 mod enact;
@@ -26,6 +27,7 @@ pub mod resize;
 mod system;
 mod undo;
 
+pub use bus::BusError;
 pub use enact::{Applied, Request, apply, apply_resized};
 pub use entry::Entry;
 pub use error::ApplyError;

@@ -1,5 +1,6 @@
 //! The live machine: cgroup and kernel files through [`root::Live`], affinities and policies by system call.
 
+use crate::bus::{self, BusError};
 use crate::{FormerPolicy, System};
 use machine::{CpuSet, Policy};
 use root::{Live, Ownership, Root, RootError};
@@ -76,6 +77,14 @@ impl System for Host {
         root::sched::set_scheduler(tid, number, priority)
             .map_err(|errno| refused(tid, "sched_setscheduler", errno))?;
         root::sched::set_nice(tid, policy.nice).map_err(|errno| refused(tid, "setpriority", errno))
+    }
+
+    fn start_slice(&self, unit: &str, nodes: &CpuSet) -> Result<(), BusError> {
+        bus::start_slice(&self.live.locate(bus::SOCKET), unit, nodes)
+    }
+
+    fn stop_unit(&self, unit: &str) -> Result<(), BusError> {
+        bus::stop_unit(&self.live.locate(bus::SOCKET), unit)
     }
 
     fn pause(&self, time: Duration) {

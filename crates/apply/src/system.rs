@@ -3,7 +3,7 @@
 //! The live machine is [`crate::Host`]. The journal's tests bring a directory that follows the kernel's cgroup
 //! rules, so that stopping after every single write can be tried without a kernel.
 
-use crate::FormerPolicy;
+use crate::{BusError, FormerPolicy};
 use machine::CpuSet;
 use root::{Ownership, Root, RootError};
 use std::ops::ControlFlow;
@@ -76,6 +76,20 @@ pub trait System {
             doing: "sched_setscheduler",
             errno: libc::ENOSYS,
         })
+    }
+    /// Asks systemd to start an empty transient slice with these memory nodes. It is there a moment later.
+    ///
+    /// # Errors
+    /// [`BusError`]; a rehearsal has no systemd.
+    fn start_slice(&self, _unit: &str, _nodes: &CpuSet) -> Result<(), BusError> {
+        Err(BusError::none())
+    }
+    /// Asks systemd to stop a unit. It is gone a moment later; one that it does not know is no error.
+    ///
+    /// # Errors
+    /// [`BusError`]; a rehearsal has no systemd.
+    fn stop_unit(&self, _unit: &str) -> Result<(), BusError> {
+        Err(BusError::none())
     }
     /// Waits; how long is only a hint.
     fn pause(&self, time: Duration);

@@ -6,6 +6,7 @@ mod offline;
 mod owner;
 mod sets;
 mod shared;
+mod slice;
 mod step;
 mod workers;
 

@@ -56,7 +56,12 @@ fn only_those_without_a_pin_are_noted_by_number() {
 fn a_pin_that_somebody_gave_one_of_them_since_is_named() {
     for rules in [Rules::V1DropsPins, Rules::V1KeepsPins] {
         isolated(rules, |kernel, disk| {
-            for task in kernel.tasks.borrow_mut().iter_mut().filter(|task| task.tid == 100) {
+            for task in kernel
+                .tasks
+                .borrow_mut()
+                .iter_mut()
+                .filter(|task| task.tid == 100)
+            {
                 task.mask = CpuSet::range(1, 1);
                 task.user_mask = Some(CpuSet::range(1, 1));
             }
@@ -64,7 +69,11 @@ fn a_pin_that_somebody_gave_one_of_them_since_is_named() {
             let undone = take_back(kernel, disk, Force::No);
             assert!(undone.failed.is_empty(), "{rules:?}: {:?}", undone.failed);
             assert_eq!(undone.drift.len(), 1, "{rules:?}: {:?}", undone.drift);
-            assert!(undone.drift[0].contains("task 100"), "{rules:?}: {:?}", undone.drift);
+            assert!(
+                undone.drift[0].contains("task 100"),
+                "{rules:?}: {:?}",
+                undone.drift
+            );
             assert_eq!(mask_of(kernel, 100), "1", "{rules:?}");
             let forced = take_back(kernel, disk, Force::Restore);
             assert!(forced.equal(), "{rules:?}: {:?}", forced.remains());

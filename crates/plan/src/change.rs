@@ -69,6 +69,15 @@ pub enum Action {
         /// Its directory.
         path: String,
     },
+    /// Have systemd start an empty slice of ours, which makes it keep the cpuset controller on.
+    StartSlice {
+        /// The unit.
+        unit: String,
+        /// Its cgroup, which systemd makes.
+        path: String,
+        /// Its `AllowedMemoryNodes=`, as a list.
+        nodes: String,
+    },
     /// Turn a v2 cgroup into a partition and read back what the kernel made of it.
     MakePartition {
         /// The `cpuset.cpus.partition` file.

@@ -55,6 +55,14 @@ const FINDINGS: &[(&str, &str)] = &[
         "the owner of a partition may write the root's list of tasks, so he can move tasks of other users too",
     ),
     (
+        "systemd-bus",
+        "systemd could not be asked to keep the cpuset controller on, so the next daemon-reload takes the partition apart",
+    ),
+    (
+        "systemd-controller",
+        "systemd started the slice that asks for the cpuset controller and does not keep the controller on for it",
+    ),
+    (
         "irqbalance-runs",
         "the daemon irqbalance does not know of partitions and moves interrupts back onto their CPUs",
     ),

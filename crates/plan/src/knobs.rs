@@ -43,6 +43,7 @@ mod scaling_min_freq;
 mod sched_rt_runtime_us;
 mod server_runtime;
 mod stat_interval;
+mod systemd_slice;
 mod task_placement;
 mod timer_migration;
 mod transparent_hugepage;
@@ -64,6 +65,7 @@ use crate::words::nearest;
 /// Every knob, in the order in which it is applied.
 pub const KNOBS: &[&Knob] = &[
     &cpu_cycle::KNOB,
+    &systemd_slice::KNOB,
     &foreign_cpusets::KNOB,
     &cpuset_partition::KNOB,
     &task_placement::KNOB,

@@ -1,9 +1,13 @@
 //! A real systemd is init: the partition outlives what it does to its control groups, and goes without a trace.
+//!
+//! Without the slice that `apply` has it start, systemd takes the cpuset controller from the root at the first
+//! `daemon-reload`, and the kernel takes the partition apart; the script shows that first, by hand.
 
-use crate::kernels::{K6_1, K7};
+use super::apply_undo::movable;
+use crate::kernels::{K6_1, K7, Kernel};
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
+use crate::shape::{Layout, Shape, USUAL};
 use crate::verdict::Verdict;
 
 /// With systemd 252 on 6.1, and with the newest on the newest.
@@ -15,15 +19,244 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
+/// With room for systemd in the archive that it boots from.
+const ROOMY: Shape = Shape {
+    memory_mib: 512,
+    ..USUAL
+};
+
+/// Which of the two has the part that both need not have.
+const WITH_GUARD: Kernel = K6_1;
+
 fn cells() -> Vec<Cell> {
-    let cells = [K6_1, K7].map(|kernel| Cell::new(kernel, Layout::V2).within(200).under_systemd());
-    cells.into()
+    let cell = |kernel| {
+        Cell::new(kernel, Layout::V2)
+            .on(ROOMY)
+            .within(400)
+            .under_systemd()
+    };
+    [K6_1, K7].map(cell).into()
 }
 
-fn script(_: &Cell) -> String {
-    "note done yes\n".to_owned()
+const TOOLS: &str = "c=/sys/fs/cgroup
+export LAB_STATE_LEAVES=/run/quietcore/journal
+isolated=$c/quietcore-rt/cpuset.cpus.partition
+look() {
+    note \"$1\" \"$(cat $isolated 2>/dev/null || echo gone), runs on $(grep Cpus_allowed_list /proc/$spin/status 2>/dev/null | cut -f2)\"
+}
+traces() { find /run/systemd /etc/systemd $c -maxdepth 3 | grep -v -e '/units/' -e '/lab.service' | sort; }
+# same_as_before NAME: nothing is left, in the state or as a file of systemd.
+same_as_before() {
+    state now
+    same \"same_$1\" before now
+    traces >/tmp/traces_now
+    rec \"traces_$1\" diff /tmp/traces_before /tmp/traces_now
+}
+lab-guest sleepers 3 >/dev/null
+lab-guest hold 1 &
+lab-guest hold 3 &
+sleep 1
+state before
+traces >/tmp/traces_before
+";
+
+const STAYS: &str = "echo +cpuset >$c/cgroup.subtree_control
+mkdir $c/by_hand
+systemctl daemon-reload
+sleep 0.5
+rec by_hand ls $c/by_hand/cpuset.cpus
+rmdir $c/by_hand
+state before
+rec version systemctl --version
+rec plan quietcore plan --cpus 3 --profile minimal --json
+rec apply quietcore apply --cpus 3 --profile minimal --json
+quietcore run --cpus 3 -- lab-guest spin - other:0 900 >/dev/null &
+spin=$!
+sleep 1
+look applied
+rec again quietcore apply --cpus 3 --profile minimal --json
+systemctl daemon-reload
+look reloaded
+systemd-run --quiet --unit=one -p AllowedCPUs=0-1 /bin/sleep 900
+look started
+rec one cat $c/system.slice/one.service/cpuset.cpus.effective
+systemctl stop one
+look stopped
+systemctl set-property --runtime user.slice AllowedCPUs=0-2
+look other_property
+systemd-run --quiet --scope --unit=session-7 --slice=user-1000.slice /bin/sleep 0.2
+look login
+systemctl daemon-reexec
+sleep 1
+look reexecuted
+rec who lab-guest who 3
+systemctl revert user.slice
+systemctl stop user.slice
+kill $spin
+rec undo quietcore undo --json
+same_as_before undo
+";
+
+const GUARD: &str = "rec killed_apply lab-guest sweep entry 11 5 -- quietcore apply --cpus 3 --profile minimal --quiet -- quietcore undo --quiet
+rec killed_undo lab-guest sweep-undo entry 13 4 -- quietcore apply --cpus 3 --profile minimal --quiet -- quietcore undo --quiet
+systemd-run --quiet --scope --unit=session-8 --slice=user-1000.slice sh -c 'quietcore apply --cpus 3 --profile minimal --confirm-within 15s --quiet; sleep 900' &
+wait_for 30 grep -q event...applied /run/quietcore/journal
+systemctl stop session-8.scope
+look logged_out
+rec guard lab places_of quietcore
+wait_for 60 [ ! -e /run/quietcore/journal ]
+systemctl stop user.slice
+same_as_before guard
+";
+
+const UNITS: &str = "printf '[[partition]]\\ncpus = \"3\"\\nprofile = \"minimal\"\\n' >/etc/quietcore.toml
+rec install quietcore apply --install-unit --json
+sleep 1
+rec start systemctl start quietcore.service
+look unit_started
+systemctl daemon-reload
+look unit_reloaded
+rec stop systemctl stop quietcore.service
+rec again_up systemctl start quietcore.service
+rec undo_all quietcore undo --all --json
+rec left ls /etc/quietcore.toml /etc/systemd/system/quietcore.service
+systemctl stop quietcore.service
+systemctl daemon-reload
+rm -rf /etc/systemd/system/multi-user.target.wants
+same_as_before units
+rec export quietcore plan --cpus 3 --profile minimal --export systemd --export-to /tmp/export
+find /tmp/export
+cp -r /tmp/export/etc/. /etc/
+systemctl daemon-reload
+rec export_start systemctl start quietcore-rt.service
+look exported
+rec slices sh -c 'cat /sys/fs/cgroup/system.slice/cpuset.cpus'
+systemctl daemon-reload
+look exported_reloaded
+rec export_stop systemctl stop quietcore-rt.service
+look export_stopped
+find /etc/systemd -name 'quietcore-*' -delete
+find /etc/systemd -name '*.slice' -type f -delete
+find /etc/systemd -type d -empty -delete
+systemctl daemon-reload
+same_as_before export
+";
+
+fn script(cell: &Cell) -> String {
+    let part = if cell.kernel == WITH_GUARD { GUARD } else { UNITS };
+    format!("{TOOLS}{STAYS}{part}")
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
-    verdict.status(seen, "done", 0);
+fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    let version = seen.get("version");
+    verdict.note(version.stdout.lines().next().unwrap_or_default());
+    verdict.that(
+        seen.get("by_hand").status != 0,
+        "systemd takes a controller away that none of its units needs",
+    );
+    let plan = verdict.status(seen, "plan", 0).json();
+    let first = &plan["changes"][0];
+    verdict.that(
+        first["id"] == "systemd_slice/sys/fs/cgroup/quietcore.slice",
+        format!("the slice comes first: {first}"),
+    );
+    let apply = verdict.status(seen, "apply", 0).json();
+    verdict.equal("the slice", apply["entries"][0]["outcome"].as_str(), Some("done"));
+    let again = verdict.status(seen, "again", 0).json();
+    verdict.equal("second apply", again["entries"].as_array().map(Vec::len), Some(0));
+    verdict.equal(
+        "findings of it",
+        again["findings"].as_array().map(Vec::len),
+        Some(0),
+    );
+    for place in [
+        "applied",
+        "reloaded",
+        "started",
+        "stopped",
+        "other_property",
+        "login",
+        "reexecuted",
+    ] {
+        verdict.equal(place, seen.get(place).text(), "isolated, runs on 3");
+    }
+    verdict.equal("a service with CPUs of its own", seen.get("one").text(), "0-1");
+    let others = movable(&verdict.status(seen, "who", 0).stdout);
+    let others: Vec<&String> = others.iter().filter(|task| !task.contains("lab spin")).collect();
+    verdict.that(others.is_empty(), format!("others on CPU 3: {others:?}"));
+    verdict.status(seen, "undo", 0);
+    same(seen, "undo", verdict);
+    if cell.kernel == WITH_GUARD {
+        check_guard(seen, verdict);
+    } else {
+        check_units(seen, verdict);
+    }
+}
+
+fn check_guard(seen: &Records, verdict: &mut Verdict) {
+    for name in ["killed_apply", "killed_undo"] {
+        let swept = verdict.status(seen, name, 0).json();
+        let number = |field: &str| swept[field].as_u64().unwrap_or(0);
+        verdict.that(number("tried") >= 3, format!("{name}: {} kills", number("tried")));
+        verdict.equal(name, number("restored"), number("tried"));
+        for failure in swept["failures"].as_array().into_iter().flatten().take(4) {
+            verdict.that(false, format!("{name}: {failure}"));
+        }
+        verdict.note(format!("{name} {} of {}", number("restored"), number("tried")));
+    }
+    verdict.equal(
+        "after the login ended",
+        seen.get("logged_out").text(),
+        "isolated, runs on",
+    );
+    let guard = seen.get("guard");
+    let guard: Vec<&str> = guard.text().split_whitespace().collect();
+    verdict.equal(
+        "the guard: how many, CPUs, cgroup",
+        guard.get(..3),
+        Some(&["1", "0-2", "/"][..]),
+    );
+    same(seen, "guard", verdict);
+}
+
+fn check_units(seen: &Records, verdict: &mut Verdict) {
+    for name in ["install", "start", "stop", "again_up", "undo_all"] {
+        verdict.status(seen, name, 0);
+    }
+    for place in ["unit_started", "unit_reloaded", "exported", "exported_reloaded"] {
+        verdict.equal(place, seen.get(place).text(), "isolated, runs on");
+    }
+    verdict.that(
+        seen.get("left").status != 0,
+        "undo --all leaves no unit and no file",
+    );
+    same(seen, "units", verdict);
+    for name in ["export", "export_start", "export_stop"] {
+        verdict.status(seen, name, 0);
+    }
+    verdict.equal("system.slice", seen.get("slices").text(), "0-2");
+    verdict.equal(
+        "export stopped",
+        seen.get("export_stopped").text(),
+        "gone, runs on",
+    );
+    same(seen, "export", verdict);
+}
+
+/// Nothing differs, but where a thread of an interrupt runs, and systemd shows no file of ours.
+fn same(seen: &Records, name: &str, verdict: &mut Verdict) {
+    let follows = |line: &&str| line.starts_with("kthread ") && line.contains(": \"irq/");
+    let same = seen.get(&format!("same_{name}"));
+    let changed: Vec<&str> = same.stdout.lines().filter(|line| !follows(line)).collect();
+    verdict.that(
+        matches!(same.status, 0 | 1) && changed.is_empty(),
+        format!("{name}: not as before: {changed:?}"),
+    );
+    let traces = seen.get(&format!("traces_{name}"));
+    let left: Vec<&str> = traces
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with(['+', '-']))
+        .collect();
+    verdict.that(traces.status == 0, format!("{name}: files of systemd: {left:?}"));
 }

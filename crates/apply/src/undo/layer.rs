@@ -488,6 +488,7 @@ fn verify(system: &dyn System, files: &BTreeMap<String, String>, undone: &mut Un
             .drift
             .iter()
             .chain(&undone.failed)
+            .chain(&undone.notes)
             .any(|line| line.starts_with(path))
         {
             undone.failed.push(difference);

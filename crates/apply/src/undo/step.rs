@@ -2,6 +2,7 @@
 
 use super::owner::give_back;
 use super::shared::SharedFile;
+use super::slice;
 use super::{Force, Undone};
 use crate::System;
 use crate::entry::Entry;
@@ -86,6 +87,10 @@ pub(super) fn take_back(map: &Map, step: &Step, undone: &mut Undone) -> Result<O
                 compare: *compare,
             };
             Ok(Some(restore(map.system, step, &wanted, undone)))
+        }
+        (Action::StartSlice { unit, path, .. }, Before::Value { value: former, .. }) => {
+            let former = former.as_deref().unwrap_or_default();
+            Ok(Some(slice::stop(map.system, step, (unit, path), former, undone)))
         }
         (Action::MakePartition { path, .. }, _) => Ok(Some(dissolve(map.system, step, path, undone))),
         (Action::MakeSet { path }, Before::Absent) => remove_set(map, step, path, undone),
@@ -190,6 +195,13 @@ fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undon
     if !is_ours && step.force != Force::Restore {
         undone.drift.push(format!(
             "{path}: `{now}` now; we wrote `{written}`, and before it was `{former}`"
+        ));
+        return step.entry(Some(now.clone()), Some(now.clone()), Outcome::Drift(now));
+    }
+    // The kernel asks only whether a cgroup hands it further down; one that has something in its own files would lose it.
+    if value == "-cpuset" && compare == Compare::Word && slice::is_used(system, path) {
+        undone.drift.push(format!(
+            "{path}: another cgroup uses the controller now, so it stays enabled"
         ));
         return step.entry(Some(now.clone()), Some(now.clone()), Outcome::Drift(now));
     }

@@ -274,7 +274,7 @@ impl Kernel {
         self.shown.borrow_mut().remove(path);
     }
 
-    fn get(&self, path: &str) -> String {
+    pub fn get(&self, path: &str) -> String {
         fs::read_to_string(self.live.locate(path))
             .unwrap_or_default()
             .trim()

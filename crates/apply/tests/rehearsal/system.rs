@@ -1,7 +1,7 @@
 //! What the rehearsal kernel does when `apply` writes to it.
 
 use super::{Kernel, ROOTS, Rules, io};
-use apply::{FormerPolicy, System};
+use apply::{BusError, FormerPolicy, System};
 use machine::{CpuSet, Policy};
 use root::{Ownership, Root, RootError};
 use std::fs;
@@ -184,5 +184,81 @@ impl System for Kernel {
         })
     }
 
+    fn start_slice(&self, unit: &str, nodes: &CpuSet) -> Result<(), BusError> {
+        self.asked(|| {
+            let dir = format!("{}/{unit}", self.mount_point());
+            self.put(&format!("/run/systemd/transient/{unit}"), "");
+            self.put(&format!("{dir}/cpuset.cpus"), "\n");
+            self.put(&format!("{dir}/cpuset.mems"), &format!("{nodes}\n"));
+            self.put(&format!("{dir}/cpuset.cpus.partition"), "member\n");
+            self.hand_down("+cpuset");
+        })
+    }
+
+    fn stop_unit(&self, unit: &str) -> Result<(), BusError> {
+        self.asked(|| {
+            let file = self.live.locate(&format!("/run/systemd/transient/{unit}"));
+            if file.exists() {
+                fs::remove_file(file).unwrap();
+                fs::remove_dir_all(self.live.locate(&format!("{}/{unit}", self.mount_point()))).unwrap();
+                if !self.is_needed() {
+                    self.hand_down("-cpuset");
+                }
+            }
+        })
+    }
+
     fn pause(&self, _time: Duration) {}
+}
+
+impl Kernel {
+    /// Boots with a systemd that manages the control groups and listens.
+    pub fn under_systemd(self) -> Kernel {
+        self.put("/run/systemd/system/default.target", "");
+        self.put("/run/systemd/transient/other.scope", "");
+        self.put("/run/systemd/private", "");
+        self
+    }
+
+    /// What a systemd does that is asked; one that does not listen does nothing.
+    fn asked(&self, act: impl FnOnce()) -> Result<(), BusError> {
+        let errno = if self.live.locate("/run/systemd/private").exists() {
+            0
+        } else {
+            libc::ECONNREFUSED
+        };
+        let done = self.step(|_| {
+            if errno == 0 {
+                act();
+            }
+            Ok(())
+        });
+        done.unwrap();
+        match errno {
+            0 => Ok(()),
+            errno => Err(BusError::Unreachable {
+                socket: "/run/systemd/private".to_owned(),
+                errno,
+            }),
+        }
+    }
+
+    /// Whether a cgroup of somebody else has CPUs of its own.
+    fn is_needed(&self) -> bool {
+        let top = self.live.locate(self.mount_point());
+        let has_cpus = |entry: fs::DirEntry| {
+            fs::read_to_string(entry.path().join("cpuset.cpus")).is_ok_and(|text| !text.trim().is_empty())
+        };
+        fs::read_dir(top).unwrap().flatten().any(has_cpus)
+    }
+
+    fn hand_down(&self, value: &str) {
+        let path = format!("{}/cgroup.subtree_control", self.mount_point());
+        let now = self.get(&path);
+        let mut words: Vec<&str> = now.split_whitespace().filter(|word| *word != "cpuset").collect();
+        if value == "+cpuset" {
+            words.insert(0, "cpuset");
+        }
+        self.put(&path, &format!("{}\n", words.join(" ")));
+    }
 }

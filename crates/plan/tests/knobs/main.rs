@@ -109,8 +109,9 @@ const CASES: &[Case] = &[
 ];
 
 /// Knobs whose changes depend on tasks, interrupts or cgroups: asked by tests of their own, here and at level 3.
-const ELSEWHERE: [&str; 11] = [
+const ELSEWHERE: [&str; 12] = [
     "cpu_cycle",
+    "systemd_slice",
     "owner",
     "owner_ancestor",
     "foreign_cpusets",

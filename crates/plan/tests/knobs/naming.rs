@@ -330,3 +330,28 @@ fn isolated_cpus_go_off_and_on_before_anything_else_and_only_where_they_can() {
             .all(|change| !change.id.starts_with("cpu_cycle"))
     );
 }
+
+#[test]
+fn the_slice_of_systemd_comes_first_where_systemd_has_the_controller() {
+    let v2 = ("/proc/mounts".to_owned(), "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0");
+    let v1 = (
+        "/proc/mounts".to_owned(),
+        "cpuset /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0",
+    );
+    let controllers = ("/sys/fs/cgroup/cgroup.controllers".to_owned(), "cpuset cpu");
+    let systemd = ("/run/systemd/system/a.unit".to_owned(), "");
+    let slices = |files: &[(String, &str)]| {
+        let plan = plan_of(&Made::new(files), Profile::Minimal, &[]).unwrap();
+        let is_slice = |change: &plan::Change| change.id.starts_with("systemd_slice/");
+        (
+            plan.changes.iter().position(is_slice),
+            plan.changes.iter().filter(|change| is_slice(change)).count(),
+        )
+    };
+    assert_eq!(
+        slices(&[v2.clone(), controllers.clone(), systemd.clone()]),
+        (Some(0), 1)
+    );
+    assert_eq!(slices(&[v2, controllers.clone()]), (None, 0));
+    assert_eq!(slices(&[v1, controllers, systemd]), (None, 0));
+}

@@ -153,6 +153,7 @@ fn service(subject: &Subject) -> String {
             Action::MakePartition { .. }
             | Action::NarrowTasks { .. }
             | Action::CycleCpus { .. }
+            | Action::StartSlice { .. }
             | Action::RemoveSet { .. } => {
                 after.push_str(&comment(&format!("Not here: {} ({})", change.target, change.why)));
             }

@@ -129,6 +129,9 @@ fn call(subject: &Subject, number: usize, change: &Change) -> String {
             };
             format!("owner \"$1\" {number} {} {owner} {mode}", quote::shell(path))
         }
+        Action::StartSlice { unit, nodes, .. } => {
+            format!("slice \"$1\" {} {}", quote::shell(unit), quote::shell(nodes))
+        }
         Action::RemoveSet { path } => format!("[ \"$1\" != apply ] || rmdir {}", quote::shell(path)),
         Action::MoveTasks { from, to, who, .. } => {
             let who = match who {

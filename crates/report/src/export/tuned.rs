@@ -33,6 +33,7 @@ fn part(action: &Action) -> Part<'_> {
         Action::GiveFile { .. } | Action::CycleCpus { .. } => Part::Nothing,
         Action::MakeSet { .. }
         | Action::RemoveSet { .. }
+        | Action::StartSlice { .. }
         | Action::MakePartition { .. }
         | Action::Write {
             undo: Undo::WithSet, ..

@@ -148,6 +148,26 @@ cycle() {
     done
 }
 
+# slice STEP UNIT NODES: an empty slice that makes systemd keep the cpuset controller on.
+slice() {
+    slice_file=/run/systemd/system/$2
+    case $1 in
+    check) [ ! -e "$slice_file" ] || stop 5 "$slice_file exists already: take back first what made it" ;;
+    apply)
+        : >"$state/slice"
+        printf '[Slice]\nAllowedMemoryNodes=%s\n' "$3" >"$slice_file"
+        systemctl start "$2" || say "systemd does not start $2, so the partition goes at the next daemon-reload"
+        ;;
+    status) systemctl --quiet is-active "$2" || differs "$2 is not active" ;;
+    undo)
+        if [ -f "$state/slice" ]; then
+            systemctl stop "$2"
+            rm -f "$slice_file"
+        fi
+        ;;
+    esac
+}
+
 # partition STEP PATH WORD...: takes the CPUs of a v2 cgroup from all others. The first word is used that reads back.
 partition() {
     step=$1 path=$2

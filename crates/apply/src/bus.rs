@@ -1,0 +1,236 @@
+//! systemd's own socket, and the two calls of its bus interface that we need (org.freedesktop.systemd1(5)).
+//!
+//! Every systemd listens at [`SOCKET`] for root, also where no bus daemon runs. What is spoken there is D-Bus between
+//! two peers: a line of authentication, then messages. For two calls and their answers `wire` is less than any library.
+
+mod wire;
+
+use machine::CpuSet;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+use wire::{Body, Reply};
+
+/// Where systemd listens.
+pub(crate) const SOCKET: &str = "/run/systemd/private";
+
+/// How long systemd may take to answer: it answers nobody while it reads its units anew.
+const PATIENCE: Duration = Duration::from_secs(25);
+
+/// More bytes than this in one answer are not from systemd.
+const LONGEST: usize = 1 << 20;
+
+/// Why systemd did not do as it was asked.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BusError {
+    /// Nobody listens, or not to us.
+    #[error("{socket}: {}", std::io::Error::from_raw_os_error(*errno))]
+    Unreachable {
+        /// The socket.
+        socket: String,
+        /// The system's reason; ETIMEDOUT when no answer came.
+        errno: i32,
+    },
+    /// systemd said no.
+    #[error("{message} ({name})")]
+    Refused {
+        /// Name of the error: `org.freedesktop.systemd1.UnitExists`.
+        name: String,
+        /// In systemd's words.
+        message: String,
+    },
+    /// What came back is no D-Bus.
+    #[error("{socket}: the answer is not understood: {what}")]
+    Garbled {
+        /// The socket.
+        socket: String,
+        /// What is wrong with it.
+        what: &'static str,
+    },
+}
+
+impl BusError {
+    /// There is no systemd to ask.
+    pub(crate) fn none() -> BusError {
+        BusError::Unreachable {
+            socket: SOCKET.to_owned(),
+            errno: libc::ENOENT,
+        }
+    }
+
+    /// For the journal. Only ETIMEDOUT and EPROTO leave open whether it was done all the same.
+    pub(crate) fn errno(&self) -> i32 {
+        match self {
+            BusError::Unreachable { errno, .. } => *errno,
+            BusError::Refused { .. } => libc::ECONNREFUSED,
+            BusError::Garbled { .. } => libc::EPROTO,
+        }
+    }
+}
+
+/// Starts an empty transient slice that asks for memory nodes, and so for the cpuset controller. systemd answers when
+/// the job is queued.
+pub(crate) fn start_slice(socket: &Path, unit: &str, nodes: &CpuSet) -> Result<(), BusError> {
+    let mut body = Body::default();
+    body.text(unit);
+    body.text("fail");
+    body.array(8, |list| {
+        list.structure(|one| {
+            one.text("Description");
+            one.signature("s");
+            one.text("Keeps the cpuset controller on for the CPU partitions of quietcore");
+        });
+        list.structure(|one| {
+            one.text("AllowedMemoryNodes");
+            one.signature("ay");
+            one.bytes(&bits(nodes));
+        });
+    });
+    // No further units.
+    body.array(8, |_| {});
+    call(socket, "StartTransientUnit", "ssa(sv)a(sa(sv))", &body).map(|_| ())
+}
+
+/// Stops a unit. systemd answers when the job is queued.
+pub(crate) fn stop_unit(socket: &Path, unit: &str) -> Result<(), BusError> {
+    let mut body = Body::default();
+    body.text(unit);
+    body.text("replace");
+    match call(socket, "StopUnit", "ss", &body) {
+        Err(BusError::Refused { name, .. }) if name == "org.freedesktop.systemd1.NoSuchUnit" => Ok(()),
+        other => other.map(|_| ()),
+    }
+}
+
+/// As systemd has sets of CPUs and nodes in its properties: bit N of byte N/8, the lowest first.
+fn bits(set: &CpuSet) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for number in set.iter().map(|id| id.0) {
+        let place = (number / 8) as usize;
+        if bytes.len() <= place {
+            bytes.resize(place + 1, 0_u8);
+        }
+        if let Some(byte) = bytes.get_mut(place) {
+            *byte |= 1 << (number % 8);
+        }
+    }
+    bytes
+}
+
+fn call(socket: &Path, member: &str, signature: &str, body: &Body) -> Result<Reply, BusError> {
+    let name = socket.display().to_string();
+    let unreachable = |error: std::io::Error| {
+        let late = matches!(
+            error.kind(),
+            std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut
+        );
+        BusError::Unreachable {
+            socket: name.clone(),
+            errno: match late {
+                true => libc::ETIMEDOUT,
+                false => error.raw_os_error().unwrap_or(libc::EPROTO),
+            },
+        }
+    };
+    let garbled = |what| BusError::Garbled {
+        socket: name.clone(),
+        what,
+    };
+    let mut stream = UnixStream::connect(socket).map_err(unreachable)?;
+    stream.set_read_timeout(Some(PATIENCE)).map_err(unreachable)?;
+    stream.set_write_timeout(Some(PATIENCE)).map_err(unreachable)?;
+    stream
+        .write_all(&greeting(rustix::process::geteuid().as_raw()))
+        .map_err(unreachable)?;
+    let answer = line(&mut stream).map_err(unreachable)?;
+    if !answer.starts_with(b"OK ") {
+        return Err(garbled("it does not let us in"));
+    }
+    // Whether it would take file descriptors is all one, but it must have answered before the first message: systemd
+    // lets one lie that comes together with the end of the authentication.
+    line(&mut stream).map_err(unreachable)?;
+    let message = wire::method_call(member, signature, body);
+    stream.write_all(&message).map_err(unreachable)?;
+    loop {
+        let mut start = [0; wire::START];
+        stream.read_exact(&mut start).map_err(unreachable)?;
+        let rest = wire::rest_of(&start)
+            .filter(|rest| *rest <= LONGEST)
+            .ok_or_else(|| garbled("no message of D-Bus"))?;
+        let mut message = start.to_vec();
+        message.resize(wire::START + rest, 0);
+        let tail = message.get_mut(wire::START..).unwrap_or_default();
+        stream.read_exact(tail).map_err(unreachable)?;
+        // Signals may come in between.
+        match wire::reply(&message) {
+            None => {}
+            Some(Reply::Error { name, message }) => return Err(BusError::Refused { name, message }),
+            Some(reply) => return Ok(reply),
+        }
+    }
+}
+
+/// Authentication by who we are: the kernel tells systemd the user, and the user's number is said in hexadecimal ASCII.
+/// All its lines in one go, as systemd's own programs send them.
+fn greeting(uid: u32) -> Vec<u8> {
+    let digits: String = uid
+        .to_string()
+        .bytes()
+        .map(|digit| format!("{digit:02x}"))
+        .collect();
+    format!("\0AUTH EXTERNAL {digits}\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n").into_bytes()
+}
+
+/// One line of the authentication, byte for byte, because messages follow.
+fn line(stream: &mut UnixStream) -> std::io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while !line.ends_with(b"\r\n") && line.len() < 512 {
+        stream.read_exact(&mut byte)?;
+        line.extend_from_slice(&byte);
+    }
+    Ok(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_as_systemd_has_them() {
+        let bits = |text: &str| super::bits(&CpuSet::parse_list(text).unwrap());
+        assert_eq!(bits("0"), [1]);
+        assert_eq!(bits("0-1,9"), [3, 2]);
+        assert_eq!(
+            greeting(0),
+            b"\0AUTH EXTERNAL 30\r\nNEGOTIATE_UNIX_FD\r\nBEGIN\r\n"
+        );
+    }
+
+    #[test]
+    fn nobody_listens() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("private");
+        let error = stop_unit(&socket, "a.slice").unwrap_err();
+        assert_eq!(error.errno(), libc::ENOENT);
+        assert!(error.to_string().contains("private: No such file"), "{error}");
+    }
+
+    /// What listens is a program of another kind, which hangs up.
+    #[test]
+    fn no_systemd() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("private");
+        let listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let other = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut greeting = [0; 20];
+            stream.read_exact(&mut greeting).unwrap();
+            stream.write_all(b"REJECTED\r\n").unwrap();
+        });
+        let error = stop_unit(&socket, "a.slice").unwrap_err();
+        other.join().unwrap();
+        assert!(matches!(error, BusError::Garbled { .. }), "{error:?}");
+    }
+}

@@ -1,0 +1,136 @@
+//! Stopping the slice that systemd started for us, and its controller as it was.
+
+use super::Undone;
+use super::step::{Step, fail};
+use crate::System;
+use crate::actions::control_of;
+use crate::entry::Entry;
+use crate::record::Outcome;
+use machine::Version;
+use plan::Compare;
+use root::Stands;
+use std::time::Duration;
+
+/// How often it is looked whether systemd is done, and how long between.
+const LOOKS: u32 = 500;
+const BETWEEN: Duration = Duration::from_millis(20);
+
+/// Stops the slice and waits until systemd has put its cgroup away.
+pub(super) fn stop(
+    system: &dyn System,
+    step: &Step,
+    (unit, path): (&str, &str),
+    former: &str,
+    undone: &mut Undone,
+) -> Entry {
+    let is_there = |path: &str| matches!(system.root().kind(path), Ok(Some(_)));
+    let file = format!("/run/systemd/transient/{unit}");
+    // What was refused was never ours.
+    if matches!(step.answer(), Some((Outcome::Refused(_), _))) {
+        return step.entry(None, None, Outcome::Already);
+    }
+    // Who died right after the call may have died before systemd read it. What it is asked now, it reads after that.
+    if step.answer().is_none() && !is_there(&file) && !is_there(path) {
+        let _ = system.stop_unit(unit);
+    }
+    if !is_there(&file) {
+        let entry = step.entry(None, None, Outcome::Already);
+        return control(system, step, path, former, undone).unwrap_or(entry);
+    }
+    let guests: Vec<String> = system
+        .root()
+        .entries(path)
+        .ok()
+        .flatten()
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|entry| entry.stands == Stands::Dir)
+        .map(|entry| entry.name)
+        .collect();
+    if !guests.is_empty() {
+        undone.drift.push(format!(
+            "{path}: {} run in it, so systemd keeps {unit}; stop them, then undo again",
+            guests.join(", ")
+        ));
+        return step.entry(None, None, Outcome::Drift(guests.join(", ")));
+    }
+    if let Err(error) = system.stop_unit(unit) {
+        undone.failed.push(format!(
+            "{unit} is still active: {error}; `systemctl stop {unit}`"
+        ));
+        return step.entry(None, None, Outcome::Refused(error.errno()));
+    }
+    let mut looks = 0;
+    while (is_there(path) || is_there(&file)) && looks < LOOKS {
+        system.pause(BETWEEN);
+        looks += 1;
+    }
+    if is_there(path) || is_there(&file) {
+        undone
+            .failed
+            .push(format!("{unit} was stopped, and {path} or {file} is still there"));
+        return step.entry(None, None, Outcome::Refused(libc::EBUSY));
+    }
+    let stopped = step.entry(
+        Some(format!("{unit} is active")),
+        Some("stopped".to_owned()),
+        Outcome::Done,
+    );
+    control(system, step, path, former, undone).unwrap_or(stopped)
+}
+
+/// Gives the controller back as it was: systemd takes it away with the last unit that asks for it, also where
+/// somebody had switched it on by hand. `None` when there is nothing to say.
+fn control(system: &dyn System, step: &Step, path: &str, former: &str, undone: &mut Undone) -> Option<Entry> {
+    let file = control_of(path);
+    let has = |text: &str| Compare::Word.same(text, "+cpuset");
+    let now = || system.root().value(&file).ok().flatten().unwrap_or_default();
+    let mut looks = 0;
+    // It does so a moment after the unit is gone.
+    while has(&now()) && !has(former) && looks < 50 {
+        system.pause(BETWEEN);
+        looks += 1;
+    }
+    let value = match (has(former), has(&now())) {
+        (true, true) => return None,
+        (true, false) => "+cpuset",
+        // Written also where systemd was faster: the kernel shows the new words before it has moved the tasks, which
+        // drops their pins before 6.2, and a second write waits for that.
+        (false, _) => "-cpuset",
+    };
+    let mut keeps = || {
+        undone.notes.push(format!(
+            "{file}: another unit uses cpuset now, so systemd keeps it"
+        ));
+        None
+    };
+    if value == "-cpuset" && is_used(system, &file) {
+        return keeps();
+    }
+    match system.write(&file, value) {
+        Ok(()) => None,
+        Err(error) if error.errno() == Some(libc::EBUSY) => keeps(),
+        Err(error) => Some(fail(step, undone, &file, &error)),
+    }
+}
+
+/// Whether a cgroup below has something of its own in its cpuset files. Taking the controller away would take that.
+pub(super) fn is_used(system: &dyn System, control: &str) -> bool {
+    let Some((above, _)) = control.rsplit_once('/') else {
+        return false;
+    };
+    let cgroups = machine::Machine::read(system.root()).cgroups;
+    let hierarchy = cgroups.cpuset.filter(|tree| tree.version == Version::V2);
+    let Some(hierarchy) = hierarchy else { return false };
+    let base = above.strip_prefix(hierarchy.mount.as_str()).unwrap_or_default();
+    hierarchy.sets.iter().any(|set| {
+        let child = set
+            .name
+            .strip_prefix(base)
+            .and_then(|rest| rest.strip_prefix('/'));
+        let is_child = child.is_some_and(|name| !name.is_empty() && !name.contains('/'));
+        is_child
+            && (set.cpus.as_ref().is_some_and(|cpus| !cpus.is_empty())
+                || set.mems.as_ref().is_some_and(|mems| !mems.is_empty()))
+    })
+}

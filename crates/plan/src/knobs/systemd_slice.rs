@@ -1,0 +1,71 @@
+//! What makes systemd keep the cpuset controller on: an empty slice that asks for it.
+//!
+//! systemd takes a controller that none of its units needs from the root's `cgroup.subtree_control` at every
+//! `daemon-reload`, and the kernel then takes every partition apart (seen with 252 and 262). A unit with `AllowedCPUs=`,
+//! `AllowedMemoryNodes=` or `Delegate=cpuset` makes it need the controller. Memory nodes are what the slice names,
+//! all of them: CPUs could not stand beside a partition that owns them. The slice comes before the partition, because
+//! starting it may switch the controller off and on once.
+
+use super::{Knob, Presence, Taken};
+use crate::{Action, Change, ChangeKind, Plan, Profile, Scene};
+use machine::{CpuId, CpuSet, Owner, Version};
+
+pub(super) const KNOB: Knob = Knob {
+    name: "systemd_slice",
+    aliases: &["quietcore.slice"],
+    files: &["/run/systemd/transient/quietcore.slice"],
+    what: "an empty transient slice of systemd, quietcore.slice, that asks for the cpuset controller, so that systemd leaves \
+           it on for its part of the tree and partitions outlive `systemctl daemon-reload`",
+    isolation: "with the slice active, reloads, starts and stops of units, logins and `systemctl set-property` leave the \
+                partition alone; AllowedCPUs= of other slices and CPUSetPartition= are not needed beside it",
+    needs: "cgroup v2 with systemd 244 or later as init, and its socket /run/systemd/private",
+    taken: Taken::From(Profile::Minimal),
+    stops: &["task"],
+    side_effects: "none on tasks: nobody runs in the slice; it goes with the last partition",
+    verify: "systemctl status quietcore.slice; cpuset stands in /sys/fs/cgroup/cgroup.subtree_control after daemon-reload",
+    peers: &["systemd AllowedMemoryNodes="],
+    plan,
+    ..Knob::PLAIN
+};
+
+/// No dash in it: that would make it a child of another slice.
+const UNIT: &str = "quietcore.slice";
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    let hierarchy = scene
+        .hierarchy()
+        .filter(|hierarchy| hierarchy.version == Version::V2 && !hierarchy.read_only);
+    let is_systemds = scene.machine.cgroups.owners.contains(&Owner::Systemd);
+    let Some(hierarchy) = hierarchy.filter(|_| is_systemds) else {
+        return Presence::Absent;
+    };
+    let nodes = &scene.machine.topology.nodes;
+    let with_memory: CpuSet = nodes
+        .iter()
+        .filter(|node| node.has_memory == Some(true))
+        .map(|node| CpuId(node.id))
+        .collect();
+    // A kernel without NUMA has the one node 0.
+    let nodes = match with_memory.is_empty() {
+        true => "0".to_owned(),
+        false => with_memory.to_string(),
+    };
+    let path = format!("{}/{UNIT}", hierarchy.mount);
+    plan.changes.push(Change {
+        id: format!("{}{path}", KNOB.name),
+        target: path.clone(),
+        kind: ChangeKind::Runtime,
+        before: None,
+        after: format!("a transient unit of systemd with AllowedMemoryNodes={nodes}"),
+        why: "systemd manages the control groups here and takes the cpuset controller away at the next daemon-reload, \
+              unless one of its units asks for it"
+            .to_owned(),
+        undo: "stop the unit with the last partition".to_owned(),
+        action: Action::StartSlice {
+            unit: UNIT.to_owned(),
+            path,
+            nodes,
+        },
+    });
+    Presence::Here
+}
