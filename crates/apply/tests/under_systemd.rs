@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+#[allow(dead_code)] // Shared with the other tests of level 3.
 mod rehearsal;
 
 use apply::{Applied, Force, Undone, Which, undo};

@@ -44,7 +44,7 @@ isolated=$c/quietcore-rt/cpuset.cpus.partition
 look() {
     note \"$1\" \"$(cat $isolated 2>/dev/null || echo gone), runs on $(grep Cpus_allowed_list /proc/$spin/status 2>/dev/null | cut -f2)\"
 }
-traces() { find /run/systemd /etc/systemd $c -maxdepth 3 | grep -v -e '/units/' -e '/lab.service' | sort; }
+traces() { { find /run/systemd /etc/systemd -type f; find $c -maxdepth 2 -type d; } | grep -v -e /units/ | sort; }
 # same_as_before NAME: nothing is left, in the state or as a file of systemd.
 same_as_before() {
     state now
@@ -72,6 +72,7 @@ rec plan quietcore plan --cpus 3 --profile minimal --json
 rec apply quietcore apply --cpus 3 --profile minimal --json
 quietcore run --cpus 3 -- lab-guest spin - other:0 900 >/dev/null &
 spin=$!
+note spinner $spin
 sleep 1
 look applied
 rec again quietcore apply --cpus 3 --profile minimal --json
@@ -125,9 +126,11 @@ systemctl daemon-reload
 rm -rf /etc/systemd/system/multi-user.target.wants
 same_as_before units
 rec export quietcore plan --cpus 3 --profile minimal --export systemd --export-to /tmp/export
-find /tmp/export
 cp -r /tmp/export/etc/. /etc/
 systemctl daemon-reload
+sleep 1
+state before
+traces >/tmp/traces_before
 rec export_start systemctl start quietcore-rt.service
 look exported
 rec slices sh -c 'cat /sys/fs/cgroup/system.slice/cpuset.cpus'
@@ -135,10 +138,6 @@ systemctl daemon-reload
 look exported_reloaded
 rec export_stop systemctl stop quietcore-rt.service
 look export_stopped
-find /etc/systemd -name 'quietcore-*' -delete
-find /etc/systemd -name '*.slice' -type f -delete
-find /etc/systemd -type d -empty -delete
-systemctl daemon-reload
 same_as_before export
 ";
 
@@ -182,7 +181,8 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     }
     verdict.equal("a service with CPUs of its own", seen.get("one").text(), "0-1");
     let others = movable(&verdict.status(seen, "who", 0).stdout);
-    let others: Vec<&String> = others.iter().filter(|task| !task.contains("lab spin")).collect();
+    let spinner = format!("{} ", seen.get("spinner").text());
+    let others: Vec<_> = others.iter().filter(|task| !task.starts_with(&spinner)).collect();
     verdict.that(others.is_empty(), format!("others on CPU 3: {others:?}"));
     verdict.status(seen, "undo", 0);
     same(seen, "undo", verdict);

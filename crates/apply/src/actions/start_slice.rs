@@ -49,7 +49,16 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: &Wanted) -> Resu
     };
     let seq = stage.will(change, before)?;
     let list = CpuSet::parse_list(nodes).unwrap_or_default();
-    let asked = stage.system.start_slice(unit, &list);
+    let mut asked = stage.system.start_slice(unit, &list);
+    // One that was stopped a moment ago is known to systemd until it has cleared up.
+    let lingers =
+        |error: &BusError| matches!(error, BusError::Refused { name, .. } if name.ends_with(".UnitExists"));
+    let mut tries = 0;
+    while asked.as_ref().is_err_and(lingers) && stage.system.root().kind(path)?.is_none() && tries < 50 {
+        stage.system.pause(BETWEEN);
+        asked = stage.system.start_slice(unit, &list);
+        tries += 1;
+    }
     // Without an answer it may be done all the same.
     let is_open = |error: &BusError| matches!(error.errno(), libc::ETIMEDOUT | libc::EPROTO);
     if let Err(error) = asked.as_ref().map_err(Clone::clone)
