@@ -64,7 +64,7 @@ fn again(stage: &Stage, known: Vec<TaskState>) -> Result<Vec<TaskState>, ApplyEr
 fn looked_up(stage: &Stage) -> Vec<TaskState> {
     let (system, version) = (stage.system, stage.version);
     // When a CPU goes offline in the middle, cgroups leave their tasks what is online of the usual CPUs.
-    let online = system.root().value(ONLINE)?;
+    let online = system.root().value(ONLINE).ok().flatten();
     let online = online.and_then(|text| CpuSet::parse_list(&text).ok());
     let left: Vec<CpuSet> = online
         .iter()
