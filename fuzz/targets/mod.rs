@@ -12,6 +12,7 @@ mod declared;
 mod interrupts;
 mod journals;
 mod kernel_config;
+mod neighbours;
 mod results;
 mod snapshots;
 mod softirqs;
@@ -41,6 +42,7 @@ pub const TARGETS: &[Target] = &[
     interrupts::TARGET,
     journals::TARGET,
     kernel_config::TARGET,
+    neighbours::TARGET,
     results::TARGET,
     snapshots::TARGET,
     softirqs::TARGET,

@@ -1,5 +1,6 @@
 //! What `apply` does for each kind of planned action: one file per kind.
 
+mod ban_cpus;
 pub(crate) mod cycle_cpus;
 mod give_file;
 mod make_partition;
@@ -135,6 +136,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change) -> Result<Step, ApplyErr
         Action::MoveTasks { from, to, cpus, who } => {
             move_tasks::enact(stage, change, &move_tasks::Road { from, to, cpus, who })
         }
+        Action::BanCpus { daemon, cpus } => ban_cpus::enact(stage, change, *daemon, cpus),
         Action::NarrowTasks {
             isolated,
             housekeeping,
@@ -153,6 +155,7 @@ pub(crate) fn narrows(change: &Change) -> bool {
         | Action::RemoveSet { .. }
         | Action::StartSlice { .. }
         | Action::GiveFile { .. }
+        | Action::BanCpus { .. }
         | Action::NarrowTasks { .. }
         | Action::CycleCpus { .. } => false,
     }

@@ -8,8 +8,8 @@ use crate::masks::Share;
 use crate::record::{Event, Outcome};
 use crate::resize::Resize;
 use crate::undo::{Force, OpenResize, Which, shared_now, undo_open};
-use crate::{ApplyError, System, fingerprint};
-use machine::{CpuSet, Machine, Version};
+use crate::{ApplyError, System, bans, fingerprint};
+use machine::{CpuSet, Machine, Version, irqbalance};
 use plan::{Action, Change, Compare, Finding, Intent, IntentKind, Plan};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -330,11 +330,16 @@ fn drifted(system: &dyn System, layer: &Layer, all: &[Layer], machine: &Machine)
     };
     let shared = shared_now(all, &live, &share, machine.cgroups.cpuset.as_ref());
     let refused = refused(layer);
+    // irqbalance places interrupts as it likes on the CPUs that are left to it.
+    let places = irqbalance::running(machine).is_some();
     layer
         .changes
         .iter()
         .filter(|change| !refused.contains(change.id.as_str()))
         .filter_map(|change| {
+            if let Action::BanCpus { daemon, cpus } = &change.action {
+                return bans::drifted(system, all, *daemon, cpus, machine);
+            }
             let Action::Write {
                 path, value, compare, ..
             } = &change.action
@@ -347,7 +352,8 @@ fn drifted(system: &dyn System, layer: &Layer, all: &[Layer], machine: &Machine)
             let narrowed = without(*compare, value, &share.isolated);
             let expected = shared.get(path).unwrap_or(value);
             let good = [Some(expected), Some(value), narrowed.as_ref()];
-            let holds = good.into_iter().flatten().any(|good| compare.same(&now, good));
+            let holds = good.into_iter().flatten().any(|good| compare.same(&now, good))
+                || (places && path.starts_with("/proc/irq/") && is_off(&now, &share.isolated));
             let value = expected;
             (!holds).then(|| {
                 let message = format!("{path} reads `{now}` now, and `{value}` was applied");
@@ -356,6 +362,11 @@ fn drifted(system: &dyn System, layer: &Layer, all: &[Layer], machine: &Machine)
             })
         })
         .collect()
+}
+
+/// Whether the list of an interrupt has none of these CPUs.
+fn is_off(list: &str, isolated: &CpuSet) -> bool {
+    CpuSet::parse_list(list).is_ok_and(|list| !list.is_empty() && !list.intersects(isolated))
 }
 
 /// A set of CPUs less some of them; `None` for a value that is none.

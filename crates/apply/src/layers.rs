@@ -184,7 +184,8 @@ impl Layer<'_> {
             | Action::StartSlice { path, .. }
             | Action::MakePartition { path, .. }
             | Action::GiveFile { path, .. } => path,
-            Action::CycleCpus { .. } => return true,
+            // Each layer takes its own CPUs off the list again.
+            Action::BanCpus { .. } | Action::CycleCpus { .. } => return true,
             Action::MoveTasks { .. } | Action::NarrowTasks { .. } => return false,
         };
         if let Some(hierarchy) = hierarchy {

@@ -5,6 +5,7 @@
 //! leaves a journal from which `undo` finishes.
 
 mod actions;
+mod bans;
 pub mod boot_attempt;
 mod bus;
 mod census;

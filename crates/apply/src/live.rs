@@ -3,9 +3,12 @@
 use crate::bus::{self, BusError};
 use crate::{FormerPolicy, System};
 use machine::{CpuSet, Policy};
-use root::{Live, Ownership, Root, RootError};
+use root::{Address, Live, Ownership, Root, RootError};
 use std::ops::ControlFlow;
 use std::time::Duration;
+
+/// A daemon that does not answer by then is stuck. Long, because irqbalance dies when it answers somebody who has gone.
+const ANSWER_WITHIN: Duration = Duration::from_secs(8);
 
 /// The machine that we run on.
 pub struct Host {
@@ -85,6 +88,10 @@ impl System for Host {
 
     fn stop_unit(&self, unit: &str) -> Result<(), BusError> {
         bus::stop_unit(&self.live.locate(bus::SOCKET), unit)
+    }
+
+    fn ask(&self, addresses: &[Address], question: &str) -> Result<String, RootError> {
+        self.live.ask(addresses, question, ANSWER_WITHIN)
     }
 
     fn pause(&self, time: Duration) {

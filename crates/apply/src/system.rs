@@ -5,7 +5,7 @@
 
 use crate::{BusError, FormerPolicy};
 use machine::CpuSet;
-use root::{Ownership, Root, RootError};
+use root::{Address, Ownership, Root, RootError};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -91,6 +91,11 @@ pub trait System {
     fn stop_unit(&self, _unit: &str) -> Result<(), BusError> {
         Err(BusError::none())
     }
+    /// Asks a daemon that listens on one of these sockets.
+    ///
+    /// # Errors
+    /// The errno of connecting, ENOENT where nobody listens, ETIMEDOUT for no answer.
+    fn ask(&self, addresses: &[Address], question: &str) -> Result<String, RootError>;
     /// Waits; how long is only a hint.
     fn pause(&self, time: Duration);
 }

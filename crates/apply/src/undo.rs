@@ -8,6 +8,8 @@ mod sets;
 mod shared;
 mod slice;
 mod step;
+mod unban;
+mod verify;
 mod workers;
 
 use crate::entry::Entry;
@@ -18,6 +20,7 @@ use crate::resize::Resize;
 use crate::{ApplyError, System};
 pub(crate) use layer::shared_now;
 use layer::take_layer;
+use std::collections::BTreeSet;
 
 /// What to do about things that somebody else changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +81,10 @@ pub struct Undone {
     pub failed: Vec<String>,
     /// What is worth knowing: demoted tasks, an undo that could not be recorded.
     pub notes: Vec<String>,
+    /// Interrupts that a running irqbalance has placed since, and places again: nobody's to give back.
+    pub placed: BTreeSet<String>,
+    /// Process of that irqbalance, once it was looked for.
+    pub placer: Option<Option<u32>>,
 }
 
 impl Undone {

@@ -1,8 +1,9 @@
 //! One machine, all its parts.
 
+use crate::neighbours::{CpuManager, Tuned};
 use crate::reading::Reader;
 use crate::{Cgroups, Interrupt, Isolation, Kernel, Task, Topology, Version};
-use crate::{cgroups, interrupts, isolation, kernel, tasks, topology};
+use crate::{cgroups, interrupts, irqbalance, isolation, kernel, neighbours, tasks, topology};
 use root::{Origin, Root};
 
 /// A machine as read from a [`root::Root`].
@@ -18,6 +19,12 @@ pub struct Machine {
     pub isolation: Isolation,
     /// cpuset cgroups.
     pub cgroups: Cgroups,
+    /// Names of the sockets on which irqbalance listens; none on a captured machine.
+    pub irqbalance_sockets: Vec<String>,
+    /// TuneD's files, where it was ever set up.
+    pub tuned: Option<Tuned>,
+    /// The state of the kubelet's CPU manager, where there is one.
+    pub cpu_manager: Option<CpuManager>,
     /// Every thread, by number; `None` until asked for, or where `/proc` shows none.
     pub tasks: Option<Vec<Task>>,
     /// Kernel threads and the daemons that isolation has to get along with, where not every thread was asked for.
@@ -53,11 +60,20 @@ impl Machine {
             topology,
             isolation,
             cgroups,
+            irqbalance_sockets: irqbalance::sockets(&reader),
+            tuned: neighbours::tuned(&reader),
+            cpu_manager: neighbours::cpu_manager(&reader),
             tasks: None,
             attendants: None,
             interrupts: None,
             unreadable: reader.into_unreadable(),
         }
+    }
+
+    /// Whether this was read from a captured machine, which tells nothing that has to be asked of a running program.
+    #[must_use]
+    pub fn is_captured(&self) -> bool {
+        self.origin == Origin::Captured
     }
 
     /// Adds every thread, from the same root.

@@ -1,6 +1,6 @@
 //! A change is data before it is done: what is written where, what was there, why, and how it is taken back.
 
-use machine::CpuSet;
+use machine::{CpuSet, TaskKey};
 use serde::{Deserialize, Serialize};
 
 /// One planned change. Moving tasks is one change per rule, with the tasks known now as a preview.
@@ -107,6 +107,13 @@ pub enum Action {
         /// Which of them.
         #[serde(default)]
         who: Movers,
+    },
+    /// Tell the running irqbalance over its socket to keep interrupts away from these CPUs too.
+    BanCpus {
+        /// The daemon: one that was started since knows nothing of it.
+        daemon: TaskKey,
+        /// The CPUs.
+        cpus: CpuSet,
     },
     /// Narrow the affinity of every movable task that may still run on the isolated CPUs, until no new one
     /// appears: kernel threads on v2, which cannot be kept away otherwise.

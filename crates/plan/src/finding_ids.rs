@@ -107,8 +107,20 @@ const FINDINGS: &[(&str, &str)] = &[
         "the program partrt made cpusets on this machine, and two tools that move tasks fight",
     ),
     (
+        "owner-tuned",
+        "the daemon TuneD runs, which sets the knobs of its profile again when it starts or switches profiles",
+    ),
+    (
+        "owner-kubernetes",
+        "the kubelet's CPU manager gives the isolated CPUs to containers, and does so again by itself",
+    ),
+    (
+        "containers-to-come",
+        "on cgroup v1 a container runtime without a cpuset of its own cannot start anything beside the partition",
+    ),
+    (
         "foreign-cpuset",
-        "a cpuset of somebody else has no other CPU than the isolated ones and is left alone",
+        "a cpuset of somebody else has no other CPU than the isolated ones: an error where it is known whose it is, else it is left alone",
     ),
     (
         "irq-managed",

@@ -58,6 +58,7 @@ mod xps_cpus;
 
 pub use declare::{Knob, Presence, Taken, Takes};
 pub(crate) use irq_affinity::refuse_unmatched;
+pub use irqbalance::advice as irqbalance_advice;
 
 use crate::Refusal;
 use crate::words::nearest;

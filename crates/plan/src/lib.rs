@@ -14,6 +14,7 @@ mod finding_ids;
 mod intent;
 pub mod knobs;
 pub mod lint;
+mod neighbours;
 pub mod parameters;
 mod refusal;
 mod scene;

@@ -177,6 +177,7 @@ impl<'a> Scene<'a> {
                 .fix("pin each thread, for example with `quietcore run --cpus`"),
             );
         }
+        findings.extend(crate::neighbours::findings(self));
         for owner in &self.machine.cgroups.owners {
             let (id, message, sets) = match owner {
                 Owner::Cset => (

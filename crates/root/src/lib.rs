@@ -5,6 +5,7 @@
 //! "apply to an archive" does not type-check. The tool's own state (journal, results) goes through [`state`].
 
 mod archive;
+mod ask;
 mod captured;
 mod error;
 mod folder;
@@ -23,6 +24,7 @@ pub mod state;
 mod tree;
 mod zstd;
 
+pub use ask::Address;
 pub use error::RootError;
 pub use live::Live;
 pub use ownership::Ownership;

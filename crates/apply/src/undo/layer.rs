@@ -3,13 +3,13 @@
 use super::offline::{self, Returned};
 use super::shared::{SharedFile, Touch};
 use super::step::{Step, restore_shared, take_back};
-use super::{Force, Undone, cycle, say, sets, workers};
+use super::{Force, Undone, cycle, say, sets, unban, verify, workers};
 use crate::home::Map;
 use crate::journal::Journal;
-use crate::layers::{Layer, LayerState, is_in, isolated, layers};
+use crate::layers::{Layer, is_in, isolated, layers};
 use crate::masks::{Scope, Share, Wishes};
 use crate::record::{Before, Crowd, Drifted, Event, Outcome, Record};
-use crate::{ApplyError, System, fingerprint};
+use crate::{ApplyError, System};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 use plan::{Action, Change, Compare};
 use std::collections::{BTreeMap, BTreeSet};
@@ -132,11 +132,25 @@ pub(super) fn take_layer(
             .failed
             .extend(returned.widen(system, &isolated(&stay), &known));
     }
+    for (record, change, before) in wills(layer).rev() {
+        let step = Step {
+            layer,
+            record,
+            change,
+            before,
+            force,
+        };
+        if let Some(entry) = unban::take_back(system, &all, &step, undone) {
+            tell(journal, undone, entry);
+        }
+    }
     let note = workers::note(&machine).filter(|note| layer.is_partition() && !undone.notes.contains(note));
     undone.notes.extend(note);
-    if let Some(files) = files_before(&all, layer, &others) {
-        verify(system, files, undone);
+    if let Some(files) = verify::files_before(&all, layer, &others) {
+        verify::verify(system, files, undone);
+        undone.notes.extend(sets::came(system, files, &layer.intent.cpus));
     }
+    unban::tell_placed(undone);
     Ok(())
 }
 
@@ -448,21 +462,6 @@ fn take_shared(
     }
 }
 
-/// The files as they must be afterwards, where the journal holds such a state: before the first layer when none
-/// stays, or before this one when all that stay were there then and none has gone since.
-fn files_before<'r>(
-    all: &'r [Layer<'r>],
-    layer: &'r Layer<'r>,
-    stay: &[&Layer],
-) -> Option<&'r BTreeMap<String, String>> {
-    if stay.is_empty() {
-        return all.first().map(|first| first.files);
-    }
-    let is_last = stay.iter().all(|other| other.seq < layer.seq);
-    let none_gone = all.iter().all(|other| other.state != LayerState::Gone);
-    (is_last && none_gone).then_some(layer.files)
-}
-
 fn drifted_text(task: &Drifted) -> String {
     let Drifted {
         key,
@@ -474,24 +473,4 @@ fn drifted_text(task: &Drifted) -> String {
         "task {} ({comm}): somebody set its mask to {now} since; before it was {before}",
         key.tid
     )
-}
-
-/// Holds every file of the state before against now; what drift explains was said already.
-fn verify(system: &dyn System, files: &BTreeMap<String, String>, undone: &mut Undone) {
-    let machine = Machine::read(system.root());
-    let now = fingerprint::files(system.root(), &machine);
-    for difference in fingerprint::file_differences(files, &now) {
-        let path = difference.split(':').next().unwrap_or_default();
-        if path == fingerprint::ONLINE {
-            undone.failed.extend(offline::missing(files, &now));
-        } else if !undone
-            .drift
-            .iter()
-            .chain(&undone.failed)
-            .chain(&undone.notes)
-            .any(|line| line.starts_with(path))
-        {
-            undone.failed.push(difference);
-        }
-    }
 }

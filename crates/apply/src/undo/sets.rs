@@ -7,9 +7,9 @@ use crate::masks::Acquaintance;
 use crate::record::{Before, Event, Outcome, Record};
 use crate::{ApplyError, System, census};
 use machine::tasks::{Glance, KTHREADD};
-use machine::{CpuSet, Hierarchy, Policy, Task, Version};
+use machine::{CpuSet, Hierarchy, Machine, Partition, Policy, Task, Version, tenants};
 use plan::{Action, Change};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Directories that go with a layer and are still there: its own ones, and those that layers share when it is the
 /// last. One whose making was refused is somebody else's.
@@ -144,6 +144,43 @@ pub(super) fn newcomers(
         }
     }
     Ok((tasks, masks))
+}
+
+/// Sets that others made below one of theirs while it was narrowed: they were born with its CPUs of that time, and only
+/// their owners know whether they want more.
+pub(super) fn came(system: &dyn System, before: &BTreeMap<String, String>, isolated: &CpuSet) -> Vec<String> {
+    let machine = Machine::read(system.root());
+    let Some(hierarchy) = machine.cgroups.cpuset.as_ref() else {
+        return Vec::new();
+    };
+    let is_new = |set: &&Partition| !before.contains_key(&hierarchy.file(&set.name, "cpus"));
+    let notes = hierarchy.sets.iter().filter(is_new).filter_map(|set| {
+        let (above, _) = set.name.rsplit_once('/')?;
+        let above = hierarchy.set(if above.is_empty() { "/" } else { above })?;
+        let cpus = set
+            .cpus
+            .as_ref()
+            .filter(|cpus| !cpus.is_empty() && !cpus.intersects(isolated))?;
+        let was_narrowed =
+            above.name != "/" && above.cpus.as_ref().is_some_and(|all| isolated.is_subset(all));
+        if !was_narrowed {
+            return None;
+        }
+        let tenant = tenants::tenant(&set.name);
+        let whose = tenant
+            .as_ref()
+            .map_or(String::new(), |tenant| format!(" ({})", tenant.name()));
+        let widen = above.cpus.as_ref().map(ToString::to_string).unwrap_or_default();
+        let how = match tenant {
+            Some(tenant) => format!("; to widen it: {}", tenant.command(&widen)),
+            None => String::new(),
+        };
+        Some(format!(
+            "the cpuset {}{whose} came since and keeps CPU {cpus}{how}",
+            set.name
+        ))
+    });
+    notes.collect()
 }
 
 /// Children and threads of these processes; `None` where the kernel does not list children.

@@ -3,6 +3,7 @@
 use super::owner::give_back;
 use super::shared::SharedFile;
 use super::slice;
+use super::unban::is_placed;
 use super::{Force, Undone};
 use crate::System;
 use crate::entry::Entry;
@@ -193,6 +194,9 @@ fn restore(system: &dyn System, step: &Step, wanted: &Wanted, undone: &mut Undon
     // what we wrote, and nobody noted to what.
     let is_ours = wanted.unanswered || ours.iter().any(|ours| compare.same(&now, ours));
     if !is_ours && step.force != Force::Restore {
+        if is_placed(system, path, undone) {
+            return step.entry(Some(now.clone()), Some(now), Outcome::Already);
+        }
         undone.drift.push(format!(
             "{path}: `{now}` now; we wrote `{written}`, and before it was `{former}`"
         ));

@@ -5,6 +5,7 @@ use apply::Storage;
 use root::RootError;
 use std::cell::Cell;
 use std::fs;
+use std::path::Path;
 
 /// A journal on the same clock of deaths.
 pub struct Disk<'a> {
@@ -18,7 +19,7 @@ impl<'a> Disk<'a> {
     pub fn new(kernel: &'a Kernel) -> Disk<'a> {
         Disk {
             kernel,
-            dir: super::directory(),
+            dir: directory(),
             room: Cell::new(usize::MAX),
         }
     }
@@ -71,4 +72,10 @@ impl Storage for Disk<'_> {
             .map(|entry| entry.file_name().to_string_lossy().into_owned())
             .collect())
     }
+}
+
+/// In memory where there is room: these tests write hundreds of thousands of small files.
+pub fn directory() -> tempfile::TempDir {
+    let memory = Path::new("/dev/shm");
+    tempfile::tempdir_in(memory).unwrap_or_else(|_| tempfile::tempdir().unwrap())
 }

@@ -4,18 +4,18 @@
 #![allow(clippy::unwrap_used)]
 
 pub mod acting;
+mod balancer;
 mod disk;
 mod hotplug;
 mod system;
 
-pub use disk::Disk;
+pub use disk::{Disk, directory};
 
 use machine::CpuSet;
 use root::{Live, Ownership, Root, RootError};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 
 /// Which kernel's rules apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,8 @@ pub struct Kernel {
     pub policies: RefCell<BTreeMap<u32, (u32, u32)>>,
     /// Files that do not belong to root as a new file does.
     pub owners: RefCell<BTreeMap<String, Ownership>>,
+    /// irqbalance, where it runs.
+    pub balancer: RefCell<Option<balancer::Balancer>>,
     /// What `put` wrote last, so that rendering writes only what changed.
     shown: RefCell<BTreeMap<String, String>>,
     root: Root,
@@ -131,6 +133,7 @@ impl Kernel {
             steps: Cell::new(0),
             policies: RefCell::new(BTreeMap::new()),
             owners: RefCell::new(BTreeMap::new()),
+            balancer: RefCell::new(None),
             shown: RefCell::new(BTreeMap::new()),
             root: Root::of(&live),
             live,
@@ -463,12 +466,6 @@ impl Kernel {
             _ => act(Part::Whole),
         }
     }
-}
-
-/// In memory where there is room: these tests write hundreds of thousands of small files.
-pub fn directory() -> tempfile::TempDir {
-    let memory = Path::new("/dev/shm");
-    tempfile::tempdir_in(memory).unwrap_or_else(|_| tempfile::tempdir().unwrap())
 }
 
 /// How much of a journal record reaches the file.

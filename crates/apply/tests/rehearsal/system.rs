@@ -3,7 +3,7 @@
 use super::{Kernel, ROOTS, Rules, io};
 use apply::{BusError, FormerPolicy, System};
 use machine::{CpuSet, Policy};
-use root::{Ownership, Root, RootError};
+use root::{Address, Ownership, Root, RootError};
 use std::fs;
 use std::time::Duration;
 
@@ -208,7 +208,24 @@ impl System for Kernel {
         })
     }
 
-    fn pause(&self, _time: Duration) {}
+    fn ask(&self, addresses: &[Address], question: &str) -> Result<String, RootError> {
+        if question == "setup" {
+            return self.answer(addresses, question);
+        }
+        let mut answer = String::new();
+        self.step(|_| {
+            answer = self.answer(addresses, question)?;
+            Ok(())
+        })?;
+        Ok(answer)
+    }
+
+    /// Time goes by, so irqbalance looks.
+    fn pause(&self, _time: Duration) {
+        if let Some(balancer) = self.balancer.borrow_mut().as_mut() {
+            balancer.look();
+        }
+    }
 }
 
 impl Kernel {

@@ -4,24 +4,48 @@
 use super::{Task, glance, read};
 use root::Root;
 
-/// Units of irqbalance: the list of its processes in the hierarchy of systemd, on v2 and on v1.
-const UNITS: &[&str] = &[
-    "/sys/fs/cgroup/system.slice/irqbalance.service/cgroup.procs",
-    "/sys/fs/cgroup/systemd/system.slice/irqbalance.service/cgroup.procs",
-    "/sys/fs/cgroup/unified/system.slice/irqbalance.service/cgroup.procs",
+/// The hierarchy of systemd, on v2 and on v1.
+const SLICES: [&str; 3] = [
+    "/sys/fs/cgroup/system.slice",
+    "/sys/fs/cgroup/systemd/system.slice",
+    "/sys/fs/cgroup/unified/system.slice",
 ];
 
-/// Kernel threads and irqbalance, by number; `None` where the kernel does not list children.
+/// Units of the daemons that spread interrupts, tune, and start containers and virtual machines.
+const UNITS: [&str; 6] = [
+    "irqbalance",
+    "tuned",
+    "docker",
+    "kubelet",
+    "libvirtd",
+    "virtqemud",
+];
+
+/// Where those that are started otherwise write their number.
+const WRITTEN: [&str; 5] = [
+    "/run/irqbalance.pid",
+    "/run/tuned/tuned.pid",
+    "/run/docker.pid",
+    "/run/libvirtd.pid",
+    "/run/virtqemud.pid",
+];
+
+/// Kernel threads and those daemons, by number; `None` where the kernel does not list children.
 pub(crate) fn read_attendants(root: &Root) -> Option<Vec<Task>> {
     let mut tids = glance::kernel_threads(root)?;
     let sockets = root.text("/proc/net/unix").ok().flatten().unwrap_or_default();
     tids.extend(sockets.lines().filter_map(listener));
-    for path in UNITS {
-        let list = root.text(path).ok().flatten().unwrap_or_default();
-        tids.extend(list.lines().filter_map(|line| line.parse::<u32>().ok()));
+    for slice in SLICES {
+        for unit in UNITS {
+            let path = format!("{slice}/{unit}.service/cgroup.procs");
+            let list = root.text(&path).ok().flatten().unwrap_or_default();
+            tids.extend(list.lines().filter_map(|line| line.parse::<u32>().ok()));
+        }
     }
-    let written = root.value("/run/irqbalance.pid").ok().flatten();
-    tids.extend(written.and_then(|text| text.parse::<u32>().ok()));
+    for path in WRITTEN {
+        let written = root.value(path).ok().flatten();
+        tids.extend(written.and_then(|text| text.parse::<u32>().ok()));
+    }
     tids.sort_unstable();
     tids.dedup();
     Some(

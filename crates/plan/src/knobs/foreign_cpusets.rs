@@ -5,7 +5,7 @@
 
 use super::{Knob, Presence, Taken};
 use crate::{Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Scene, Undo};
-use machine::{Hierarchy, Partition, Version};
+use machine::{Hierarchy, Partition, Version, tenants};
 
 pub(super) const KNOB: Knob = Knob {
     name: "foreign_cpusets",
@@ -14,7 +14,8 @@ pub(super) const KNOB: Knob = Knob {
     taken: Taken::From(Profile::Minimal),
     needed: "a cpuset that holds the same CPUs makes the partition invalid, or joins them to its scheduling domain",
     stops: &["task"],
-    side_effects: "tasks of those sets lose the isolated CPUs until undo",
+    side_effects: "tasks of those sets lose the isolated CPUs until undo; a set that has no other CPU stops the plan, with \
+                   the command by which its owner moves it",
     verify: "cpuset.effective_cpus (v1) or cpuset.cpus.effective (v2) of each set",
     peers: &["cset"],
     plan,
@@ -35,23 +36,39 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         };
         let rest = cpus.minus(scene.isolated());
         if rest.is_empty() {
-            plan.findings.push(
-                Finding::new(
-                    Level::Warning,
-                    "foreign-cpuset",
-                    &set.name,
-                    format!(
-                        "the cpuset {} has no CPU but {cpus}, so it is left alone and keeps running there",
-                        set.name
-                    ),
-                )
-                .fix("stop what runs in it, or isolate other CPUs"),
-            );
+            plan.findings.push(pinned(scene, &set.name, cpus));
             continue;
         }
         plan.changes.push(narrow(hierarchy, set, &rest));
     }
     Presence::Here
+}
+
+/// A set that somebody put onto the wanted CPUs alone. Whoever is known to have done so on purpose has to give them up
+/// first.
+fn pinned(scene: &Scene, set: &str, cpus: &machine::CpuSet) -> Finding {
+    match tenants::tenant(set) {
+        Some(tenant) => Finding::new(
+            Level::Error,
+            "foreign-cpuset",
+            set,
+            format!(
+                "{} has no CPU but {cpus}, and cannot run without one",
+                tenant.name()
+            ),
+        )
+        .fix(format!(
+            "{}; or isolate other CPUs",
+            tenant.command(&scene.housekeeping.to_string())
+        )),
+        None => Finding::new(
+            Level::Warning,
+            "foreign-cpuset",
+            set,
+            format!("the cpuset {set} has no CPU but {cpus}, so it is left alone and keeps running there"),
+        )
+        .fix("stop what runs in it, or isolate other CPUs"),
+    }
 }
 
 fn narrow(hierarchy: &Hierarchy, set: &Partition, rest: &machine::CpuSet) -> Change {
@@ -60,13 +77,17 @@ fn narrow(hierarchy: &Hierarchy, set: &Partition, rest: &machine::CpuSet) -> Cha
         Version::V1 => "a set with load balancing would join the isolated CPUs to its scheduling domain",
         Version::V2 => "a sibling that holds the same CPUs makes the partition invalid",
     };
+    let why = match tenants::tenant(&set.name) {
+        Some(tenant) => format!("{}: {why}", tenant.name()),
+        None => why.to_owned(),
+    };
     Change {
         id: format!("foreign_cpusets{}", set.name),
         target: path.clone(),
         kind: ChangeKind::Runtime,
         before: set.cpus.as_ref().map(ToString::to_string),
         after: rest.to_string(),
-        why: why.to_owned(),
+        why,
         undo: "write the former list".to_owned(),
         action: Action::Write {
             path,

@@ -1,49 +1,84 @@
 //! The daemon that spreads interrupts. It reads which CPUs are isolated from the boot line only, so it moves
-//! interrupts back onto those of a partition. Its list is read at its start, from a file of the distribution.
+//! interrupts back onto those of a partition, until it is told: over its socket, or in a file that it reads at its start.
 
 use super::{Knob, Presence, Taken};
-use crate::{Finding, Level, Plan, Profile, Scene};
+use crate::{Action, Change, ChangeKind, Finding, Level, Plan, Profile, Scene};
+use machine::{CpuSet, Machine, irqbalance};
 
 pub(super) const KNOB: Knob = Knob {
     name: "irqbalance",
-    files: &["/etc/default/irqbalance", "/etc/sysconfig/irqbalance"],
+    files: &[
+        "/run/irqbalance/irqbalancePID.sock",
+        "/etc/default/irqbalance",
+        "/etc/sysconfig/irqbalance",
+    ],
     what: "the daemon that spreads interrupts",
-    isolation: "IRQBALANCE_BANNED_CPULIST with the isolated CPUs; it sees those of the boot line by itself, partitions not",
+    isolation: "the isolated CPUs among those that it bans; it sees those of the boot line by itself, partitions not",
+    needs: "a running irqbalance; one without a socket is told by IRQBALANCE_BANNED_CPULIST in its file, and a restart",
     taken: Taken::From(Profile::Minimal),
     stops: &["device"],
-    side_effects: "quietcore only says which line to write: the list replaces what irqbalance found on the boot line",
-    verify: "/proc/irq/N/smp_affinity_list a few minutes later: it looks every ten seconds",
+    side_effects: "it places all interrupts anew at its next look, ten seconds later at most, and after undo once more; \
+                   a list that it was given replaces what it found at its start, so both are told",
+    verify: "`setup` asked over its socket says BANNED with the CPUs after its next look; smp_affinity_list stays off them",
     peers: &["TuneD"],
     plan,
     ..Knob::PLAIN
 };
 
 fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
-    let tasks = scene.machine.known_tasks().unwrap_or_default();
-    let Some(daemon) = tasks.iter().find(|task| task.comm == "irqbalance") else {
+    let Some(daemon) = irqbalance::running(scene.machine) else {
         return Presence::Absent;
     };
     let boot = scene.machine.isolation.boot_isolated.as_ref();
     let tick = scene.machine.isolation.nohz_full.as_ref();
-    let known = |set: Option<&machine::CpuSet>| set.is_some_and(|set| scene.isolated().is_subset(set));
+    let known = |set: Option<&CpuSet>| set.is_some_and(|set| scene.isolated().is_subset(set));
     if known(boot) || known(tick) {
         return Presence::Here;
     }
-    // The list replaces its own findings, so it has to hold them too.
-    let none = machine::CpuSet::new();
-    let banned = scene
-        .isolated()
-        .or(boot.unwrap_or(&none))
-        .or(tick.unwrap_or(&none));
-    let message = format!(
-        "irqbalance runs (process {}) and will move interrupts back onto the isolated CPUs",
-        daemon.pid
-    );
-    plan.findings.push(
-        Finding::new(Level::Warning, "irqbalance-runs", "irqbalance", message).fix(format!(
-            "write IRQBALANCE_BANNED_CPULIST={banned} to /etc/default/irqbalance (Debian, Ubuntu) or \
-             /etc/sysconfig/irqbalance (Red Hat, SUSE) and restart it; or stop it"
-        )),
-    );
+    if !irqbalance::listens(scene.machine, daemon.pid) {
+        plan.findings
+            .push(advice(scene.machine, scene.isolated(), daemon.pid, ""));
+        return Presence::Here;
+    }
+    let [address, ..] = irqbalance::addresses(daemon.pid);
+    plan.changes.push(Change {
+        id: format!("irqbalance/{}", daemon.pid),
+        target: address.text(),
+        kind: ChangeKind::Runtime,
+        // Only the daemon knows, and asking it is for who may change it.
+        before: None,
+        after: format!("bans {} too", scene.isolated()),
+        why: "irqbalance moves interrupts back onto the CPUs of a partition".to_owned(),
+        undo: "take these CPUs off its list again".to_owned(),
+        action: Action::BanCpus {
+            daemon: daemon.key,
+            cpus: scene.isolated().clone(),
+        },
+    });
     Presence::Here
+}
+
+/// What a person can do about an irqbalance that cannot be told, and `why` it cannot.
+#[must_use]
+pub fn advice(machine: &Machine, isolated: &CpuSet, pid: u32, why: &str) -> Finding {
+    // The list replaces its own findings, so it has to hold them too.
+    let none = CpuSet::new();
+    let found = |set: &Option<CpuSet>| set.clone().unwrap_or(none.clone());
+    let banned = isolated
+        .or(&found(&machine.isolation.boot_isolated))
+        .or(&found(&machine.isolation.nohz_full));
+    let why = match (why, machine.is_captured()) {
+        ("", true) => {
+            "; a captured machine does not tell whether it listens on its socket, where `apply` would tell it, nor what it \
+             bans already"
+        }
+        ("", false) => "; it listens on no socket, so it cannot be told now",
+        (why, _) => why,
+    };
+    let message =
+        format!("irqbalance runs (process {pid}) and will move interrupts back onto the isolated CPUs{why}");
+    Finding::new(Level::Warning, "irqbalance-runs", "irqbalance", message).fix(format!(
+        "write IRQBALANCE_BANNED_CPULIST={banned} to /etc/default/irqbalance (Debian, Ubuntu) or \
+         /etc/sysconfig/irqbalance (Red Hat, SUSE) and restart it; or stop it"
+    ))
 }

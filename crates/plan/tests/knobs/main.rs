@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod naming;
+mod neighbours;
 mod scene;
 
 use plan::{Action, KNOBS, Level, Plan, Profile};

@@ -152,6 +152,7 @@ fn service(subject: &Subject) -> String {
             Action::GiveFile { .. } => {}
             Action::MakePartition { .. }
             | Action::NarrowTasks { .. }
+            | Action::BanCpus { .. }
             | Action::CycleCpus { .. }
             | Action::StartSlice { .. }
             | Action::RemoveSet { .. } => {

@@ -132,6 +132,8 @@ fn call(subject: &Subject, number: usize, change: &Change) -> String {
         Action::StartSlice { unit, nodes, .. } => {
             format!("slice \"$1\" {} {}", quote::shell(unit), quote::shell(nodes))
         }
+        // A shell has no socket to speak over; the comment above says what to do by hand.
+        Action::BanCpus { .. } => ":".to_owned(),
         Action::RemoveSet { path } => format!("[ \"$1\" != apply ] || rmdir {}", quote::shell(path)),
         Action::MoveTasks { from, to, who, .. } => {
             let who = match who {

@@ -30,7 +30,8 @@ enum Part<'a> {
 fn part(action: &Action) -> Part<'_> {
     match action {
         Action::MoveTasks { .. } | Action::NarrowTasks { .. } => Part::Scheduler,
-        Action::GiveFile { .. } | Action::CycleCpus { .. } => Part::Nothing,
+        // Its own words for irqbalance follow from the intent.
+        Action::GiveFile { .. } | Action::BanCpus { .. } | Action::CycleCpus { .. } => Part::Nothing,
         Action::MakeSet { .. }
         | Action::RemoveSet { .. }
         | Action::StartSlice { .. }

@@ -1,0 +1,95 @@
+//! Telling irqbalance which CPUs to keep free of interrupts, beside those that it keeps free already.
+//!
+//! It takes the list at its next look, and from the moment that it has read it gives the CPUs no interrupt. Whether it has
+//! read it is seen at once: it serves one caller after the other, so the answer to a later question comes after that.
+
+use super::{Stage, Step};
+use crate::record::{After, Before, Outcome};
+use crate::{ApplyError, bans};
+use machine::{CpuSet, TaskKey, irqbalance};
+use plan::Change;
+
+pub(crate) fn enact(
+    stage: &mut Stage,
+    change: &Change,
+    daemon: TaskKey,
+    cpus: &CpuSet,
+) -> Result<Step, ApplyError> {
+    if !irqbalance::is_running(stage.system.root(), daemon) {
+        unable(
+            stage,
+            daemon,
+            cpus,
+            "; it was started anew, or ended, while this was planned",
+        );
+        return Ok(step(0, None, None, Outcome::Gone));
+    }
+    let setup = match bans::setup(stage.system, daemon) {
+        Ok(setup) => setup,
+        Err(error) => return Ok(refused(stage, daemon, cpus, 0, &error)),
+    };
+    let former = bans::in_force(stage.journal.records(), daemon, &setup);
+    let before = Some(former.to_string());
+    if cpus.is_subset(&former) {
+        return Ok(step(0, before.clone(), before, Outcome::Already));
+    }
+    let wanted = former.or(cpus);
+    let seq = stage.will(
+        change,
+        Before::Value {
+            value: before.clone(),
+            tasks: Vec::new(),
+        },
+    )?;
+    let answer =
+        bans::ban(stage.system, daemon, Some(&wanted)).and_then(|()| bans::setup(stage.system, daemon));
+    let setup = match answer {
+        Ok(setup) => setup,
+        Err(error) => {
+            let step = refused(stage, daemon, cpus, seq, &error);
+            // It may have been told all the same, so this is no refusal that undo would pass over.
+            let after = After::Value {
+                value: None,
+                masks: Vec::new(),
+            };
+            stage.did(seq, Outcome::Otherwise(error.to_string()), after)?;
+            return Ok(step);
+        }
+    };
+    let is_known = setup.banned == wanted || setup.banned == former;
+    let outcome = match is_known {
+        true => Outcome::Done,
+        false => Outcome::Otherwise(setup.banned.to_string()),
+    };
+    let after = Some(wanted.to_string());
+    stage.did(
+        seq,
+        outcome.clone(),
+        After::Value {
+            value: after.clone(),
+            masks: Vec::new(),
+        },
+    )?;
+    Ok(step(seq, before, after, outcome))
+}
+
+fn refused(stage: &mut Stage, daemon: TaskKey, cpus: &CpuSet, seq: u64, error: &root::RootError) -> Step {
+    unable(stage, daemon, cpus, &format!("; it could not be told: {error}"));
+    let outcome = Outcome::Refused(error.errno().unwrap_or(libc::EPROTO));
+    step(seq, None, None, outcome)
+}
+
+fn unable(stage: &mut Stage, daemon: TaskKey, cpus: &CpuSet, why: &str) {
+    let machine = machine::Machine::read(stage.system.root());
+    let advice = plan::knobs::irqbalance_advice(&machine, cpus, daemon.tid, why);
+    stage.findings.push(advice);
+}
+
+fn step(seq: u64, before: Option<String>, after: Option<String>, outcome: Outcome) -> Step {
+    Step {
+        seq,
+        before,
+        after,
+        outcome,
+    }
+}

@@ -1,0 +1,147 @@
+//! Taking the CPUs of a layer off irqbalance's list again. It comes last, because it waits for the daemon's next look.
+
+use super::step::Step;
+use super::{Force, Undone};
+use crate::entry::Entry;
+use crate::layers::Layer;
+use crate::record::{Before, Outcome};
+use crate::{System, bans};
+use machine::{CpuSet, Machine, TaskKey, irqbalance};
+use plan::Action;
+use std::time::Duration;
+
+/// Longer than this nobody waits for its next look; newer versions look once a minute.
+const PATIENCE_S: u64 = 12;
+const BETWEEN: Duration = Duration::from_millis(250);
+
+/// Gives irqbalance the list without what this step added; `None` for a step of another kind.
+pub(super) fn take_back(
+    system: &dyn System,
+    all: &[Layer],
+    step: &Step,
+    undone: &mut Undone,
+) -> Option<Entry> {
+    let Action::BanCpus { daemon, cpus } = &step.change.action else {
+        return None;
+    };
+    let Before::Value { value, .. } = step.before else {
+        return None;
+    };
+    let daemon = *daemon;
+    if !irqbalance::is_running(system.root(), daemon) {
+        undone.notes.push(format!(
+            "the irqbalance that was told to ban CPU {cpus} (process {}) has ended, and its list with it; one that was \
+             started since has its own",
+            daemon.tid
+        ));
+        return Some(step.entry(None, None, Outcome::Gone));
+    }
+    let setup = match bans::setup(system, daemon) {
+        Ok(setup) => setup,
+        Err(error) => return Some(fail(step, daemon, undone, &error)),
+    };
+    let former = CpuSet::parse_list(value.as_deref().unwrap_or_default()).unwrap_or_default();
+    let added = cpus.minus(&former);
+    let told = bans::last_told(all, daemon);
+    let list = match &told {
+        // What it shows may be older than what we told it last.
+        Some(told) if !added.is_subset(&setup.banned) && told.is_fresh(&setup) => told.cpus.clone(),
+        _ => setup.banned.clone(),
+    };
+    let shown = Some(list.to_string());
+    if !added.intersects(&list) && list == former {
+        return Some(step.entry(shown.clone(), shown, Outcome::Already));
+    }
+    if !added.is_subset(&list) && step.force != Force::Restore {
+        undone.drift.push(format!(
+            "irqbalance (process {}): bans CPU `{list}` now; we added `{added}`, and before it was `{former}`",
+            daemon.tid
+        ));
+        return Some(step.entry(shown.clone(), shown, Outcome::Drift(list.to_string())));
+    }
+    let wanted = if added.is_subset(&list) {
+        list.minus(&added)
+    } else {
+        former
+    };
+    // Its own list is not to become one that somebody gave it.
+    let own = irqbalance::own_bans(system.root(), daemon).filter(|own| *own == wanted);
+    let given = if own.is_some() { None } else { Some(&wanted) };
+    if let Err(error) = bans::ban(system, daemon, given) {
+        return Some(fail(step, daemon, undone, &error));
+    }
+    Some(match wait(system, daemon, &wanted, setup.interval_s) {
+        Ok(true) => step.entry(shown, Some(wanted.to_string()), Outcome::Done),
+        Ok(false) => {
+            undone.notes.push(format!(
+                "irqbalance (process {}) was told to ban CPU `{wanted}` again, and takes it at its next look, every {} s",
+                daemon.tid, setup.interval_s
+            ));
+            step.entry(shown, Some(wanted.to_string()), Outcome::Done)
+        }
+        Err(error) => fail(step, daemon, undone, &error),
+    })
+}
+
+/// Whether a file is the mask of an interrupt that a running irqbalance has placed, so that it is no drift.
+pub(super) fn is_placed(system: &dyn System, path: &str, undone: &mut Undone) -> bool {
+    let number = path
+        .strip_prefix("/proc/irq/")
+        .and_then(|rest| rest.split_once('/'))
+        .filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()));
+    let Some((number, _)) = number else { return false };
+    let look = || {
+        let machine = Machine::read(system.root()).with_tasks(system.root());
+        irqbalance::running(&machine).map(|daemon| daemon.pid)
+    };
+    let placer = *undone.placer.get_or_insert_with(look);
+    if placer.is_some() {
+        undone.placed.insert(number.to_owned());
+    }
+    placer.is_some()
+}
+
+/// Says which interrupts stand where irqbalance put them.
+pub(super) fn tell_placed(undone: &mut Undone) {
+    if let (Some(Some(pid)), false) = (undone.placer, undone.placed.is_empty()) {
+        let numbers: Vec<&str> = undone.placed.iter().map(String::as_str).collect();
+        undone.notes.push(format!(
+            "irqbalance (process {pid}) has placed interrupts {} since and will again, so they are left to it",
+            numbers.join(", ")
+        ));
+        undone.placed.clear();
+    }
+}
+
+/// Waits until it shows this list; false when it had no time to look.
+fn wait(
+    system: &dyn System,
+    daemon: TaskKey,
+    wanted: &CpuSet,
+    interval_s: u64,
+) -> Result<bool, root::RootError> {
+    let limit = Duration::from_secs((interval_s + 1).min(PATIENCE_S));
+    let mut waited = Duration::ZERO;
+    loop {
+        if bans::setup(system, daemon)?.banned == *wanted {
+            return Ok(true);
+        }
+        if waited >= limit {
+            return Ok(false);
+        }
+        system.pause(BETWEEN);
+        waited += BETWEEN;
+    }
+}
+
+fn fail(step: &Step, daemon: TaskKey, undone: &mut Undone, error: &root::RootError) -> Entry {
+    undone.failed.push(format!(
+        "irqbalance (process {}) keeps its list: {error}; restart it to give it its own",
+        daemon.tid
+    ));
+    step.entry(
+        None,
+        None,
+        Outcome::Refused(error.errno().unwrap_or(libc::EPROTO)),
+    )
+}

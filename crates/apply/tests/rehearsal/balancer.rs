@@ -1,0 +1,75 @@
+//! irqbalance in a rehearsal: answers as 1.9.2 does, and takes what it was told at its next look.
+
+use super::{Kernel, SimTask, io, set};
+use machine::CpuSet;
+use root::{Address, RootError};
+
+/// The daemon.
+pub struct Balancer {
+    /// Its process.
+    pub pid: u32,
+    /// What it found at its start.
+    pub own: CpuSet,
+    /// What somebody told it; none for its own list.
+    pub told: Option<CpuSet>,
+    /// What it has known since its last look.
+    pub banned: CpuSet,
+    /// Whether it is stopped.
+    pub mute: bool,
+}
+
+impl Balancer {
+    pub fn look(&mut self) {
+        self.banned = self.told.clone().unwrap_or_else(|| self.own.clone());
+    }
+}
+
+impl Kernel {
+    /// Starts it, with CPUs that it bans by itself.
+    pub fn balance(&self, pid: u32, own: &str) {
+        if let Some(former) = self.balancer.borrow_mut().take() {
+            self.tasks.borrow_mut().retain(|task| task.tid != former.pid);
+            std::fs::remove_dir_all(self.live.locate(&format!("/proc/{}", former.pid))).unwrap();
+        }
+        self.tasks.borrow_mut().push(SimTask {
+            tid: pid,
+            ppid: 1,
+            comm: "irqbalance",
+            flags: 0,
+            mask: set("0-3"),
+            user_mask: None,
+            cgroup: "/".to_owned(),
+        });
+        self.render();
+        self.put(&format!("/run/irqbalance/irqbalance{pid}.sock"), "");
+        self.put(
+            &format!("/proc/{pid}/environ"),
+            &format!("A=b\0IRQBALANCE_BANNED_CPULIST={own}\0"),
+        );
+        *self.balancer.borrow_mut() = Some(Balancer {
+            pid,
+            own: set(own),
+            told: None,
+            banned: set(own),
+            mute: false,
+        });
+    }
+
+    pub(super) fn answer(&self, addresses: &[Address], question: &str) -> Result<String, RootError> {
+        let mut balancer = self.balancer.borrow_mut();
+        let path = addresses[0].text();
+        let is_it = |it: &&mut Balancer| path == format!("/run/irqbalance/irqbalance{}.sock", it.pid);
+        let Some(it) = balancer.as_mut().filter(is_it) else {
+            return Err(io(&path, libc::ENOENT));
+        };
+        if it.mute {
+            return Err(io(&path, libc::ETIMEDOUT));
+        }
+        match question.strip_prefix("settings cpus ") {
+            None => return Ok(format!("SLEEP 10 BANNED {}", it.banned.to_mask(32))),
+            Some("NULL") => it.told = None,
+            Some(list) => it.told = Some(set(list)),
+        }
+        Ok(String::new())
+    }
+}

@@ -1,0 +1,161 @@
+//! irqbalance, the daemon that spreads interrupts: where it listens, and what it says of itself.
+//!
+//! Seen on 1.9.2 of Debian 12, and in its manual page (irqbalance(1), section API). `setup` answers
+//! `SLEEP 10 [IRQ n LOAD n DIFF n CLASS n ...] BANNED 00000008`: seconds between two looks, banned interrupts, banned
+//! CPUs. `settings cpus LIST` replaces the banned CPUs (one word, as a list with commas and ranges); `settings cpus NULL`
+//! makes it go back to what it found at its start. Both are taken at the next look, and `BANNED` shows them from then on.
+
+use crate::reading::Reader;
+use crate::{CpuSet, Machine, Task, TaskKey};
+use root::{Address, Root};
+
+/// What irqbalance answers to `setup`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Seconds between two looks at the interrupts.
+    pub interval_s: u64,
+    /// CPUs that get no interrupt, as it has known them since its last look.
+    pub banned: CpuSet,
+}
+
+/// Directory of its sockets.
+const SOCKETS: &str = "/run/irqbalance";
+/// Names without a file.
+const ABSTRACT: &str = "/proc/net/unix";
+
+/// Parses an answer to `setup`; `None` for text of another form.
+#[must_use]
+pub fn parse_setup(answer: &str) -> Option<Setup> {
+    let after = |word: &str| {
+        let mut words = answer.split_whitespace().skip_while(move |one| *one != word);
+        words.nth(1)
+    };
+    Some(Setup {
+        interval_s: after("SLEEP")?.parse().ok()?,
+        banned: CpuSet::parse_mask(after("BANNED")?).ok()?,
+    })
+}
+
+/// Where the irqbalance with this process number listens: in a file, and where it could make none (and before 1.5) by
+/// a name, which some versions fill up with zeros.
+#[must_use]
+pub fn addresses(pid: u32) -> [Address; 3] {
+    let name = socket_name(pid);
+    let whole = format!("{name:\0<107}");
+    [
+        Address::File(format!("{SOCKETS}/{name}")),
+        Address::Abstract(name),
+        Address::Abstract(whole),
+    ]
+}
+
+fn socket_name(pid: u32) -> String {
+    format!("irqbalance{pid}.sock")
+}
+
+/// The running irqbalance, if the machine's tasks were read.
+#[must_use]
+pub fn running(machine: &Machine) -> Option<&Task> {
+    let tasks = machine.known_tasks().unwrap_or_default();
+    let is_it = |task: &&Task| task.comm == "irqbalance" && !task.is_kernel() && task.key.tid == task.pid;
+    tasks.iter().find(is_it)
+}
+
+/// Whether this process still is that daemon.
+#[must_use]
+pub fn is_running(root: &Root, daemon: TaskKey) -> bool {
+    crate::tasks::read_one(root, daemon.tid).is_some_and(|task| task.key == daemon && task.state != 'Z')
+}
+
+/// The names of all sockets of irqbalance, with or without a file.
+pub(crate) fn sockets(reader: &Reader) -> Vec<String> {
+    let is_it = |name: &str| name.starts_with("irqbalance") && name.ends_with(".sock");
+    let entries = reader.entries(SOCKETS).unwrap_or_default();
+    let mut names: Vec<String> = entries
+        .into_iter()
+        .map(|entry| entry.name)
+        .filter(|name| is_it(name))
+        .collect();
+    if names.is_empty() {
+        reader.lines(ABSTRACT, &mut |line| {
+            let text = String::from_utf8_lossy(line);
+            let name = text
+                .rsplit_once(" @")
+                .map(|(_, name)| name.trim_end_matches(['@', '\n']));
+            names.extend(name.filter(|name| is_it(name)).map(str::to_owned));
+        });
+    }
+    names
+}
+
+/// Whether one of these sockets is that of a process.
+#[must_use]
+pub fn listens(machine: &Machine, pid: u32) -> bool {
+    machine.irqbalance_sockets.contains(&socket_name(pid))
+}
+
+/// The CPUs that it bans by itself: those of its environment, else those of the boot line. `None` where the
+/// environment cannot be read.
+#[must_use]
+pub fn own_bans(root: &Root, daemon: TaskKey) -> Option<CpuSet> {
+    let environment = root.text(&format!("/proc/{}/environ", daemon.tid)).ok()??;
+    let set = |name: &str| {
+        let mut variables = environment.split('\0');
+        variables.find_map(|variable| {
+            variable
+                .strip_prefix(name)?
+                .strip_prefix('=')
+                .filter(|text| !text.is_empty())
+        })
+    };
+    if let Some(mask) = set("IRQBALANCE_BANNED_CPUS") {
+        return CpuSet::parse_mask(mask).ok();
+    }
+    if let Some(list) = set("IRQBALANCE_BANNED_CPULIST") {
+        return CpuSet::parse_list(list).ok();
+    }
+    let reader = Reader::new(root);
+    let of = |name: &str| {
+        reader
+            .list(&format!("/sys/devices/system/cpu/{name}"))
+            .unwrap_or_default()
+    };
+    Some(of("isolated").or(&of("nohz_full")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers() {
+        let check = |text: &str, expected: Option<(u64, &str)>| {
+            let setup = parse_setup(text).map(|setup| (setup.interval_s, setup.banned.to_string()));
+            assert_eq!(
+                setup,
+                expected.map(|(s, list)| (s, list.to_owned())),
+                "of {text:?}"
+            );
+        };
+        check("SLEEP 10 BANNED 00000000", Some((10, "")));
+        check(
+            "SLEEP 10 IRQ 24 LOAD 0 DIFF 3 CLASS 5 BANNED 00000001,00000008",
+            Some((10, "3,32")),
+        );
+        check("SLEEP 10 BANNED ", None);
+        check("BANNED 8", None);
+        check("SLEEP x BANNED 8", None);
+        check("", None);
+    }
+
+    #[test]
+    fn names_of_sockets() {
+        let [file, plain, whole] = addresses(412);
+        assert_eq!(file.text(), "/run/irqbalance/irqbalance412.sock");
+        assert_eq!(
+            (plain.text(), whole.text()),
+            ("@irqbalance412.sock".to_owned(), "@irqbalance412.sock".to_owned())
+        );
+        assert!(matches!(whole, Address::Abstract(name) if name.len() == 107));
+    }
+}

@@ -1,0 +1,145 @@
+//! Programs that give CPUs away by plans of their own: TuneD and the kubelet. What their files say.
+
+use crate::CpuSet;
+use crate::reading::Reader;
+
+/// TuneD, as far as its files tell. Whether it runs, the tasks tell.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tuned {
+    /// `/etc/tuned/active_profile`: one name, or several.
+    pub profile: String,
+    /// The file that has the profile's variables, where there is one.
+    pub variables: Option<String>,
+    /// `isolated_cores` in it; `None` where it is not given, or by a formula.
+    pub isolated_cores: Option<CpuSet>,
+}
+
+/// The kubelet's CPU manager: `/var/lib/kubelet/cpu_manager_state`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CpuManager {
+    /// `none` or `static`.
+    pub policy: String,
+    /// CPUs of all containers that have none of their own.
+    pub shared: CpuSet,
+    /// CPUs that containers have for themselves: pod, container, CPUs.
+    pub exclusive: Vec<(String, String, CpuSet)>,
+}
+
+/// Where the kubelet writes it.
+pub const CPU_MANAGER_STATE: &str = "/var/lib/kubelet/cpu_manager_state";
+
+pub(crate) fn tuned(reader: &Reader) -> Option<Tuned> {
+    let profile = reader
+        .value("/etc/tuned/active_profile")
+        .filter(|profile| !profile.is_empty())?;
+    let variables = profile.split_whitespace().find_map(|name| {
+        // The name becomes part of a path.
+        let is_plain = !name.contains('/') && name.len() < 100;
+        let path = format!("/etc/tuned/{name}-variables.conf");
+        let text = is_plain.then(|| reader.text(&path)).flatten()?;
+        Some((path, text))
+    });
+    let isolated_cores = variables
+        .as_ref()
+        .and_then(|(_, text)| parse_isolated_cores(text));
+    Some(Tuned {
+        profile,
+        variables: variables.map(|(path, _)| path),
+        isolated_cores,
+    })
+}
+
+/// `isolated_cores` of a file of variables (`cpu-partitioning-variables.conf`); the last one counts.
+#[must_use]
+pub fn parse_isolated_cores(text: &str) -> Option<CpuSet> {
+    let value = |line: &str| {
+        Some(
+            line.trim()
+                .strip_prefix("isolated_cores")?
+                .trim_start()
+                .strip_prefix('=')?
+                .trim()
+                .to_owned(),
+        )
+    };
+    let last = text.lines().filter_map(value).next_back()?;
+    CpuSet::parse_list(&last).ok()
+}
+
+pub(crate) fn cpu_manager(reader: &Reader) -> Option<CpuManager> {
+    let text = reader.text(CPU_MANAGER_STATE)?;
+    let state = parse_cpu_manager_state(&text);
+    if state.is_none() {
+        reader.note(CPU_MANAGER_STATE, &"it is not the CPU manager's state");
+    }
+    state
+}
+
+/// Parses the checkpoint: `{"policyName":"static","defaultCpuSet":"0-1","entries":{"POD":{"NAME":"2-3"}},"checksum":1}`.
+#[must_use]
+pub fn parse_cpu_manager_state(text: &str) -> Option<CpuManager> {
+    let state: serde_json::Value = serde_json::from_str(text).ok()?;
+    let list = |value: &serde_json::Value| CpuSet::parse_list(value.as_str()?).ok();
+    let mut exclusive = Vec::new();
+    for (pod, containers) in state["entries"].as_object().into_iter().flatten() {
+        for (name, cpus) in containers.as_object().into_iter().flatten() {
+            exclusive.push((pod.clone(), name.clone(), list(cpus)?));
+        }
+    }
+    Some(CpuManager {
+        policy: state["policyName"].as_str()?.to_owned(),
+        shared: list(&state["defaultCpuSet"]).unwrap_or_default(),
+        exclusive,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn isolated_cores() {
+        let check = |text: &str, expected: Option<&str>| {
+            let found = parse_isolated_cores(text).map(|cpus| cpus.to_string());
+            assert_eq!(found.as_deref(), expected, "of {text:?}");
+        };
+        check(
+            "# isolated_cores=2,4-7\n# isolated_cores=2-23\nisolated_cores=2-3\n",
+            Some("2-3"),
+        );
+        check(" isolated_cores = 4\nno_balance_cores=5\n", Some("4"));
+        check("isolated_cores=1\nisolated_cores=3\n", Some("3"));
+        check("isolated_cores=${f:calc_isolated_cores:1}\n", None);
+        check("isolated_cores_x=1\n", None);
+        check("", None);
+    }
+
+    #[test]
+    fn the_state_of_the_cpu_manager() {
+        let text =
+            r#"{"policyName":"static","defaultCpuSet":"0-1","entries":{"0a-1b":{"web":"2-3"}},"checksum":7}"#;
+        let state = parse_cpu_manager_state(text).unwrap();
+        assert_eq!(
+            (state.policy.as_str(), state.shared.to_string()),
+            ("static", "0-1".to_owned())
+        );
+        let [(pod, name, cpus)] = state.exclusive.as_slice() else {
+            panic!()
+        };
+        assert_eq!(
+            (pod.as_str(), name.as_str(), cpus.to_string()),
+            ("0a-1b", "web", "2-3".to_owned())
+        );
+        let none =
+            parse_cpu_manager_state(r#"{"policyName":"none","defaultCpuSet":"","checksum":1}"#).unwrap();
+        assert!(none.exclusive.is_empty() && none.shared.is_empty());
+        for wrong in [
+            "",
+            "{}",
+            "[]",
+            r#"{"policyName":"static","entries":{"a":{"b":"x"}}}"#,
+        ] {
+            assert_eq!(parse_cpu_manager_state(wrong), None, "of {wrong:?}");
+        }
+    }
+}
