@@ -43,6 +43,27 @@ pub const PEERS: Packages = Packages {
     ],
 };
 
+/// irqbalance of Debian 12 with the libraries that it loads.
+pub const IRQBALANCE: Packages = Packages {
+    name: "irqbalance-1",
+    suite: "bookworm",
+    names: &[
+        "irqbalance",
+        "libc6",
+        "libcap-ng0",
+        "libcap2",
+        "libgcrypt20",
+        "libglib2.0-0",
+        "libgpg-error0",
+        "liblz4-1",
+        "liblzma5",
+        "libnuma1",
+        "libpcre2-8-0",
+        "libsystemd0",
+        "libzstd1",
+    ],
+};
+
 /// What nobody needs in a guest, below the top.
 const LEFT_OUT: &[&str] = &[
     "usr/share/doc",

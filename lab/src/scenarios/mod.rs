@@ -17,7 +17,9 @@ mod fork_storm;
 mod guest_tools;
 mod hotplug;
 mod inspect_shapes;
+mod irqbalance;
 mod knobs;
+mod owners;
 mod partrt;
 mod prove;
 mod run_move;
@@ -45,6 +47,8 @@ pub const ALL: &[&Scenario] = &[
     &bad_input::SCENARIO,
     &knobs::SCENARIO,
     &apply_undo::SCENARIO,
+    &irqbalance::SCENARIO,
+    &owners::SCENARIO,
     &declared::SCENARIO,
     &exports::SCENARIO,
     &guest_tools::SCENARIO,

@@ -11,7 +11,10 @@ mod state;
 mod sweep;
 mod tasks;
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
+use std::time::Duration;
 
 const USAGE: &str = "usage: lab-guest VERB ...
   rec NAME COMMAND...             run, report status, output and time on the second serial port
@@ -28,6 +31,7 @@ const USAGE: &str = "usage: lab-guest VERB ...
   as UID COMMAND...               run as another user, without any privilege
   listhas LIST CPU                status 0 when a kernel list has the CPU
   on CPUS                         pin itself to a list like 0,2 and print what the kernel made of it
+  ask SOCKET TEXT                 say TEXT to a daemon and print its answer
   victim DIR                      make files in a known order, to be killed at
   state                           everything that isolation may change, as sorted lines
   diff A B                        compare two states; status 1 and the differences when they differ
@@ -53,6 +57,7 @@ fn main() -> ExitCode {
         ["bare-undo", journal] => bare::undo(journal),
         ["left", cpu] => tasks::left(number(cpu)),
         ["hold", cpu] => population::hold(number(cpu)),
+        ["ask", socket, text] => ask(socket, text),
         ["victim", dir] => population::victim(dir),
         ["listhas", list, cpu] => {
             return if tasks::list_has(list, number(cpu)) {
@@ -96,4 +101,17 @@ fn number<T: std::str::FromStr>(text: &str) -> T {
         eprintln!("lab-guest: {text} is no number that fits here");
         std::process::exit(2)
     })
+}
+
+fn ask(socket: &str, text: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{socket}: {error}");
+    let mut stream = UnixStream::connect(socket).map_err(failed)?;
+    stream
+        .set_read_timeout(Some(Duration::from_secs(5)))
+        .map_err(failed)?;
+    stream.write_all(text.as_bytes()).map_err(failed)?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).map_err(failed)?;
+    println!("{answer}");
+    Ok(())
 }
