@@ -40,7 +40,7 @@ pub(crate) fn mask_of(system: &dyn System, key: machine::TaskKey) -> Option<CpuS
 pub(crate) fn pinned(stage: &mut Stage) -> Result<Vec<TaskState>, ApplyError> {
     let known = match stage.pins.take() {
         Some(known) => again(stage, known)?,
-        None => looked_up(stage),
+        None => looked_up(stage)?,
     };
     *stage.pins = Some(known.clone());
     let still = |task: &TaskState| !stage.is_usual(&task.mask);
@@ -61,7 +61,7 @@ fn again(stage: &Stage, known: Vec<TaskState>) -> Result<Vec<TaskState>, ApplyEr
     Ok(now)
 }
 
-fn looked_up(stage: &Stage) -> Vec<TaskState> {
+fn looked_up(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
     let (system, version) = (stage.system, stage.version);
     // When a CPU goes offline in the middle, cgroups leave their tasks what is online of the usual CPUs.
     let online = system.root().value(ONLINE).ok().flatten();
@@ -90,7 +90,7 @@ fn looked_up(stage: &Stage) -> Vec<TaskState> {
             });
         }
     }
-    pinned
+    Ok(pinned)
 }
 
 /// Seconds since boot, rounded up; `None` where nobody tells.
