@@ -16,6 +16,7 @@ use root::{Live, Ownership, Root, RootError};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 /// Which kernel's rules apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
