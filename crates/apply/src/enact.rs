@@ -136,10 +136,11 @@ fn make_changes(
     request: &Request,
     findings: &mut Vec<Finding>,
 ) -> Result<Vec<Entry>, Box<Failure>> {
+    let hierarchy = request.machine.cgroups.cpuset.as_ref();
+    let version = hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version);
     let mut entries = Vec::with_capacity(request.plan.changes.len());
     let mut usual = vec![others.usual.clone()];
     let mut pins = None;
-    let hierarchy = request.machine.cgroups.cpuset.as_ref();
     let noting = match request.intent.kind {
         IntentKind::Partition => Noting::Together,
         _ => Noting::OneByOne,
@@ -156,7 +157,7 @@ fn make_changes(
         let mut stage = Stage {
             system,
             journal,
-            version: hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version),
+            version,
             mount: hierarchy.map_or("", |hierarchy| hierarchy.mount.as_str()),
             noting,
             others: &others.cgroups,

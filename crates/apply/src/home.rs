@@ -3,8 +3,9 @@
 use crate::actions::refusal;
 use crate::layers::is_in;
 use crate::masks::Wishes;
+use crate::threads::{domain_of, members_file, threads_of};
 use crate::{ApplyError, System, census};
-use machine::{TaskKey, Version};
+use machine::{CpuSet, TaskKey, Version};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -21,12 +22,14 @@ pub(crate) struct Map<'a> {
     pub sets: &'a [String],
     /// Where the tasks of the root are at home: `/`, or the housekeeping set (v1) while other partitions stay.
     pub hearth: &'a str,
+    /// Cgroups of the partitions that stay, below the mount.
+    pub stay: &'a [String],
     /// What the journal knows.
     pub wishes: &'a Wishes,
 }
 
 impl Map<'_> {
-    /// The file of a cgroup that lists and takes tasks.
+    /// The file of a cgroup that takes tasks: threads on v1, processes on v2.
     pub fn list(&self, dir: &str) -> String {
         match self.version {
             Version::V1 => format!("{dir}/tasks"),
@@ -40,14 +43,39 @@ impl Map<'_> {
     /// The errno with which the kernel refused its home and the root too.
     pub fn send_home(&self, tid: u32) -> Result<bool, i32> {
         let home = self.home_of(tid);
-        let target = self.list(&format!("{}{}", self.mount, home.trim_end_matches('/')));
-        match self.attach(&target, tid) {
+        let sent = match self.enter(tid, &home) {
             // Its former cgroup is gone, or may no longer hold processes: the root always may.
             Err(libc::ENOENT | libc::EBUSY | libc::ENODEV | libc::EOPNOTSUPP) if home != self.hearth => {
                 let hearth = format!("{}{}", self.mount, self.hearth.trim_end_matches('/'));
                 self.attach(&self.list(&hearth), tid)
             }
             other => other,
+        };
+        if sent == Ok(true) && self.version == Version::V2 && !self.stay.is_empty() {
+            self.keep_out(tid);
+        }
+        sent
+    }
+
+    /// Before 6.2 the root gives whoever comes to it the CPUs of the partitions that stay, too.
+    fn keep_out(&self, tid: u32) {
+        let root = self.system.root();
+        let text = root
+            .value(&format!("{}/cpuset.cpus.effective", self.mount))
+            .ok()
+            .flatten();
+        let room = text
+            .and_then(|text| CpuSet::parse_list(&text).ok())
+            .unwrap_or_default();
+        let cgroup = machine::tasks::cgroup_of(root, tid, self.version);
+        let task = machine::tasks::read_one(root, tid);
+        let Some(mask) = task.and_then(|task| task.allowed) else {
+            return;
+        };
+        let rest = mask.and(&room);
+        if cgroup.as_deref() == Some("/") && rest != mask && !rest.is_empty() {
+            // Refused only for one that is gone, or that the kernel has bound.
+            let _ = self.system.set_affinity(tid, &rest);
         }
     }
 
@@ -56,8 +84,7 @@ impl Map<'_> {
     /// # Errors
     /// As [`Map::send_home`].
     pub fn send_to(&self, tid: u32, cgroup: &str) -> Result<bool, i32> {
-        let dir = format!("{}{}", self.mount, cgroup.trim_end_matches('/'));
-        match self.attach(&self.list(&dir), tid) {
+        match self.enter(tid, cgroup) {
             Err(libc::ENOENT | libc::EBUSY | libc::ENODEV | libc::EOPNOTSUPP) => self.send_home(tid),
             other => other,
         }
@@ -90,6 +117,52 @@ impl Map<'_> {
         sent
     }
 
+    /// Moves a task into a cgroup: on v2 with its whole process, unless that is in the same domain, where threads are
+    /// moved one by one. A process of which a thread is in a partition that stays goes on waiting in its domain.
+    fn enter(&self, tid: u32, cgroup: &str) -> Result<bool, i32> {
+        let dir = |cgroup: &str| format!("{}{}", self.mount, cgroup.trim_end_matches('/'));
+        let root = self.system.root();
+        let now = match self.version {
+            Version::V1 => None,
+            Version::V2 => machine::tasks::cgroup_of(root, tid, self.version),
+        };
+        let Some(now) = now else {
+            return self.attach(&self.list(&dir(cgroup)), tid);
+        };
+        let theirs = domain_of(root, self.mount, &now);
+        let domain = domain_of(root, self.mount, cgroup);
+        let thread = |cgroup: &str| self.attach(&format!("{}/cgroup.threads", dir(cgroup)), tid);
+        if theirs == domain && theirs != now {
+            return thread(cgroup);
+        }
+        if theirs != now && self.is_divided(tid) {
+            return thread(&theirs);
+        }
+        // Before its process leaves, the thread comes to where that is: see `threads::gather`.
+        if theirs != now {
+            thread(&theirs)?;
+        }
+        match domain == cgroup {
+            true => self.attach(&self.list(&dir(cgroup)), tid),
+            // The process goes into the domain first, and then the thread to its place there.
+            false => match self.attach(&self.list(&dir(&domain)), tid)? {
+                true => thread(cgroup),
+                false => Ok(false),
+            },
+        }
+    }
+
+    /// Whether another thread of its process is in a partition that stays.
+    pub fn is_divided(&self, tid: u32) -> bool {
+        let root = self.system.root();
+        let pid = machine::tasks::read_one(root, tid).map(|task| task.pid);
+        let others = pid.map(|pid| threads_of(root, pid)).unwrap_or_default();
+        others.into_iter().filter(|other| *other != tid).any(|other| {
+            let cgroup = machine::tasks::cgroup_of(root, other, self.version);
+            cgroup.is_some_and(|cgroup| self.stay.iter().any(|stay| is_in(&cgroup, stay)))
+        })
+    }
+
     /// Empties one of our sets, until nothing new appears in it.
     ///
     /// Gives the tasks that could not be moved, with the reason.
@@ -98,7 +171,7 @@ impl Map<'_> {
     /// What reading the set's list met.
     pub fn evacuate(&self, dir: &str) -> Result<Vec<String>, ApplyError> {
         const PASSES: usize = 200;
-        let list = self.list(dir);
+        let list = members_file(self.system.root(), dir, self.version);
         let mut blocked = Vec::new();
         for _ in 0..PASSES {
             let mut moved = self.send_crowd(dir);

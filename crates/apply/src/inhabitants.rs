@@ -5,7 +5,7 @@
 //! come in again is collected before.
 
 use crate::record::{Event, FormerPolicy, Record};
-use crate::relocate::{Arrival, Ground, Parcel, Passenger, Unit, relocate};
+use crate::relocate::{Arrival, Ground, Parcel, Passenger, Stay, Unit, relocate};
 use crate::{ApplyError, Journal, System, census};
 use machine::{CpuSet, Task, TaskKey, Version, tasks};
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +21,8 @@ pub struct Inhabitants {
     known: BTreeSet<TaskKey>,
     /// Those that have their policy from `move`, and lose it when the partition goes.
     given: BTreeSet<TaskKey>,
+    /// Processes of which only some threads were in, by number.
+    divided: BTreeSet<u32>,
     /// The partition's CPUs then.
     cpus: CpuSet,
 }
@@ -49,13 +51,18 @@ impl Inhabitants {
             Version::V1 => format!("{}/tasks", dwelling.path),
             Version::V2 => format!("{}/cgroup.threads", dwelling.path),
         };
-        let inside = census::members(system, &list)?
+        let inside: Vec<Task> = census::members(system, &list)?
             .into_iter()
             .filter_map(|tid| tasks::read_one(system.root(), tid))
             .collect();
         let everybody = tasks::read(system.root()).unwrap_or_default();
+        let (all, here) = (by_process(everybody.iter()), by_process(inside.iter()));
+        let is_divided =
+            |(pid, tasks): &(&u32, &Vec<&Task>)| all.get(*pid).is_some_and(|all| all.len() > tasks.len());
+        let divided = here.iter().filter(is_divided).map(|(pid, _)| *pid).collect();
         Ok(Inhabitants {
             inside,
+            divided,
             known: everybody.iter().map(|task| task.key).collect(),
             given: given(records),
             cpus: dwelling.cpus.clone(),
@@ -145,7 +152,7 @@ impl Inhabitants {
             .collect()
     }
 
-    /// Whole processes where all threads of one come, single threads (v1) otherwise.
+    /// Whole processes where all threads of one come, single threads otherwise; on v2 only of those that were divided.
     fn parcels(
         &self,
         everybody: &[Task],
@@ -153,14 +160,7 @@ impl Inhabitants {
         version: Version,
         dwelling: Dwelling,
     ) -> Vec<Parcel> {
-        let mut by_process: BTreeMap<u32, Vec<&Task>> = BTreeMap::new();
-        for task in coming {
-            by_process.entry(task.pid).or_default().push(task);
-        }
-        let mut threads: BTreeMap<u32, usize> = BTreeMap::new();
-        for task in everybody {
-            *threads.entry(task.pid).or_default() += 1;
-        }
+        let threads = by_process(everybody.iter());
         let parcel = |tid: u32, unit: Unit, tasks: &[&Task]| Parcel {
             tid,
             unit,
@@ -174,11 +174,15 @@ impl Inhabitants {
                 })
                 .collect(),
             later: Vec::new(),
+            stay: Stay::Belongs,
         };
         let mut parcels = Vec::new();
-        for (pid, tasks) in by_process {
-            let is_whole = threads.get(&pid) == Some(&tasks.len());
-            if is_whole || version == Version::V2 {
+        for (pid, tasks) in by_process(coming.iter().copied()) {
+            let is_whole = match version {
+                Version::V1 => threads.get(&pid).map(Vec::len) == Some(tasks.len()),
+                Version::V2 => !self.divided.contains(&pid),
+            };
+            if is_whole {
                 parcels.push(parcel(pid, Unit::Process, &tasks));
             } else {
                 parcels.extend(
@@ -232,6 +236,14 @@ impl Inhabitants {
             })
             .collect()
     }
+}
+
+fn by_process<'t>(tasks: impl Iterator<Item = &'t Task>) -> BTreeMap<u32, Vec<&'t Task>> {
+    let mut processes: BTreeMap<u32, Vec<&Task>> = BTreeMap::new();
+    for task in tasks {
+        processes.entry(task.pid).or_default().push(task);
+    }
+    processes
 }
 
 fn given(records: &[Record]) -> BTreeSet<TaskKey> {

@@ -281,6 +281,7 @@ fn may_follow_torn(event: &Event) -> bool {
         Event::UndoBegin { .. }
             | Event::Begin { .. }
             | Event::Joined { .. }
+            | Event::Threading { .. }
             | Event::Moving { .. }
             | Event::Resizing { .. }
             | Event::Resized { .. }
@@ -289,7 +290,7 @@ fn may_follow_torn(event: &Event) -> bool {
 }
 
 /// Whether the last record is torn, so that the next one needs a line of its own.
-fn is_torn(bytes: &[u8]) -> bool {
+pub(crate) fn is_torn(bytes: &[u8]) -> bool {
     bytes.last().is_some_and(|&byte| byte != b'\n')
 }
 

@@ -118,6 +118,7 @@ pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
                 }
             }
             Event::Joined { .. }
+            | Event::Threading { .. }
             | Event::Moving { .. }
             | Event::Moved { .. }
             | Event::Demoted { .. }

@@ -19,6 +19,7 @@ mod home;
 mod inhabitants;
 pub mod installed;
 mod journal;
+pub mod latency;
 mod layers;
 mod live;
 mod masks;
@@ -26,6 +27,7 @@ mod record;
 mod relocate;
 pub mod resize;
 mod system;
+pub mod threads;
 mod undo;
 
 pub use bus::BusError;
@@ -37,7 +39,9 @@ pub use inhabitants::{Dwelling, Inhabitants};
 pub use journal::{Journal, JournalState, Lasting, Storage, history};
 pub use layers::{Layer, LayerState, isolated, layers};
 pub use live::Host;
-pub use record::{After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record, TaskState};
-pub use relocate::{Arrival, Ground, Homes, Parcel, Passenger, Unit, enter, relocate};
+pub use record::{
+    After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record, TaskState, Waiting,
+};
+pub use relocate::{Arrival, Ground, Homes, Parcel, Passenger, Stay, Unit, enter, relocate};
 pub use system::System;
 pub use undo::{Force, Undone, Which, undo};

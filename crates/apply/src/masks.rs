@@ -44,6 +44,7 @@ impl Past {
             state,
             gets_back,
             policy,
+            ..
         } = departure;
         self.comm.clone_from(&state.comm);
         if self.cgroup.is_none() {

@@ -69,6 +69,11 @@ pub enum Event {
         /// The task.
         task: TaskState,
     },
+    /// A v2 cgroup of ours is about to become threaded, so that it takes single threads. That goes with the cgroup.
+    Threading {
+        /// Its `cgroup.type`.
+        path: String,
+    },
     /// `run` or `move` is about to move these tasks, into a partition or out of it.
     Moving {
         /// The tasks as they are.
@@ -226,6 +231,27 @@ pub struct Departure {
     pub gets_back: Option<CpuSet>,
     /// Its policy, and the one that it is about to be given; `None` where the policy is left alone.
     pub policy: Option<(FormerPolicy, FormerPolicy)>,
+    /// Where it is about to wait, for one that goes there only because threads of its process are in a partition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<Waiting>,
+}
+
+/// Where a process waits whose threads are in a threaded partition (v2).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// The cgroup, below the mount.
+    pub cgroup: String,
+    /// Clock ticks after boot; who is born there later of a waiting process waits too.
+    pub since: u64,
+}
+
+impl Departure {
+    /// Whether a task is where this departure let it wait.
+    #[must_use]
+    pub fn waits_in(&self, now: &TaskState) -> bool {
+        let waits = self.waits.as_ref().map(|waits| &waits.cgroup);
+        waits.is_some() && waits == now.cgroup.as_ref()
+    }
 }
 
 /// A policy with its priority, as far as it can be given back by `sched_setscheduler` and `setpriority`.

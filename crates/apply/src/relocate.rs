@@ -3,8 +3,8 @@
 //! As everywhere: the record with place and mask goes into the journal first, for a whole batch at once, then come
 //! the writes, the read-back, and the record of what the kernel made of it.
 
-use crate::record::{Departure, Event, FormerPolicy, Outcome, TaskState};
-use crate::{ApplyError, Journal, Record, System, census};
+use crate::record::{Departure, Event, FormerPolicy, Outcome, TaskState, Waiting};
+use crate::{ApplyError, Journal, Record, System, census, threads};
 use machine::{CpuSet, Hierarchy, Task, TaskKey, Version};
 use std::collections::BTreeMap;
 
@@ -24,8 +24,18 @@ pub struct Ground<'a> {
 pub enum Unit {
     /// A process with all its threads (`cgroup.procs`).
     Process,
-    /// One thread (`tasks`, v1 only).
+    /// One thread (`tasks`; on v2 `cgroup.threads`, see [`crate::threads`]).
     Thread,
+}
+
+/// What a move is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stay {
+    /// The task belongs there from now on.
+    #[default]
+    Belongs,
+    /// It only waits there, in the domain of a threaded partition, while threads of its process are inside (v2).
+    Waits,
 }
 
 /// One process or thread that is to be moved.
@@ -41,6 +51,8 @@ pub struct Parcel {
     pub tasks: Vec<Passenger>,
     /// Masks that its threads may be given later; undo takes them for ours.
     pub later: Vec<CpuSet>,
+    /// Whether they belong there.
+    pub stay: Stay,
 }
 
 /// One thread of a parcel.
@@ -67,7 +79,7 @@ pub struct Arrival {
     pub pin_refused: Option<i32>,
 }
 
-/// Moves a batch. Refusals are in the result.
+/// Moves a batch. Refusals are in the result. On v2 the way is made for single threads first.
 ///
 /// # Errors
 /// A journal that cannot be written; nothing was moved then, or everything that was is recorded.
@@ -76,9 +88,30 @@ pub fn relocate(
     journal: &mut Journal,
     parcels: &[Parcel],
 ) -> Result<Vec<Arrival>, ApplyError> {
+    if ground.hierarchy.version == Version::V2 {
+        threads::make_way(ground, journal, parcels)?;
+    }
+    batch(ground, journal, parcels)
+}
+
+/// One task of a batch: number of its parcel, where it was, the pin that it gets, and the one that it had.
+struct Begun {
+    number: usize,
+    before: TaskState,
+    pin: Option<CpuSet>,
+    had: Option<CpuSet>,
+}
+
+/// As [`relocate`], where the way is clear.
+pub(crate) fn batch(
+    ground: &Ground,
+    journal: &mut Journal,
+    parcels: &[Parcel],
+) -> Result<Vec<Arrival>, ApplyError> {
     let mut places = Effective::default();
     let mut departures = Vec::new();
-    let mut begun: Vec<(usize, TaskState, Option<CpuSet>)> = Vec::new();
+    let mut begun: Vec<Begun> = Vec::new();
+    let since = own_start(ground);
     for (number, parcel) in parcels.iter().enumerate() {
         for Passenger { tid, pin, policy } in &parcel.tasks {
             let version = ground.hierarchy.version;
@@ -95,12 +128,22 @@ pub fn relocate(
             let former = policy
                 .filter(|_| task.policy != machine::Policy::Deadline)
                 .map(|given| (FormerPolicy::of(&task), given));
+            let waits = (parcel.stay == Stay::Waits).then(|| Waiting {
+                cgroup: below(ground, &parcel.to),
+                since,
+            });
+            begun.push(Begun {
+                number,
+                before: state.clone(),
+                pin: pin.clone(),
+                had: mask.clone().filter(|_| is_pinned_outside(ground, parcel, &state)),
+            });
             departures.push(Departure {
-                state: state.clone(),
+                state,
                 gets_back: mask,
                 policy: former,
+                waits,
             });
-            begun.push((number, state, pin.clone()));
         }
     }
     if begun.is_empty() {
@@ -110,11 +153,11 @@ pub fn relocate(
     let outcomes: Vec<Outcome> = parcels.iter().map(|parcel| send(ground, parcel)).collect();
     let mut arrivals = Vec::with_capacity(begun.len());
     let mut masks = Vec::new();
-    for (number, before, pin) in begun {
-        let (Some(parcel), Some(outcome)) = (parcels.get(number), outcomes.get(number)) else {
+    for one in begun {
+        let (Some(parcel), Some(outcome)) = (parcels.get(one.number), outcomes.get(one.number)) else {
             continue;
         };
-        let arrival = arrive(ground, parcel, outcome, before, pin)?;
+        let arrival = arrive(ground, &mut places, parcel, outcome, one)?;
         if let Some(after) = &arrival.after {
             masks.push((after.key, after.mask.clone()));
             masks.extend(parcel.later.iter().map(|mask| (after.key, mask.clone())));
@@ -146,10 +189,14 @@ fn gets_back(ground: &Ground, places: &mut Effective, state: &TaskState, will_pi
 }
 
 fn send(ground: &Ground, parcel: &Parcel) -> Outcome {
-    let list = match parcel.unit {
-        Unit::Process => "cgroup.procs",
-        Unit::Thread => "tasks",
+    let list = match (parcel.unit, ground.hierarchy.version) {
+        (Unit::Process, _) => "cgroup.procs",
+        (Unit::Thread, Version::V1) => "tasks",
+        (Unit::Thread, Version::V2) => "cgroup.threads",
     };
+    if parcel.unit == Unit::Process && ground.hierarchy.version == Version::V2 {
+        threads::gather(ground, parcel);
+    }
     match ground
         .system
         .write(&format!("{}/{list}", parcel.to), &parcel.tid.to_string())
@@ -165,12 +212,18 @@ fn send(ground: &Ground, parcel: &Parcel) -> Outcome {
 /// Pins the task where that is wanted, and looks where it is.
 fn arrive(
     ground: &Ground,
+    places: &mut Effective,
     parcel: &Parcel,
     outcome: &Outcome,
-    before: TaskState,
-    pin: Option<CpuSet>,
+    one: Begun,
 ) -> Result<Arrival, ApplyError> {
+    let Begun { before, pin, had, .. } = one;
     let mut pin_refused = None;
+    let wanted = below(ground, &parcel.to);
+    let pin = match (outcome, pin) {
+        (Outcome::Done, None) => corrected(ground, &places.of(ground, &wanted), &before, had),
+        (_, pin) => pin,
+    };
     if let (Outcome::Done, Some(cpus)) = (outcome, pin)
         && let Err(error) = ground.system.set_affinity(before.key.tid, &cpus)
     {
@@ -179,14 +232,9 @@ fn arrive(
     let after = census::state_of(ground.system, before.key.tid, ground.hierarchy.version)?
         .map(|(_, state)| state)
         .filter(|state| state.key == before.key);
-    let wanted = parcel
-        .to
-        .strip_prefix(ground.hierarchy.mount.as_str())
-        .filter(|path| !path.is_empty())
-        .unwrap_or("/");
     let outcome = match (outcome, &after) {
         (_, None) => Outcome::Gone,
-        (Outcome::Done, Some(state)) if state.cgroup.as_deref() != Some(wanted) => {
+        (Outcome::Done, Some(state)) if state.cgroup.as_deref() != Some(wanted.as_str()) => {
             Outcome::Otherwise(state.cgroup.clone().unwrap_or_default())
         }
         (outcome, Some(_)) => outcome.clone(),
@@ -197,6 +245,32 @@ fn arrive(
         outcome,
         pin_refused,
     })
+}
+
+/// The mask that the kernel should have given a task with its new place and did not: before 6.2 an attach drops the pin
+/// that it had, and one to the root gives it the CPUs of all partitions too. `None` where nothing is to be corrected.
+fn corrected(ground: &Ground, room: &CpuSet, before: &TaskState, had: Option<CpuSet>) -> Option<CpuSet> {
+    let now = census::mask_of(ground.system, before.key)?;
+    let is_outside = !room.intersects(ground.isolated);
+    let had = had.filter(|_| is_outside);
+    let wanted = had.map_or_else(|| now.and(room), |had| had.and(room));
+    (ground.hierarchy.version == Version::V2 && !wanted.is_empty() && wanted != now).then_some(wanted)
+}
+
+/// Whether the mask that a task gets back is a pin that it has now, outside of all partitions.
+fn is_pinned_outside(ground: &Ground, parcel: &Parcel, state: &TaskState) -> bool {
+    parcel.later.is_empty() && !state.mask.is_subset(ground.isolated)
+}
+
+/// A directory as a path below the mount.
+fn below(ground: &Ground, dir: &str) -> String {
+    let path = dir.strip_prefix(ground.hierarchy.mount.as_str());
+    path.filter(|path| !path.is_empty()).unwrap_or("/").to_owned()
+}
+
+/// When this process was born, in clock ticks since boot: who is born later may be a child of who is moved.
+fn own_start(ground: &Ground) -> u64 {
+    machine::tasks::read_one(ground.system.root(), std::process::id()).map_or(0, |own| own.key.start_time)
 }
 
 /// Where a task of a partition came from, with the mask that it has to be given there: [`Homes::of`].
@@ -212,17 +286,22 @@ impl Homes {
         for record in records {
             match &record.event {
                 Event::Moving { tasks } => {
-                    known.extend(
-                        tasks
-                            .iter()
-                            .map(|departure| (departure.state.key, departure.clone())),
-                    );
+                    for departure in tasks {
+                        let mut departure = departure.clone();
+                        // From where it only waited it goes on to where it had been before.
+                        let former: Option<&Departure> = known.get(&departure.state.key);
+                        if let Some(former) = former.filter(|former| former.waits_in(&departure.state)) {
+                            departure.state.cgroup.clone_from(&former.state.cgroup);
+                        }
+                        known.insert(departure.state.key, departure);
+                    }
                 }
                 Event::Joined { task } => {
                     let departure = Departure {
                         state: task.clone(),
                         gets_back: None,
                         policy: None,
+                        waits: None,
                     };
                     known.insert(task.key, departure);
                 }

@@ -10,6 +10,7 @@ mod slice;
 mod step;
 mod unban;
 mod verify;
+mod waiting;
 mod workers;
 
 use crate::entry::Entry;

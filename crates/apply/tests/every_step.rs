@@ -28,6 +28,7 @@ fn intent(cpus: &str) -> Intent {
         "check_interval",
         "owner=1000:29",
         "owner_ancestor",
+        "threaded",
     ] {
         intent.take(knob).unwrap();
     }
@@ -302,6 +303,7 @@ fn tasks_born_since_go_to_their_parents_place_and_mask() {
         isolate(&kernel, &disk, "3").unwrap();
         let child = SimTask {
             tid: 200,
+            pid: 200,
             ppid: 103,
             comm: "child",
             flags: 0,
@@ -326,6 +328,7 @@ fn the_thread_of_an_interrupt_may_follow_it() {
         let kernel = Kernel::boot(rules);
         kernel.tasks.borrow_mut().push(SimTask {
             tid: 40,
+            pid: 40,
             ppid: 2,
             comm: "irq/25-eth0",
             flags: rehearsal::KTHREAD,

@@ -46,6 +46,7 @@ fn inhabited(kernel: &Kernel, disk: &Disk) {
             policy: None,
         }],
         later: Vec::new(),
+        stay: apply::Stay::Belongs,
     });
     let mut journal = Journal::open(disk).unwrap().unwrap();
     relocate(&ground, &mut journal, &parcels).unwrap();
@@ -60,6 +61,7 @@ fn boot(rules: Rules) -> Kernel {
     let kernel = Kernel::boot(rules);
     kernel.tasks.borrow_mut().push(SimTask {
         tid: SPINNER,
+        pid: SPINNER,
         ppid: 1,
         comm: "spinner",
         flags: 0,

@@ -45,6 +45,7 @@ fn boot(rules: Rules) -> Kernel {
     let kernel = Kernel::boot(rules);
     kernel.tasks.borrow_mut().push(SimTask {
         tid: 16,
+        pid: 16,
         ppid: 2,
         comm: "bound to all",
         flags: rehearsal::BOUND,
@@ -184,6 +185,7 @@ fn a_task_born_between_two_partitions_gets_its_share_back() {
         let parent = kernel.task(100);
         let newborn = SimTask {
             tid: 400,
+            pid: 400,
             ppid: 100,
             ..parent
         };

@@ -22,6 +22,8 @@ pub struct Changing {
     pub host: Host,
     /// `/run/quietcore`.
     pub state: StateDir,
+    /// What programs that died had limited ([`apply::latency`]) and somebody else changed since: left alone.
+    pub left: Vec<String>,
     _lock: Lock,
 }
 
@@ -63,9 +65,13 @@ impl Changing {
                 ..error.into()
             },
         })?;
+        let host = Host::new(Live::host());
+        // Whoever was killed did not give back what it held.
+        let left = apply::latency::sweep(&host, &state)?;
         Ok(Changing {
-            host: Host::new(Live::host()),
+            host,
             state,
+            left,
             _lock: lock,
         })
     }

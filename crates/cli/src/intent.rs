@@ -46,6 +46,9 @@ pub struct Wanted {
     /// Bring an interrupt onto the isolated CPUs: its number, or its name with * for anything. May be repeated
     #[arg(long, value_name = "PATTERN")]
     pub irq_here: Vec<String>,
+    /// cgroup v2: let single threads of a process in (`move --tid`), not only whole processes
+    #[arg(long)]
+    pub threaded: bool,
     /// Let this user, or this group (:GROUP), put tasks into the partition
     #[arg(long, value_name = "USER[:GROUP]")]
     pub owner: Option<String>,
@@ -122,6 +125,7 @@ impl Wanted {
             && self.kind.is_none()
             && self.profile.is_none()
             && !self.spread
+            && !self.threaded
             && !self.pack
     }
 
@@ -141,6 +145,9 @@ impl Wanted {
         };
         let mut template = Intent::new(name, CpuSet::new(), profile);
         self.with.iter().try_for_each(|knob| template.take(knob))?;
+        if self.threaded {
+            template.take("threaded")?;
+        }
         self.without
             .iter()
             .try_for_each(|knob| template.leave_out(knob))?;

@@ -5,9 +5,9 @@ use crate::pattern::{Glob, Pin};
 use crate::policy::{self, Policy};
 use crate::rt_group::NoRuntime;
 use crate::{CommandError, Status};
-use apply::{Ground, Journal, JournalState, Layer, Outcome, Parcel, Passenger, Unit};
+use apply::{Ground, Journal, JournalState, Layer, Outcome, Parcel, Passenger, Stay, Unit};
 use machine::{CpuSet, Hierarchy, Machine, Task, Version};
-use plan::{Intent, partition_path};
+use plan::{Intent, Profile, partition_path};
 use root::Root;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -26,6 +26,8 @@ pub struct Partition {
     pub housekeeping: Option<String>,
     /// Hierarchy version.
     pub version: Version,
+    /// The arguments of `apply` that make it.
+    pub arguments: String,
 }
 
 impl Partition {
@@ -38,6 +40,7 @@ impl Partition {
             taken: intent.cpus.clone(),
             housekeeping: intent.housekeeping_path(hierarchy),
             version: hierarchy.version,
+            arguments: arguments(intent),
         }
     }
 
@@ -59,6 +62,25 @@ impl Partition {
             Version::V2 => !value(format!("{}/cpuset.cpus.partition", self.path)).starts_with("isolated"),
         }
     }
+}
+
+/// The arguments of `apply` for an intent.
+fn arguments(intent: &Intent) -> String {
+    let quoted = |option: &str, text: &str| format!("{option} '{}'", text.replace('\'', "'\\''"));
+    let mut words = vec![
+        format!("--partition {}", intent.name),
+        format!("--cpus {}", intent.cpus),
+    ];
+    if intent.profile != Profile::default() {
+        words.push(format!("--profile {:?}", intent.profile).to_lowercase());
+    }
+    words.extend(intent.with.iter().map(|(knob, value)| match value {
+        Some(value) => quoted("--with", &format!("{knob}={value}")),
+        None => format!("--with {knob}"),
+    }));
+    words.extend(intent.without.iter().map(|knob| format!("--without {knob}")));
+    words.extend(intent.irq_here.iter().map(|irq| quoted("--irq-here", irq)));
+    words.join(" ")
 }
 
 /// What to say when no such partition is in force.
@@ -136,6 +158,7 @@ pub fn join(
             policy: None,
         }],
         later: later.to_vec(),
+        stay: Stay::Belongs,
     };
     let ground = Ground {
         system: &changing.host,
@@ -312,8 +335,8 @@ pub fn refused(
             "run it as root (sudo quietcore ...)",
         ),
         libc::EOPNOTSUPP => both(
-            "the cgroup is threaded and takes no whole process",
-            "choose another",
+            "on cgroup v2 a thread leaves its process only for a threaded cgroup, and one with tasks cannot become threaded",
+            "make the partition anew with its programs inside: quietcore apply --resize --threaded --cpus LIST",
         ),
         _ => (error, "look at the cgroup named above".to_owned()),
     }

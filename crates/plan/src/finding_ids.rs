@@ -195,6 +195,10 @@ const ENACTED: &[(&str, &str)] = &[
         "a CPU went off and came back, and the kernel refused the mask that an interrupt had before",
     ),
     (
+        "process-waits-outside",
+        "cgroup v2: while single threads of it are in a partition, a process is in the root cgroup, outside the limits of its slice",
+    ),
+    (
         "fork-storm",
         "tasks were born faster than they could be moved, so one more pass would find new ones",
     ),

@@ -45,6 +45,7 @@ mod server_runtime;
 mod stat_interval;
 mod systemd_slice;
 mod task_placement;
+mod threaded;
 mod timer_migration;
 mod transparent_hugepage;
 mod transparent_hugepage_defrag;
@@ -59,6 +60,7 @@ mod xps_cpus;
 pub use declare::{Knob, Presence, Taken, Takes};
 pub(crate) use irq_affinity::refuse_unmatched;
 pub use irqbalance::advice as irqbalance_advice;
+pub use pm_qos_resume_latency_us::{is_tighter as is_tighter_latency, path as resume_latency_path};
 
 use crate::Refusal;
 use crate::words::nearest;
@@ -70,6 +72,7 @@ pub const KNOBS: &[&Knob] = &[
     &foreign_cpusets::KNOB,
     &cpuset_partition::KNOB,
     &task_placement::KNOB,
+    &threaded::KNOB,
     &owner::KNOB,
     &owner_ancestor::KNOB,
     &workqueue_cpumask::KNOB,

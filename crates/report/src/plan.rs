@@ -271,9 +271,13 @@ fn one(text: &mut String, change: &Change, style: Style) {
     }
     let target = safe(&change.target);
     let step = match (&change.before, &change.action) {
-        (_, Action::MakeSet { .. } | Action::StartSlice { .. } | Action::GiveFile { .. } | Action::BanCpus { .. }) => {
-            value(&change.after)
-        }
+        (
+            _,
+            Action::MakeSet { .. }
+            | Action::StartSlice { .. }
+            | Action::GiveFile { .. }
+            | Action::BanCpus { .. },
+        ) => value(&change.after),
         (None, _) => format!("(unknown) -> {}", value(&change.after)),
         (Some(before), _) => format!("{} -> {}", value(before), value(&change.after)),
     };

@@ -28,6 +28,7 @@ mod sigkill_anywhere;
 mod sigkill_more;
 mod speed;
 mod systemd;
+mod threads;
 mod too_old;
 
 /// In the order in which they run: long ones first, so that the last guests end together.
@@ -41,6 +42,7 @@ pub const ALL: &[&Scenario] = &[
     &prove::SCENARIO,
     &run_move::SCENARIO,
     &partrt::SCENARIO,
+    &threads::SCENARIO,
     &fork_storm::SCENARIO,
     &faults::SCENARIO,
     &first_cpu_core::SCENARIO,

@@ -6,7 +6,7 @@ use crate::scenario::{Cell, Scenario};
 use crate::shape::Layout;
 use crate::verdict::Verdict;
 
-/// On v1, where single threads can be moved, and on v2, where they cannot.
+/// On v1, where every cpuset takes single threads, and on v2, where a threaded one does.
 pub const SCENARIO: Scenario = Scenario {
     name: "run_move",
     about: "run and move place what they should, also what forks all the time; --out and undo bring all home",
@@ -49,7 +49,26 @@ rec status quietcore run -q -- sh -c 'exit 42'
 rec missing quietcore run -q -- /no/such
 rec killed quietcore run -q --latency 0us -- sh -c 'kill -TERM $$'
 rec handed quietcore run -q --latency 0us -- sh -c 'kill -USR1 $PPID; sleep 5'
-rec latency quietcore run -q --latency 5us -- hexdump -n 4 -e '1/4 "%d"' /dev/cpu_dma_latency
+rec latency quietcore run -q --latency 5us --latency-everywhere -- hexdump -n 4 -e '1/4 "%d"' /dev/cpu_dma_latency
+cat >/bin/limits <<'EOF'
+#!/bin/sh
+for cpu in 1 2 3; do cat /sys/devices/system/cpu/cpu$cpu/power/pm_qos_resume_latency_us; done | tr '\n' ' '
+EOF
+chmod +x /bin/limits
+rec limit quietcore run -q --cpus 3 --latency 5us -- limits
+rec limit_all quietcore run -q --latency 0us -- limits
+quietcore run -q --cpus 3 --latency 50us -- sh -c 'touch /tmp/long; while [ ! -e /tmp/short ]; do sleep 0.1; done; sleep 1' &
+wait_for 20 ls /tmp/long
+rec limit_two quietcore run -q --latency 7us -- limits
+rec limit_one limits
+touch /tmp/short; wait $!
+rec limit_none limits
+quietcore run -q --cpus 3 --latency 9us -- sh -c 'touch /tmp/killed; sleep 100' &
+wait_for 20 ls /tmp/killed
+kill -9 $!
+rec limit_killed limits
+rec next quietcore move --name nosuch
+rec limit_after limits
 rec pinned quietcore run --cpus 2 --pin 'lab io*=3' --pin 'never*=2' -- sh -c '
     lab-guest threads 2 "lab io" & sleep 1
     grep -h Cpus_allowed_list /proc/$!/task/*/status | cut -f2; kill $!; exit 9'
@@ -174,6 +193,18 @@ fn stayed(seen: &Records, verdict: &mut Verdict) {
     verdict.status(seen, "handed", 128 + 10);
     let latency = verdict.status(seen, "latency", 0);
     verdict.equal("latency request", latency.text(), "5");
+    for (name, wanted) in [
+        ("limit", "0 0 5"),
+        ("limit_all", "0 n/a n/a"),
+        ("limit_two", "0 7 7"),
+        ("limit_one", "0 0 50"),
+        ("limit_none", "0 0 0"),
+        ("limit_killed", "0 0 9"),
+        ("limit_after", "0 0 0"),
+    ] {
+        verdict.status(seen, name, 0);
+        verdict.equal(name, seen.get(name).text().trim(), wanted);
+    }
     let pinned = verdict.status(seen, "pinned", 9);
     let mut masks: Vec<&str> = pinned.stdout.lines().collect();
     masks.sort_unstable();
@@ -201,25 +232,13 @@ fn moved(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.equal("already in", count(seen, "in_again", "already"), Some(3));
     verdict.status(seen, "out", 0);
     verdict.equal("places after --out", &seen.get("where_out").stdout, &before);
-    if cell.layout == Layout::V1 {
-        verdict.status(seen, "tid", 0);
-        verdict.that(
-            seen.get("where_threads")
-                .stdout
-                .contains(&format!("2-3 {partition} ")),
-            format!("a single thread is in: {}", seen.get("where_threads").stdout),
-        );
-    } else {
-        let tid = verdict.status(seen, "tid", 5);
-        verdict.that(
-            tid.stdout.contains("domain cgroup") && tid.stdout.contains("--pin"),
-            format!("v2 says why a thread cannot leave its process: {}", tid.stdout),
-        );
-        verdict.that(
-            !seen.get("where_threads").stdout.contains(partition),
-            "and moves nothing",
-        );
-    }
+    verdict.status(seen, "tid", 0);
+    verdict.that(
+        seen.get("where_threads")
+            .stdout
+            .contains(&format!("1 2-3 {partition} ")),
+        format!("a single thread is in: {}", seen.get("where_threads").stdout),
+    );
     verdict.status(seen, "storm", 0);
     for n in 1..=3 {
         let brood = verdict.status(seen, &format!("brood{n}"), 0).json();

@@ -4,9 +4,8 @@
 //! finds nothing new. `kthreadd` goes first, because later kernel threads are born where it is.
 
 use super::{Noting, Stage, Step, refusal};
-use crate::ApplyError;
-use crate::census;
 use crate::record::{After, Before, Crowd, Outcome, TaskState};
+use crate::{ApplyError, census, threads};
 use machine::tasks::{Glance, KTHREADD};
 use machine::{CpuSet, Task, Version};
 use plan::{Change, Finding, Level, Movers};
@@ -53,7 +52,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, road: &Road) -> Result<S
                 crowd: batch.crowd.clone(),
             },
         )?;
-        let masks = move_batch(stage, &batch.tasks, &target, cpus, &mut done)?;
+        let masks = move_batch(stage, &batch.tasks, to, cpus, &mut done)?;
         if let Some(crowd) = &batch.crowd {
             move_crowd(stage, crowd, &target, &mut done)?;
         }
@@ -196,13 +195,18 @@ fn moves(task: &Task, who: &Movers) -> bool {
 fn move_batch(
     stage: &mut Stage,
     batch: &[TaskState],
-    target: &str,
+    to: &str,
     cpus: &CpuSet,
     done: &mut Tally,
 ) -> Result<Vec<(machine::TaskKey, CpuSet)>, ApplyError> {
     let mut masks = Vec::with_capacity(batch.len());
+    let named: BTreeSet<u32> = batch.iter().map(|task| task.key.tid).collect();
     for task in batch {
-        match stage.system.write(target, &task.key.tid.to_string()) {
+        let Some(target) = door(stage, task, to, &named) else {
+            done.refused.insert(task.key.tid);
+            continue;
+        };
+        match stage.system.write(&target, &task.key.tid.to_string()) {
             Ok(()) => done.moved += 1,
             Err(error) => match refusal(error)? {
                 libc::ESRCH => continue,
@@ -278,6 +282,28 @@ fn refuse(stage: &mut Stage, task: &TaskState, errno: i32, done: &mut Tally) {
             std::io::Error::from_raw_os_error(errno)
         ),
     ));
+}
+
+/// The file that takes a task. On v2 that is a process's, but a thread without its process goes alone where the place is
+/// in its domain. `None` for a process of which threads are in a partition in force: they would be taken out of it.
+fn door(stage: &Stage, task: &TaskState, to: &str, named: &BTreeSet<u32>) -> Option<String> {
+    if stage.version == Version::V1 {
+        return Some(format!("{to}/tasks"));
+    }
+    let root = stage.system.root();
+    let pid = machine::tasks::read_one(root, task.key.tid).map_or(task.key.tid, |task| task.pid);
+    if !named.contains(&pid) && threads::is_same_domain(root, stage.mount, task.cgroup.as_deref(), to) {
+        return Some(format!("{to}/cgroup.threads"));
+    }
+    let others = match stage.others {
+        [] => Vec::new(),
+        _ => threads::threads_of(root, pid),
+    };
+    let is_held = others.into_iter().any(|tid| {
+        let cgroup = machine::tasks::cgroup_of(root, tid, Version::V2);
+        !named.contains(&tid) && cgroup.is_some_and(|cgroup| stage.holds(&cgroup))
+    });
+    (!is_held).then(|| format!("{to}/cgroup.procs"))
 }
 
 /// Sets the affinity of a thread that cannot change its cgroup. `false` when that is refused too.

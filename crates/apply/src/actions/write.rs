@@ -166,6 +166,21 @@ fn keep_pins(
     tasks: &[TaskState],
 ) -> Result<(), ApplyError> {
     let set = path.rsplit_once('/').map_or("", |(dir, _)| dir);
+    // A controller that is handed down brings new cpusets to all tasks below, and that drops pins just so.
+    if value == "+cpuset" {
+        let text = stage
+            .system
+            .root()
+            .value(&format!("{set}/cpuset.cpus.effective"))?;
+        let cpus = text
+            .and_then(|text| CpuSet::parse_list(&text).ok())
+            .unwrap_or_default();
+        let is_below = |task: &&TaskState| task.cgroup.as_deref().is_some_and(|cgroup| cgroup != "/");
+        for task in tasks.iter().filter(is_below) {
+            keep_pin(stage, task, &cpus)?;
+        }
+        return Ok(());
+    }
     let (Ok(former), Ok(cpus)) = (CpuSet::parse_list(former), CpuSet::parse_list(value)) else {
         return Ok(());
     };

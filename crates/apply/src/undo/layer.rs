@@ -3,7 +3,7 @@
 use super::offline::{self, Returned};
 use super::shared::{SharedFile, Touch};
 use super::step::{Step, restore_shared, take_back};
-use super::{Force, Undone, cycle, say, sets, unban, verify, workers};
+use super::{Force, Undone, cycle, say, sets, unban, verify, waiting, workers};
 use crate::home::Map;
 use crate::journal::Journal;
 use crate::layers::{Layer, is_in, isolated, layers};
@@ -87,6 +87,7 @@ pub(super) fn take_layer(
         version,
         sets: &sets,
         hearth: &hearth,
+        stay: &scope.stay,
         wishes: &wishes,
     };
     // A controller that several need is handed down until the last of them is gone.
@@ -124,6 +125,9 @@ pub(super) fn take_layer(
         for entry in take_words(&map, &all, force, undone)? {
             tell(journal, undone, entry);
         }
+    }
+    if version == Version::V2 && layer.is_partition() {
+        waiting::bring_home(&map, &records, undone)?;
     }
     undone.failed.extend(wishes.fulfil(system));
     if let Some(returned) = Returned::since(&records, seq, &machine.topology.online) {

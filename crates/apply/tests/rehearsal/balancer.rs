@@ -33,6 +33,7 @@ impl Kernel {
         }
         self.tasks.borrow_mut().push(SimTask {
             tid: pid,
+            pid,
             ppid: 1,
             comm: "irqbalance",
             flags: 0,

@@ -5,6 +5,7 @@
 
 pub mod acting;
 mod balancer;
+mod cgroups;
 mod disk;
 mod hotplug;
 mod system;
@@ -45,6 +46,8 @@ pub enum Death {
 #[derive(Clone)]
 pub struct SimTask {
     pub tid: u32,
+    /// Its process.
+    pub pid: u32,
     pub ppid: u32,
     pub comm: &'static str,
     pub flags: u32,
@@ -177,6 +180,7 @@ impl Kernel {
         kernel.mount();
         let task = |tid, ppid, comm, flags, mask: &str, user: Option<&str>| SimTask {
             tid,
+            pid: tid,
             ppid,
             comm,
             flags,
@@ -302,10 +306,11 @@ impl Kernel {
     /// Writes every file that shows a task.
     pub fn render(&self) {
         let tasks = self.tasks.borrow();
-        let mut members: BTreeMap<String, String> = BTreeMap::new();
+        let mut members: BTreeMap<String, Vec<(u32, u32)>> = BTreeMap::new();
         for task in tasks.iter() {
             let SimTask {
                 tid,
+                pid,
                 ppid,
                 comm,
                 flags,
@@ -321,35 +326,46 @@ impl Kernel {
                 "{tid} ({comm}) {state} {ppid} 0 0 0 -1 {flags} 0 0 0 0 0 0 0 0 20 0 1 0 {start} 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 17 0 {priority} {policy} 0 0 0 0 0 0 0 0 0 0 0\n"
             );
             let status = format!(
-                "Name:\t{comm}\nTgid:\t{tid}\nPid:\t{tid}\nPPid:\t{ppid}\nCpus_allowed_list:\t{mask}\n"
+                "Name:\t{comm}\nTgid:\t{pid}\nPid:\t{tid}\nPPid:\t{ppid}\nCpus_allowed_list:\t{mask}\n"
             );
             let line = if self.rules == Rules::V2 {
                 format!("0::{cgroup}\n")
             } else {
                 format!("3:cpuset:{cgroup}\n")
             };
-            for dir in [format!("/proc/{tid}"), format!("/proc/{tid}/task/{tid}")] {
+            for dir in [format!("/proc/{tid}"), format!("/proc/{pid}/task/{tid}")] {
                 self.put(&format!("{dir}/stat"), &stat);
                 self.put(&format!("{dir}/status"), &status);
                 self.put(&format!("{dir}/cgroup"), &line);
                 self.put(&format!("{dir}/comm"), &format!("{comm}\n"));
             }
-            members
-                .entry(cgroup.clone())
-                .or_default()
-                .push_str(&format!("{tid}\n"));
+            members.entry(cgroup.clone()).or_default().push((*tid, *pid));
         }
-        let lists = if self.rules == Rules::V2 {
-            ["cgroup.procs", "cgroup.threads"]
+        let threads = if self.rules == Rules::V2 {
+            "cgroup.threads"
         } else {
-            ["tasks", "cgroup.procs"]
+            "tasks"
         };
         for group in self.groups() {
-            for list in lists {
-                let dir = format!("{}{}", self.mount_point(), group.trim_end_matches('/'));
+            let dir = self.dir_of(&group);
+            let inside = members.remove(&group).unwrap_or_default();
+            let listed = |numbers: Vec<u32>| numbers.iter().map(|number| format!("{number}\n")).collect();
+            let tids: String = listed(inside.iter().map(|(tid, _)| *tid).collect());
+            let mut pids: Vec<u32> = inside.iter().map(|(_, pid)| *pid).collect();
+            pids.dedup();
+            // Of a threaded cgroup it cannot be read; whoever tries finds it empty here.
+            let pids: String = listed(if self.is_threaded(&group) {
+                Vec::new()
+            } else {
+                pids
+            });
+            self.put(&format!("{dir}/{threads}"), &tids);
+            self.put(&format!("{dir}/cgroup.procs"), &pids);
+            if group != "/" && self.rules == Rules::V2 {
+                let populated = u8::from(!tids.is_empty());
                 self.put(
-                    &format!("{dir}/{list}"),
-                    members.get(&group).map_or("", String::as_str),
+                    &format!("{dir}/cgroup.events"),
+                    &format!("populated {populated}\nfrozen 0\n"),
                 );
             }
         }
@@ -413,29 +429,6 @@ impl Kernel {
             task.mask = wanted.unwrap_or(effective);
         }
         self.render();
-    }
-
-    fn attach(&self, tid: u32, group: &str) -> Result<(), i32> {
-        let effective = self.effective(group);
-        let mut tasks = self.tasks.borrow_mut();
-        let task = tasks.iter_mut().find(|task| task.tid == tid).ok_or(libc::ESRCH)?;
-        // cgroup_init_kthreadd keeps kthreadd in the root.
-        if task.flags & 0x0400_0000 != 0 || task.comm == "kthreadd" {
-            return Err(libc::EINVAL);
-        }
-        if effective.is_empty() {
-            return Err(libc::ENOSPC);
-        }
-        let asked = task
-            .user_mask
-            .as_ref()
-            .filter(|_| self.rules != Rules::V1DropsPins);
-        let wanted = asked
-            .map(|asked| asked.and(&effective))
-            .filter(|mask| !mask.is_empty());
-        task.mask = wanted.unwrap_or(effective);
-        task.cgroup = group.to_owned();
-        Ok(())
     }
 
     /// Every file, for comparison byte for byte.

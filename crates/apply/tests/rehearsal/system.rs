@@ -1,5 +1,6 @@
 //! What the rehearsal kernel does when `apply` writes to it.
 
+use super::cgroups::Moves;
 use super::{Kernel, ROOTS, Rules, io};
 use apply::{BusError, FormerPolicy, System};
 use machine::{CpuSet, Policy};
@@ -23,10 +24,20 @@ impl System for Kernel {
             }
             let (dir, name) = path.rsplit_once('/').unwrap();
             match name {
-                "tasks" | "cgroup.procs" => {
+                "cgroup.type" => {
+                    let group = dir.strip_prefix(self.mount_point()).unwrap();
+                    self.make_threaded(group, value)
+                        .map_err(|errno| io(path, errno))?;
+                    self.render();
+                }
+                "tasks" | "cgroup.procs" | "cgroup.threads" => {
                     let group = dir.strip_prefix(self.mount_point()).unwrap();
                     let group = if group.is_empty() { "/" } else { group };
-                    self.attach(value.parse().unwrap(), group)
+                    let moves = match name {
+                        "cgroup.procs" => Moves::Process,
+                        _ => Moves::Thread,
+                    };
+                    self.attach(value.parse().unwrap(), group, moves)
                         .map_err(|errno| io(path, errno))?;
                     self.render();
                 }
@@ -89,6 +100,8 @@ impl System for Kernel {
                         ("cpuset.cpus", ""),
                         ("cpuset.mems", ""),
                         ("cpuset.cpus.partition", "member"),
+                        ("cgroup.type", "domain"),
+                        ("cgroup.events", "populated 0"),
                     ] {
                         self.put(&format!("{path}/{name}"), &format!("{value}\n"));
                     }

@@ -5,13 +5,15 @@
 
 mod choose;
 mod show;
+mod threads;
 
 use crate::changing::Changing;
 use crate::placement::{self, Manner, Partition, Pins};
 use crate::{CommandError, Screen, Status};
-use apply::{Arrival, FormerPolicy, Ground, Homes, Journal, Outcome, Parcel, Passenger, System, Unit};
+use apply::{Arrival, FormerPolicy, Ground, Homes, Journal, Outcome, Parcel, Passenger, Stay, System, Unit};
 use choose::{Children, Chosen, Selection};
 use machine::{CpuSet, Hierarchy, Machine, Task, TaskKey, Version};
+use plan::Finding;
 use root::Root;
 pub(crate) use show::{Fate, Line, Summary};
 use std::collections::BTreeSet;
@@ -35,6 +37,9 @@ pub struct Args {
     from: String,
     #[command(flatten)]
     manner: Manner,
+    /// On cgroup v2: a single thread may take its process out of the memory and CPU limits of its slice
+    #[arg(long)]
+    out_of_limits: bool,
     /// Only say what would be moved
     #[arg(long)]
     dry_run: bool,
@@ -84,6 +89,7 @@ pub(crate) fn perform(args: &Args) -> Result<Summary, CommandError> {
         pins: &pins,
         settled: BTreeSet::new(),
         lines: Vec::new(),
+        findings: Vec::new(),
         storm: false,
     };
     let mut journal = Journal::open(&changing.state)?.ok_or_else(nothing)?;
@@ -105,6 +111,7 @@ pub(crate) fn perform(args: &Args) -> Result<Summary, CommandError> {
         dry_run: args.dry_run,
         storm: mover.storm,
         lines: mover.lines,
+        findings: mover.findings,
     })
 }
 
@@ -120,6 +127,7 @@ struct Mover<'a> {
     /// Threads that need no further look.
     settled: BTreeSet<TaskKey>,
     lines: Vec<Line>,
+    findings: Vec<Finding>,
     storm: bool,
 }
 
@@ -164,7 +172,7 @@ impl Mover<'_> {
 
     /// `--out` by name means those that are in.
     fn keep_inside(&self, chosen: &mut Vec<Chosen>) {
-        chosen.retain(|one| one.by_number || self.is_inside(one.leader));
+        chosen.retain(|one| one.by_number || !self.is_there(one));
     }
 
     fn is_inside(&self, tid: u32) -> bool {
@@ -176,6 +184,8 @@ impl Mover<'_> {
     fn parcels(&mut self, chosen: Vec<Chosen>, journal: &Journal) -> Vec<Parcel> {
         let homes = (self.way == Way::Out).then(|| Homes::read(journal.records()));
         let mut parcels = Vec::new();
+        let mut leaving = Vec::new();
+        let is_threaded = self.is_threaded();
         for one in chosen {
             if one.tasks.iter().all(|task| self.settled.contains(&task.key)) {
                 continue;
@@ -193,18 +203,25 @@ impl Mover<'_> {
                 Way::In => self.partition.path.clone(),
                 Way::Out => String::new(),
             };
-            let inside = self.is_inside(one.leader);
-            if self.way == Way::Out && !inside || self.way == Way::In && inside && !self.changes_inside() {
+            if self.is_there(&one) && (self.way == Way::Out || !self.changes_inside()) {
                 self.already(&one);
                 continue;
             }
-            let unit = match (one.whole, self.partition.version) {
-                (false, Version::V1) => Unit::Thread,
-                _ => Unit::Process,
-            };
+            if self.way == Way::Out && is_threaded {
+                leaving.push(one);
+                continue;
+            }
+            let unit = if one.whole { Unit::Process } else { Unit::Thread };
             parcels.push(self.parcel(&one, unit, target, homes.as_ref()));
         }
+        if let Some(homes) = &homes {
+            parcels.extend(self.outgoing(&leaving, homes));
+        }
         parcels
+    }
+
+    fn is_threaded(&self) -> bool {
+        self.partition.version == Version::V2 && apply::threads::is_threaded(self.root, &self.partition.path)
     }
 
     fn changes_inside(&self) -> bool {
@@ -252,6 +269,7 @@ impl Mover<'_> {
             to,
             tasks,
             later: Vec::new(),
+            stay: Stay::Belongs,
         }
     }
 
@@ -282,7 +300,7 @@ impl Mover<'_> {
     }
 
     /// Why a task cannot be moved at all, known before it is tried.
-    fn impossible(&self, one: &Chosen) -> Option<String> {
+    fn impossible(&mut self, one: &Chosen) -> Option<String> {
         let bound = one.tasks.iter().find(|task| task.is_kernel() && !task.is_movable());
         if let Some(task) = bound {
             let cpus = task.allowed.as_ref().map_or("its CPU".to_owned(), |cpus| format!("CPU {cpus}"));
@@ -293,15 +311,15 @@ impl Mover<'_> {
         if one.whole || self.partition.version == Version::V1 {
             return None;
         }
-        let task = one.tasks.first()?;
-        Some(format!(
-            "on cgroup v2 the threads of a process share one domain cgroup, and a threaded one for this thread alone \
-             would have to stand below the process's own, where it cannot have CPUs that the partition owns; \
-             move the whole process and pin its threads inside: quietcore move --pid {} --pin '{}={}'",
-            task.pid,
-            task.comm.replace('\'', "?"),
-            self.partition.cpus
-        ))
+        match self.way {
+            Way::In if self.is_there(one) => None,
+            Way::In => self.obstacle(one),
+            Way::Out if self.is_threaded() || self.is_there(one) => None,
+            Way::Out => Some(format!(
+                "its process is in the partition as a whole, and on cgroup v2 goes out as a whole: quietcore move --pid {} --out",
+                one.tasks.first().map_or(one.leader, |task| task.pid)
+            )),
+        }
     }
 
     fn preview(&mut self, parcels: &[Parcel]) {

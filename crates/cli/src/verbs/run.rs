@@ -10,9 +10,11 @@ use crate::accounts::{self, Identity};
 use crate::changing::Changing;
 use crate::placement::{self, Manner, Partition, Pins};
 use crate::{CommandError, Screen, Status};
-use machine::{CpuSet, Machine};
+use apply::latency::Held;
+use machine::{CpuSet, Machine, TaskKey};
 use root::{Root, process};
 use std::io::PipeWriter;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 /// Arguments of `run`.
@@ -35,9 +37,12 @@ pub struct Args {
     /// No transparent huge pages for it
     #[arg(long)]
     no_thp: bool,
-    /// While it runs, no CPU may idle so deeply that waking takes longer than this: 0us
+    /// While it runs, none of its CPUs may idle so deeply that waking takes longer than this: 0us
     #[arg(long, value_name = "TIME", value_parser = crate::time::parse_duration)]
     latency: Option<Duration>,
+    /// The latency is for all CPUs of the machine
+    #[arg(long, requires = "latency")]
+    latency_everywhere: bool,
     /// The program and its arguments
     #[arg(
         required = true,
@@ -61,7 +66,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     if args.latency.is_none() && ready.pins.named.is_empty() {
         return ready.become_program(args, None);
     }
-    let request = args.latency.map(hold_latency).transpose().map_err(ours)?;
+    let request = args.latency.map(|time| ready.hold_latency(args, time, screen)).transpose().map_err(ours)?;
     let failed = |what: &str, error: std::io::Error| {
         ours(CommandError::new(
             Status::Unable,
@@ -87,11 +92,38 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     };
     drop(starts);
     let status = stay::stay(child, started, &ready, screen);
-    drop(request);
+    if let Some(request) = request {
+        request.end(screen);
+    }
     Ok(status)
 }
 
-fn hold_latency(time: Duration) -> Result<std::os::fd::OwnedFd, CommandError> {
+/// What keeps CPUs out of deep idle states while the program runs.
+enum Request {
+    /// A descriptor, for the whole machine: it ends with us.
+    Everywhere(#[allow(dead_code)] OwnedFd),
+    /// A file of each CPU, which has to be given back.
+    PerCpu(TaskKey),
+}
+
+impl Request {
+    fn end(self, screen: &mut Screen) {
+        let Request::PerCpu(own) = self else { return };
+        let left = Changing::existing().and_then(|changing| match changing {
+            Some(changing) => Ok(apply::latency::let_go(&changing.host, &changing.state, own)?),
+            None => Ok(Vec::new()),
+        });
+        match left {
+            Ok(left) => left.iter().for_each(|line| screen.note(&format!("note: left alone: {line}\n"))),
+            Err(error) => screen.note(&format!(
+                "note: the latency of the CPUs was not given back: {}; `quietcore undo` does it\n",
+                error.why
+            )),
+        }
+    }
+}
+
+fn hold_everywhere(time: Duration) -> Result<OwnedFd, CommandError> {
     let microseconds = i32::try_from(time.as_micros()).map_err(|_| {
         CommandError::usage(
             "the latency is too long",
@@ -145,6 +177,32 @@ impl Ready {
             identity,
             mems,
         })
+    }
+
+    /// For the CPUs that the program uses; for all where they have no file of their own, or by word.
+    fn hold_latency(&self, args: &Args, time: Duration, screen: &mut Screen) -> Result<Request, CommandError> {
+        if args.latency_everywhere {
+            return Ok(Request::Everywhere(hold_everywhere(time)?));
+        }
+        let changing = Changing::existing()?.ok_or_else(|| placement::no_partition(&args.partition))?;
+        let own = machine::tasks::read_one(&self.root, std::process::id()).map(|task| task.key);
+        let microseconds = u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
+        let cpus = self.cpus();
+        if let Some(own) = own
+            && apply::latency::hold(&changing.host, &changing.state, own, microseconds, &cpus)? == Held::PerCpu
+        {
+            return Ok(Request::PerCpu(own));
+        }
+        screen.note(&format!(
+            "note: CPU {cpus} has no pm_qos_resume_latency_us of its own here: the latency is held for all CPUs\n"
+        ));
+        Ok(Request::Everywhere(hold_everywhere(time)?))
+    }
+
+    /// The CPUs that the program may use: the partition's, or those that it is pinned to.
+    fn cpus(&self) -> CpuSet {
+        let all = self.pins.all.as_ref().unwrap_or(&self.partition.cpus).clone();
+        self.pins.named.iter().fold(all, |all, (_, cpus)| all.or(cpus))
     }
 
     fn become_program(

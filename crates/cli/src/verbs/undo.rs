@@ -6,6 +6,8 @@ use crate::changing::{self, Changing};
 use crate::{CommandError, Screen, Status};
 use apply::installed::{Placed, Removed};
 use apply::{ApplyError, Force, Undone, Which};
+use machine::CpuSet;
+use plan::Intent;
 use plan::declared::{self, PATH};
 use root::Root;
 use serde::Serialize;
@@ -80,9 +82,13 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let boot_id = changing.boot_id();
     // Half an undo helps nobody, so a signal does not stop it: its waits are bounded.
     changing::stop_flag();
+    // What is taken from the programs inside, their limits are taken from, too.
+    let mut drift = changing.left.clone();
+    drift.extend(apply::latency::free(&changing.host, &changing.state, &concerned(which))?);
     let mut undone = apply::undo(&changing.host, &changing.state, boot_id.as_deref(), which, force, "undo")?;
     let left: Vec<String> = changing::in_force().iter().map(|intent| intent.name.to_string()).collect();
     undone.notes.extend(undone.taken.iter().filter_map(|name| still_declared(name, args)));
+    undone.drift.append(&mut drift);
     let mut removed = Removed::default();
     if args.all {
         removed = traces::remove_all(force)?;
@@ -94,6 +100,17 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         (true, true, _) | (true, false, Force::Keep) => Status::Done,
         _ => Status::Conflict,
     })
+}
+
+/// CPUs of the partitions that are taken back; all of them where that shows only later.
+fn concerned(which: Which) -> CpuSet {
+    let in_force = changing::in_force();
+    let goes = |intent: &&Intent| match which {
+        Which::Named(name) => intent.name.as_str() == name,
+        Which::Last => Some(*intent) == in_force.last(),
+        _ => true,
+    };
+    in_force.iter().filter(goes).fold(CpuSet::new(), |all, intent| all.or(&intent.cpus))
 }
 
 /// Taking a partition back leaves the file alone, so it comes back by `apply`, or at boot.

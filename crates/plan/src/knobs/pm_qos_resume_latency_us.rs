@@ -7,6 +7,7 @@ use super::value_file::{ValueFile, is_asked, set};
 use super::{Knob, Presence, Taken, Takes};
 use crate::parameters::Price;
 use crate::{Compare, Plan, Profile, Scene};
+use machine::CpuId;
 
 pub(super) const KNOB: Knob = Knob {
     name: "pm_qos_resume_latency_us",
@@ -28,10 +29,7 @@ pub(super) const KNOB: Knob = Knob {
 fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     let mut presence = Presence::Absent;
     for cpu in scene.isolated().iter() {
-        let path = format!(
-            "/sys/devices/system/cpu/cpu{}/power/pm_qos_resume_latency_us",
-            cpu.0
-        );
+        let path = path(cpu);
         let asked = is_asked(scene, &KNOB);
         let value = match asked {
             true => Some(scene.value_of(&KNOB).to_owned()),
@@ -56,8 +54,18 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     presence
 }
 
+/// The file of a CPU.
+#[must_use]
+pub fn path(cpu: CpuId) -> String {
+    format!(
+        "/sys/devices/system/cpu/cpu{}/power/pm_qos_resume_latency_us",
+        cpu.0
+    )
+}
+
 /// Whether a limit is there already that allows no more.
-fn is_tighter(now: &str, wanted: &str) -> bool {
+#[must_use]
+pub fn is_tighter(now: &str, wanted: &str) -> bool {
     let number = |text: &str| text.parse::<u64>().ok().filter(|limit| *limit > 0);
     now == "n/a" || matches!((number(now), number(wanted)), (Some(now), Some(wanted)) if now <= wanted)
 }

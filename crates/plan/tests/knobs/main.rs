@@ -110,11 +110,12 @@ const CASES: &[Case] = &[
 ];
 
 /// Knobs whose changes depend on tasks, interrupts or cgroups: asked by tests of their own, here and at level 3.
-const ELSEWHERE: [&str; 12] = [
+const ELSEWHERE: [&str; 13] = [
     "cpu_cycle",
     "systemd_slice",
     "owner",
     "owner_ancestor",
+    "threaded",
     "foreign_cpusets",
     "cpuset_partition",
     "task_placement",

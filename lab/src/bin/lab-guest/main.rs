@@ -50,6 +50,7 @@ fn main() -> ExitCode {
         ["done"] => report::done(),
         ["sleepers", count, rest @ ..] => population::sleepers(number(count), rest.first().copied()),
         ["threads", count, rest @ ..] => population::threads(number(count), rest.first().copied()),
+        ["busy", name] => population::busy(name),
         ["spin", cpu, policy, seconds] => population::spin(cpu.parse().ok(), policy, number(seconds)),
         ["storm", stop, life_ms] => population::storm(stop, number(life_ms)),
         ["breed", count, done] => population::breed(number(count), done),

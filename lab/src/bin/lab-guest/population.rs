@@ -33,6 +33,20 @@ pub fn threads(count: u32, name: Option<&str>) -> Result<(), String> {
     sleep_for_ever()
 }
 
+/// Stays, with two threads beside the first one that compute without end.
+pub fn busy(name: &str) -> Result<(), String> {
+    for _ in 0..2 {
+        let name = name.to_owned();
+        std::thread::spawn(move || {
+            call_myself(&name);
+            loop {
+                std::hint::spin_loop();
+            }
+        });
+    }
+    sleep_for_ever()
+}
+
 /// Computes for some seconds with a policy, and prints what the kernel counted meanwhile.
 pub fn spin(cpu: Option<u32>, policy: &str, seconds: u64) -> Result<(), String> {
     if let Some(cpu) = cpu {

@@ -5,7 +5,8 @@ use super::tree::{Set, Tree};
 use super::{Refused, words_of};
 use crate::accounts;
 use crate::changing::Changing;
-use apply::{Ground, Journal, JournalState, Layer, Outcome, Parcel, Passenger, Unit};
+use apply::threads::{self, Threshold};
+use apply::{Ground, Journal, JournalState, Layer, Outcome, Parcel, Passenger, Stay, Unit};
 use machine::{CpuSet, Version};
 use plan::{Intent, partition_path};
 use root::{Root, process};
@@ -58,7 +59,13 @@ pub fn into_partition(tree: &Tree, tids: &[u32], to: &Set) -> Result<Moved, Refu
         hierarchy: &tree.hierarchy,
         isolated: &taken,
     };
-    let parcels: Vec<Parcel> = tids.iter().map(|tid| parcel(tree, *tid, to)).collect();
+    let parcels: Vec<Parcel> = tids
+        .iter()
+        .map(|tid| match goes_alone(tree, &ground, tids, *tid, to) {
+            true => single(tree, *tid, to),
+            false => parcel(tree, *tid, to),
+        })
+        .collect();
     let arrivals = apply::relocate(&ground, &mut journal, &parcels)?;
     let mut moved = Moved::default();
     for arrival in arrivals {
@@ -75,6 +82,27 @@ fn taken(partitions: &[Intent]) -> CpuSet {
     partitions
         .iter()
         .fold(CpuSet::new(), |all, intent| all.or(&intent.cpus))
+}
+
+/// Whether v2 moves this thread without its process: it was named without it, and the set takes single threads.
+fn goes_alone(tree: &Tree, ground: &Ground, tids: &[u32], tid: u32, to: &Set) -> bool {
+    let pid = tree.task(tid).map_or(tid, |task| task.pid);
+    let dir = tree.hierarchy.dir(&to.place);
+    tree.hierarchy.version == Version::V2
+        && !tids.contains(&pid)
+        && threads::threshold(ground, tid, &dir) != Threshold::Populated
+}
+
+fn single(tree: &Tree, tid: u32, to: &Set) -> Parcel {
+    Parcel {
+        unit: Unit::Thread,
+        tasks: vec![Passenger {
+            tid,
+            pin: None,
+            policy: None,
+        }],
+        ..parcel(tree, tid, to)
+    }
 }
 
 /// v1 moves threads one by one, v2 whole processes.
@@ -102,6 +130,7 @@ fn parcel(tree: &Tree, tid: u32, to: &Set) -> Parcel {
         to: tree.hierarchy.dir(&to.place),
         tasks,
         later: Vec::new(),
+        stay: Stay::Belongs,
     }
 }
 

@@ -8,7 +8,7 @@ use super::{Failed, Found, detail, getopts, mask, outside, wrong};
 use crate::changing::Changing;
 use crate::verbs::r#move::{self, Fate, Summary};
 use crate::{CommandError, Screen, Status};
-use apply::{Ground, Journal, Parcel, Passenger, Unit};
+use apply::{Ground, Journal, Parcel, Passenger, Stay, Unit};
 use clap::Parser;
 use machine::{CpuSet, Machine};
 use root::Root;
@@ -145,6 +145,7 @@ fn pin_outside(root: &Root, machine: &Machine, number: u32, cpus: &CpuSet) -> Re
             })
             .collect(),
         later: Vec::new(),
+        stay: Stay::Belongs,
     };
     let arrivals = apply::relocate(&ground, &mut journal, &[parcel]).map_err(CommandError::from)?;
     let refused = arrivals.iter().find_map(|arrival| arrival.pin_refused);

@@ -159,6 +159,7 @@ pub fn way_out(
         taken,
         housekeeping: None,
         version: hierarchy.version,
+        arguments: String::new(),
     }))
 }
 

@@ -4,6 +4,7 @@ use super::list;
 use crate::{Screen, Status};
 use apply::TaskState;
 use machine::{CpuSet, Task};
+use plan::Finding;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -94,6 +95,7 @@ pub(crate) struct Summary {
     pub dry_run: bool,
     pub storm: bool,
     pub lines: Vec<Line>,
+    pub findings: Vec<Finding>,
 }
 
 #[derive(Serialize)]
@@ -109,6 +111,7 @@ struct Report<'a> {
     gone: usize,
     complete: bool,
     tasks: &'a [Line],
+    findings: &'a [Finding],
 }
 
 impl Summary {
@@ -141,8 +144,12 @@ pub(super) fn show(summary: &Summary, screen: &mut Screen) {
         gone: summary.count(Fate::Gone),
         complete: !summary.storm,
         tasks: &summary.lines,
+        findings: &summary.findings,
     });
     screen.text(&text(summary));
+    for finding in &summary.findings {
+        screen.text(&format!("{}: {}\n  {}\n", finding.subject, finding.message, finding.fix));
+    }
 }
 
 fn text(summary: &Summary) -> String {

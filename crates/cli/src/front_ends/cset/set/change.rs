@@ -317,7 +317,10 @@ fn making(journal: &Journal, dir: &str) -> Option<usize> {
         | Action::RemoveSet { path }
         | Action::GiveFile { path, .. } => within(path),
         Action::MoveTasks { to, .. } => within(to),
-        Action::NarrowTasks { .. } | Action::BanCpus { .. } | Action::CycleCpus { .. } | Action::StartSlice { .. } => false,
+        Action::NarrowTasks { .. }
+        | Action::BanCpus { .. }
+        | Action::CycleCpus { .. }
+        | Action::StartSlice { .. } => false,
     };
     let ours =
         |layer: &&&Layer| layer.intent.kind == IntentKind::ByHand && layer.changes.iter().all(concerns);

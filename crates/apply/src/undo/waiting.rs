@@ -1,0 +1,95 @@
+//! Processes that waited in the domain of a threaded partition (v2) go back to their slices, when none of their threads
+//! is in a partition any more.
+//!
+//! The threads inside bring their processes home when the partition is emptied; but they may have ended before, and
+//! what a waiting process forked is where it waited.
+
+use super::Undone;
+use crate::ApplyError;
+use crate::home::Map;
+use crate::record::{Departure, Event, Record, Waiting};
+use crate::threads::is_threaded;
+use machine::{Task, TaskKey};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Sends home whoever still waits. Who cannot go is a failure of the undo.
+///
+/// # Errors
+/// What reading the tasks met.
+pub(super) fn bring_home(map: &Map, records: &[Record], undone: &mut Undone) -> Result<(), ApplyError> {
+    let known = last_departures(records);
+    if known.values().all(|departure| departure.waits.is_none()) {
+        return Ok(());
+    }
+    let root = map.system.root();
+    let mut tasks = machine::tasks::read(root).unwrap_or_default();
+    // Parents are older than their children, and leaders than their threads.
+    tasks.sort_by_key(|task| (task.key.start_time, task.key.tid));
+    let mut waiting: BTreeMap<u32, &Waiting> = BTreeMap::new();
+    for task in &tasks {
+        if let Some(waits) = waits(map, task, &known, &waiting) {
+            waiting.insert(task.key.tid, waits);
+        }
+    }
+    let mut divided = BTreeSet::new();
+    for task in &tasks {
+        if !waiting.contains_key(&task.key.tid) || divided.contains(&task.pid) {
+            continue;
+        }
+        if map.is_divided(task.key.tid) {
+            divided.insert(task.pid);
+            continue;
+        }
+        let here = machine::tasks::cgroup_of(root, task.key.tid, map.version);
+        let waits_still = waiting.get(&task.key.tid).map(|waits| &waits.cgroup) == here.as_ref();
+        let is_single = map.wishes.home(task.key).is_some_and(|home| {
+            here.as_deref() != Some(home) && is_threaded(root, &format!("{}{home}", map.mount))
+        });
+        if !waits_still && !is_single {
+            continue;
+        }
+        if let Err(errno) = map.send_home(task.key.tid) {
+            undone.failed.push(format!(
+                "task {} ({}) does not go back to its cgroup: {}",
+                task.key.tid,
+                task.comm,
+                std::io::Error::from_raw_os_error(errno)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The last departure of every task.
+fn last_departures(records: &[Record]) -> BTreeMap<TaskKey, &Departure> {
+    let moving = records.iter().filter_map(|record| match &record.event {
+        Event::Moving { tasks } => Some(tasks),
+        _ => None,
+    });
+    moving
+        .flatten()
+        .map(|departure| (departure.state.key, departure))
+        .collect()
+}
+
+/// Where a task was left to wait: by the journal, or because it was born there of one that was.
+fn waits<'r>(
+    map: &Map,
+    task: &Task,
+    known: &BTreeMap<TaskKey, &'r Departure>,
+    waiting: &BTreeMap<u32, &'r Waiting>,
+) -> Option<&'r Waiting> {
+    // One that went home with its threads a moment ago still tells where its children are.
+    if let Some(departure) = known.get(&task.key) {
+        return departure.waits.as_ref();
+    }
+    let parent = if task.pid == task.key.tid {
+        task.ppid
+    } else {
+        task.pid
+    };
+    let waits = waiting.get(&parent).copied()?;
+    let is_newborn = task.key.start_time >= waits.since;
+    let now = machine::tasks::cgroup_of(map.system.root(), task.key.tid, map.version);
+    (is_newborn && now.as_ref() == Some(&waits.cgroup)).then_some(waits)
+}

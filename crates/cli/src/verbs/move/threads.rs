@@ -1,0 +1,141 @@
+//! Single threads on cgroup v2: what stands in their way, what it costs their process, and how they come out again.
+
+use super::choose::Chosen;
+use super::{Mover, Way};
+use apply::threads::{self, Limit, Threshold};
+use apply::{Homes, Parcel, Passenger, Stay, Unit};
+use machine::{Task, Version};
+use plan::{Finding, Level};
+use std::collections::BTreeMap;
+
+impl Mover<'_> {
+    /// Why a single thread cannot be moved in. What it costs where it can is said once for each process.
+    pub(super) fn obstacle(&mut self, one: &Chosen) -> Option<String> {
+        let task = one.tasks.first()?;
+        let ground = self.ground();
+        match threads::threshold(&ground, task.key.tid, &self.partition.path) {
+            Threshold::Open => None,
+            Threshold::Populated => Some(format!(
+                "on cgroup v2 a thread leaves its process only for a threaded cgroup, and one with tasks in it cannot become \
+                 threaded; make the partition anew with its programs inside: quietcore apply --resize --threaded {}",
+                self.partition.arguments
+            )),
+            Threshold::Leaves { cgroup, limits } => {
+                let has_chosen = limits.iter().any(Limit::is_chosen);
+                if has_chosen && !self.args.out_of_limits {
+                    return Some(format!(
+                        "its whole process ({}) would have to leave {} for the root cgroup, where these limits do not hold: \
+                         {}; add --out-of-limits if that may be, or move the whole process: quietcore move --pid {}",
+                        task.pid,
+                        report::safe(&cgroup),
+                        text(&limits),
+                        task.pid
+                    ));
+                }
+                self.say_price(task, &cgroup, &limits);
+                None
+            }
+        }
+    }
+
+    fn say_price(&mut self, task: &Task, cgroup: &str, limits: &[Limit]) {
+        let subject = format!("process {}", task.pid);
+        if self.findings.iter().any(|finding| finding.subject == subject) {
+            return;
+        }
+        let lost = match limits {
+            [] => "it had no limits there".to_owned(),
+            limits => format!("these limits do not hold for it meanwhile: {}", text(limits)),
+        };
+        let level = match limits.iter().any(Limit::is_chosen) {
+            true => Level::Warning,
+            false => Level::Info,
+        };
+        let message = format!(
+            "the process as a whole waits in the root cgroup while threads of it are in partition {}, and came from {cgroup}; {lost}",
+            self.args.into
+        );
+        self.findings.push(
+            Finding::new(level, "process-waits-outside", subject, message)
+                .fix("`quietcore move --out` of its last thread, and `quietcore undo`, bring it back there"),
+        );
+    }
+
+    /// Whether there is nothing to do but for pins and policies: all of it is in, or (on the way out) none.
+    pub(super) fn is_there(&self, one: &Chosen) -> bool {
+        let mut tasks = one.tasks.iter().map(|task| self.is_inside(task.key.tid));
+        match (self.partition.version, self.way) {
+            (Version::V1, Way::In) => self.is_inside(one.leader),
+            (Version::V1, Way::Out) => !self.is_inside(one.leader),
+            (Version::V2, Way::In) => tasks.all(|inside| inside),
+            (Version::V2, Way::Out) => !tasks.any(|inside| inside),
+        }
+    }
+
+    /// How those come out who are in a threaded partition: the last thread of a process brings it home, and those
+    /// before it go to where it waits.
+    pub(super) fn outgoing(&self, leaving: &[Chosen], homes: &Homes) -> Vec<Parcel> {
+        let ground = self.ground();
+        let mut processes: BTreeMap<u32, Vec<&Task>> = BTreeMap::new();
+        for task in leaving.iter().flat_map(|one| &one.tasks) {
+            if self.is_inside(task.key.tid) {
+                processes.entry(task.pid).or_default().push(task);
+            }
+        }
+        let mut parcels = Vec::new();
+        for (pid, tasks) in processes {
+            let tids: Vec<u32> = tasks.iter().map(|task| task.key.tid).collect();
+            let place = |task: &Task| homes.of(&ground, task, &self.partition.path, &self.outside());
+            let passenger = |task: &Task| {
+                let (_, pin, former) = place(task);
+                Passenger {
+                    tid: task.key.tid,
+                    pin,
+                    policy: self.wanted_policy(task).or(former),
+                }
+            };
+            if threads::has_others_inside(&ground, pid, &tids) {
+                let domain = threads::domain_dir(&ground, &self.partition.path);
+                parcels.extend(tasks.iter().map(|task| Parcel {
+                    tid: task.key.tid,
+                    unit: Unit::Thread,
+                    stay: match place(task).0 == domain {
+                        true => Stay::Belongs,
+                        false => Stay::Waits,
+                    },
+                    to: domain.clone(),
+                    tasks: vec![passenger(task)],
+                    later: Vec::new(),
+                }));
+                continue;
+            }
+            let Some(to) = tasks.first().map(|task| place(task).0) else {
+                continue;
+            };
+            let mut all: Vec<Passenger> = tasks.iter().map(|task| passenger(task)).collect();
+            let waiting = threads::threads_of(self.root, pid).into_iter();
+            all.extend(waiting.filter(|tid| !tids.contains(tid)).map(|tid| Passenger {
+                tid,
+                pin: None,
+                policy: None,
+            }));
+            parcels.push(Parcel {
+                tid: pid,
+                unit: Unit::Process,
+                to,
+                tasks: all,
+                later: Vec::new(),
+                stay: Stay::Belongs,
+            });
+        }
+        parcels
+    }
+}
+
+fn text(limits: &[Limit]) -> String {
+    let each = limits.iter().map(|limit| {
+        let value = limit.value.lines().next().unwrap_or_default();
+        report::safe(&format!("{} is {value}", limit.path))
+    });
+    each.collect::<Vec<_>>().join(", ")
+}

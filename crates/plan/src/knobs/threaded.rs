@@ -1,0 +1,60 @@
+//! v2: a partition that takes single threads, while the rest of their process stays outside.
+//!
+//! Threads of one process may be in different cgroups only below one domain cgroup (`cgroup_attach_permissions`). The
+//! root may be that domain, and a child of it that reads `threaded` in `cgroup.type` then takes threads one by one. The
+//! word can be written to an empty cgroup only and never be taken back, so it goes with the cgroup.
+
+use super::{Knob, Presence, Taken};
+use crate::{Action, Change, ChangeKind, Compare, OnRefusal, Plan, Scene, Undo, partition_path};
+use machine::Version;
+
+pub(super) const KNOB: Knob = Knob {
+    name: "threaded",
+    aliases: &["--threaded", "cgroup.type"],
+    files: &["/sys/fs/cgroup/NAME/cgroup.type"],
+    what: "on cgroup v2: makes the partition's cgroup a threaded one, so that single threads of a process can be placed in it \
+           (`move --tid`, `move --thread`) while the others stay outside",
+    isolation: "threaded: threads one by one, and whole processes as before. An empty partition becomes threaded by itself \
+                when `move` brings the first single thread",
+    since: "4.14",
+    needs: "cgroup v2; on v1 every cpuset takes single threads",
+    taken: Taken::ByName,
+    usual: "threaded",
+    side_effects: "no memory or I/O controller is in force inside, and no cgroup with them can be made below; a process of \
+                   which a thread is inside counts in the root cgroup as a whole, outside the limits of its own slice",
+    verify: "cgroup.type reads `threaded`; cgroup.threads lists who is inside, because cgroup.procs of such a cgroup cannot \
+             be read",
+    peers: &[],
+    plan,
+    ..Knob::PLAIN
+};
+
+fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    let Some(hierarchy) = scene.hierarchy() else {
+        return Presence::Absent;
+    };
+    if hierarchy.version == Version::V1 {
+        return Presence::Here;
+    }
+    let path = format!(
+        "{}/cgroup.type",
+        partition_path(hierarchy, scene.intent.name.as_str())
+    );
+    plan.changes.push(Change {
+        id: format!("{}{path}", KNOB.name),
+        target: path.clone(),
+        kind: ChangeKind::Runtime,
+        before: Some("domain".to_owned()),
+        after: KNOB.usual.to_owned(),
+        why: "single threads can be placed in the partition then".to_owned(),
+        undo: "goes with the cgroup".to_owned(),
+        action: Action::Write {
+            path,
+            value: KNOB.usual.to_owned(),
+            compare: Compare::Text,
+            on_refusal: OnRefusal::Fatal,
+            undo: Undo::WithSet,
+        },
+    });
+    Presence::Here
+}
