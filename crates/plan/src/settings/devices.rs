@@ -30,7 +30,7 @@ pub(super) const ROWS: &[SettingRow] = &[
         "0 saves a little work per request",
     ),
     row(
-        "threaded",
+        "napi_threaded",
         "/sys/class/net/IF/threaded",
         "polls a network card in threads napi/IF-N",
         "1: the threads can be pinned, softirqs cannot",
