@@ -40,7 +40,7 @@ fn cells() -> Vec<Cell> {
 }
 
 fn script(_: &Cell) -> String {
-    "lab-guest sleepers 1000 >/dev/null
+    "crowd=$(lab-guest sleepers 1000)
 for round in 1 2; do
     rec quiet$round quietcore apply --cpus 3 --quiet
     cp /run/quietcore/journal /tmp/written
@@ -48,6 +48,9 @@ for round in 1 2; do
     rec bare$round lab-guest bare /tmp/written
     rec bare-undo$round lab-guest bare-undo /tmp/written
 done
+# The storm has its own time limit, within which everybody is looked at three times.
+kill $crowd
+lab-guest sleepers 300 >/dev/null
 state before
 lab-guest storm /tmp/stop 300 >/tmp/born &
 storm=$!
