@@ -93,6 +93,17 @@ fn looked_up(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
     Ok(pinned)
 }
 
+/// The mask that a task had before a CPU went offline in the middle, if it has just what is online of everything: the
+/// kernel gives some threads of its own the online CPUs alone (`rcutree_affinity_setting`), and all when one returns.
+pub(crate) fn whole(stage: &Stage, mask: CpuSet) -> CpuSet {
+    let online = stage.system.root().value(ONLINE).ok().flatten();
+    let online = online.and_then(|text| CpuSet::parse_list(&text).ok());
+    match (stage.usual.first(), online) {
+        (Some(all), Some(online)) if all.and(&online) == mask => all.clone(),
+        _ => mask,
+    }
+}
+
 /// Seconds since boot, rounded up; `None` where nobody tells.
 pub(crate) fn uptime_s(system: &dyn System) -> Option<u64> {
     let text = system.root().value("/proc/uptime").ok().flatten()?;

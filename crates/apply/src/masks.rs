@@ -192,21 +192,21 @@ impl Wishes {
                 Some(before) => drop(wishes.masks.insert(task.key, before)),
                 // The set's own mask is nobody's pin: the kernel gives the task its new cgroup's.
                 None if set_masks.contains(mask) => {}
-                // One of those that nobody had pinned: somebody has since.
-                None if wishes.crowds.one(task.key).is_some() && !task.is_irq_thread() => {
-                    let before = wishes
-                        .crowds
-                        .one(task.key)
-                        .map(|crowd| scope.without.of(&crowd.mask));
-                    wishes.drifted.push(Drifted {
-                        key: task.key,
-                        comm: task.comm.clone(),
-                        now: mask.clone(),
-                        before: before.unwrap_or_default(),
-                    });
+                None => {
+                    // One of those that nobody had pinned: somebody has since, unless it is the kernel's own doing
+                    // (`kcompactd_cpu_online` gives its thread all CPUs of the node, whatever its set says).
+                    let crowd = wishes.crowds.one(task.key).filter(|_| !task.is_irq_thread());
+                    let before = crowd.map(|crowd| scope.without.of(&crowd.mask));
+                    if let Some(before) = before.filter(|before| before != mask) {
+                        wishes.drifted.push(Drifted {
+                            key: task.key,
+                            comm: task.comm.clone(),
+                            now: mask.clone(),
+                            before,
+                        });
+                    }
                     wishes.masks.insert(task.key, mask.clone());
                 }
-                None => drop(wishes.masks.insert(task.key, mask.clone())),
             }
         }
         wishes

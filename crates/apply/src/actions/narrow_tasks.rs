@@ -102,7 +102,8 @@ fn next_batch(
             continue;
         }
         if task.is_kernel() {
-            batch.push(state);
+            let mask = census::whole(stage, state.mask);
+            batch.push(TaskState { mask, ..state });
         } else if settled.insert(task.key) {
             // A valid partition leaves none of these; where one is, its own cgroup gives it the CPUs.
             stage.findings.push(Finding::new(
