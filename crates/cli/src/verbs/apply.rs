@@ -147,7 +147,7 @@ fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandE
         return Ok(Status::Done);
     }
     // What is wrong with the wish is said before anything else.
-    args.wanted.plan(&Machine::read(root), root)?;
+    args.wanted.plan(&Machine::read(root).with_interrupts(root), root)?;
     let changing = Changing::begin()?;
     // What cannot be saved is said before anything is done.
     let draft = match args.save {
