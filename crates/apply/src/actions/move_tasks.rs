@@ -272,16 +272,19 @@ fn move_crowd(stage: &mut Stage, crowd: &Crowd, target: &str, done: &mut Tally) 
 /// Notes a task that the kernel does not let go, and says so.
 fn refuse(stage: &mut Stage, task: &TaskState, errno: i32, done: &mut Tally) {
     done.refused.insert(task.key.tid);
-    stage.findings.push(Finding::new(
+    stage.findings.push(refused(task, errno));
+}
+
+/// What to say of a task whose place or mask the kernel keeps.
+pub(super) fn refused(task: &TaskState, errno: i32) -> Finding {
+    let cause = std::io::Error::from_raw_os_error(errno);
+    let message = format!("{} cannot be moved: {cause}", task.comm);
+    Finding::new(
         Level::Warning,
         "task-refused",
         format!("task {}", task.key.tid),
-        format!(
-            "{} cannot be moved: {}",
-            task.comm,
-            std::io::Error::from_raw_os_error(errno)
-        ),
-    ));
+        message,
+    )
 }
 
 /// The file that takes a task. On v2 that is a process's, but a thread without its process goes alone where the place is

@@ -3,6 +3,7 @@
 //! Which ones it leaves depends on the kernel: 6.1 rewrites all but per-CPU ones, 7.0 treats them as
 //! housekeeping, a `root` partition leaves `kthreadd`. So they are found by looking, not by version.
 
+use super::move_tasks::refused;
 use super::{Stage, Step, refusal};
 use crate::ApplyError;
 use crate::census;
@@ -49,16 +50,7 @@ pub(crate) fn enact(
             match stage.system.set_affinity(task.key.tid, &wanted).map_err(refusal) {
                 Ok(()) => narrowed += 1,
                 Err(Ok(libc::ESRCH)) => continue,
-                Err(Ok(errno)) => stage.findings.push(Finding::new(
-                    Level::Warning,
-                    "task-refused",
-                    format!("task {}", task.key.tid),
-                    format!(
-                        "{} cannot be moved: {}",
-                        task.comm,
-                        std::io::Error::from_raw_os_error(errno)
-                    ),
-                )),
+                Err(Ok(errno)) => stage.findings.push(refused(task, errno)),
                 Err(Err(error)) => return Err(error),
             }
             masks.extend(census::mask_of(stage.system, task.key).map(|mask| (task.key, mask)));
