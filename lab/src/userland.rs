@@ -42,33 +42,16 @@ pub fn ready(kernel: Kernel) -> Result<Userland, LabError> {
 
 fn fetch(cache: &Path, home: &Path, suite: &str, kernel: Kernel) -> Result<Userland, LabError> {
     let apt = Apt::prepare(&cache.join(format!("apt-{}", kernel.arch)), kernel.arch)?;
-    let refreshed = apt.refresh(Refresh::WhenOld);
-    let packages = apt.with_dependencies("systemd", suite).or_else(|error| {
-        refreshed?;
-        Err(error)
-    })?;
-    let version = packages
-        .iter()
-        .find_map(|package| package.strip_prefix("systemd="))
-        .unwrap_or_default();
-    let userland = Userland {
-        dir: home.join(version),
-    };
-    if !userland.dir.is_dir() {
-        let debs = match apt.download(&packages) {
-            Ok(debs) => debs,
-            // The lists may be older than the mirror, which drops a package when its successor comes.
-            Err(_) => {
-                apt.refresh(Refresh::Always)?;
-                return fetch_anew(&apt, home, suite);
-            }
-        };
-        unpack(&debs, &userland)?;
-    }
-    Ok(userland)
+    // Lists that are missing, or older than the mirror, which drops a package when its successor comes, are met below.
+    let fresh = apt.refresh(Refresh::WhenOld);
+    fresh.and_then(|()| of_lists(&apt, home, suite)).or_else(|_| {
+        apt.refresh(Refresh::Always)?;
+        of_lists(&apt, home, suite)
+    })
 }
 
-fn fetch_anew(apt: &Apt, home: &Path, suite: &str) -> Result<Userland, LabError> {
+/// The one that the package lists name.
+fn of_lists(apt: &Apt, home: &Path, suite: &str) -> Result<Userland, LabError> {
     let packages = apt.with_dependencies("systemd", suite)?;
     let version = packages
         .iter()
@@ -77,7 +60,9 @@ fn fetch_anew(apt: &Apt, home: &Path, suite: &str) -> Result<Userland, LabError>
     let userland = Userland {
         dir: home.join(version),
     };
-    unpack(&apt.download(&packages)?, &userland)?;
+    if !userland.dir.is_dir() {
+        unpack(&apt.download(&packages)?, &userland)?;
+    }
     Ok(userland)
 }
 
