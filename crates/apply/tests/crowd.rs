@@ -81,3 +81,19 @@ fn a_pin_that_somebody_gave_one_of_them_since_is_named() {
         });
     }
 }
+
+/// When a CPU comes online the kernel gives some threads all CPUs of their node, whatever their set says.
+#[test]
+fn a_mask_that_is_the_former_one_again_is_nobodys_pin() {
+    for rules in [Rules::V1DropsPins, Rules::V1KeepsPins] {
+        isolated(rules, |kernel, disk| {
+            let mut tasks = kernel.tasks.borrow_mut();
+            tasks.iter_mut().find(|task| task.tid == 100).unwrap().mask = CpuSet::range(0, 3);
+            drop(tasks);
+            kernel.render();
+            let undone = take_back(kernel, disk, Force::No);
+            assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
+            assert_eq!(mask_of(kernel, 100), "0-3", "{rules:?}");
+        });
+    }
+}
