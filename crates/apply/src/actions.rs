@@ -93,6 +93,18 @@ impl Stage<'_, '_> {
     pub fn did(&mut self, of: u64, outcome: Outcome, after: After) -> Result<(), ApplyError> {
         self.journal.append(Event::Did { of, outcome, after }).map(|_| ())
     }
+
+    /// As [`Stage::will`] for a value on which no task's mask depends.
+    pub fn will_value(&mut self, change: &Change, value: Option<String>) -> Result<u64, ApplyError> {
+        let tasks = Vec::new();
+        self.will(change, Before::Value { value, tasks })
+    }
+
+    /// As [`Stage::did`] for such a value.
+    pub fn did_value(&mut self, of: u64, outcome: Outcome, value: Option<String>) -> Result<(), ApplyError> {
+        let masks = Vec::new();
+        self.did(of, outcome, After::Value { value, masks })
+    }
 }
 
 /// Makes one change.

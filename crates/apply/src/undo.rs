@@ -1,11 +1,13 @@
 //! Taking back what the journal says, backwards; what somebody else changed since is named and left alone.
 
+mod by_hand;
 mod cycle;
 mod layer;
 mod offline;
 mod owner;
 mod sets;
 mod shared;
+mod sharing;
 mod slice;
 mod step;
 mod unban;
@@ -19,8 +21,8 @@ use crate::layers::LayerState;
 use crate::record::Event;
 use crate::resize::Resize;
 use crate::{ApplyError, System};
-pub(crate) use layer::shared_now;
 use layer::take_layer;
+pub(crate) use sharing::shared_now;
 use std::collections::BTreeSet;
 
 /// What to do about things that somebody else changed since.

@@ -4,7 +4,7 @@
 //! read it is seen at once: it serves one caller after the other, so the answer to a later question comes after that.
 
 use super::{Stage, Step};
-use crate::record::{After, Before, Outcome};
+use crate::record::Outcome;
 use crate::{ApplyError, bans};
 use machine::{CpuSet, TaskKey, irqbalance};
 use plan::Change;
@@ -34,13 +34,7 @@ pub(crate) fn enact(
         return Ok(step(0, before.clone(), before, Outcome::Already));
     }
     let wanted = former.or(cpus);
-    let seq = stage.will(
-        change,
-        Before::Value {
-            value: before.clone(),
-            tasks: Vec::new(),
-        },
-    )?;
+    let seq = stage.will_value(change, before.clone())?;
     let answer =
         bans::ban(stage.system, daemon, Some(&wanted)).and_then(|()| bans::setup(stage.system, daemon));
     let setup = match answer {
@@ -48,11 +42,7 @@ pub(crate) fn enact(
         Err(error) => {
             let step = refused(stage, daemon, cpus, seq, &error);
             // It may have been told all the same, so this is no refusal that undo would pass over.
-            let after = After::Value {
-                value: None,
-                masks: Vec::new(),
-            };
-            stage.did(seq, Outcome::Otherwise(error.to_string()), after)?;
+            stage.did_value(seq, Outcome::Otherwise(error.to_string()), None)?;
             return Ok(step);
         }
     };
@@ -62,14 +52,7 @@ pub(crate) fn enact(
         false => Outcome::Otherwise(setup.banned.to_string()),
     };
     let after = Some(wanted.to_string());
-    stage.did(
-        seq,
-        outcome.clone(),
-        After::Value {
-            value: after.clone(),
-            masks: Vec::new(),
-        },
-    )?;
+    stage.did_value(seq, outcome.clone(), after.clone())?;
     Ok(step(seq, before, after, outcome))
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Stage, Step};
 use crate::ApplyError;
-use crate::record::{After, Before, Outcome};
+use crate::record::Outcome;
 use plan::{Change, Undo};
 
 /// What is wanted of a file.
@@ -43,13 +43,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, gift: &Gift) -> Result<S
                     .to_owned(),
         });
     }
-    let seq = stage.will(
-        change,
-        Before::Value {
-            value: before.clone(),
-            tasks: Vec::new(),
-        },
-    )?;
+    let seq = stage.will_value(change, before.clone())?;
     if let Err(error) = stage.system.set_ownership(path, wanted) {
         let found = stage.system.ownership(path)?;
         let value = found.map(|found| found.to_string());
@@ -58,8 +52,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, gift: &Gift) -> Result<S
             true => Outcome::Refused(error.errno().unwrap_or(libc::EIO)),
             false => Outcome::Otherwise(value.clone().unwrap_or_default()),
         };
-        let masks = Vec::new();
-        stage.did(seq, outcome, After::Value { value, masks })?;
+        stage.did_value(seq, outcome, value)?;
         return Err(error.into());
     }
     let found = stage.system.ownership(path)?;
@@ -68,14 +61,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, gift: &Gift) -> Result<S
         true => Outcome::Done,
         false => Outcome::Otherwise(after.clone().unwrap_or_default()),
     };
-    stage.did(
-        seq,
-        outcome.clone(),
-        After::Value {
-            value: after.clone(),
-            masks: Vec::new(),
-        },
-    )?;
+    stage.did_value(seq, outcome.clone(), after.clone())?;
     if found != Some(wanted) {
         return Err(ApplyError::Unable {
             why: format!(

@@ -3,6 +3,7 @@
 //! The mask of an interrupt is what it was before the first partition, less the CPUs of all that stay. A plain
 //! value stays as long as somebody who stays asked for it.
 
+use super::step::Will;
 use crate::layers::Layer;
 use crate::masks::Share;
 use crate::record::{After, Before, Event, Record};
@@ -10,10 +11,10 @@ use machine::CpuSet;
 use plan::{Action, Change, Compare, Undo};
 
 /// What one layer did to the file.
-pub(super) struct Touch<'r> {
-    pub layer: &'r Layer<'r>,
-    pub record: &'r Record,
-    pub change: &'r Change,
+struct Touch<'r> {
+    layer: &'r Layer<'r>,
+    record: &'r Record,
+    change: &'r Change,
     former: &'r str,
     value: &'r str,
 }
@@ -24,26 +25,22 @@ pub(super) struct SharedFile<'r> {
     pub compare: Compare,
     /// Whether it goes with a cgroup of ours.
     pub goes_with_set: bool,
-    pub touches: Vec<Touch<'r>>,
+    touches: Vec<Touch<'r>>,
 }
 
 impl<'r> Touch<'r> {
     /// The touch of a write; `None` for every other action.
-    pub fn of(layer: &'r Layer<'r>, record: &'r Record, change: &'r Change) -> Option<Touch<'r>> {
-        let Action::Write { value, .. } = &change.action else {
+    fn of(will: &Will<'r>) -> Option<Touch<'r>> {
+        let Action::Write { value, .. } = &will.change.action else {
             return None;
         };
-        let Event::Will {
-            before: Before::Value { value: former, .. },
-            ..
-        } = &record.event
-        else {
+        let Before::Value { value: former, .. } = will.before else {
             return None;
         };
         Some(Touch {
-            layer,
-            record,
-            change,
+            layer: will.layer,
+            record: will.record,
+            change: will.change,
             former: former.as_deref().unwrap_or_default(),
             value,
         })
@@ -63,11 +60,12 @@ impl<'r> Touch<'r> {
 }
 
 impl<'r> SharedFile<'r> {
-    /// The file of a first touch.
-    pub fn new(touch: Touch<'r>) -> Option<SharedFile<'r>> {
+    /// The file that these steps wrote to; `None` where none of them is a write.
+    pub fn of(group: &[Will<'r>]) -> Option<SharedFile<'r>> {
+        let touches: Vec<Touch> = group.iter().filter_map(Touch::of).collect();
         let Action::Write {
             path, compare, undo, ..
-        } = &touch.change.action
+        } = &touches.first()?.change.action
         else {
             return None;
         };
@@ -75,7 +73,7 @@ impl<'r> SharedFile<'r> {
             path,
             compare: *compare,
             goes_with_set: *undo == Undo::WithSet,
-            touches: vec![touch],
+            touches,
         })
     }
 

@@ -12,6 +12,60 @@ use crate::home::Map;
 use crate::layers::Layer;
 use crate::record::{After, Before, Event, Outcome, Record};
 use plan::{Action, Change, Compare, Undo};
+use std::collections::BTreeMap;
+
+/// One begun write of a layer.
+#[derive(Clone, Copy)]
+pub(super) struct Will<'r> {
+    /// Whose it is.
+    pub layer: &'r Layer<'r>,
+    /// What was begun.
+    pub record: &'r Record,
+    /// What was planned.
+    pub change: &'r Change,
+    /// What was there.
+    pub before: &'r Before,
+}
+
+impl<'r> Will<'r> {
+    /// Its step of an undo.
+    pub fn step(&self, force: Force) -> Step<'r> {
+        let Will {
+            layer,
+            record,
+            change,
+            before,
+        } = *self;
+        Step {
+            layer,
+            record,
+            change,
+            before,
+            force,
+        }
+    }
+}
+
+/// A layer's begun writes, first to last.
+pub(super) fn wills<'r>(layer: &'r Layer<'r>) -> impl DoubleEndedIterator<Item = Will<'r>> {
+    let changes: BTreeMap<&str, &Change> = layer
+        .changes
+        .iter()
+        .map(|change| (change.id.as_str(), change))
+        .collect();
+    layer
+        .records
+        .iter()
+        .filter_map(move |record| match &record.event {
+            Event::Will { change, before } => Some(Will {
+                layer,
+                record,
+                change: changes.get(change.as_str())?,
+                before,
+            }),
+            _ => None,
+        })
+}
 
 /// One thing to take back.
 pub(super) struct Step<'a> {

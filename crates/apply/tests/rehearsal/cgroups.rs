@@ -1,6 +1,7 @@
 //! How tasks come into a cgroup, and what a threaded one takes.
 
 use super::{Kernel, Rules, SimTask};
+use machine::CpuSet;
 
 /// What one write to a list of tasks moves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,17 +37,22 @@ impl Kernel {
             Moves::Thread => task.tid == tid,
         };
         for task in tasks.iter_mut().filter(comes) {
-            let asked = task
-                .user_mask
-                .as_ref()
-                .filter(|_| self.rules != Rules::V1DropsPins);
-            let wanted = asked
-                .map(|asked| asked.and(&effective))
-                .filter(|mask| !mask.is_empty());
-            task.mask = wanted.unwrap_or(effective.clone());
+            task.mask = self.mask_in(task, &effective);
             task.cgroup = group.to_owned();
         }
         Ok(())
+    }
+
+    /// The mask of a task in a cgroup with these CPUs: what was asked for of them, all where that is nothing or forgotten.
+    pub fn mask_in(&self, task: &SimTask, effective: &CpuSet) -> CpuSet {
+        let asked = task
+            .user_mask
+            .as_ref()
+            .filter(|_| self.rules != Rules::V1DropsPins);
+        let wanted = asked
+            .map(|asked| asked.and(effective))
+            .filter(|mask| !mask.is_empty());
+        wanted.unwrap_or_else(|| effective.clone())
     }
 
     pub fn dir_of(&self, group: &str) -> String {

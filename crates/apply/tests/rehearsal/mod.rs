@@ -419,14 +419,7 @@ impl Kernel {
             .filter(|task| movable(task) && concerned(task))
         {
             let effective = self.effective(&task.cgroup);
-            let asked = task
-                .user_mask
-                .as_ref()
-                .filter(|_| self.rules != Rules::V1DropsPins);
-            let wanted = asked
-                .map(|asked| asked.and(&effective))
-                .filter(|mask| !mask.is_empty());
-            task.mask = wanted.unwrap_or(effective);
+            task.mask = self.mask_in(task, &effective);
         }
         self.render();
     }

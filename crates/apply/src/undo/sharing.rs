@@ -1,0 +1,156 @@
+//! What several layers share: the file, set or task that each of them touched, and taking back what one of them did to
+//! it while others stay.
+
+use super::shared::SharedFile;
+use super::step::{Step, Will, restore_shared, take_back, wills};
+use super::{Force, Undone};
+use crate::ApplyError;
+use crate::entry::Entry;
+use crate::home::Map;
+use crate::layers::Layer;
+use crate::masks::{Scope, Share};
+use crate::record::{Before, Crowd, Outcome};
+use machine::Hierarchy;
+use plan::Action;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What shared files should hold while these layers are in force, by path.
+pub(crate) fn shared_now(
+    all: &[Layer],
+    live: &[&Layer],
+    share: &Share,
+    hierarchy: Option<&Hierarchy>,
+) -> BTreeMap<String, String> {
+    let mut values = BTreeMap::new();
+    for group in of_layers(all, hierarchy) {
+        let Some(file) = SharedFile::of(&group) else {
+            continue;
+        };
+        if let Some(value) = file.wanted(live, share) {
+            values.insert(file.path.to_owned(), value);
+        }
+    }
+    values
+}
+
+/// What layers share, by its target, in the order in which it was first touched.
+pub(super) fn of_layers<'r>(all: &'r [Layer<'r>], hierarchy: Option<&Hierarchy>) -> Vec<Vec<Will<'r>>> {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut groups: Vec<Vec<Will>> = Vec::new();
+    for layer in all {
+        for will in wills(layer) {
+            // What was refused is as it was.
+            let refused = matches!(layer.outcome(will.record.seq), Some(Outcome::Refused(_)));
+            if refused || layer.owns(will.change, hierarchy) {
+                continue;
+            }
+            let place = *places.entry(will.change.target.as_str()).or_insert_with(|| {
+                groups.push(Vec::new());
+                groups.len() - 1
+            });
+            if let Some(group) = groups.get_mut(place) {
+                group.push(will);
+            }
+        }
+    }
+    groups
+}
+
+/// Takes back what this layer did to one thing that layers share, as far as those that stay allow it.
+///
+/// # Errors
+/// As [`take_back`].
+pub(super) fn take_shared(
+    map: &Map,
+    group: &[Will],
+    stay: &[&Layer],
+    scope: &Scope,
+    force: Force,
+    undone: &mut Undone,
+) -> Result<Option<Entry>, ApplyError> {
+    let Some(first) = group.first() else {
+        return Ok(None);
+    };
+    let step = first.step(force);
+    match &first.change.action {
+        Action::Write { .. } => {
+            let Some(file) = SharedFile::of(group) else {
+                return Ok(None);
+            };
+            if file.goes_with_set && stay.is_empty() {
+                return Ok(None);
+            }
+            let now = map
+                .system
+                .root()
+                .value(file.path)
+                .ok()
+                .flatten()
+                .unwrap_or_default();
+            if file.is_as_before(scope.layer, &now) {
+                return Ok(None);
+            }
+            // Files of the others change only where they fell back to the housekeeping CPUs, which are more now.
+            let touched = group.iter().any(|will| will.layer.seq == scope.layer);
+            if !touched && !stay.is_empty() && !file.is_share(&now, &scope.with) {
+                return Ok(None);
+            }
+            let wanted = file.wanted(stay, &scope.without);
+            Ok(wanted.map(|wanted| {
+                let ours = file.ours(&scope.with);
+                restore_shared(map.system, &step, &file, &wanted, &ours, undone)
+            }))
+        }
+        // Given away as long as a partition that stays asked for it. Whose it was, the first knows; who gave it last
+        // is who says what is ours.
+        Action::GiveFile { .. } => {
+            let asked = |layer: &&Layer| {
+                layer
+                    .changes
+                    .iter()
+                    .any(|change| change.target == first.change.target)
+            };
+            let last = group.last().unwrap_or(first);
+            match stay.iter().any(asked) {
+                true => Ok(None),
+                false => {
+                    let given = Step {
+                        before: first.before,
+                        ..last.step(force)
+                    };
+                    take_back(map, &given, undone)
+                }
+            }
+        }
+        // The sets of all, and the tasks that they were emptied of, stay with the last partition.
+        _ if !stay.is_empty() => Ok(None),
+        Action::MoveTasks { .. } => {
+            let mut seen = BTreeSet::new();
+            let mut tasks = Vec::new();
+            let mut crowd: Option<Crowd> = None;
+            for will in group {
+                if let Before::Tasks {
+                    tasks: batch,
+                    crowd: more,
+                } = will.before
+                {
+                    tasks.extend(batch.iter().filter(|task| seen.insert(task.key)).cloned());
+                    match (&mut crowd, more) {
+                        (Some(crowd), Some(more)) => crowd.tids.extend(&more.tids),
+                        (None, more) => crowd.clone_from(more),
+                        (Some(_), None) => {}
+                    }
+                }
+            }
+            take_back(
+                map,
+                &Step {
+                    before: &Before::Tasks { tasks, crowd },
+                    ..step
+                },
+                undone,
+            )
+        }
+        _ => take_back(map, &step, undone),
+    }
+}
