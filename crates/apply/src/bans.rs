@@ -57,17 +57,19 @@ fn unfit(daemon: TaskKey, doing: &'static str, errno: i32) -> RootError {
     }
 }
 
-/// A list that we gave it.
-pub(crate) struct Told {
-    /// The whole list.
-    pub cpus: CpuSet,
+/// One list that we gave it.
+struct Telling {
+    /// The whole list before.
+    former: CpuSet,
+    /// The whole list from its next look on.
+    list: CpuSet,
     /// When, wall clock in nanoseconds since 1970.
     at_ns: u64,
 }
 
-impl Told {
+impl Telling {
     /// Whether it may not have looked since.
-    pub fn is_fresh(&self, setup: &Setup) -> bool {
+    fn is_fresh(&self, setup: &Setup) -> bool {
         let now = SystemTime::now()
             .duration_since(SystemTime::UNIX_EPOCH)
             .unwrap_or_default();
@@ -76,45 +78,99 @@ impl Told {
     }
 }
 
-/// The last list that this journal says we gave to this daemon.
-pub(crate) fn last_told(all: &[Layer], daemon: TaskKey) -> Option<Told> {
-    let told = all.iter().flat_map(|layer| {
-        layer.records.iter().filter_map(move |record| {
-            let Event::Will {
-                change,
-                before: Before::Value { value, .. },
-            } = &record.event
-            else {
-                return None;
-            };
-            let Action::BanCpus { daemon: of, cpus } = &layer.change(change)?.action else {
-                return None;
-            };
-            let refused = matches!(layer.outcome(record.seq), Some(Outcome::Refused(_)));
-            let former = CpuSet::parse_list(value.as_deref().unwrap_or_default()).ok()?;
-            (*of == daemon && !refused).then(|| Told {
-                cpus: former.or(cpus),
-                at_ns: record.at_ns,
-            })
-        })
-    });
-    told.max_by_key(|told| told.at_ns)
+/// The list that it has, or will have at its next look: what it shows may be older than what we told it last. A list
+/// that it can only have from somebody else counts as it is.
+pub(crate) fn in_force(records: &[Record], daemon: TaskKey, setup: &Setup) -> CpuSet {
+    let mut fresh = tellings(records, daemon);
+    fresh.retain(|telling| telling.is_fresh(setup));
+    match fresh.last() {
+        Some(last) if fresh.iter().any(|telling| telling.former == setup.banned) => last.list.clone(),
+        _ => setup.banned.clone(),
+    }
 }
 
-/// The list that it has, or will have at its next look. An undo waits for that look.
-pub(crate) fn in_force(records: &[Record], daemon: TaskKey, setup: &Setup) -> CpuSet {
-    let undone = records
-        .iter()
-        .rfind(|record| matches!(record.event, Event::UndoBegin { .. }));
-    let undone = undone.map_or(0, |record| record.at_ns);
-    let told = last_told(&layers(records), daemon).filter(|told| told.is_fresh(setup) && told.at_ns > undone);
-    told.map_or_else(|| setup.banned.clone(), |told| told.cpus)
+/// What we told this daemon, first to last: each apply adds to its list, and each undo takes that off again.
+fn tellings(records: &[Record], daemon: TaskKey) -> Vec<Telling> {
+    let layers = layers(records);
+    let mut tellings: Vec<Telling> = Vec::new();
+    // Who is being taken back.
+    let mut undoing: Option<&Layer> = None;
+    for record in records {
+        match &record.event {
+            Event::UndoBegin { layer: seq, .. } => {
+                undoing = match seq {
+                    None => layers.first(),
+                    Some(seq) => layers.iter().find(|layer| layer.seq == *seq),
+                };
+            }
+            Event::Will { change, before } => {
+                let layer = layers.iter().rfind(|layer| layer.seq < record.seq);
+                let refused =
+                    layer.is_some_and(|layer| matches!(layer.outcome(record.seq), Some(Outcome::Refused(_))));
+                let added = layer.and_then(|layer| added(layer, change, before, daemon));
+                if let Some((former, cpus)) = added.filter(|_| !refused) {
+                    tellings.push(Telling {
+                        list: former.or(&cpus),
+                        former,
+                        at_ns: record.at_ns,
+                    });
+                }
+            }
+            Event::Undid {
+                change,
+                outcome: Outcome::Done,
+            } => {
+                let added = undoing.and_then(|layer| {
+                    let mut wills = layer.records.iter().filter_map(|record| match &record.event {
+                        Event::Will { change, before } => Some((change, before)),
+                        _ => None,
+                    });
+                    let (change, before) = wills.find(|(of, _)| *of == change)?;
+                    added(layer, change, before, daemon)
+                });
+                if let Some((former, cpus)) = added {
+                    let before = tellings.last().map_or(&former, |last| &last.list).clone();
+                    let list = without(&before, &former, &cpus);
+                    tellings.push(Telling {
+                        former: before,
+                        list,
+                        at_ns: record.at_ns,
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+    tellings
+}
+
+/// The list that a change of this layer found, and the CPUs that it asked for; `None` for a change of another kind, or
+/// of another daemon.
+fn added(layer: &Layer, change: &str, before: &Before, daemon: TaskKey) -> Option<(CpuSet, CpuSet)> {
+    let Action::BanCpus { daemon: of, cpus } = &layer.change(change)?.action else {
+        return None;
+    };
+    let Before::Value { value, .. } = before else {
+        return None;
+    };
+    let former = CpuSet::parse_list(value.as_deref().unwrap_or_default()).ok()?;
+    (*of == daemon).then(|| (former, cpus.clone()))
+}
+
+/// A list without what a change added to it; where somebody else has taken that off, the list that it found.
+pub(crate) fn without(list: &CpuSet, former: &CpuSet, cpus: &CpuSet) -> CpuSet {
+    let added = cpus.minus(former);
+    if added.is_subset(list) {
+        list.minus(&added)
+    } else {
+        former.clone()
+    }
 }
 
 /// What a second apply has to say about a daemon that does not ban these CPUs any more.
 pub(crate) fn drifted(
     system: &dyn System,
-    all: &[Layer],
+    records: &[Record],
     daemon: TaskKey,
     cpus: &CpuSet,
     machine: &Machine,
@@ -126,13 +182,11 @@ pub(crate) fn drifted(
         (false, Some(_)) => "; it was started anew since it was told".to_owned(),
         (true, _) => {
             let setup = setup(system, daemon).ok()?;
-            if cpus.is_subset(&setup.banned) || last_told(all, daemon)?.is_fresh(&setup) {
+            let list = in_force(records, daemon, &setup);
+            if cpus.is_subset(&list) {
                 return None;
             }
-            format!(
-                "; it bans `{}` now, because somebody else told it so",
-                setup.banned
-            )
+            format!("; it bans `{list}` now, because somebody else told it so")
         }
     };
     let pid = other.map_or(daemon.tid, |other| other.pid);

@@ -3,9 +3,9 @@
 use crate::actions::{self, Noting, Stage};
 use crate::entry::Entry;
 use crate::journal::{Journal, JournalState, Storage};
-use crate::layers::{Layer, LayerState, isolated};
+use crate::layers::{Layer, LayerState, isolated, layers};
 use crate::masks::Share;
-use crate::record::{Event, Outcome};
+use crate::record::{Event, Outcome, Record};
 use crate::resize::Resize;
 use crate::undo::{Force, OpenResize, Which, shared_now, undo_open};
 use crate::{ApplyError, System, bans, fingerprint};
@@ -303,7 +303,7 @@ fn beside(system: &dyn System, journal: &Journal, request: &Request) -> Result<O
             }
             return Ok(Some(Applied {
                 entries: Vec::new(),
-                findings: drifted(system, layer, &layers, request.machine),
+                findings: drifted(system, layer, journal.records(), request.machine),
                 in_force: true,
             }));
         }
@@ -322,14 +322,15 @@ fn beside(system: &dyn System, journal: &Journal, request: &Request) -> Result<O
 }
 
 /// Files of a layer that no longer hold what they should, with all partitions that are in force.
-fn drifted(system: &dyn System, layer: &Layer, all: &[Layer], machine: &Machine) -> Vec<Finding> {
+fn drifted(system: &dyn System, layer: &Layer, records: &[Record], machine: &Machine) -> Vec<Finding> {
+    let all = layers(records);
     let live: Vec<&Layer> = all.iter().filter(|layer| layer.is_live()).collect();
     let share = isolated(&live);
     let share = Share {
         housekeeping: machine.topology.online.minus(&share),
         isolated: share,
     };
-    let shared = shared_now(all, &live, &share, machine.cgroups.cpuset.as_ref());
+    let shared = shared_now(&all, &live, &share, machine.cgroups.cpuset.as_ref());
     let refused = refused(layer);
     // irqbalance places interrupts as it likes on the CPUs that are left to it.
     let places = irqbalance::running(machine).is_some();
@@ -339,7 +340,7 @@ fn drifted(system: &dyn System, layer: &Layer, all: &[Layer], machine: &Machine)
         .filter(|change| !refused.contains(change.id.as_str()))
         .filter_map(|change| {
             if let Action::BanCpus { daemon, cpus } = &change.action {
-                return bans::drifted(system, all, *daemon, cpus, machine);
+                return bans::drifted(system, records, *daemon, cpus, machine);
             }
             let Action::Write {
                 path, value, compare, ..

@@ -114,18 +114,47 @@ fn its_own_list_comes_back_wherever_the_tool_dies() {
     }
 }
 
+/// Whether the daemon has its next look at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    AtOnce,
+    Later,
+}
+
 #[test]
-fn two_partitions_before_its_next_look() {
+fn two_partitions_and_looks_in_between() {
+    let looks = [Look::AtOnce, Look::Later];
+    let mut cases = Vec::new();
     for (first, left) in [("rt", "2"), ("fast", "3")] {
+        for after_rt in looks {
+            for after_fast in looks {
+                cases.extend(looks.map(|after_undo| (first, left, [after_rt, after_fast, after_undo])));
+            }
+        }
+    }
+    for (first, left, [after_rt, after_fast, after_undo]) in cases {
         let kernel = Kernel::boot(Rules::V2);
         kernel.balance(PID, "");
         let disk = Disk::new(&kernel);
+        let look = |when| {
+            if when == Look::AtOnce {
+                kernel.balancer.borrow_mut().as_mut().unwrap().look();
+            }
+        };
         isolate(&kernel, &disk, "rt", "3");
+        look(after_rt);
         isolate(&kernel, &disk, "fast", "2");
-        assert!(take_back(&kernel, &disk, Which::Named(first), Force::No).equal());
-        assert_eq!(list(&kernel), has(left, left));
-        assert!(take_back(&kernel, &disk, Which::All, Force::No).equal());
-        assert_eq!(list(&kernel), has("own", ""));
+        look(after_fast);
+        let case = format!("{first} goes first, looks {after_rt:?} {after_fast:?} {after_undo:?}");
+        assert!(
+            take_back(&kernel, &disk, Which::Named(first), Force::No).equal(),
+            "{case}"
+        );
+        look(after_undo);
+        let told = kernel.balancer.borrow().as_ref().unwrap().told.clone();
+        assert_eq!(told.map(|told| told.to_string()), Some(left.to_owned()), "{case}");
+        assert!(take_back(&kernel, &disk, Which::All, Force::No).equal(), "{case}");
+        assert_eq!(list(&kernel), has("own", ""), "{case}");
     }
 }
 

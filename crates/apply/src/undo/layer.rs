@@ -128,7 +128,7 @@ pub(super) fn take_layer(
             .extend(returned.widen(system, &isolated(&stay), &known));
     }
     for step in steps.iter().rev() {
-        if let Some(entry) = unban::take_back(system, &all, step, undone) {
+        if let Some(entry) = unban::take_back(system, &records, step, undone) {
             tell(journal, undone, entry);
         }
     }

@@ -3,8 +3,7 @@
 use super::step::Step;
 use super::{Force, Undone};
 use crate::entry::Entry;
-use crate::layers::Layer;
-use crate::record::{Before, Outcome};
+use crate::record::{Before, Outcome, Record};
 use crate::{System, bans};
 use machine::{CpuSet, Machine, TaskKey, irqbalance};
 use plan::Action;
@@ -17,7 +16,7 @@ const BETWEEN: Duration = Duration::from_millis(250);
 /// Gives irqbalance the list without what this step added; `None` for a step of another kind.
 pub(super) fn take_back(
     system: &dyn System,
-    all: &[Layer],
+    records: &[Record],
     step: &Step,
     undone: &mut Undone,
 ) -> Option<Entry> {
@@ -42,12 +41,7 @@ pub(super) fn take_back(
     };
     let former = CpuSet::parse_list(value.as_deref().unwrap_or_default()).unwrap_or_default();
     let added = cpus.minus(&former);
-    let told = bans::last_told(all, daemon);
-    let list = match &told {
-        // What it shows may be older than what we told it last.
-        Some(told) if !added.is_subset(&setup.banned) && told.is_fresh(&setup) => told.cpus.clone(),
-        _ => setup.banned.clone(),
-    };
+    let list = bans::in_force(records, daemon, &setup);
     let shown = Some(list.to_string());
     if !added.intersects(&list) && list == former {
         return Some(step.entry(shown.clone(), shown, Outcome::Already));
@@ -59,11 +53,7 @@ pub(super) fn take_back(
         ));
         return Some(step.entry(shown.clone(), shown, Outcome::Drift(list.to_string())));
     }
-    let wanted = if added.is_subset(&list) {
-        list.minus(&added)
-    } else {
-        former
-    };
+    let wanted = bans::without(&list, &former, cpus);
     // Its own list is not to become one that somebody gave it.
     let own = irqbalance::own_bans(system.root(), daemon).filter(|own| *own == wanted);
     let given = if own.is_some() { None } else { Some(&wanted) };

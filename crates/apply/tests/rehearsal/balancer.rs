@@ -3,6 +3,7 @@
 use super::{Kernel, SimTask, io, set};
 use machine::CpuSet;
 use root::{Address, RootError};
+use std::time::Duration;
 
 /// The daemon.
 pub struct Balancer {
@@ -16,10 +17,23 @@ pub struct Balancer {
     pub banned: CpuSet,
     /// Whether it is stopped.
     pub mute: bool,
+    /// How long it has slept since its last look.
+    pub slept: Duration,
 }
 
+/// From one look to the next.
+const INTERVAL: Duration = Duration::from_secs(10);
+
 impl Balancer {
+    pub fn sleep(&mut self, time: Duration) {
+        self.slept += time;
+        if self.slept >= INTERVAL {
+            self.look();
+        }
+    }
+
     pub fn look(&mut self) {
+        self.slept = Duration::ZERO;
         self.banned = self.told.clone().unwrap_or_else(|| self.own.clone());
     }
 }
@@ -53,6 +67,7 @@ impl Kernel {
             told: None,
             banned: set(own),
             mute: false,
+            slept: Duration::ZERO,
         });
     }
 
@@ -67,7 +82,13 @@ impl Kernel {
             return Err(io(&path, libc::ETIMEDOUT));
         }
         match question.strip_prefix("settings cpus ") {
-            None => return Ok(format!("SLEEP 10 BANNED {}", it.banned.to_mask(32))),
+            None => {
+                return Ok(format!(
+                    "SLEEP {} BANNED {}",
+                    INTERVAL.as_secs(),
+                    it.banned.to_mask(32)
+                ));
+            }
             Some("NULL") => it.told = None,
             Some(list) => it.told = Some(set(list)),
         }

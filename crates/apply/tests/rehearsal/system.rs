@@ -234,9 +234,9 @@ impl System for Kernel {
     }
 
     /// Time goes by, so irqbalance looks.
-    fn pause(&self, _time: Duration) {
+    fn pause(&self, time: Duration) {
         if let Some(balancer) = self.balancer.borrow_mut().as_mut() {
-            balancer.look();
+            balancer.sleep(time);
         }
     }
 }
