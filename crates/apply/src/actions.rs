@@ -33,6 +33,8 @@ pub(crate) struct Stage<'a, 'j> {
     pub noting: Noting,
     /// Cgroups of the partitions in force: their tasks are not touched.
     pub others: &'a [String],
+    /// CPUs of the partitions in force.
+    pub taken: &'a CpuSet,
     /// Masks of tasks that nobody pinned: the online CPUs less those of the partitions in force, and once this one
     /// has taken its CPUs, less those too.
     pub usual: &'a [CpuSet],
@@ -79,6 +81,18 @@ impl Stage<'_, '_> {
     /// Whether a mask has every CPU that this partition and everybody else share: nobody pinned such a task.
     pub fn is_everywhere(&self, mask: &CpuSet) -> bool {
         self.usual.first().is_some_and(|all| all.is_subset(mask))
+    }
+
+    /// A task as it is noted before it is moved. What partitions in force took from one that nobody pinned is no pin:
+    /// when they go before this layer does, it shall have that again.
+    pub fn noted(&self, state: TaskState) -> TaskState {
+        match self.is_everywhere(&state.mask) {
+            true => TaskState {
+                mask: state.mask.or(self.taken),
+                ..state
+            },
+            false => state,
+        }
     }
 
     /// Records what was there before a write.

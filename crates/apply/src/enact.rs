@@ -161,6 +161,7 @@ fn make_changes(
             mount: hierarchy.map_or("", |hierarchy| hierarchy.mount.as_str()),
             noting,
             others: &others.cgroups,
+            taken: &others.taken,
             usual: &usual,
             pins: &mut pins,
             findings,
@@ -269,6 +270,8 @@ fn refuse_impossible(system: &dyn System, plan: &Plan) -> Result<(), ApplyError>
 struct Others {
     /// Their cgroups: tasks there are not touched.
     cgroups: Vec<String>,
+    /// Their CPUs.
+    taken: CpuSet,
     /// The mask of a task that nobody pinned.
     usual: CpuSet,
 }
@@ -279,9 +282,11 @@ impl Others {
         let live: Vec<&Layer> = layers.iter().filter(|layer| layer.is_live()).collect();
         let hierarchy = machine.cgroups.cpuset.as_ref();
         let cgroup = |layer: &&Layer| layer.cgroup(hierarchy?);
+        let taken = isolated(&live);
         Others {
             cgroups: live.iter().filter_map(cgroup).collect(),
-            usual: machine.topology.online.minus(&isolated(&live)),
+            usual: machine.topology.online.minus(&taken),
+            taken,
         }
     }
 }

@@ -43,6 +43,8 @@ pub struct Layer<'r> {
     pub guard: Option<&'r str>,
     /// What is wanted.
     pub intent: &'r Intent,
+    /// CPUs of the layers that were in force when it began.
+    pub beside: CpuSet,
     /// What was planned.
     pub changes: &'r [Change],
     /// Every file of the state before.
@@ -73,6 +75,7 @@ pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
                 changes,
                 files,
             } => layers.push(Layer {
+                beside: isolated(&layers.iter().filter(|other| other.is_live()).collect::<Vec<_>>()),
                 seq: record.seq,
                 end: record.seq,
                 at_ns: record.at_ns,
@@ -179,15 +182,13 @@ impl Layer<'_> {
             return true;
         }
         let path = match &change.action {
-            Action::Write { path, .. }
-            | Action::MakeSet { path }
-            | Action::RemoveSet { path }
-            | Action::StartSlice { path, .. }
-            | Action::MakePartition { path, .. }
-            | Action::GiveFile { path, .. } => path,
             // Each layer takes its own CPUs off the list again.
             Action::BanCpus { .. } | Action::CycleCpus { .. } => return true,
             Action::MoveTasks { .. } | Action::NarrowTasks { .. } => return false,
+            action => match path_of(action) {
+                Some(path) => path,
+                None => return false,
+            },
         };
         if let Some(hierarchy) = hierarchy {
             let own = partition_path(hierarchy, self.intent.name.as_str());
@@ -204,6 +205,43 @@ impl Layer<'_> {
                 .is_some_and(|number| number.parse::<u32>().is_ok())
         };
         path.split('/').any(is_cpu)
+    }
+}
+
+impl Layer<'_> {
+    /// Those of other layers that need what a change of this one made: all of them, but of the set for everything else
+    /// only those that use the same one.
+    #[must_use]
+    pub fn sharers<'o, 'r>(
+        &self,
+        change: &Change,
+        others: &[&'o Layer<'r>],
+        hierarchy: Option<&Hierarchy>,
+    ) -> Vec<&'o Layer<'r>> {
+        let keeps = |layer: &Layer| layer.intent.housekeeping_path(hierarchy?);
+        let place = match &change.action {
+            Action::MoveTasks { to, .. } => Some(to.as_str()),
+            action => path_of(action),
+        };
+        let kept = keeps(self).filter(|kept| place.is_some_and(|place| is_in(place, kept)));
+        let shares = |other: &&&Layer| kept.is_none() || keeps(other) == kept;
+        others.iter().filter(shares).copied().collect()
+    }
+}
+
+/// The file or directory that an action is about.
+fn path_of(action: &Action) -> Option<&str> {
+    match action {
+        Action::Write { path, .. }
+        | Action::MakeSet { path }
+        | Action::RemoveSet { path }
+        | Action::StartSlice { path, .. }
+        | Action::MakePartition { path, .. }
+        | Action::GiveFile { path, .. } => Some(path),
+        Action::BanCpus { .. }
+        | Action::CycleCpus { .. }
+        | Action::MoveTasks { .. }
+        | Action::NarrowTasks { .. } => None,
     }
 }
 

@@ -9,7 +9,7 @@ mod rehearsal;
 use apply::{Force, System, Undone, Which, undo};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
-use rehearsal::acting::{dies, isolate_as};
+use rehearsal::acting::{dies, isolate_as, same};
 use rehearsal::{Death, Disk, Kernel, Rules};
 
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
@@ -67,6 +67,54 @@ fn both_sets_have_their_names_and_programs_live_in_the_one_for_everything_else()
         let undone = take_back(&kernel, &disk);
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
         assert_eq!(kernel.dump(), before, "{rules:?}");
+    }
+}
+
+#[test]
+fn beside_a_partition_each_set_goes_with_its_own() {
+    let three = CpuSet::parse_list("3").unwrap();
+    let rt = Intent::new(PartitionName::new("rt").unwrap(), three, Profile::Balanced);
+    for rules in [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2] {
+        for who in ["user", "all"] {
+            let user = Intent {
+                cpus: CpuSet::parse_list("2").unwrap(),
+                ..shield(who)
+            };
+            for (first, then) in [(&rt, &user), (&user, &rt)] {
+                for goes in [first, then] {
+                    let stays = if goes == first { then } else { first };
+                    let what = format!(
+                        "{rules:?} {who}: {}, {}; {} goes",
+                        first.name, then.name, goes.name
+                    );
+                    let kernel = Kernel::boot(rules);
+                    let before = kernel.dump();
+                    let disk = Disk::new(&kernel);
+                    isolate(&kernel, &disk, first);
+                    let alone = kernel.dump();
+                    isolate(&kernel, &disk, then);
+                    for of in [goes, stays] {
+                        let undone = undo(
+                            &kernel,
+                            &disk,
+                            BOOT,
+                            Which::Named(of.name.as_str()),
+                            Force::No,
+                            "test",
+                        )
+                        .unwrap();
+                        assert!(undone.equal(), "{what}: {:?}", undone.remains());
+                        assert_eq!(undone.taken, [of.name.to_string()], "{what}");
+                        // On v1 kernel threads that another partition moved share the set that stays.
+                        let is_exact = rules == Rules::V2 || who == "all";
+                        if of == then && goes == then && is_exact {
+                            same(&kernel, &alone, &what);
+                        }
+                    }
+                    same(&kernel, &before, &what);
+                }
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ mod rehearsal;
 use apply::{ApplyError, Force, System, Undone, Which, undo};
 use machine::{CpuSet, Machine};
 use plan::{Intent, PartitionName, Profile};
-use rehearsal::acting::{dies, isolate_as};
+use rehearsal::acting::{dies, isolate_as, same};
 use rehearsal::{Death, Disk, Kernel, Rules, SimTask};
 use std::collections::BTreeMap;
 
@@ -65,17 +65,6 @@ fn alone(rules: Rules, partitions: &[(&str, &str)]) -> Dump {
         isolate(&kernel, &disk, *partition).unwrap();
     }
     kernel.dump()
-}
-
-fn same(kernel: &Kernel, wanted: &Dump, what: &str) {
-    let now = kernel.dump();
-    let paths: std::collections::BTreeSet<&String> = now.keys().chain(wanted.keys()).collect();
-    let differ: Vec<String> = paths
-        .into_iter()
-        .filter(|path| now.get(*path) != wanted.get(*path))
-        .map(|path| format!("{path}: {:?} instead of {:?}", now.get(path), wanted.get(path)))
-        .collect();
-    assert!(differ.is_empty(), "{what}: {differ:#?}");
 }
 
 #[test]

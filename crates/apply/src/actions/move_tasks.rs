@@ -153,7 +153,7 @@ fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, App
         if !task.is_movable() {
             done.bound.insert(tid);
         } else if moves(&task, road.who) {
-            tasks.push(state);
+            tasks.push(stage.noted(state));
         }
     }
     let was_crowd = !alike.is_empty();

@@ -108,7 +108,7 @@ pub(super) fn take_layer(
         if has_hand && group.first().is_some_and(|will| by_hand::is_word(will.change)) {
             continue;
         }
-        if let Some(entry) = sharing::take_shared(&map, &group, &stay, &scope, force, undone)? {
+        if let Some(entry) = sharing::take_shared(&map, &group, &stay, hierarchy, &scope, force, undone)? {
             tell(journal, undone, entry);
         }
     }

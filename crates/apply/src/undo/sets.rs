@@ -19,11 +19,13 @@ pub(super) fn ours(
     layer: &Layer,
     hierarchy: Option<&Hierarchy>,
 ) -> Vec<String> {
-    let stays = |other: &Layer| other.is_live() && other.is_partition() && other.seq != layer.seq;
-    let is_last = layer.is_partition() && !all.iter().any(stays);
+    let stay: Vec<&Layer> = all
+        .iter()
+        .filter(|other| other.is_live() && other.is_partition() && other.seq != layer.seq)
+        .collect();
     let goes = |of: &Layer, change: &Change| match of.owns(change, hierarchy) {
         true => of.seq == layer.seq,
-        false => is_last,
+        false => layer.is_partition() && of.sharers(change, &stay, hierarchy).is_empty(),
     };
     let mut sets: Vec<String> = Vec::new();
     for of in all {

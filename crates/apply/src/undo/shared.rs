@@ -159,7 +159,7 @@ impl<'r> SharedFile<'r> {
             Some(former) => Some(former),
             None => self
                 .set(first.value)
-                .map(|value| value.or(&first.layer.intent.cpus)),
+                .map(|value| value.or(&first.layer.intent.cpus).or(&first.layer.beside)),
         }
     }
 

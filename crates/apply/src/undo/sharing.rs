@@ -64,6 +64,7 @@ pub(super) fn take_shared(
     map: &Map,
     group: &[Will],
     stay: &[&Layer],
+    hierarchy: Option<&Hierarchy>,
     scope: &Scope,
     force: Force,
     undone: &mut Undone,
@@ -71,6 +72,7 @@ pub(super) fn take_shared(
     let Some(first) = group.first() else {
         return Ok(None);
     };
+    let stay = &*first.layer.sharers(first.change, stay, hierarchy);
     let step = first.step(force);
     match &first.change.action {
         Action::Write { .. } => {

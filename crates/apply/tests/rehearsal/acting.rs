@@ -4,6 +4,7 @@ use super::{Disk, Kernel};
 use apply::{Applied, ApplyError, Journal, Request, Storage, System, apply};
 use machine::Machine;
 use plan::Intent;
+use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 
@@ -58,4 +59,16 @@ pub fn dies(act: impl FnOnce()) -> bool {
     let died = catch_unwind(AssertUnwindSafe(act)).is_err();
     std::panic::set_hook(hook);
     died
+}
+
+/// Nothing but what differs is shown.
+pub fn same(kernel: &Kernel, wanted: &BTreeMap<String, String>, what: &str) {
+    let now = kernel.dump();
+    let paths: BTreeSet<&String> = now.keys().chain(wanted.keys()).collect();
+    let differ: Vec<String> = paths
+        .into_iter()
+        .filter(|path| now.get(*path) != wanted.get(*path))
+        .map(|path| format!("{path}: {:?} instead of {:?}", now.get(path), wanted.get(path)))
+        .collect();
+    assert!(differ.is_empty(), "{what}: {differ:#?}");
 }
