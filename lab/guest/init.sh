@@ -8,11 +8,27 @@ mount -t devtmpfs dev /dev
 mkdir -p /dev/shm /run/lock
 mount -t tmpfs -o mode=755 run /run
 mount -t tmpfs tmp /tmp
-mount -t tmpfs state /var/lib
 mount -t debugfs debug /sys/kernel/debug 2>/dev/null
 mount -t tracefs trace /sys/kernel/tracing 2>/dev/null
 
 while read -r module; do insmod "$module" || echo "lab: $module does not load"; done </modules/order
+
+# What a boot loader has started is only the way to the disk. This file stands there again, beside an fstab.
+root=$(sed -n 's/.*\<root=\([^ ]*\).*/\1/p' /proc/cmdline)
+if [ -e /etc/fstab ]; then
+    PATH=/bin:/usr/sbin:/usr/bin:/sbin
+    mount -a
+    mount -t efivarfs efivarfs /sys/firmware/efi/efivars 2>/dev/null
+    LAB_BOOT=$(($(cat /boots) + 1))
+    export LAB_BOOT
+    echo "$LAB_BOOT" >/boots
+elif [ -n "$root" ]; then
+    # Without its disk this ends, and the kernel panics, as every initramfs has it.
+    mount -t ext4 "$root" /mnt || exit 1
+    exec switch_root /mnt /init
+else
+    mount -t tmpfs state /var/lib
+fi
 
 # systemd mounts control groups itself, and runs the scenario as a service.
 case $(cat /proc/cmdline) in *lab.init=systemd*) exec /usr/lib/systemd/systemd ;; esac
@@ -39,6 +55,6 @@ case $layout in
 esac
 
 . /bin/lab.sh
-. /scenario
+if [ -e /install ]; then rec installed sh -ex /install; else . /scenario; fi
 lab-guest done
 poweroff -f

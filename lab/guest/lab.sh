@@ -6,6 +6,9 @@ rec() { lab-guest rec "$@"; }
 # note NAME TEXT...: reports a text.
 note() { name=$1; shift; lab-guest rec "$name" echo "$@"; }
 
+# again: starts the machine anew. Only guests on a disk come back; they know by $LAB_BOOT how often they have.
+again() { sync; reboot -f; }
+
 # wait_for SECONDS COMMAND...: until it succeeds.
 wait_for() {
     tries=$(($1 * 10)); shift

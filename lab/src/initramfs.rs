@@ -70,6 +70,15 @@ pub fn build(
     if let Some(packages) = cell.shape.packages {
         packages::add(&mut archive, &packages::ready(packages)?)?;
     }
+    if let Some(disk) = cell.shape.disk {
+        archive.dir("boot");
+        archive.dir("mnt");
+        archive.file(
+            &format!("boot/vmlinuz-{}", ready.release),
+            &read(&ready.unpacked.image())?,
+        );
+        archive.program("install", disk.install.as_bytes());
+    }
     archive.program("scenario", script.as_bytes());
     if let Some(userland) = userland {
         archive.program("bin/service.sh", SERVICE);

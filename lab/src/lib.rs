@@ -6,6 +6,7 @@
 
 pub mod apt;
 pub mod cpio;
+pub mod disk;
 pub mod error;
 pub mod initramfs;
 pub mod kernels;

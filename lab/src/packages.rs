@@ -64,12 +64,65 @@ pub const IRQBALANCE: Packages = Packages {
     ],
 };
 
+/// GRUB for BIOS machines of Debian 12, its scripts, and what partitions a disk and makes ext4 there.
+pub const GRUB: Packages = Packages {
+    name: "grub-1",
+    suite: "bookworm",
+    names: &[
+        "e2fsprogs",
+        "fdisk",
+        "gettext-base",
+        "grub-common",
+        "grub-pc-bin",
+        "grub2-common",
+        "libblkid1",
+        "libc6",
+        "libcom-err2",
+        "libdevmapper1.02.1",
+        "libefiboot1",
+        "libefivar1",
+        "libext2fs2",
+        "libfdisk1",
+        "liblzma5",
+        "libncursesw6",
+        "libpcre2-8-0",
+        "libreadline8",
+        "libselinux1",
+        "libsmartcols1",
+        "libtinfo6",
+        "libudev1",
+        "libuuid1",
+    ],
+};
+
+/// systemd-boot of Debian 12, and what partitions a disk and makes ext4 there.
+pub const SYSTEMD_BOOT: Packages = Packages {
+    name: "systemd-boot-1",
+    suite: "bookworm",
+    names: &[
+        "e2fsprogs",
+        "fdisk",
+        "libblkid1",
+        "libc6",
+        "libcom-err2",
+        "libext2fs2",
+        "libfdisk1",
+        "libncursesw6",
+        "libreadline8",
+        "libsmartcols1",
+        "libtinfo6",
+        "libuuid1",
+        "systemd-boot-efi",
+    ],
+};
+
 /// What nobody needs in a guest, below the top.
 const LEFT_OUT: &[&str] = &[
     "usr/share/doc",
     "usr/share/man",
     "usr/share/locale",
     "usr/share/lintian",
+    "usr/lib/x86_64-linux-gnu/gconv",
 ];
 
 /// Unpacks the packages into the cache, and gives the folder.

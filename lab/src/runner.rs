@@ -1,12 +1,13 @@
 //! Runs cells, two guests at a time, and says on one line each how it went.
 
+use crate::disk;
 use crate::initramfs::{Programs, build};
 use crate::kernels::Ready;
 use crate::records::Records;
 use crate::scenario::{Cell, Init, Scenario};
 use crate::userland::Userland;
 use crate::verdict::Verdict;
-use crate::vm::{End, Outcome, boot};
+use crate::vm::{End, Outcome, Start, boot};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -116,10 +117,7 @@ pub fn try_script(
     script: &str,
 ) -> Result<String, crate::LabError> {
     let dir = bench.out.join("try");
-    std::fs::create_dir_all(&dir).map_err(crate::LabError::file(&dir))?;
-    let userland = bench.userland(cell).ok().flatten();
-    let initramfs = build(&bench.programs, ready, userland, cell, script)?;
-    let outcome = boot(&ready.unpacked.image(), &initramfs, cell, &dir)?;
+    let outcome = guest(bench, ready, cell, script, &dir)?;
     Ok(format!(
         "{}{:?}, console in {}\n",
         readable(&outcome.records),
@@ -166,7 +164,8 @@ fn one(bench: &Bench, job: &Job) -> Finished {
     let mut took = Duration::ZERO;
     for attempt in 1..=2 {
         verdict = Verdict::default();
-        let outcome = match guest(bench, ready, job, &dir) {
+        let script = (job.scenario.script)(&job.cell);
+        let outcome = match guest(bench, ready, &job.cell, &script, &dir) {
             Ok(outcome) => outcome,
             Err(error) => {
                 verdict.that(false, error.to_string());
@@ -193,12 +192,38 @@ fn one(bench: &Bench, job: &Job) -> Finished {
     Finished { label, verdict, took }
 }
 
-fn guest(bench: &Bench, ready: &Ready, job: &Job, dir: &Path) -> Result<Outcome, crate::LabError> {
+fn guest(
+    bench: &Bench,
+    ready: &Ready,
+    cell: &Cell,
+    script: &str,
+    dir: &Path,
+) -> Result<Outcome, crate::LabError> {
     std::fs::create_dir_all(dir).map_err(crate::LabError::file(dir))?;
-    let script = (job.scenario.script)(&job.cell);
-    let userland = bench.userland(&job.cell).ok().flatten();
-    let initramfs = build(&bench.programs, ready, userland, &job.cell, &script)?;
-    boot(&ready.unpacked.image(), &initramfs, &job.cell, dir)
+    let userland = bench.userland(cell).ok().flatten();
+    let initramfs = build(&bench.programs, ready, userland, cell, script)?;
+    let start = Start::Kernel {
+        image: &ready.unpacked.image(),
+        initramfs: &initramfs,
+    };
+    let Some(disk) = cell.shape.disk else {
+        return boot(&start, &[], cell, dir);
+    };
+    let blank = disk::make(disk, dir)?;
+    let mut installed = boot(&start, &blank.disk, cell, &dir.join("install"))?;
+    let outcome = if installed.records.get("installed").status == 0 {
+        let devices = [blank.disk, blank.firmware].concat();
+        let mut outcome = boot(&Start::Disk, &devices, cell, dir)?;
+        outcome.took += installed.took;
+        outcome
+    } else {
+        if installed.end != End::Emulator {
+            installed.end = End::NotInstalled;
+        }
+        installed
+    };
+    disk::remove(dir);
+    Ok(outcome)
 }
 
 fn judge(job: &Job, outcome: &Outcome, verdict: &mut Verdict) {
@@ -206,6 +231,10 @@ fn judge(job: &Job, outcome: &Outcome, verdict: &mut Verdict) {
         End::Done => None,
         End::Stopped => Some("the guest stopped before its end".to_owned()),
         End::TimeOut => Some(format!("the guest was killed after {} s", job.cell.limit_s)),
+        End::NotInstalled => Some(format!(
+            "the first guest did not bring its disk into being: {}",
+            outcome.records.get("installed").stderr.lines().last().unwrap_or_default()
+        )),
         End::Emulator => Some("the emulator failed twice (Oops: int3)".to_owned()),
     };
     if let Some(why) = ended {

@@ -1,5 +1,6 @@
 //! The machine that QEMU is told to be.
 
+use crate::disk::Disk;
 use crate::packages::Packages;
 
 /// How control groups are mounted in the guest.
@@ -55,6 +56,8 @@ pub struct Shape {
     pub boot: &'static str,
     /// Debian's programs that the guest has beside ours.
     pub packages: Option<&'static Packages>,
+    /// What the guest boots from, after a first guest has installed itself there. None: QEMU loads the kernel.
+    pub disk: Option<&'static Disk>,
 }
 
 /// 4 CPUs in 2 packages, each with its own last-level cache.
@@ -71,6 +74,7 @@ pub const USUAL: Shape = Shape {
     devices: &[],
     boot: "",
     packages: None,
+    disk: None,
 };
 
 impl Shape {

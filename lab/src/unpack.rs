@@ -16,6 +16,13 @@ const MODULES: &[&str] = &[
     "sd_mod",
     "virtio_mmio",
     "virtio_console",
+    // ext4 asks the kernel for it by the name of its algorithm, which no list of dependencies shows.
+    "crc32c_generic",
+    "ext4",
+    "vfat",
+    "nls_cp437",
+    "nls_ascii",
+    "efivarfs",
 ];
 
 /// A kernel's files in the cache.
@@ -32,6 +39,13 @@ impl Unpacked {
         self.dir.join("vmlinuz")
     }
 
+    /// Whether it was unpacked with the modules that are asked for today.
+    fn is_whole(&self) -> bool {
+        let order = std::fs::read_to_string(self.dir.join("order")).unwrap_or_default();
+        let names = order.lines().filter_map(|line| line.split(' ').next());
+        self.image().is_file() && names.eq(MODULES.iter().copied())
+    }
+
     /// A busybox for the kernel's architecture, where that is not the host's.
     #[must_use]
     pub fn busybox(&self) -> Option<PathBuf> {
@@ -44,7 +58,7 @@ impl Unpacked {
         let order = std::fs::read_to_string(self.dir.join("order")).unwrap_or_default();
         let mut files = Vec::new();
         for line in order.lines() {
-            let mut words = line.split(' ');
+            let mut words = line.split_whitespace();
             if words.next().is_some_and(|name| wanted.contains(&name)) {
                 for module in words.map(|module| self.dir.join("modules").join(format!("{module}.ko"))) {
                     if !files.contains(&module) {
@@ -118,7 +132,7 @@ fn newest(cache: &Path, kernel: Kernel, lists: &Lists) -> Result<Ready, LabError
     let unpacked = Unpacked {
         dir: kernel_dir(cache, kernel).join(&release),
     };
-    if !unpacked.image().is_file() {
+    if !unpacked.is_whole() {
         let mut wanted = packages;
         if kernel.arch != "amd64" {
             wanted.push("busybox-static".to_owned());
@@ -156,7 +170,7 @@ fn newest_cached(cache: &Path, kernel: Kernel) -> Option<Ready> {
 fn unpack(debs: &[PathBuf], release: &str, to: &Unpacked) -> Result<(), LabError> {
     let whole = to.dir.with_extension("whole");
     let part = to.dir.with_extension("part");
-    for dir in [&whole, &part, &to.dir] {
+    for dir in [&whole, &part] {
         std::fs::remove_dir_all(dir).ok();
     }
     std::fs::create_dir_all(part.join("modules")).map_err(LabError::file(&part))?;
@@ -186,10 +200,13 @@ fn unpack(debs: &[PathBuf], release: &str, to: &Unpacked) -> Result<(), LabError
     for deb in debs {
         std::fs::remove_file(deb).map_err(LabError::file(deb))?;
     }
+    // One with fewer modules may stand there, for guests that start just now: as late as can be.
+    std::fs::remove_dir_all(&to.dir).ok();
     std::fs::rename(&part, &to.dir).map_err(LabError::file(&to.dir))
 }
 
-/// Copies [`MODULES`] and what they depend on, and writes `order`: a module's name, then the files to load.
+/// Copies [`MODULES`] and what they depend on, and writes `order`: a module's name, then the files to load
+/// (none when it is built in).
 fn keep_modules(whole: &Path, part: &Path) -> Result<(), LabError> {
     let mut found = BTreeMap::new();
     find_modules(whole, &mut found);
@@ -202,9 +219,7 @@ fn keep_modules(whole: &Path, part: &Path) -> Result<(), LabError> {
                 plain_copy(file, &part.join("modules").join(format!("{name}.ko")))?;
             }
         }
-        if !chain.is_empty() {
-            order.push_str(&format!("{module} {}\n", chain.join(" ")));
-        }
+        order.push_str(&format!("{module} {}\n", chain.join(" ")));
     }
     let path = part.join("order");
     std::fs::write(&path, order).map_err(LabError::file(&path))

@@ -18,6 +18,8 @@ pub enum End {
     Stopped,
     /// The time limit.
     TimeOut,
+    /// The first guest did not bring its disk into being.
+    NotInstalled,
     /// The emulator's own fault (see [`emulator_fault`]).
     Emulator,
 }
@@ -34,23 +36,43 @@ pub struct Outcome {
     pub console: PathBuf,
 }
 
+/// What the machine starts.
+pub enum Start<'a> {
+    /// A kernel that QEMU itself puts into memory, with an initramfs. The machine stops where it would start anew.
+    Kernel {
+        /// The kernel.
+        image: &'a Path,
+        /// The archive.
+        initramfs: &'a [u8],
+    },
+    /// What the firmware finds on the disk. The machine starts anew as often as the guest wants.
+    Disk,
+}
+
 /// Boots a guest and collects its records. `dir` gets `console`, `records` and `initramfs` (removed at the end).
+/// `devices` are QEMU arguments beside those of the cell.
 ///
 /// # Errors
 /// [`LabError`] when QEMU cannot be started or `dir` cannot be written.
-pub fn boot(kernel: &Path, initramfs: &[u8], cell: &Cell, dir: &Path) -> Result<Outcome, LabError> {
+pub fn boot(start: &Start, devices: &[String], cell: &Cell, dir: &Path) -> Result<Outcome, LabError> {
     std::fs::create_dir_all(dir).map_err(LabError::file(dir))?;
     let (console, port, initrd) = (dir.join("console"), dir.join("records"), dir.join("initramfs"));
     for file in [&console, &port] {
         File::create(file).map_err(LabError::file(file))?;
     }
-    std::fs::write(&initrd, initramfs).map_err(LabError::file(&initrd))?;
+    let mut command = machine(cell, &console, &port);
+    command.args(devices);
+    if let Start::Kernel { image, initramfs } = start {
+        std::fs::write(&initrd, initramfs).map_err(LabError::file(&initrd))?;
+        command.arg("-no-reboot");
+        command.arg("-kernel").arg(image).arg("-initrd").arg(&initrd);
+        command.arg("-append").arg(line(cell));
+    }
     let started = Instant::now();
-    let said = dir.join("qemu");
-    let mut child = start(kernel, &initrd, cell, &console, &port, &said)?;
+    let mut child = spawn(command, &dir.join("qemu"))?;
     let ended = wait(&mut child, &port, started + Duration::from_secs(cell.limit_s))?;
     let took = started.elapsed();
-    std::fs::remove_file(&initrd).map_err(LabError::file(&initrd))?;
+    std::fs::remove_file(&initrd).ok();
     let records = Records::parse(&std::fs::read(&port).map_err(LabError::file(&port))?);
     let text = std::fs::read(&console).map_err(LabError::file(&console))?;
     let end = match ended {
@@ -73,15 +95,8 @@ pub fn emulator_fault(console: &str) -> bool {
     console.contains("Oops: int3") || console.contains("int3: 0000 [#1]")
 }
 
-fn start(
-    kernel: &Path,
-    initrd: &Path,
-    cell: &Cell,
-    console: &Path,
-    port: &Path,
-    said: &Path,
-) -> Result<Child, LabError> {
-    let said = File::create(said).map_err(LabError::file(said))?;
+/// The machine of a cell, without anything to start.
+fn machine(cell: &Cell, console: &Path, port: &Path) -> Command {
     let program = match cell.kernel.arch {
         "arm64" => "qemu-system-aarch64",
         "armhf" => "qemu-system-arm",
@@ -100,32 +115,35 @@ fn start(
     } else {
         "tcg,thread=multi"
     };
-    let console_device = if cell.kernel.arch == "amd64" {
+    command
+        .args(["-accel", emulation, "-display", "none", "-monitor", "none"])
+        .args(["-net", "none", "-nodefaults"])
+        .args(cell.shape.arguments())
+        .arg("-serial")
+        .arg(format!("file:{}", console.display()))
+        .args(ports(cell, port));
+    command
+}
+
+/// The words that the kernel's line has in every guest of a cell.
+fn line(cell: &Cell) -> String {
+    let console = if cell.kernel.arch == "amd64" {
         "ttyS0"
     } else {
         "ttyAMA0"
     };
-    command
-        .args(["-accel", emulation, "-display", "none", "-monitor", "none"])
-        .args(["-no-reboot", "-net", "none", "-nodefaults"])
-        .args(cell.shape.arguments())
-        .arg("-serial")
-        .arg(format!("file:{}", console.display()))
-        .args(ports(cell, port))
-        .arg("-kernel")
-        .arg(kernel)
-        .arg("-initrd")
-        .arg(initrd)
-        .arg("-append")
-        .arg(format!(
-            "console={console_device} panic=-1 tsc=reliable lab.cgroup={} {} {}",
-            cell.layout.word(),
-            init(cell),
-            cell.shape.boot
-        ))
-        .stdin(Stdio::null())
-        .stdout(said.try_clone().map_err(LabError::file(console))?)
-        .stderr(said);
+    format!(
+        "console={console} panic=-1 tsc=reliable lab.cgroup={} {} {}",
+        cell.layout.word(),
+        init(cell),
+        cell.shape.boot
+    )
+}
+
+fn spawn(mut command: Command, said: &Path) -> Result<Child, LabError> {
+    let file = File::create(said).map_err(LabError::file(said))?;
+    let both = file.try_clone().map_err(LabError::file(said))?;
+    command.stdin(Stdio::null()).stdout(both).stderr(file);
     // SAFETY: prctl is async-signal-safe, and the closure touches no memory of ours.
     unsafe {
         command.pre_exec(|| {
@@ -135,7 +153,7 @@ fn start(
         });
     }
     command.spawn().map_err(|error| LabError::Program {
-        program: program.to_owned(),
+        program: command.get_program().to_string_lossy().into_owned(),
         why: error.to_string(),
     })
 }

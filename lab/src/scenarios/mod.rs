@@ -5,6 +5,7 @@ use crate::scenario::Scenario;
 
 mod apply_undo;
 mod bad_input;
+mod boot_grub;
 mod boot_line;
 mod boots;
 mod cset;
@@ -53,6 +54,7 @@ pub const ALL: &[&Scenario] = &[
     &owners::SCENARIO,
     &declared::SCENARIO,
     &exports::SCENARIO,
+    &boot_grub::SCENARIO,
     &guest_tools::SCENARIO,
     &inspect_shapes::SCENARIO,
     &boot_line::SCENARIO,
