@@ -7,6 +7,7 @@ mod apply_undo;
 mod bad_input;
 mod boot_grub;
 mod boot_line;
+mod boot_systemd;
 mod boots;
 mod cset;
 mod declared;
@@ -55,6 +56,7 @@ pub const ALL: &[&Scenario] = &[
     &declared::SCENARIO,
     &exports::SCENARIO,
     &boot_grub::SCENARIO,
+    &boot_systemd::SCENARIO,
     &guest_tools::SCENARIO,
     &inspect_shapes::SCENARIO,
     &boot_line::SCENARIO,
