@@ -51,7 +51,8 @@ pub struct Blank {
 pub fn make(disk: &Disk, dir: &Path) -> Result<Blank, LabError> {
     let image = dir.join("disk");
     let file = File::create(&image).map_err(LabError::file(&image))?;
-    file.set_len(disk.size_mib << 20).map_err(LabError::file(&image))?;
+    file.set_len(disk.size_mib << 20)
+        .map_err(LabError::file(&image))?;
     let arguments = vec![
         // The image is thrown away after the scenario: nobody has to wait for the host's disk.
         "-drive".to_owned(),
@@ -68,7 +69,10 @@ pub fn make(disk: &Disk, dir: &Path) -> Result<Blank, LabError> {
         let code = firmware.join("OVMF_CODE_4M.fd");
         for (unit, file, more) in [(0, &code, ",readonly=on"), (1, &variables, "")] {
             drives.push("-drive".to_owned());
-            drives.push(format!("if=pflash,format=raw,unit={unit},file={}{more}", file.display()));
+            drives.push(format!(
+                "if=pflash,format=raw,unit={unit},file={}{more}",
+                file.display()
+            ));
         }
     }
     Ok(Blank {
@@ -81,5 +85,34 @@ pub fn make(disk: &Disk, dir: &Path) -> Result<Blank, LabError> {
 pub fn remove(dir: &Path) {
     for name in ["disk", "variables"] {
         std::fs::remove_file(dir.join(name)).ok();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_is_empty_and_of_its_size_and_goes_again() {
+        let dir = std::env::temp_dir().join(format!("lab-disk-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let disk = Disk {
+            firmware: Firmware::Bios,
+            install: "",
+            size_mib: 3,
+        };
+        let blank = make(&disk, &dir).unwrap();
+        let image = dir.join("disk");
+        assert_eq!(std::fs::read(&image).unwrap(), vec![0; 3 << 20]);
+        assert!(
+            blank
+                .disk
+                .iter()
+                .any(|word| word.ends_with(&format!("file={}", image.display())))
+        );
+        assert!(blank.firmware.is_empty(), "the BIOS is QEMU's own");
+        remove(&dir);
+        assert!(!image.exists());
+        std::fs::remove_dir(&dir).unwrap();
     }
 }

@@ -233,7 +233,13 @@ fn judge(job: &Job, outcome: &Outcome, verdict: &mut Verdict) {
         End::TimeOut => Some(format!("the guest was killed after {} s", job.cell.limit_s)),
         End::NotInstalled => Some(format!(
             "the first guest did not bring its disk into being: {}",
-            outcome.records.get("installed").stderr.lines().last().unwrap_or_default()
+            outcome
+                .records
+                .get("installed")
+                .stderr
+                .lines()
+                .last()
+                .unwrap_or_default()
         )),
         End::Emulator => Some("the emulator failed twice (Oops: int3)".to_owned()),
     };

@@ -219,7 +219,8 @@ fn keep_modules(whole: &Path, part: &Path) -> Result<(), LabError> {
                 plain_copy(file, &part.join("modules").join(format!("{name}.ko")))?;
             }
         }
-        order.push_str(&format!("{module} {}\n", chain.join(" ")));
+        chain.insert(0, (*module).to_owned());
+        order.push_str(&format!("{}\n", chain.join(" ")));
     }
     let path = part.join("order");
     std::fs::write(&path, order).map_err(LabError::file(&path))
@@ -264,4 +265,25 @@ fn plain_copy(file: &Path, to: &Path) -> Result<(), LabError> {
         return std::fs::write(to, output.stdout).map_err(LabError::file(to));
     }
     std::fs::copy(file, to).map(|_| ()).map_err(LabError::file(file))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kernel_of_an_older_list_of_modules_is_not_whole() {
+        let dir = std::env::temp_dir().join(format!("lab-unpacked-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let kernel = Unpacked { dir: dir.clone() };
+        std::fs::write(kernel.image(), "").unwrap();
+        let lines: Vec<String> = MODULES.iter().map(|name| format!("{name}\n")).collect();
+        let with = |lines: &[String]| std::fs::write(dir.join("order"), lines.concat()).unwrap();
+        with(&lines);
+        assert!(kernel.is_whole());
+        assert!(kernel.modules(MODULES).is_empty(), "what is built in has no file");
+        with(&lines[1..]);
+        assert!(!kernel.is_whole());
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
 }

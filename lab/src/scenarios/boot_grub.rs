@@ -1,5 +1,6 @@
-//! The boot line on a disk with Debian's GRUB.
+//! The boot line on a disk with Debian's GRUB: what the boot loader really starts after an edit.
 
+use super::boot_disk;
 use crate::disk::{Disk, Firmware};
 use crate::kernels::K6_1;
 use crate::packages::GRUB;
@@ -8,7 +9,7 @@ use crate::scenario::{Cell, Scenario};
 use crate::shape::{Layout, Shape, USUAL};
 use crate::verdict::Verdict;
 
-/// With the GRUB that Debian ships beside this kernel.
+/// With the kernel that Debian ships beside this GRUB.
 pub const SCENARIO: Scenario = Scenario {
     name: "boot_grub",
     about: "a disk with GRUB: the boot line is set, isolates, and is cleared to the same bytes",
@@ -19,7 +20,10 @@ pub const SCENARIO: Scenario = Scenario {
 
 const DISK: Disk = Disk {
     firmware: Firmware::Bios,
-    install: concat!(include_str!("../../guest/disk.sh"), include_str!("../../guest/install-grub.sh")),
+    install: concat!(
+        include_str!("../../guest/disk.sh"),
+        include_str!("../../guest/install-grub.sh")
+    ),
     size_mib: 256,
 };
 
@@ -35,15 +39,21 @@ fn cells() -> Vec<Cell> {
     vec![Cell::new(K6_1, Layout::V2).on(SHAPE).within(240)]
 }
 
+const EDITS: &str = "edit_set() {
+    [ -d /etc/default/grub.d ] || mkdir /etc/default/grub.d
+    echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX isolcpus=managed_irq,domain,2-3 nohz_full=2-3\"' >/etc/default/grub.d/edit.cfg
+    update-grub
+}
+edit_clear() {
+    rm /etc/default/grub.d/edit.cfg
+    update-grub
+}
+";
+
 fn script(_: &Cell) -> String {
-    "case $LAB_BOOT in
-1) rec line cat /proc/cmdline; again ;;
-2) rec line cat /proc/cmdline ;;
-esac
-".to_owned()
+    boot_disk::set_and_clear(EDITS)
 }
 
 fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
-    verdict.status(seen, "1/line", 0);
-    verdict.status(seen, "2/line", 0);
+    boot_disk::check_set_and_clear(seen, verdict);
 }

@@ -1,14 +1,15 @@
-//! The boot line on a disk with systemd-boot.
+//! The boot line on a disk with systemd-boot: what the boot loader really starts after an edit.
 
+use super::boot_disk;
 use crate::disk::{Disk, Firmware};
-use crate::kernels::K6_1;
+use crate::kernels::K7;
 use crate::packages::SYSTEMD_BOOT;
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
 use crate::shape::{Layout, Shape, USUAL};
 use crate::verdict::Verdict;
 
-/// With the systemd-boot that Debian ships beside this kernel.
+/// With the newest kernel, started by its own EFI stub.
 pub const SCENARIO: Scenario = Scenario {
     name: "boot_systemd",
     about: "a disk with systemd-boot: the boot line is set, isolates, and is cleared to the same bytes",
@@ -19,31 +20,43 @@ pub const SCENARIO: Scenario = Scenario {
 
 const DISK: Disk = Disk {
     firmware: Firmware::Uefi,
-    install: concat!(include_str!("../../guest/disk.sh"), include_str!("../../guest/install-systemd-boot.sh")),
+    install: concat!(
+        include_str!("../../guest/disk.sh"),
+        include_str!("../../guest/install-systemd-boot.sh")
+    ),
     size_mib: 256,
 };
 
 const SHAPE: Shape = Shape {
     memory_mib: 512,
-    modules: &["virtio_pci", "virtio_blk", "crc32c_generic", "ext4", "vfat", "nls_cp437", "nls_ascii", "efivarfs"],
+    modules: &[
+        "virtio_pci",
+        "virtio_blk",
+        "crc32c_generic",
+        "ext4",
+        "vfat",
+        "nls_cp437",
+        "nls_ascii",
+        "efivarfs",
+    ],
     packages: Some(&SYSTEMD_BOOT),
     disk: Some(&DISK),
     ..USUAL
 };
 
 fn cells() -> Vec<Cell> {
-    vec![Cell::new(K6_1, Layout::V2).on(SHAPE).within(240)]
+    vec![Cell::new(K7, Layout::V2).on(SHAPE).within(240)]
 }
 
+const EDITS: &str = "entry=$(ls /boot/efi/loader/entries/*.conf)
+edit_set() { sed -i 's/^options.*/& isolcpus=managed_irq,domain,2-3 nohz_full=2-3/' $entry; }
+edit_clear() { sed -i 's/ isolcpus=.*//' $entry; }
+";
+
 fn script(_: &Cell) -> String {
-    "case $LAB_BOOT in
-1) rec line cat /proc/cmdline; again ;;
-2) rec line cat /proc/cmdline ;;
-esac
-".to_owned()
+    boot_disk::set_and_clear(EDITS)
 }
 
 fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
-    verdict.status(seen, "1/line", 0);
-    verdict.status(seen, "2/line", 0);
+    boot_disk::check_set_and_clear(seen, verdict);
 }

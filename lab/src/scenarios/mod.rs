@@ -5,6 +5,7 @@ use crate::scenario::Scenario;
 
 mod apply_undo;
 mod bad_input;
+mod boot_disk;
 mod boot_grub;
 mod boot_line;
 mod boot_systemd;
