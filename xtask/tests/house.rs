@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 /// The crates from top to bottom (see ARCHITECTURE.md): one may use those after it. A new crate needs a place here.
 const ORDER: &[&str] = &[
-    "cli", "report", "formats", "measure", "observe", "apply", "plan", "machine", "root",
+    "cli", "report", "formats", "measure", "observe", "apply", "boot", "plan", "machine", "root",
 ];
 
 /// Crates that compute and touch no machine.

@@ -141,12 +141,14 @@ pub enum ApplyError {
         /// What is wrong.
         why: String,
     },
-    /// A journal of installed files that cannot be understood.
+    /// A journal of what outlives a restart that cannot be understood.
     #[error(
-        "the journal of installed files cannot be read\nrecord {record} is damaged: {why}\n\
-         it is kept as it is; look at /var/lib/quietcore/installed, which names every file and what stood there before"
+        "the journal /var/lib/quietcore/{name} cannot be read\nrecord {record} is damaged: {why}\n\
+         it is kept as it is; look at it: it names every file and what stood there before"
     )]
     Installed {
+        /// Its file.
+        name: &'static str,
         /// Which record.
         record: usize,
         /// What is wrong.
@@ -157,6 +159,16 @@ pub enum ApplyError {
     Guard {
         /// Why.
         why: String,
+    },
+    /// The loader's own tool did not do it.
+    #[error("{command} failed\n{why}\n{next}")]
+    Tool {
+        /// As a user would type it.
+        command: String,
+        /// What it said.
+        why: String,
+        /// What to do.
+        next: String,
     },
     /// There is nothing to confirm.
     #[error("nothing waits for a confirmation\n{why}\n`quietcore history` shows what was done")]

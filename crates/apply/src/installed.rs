@@ -2,7 +2,8 @@
 //! written, and goes back to that.
 
 use crate::ApplyError;
-use crate::journal::{Storage, decode_line, encode, now_ns};
+use crate::journal::Storage;
+use crate::notes;
 use crate::undo::Force;
 use root::{Live, RootError, Standing};
 use serde::{Deserialize, Serialize};
@@ -33,14 +34,6 @@ impl Files for Live {
     fn set_standing(&self, path: &str, wanted: &Standing) -> Result<(), RootError> {
         Live::set_standing(self, path, wanted)
     }
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Note {
-    seq: u64,
-    at_ns: u64,
-    #[serde(flatten)]
-    event: Event,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -202,7 +195,7 @@ pub fn is_installed(lasting: &dyn Storage) -> Result<bool, ApplyError> {
 }
 
 /// Directories above a path that are not there, outermost first.
-fn missing_above(files: &dyn Files, path: &str) -> Result<Vec<String>, ApplyError> {
+pub(crate) fn missing_above(files: &dyn Files, path: &str) -> Result<Vec<String>, ApplyError> {
     let mut missing = Vec::new();
     let mut dir = path;
     while let Some((above, _)) = dir.rsplit_once('/').filter(|(above, _)| !above.is_empty()) {
@@ -217,56 +210,24 @@ fn missing_above(files: &dyn Files, path: &str) -> Result<Vec<String>, ApplyErro
 }
 
 /// The journal of installed files.
-struct Notes<'a> {
-    lasting: &'a dyn Storage,
-    notes: Vec<Note>,
-    /// Whether the last line is torn, so that the next one needs a line of its own.
-    torn: bool,
-}
+struct Notes<'a>(notes::Notes<'a, Event>);
 
 impl<'a> Notes<'a> {
-    /// A torn note is ignored: its write never happened, because notes come first.
     fn read(lasting: &'a dyn Storage) -> Result<Notes<'a>, ApplyError> {
-        let bytes = lasting.read(NAME)?.unwrap_or_default();
-        let mut notes: Vec<Note> = Vec::new();
-        let mut torn = None;
-        let ends = bytes.last().is_none_or(|&byte| byte == b'\n');
-        let mut lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
-        // What stands behind the last line end is torn, or nothing.
-        lines.pop();
-        for line in lines.into_iter().filter(|line| !line.is_empty()) {
-            let expected = notes.last().map_or(1, |note| note.seq + 1);
-            match (decode_line::<Note>(line), torn.take()) {
-                (Ok(note), None) => notes.push(note),
-                // It has the number that the torn one would have had.
-                (Ok(note), Some(_)) if note.seq == expected => notes.push(note),
-                (Ok(_), Some(why)) => {
-                    return Err(ApplyError::Installed {
-                        record: notes.len() + 1,
-                        why,
-                    });
-                }
-                (Err(why), _) => torn = Some(why),
-            }
-        }
-        Ok(Notes {
-            lasting,
-            notes,
-            torn: !ends,
-        })
+        Ok(Notes(notes::Notes::read(lasting, NAME)?))
     }
 
     /// What was installed and not taken back, last first.
     fn standing_notes(&self) -> Vec<(u64, String, Standing, Standing)> {
-        let undone: BTreeSet<u64> = self
-            .notes
+        let notes = self.0.all();
+        let undone: BTreeSet<u64> = notes
             .iter()
             .filter_map(|note| match note.event {
                 Event::Undid { of } => Some(of),
                 Event::Will { .. } => None,
             })
             .collect();
-        let standing = self.notes.iter().rev().filter_map(|note| match &note.event {
+        let standing = notes.iter().rev().filter_map(|note| match &note.event {
             Event::Will { path, before, after } if !undone.contains(&note.seq) => {
                 Some((note.seq, path.clone(), before.clone(), after.clone()))
             }
@@ -287,30 +248,25 @@ impl<'a> Notes<'a> {
             before,
             after: after.clone(),
         })?;
-        files.set_standing(path, after)?;
-        let found = files.standing(path)?;
-        match found == *after {
-            true => Ok(()),
-            false => Err(ApplyError::Unable {
-                why: format!("{path} reads otherwise than it was written"),
-                next: "another program may hold this file; look who writes it, then try again".to_owned(),
-            }),
-        }
+        put(files, path, after)
     }
 
     fn append(&mut self, event: Event) -> Result<(), ApplyError> {
-        let note = Note {
-            seq: self.notes.last().map_or(1, |note| note.seq + 1),
-            at_ns: now_ns(),
-            event,
-        };
-        let mut line = encode(&note)?;
-        if self.torn {
-            line.insert(0, b'\n');
-        }
-        self.lasting.append(NAME, &line)?;
-        self.torn = false;
-        self.notes.push(note);
-        Ok(())
+        self.0.append(event)
+    }
+}
+
+/// Makes something stand at a path, and looks whether it does.
+///
+/// # Errors
+/// What writing met, or another content than what was written.
+pub(crate) fn put(files: &dyn Files, path: &str, wanted: &Standing) -> Result<(), ApplyError> {
+    files.set_standing(path, wanted)?;
+    match files.standing(path)? == *wanted {
+        true => Ok(()),
+        false => Err(ApplyError::Unable {
+            why: format!("{path} reads otherwise than it was written"),
+            next: "another program may hold this file; look who writes it, then try again".to_owned(),
+        }),
     }
 }

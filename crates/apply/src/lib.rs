@@ -7,6 +7,7 @@
 mod actions;
 mod bans;
 pub mod boot_attempt;
+pub mod boot_line;
 mod bus;
 mod census;
 mod crowds;
@@ -23,6 +24,7 @@ pub mod latency;
 mod layers;
 mod live;
 mod masks;
+mod notes;
 mod record;
 mod relocate;
 pub mod resize;

@@ -198,7 +198,7 @@ impl From<ApplyError> for CommandError {
     fn from(error: ApplyError) -> CommandError {
         let status = match &error {
             ApplyError::Root(_) => Status::Unable,
-            ApplyError::Unable { .. } | ApplyError::Guard { .. } => Status::Unable,
+            ApplyError::Unable { .. } | ApplyError::Guard { .. } | ApplyError::Tool { .. } => Status::Unable,
             ApplyError::RolledBack { errno, .. } => match errno {
                 Some(libc::EACCES | libc::EPERM) => Status::Denied,
                 _ => Status::Unable,

@@ -44,6 +44,8 @@ verbs! {
     prove => Prove,
     /// Isolate CPUs now; every write is journalled and read back
     apply => Apply,
+    /// Show or change the kernel's boot line in the boot loader's own files
+    boot => Boot,
     /// Keep what was applied with a time limit
     confirm => Confirm,
     /// Take back what was applied, exactly

@@ -20,4 +20,4 @@ pub use inspect::{INSPECT_SCHEMA, Part, View, inspect_json, inspect_text, isolat
 pub use kernel_threads::{KERNEL_THREADS, KernelThread, Moving, kernel_thread};
 pub use measurement::{Histograms, measurement_html, measurement_text};
 pub use plan::{Length, PLAN_SCHEMA, findings_text, plan_json, plan_text};
-pub use style::{Style, safe};
+pub use style::{Style, safe, safe_lines};

@@ -45,6 +45,19 @@ impl Style {
     }
 }
 
+/// As [`safe`], for text of several lines whose bytes matter: line ends, tabs and backslashes stay.
+#[must_use]
+pub fn safe_lines(text: &str) -> String {
+    let keeps = |letter: char| matches!(letter, '\n' | '\t' | '\\');
+    let pieces = text
+        .split_inclusive(keeps)
+        .map(|piece| match piece.chars().last() {
+            Some(last) if keeps(last) => format!("{}{last}", safe(&piece[..piece.len() - 1])),
+            _ => safe(piece),
+        });
+    pieces.collect()
+}
+
 /// A foreign name made safe for a terminal: control characters, and characters that are invisible or turn the
 /// direction of writing, become escapes.
 #[must_use]

@@ -7,6 +7,7 @@
 mod archive;
 mod ask;
 mod captured;
+mod efi;
 mod error;
 mod folder;
 pub mod input;
@@ -29,7 +30,7 @@ pub use error::RootError;
 pub use live::Live;
 pub use ownership::Ownership;
 pub use place::Place;
-pub use standing::{Content, Standing};
+pub use standing::{Content, Renames, Standing};
 
 use std::io::Read;
 use std::path::Path;

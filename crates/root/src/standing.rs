@@ -40,6 +40,16 @@ pub enum Content {
     Bytes(Vec<u8>),
 }
 
+/// What a power cut in the middle of `rename(2)` leaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renames {
+    /// The old or the new file.
+    Atomic,
+    /// Maybe neither: FAT has no journal, and the two names are in blocks that are written one after the other
+    /// (`fs/fat/namei_vfat.c`, `vfat_rename`).
+    InSteps,
+}
+
 impl Content {
     /// The bytes.
     #[must_use]
@@ -96,6 +106,25 @@ impl Live {
             }),
             _ => Err(failed(path, "read", Errno::INVAL)),
         }
+    }
+
+    /// How the file system of a path's directory renames.
+    ///
+    /// # Errors
+    /// The errno of asking.
+    pub fn renames(&self, path: &str) -> Result<Renames, RootError> {
+        // `include/uapi/linux/magic.h`: MSDOS_SUPER_MAGIC and EXFAT_SUPER_MAGIC.
+        const IN_STEPS: [u64; 2] = [0x4d44, 0x2011_bab0];
+        let place = self.locate(path);
+        let dir = place.parent().unwrap_or(&place);
+        let stat =
+            rustix::fs::statfs(dir).map_err(|errno| failed(path, "ask for the file system of", errno))?;
+        // The type of this field has another size on 32-bit machines.
+        let kind = stat.f_type as u64 & 0xffff_ffff;
+        Ok(match IN_STEPS.contains(&kind) {
+            true => Renames::InSteps,
+            false => Renames::Atomic,
+        })
     }
 
     /// Makes this stand at a path, whose directory exists. A directory is made or removed only where none or an

@@ -91,7 +91,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     undone.drift.append(&mut drift);
     let mut removed = Removed::default();
     if args.all {
-        removed = traces::remove_all(force)?;
+        removed = traces::remove_all(&changing, force)?;
         undone.drift.append(&mut removed.drift);
         undone.failed.append(&mut removed.failed);
     }

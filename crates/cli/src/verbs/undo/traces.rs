@@ -1,7 +1,8 @@
 //! `undo --all`: what outlives a restart goes too: unit, script, links, configuration, notes about boots.
 
 use crate::verbs::apply::reload_systemd;
-use crate::{CommandError, changing};
+use crate::changing::{self, Changing};
+use crate::CommandError;
 use apply::installed::{Placed, Removed, put_aside, remove};
 use apply::{Force, Lasting, boot_attempt};
 use plan::declared::PATH;
@@ -33,19 +34,25 @@ pub fn foreseen() -> Result<Foreseen, CommandError> {
 ///
 /// # Errors
 /// A journal of installed files that cannot be read.
-pub fn remove_all(force: Force) -> Result<Removed, CommandError> {
+pub fn remove_all(changing: &Changing, force: Force) -> Result<Removed, CommandError> {
     let live = Live::host();
     let mut removed = Removed::default();
     if let Some(state) = changing::existing_lasting()? {
         let lasting = Lasting(&state);
         removed = remove(&live, &lasting, force, &[PATH])?;
+        crate::verbs::boot::clear_all(changing, &mut removed)?;
         if boot_attempt::forget(&lasting)? {
             removed.placed.push(gone(&format!("{LIB_DIR}/boot-attempt")));
         }
         if !removed.placed.is_empty() {
             reload_systemd(&Root::live());
         }
-        if state.names("")?.is_empty() && state.discard()? {
+        // Taking the boot line back may have been the last that was in it.
+        let state = changing::existing_lasting()?;
+        if let Some(state) = state
+            && state.names("")?.is_empty()
+            && state.discard()?
+        {
             removed.placed.push(gone(LIB_DIR));
         }
     }

@@ -1,0 +1,286 @@
+//! Changing boot files: what stood there is on the disk before the first write, every file is there whole or as before, and
+//! who comes after a power cut finds out from the note how far it went and puts it back.
+//!
+//! A change is one note with all its edits, the edits one by one, the loader's tools, the read-back, and a note that it is
+//! done. Without that last note the next call takes the edits back and lets the tools run again. On FAT a rename is not
+//! atomic, so there the former content stays beside the file under a name that no loader reads ([`backup_path`]).
+
+mod machine;
+mod notes;
+
+pub use machine::{BootMachine, Runner};
+pub use notes::{BootNotes, read_captured};
+
+use crate::ApplyError;
+use crate::installed::{missing_above, put};
+use crate::journal::Storage;
+use boot::{BootState, Edit, Kept, Run};
+use notes::{Event, Open};
+use root::{Renames, Standing};
+
+/// A change that is to be carried out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BootChange {
+    /// What is ours now.
+    pub before: Kept,
+    /// What is ours afterwards.
+    pub after: Kept,
+    /// Files, in this order.
+    pub edits: Vec<Edit>,
+    /// Tools, after the files.
+    pub runs: Vec<Run>,
+    /// What the next boot alone is to start.
+    pub once: Option<Once>,
+}
+
+/// How an entry is chosen for one boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Once {
+    /// `LoaderEntryOneShot` names it.
+    Entry(String),
+    /// A tool of the loader chooses it.
+    Tool(Run),
+}
+
+/// What an unfinished change left, and what became of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Finished {
+    /// Files that are as before again.
+    pub restored: Vec<String>,
+    /// What somebody changed since then and is left alone.
+    pub left: Vec<String>,
+}
+
+/// Where the former content of a file stays on FAT.
+#[must_use]
+pub fn backup_path(path: &str) -> String {
+    format!("{path}.quietcore-before")
+}
+
+/// Carries a change out. `good` looks at the machine afterwards and says what is wrong.
+///
+/// # Errors
+/// Nothing is changed when the note cannot be written. When a later step fails, everything is taken back
+/// ([`ApplyError::RolledBack`]).
+pub fn carry_out(
+    machine: &dyn BootMachine,
+    lasting: &dyn Storage,
+    boot_id: Option<&str>,
+    change: &BootChange,
+    good: &dyn Fn() -> Result<(), String>,
+) -> Result<(), ApplyError> {
+    let mut notes = BootNotes::read(lasting)?;
+    for edit in &change.edits {
+        if content(machine, &edit.path)?.as_ref()
+            != edit
+                .before
+                .as_ref()
+                .map(String::as_bytes)
+                .map(<[u8]>::to_vec)
+                .as_ref()
+        {
+            return Err(ApplyError::Unable {
+                why: format!("{} was changed by somebody else in this very moment", edit.path),
+                next: "try again".to_owned(),
+            });
+        }
+    }
+    let mut dirs = Vec::new();
+    for edit in change.edits.iter().filter(|edit| edit.before.is_none()) {
+        for dir in missing_above(machine, &edit.path)? {
+            if !dirs.contains(&dir) {
+                dirs.push(dir);
+            }
+        }
+    }
+    let of = notes.append(Event::Will(Box::new(Open {
+        boot_id: boot_id.map(str::to_owned),
+        before: change.before.clone(),
+        after: change.after.clone(),
+        edits: change.edits.clone(),
+        runs: change.runs.clone(),
+        dirs: dirs.clone(),
+    })))?;
+    let done = write_all(machine, &dirs, change).and_then(|()| {
+        good().map_err(|why| ApplyError::Unable {
+            why,
+            next: "nothing more".to_owned(),
+        })
+    });
+    if let Err(error) = done {
+        let finished = take_back(machine, &mut notes)?;
+        tidy(machine, lasting, &notes)?;
+        return Err(rolled_back(&error, finished.as_ref()));
+    }
+    notes.append(Event::Done {
+        of,
+        boot_id: boot_id.map(str::to_owned),
+    })?;
+    tidy(machine, lasting, &notes)
+}
+
+/// Takes back what a change left that did not come to its end. `None` where there is none.
+///
+/// # Errors
+/// A journal that cannot be read, files that cannot be written.
+pub fn finish(machine: &dyn BootMachine, lasting: &dyn Storage) -> Result<Option<Finished>, ApplyError> {
+    let mut notes = BootNotes::read(lasting)?;
+    let finished = take_back(machine, &mut notes)?;
+    // One torn note alone is a file too.
+    tidy(machine, lasting, &notes)?;
+    Ok(finished)
+}
+
+/// Notes that this boot has, or has not, what the files say.
+///
+/// # Errors
+/// What writing met.
+pub fn note_state(lasting: &dyn Storage, boot_id: Option<&str>, state: BootState) -> Result<(), ApplyError> {
+    let mut notes = BootNotes::read(lasting)?;
+    notes.append(Event::Seen {
+        boot_id: boot_id.map(str::to_owned),
+        state: state.text().to_owned(),
+    })?;
+    Ok(())
+}
+
+fn write_all(machine: &dyn BootMachine, dirs: &[String], change: &BootChange) -> Result<(), ApplyError> {
+    for dir in dirs {
+        put(machine, dir, &Standing::Dir)?;
+    }
+    for edit in &change.edits {
+        write(machine, edit)?;
+    }
+    for run in &change.runs {
+        machine.run(run)?;
+    }
+    match &change.once {
+        Some(Once::Entry(entry)) => machine.start_once(entry),
+        Some(Once::Tool(run)) => machine.run(run),
+        None => Ok(()),
+    }
+}
+
+/// One file. On FAT the former content is beside it before it is touched.
+fn write(machine: &dyn BootMachine, edit: &Edit) -> Result<(), ApplyError> {
+    let former = machine.standing(&edit.path)?;
+    if former != Standing::Nothing && machine.renames(&edit.path)? == Renames::InSteps {
+        put(machine, &backup_path(&edit.path), &former)?;
+    }
+    put(
+        machine,
+        &edit.path,
+        &standing(&former, edit.after.as_deref(), edit.mode),
+    )
+}
+
+/// A text with the permissions that the file has, or is to get.
+fn standing(former: &Standing, text: Option<&str>, mode: u32) -> Standing {
+    let mode = match former {
+        Standing::File { mode, .. } => *mode,
+        _ => mode,
+    };
+    text.map_or(Standing::Nothing, |text| Standing::text(text, mode))
+}
+
+fn content(machine: &dyn BootMachine, path: &str) -> Result<Option<Vec<u8>>, ApplyError> {
+    Ok(match machine.standing(path)? {
+        Standing::File { content, .. } => Some(content.bytes().to_vec()),
+        _ => None,
+    })
+}
+
+/// Gives every file of the open change its former content, and lets the tools run on it.
+fn take_back(machine: &dyn BootMachine, notes: &mut BootNotes) -> Result<Option<Finished>, ApplyError> {
+    let Some((of, open)) = notes.open() else {
+        return Ok(None);
+    };
+    let mut finished = Finished::default();
+    for edit in open.edits.iter().rev() {
+        let former = machine.standing(&edit.path)?;
+        let now = content(machine, &edit.path)?;
+        let is = |text: &Option<String>| now.as_deref() == text.as_deref().map(str::as_bytes);
+        if is(&edit.before) {
+            continue;
+        }
+        let whose = machine.renames(&edit.path).unwrap_or(Renames::Atomic);
+        let torn = now.as_deref().is_none_or(|now| is_torn(now, edit)) && whose == Renames::InSteps;
+        if !is(&edit.after) && !torn {
+            finished
+                .left
+                .push(format!("{}: somebody changed it since", edit.path));
+            continue;
+        }
+        put(
+            machine,
+            &edit.path,
+            &standing(&former, edit.before.as_deref(), edit.mode),
+        )?;
+        finished.restored.push(edit.path.clone());
+    }
+    // What the tools had made of the files is made anew. They may be what failed: then there is nothing of theirs.
+    for run in &open.runs {
+        if let Err(error) = machine.run(run) {
+            finished.left.push(error.to_string().replace('\n', ": "));
+        }
+    }
+    notes.append(Event::TakenBack { of })?;
+    remove_dirs(machine, &open.dirs);
+    Ok(Some(finished))
+}
+
+/// What a power cut on FAT leaves of a file: a part of either content, with blocks that were never written.
+fn is_torn(now: &[u8], edit: &Edit) -> bool {
+    let written = now.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    let start = &now[..written];
+    [&edit.before, &edit.after]
+        .into_iter()
+        .flatten()
+        .any(|text| text.as_bytes().starts_with(start))
+}
+
+/// Nothing of ours stays where nothing of ours is in force: backups, directories, the journal.
+fn tidy(machine: &dyn BootMachine, lasting: &dyn Storage, notes: &BootNotes) -> Result<(), ApplyError> {
+    if notes.kept() != Kept::default() {
+        return Ok(());
+    }
+    for path in notes.paths() {
+        let backup = backup_path(&path);
+        if matches!(machine.standing(&backup), Ok(Standing::File { .. })) {
+            put(machine, &backup, &Standing::Nothing)?;
+        }
+    }
+    remove_dirs(machine, &notes.dirs());
+    if lasting.read(notes::NAME)?.is_some() {
+        lasting.remove(notes::NAME)?;
+    }
+    Ok(())
+}
+
+/// Directories that we made, innermost first; one that others use by now stays.
+fn remove_dirs(machine: &dyn BootMachine, dirs: &[String]) {
+    for dir in dirs.iter().rev() {
+        let _ = machine.set_standing(dir, &Standing::Nothing);
+    }
+}
+
+fn rolled_back(error: &ApplyError, finished: Option<&Finished>) -> ApplyError {
+    let text = error.to_string();
+    let mut lines = text.splitn(3, '\n');
+    let what = lines.next().unwrap_or_default().to_owned();
+    let left: Vec<String> = finished.map(|done| done.left.clone()).unwrap_or_default();
+    let errno = match error {
+        ApplyError::Root(error) => error.errno(),
+        _ => None,
+    };
+    ApplyError::RolledBack {
+        change: "the boot line is not changed".to_owned(),
+        why: lines.next().map_or(what.clone(), |why| format!("{what}: {why}")),
+        undone: match left.is_empty() {
+            true => "every file is as it was".to_owned(),
+            false => format!("the files are as they were, but: {}", left.join("; ")),
+        },
+        next: lines.next().unwrap_or("look at the path named above").to_owned(),
+        errno,
+    }
+}

@@ -1,0 +1,101 @@
+//! What changing boot files needs of a machine: its files, the loader's own tools, the firmware's one-shot choice.
+
+use crate::ApplyError;
+use crate::installed::Files;
+use boot::{Run, tools};
+use root::{Live, Renames, Root, RootError};
+use std::process::{Command, Stdio};
+
+/// Where boot files are changed. The tool's is [`Runner`]; tests bring one that loses power.
+pub trait BootMachine: Files {
+    /// How the file system of a path renames.
+    ///
+    /// # Errors
+    /// What asking met.
+    fn renames(&self, path: &str) -> Result<Renames, RootError>;
+
+    /// Runs a tool of [`tools::TOOLS`] to its end.
+    ///
+    /// # Errors
+    /// [`ApplyError::Tool`] with what it said.
+    fn run(&self, run: &Run) -> Result<(), ApplyError>;
+
+    /// Lets systemd-boot start this entry at the next boot, and only then.
+    ///
+    /// # Errors
+    /// A machine without EFI variables, or with a firmware that refuses.
+    fn start_once(&self, entry: &str) -> Result<(), ApplyError>;
+}
+
+/// The variable of the Boot Loader Interface that names the entry of the next boot alone.
+const ONE_SHOT: &str = "/sys/firmware/efi/efivars/LoaderEntryOneShot-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+
+/// How much of what a tool said is shown.
+const LINES: usize = 3;
+
+/// The machine that we run on.
+pub struct Runner {
+    live: Live,
+    root: Root,
+}
+
+impl Runner {
+    /// The running machine; a captured one cannot be given.
+    #[must_use]
+    pub fn new(live: Live) -> Runner {
+        let root = Root::of(&live);
+        Runner { live, root }
+    }
+}
+
+impl Files for Runner {
+    fn standing(&self, path: &str) -> Result<root::Standing, RootError> {
+        self.live.standing(path)
+    }
+
+    fn set_standing(&self, path: &str, wanted: &root::Standing) -> Result<(), RootError> {
+        self.live.set_standing(path, wanted)
+    }
+}
+
+impl BootMachine for Runner {
+    fn renames(&self, path: &str) -> Result<Renames, RootError> {
+        self.live.renames(path)
+    }
+
+    fn run(&self, run: &Run) -> Result<(), ApplyError> {
+        let failed = |why: String, next: &str| ApplyError::Tool {
+            command: run.text(),
+            why,
+            next: next.to_owned(),
+        };
+        let place = tools::place(&boot::Files::of(&self.root), &run.tool)
+            .ok_or_else(|| failed("it is not there".to_owned(), "install it, then try again"))?;
+        let output = Command::new(self.live.locate(&place))
+            .args(&run.arguments)
+            .env("PATH", tools::DIRECTORIES.join(":"))
+            .env("LC_ALL", "C")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| failed(error.to_string(), "look at the program"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+        let last = lines[lines.len().saturating_sub(LINES)..].join("; ");
+        Err(failed(
+            format!("{}: {last}", output.status),
+            "run it by hand and see what it needs",
+        ))
+    }
+
+    fn start_once(&self, entry: &str) -> Result<(), ApplyError> {
+        self.live
+            .set_efi_text(ONE_SHOT, entry)
+            .map_err(|error| ApplyError::Unable {
+                why: format!("the entry cannot be chosen for one boot: {error}"),
+                next: "choose it in the menu of the loader at the next boot".to_owned(),
+            })
+    }
+}

@@ -1,0 +1,168 @@
+//! The journal of boot-line changes, `/var/lib/quietcore/boot-line`: what was changed, what is ours, what became of it.
+
+use crate::ApplyError;
+use crate::journal::Storage;
+use crate::notes::{self, Notes};
+use boot::{After, Edit, Kept, Run};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+
+/// Its name in `/var/lib/quietcore`.
+pub(super) const NAME: &str = "boot-line";
+
+/// A change that is about to be made.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct Open {
+    /// The boot in which it is made.
+    pub boot_id: Option<String>,
+    /// What is ours before it.
+    pub before: Kept,
+    /// What is ours afterwards.
+    pub after: Kept,
+    /// Files with their former and new text.
+    pub edits: Vec<Edit>,
+    /// Tools that run after the files were changed.
+    pub runs: Vec<Run>,
+    /// Directories that are made for them, outermost first.
+    pub dirs: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(super) enum Event {
+    /// The next writes are these.
+    Will(Box<Open>),
+    /// All of them are done.
+    Done { of: u64, boot_id: Option<String> },
+    /// They are taken back.
+    TakenBack { of: u64 },
+    /// What a boot was seen to have: `live`, `reverted`.
+    Seen { boot_id: Option<String>, state: String },
+}
+
+/// The notes.
+pub struct BootNotes<'a>(Notes<'a, Event>);
+
+impl<'a> BootNotes<'a> {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// What reading met, and a damaged note in the middle.
+    pub fn read(lasting: &'a dyn Storage) -> Result<BootNotes<'a>, ApplyError> {
+        Ok(BootNotes(Notes::read(lasting, NAME)?))
+    }
+
+    /// What is ours; of an unfinished change what was before it.
+    #[must_use]
+    pub fn kept(&self) -> Kept {
+        kept(&events(self.0.all()))
+    }
+
+    /// Whether the machine was booted since our words were written.
+    #[must_use]
+    pub fn since(&self, boot_id: Option<&str>) -> After {
+        since(&events(self.0.all()), boot_id)
+    }
+
+    /// Whether a change did not come to its end.
+    #[must_use]
+    pub fn is_unfinished(&self) -> bool {
+        self.open().is_some()
+    }
+
+    /// Adds one; gives its number.
+    pub(super) fn append(&mut self, event: Event) -> Result<u64, ApplyError> {
+        self.0.append(event)?;
+        Ok(self.0.all().last().map_or(0, |note| note.seq))
+    }
+
+    /// The change that did not come to its end.
+    pub(super) fn open(&self) -> Option<(u64, Open)> {
+        let events = events(self.0.all());
+        let ended: BTreeSet<u64> = events.iter().filter_map(|(_, event)| ended(event)).collect();
+        events.iter().rev().find_map(|(seq, event)| match event {
+            Event::Will(open) if !ended.contains(seq) => Some((*seq, (**open).clone())),
+            _ => None,
+        })
+    }
+
+    /// Every file that was ever changed, and every directory that was made.
+    pub(super) fn paths(&self) -> BTreeSet<String> {
+        let changes = self.0.all().iter().filter_map(|note| match &note.event {
+            Event::Will(open) => Some(open),
+            _ => None,
+        });
+        changes
+            .flat_map(|open| open.edits.iter().map(|edit| edit.path.clone()))
+            .collect()
+    }
+
+    pub(super) fn dirs(&self) -> Vec<String> {
+        let mut all = Vec::new();
+        for note in self.0.all() {
+            if let Event::Will(open) = &note.event {
+                all.extend(
+                    open.dirs
+                        .iter()
+                        .filter(|dir| !all.contains(*dir))
+                        .cloned()
+                        .collect::<Vec<_>>(),
+                );
+            }
+        }
+        all
+    }
+}
+
+/// What is ours on a captured machine, and whether it was booted since, from the bytes of its journal.
+///
+/// # Errors
+/// A damaged note in the middle.
+pub fn read_captured(bytes: &[u8], boot_id: Option<&str>) -> Result<(Kept, After), ApplyError> {
+    let notes = notes::decode::<Event>(bytes).map_err(|(record, why)| ApplyError::Installed {
+        name: NAME,
+        record,
+        why,
+    })?;
+    let events = events(&notes);
+    Ok((kept(&events), since(&events, boot_id)))
+}
+
+fn events(notes: &[notes::Note<Event>]) -> Vec<(u64, &Event)> {
+    notes.iter().map(|note| (note.seq, &note.event)).collect()
+}
+
+fn ended(event: &Event) -> Option<u64> {
+    match event {
+        Event::Done { of, .. } | Event::TakenBack { of } => Some(*of),
+        _ => None,
+    }
+}
+
+fn kept(events: &[(u64, &Event)]) -> Kept {
+    let last = events.iter().rev().find_map(|(seq, event)| match event {
+        Event::Will(open) => Some((*seq, open)),
+        _ => None,
+    });
+    let Some((seq, open)) = last else {
+        return Kept::default();
+    };
+    let done = events
+        .iter()
+        .any(|(_, event)| matches!(event, Event::Done { of, .. } if *of == seq));
+    match done {
+        true => open.after.clone(),
+        false => open.before.clone(),
+    }
+}
+
+fn since(events: &[(u64, &Event)], boot_id: Option<&str>) -> After {
+    let wrote = events.iter().rev().find_map(|(_, event)| match event {
+        Event::Done { boot_id, .. } => Some(boot_id.as_deref()),
+        _ => None,
+    });
+    match wrote.flatten().zip(boot_id) {
+        Some((then, now)) if then != now => After::AnotherBoot,
+        _ => After::SameBoot,
+    }
+}

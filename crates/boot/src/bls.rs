@@ -1,0 +1,183 @@
+//! Files of the Boot Loader Specification: one key and its value on each line, `options` as often as somebody likes.
+
+use crate::line::{Gather, Line, Slot};
+use crate::tree::{self, Tree};
+use crate::{BootError, Edit, Entry, Writing};
+use std::ops::Range;
+
+/// What our own copies of entries have in their names. A `~` sorts below the end of a name for systemd-boot and for
+/// GRUB's `blscfg`, so that a copy stands behind what it is a copy of and does not become the default.
+pub const COPY: &str = "~quietcore-";
+
+/// One line of an entry file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The key, as written.
+    pub key: String,
+    /// Its value, without blanks before it and without the line end, in bytes.
+    pub range: Range<usize>,
+}
+
+/// The keys and values of an entry file; comments and what has no value are left out.
+#[must_use]
+pub fn fields(text: &str) -> Vec<Field> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    for whole in text.split_inclusive('\n') {
+        let line = whole.trim_end_matches(['\n', '\r']);
+        let bare = line.trim_start_matches([' ', '\t']);
+        let length = bare.find([' ', '\t']).unwrap_or(bare.len());
+        let value = bare[length..].trim_start_matches([' ', '\t']);
+        if !bare.starts_with('#') && length > 0 {
+            let end = at + line.len();
+            found.push(Field {
+                key: bare[..length].to_owned(),
+                range: end - value.len()..end,
+            });
+        }
+        at += whole.len();
+    }
+    found
+}
+
+/// The value of a key, the last one; `options` are all of them, joined.
+#[must_use]
+pub fn value(text: &str, key: &str) -> Option<String> {
+    let all: Vec<&str> = fields(text)
+        .into_iter()
+        .filter(|field| field.key == key)
+        .map(|field| text[field.range].trim_end())
+        .collect();
+    match key {
+        "options" => (!all.is_empty()).then(|| all.join(" ")),
+        _ => all.last().map(ToString::to_string),
+    }
+}
+
+/// Entry files in a directory, without our own copies; with paths.
+#[must_use]
+pub fn files(tree: &dyn Tree, dir: &str) -> Vec<String> {
+    let names = tree.names(dir).into_iter();
+    names
+        .filter(|name| name.ends_with(".conf") && !name.contains(COPY))
+        .map(|name| format!("{dir}/{name}"))
+        .collect()
+}
+
+/// The line of an entry file; an entry without `options` gets a place for them at its end.
+///
+/// # Errors
+/// A file that is no text.
+pub fn line(tree: &dyn Tree, path: &str) -> Result<Line, BootError> {
+    let path = tree::resolved(tree, path);
+    let text = tree::text(tree, &path)?.unwrap_or_default();
+    let mut slots = Vec::new();
+    for field in fields(&text).into_iter().filter(|field| field.key == "options") {
+        let key = match slots.len() {
+            0 => "options".to_owned(),
+            number => format!("options {}", number + 1),
+        };
+        slots.push(Slot::new(&path, key, field.range, Writing::Plain));
+    }
+    if slots.is_empty() {
+        return Err(BootError::NoPlace {
+            path,
+            why: "it has no line that begins with `options`".to_owned(),
+            next: "add one: `options root=...`, then try again".to_owned(),
+        });
+    }
+    Ok(Line {
+        name: value(&text, "title").unwrap_or_else(|| name(&path).to_owned()),
+        home: slots.len() - 1,
+        slots,
+        gather: Gather::InPlace,
+    })
+}
+
+/// What an entry file offers.
+#[must_use]
+pub fn entry(tree: &dyn Tree, path: &str) -> Option<Entry> {
+    let text = tree::look(tree, path)?;
+    let id = name(path).to_owned();
+    Some(Entry {
+        title: value(&text, "title").unwrap_or_else(|| id.clone()),
+        id,
+        path: path.to_owned(),
+        line: value(&text, "options").unwrap_or_default(),
+    })
+}
+
+/// A copy of an entry file under another name and title, with another line where one is given.
+///
+/// # Errors
+/// A file that is no text.
+pub fn copy(tree: &dyn Tree, path: &str, what: &str, line: Option<&str>) -> Result<Edit, BootError> {
+    let text = tree::text(tree, path)?.unwrap_or_default();
+    let mut made = String::new();
+    let mut options = line;
+    for whole in text.split_inclusive('\n') {
+        match fields(whole)
+            .first()
+            .map(|field| (field.key.as_str(), &whole[field.range.clone()]))
+        {
+            Some(("title", title)) => made.push_str(&format!("title {title} ({})\n", copy_title(what))),
+            Some(("options", _)) if line.is_some() => {
+                if let Some(line) = options.take() {
+                    made.push_str(&format!("options {line}\n"));
+                }
+            }
+            _ => made.push_str(whole),
+        }
+    }
+    let to = copy_path(path, what);
+    Ok(Edit::new(&to, tree::text(tree, &to)?, Some(made)))
+}
+
+/// What stands in the title of a copy.
+fn copy_title(what: &str) -> String {
+    match what {
+        "before" => "before quietcore".to_owned(),
+        what => format!("quietcore {what}"),
+    }
+}
+
+/// Where a copy stands: the name without boot counters (`+3-0`), our mark, what it is.
+#[must_use]
+pub fn copy_path(path: &str, what: &str) -> String {
+    let (dir, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.strip_suffix(".conf").unwrap_or(name);
+    let stem = match stem.rsplit_once('+') {
+        Some((stem, count)) if count.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => stem,
+        _ => stem,
+    };
+    format!("{dir}/{stem}{COPY}{what}.conf")
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_with_all_their_bytes() {
+        let text = "# c\r\ntitle   A b \r\n options a  b\r\noptions\tc\nlinux /v\nempty\noptions d";
+        assert_eq!(value(text, "title").as_deref(), Some("A b"));
+        assert_eq!(value(text, "options").as_deref(), Some("a  b c d"));
+        let fields = fields(text);
+        let seen: Vec<(&str, &str)> = fields
+            .iter()
+            .map(|one| (one.key.as_str(), &text[one.range.clone()]))
+            .collect();
+        assert_eq!(seen[0], ("title", "A b "));
+        assert_eq!(seen[4], ("empty", ""));
+    }
+
+    #[test]
+    fn a_copy_has_no_boot_counter() {
+        assert_eq!(copy_path("/e/a+3-1.conf", "trial"), "/e/a~quietcore-trial.conf");
+        assert_eq!(copy_path("/e/a+b.conf", "trial"), "/e/a+b~quietcore-trial.conf");
+    }
+}

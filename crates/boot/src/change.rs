@@ -1,0 +1,350 @@
+//! Setting and clearing our words as data. Setting anew begins with the files as they would be without us, so that what
+//! stood there before quietcore came is never forgotten.
+
+use crate::edit::Edit;
+use crate::line::{self, Line, Slot};
+use crate::merge::{Part, Swap, merge, take_back};
+use crate::tools::Run;
+use crate::tree::{self, Edited, Tree};
+use crate::{BootError, Fallback, Limit, Loader};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What is ours on a machine, as the journal keeps it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ours {
+    /// Name of the loader.
+    pub loader: String,
+    /// The words that were asked for.
+    pub words: Vec<String>,
+    /// The files that were changed.
+    pub files: Vec<OurFile>,
+    /// Every file with a boot line at that time: one that came later has inherited our words.
+    pub seen: Vec<String>,
+}
+
+/// A file that we changed or made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OurFile {
+    /// Where.
+    pub path: String,
+    /// What it would be without us; `None` for a file of our own.
+    pub base: Option<String>,
+    /// What we made of it.
+    pub written: Option<String>,
+    /// Its permission bits where we made it.
+    pub mode: u32,
+    /// Word by word.
+    pub swaps: Vec<Swap>,
+}
+
+/// What has to be done, in this order: the edits, then the tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Work {
+    /// Files.
+    pub edits: Vec<Edit>,
+    /// The loader's own tools.
+    pub runs: Vec<Run>,
+    /// What is ours afterwards.
+    pub ours: Option<Ours>,
+    /// What is worth saying: words that took the place of others, entries that stay.
+    pub notes: Vec<String>,
+    /// What somebody changed since and is left alone.
+    pub left: Vec<String>,
+}
+
+impl Work {
+    /// Whether nothing has to be done.
+    #[must_use]
+    pub fn is_nothing(&self) -> bool {
+        self.edits.is_empty() && self.runs.is_empty()
+    }
+}
+
+/// Whether an entry without our words has to stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// Yes.
+    Fallback,
+    /// No: somebody said so.
+    Nothing,
+}
+
+/// Puts words on the lines of a loader.
+///
+/// # Errors
+/// What [`BootError`] says; nothing is to be written then.
+pub fn set(
+    tree: &dyn Tree,
+    loader: &'static Loader,
+    ours: Option<&Ours>,
+    words: &[String],
+    limit: &Limit,
+    need: Need,
+) -> Result<Work, BootError> {
+    loader.check_words(words)?;
+    let without = without_us(tree, loader, ours)?;
+    let bare = Edited::new(tree, &without.edits);
+    let mut notes = Vec::new();
+    let mut edits = Vec::new();
+    // The entry that stays is made from the bare state, before anything is added to it.
+    match (loader.fallback)(&bare)? {
+        Fallback::Stays(what) => notes.push(format!("stays bootable as it was: {what}")),
+        Fallback::Made(made, what) => {
+            notes.push(format!("stays bootable as it was: {what}"));
+            edits.extend(made);
+        }
+        Fallback::None { why, next } if need == Need::Fallback => {
+            return Err(BootError::NoFallback { why, next });
+        }
+        Fallback::None { why, .. } => notes.push(format!("no entry stays as it was: {why}")),
+    }
+    let lines = (loader.lines)(&bare)?;
+    let mut swaps: BTreeMap<String, Vec<Swap>> = BTreeMap::new();
+    let merged = merged_lines(&bare, &lines, words, &mut swaps)?;
+    let filled: Vec<(&Slot, String)> = merged.iter().map(|(slot, raw)| (*slot, raw.clone())).collect();
+    edits.extend(line::fill(&bare, &filled)?);
+    let done = Edited::new(&bare, &edits);
+    check_length(&done, loader, limit)?;
+    for swap in swaps.values().flatten() {
+        if let (Some(before), after) = (&swap.before, &swap.after) {
+            let note = match after {
+                Some(after) => format!("{before} becomes {after}"),
+                None => format!("{before} goes"),
+            };
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    let files = edits.iter().map(|edit| OurFile {
+        path: edit.path.clone(),
+        base: edit.before.clone(),
+        written: edit.after.clone(),
+        mode: edit.mode,
+        swaps: swaps.get(&edit.path).cloned().unwrap_or_default(),
+    });
+    let now = Ours {
+        loader: loader.name.to_owned(),
+        words: words.to_vec(),
+        files: files.collect(),
+        seen: paths(&lines),
+    };
+    let runs = (loader.commit)(tree, &swaps.values().flatten().cloned().collect::<Vec<_>>())?;
+    let edits = joined(&without.edits, &edits);
+    let changed = !edits.is_empty() || (loader.edits_no_files() && !runs.is_empty());
+    Ok(Work {
+        runs: if changed { runs } else { Vec::new() },
+        // Where everything is there already, nothing is ours.
+        ours: (!now.files.is_empty() || !swaps.values().all(Vec::is_empty)).then_some(now),
+        edits,
+        notes,
+        left: without.left,
+    })
+}
+
+/// Takes our words out again: former bytes where nothing else changed, exactly our words where something did.
+///
+/// # Errors
+/// What [`BootError`] says; nothing is to be written then.
+pub fn clear(tree: &dyn Tree, loader: &'static Loader, ours: &Ours) -> Result<Work, BootError> {
+    let without = without_us(tree, loader, Some(ours))?;
+    let swaps: Vec<Swap> = ours.files.iter().flat_map(|file| reversed(&file.swaps)).collect();
+    let runs = match without.edits.is_empty() && !loader.edits_no_files() {
+        true => Vec::new(),
+        false => (loader.commit)(tree, &swaps)?,
+    };
+    Ok(Work { runs, ..without })
+}
+
+/// The first line of a loader as it would be without us.
+///
+/// # Errors
+/// What [`BootError`] says.
+pub fn former_line(
+    tree: &dyn Tree,
+    loader: &'static Loader,
+    ours: Option<&Ours>,
+) -> Result<String, BootError> {
+    let without = without_us(tree, loader, ours)?;
+    let bare = Edited::new(tree, &without.edits);
+    crate::trial::first_line(&bare, &(loader.lines)(&bare)?)
+}
+
+fn reversed(swaps: &[Swap]) -> Vec<Swap> {
+    let one = |swap: &Swap| Swap {
+        key: swap.key.clone(),
+        before: swap.after.clone(),
+        after: swap.before.clone(),
+    };
+    swaps.iter().map(one).collect()
+}
+
+/// The edits that make the files as they would be without us.
+fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> Result<Work, BootError> {
+    let mut work = Work::default();
+    let Some(ours) = ours else {
+        return Ok(work);
+    };
+    if ours.loader != loader.name {
+        let there = ours.loader.clone();
+        return Err(BootError::OtherLoader { there });
+    }
+    let mut slots: Vec<Slot> = Vec::new();
+    for line in (loader.lines)(tree)? {
+        slots.extend(
+            line.slots
+                .into_iter()
+                .filter(|slot| tree::is_there(tree, &slot.path)),
+        );
+    }
+    let mut seen = BTreeSet::new();
+    slots.retain(|slot| seen.insert((slot.path.clone(), slot.key.clone())));
+    for file in &ours.files {
+        let now = tree::text(tree, &file.path)?;
+        if now == file.base {
+            continue;
+        }
+        if now == file.written {
+            work.edits.push(Edit {
+                mode: file.mode,
+                ..Edit::new(&file.path, now, file.base.clone())
+            });
+            continue;
+        }
+        if now.is_none() {
+            work.left
+                .push(format!("{}: somebody removed it since", file.path));
+            continue;
+        }
+        if file.swaps.is_empty() {
+            // A whole file of ours that somebody made his own.
+            work.left
+                .push(format!("{}: somebody changed it since", file.path));
+            continue;
+        }
+        let mut texts = Vec::new();
+        for slot in slots.iter().filter(|slot| slot.path == file.path) {
+            let raw = slot.raw(tree)?;
+            let swaps: Vec<Swap> = file
+                .swaps
+                .iter()
+                .filter(|swap| swap.key == slot.key)
+                .cloned()
+                .collect();
+            let (back, missing) = take_back(&part(slot, &raw), &swaps);
+            let gone = |word: String| format!("{}: {word} is not there any more", file.path);
+            work.left.extend(missing.into_iter().map(gone));
+            texts.push((slot, back));
+        }
+        for edit in line::fill(tree, &texts)? {
+            let own = file.base.is_none() && edit.after == own_template(&slots, &file.path);
+            let after = if own { None } else { edit.after };
+            work.edits.push(Edit { after, ..edit });
+        }
+    }
+    // Entries of kernels that were installed since then have inherited our words.
+    let all: Vec<Swap> = ours.files.iter().flat_map(|file| file.swaps.clone()).collect();
+    let known = |path: &String| ours.seen.contains(path) || ours.files.iter().any(|file| file.path == *path);
+    let newer: Vec<&Slot> = slots.iter().filter(|slot| !known(&slot.path)).collect();
+    let mut texts = Vec::new();
+    for slot in newer {
+        let raw = slot.raw(tree)?;
+        let mut each: Vec<Swap> = Vec::new();
+        for swap in &all {
+            if swap.after.is_some() && !each.iter().any(|other| other.after == swap.after) {
+                each.push(swap.clone());
+            }
+        }
+        texts.push((slot, take_back(&part(slot, &raw), &each).0));
+    }
+    work.edits.extend(line::fill(tree, &texts)?);
+    Ok(work)
+}
+
+fn own_template(slots: &[Slot], path: &str) -> Option<String> {
+    slots.iter().find(|slot| slot.path == path)?.template.clone()
+}
+
+fn part<'a>(slot: &'a Slot, raw: &'a str) -> Part<'a> {
+    Part {
+        key: &slot.key,
+        raw,
+        writing: slot.writing,
+    }
+}
+
+/// The new text of every slot that changes.
+fn merged_lines<'a>(
+    tree: &dyn Tree,
+    lines: &'a [Line],
+    words: &[String],
+    swaps: &mut BTreeMap<String, Vec<Swap>>,
+) -> Result<Vec<(&'a Slot, String)>, BootError> {
+    let mut texts: Vec<(&Slot, String)> = Vec::new();
+    for line in lines {
+        let raws = line
+            .slots
+            .iter()
+            .map(|slot| slot.raw(tree))
+            .collect::<Result<Vec<_>, _>>()?;
+        let parts: Vec<Part> = line
+            .slots
+            .iter()
+            .zip(&raws)
+            .map(|(slot, raw)| part(slot, raw))
+            .collect();
+        for ((slot, raw), merged) in
+            line.slots
+                .iter()
+                .zip(&raws)
+                .zip(merge(&parts, line.home, line.gather, words))
+        {
+            let done = texts
+                .iter()
+                .any(|(other, _)| other.path == slot.path && other.range == slot.range);
+            if merged.raw != *raw && !done {
+                swaps.entry(slot.path.clone()).or_default().extend(merged.swaps);
+                texts.push((slot, merged.raw));
+            }
+        }
+    }
+    Ok(texts)
+}
+
+fn paths(lines: &[Line]) -> Vec<String> {
+    let paths: BTreeSet<&String> = lines
+        .iter()
+        .flat_map(|line| &line.slots)
+        .map(|slot| &slot.path)
+        .collect();
+    paths.into_iter().cloned().collect()
+}
+
+fn check_length(tree: &dyn Tree, loader: &'static Loader, limit: &Limit) -> Result<(), BootError> {
+    for line in (loader.lines)(tree)? {
+        let length = line.text(tree)?.len();
+        if length > limit.most {
+            return Err(BootError::TooLong {
+                entry: line.name,
+                length,
+                most: limit.most,
+                who: limit.who.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Two rounds of edits as one; what comes to nothing is left out.
+fn joined(first: &[Edit], second: &[Edit]) -> Vec<Edit> {
+    let mut all: Vec<Edit> = first.to_vec();
+    for edit in second {
+        match all.iter_mut().find(|other| other.path == edit.path) {
+            Some(earlier) => earlier.after.clone_from(&edit.after),
+            None => all.push(edit.clone()),
+        }
+    }
+    all.retain(|edit| edit.before != edit.after);
+    all
+}

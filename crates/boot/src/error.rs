@@ -1,0 +1,113 @@
+//! What can stand in the way of a change of the boot line. Each has three lines: what, why, what to do next.
+
+/// Why a boot line is not changed. Nothing was written when one of these is given.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BootError {
+    /// No loader was recognised.
+    #[error(
+        "no boot loader was found that quietcore can edit\nlooked for: {looked_for}{refused}\n\
+         give the kernel these words in the way of this machine (hypervisor, firmware, image): `quietcore plan` shows them"
+    )]
+    NoLoader {
+        /// Names of the loaders.
+        looked_for: String,
+        /// What could not be read, if anything.
+        refused: String,
+    },
+    /// More than one loader was recognised.
+    #[error("several boot loaders were found\n{found}\nsay which one starts this machine: --loader NAME")]
+    Several {
+        /// Names and evidence.
+        found: String,
+    },
+    /// The named loader is not on this machine.
+    #[error(
+        "loader {name} was not found on this machine\nfound: {found}\nname one of those, or leave --loader out"
+    )]
+    NotHere {
+        /// The name.
+        name: String,
+        /// Those that are.
+        found: String,
+    },
+    /// A file that is no text.
+    #[error(
+        "{path} is not changed\nit is no UTF-8 text, so its bytes could not all be kept\nmake it plain text first"
+    )]
+    NotText {
+        /// The file.
+        path: String,
+    },
+    /// A file without a place for the line.
+    #[error("{path} has no place for the boot line\n{why}\n{next}")]
+    NoPlace {
+        /// The file.
+        path: String,
+        /// What was looked for.
+        why: String,
+        /// What helps.
+        next: String,
+    },
+    /// A word that cannot stand on a boot line.
+    #[error("`{word}` cannot be put on the boot line\n{why}\n{next}")]
+    Word {
+        /// The word.
+        word: String,
+        /// Why not.
+        why: String,
+        /// What helps.
+        next: String,
+    },
+    /// A line that the kernel would cut.
+    #[error(
+        "the boot line of {entry} would be too long\nit would have {length} bytes, and {who} takes {most}\n\
+         write shorter CPU lists, or take words out that are not needed; nothing was changed"
+    )]
+    TooLong {
+        /// Which entry.
+        entry: String,
+        /// Bytes that it would have.
+        length: usize,
+        /// Bytes that are taken.
+        most: usize,
+        /// By whom.
+        who: String,
+    },
+    /// Our words are in another loader.
+    #[error(
+        "quietcore's words are in the files of loader {there}\none machine has one boot line of ours\n\
+         take them out with `quietcore boot clear` first"
+    )]
+    OtherLoader {
+        /// Where they are.
+        there: String,
+    },
+    /// No entry would stay without our words.
+    #[error("no entry would stay bootable as it was\n{why}\n{next}")]
+    NoFallback {
+        /// Why.
+        why: String,
+        /// What to do.
+        next: String,
+    },
+    /// The loader's own tool is not there.
+    #[error(
+        "{tool} is not there\n{why}\ninstall it, or make the machine's own tool known in PATH directories /usr/sbin and /usr/bin"
+    )]
+    NoTool {
+        /// Its name.
+        tool: String,
+        /// What it is for.
+        why: String,
+    },
+    /// The loader cannot try an entry once.
+    #[error("loader {loader} cannot try an entry for one boot\n{why}\n{next}")]
+    NoTrial {
+        /// Its name.
+        loader: String,
+        /// Why.
+        why: String,
+        /// What to do.
+        next: String,
+    },
+}

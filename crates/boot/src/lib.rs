@@ -1,0 +1,33 @@
+//! The boot line in the files of boot loaders, as data: which loader starts a machine, where its lines stand, what an edit
+//! changes, and how it is taken back to the byte.
+//!
+//! Nothing is written here. [`set`] and [`clear`] give [`Work`]: edits of whole files and starts of the loader's own tools,
+//! which `apply` carries out. A loader is one file in `loaders/` and one line in [`LOADERS`].
+
+mod bls;
+mod change;
+mod edit;
+mod error;
+mod limit;
+mod line;
+mod loaders;
+mod merge;
+mod seen;
+mod shell;
+pub mod tools;
+pub mod tree;
+mod trial;
+mod writing;
+
+pub use change::{Need, OurFile, Ours, Work, clear, former_line, set};
+pub use edit::{Edit, diff};
+pub use error::BootError;
+pub use limit::{Limit, limit};
+pub use line::{Gather, Length, Line, Slot};
+pub use loaders::{Entry, Fallback, Found, Keeper, LOADERS, Loader, Words, choose, find};
+pub use merge::{Swap, is_repeated, on_line};
+pub use seen::{After, BootState, Kept, has_words, isolated_by, missing_words, state_after};
+pub use tools::Run;
+pub use tree::{Edited, Files, Tree};
+pub use trial::{Chosen, MARK, Trial, TrialWork, trial};
+pub use writing::{Word, Writing};

@@ -1,0 +1,258 @@
+//! The boot loaders: one file each, one line each in this list.
+
+mod grub;
+mod grub_debian;
+mod raspberry_pi;
+mod systemd_boot;
+
+use crate::line::Line;
+use crate::merge::Swap;
+use crate::tools::Run;
+use crate::tree::Tree;
+use crate::trial::Trial;
+use crate::{BootError, Edit};
+
+/// Every loader that is known.
+pub const LOADERS: &[&Loader] = &[&grub_debian::LOADER, &systemd_boot::LOADER, &raspberry_pi::LOADER];
+
+/// What has to run after some words were swapped.
+pub type Commit = fn(&dyn Tree, &[Swap]) -> Result<Vec<Run>, BootError>;
+
+/// How a loader keeps the boot line.
+pub struct Loader {
+    /// The name that `--loader` takes.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// What shows that it is on a machine; `None` where nothing does.
+    pub find: fn(&dyn Tree) -> Option<String>,
+    /// The lines that `set` edits.
+    pub lines: fn(&dyn Tree) -> Result<Vec<Line>, BootError>,
+    /// What it would offer at the next boot.
+    pub entries: fn(&dyn Tree) -> Vec<Entry>,
+    /// What has to run after the files were changed by these swaps.
+    pub commit: Commit,
+    /// Which entry stays without our words.
+    pub fallback: fn(&dyn Tree) -> Result<Fallback, BootError>,
+    /// How an entry is tried for one boot.
+    pub trial: Trial,
+    /// Which words it takes.
+    pub words: Words,
+    /// Who writes the line.
+    pub keeper: Keeper,
+    /// How its name stands in the EFI variable `LoaderInfo`, in small letters.
+    pub efi_name: Option<&'static str>,
+    /// What is to be said whenever something was changed.
+    pub remark: fn(&dyn Tree) -> Option<String>,
+}
+
+/// Which words a loader hands on as they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// All that the kernel takes.
+    Any,
+    /// Those without letters that a script language reads otherwise.
+    Plain,
+}
+
+/// Who writes a loader's line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeper {
+    /// We do, in files.
+    Files,
+    /// A tool that owns it: the files only show it.
+    Tool,
+}
+
+/// Something that can be booted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// What the loader calls it.
+    pub id: String,
+    /// What people see.
+    pub title: String,
+    /// The file that says so.
+    pub path: String,
+    /// Its boot line.
+    pub line: String,
+}
+
+/// Which entry stays as it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fallback {
+    /// One that is there.
+    Stays(String),
+    /// One that is made by these edits.
+    Made(Vec<Edit>, String),
+    /// None.
+    None {
+        /// Why.
+        why: String,
+        /// What to do.
+        next: String,
+    },
+}
+
+/// A loader that was found, and why.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Which.
+    pub loader: &'static Loader,
+    /// What showed it.
+    pub evidence: String,
+}
+
+impl std::fmt::Debug for Loader {
+    fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
+        write!(out, "Loader({})", self.name)
+    }
+}
+
+impl Loader {
+    /// Whether a tool of its own owns the line, so that no file is edited.
+    #[must_use]
+    pub fn edits_no_files(&self) -> bool {
+        self.keeper == Keeper::Tool
+    }
+
+    /// Whether it hands these words on as they are.
+    ///
+    /// # Errors
+    /// [`BootError::Word`] for the first that it does not.
+    pub fn check_words(&self, words: &[String]) -> Result<(), BootError> {
+        const SCRIPT: &[char] = &[
+            '"', '\'', '\\', '$', '`', ';', '&', '|', '<', '>', '{', '}', '#', ' ', '\t',
+        ];
+        for word in words {
+            let refused = |why: &str, next: &str| {
+                Err(BootError::Word {
+                    word: word.clone(),
+                    why: why.to_owned(),
+                    next: next.to_owned(),
+                })
+            };
+            if word
+                .chars()
+                .any(|letter| letter.is_control() || !letter.is_ascii())
+            {
+                return refused(
+                    "a boot line is one line of ASCII",
+                    "write it without line ends and letters of other alphabets",
+                );
+            }
+            if word.matches('"').count() % 2 == 1 {
+                return refused("a quote is not closed", "close it: name=\"value with blanks\"");
+            }
+            if word == "--" {
+                return refused(
+                    "what follows belongs to init, not to the kernel",
+                    "leave `--` out",
+                );
+            }
+            if self.words == Words::Plain && word.contains(SCRIPT) {
+                return refused(
+                    &format!(
+                        "the files of {} are scripts, which would read it otherwise",
+                        self.name
+                    ),
+                    "put this word into the loader's file by hand, with its quotes, and the others with `boot set`",
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The loaders that a machine shows, in the order of the list.
+#[must_use]
+pub fn find(tree: &dyn Tree) -> Vec<Found> {
+    let found = |loader: &&'static Loader| {
+        let evidence = (loader.find)(tree)?;
+        Some(Found { loader, evidence })
+    };
+    LOADERS.iter().filter_map(found).collect()
+}
+
+/// The loader that starts this machine: the named one, else the only one, else the one that the firmware was told of.
+///
+/// # Errors
+/// None, another, or several.
+pub fn choose(tree: &dyn Tree, named: Option<&str>, refused: &[String]) -> Result<Found, BootError> {
+    let found = find(tree);
+    let names = |found: &[Found]| {
+        found
+            .iter()
+            .map(|one| one.loader.name)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    if let Some(name) = named {
+        let one = found.iter().find(|one| one.loader.name == name).cloned();
+        return one.ok_or_else(|| BootError::NotHere {
+            name: name.to_owned(),
+            found: if found.is_empty() {
+                "none".to_owned()
+            } else {
+                names(&found)
+            },
+        });
+    }
+    match found.as_slice() {
+        [] => Err(BootError::NoLoader {
+            looked_for: LOADERS
+                .iter()
+                .map(|loader| loader.name)
+                .collect::<Vec<_>>()
+                .join(", "),
+            refused: refused.iter().map(|said| format!("; {said}")).collect(),
+        }),
+        [only] => Ok(only.clone()),
+        several => {
+            let told = efi_loader(tree);
+            let by_firmware: Vec<&Found> = several
+                .iter()
+                .filter(|one| {
+                    one.loader
+                        .efi_name
+                        .zip(told.as_deref())
+                        .is_some_and(|(name, told)| told.contains(name))
+                })
+                .collect();
+            match by_firmware.as_slice() {
+                [one] => Ok((*one).clone()),
+                _ => Err(BootError::Several {
+                    found: several
+                        .iter()
+                        .map(|one| format!("{} ({})", one.loader.name, one.evidence))
+                        .collect::<Vec<_>>()
+                        .join("; "),
+                }),
+            }
+        }
+    }
+}
+
+/// What the boot loader called itself, in small letters: the EFI variable `LoaderInfo` of the Boot Loader Interface, which
+/// systemd-boot and newer GRUBs set. Four bytes of attributes, then UTF-16.
+fn efi_loader(tree: &dyn Tree) -> Option<String> {
+    const PATH: &str = "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+    let bytes = tree.bytes(PATH)?;
+    Some(utf16(bytes.get(4..)?))
+}
+
+/// Text of an EFI variable, in small letters and without the NUL.
+pub(crate) fn utf16(bytes: &[u8]) -> String {
+    let pairs = bytes.chunks_exact(2);
+    let units: Vec<u16> = pairs.map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+    String::from_utf16_lossy(&units).trim_matches('\0').to_lowercase()
+}
+
+/// For loaders that need nothing said.
+pub(crate) fn no_remark(_tree: &dyn Tree) -> Option<String> {
+    None
+}
+
+/// For loaders that read their files at every boot.
+pub(crate) fn nothing_to_run(_tree: &dyn Tree, _swaps: &[Swap]) -> Result<Vec<Run>, BootError> {
+    Ok(Vec::new())
+}

@@ -1,0 +1,280 @@
+//! What all GRUBs with a generated `grub.cfg` share: the two variables of `/etc/default/grub`, the entries of `grub.cfg`,
+//! and our own script in `/etc/grub.d`.
+
+use super::{Entry, Fallback};
+use crate::line::Slot;
+use crate::shell::{Assignment, Keeps, assignments};
+use crate::tools::{Run, first_of};
+use crate::tree::{self, Tree};
+use crate::trial::{Chosen, TrialWork, trial_line};
+use crate::{BootError, Edit, Writing};
+use machine::cmdline::words;
+
+/// The file of defaults.
+pub const DEFAULTS: &str = "/etc/default/grub";
+
+/// Words for every entry, those for rescue too.
+pub const ALL: &str = "GRUB_CMDLINE_LINUX";
+
+/// Words for the normal entries.
+pub const NORMAL: &str = "GRUB_CMDLINE_LINUX_DEFAULT";
+
+const SCRIPT_DIR: &str = "/etc/grub.d";
+
+/// The places of the two variables that are in force: an assignment that drops the former value makes those before it
+/// ineffective. In the order in which the kernel sees them.
+///
+/// # Errors
+/// A file that is no text.
+pub fn places(tree: &dyn Tree, files: &[String]) -> Result<Vec<Slot>, BootError> {
+    let mut all = Vec::new();
+    for variable in [ALL, NORMAL] {
+        let mut live: Vec<Slot> = Vec::new();
+        for path in files {
+            let path = tree::resolved(tree, path);
+            let text = tree::text(tree, &path)?.unwrap_or_default();
+            let mut number = 0;
+            for one in assignments(&text).into_iter().filter(|one| one.name == variable) {
+                number += 1;
+                if one.keeps == Keeps::Nothing {
+                    live.clear();
+                }
+                live.extend(slot(&path, number, &one));
+            }
+        }
+        all.extend(live);
+    }
+    Ok(all)
+}
+
+fn slot(path: &str, number: usize, one: &Assignment) -> Option<Slot> {
+    let key = match number {
+        1 => one.name.clone(),
+        number => format!("{} {number}", one.name),
+    };
+    Some(Slot::new(path, key, one.range.clone(), one.writing?))
+}
+
+/// The value that a variable has in the end, as far as it is known here.
+pub fn setting(tree: &dyn Tree, files: &[String], name: &str) -> Option<String> {
+    let mut value = None;
+    for path in files {
+        let text = tree::look(tree, path)?;
+        for one in assignments(&text).into_iter().filter(|one| one.name == name) {
+            value = one.writing.map(|writing| writing.read(&text[one.range.clone()]));
+        }
+    }
+    value
+}
+
+/// What the two variables are worth together: the words of a normal entry, without what the loader adds itself.
+///
+/// # Errors
+/// A file that is no text.
+pub fn meant(tree: &dyn Tree, slots: &[Slot], variable: &str) -> Result<String, BootError> {
+    let mut all = Vec::new();
+    for slot in slots
+        .iter()
+        .filter(|slot| slot.key.split(' ').next() == Some(variable))
+    {
+        let text = slot.writing.read(&slot.raw(tree)?);
+        all.extend(
+            words(&text)
+                .filter(|word| !word.starts_with('$'))
+                .map(str::to_owned),
+        );
+    }
+    Ok(all.join(" "))
+}
+
+/// The entries of a `grub.cfg`: what stands behind `linux` and the path of the kernel.
+#[must_use]
+pub fn entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
+    let text = tree::look(tree, path).unwrap_or_default();
+    let mut found: Vec<Entry> = Vec::new();
+    let mut open: Option<(String, String)> = None;
+    for line in text.lines() {
+        let line = line.trim();
+        if line.starts_with("menuentry ") {
+            let title = quoted(line).unwrap_or_default();
+            let id = ["$menuentry_id_option ", "--id ", "--id="]
+                .iter()
+                .find_map(|word| {
+                    let (_, rest) = line.split_once(word)?;
+                    quoted(rest).or_else(|| rest.split([' ', '{']).next().map(str::to_owned))
+                });
+            open = Some((id.unwrap_or_else(|| title.clone()), title));
+            continue;
+        }
+        let mut parts = line.splitn(3, [' ', '\t']);
+        let is_kernel = matches!(parts.next(), Some("linux" | "linux16" | "linuxefi"));
+        if let (true, Some((id, title))) = (is_kernel, open.clone()) {
+            let _kernel = parts.next();
+            found.push(Entry {
+                id,
+                title,
+                path: path.to_owned(),
+                line: parts.next().unwrap_or_default().trim().to_owned(),
+            });
+            open = None;
+        }
+    }
+    found
+}
+
+fn quoted(text: &str) -> Option<String> {
+    let at = text.find(['\'', '"'])?;
+    let quote = text[at..].chars().next()?;
+    let inside = &text[at + 1..];
+    inside.find(quote).map(|end| inside[..end].to_owned())
+}
+
+/// The entry that stays: the one for rescue, which has no words of [`NORMAL`]; else one of our own with the former words.
+///
+/// # Errors
+/// A file that is no text.
+pub fn fallback(tree: &dyn Tree, files: &[String], cfg: &str) -> Result<Fallback, BootError> {
+    let disabled = setting(tree, files, "GRUB_DISABLE_RECOVERY").is_some_and(|value| value == "true");
+    let rescue = entries(tree, cfg).into_iter().find(is_rescue);
+    if let (false, Some(entry)) = (disabled, rescue) {
+        return Ok(Fallback::Stays(format!("`{}`", entry.title)));
+    }
+    let slots = places(tree, files)?;
+    let (edit, title) = own_script(tree, &slots, Own::Before)?;
+    Ok(Fallback::Made(
+        vec![edit],
+        format!("`{title}`, made by {SCRIPT_DIR}/{}", Own::Before.file()),
+    ))
+}
+
+fn is_rescue(entry: &Entry) -> bool {
+    entry.title.contains("recovery mode")
+        || words(&entry.line).any(|word| matches!(word, "single" | "recovery" | "systemd.unit=rescue.target"))
+}
+
+/// An entry with words, chosen for one boot.
+///
+/// # Errors
+/// A file that is no text; tools that are not there; an environment block that GRUB cannot write.
+pub fn trial(
+    tree: &dyn Tree,
+    files: &[String],
+    words: &[String],
+    tools: Tools,
+) -> Result<TrialWork, BootError> {
+    if let Some(why) = no_one_shot(tree) {
+        return Err(BootError::NoTrial {
+            loader: "grub".to_owned(),
+            why,
+            next: "set it with `boot set`: the entry for rescue stays as it was".to_owned(),
+        });
+    }
+    let slots = places(tree, files)?;
+    let line = trial_line(&meant(tree, &slots, NORMAL)?, words);
+    let (edit, entry) = own_script(tree, &slots, Own::Trial(&line))?;
+    let reboot = first_of(tree, &[(tools.reboot, &[Own::Trial("").id()])])?;
+    Ok(TrialWork {
+        edits: vec![edit],
+        runs: vec![(tools.make)(tree)?],
+        chosen: Chosen::By(reboot),
+        line: format!("{} {line}", meant(tree, &slots, ALL)?),
+        entry,
+    })
+}
+
+/// The tools of a distribution.
+#[derive(Clone, Copy)]
+pub struct Tools {
+    /// Writes `grub.cfg`.
+    pub make: fn(&dyn Tree) -> Result<Run, BootError>,
+    /// Chooses an entry once.
+    pub reboot: &'static str,
+}
+
+/// GRUB takes the choice away itself, and cannot where it only reads: then the trial would be started for ever
+/// (its manual, `grub-reboot`, "Block-device and file system limits").
+fn no_one_shot(tree: &dyn Tree) -> Option<String> {
+    let mounts = tree::look(tree, "/proc/mounts")?;
+    let mut best: Option<(&str, &str, &str)> = None;
+    for line in mounts.lines() {
+        let mut words = line.split(' ');
+        let (Some(device), Some(place), Some(kind)) = (words.next(), words.next(), words.next()) else {
+            continue;
+        };
+        let holds = place == "/" || place == "/boot" || place == "/boot/grub" || place == "/boot/grub2";
+        if holds && best.is_none_or(|(_, other, _)| place.len() >= other.len()) {
+            best = Some((device, place, kind));
+        }
+    }
+    let (device, place, kind) = best?;
+    let mapped = ["/dev/mapper/", "/dev/dm-", "/dev/md"]
+        .iter()
+        .any(|start| device.starts_with(start));
+    (mapped || matches!(kind, "btrfs" | "zfs")).then(|| {
+        format!("its environment block is on {place} ({device}, {kind}), where GRUB cannot write at boot")
+    })
+}
+
+/// Scripts of ours.
+#[derive(Clone, Copy)]
+enum Own<'a> {
+    /// The words of before.
+    Before,
+    /// Words that are tried.
+    Trial(&'a str),
+}
+
+impl Own<'_> {
+    fn file(self) -> &'static str {
+        match self {
+            Own::Before => "42_quietcore_before",
+            Own::Trial(_) => "43_quietcore_trial",
+        }
+    }
+
+    fn id(self) -> &'static str {
+        match self {
+            Own::Before => "quietcore-before",
+            Own::Trial(_) => "quietcore-trial",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Own::Before => "Linux, before quietcore",
+            Own::Trial(_) => "Linux, quietcore trial",
+        }
+    }
+}
+
+/// A script that writes one entry: the first one of the distribution's own script, with other words. So it follows when
+/// kernels come and go.
+fn own_script(tree: &dyn Tree, slots: &[Slot], own: Own) -> Result<(Edit, String), BootError> {
+    let normal = match own {
+        Own::Before => meant(tree, slots, NORMAL)?,
+        Own::Trial(line) => line.to_owned(),
+    };
+    let quote = |text: &str| Writing::SingleQuoted.write(text);
+    let text = format!(
+        "#!/bin/sh\n\
+         # Written by quietcore: `quietcore boot clear` removes it.\n\
+         set -e\n\
+         [ -x {SCRIPT_DIR}/10_linux ] || exit 0\n\
+         {ALL}='{}'\n\
+         {NORMAL}='{}'\n\
+         export {ALL} {NORMAL}\n\
+         {SCRIPT_DIR}/10_linux 2>/dev/null | sed -n \"/^menuentry /,/^}}/{{\n\
+         s/^menuentry '[^']*'/menuentry '{}'/\n\
+         s/menuentry_id_option '[^']*'/menuentry_id_option '{}'/\n\
+         p\n\
+         /^}}/q\n\
+         }}\"\n",
+        quote(&meant(tree, slots, ALL)?),
+        quote(&normal),
+        own.title(),
+        own.id(),
+    );
+    let path = format!("{SCRIPT_DIR}/{}", own.file());
+    let before = tree::text(tree, &path)?;
+    Ok((Edit::script(path, before, Some(text)), own.title().to_owned()))
+}

@@ -1,0 +1,162 @@
+//! The firmware of the Raspberry Pi: `cmdline.txt` is the boot line, one line and nothing else, beside `config.txt`.
+
+use super::{Entry, Fallback, Keeper, Loader, Words, no_remark, nothing_to_run};
+use crate::line::{Line, Slot};
+use crate::tree::{self, Tree};
+use crate::trial::{Chosen, Trial, TrialWork, first_line, trial_line};
+use crate::{BootError, Edit, Writing};
+
+/// Since Debian 12 and on Ubuntu, and before.
+const PLACES: &[&str] = &["/boot/firmware", "/boot"];
+
+/// What the firmware reads in place of `config.txt` when the restart asked for it.
+const TRY_CONFIG: &str = "tryboot.txt";
+const TRY_LINE: &str = "quietcore-trial.txt";
+
+/// The Raspberry Pi.
+pub static LOADER: Loader = Loader {
+    name: "raspberry-pi",
+    about: "the Raspberry Pi's firmware with cmdline.txt",
+    find,
+    lines,
+    entries,
+    commit: nothing_to_run,
+    fallback,
+    trial: Trial::By(trial),
+    words: Words::Any,
+    keeper: Keeper::Files,
+    efi_name: None,
+    remark: no_remark,
+};
+
+/// What `config.txt` says about the line.
+struct Config {
+    dir: String,
+    text: String,
+    /// The file of the line.
+    path: String,
+    /// What is put before the names of files.
+    prefix: String,
+}
+
+fn find(tree: &dyn Tree) -> Option<String> {
+    let config = config(tree)?;
+    Some(format!("{} beside {}/config.txt", config.path, config.dir))
+}
+
+fn config(tree: &dyn Tree) -> Option<Config> {
+    PLACES.iter().find_map(|dir| {
+        let text = tree::look(tree, &format!("{dir}/config.txt"))?;
+        let (name, prefix) = names(&text);
+        let path = [format!("{dir}/{prefix}{name}"), format!("{dir}/{name}")];
+        let path = path.into_iter().find(|path| tree::is_there(tree, path))?;
+        Some(Config {
+            dir: (*dir).to_owned(),
+            text,
+            path,
+            prefix,
+        })
+    })
+}
+
+/// The name of the line's file and the prefix, as they are for every board: a section such as `[pi4]` or `[tryboot]` is for
+/// some only.
+fn names(text: &str) -> (String, String) {
+    let (mut name, mut prefix) = ("cmdline.txt".to_owned(), String::new());
+    let mut for_all = true;
+    for line in text.lines() {
+        let line = line.trim();
+        if line.starts_with('[') {
+            for_all = line == "[all]";
+        } else if let (true, Some((key, value))) = (for_all, line.split_once('=')) {
+            match key.trim() {
+                "cmdline" => name = value.trim().to_owned(),
+                "os_prefix" => prefix = value.trim().to_owned(),
+                _ => {}
+            }
+        }
+    }
+    (name, prefix)
+}
+
+fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+    let Some(config) = config(tree) else {
+        return Ok(Vec::new());
+    };
+    let path = tree::resolved(tree, &config.path);
+    let text = tree::text(tree, &path)?.unwrap_or_default();
+    let end = text.find(['\n', '\r']).unwrap_or(text.len());
+    if text[end..].chars().any(|letter| !letter.is_whitespace()) {
+        return Err(BootError::NoPlace {
+            path,
+            why: "it has more than one line, and the firmware takes one".to_owned(),
+            next: "look at it: the line that counts is the first; a text that says where the file went is no line".to_owned(),
+        });
+    }
+    Ok(vec![Line::of(
+        "the only entry",
+        Slot::new(path, "line", 0..end, Writing::Plain),
+    )])
+}
+
+fn entries(tree: &dyn Tree) -> Vec<Entry> {
+    let config = config(tree);
+    let one = config.and_then(|config| {
+        let line = tree::look(tree, &config.path)?
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned();
+        Some(Entry {
+            id: "cmdline.txt".to_owned(),
+            title: "the only entry".to_owned(),
+            path: config.path,
+            line,
+        })
+    });
+    one.into_iter().collect()
+}
+
+fn fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
+    Ok(Fallback::None {
+        why: "the firmware has one boot line".to_owned(),
+        next: "try it first with `quietcore boot trial`, or say --force: the former file stays beside it, as a backup that \
+               another computer can rename"
+            .to_owned(),
+    })
+}
+
+fn trial(tree: &dyn Tree, words: &[String]) -> Result<TrialWork, BootError> {
+    let no = |why: &str, next: &str| BootError::NoTrial {
+        loader: LOADER.name.to_owned(),
+        why: why.to_owned(),
+        next: next.to_owned(),
+    };
+    let config = config(tree).ok_or_else(|| no("there is no config.txt", "look at /boot/firmware"))?;
+    let to = format!("{}/{TRY_CONFIG}", config.dir);
+    let line = trial_line(&first_line(tree, &lines(tree)?)?, words);
+    let gap = if config.text.ends_with('\n') { "" } else { "\n" };
+    let text = format!(
+        "{}{gap}\n[all]\n# Written by quietcore for one boot.\ncmdline={TRY_LINE}\n",
+        config.text
+    );
+    let before = tree::text(tree, &to)?;
+    if before.as_ref().is_some_and(|before| !before.contains(TRY_LINE)) {
+        return Err(no(
+            "tryboot.txt is there already and is not ours: an updater may be trying something",
+            "wait for it, or move that file away",
+        ));
+    }
+    let line_path = format!("{}/{}{TRY_LINE}", config.dir, config.prefix);
+    let line_before = tree::text(tree, &line_path)?;
+    Ok(TrialWork {
+        edits: vec![
+            Edit::new(line_path, line_before, Some(format!("{line}\n"))),
+            Edit::new(to, before, Some(text)),
+        ],
+        runs: Vec::new(),
+        chosen: Chosen::Reboot("0 tryboot"),
+        entry: TRY_CONFIG.to_owned(),
+        line,
+    })
+}

@@ -1,0 +1,176 @@
+//! systemd-boot: an entry is a file in `loader/entries` of the EFI system partition or of an extended boot partition, read
+//! at every boot. Kernels that are installed later take their line from `/etc/kernel/cmdline`.
+
+use super::{Entry, Fallback, Keeper, Loader, Words, no_remark, nothing_to_run};
+use crate::bls;
+use crate::line::{Line, Slot};
+use crate::tree::{self, Tree};
+use crate::trial::{Chosen, Trial, TrialWork, first_line, trial_line};
+use crate::{BootError, Writing};
+
+/// Where boot partitions are mounted, besides those that `/proc/mounts` shows.
+const PLACES: &[&str] = &["/efi", "/boot", "/boot/efi", "/esp"];
+
+/// What `kernel-install` writes into the entries of new kernels.
+pub const KERNEL_CMDLINE: &str = "/etc/kernel/cmdline";
+
+/// systemd-boot.
+pub static LOADER: Loader = Loader {
+    name: "systemd-boot",
+    about: "systemd-boot with loader/entries/*.conf on the EFI system partition",
+    find,
+    lines,
+    entries,
+    commit: nothing_to_run,
+    fallback,
+    trial: Trial::By(trial),
+    words: Words::Any,
+    keeper: Keeper::Files,
+    efi_name: Some("systemd-boot"),
+    remark: no_remark,
+};
+
+fn find(tree: &dyn Tree) -> Option<String> {
+    let place = places(tree).into_iter().next()?;
+    Some(format!("{place}/loader/entries"))
+}
+
+/// Mount points with entries that belong to systemd-boot: the loader itself, or its configuration, is beside them.
+fn places(tree: &dyn Tree) -> Vec<String> {
+    let mounts = tree::look(tree, "/proc/mounts").unwrap_or_default();
+    let fat = mounts.lines().filter_map(|line| {
+        let mut words = line.split(' ').skip(1);
+        let (place, kind) = (words.next()?, words.next()?);
+        (kind == "vfat").then(|| place.to_owned())
+    });
+    let mut places: Vec<String> = PLACES.iter().map(ToString::to_string).collect();
+    for place in fat {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    let with_loader = places.iter().any(|place| has_loader(tree, place));
+    places.retain(|place| {
+        let files = bls::files(tree, &format!("{place}/loader/entries"));
+        let ostree = files.iter().any(|path| path.contains("/ostree-"));
+        with_loader && !files.is_empty() && !ostree
+    });
+    places
+}
+
+fn has_loader(tree: &dyn Tree, place: &str) -> bool {
+    tree::is_there(tree, &format!("{place}/loader/loader.conf"))
+        || tree
+            .names(&format!("{place}/EFI/systemd"))
+            .iter()
+            .any(|name| name.starts_with("systemd-boot"))
+}
+
+fn files(tree: &dyn Tree) -> Vec<String> {
+    let dirs = places(tree)
+        .into_iter()
+        .map(|place| format!("{place}/loader/entries"));
+    let all = dirs.flat_map(|dir| bls::files(tree, &dir));
+    // An entry that starts another system has no options of Linux.
+    all.filter(|path| tree::look(tree, path).is_some_and(|text| bls::value(&text, "linux").is_some()))
+        .collect()
+}
+
+fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+    let mut lines = Vec::new();
+    for path in files(tree) {
+        lines.push(bls::line(tree, &path)?);
+    }
+    lines.extend(kernel_cmdline(tree)?);
+    Ok(lines)
+}
+
+/// The line for kernels that come later, where the machine has one.
+///
+/// # Errors
+/// A file that is no text.
+pub fn kernel_cmdline(tree: &dyn Tree) -> Result<Option<Line>, BootError> {
+    let path = tree::resolved(tree, KERNEL_CMDLINE);
+    let Some(text) = tree::text(tree, &path)? else {
+        return Ok(None);
+    };
+    // kernel-install takes the whole file and puts its lines together; the last line that says something is ours to edit.
+    let end = text.trim_end_matches(['\n', '\r']).len();
+    let start = text[..end].rfind('\n').map_or(0, |at| at + 1);
+    Ok(Some(Line::of(
+        "kernels that come later",
+        Slot::new(path, "line", start..end, Writing::Plain),
+    )))
+}
+
+fn entries(tree: &dyn Tree) -> Vec<Entry> {
+    let mut all = Vec::new();
+    for place in places(tree) {
+        let dir = format!("{place}/loader/entries");
+        let names = tree
+            .names(&dir)
+            .into_iter()
+            .filter(|name| name.ends_with(".conf"));
+        all.extend(names.filter_map(|name| bls::entry(tree, &format!("{dir}/{name}"))));
+    }
+    all
+}
+
+/// The entry that stays is a copy of the one that is started.
+fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
+    let Some(path) = started(tree) else {
+        return Ok(Fallback::None {
+            why: "there is no entry that starts Linux".to_owned(),
+            next: "look at `bootctl list`".to_owned(),
+        });
+    };
+    let edit = bls::copy(tree, &path, "before", None)?;
+    let what = edit.path.clone();
+    Ok(Fallback::Made(vec![edit], what))
+}
+
+/// The entry that this boot came from, else the one that `loader.conf` names, else the last by its name.
+fn started(tree: &dyn Tree) -> Option<String> {
+    const SELECTED: &str =
+        "/sys/firmware/efi/efivars/LoaderEntrySelected-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+    let files = files(tree);
+    let ends = |path: &&String, id: &str| {
+        let name = path.rsplit_once('/').map_or("", |(_, name)| name).to_lowercase();
+        !id.is_empty() && (name == id || name == format!("{id}.conf"))
+    };
+    let selected = tree
+        .bytes(SELECTED)
+        .map(|bytes| super::utf16(bytes.get(4..).unwrap_or_default()));
+    let named = places(tree).iter().find_map(|place| {
+        let text = tree::look(tree, &format!("{place}/loader/loader.conf"))?;
+        bls::value(&text, "default").map(|name| name.to_lowercase())
+    });
+    // Without counters, which the loader takes off too.
+    let by = |id: Option<String>| {
+        files
+            .iter()
+            .find(|path| ends(path, id.as_deref().unwrap_or_default()))
+            .cloned()
+    };
+    by(selected)
+        .or_else(|| by(named))
+        .or_else(|| files.last().cloned())
+}
+
+fn trial(tree: &dyn Tree, words: &[String]) -> Result<TrialWork, BootError> {
+    let path = started(tree).ok_or_else(|| BootError::NoPlace {
+        path: "loader/entries".to_owned(),
+        why: "there is no entry that starts Linux".to_owned(),
+        next: "look at `bootctl list`".to_owned(),
+    })?;
+    let line = trial_line(&first_line(tree, &[bls::line(tree, &path)?])?, words);
+    let edit = bls::copy(tree, &path, "trial", Some(&line))?;
+    let entry = edit.path.rsplit_once('/').map_or("", |(_, name)| name).to_owned();
+    Ok(TrialWork {
+        edits: vec![edit],
+        runs: Vec::new(),
+        chosen: Chosen::OneShot(entry.clone()),
+        entry,
+        line,
+    })
+}

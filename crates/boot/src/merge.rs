@@ -1,0 +1,355 @@
+//! Words that are wanted on a boot line meet those that are there: each is on it once afterwards, and what was changed is
+//! remembered word by word, so that it can be taken back from a file that somebody edited since.
+
+use crate::{Gather, Word, Writing};
+use machine::cmdline::{Parameter, same_name};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// Parameters that mean something each time that they are given. All others are given once, because the kernel takes
+/// the last one, and of `isolcpus=` and `nohz_full=` the first (`kernel/sched/isolation.c`).
+const REPEATED: &[&str] = &[
+    "acpi_osi",
+    "clearcpuid",
+    "console",
+    "crashkernel",
+    "dyndbg",
+    "earlycon",
+    "hugepages",
+    "hugepagesz",
+    "initrd",
+    "ip",
+    "memmap",
+    "mem",
+    "modprobe.blacklist",
+    "module_blacklist",
+    "netconsole",
+    "pci",
+    "video",
+];
+
+/// Families of such parameters: dracut's, systemd's and those of encrypted disks.
+const REPEATED_FAMILIES: &[&str] = &["rd.", "systemd.", "luks."];
+
+/// What happened to one word of a place. Without `before` it was added, without `after` it was taken out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Swap {
+    /// Which place of the file.
+    pub key: String,
+    /// The word that stood there.
+    pub before: Option<String>,
+    /// The word that stands there now.
+    pub after: Option<String>,
+}
+
+/// A place of a line, as far as merging needs it.
+#[derive(Clone, Debug)]
+pub struct Part<'a> {
+    /// Its name in its file.
+    pub key: &'a str,
+    /// What is written there.
+    pub raw: &'a str,
+    /// How.
+    pub writing: Writing,
+}
+
+/// What becomes of a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// What is written there afterwards.
+    pub raw: String,
+    /// Word by word.
+    pub swaps: Vec<Swap>,
+}
+
+/// Whether a parameter may stand on a line more than once.
+#[must_use]
+pub fn is_repeated(name: &str) -> bool {
+    REPEATED.iter().any(|known| same_name(known, name))
+        || REPEATED_FAMILIES.iter().any(|family| name.starts_with(family))
+}
+
+/// Puts words on a line. What is there already in the same form stays where it is and does not become ours.
+#[must_use]
+pub fn merge(parts: &[Part], home: usize, gather: Gather, wanted: &[String]) -> Vec<Merged> {
+    let words: Vec<Vec<Word>> = parts.iter().map(|part| kernels_words(part)).collect();
+    let mut changes: Vec<Vec<(Range<usize>, Option<String>)>> = vec![Vec::new(); parts.len()];
+    let mut swaps: Vec<Vec<Swap>> = vec![Vec::new(); parts.len()];
+    let mut added: Vec<&String> = Vec::new();
+    for (at, word) in wanted.iter().enumerate() {
+        let name = Parameter::parse(word).name;
+        if is_repeated(&name) {
+            let there = words.iter().flatten().any(|other| other.text == *word);
+            if !there && !added.contains(&word) {
+                added.push(word);
+            }
+            continue;
+        }
+        let later = &wanted[at + 1..];
+        if later
+            .iter()
+            .any(|other| same_name(&Parameter::parse(other).name, &name))
+        {
+            continue;
+        }
+        let found: Vec<(usize, &Word)> = words
+            .iter()
+            .enumerate()
+            .flat_map(|(part, words)| words.iter().map(move |word| (part, word)))
+            .filter(|(_, other)| same_name(&Parameter::parse(&other.text).name, &name))
+            .collect();
+        if let [(_, only)] = found.as_slice()
+            && only.text == *word
+        {
+            continue;
+        }
+        let keeper = match gather {
+            Gather::InPlace => found.first().copied(),
+            Gather::AtHome => found.iter().find(|(part, _)| *part == home).copied(),
+        };
+        for (part, other) in found {
+            let after = (Some((part, other)) == keeper).then(|| word.clone());
+            if after.as_ref() == Some(&other.text) {
+                continue;
+            }
+            changes[part].push((other.place.clone(), after.clone()));
+            swaps[part].push(Swap {
+                key: parts[part].key.to_owned(),
+                before: Some(other.text.clone()),
+                after,
+            });
+        }
+        if keeper.is_none() {
+            added.push(word);
+        }
+    }
+    let mut merged = Vec::new();
+    for (number, part) in parts.iter().enumerate() {
+        let mut swaps = std::mem::take(&mut swaps[number]);
+        let mine: &[&String] = if number == home { &added } else { &[] };
+        swaps.extend(mine.iter().map(|word| Swap {
+            key: part.key.to_owned(),
+            before: None,
+            after: Some((*word).clone()),
+        }));
+        let raw = rewritten(part, &changes[number], mine);
+        merged.push(Merged { raw, swaps });
+    }
+    merged
+}
+
+/// A line with words on it.
+#[must_use]
+pub fn on_line(line: &str, words: &[String]) -> String {
+    let part = Part {
+        key: "",
+        raw: line,
+        writing: Writing::Plain,
+    };
+    let merged = merge(&[part], 0, Gather::InPlace, words);
+    merged.into_iter().map(|one| one.raw).collect()
+}
+
+/// A place without what was done to it, as far as it is still there: a word of ours that somebody changed since stays.
+/// Gives the text, and the words that were not found.
+#[must_use]
+pub fn take_back(part: &Part, swaps: &[Swap]) -> (String, Vec<String>) {
+    let words = kernels_words(part);
+    let mut used: Vec<bool> = vec![false; words.len()];
+    let (mut changes, mut added, mut missing) = (Vec::new(), Vec::new(), Vec::new());
+    for swap in swaps {
+        let Some(after) = &swap.after else {
+            added.extend(&swap.before);
+            continue;
+        };
+        // Ours is the last of equal words: it was put at the end.
+        let found = (0..words.len())
+            .rev()
+            .find(|&at| !used[at] && words[at].text == *after);
+        match found {
+            Some(at) => {
+                used[at] = true;
+                changes.push((words[at].place.clone(), swap.before.clone()));
+            }
+            None => missing.push(after.clone()),
+        }
+    }
+    // What was taken out goes back only where nobody wrote another one since.
+    let name = |word: &str| Parameter::parse(word).name;
+    added.retain(|word| {
+        is_repeated(&name(word))
+            || !words
+                .iter()
+                .enumerate()
+                .any(|(at, other)| !used[at] && same_name(&name(&other.text), &name(word)))
+    });
+    (rewritten(part, &changes, &added), missing)
+}
+
+/// The words of a place up to the `--` behind which everything belongs to init.
+fn kernels_words(part: &Part) -> Vec<Word> {
+    let words = part.writing.words(part.raw).into_iter();
+    words
+        .take_while(|word| !Parameter::parse(&word.text).ends_the_kernels_part())
+        .collect()
+}
+
+/// A written text with some words changed or taken out, and others behind the last one of the kernel's.
+fn rewritten(part: &Part, changes: &[(Range<usize>, Option<String>)], added: &[&String]) -> String {
+    if changes.is_empty() && added.is_empty() {
+        return part.raw.to_owned();
+    }
+    if part.writing == Writing::Unquoted {
+        // Without quotes there is room for one word only.
+        let meant = part.writing.read(part.raw);
+        let plain = Part {
+            raw: &meant,
+            writing: Writing::Plain,
+            ..part.clone()
+        };
+        let places = plain.writing.words(&meant);
+        let written = part.writing.words(part.raw);
+        let place = |old: &Range<usize>| {
+            let at = written.iter().position(|word| word.place == *old)?;
+            places.get(at).map(|word| word.place.clone())
+        };
+        let changes: Vec<_> = changes
+            .iter()
+            .filter_map(|(old, new)| Some((place(old)?, new.clone())))
+            .collect();
+        let text = rewritten(&plain, &changes, added);
+        return format!("\"{}\"", Writing::DoubleQuoted.write(&text));
+    }
+    let mut raw = part.raw.to_owned();
+    let end = part
+        .writing
+        .words(part.raw)
+        .into_iter()
+        .find(|word| Parameter::parse(&word.text).ends_the_kernels_part())
+        .map(|word| word.place.start);
+    let mut changes = changes.to_vec();
+    changes.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
+    let written: Vec<String> = added.iter().map(|word| part.writing.write(word)).collect();
+    let written = written.join(" ");
+    if let Some(end) = end
+        && !written.is_empty()
+    {
+        raw.insert_str(end, &format!("{written} "));
+    }
+    for (place, new) in changes {
+        match new {
+            Some(word) => raw.replace_range(place, &part.writing.write(&word)),
+            None => raw.replace_range(with_blank(&raw, &place), ""),
+        }
+    }
+    if end.is_none() && !written.is_empty() {
+        let apart = raw.is_empty() || raw.ends_with([' ', '\t']);
+        raw.push_str(if apart { "" } else { " " });
+        raw.push_str(&written);
+    }
+    raw
+}
+
+/// A word with the one blank that was put before it, or the one behind where it is the first.
+fn with_blank(raw: &str, place: &Range<usize>) -> Range<usize> {
+    let blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
+    let bytes = raw.as_bytes();
+    if place.start > 0 && blank(bytes.get(place.start - 1)) {
+        place.start - 1..place.end
+    } else if blank(bytes.get(place.end)) {
+        place.start..place.end + 1
+    } else {
+        place.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        machine::cmdline::words(text).map(str::to_owned).collect()
+    }
+
+    fn part(raw: &str, writing: Writing) -> Part<'_> {
+        Part {
+            key: "k",
+            raw,
+            writing,
+        }
+    }
+
+    #[test]
+    fn words_are_on_the_line_once() {
+        for (raw, wanted, expected) in [
+            ("", "a=1", "a=1"),
+            ("quiet  ", "a=1", "quiet  a=1"),
+            ("isolcpus=1 quiet", "isolcpus=1-2", "isolcpus=1-2 quiet"),
+            ("isolcpus=1 x   isolcpus=2 y", "isolcpus=3", "isolcpus=3 x   y"),
+            ("rcu-nocbs=1", "rcu_nocbs=1", "rcu_nocbs=1"),
+            (
+                "console=tty0 q",
+                "console=ttyS0 console=tty0",
+                "console=tty0 q console=ttyS0",
+            ),
+            ("q -- single", "a=1 b", "q a=1 b -- single"),
+            ("a=1 q", "a=1", "a=1 q"),
+            ("a=1 a=2", "a=2", "a=2"),
+            ("x", "a=1 a=2", "x a=2"),
+        ] {
+            let merged = merge(&[part(raw, Writing::Plain)], 0, Gather::InPlace, &words(wanted));
+            assert_eq!(merged[0].raw, expected, "{raw:?} + {wanted:?}");
+            let (back, missing) = take_back(&part(&merged[0].raw, Writing::Plain), &merged[0].swaps);
+            assert!(missing.is_empty());
+            let (mut back, mut first) = (words(&back), words(raw));
+            // A word that was taken out comes back at the end.
+            back.sort();
+            first.sort();
+            assert_eq!(back, first);
+            let again = merge(
+                &[part(&merged[0].raw, Writing::Plain)],
+                0,
+                Gather::InPlace,
+                &words(wanted),
+            );
+            assert_eq!(again[0].raw, expected, "a second time changes nothing");
+        }
+    }
+
+    #[test]
+    fn a_value_without_quotes_gets_them() {
+        for (raw, expected) in [("", "\"a=1\""), ("quiet", "\"quiet a=1\""), ("a=0", "\"a=1\"")] {
+            let merged = merge(&[part(raw, Writing::Unquoted)], 0, Gather::InPlace, &words("a=1"));
+            assert_eq!(merged[0].raw, expected);
+        }
+    }
+
+    #[test]
+    fn what_somebody_changed_since_stays() {
+        let swaps = &merge(
+            &[part("q a=0", Writing::Plain)],
+            0,
+            Gather::InPlace,
+            &words("a=1 b=1"),
+        )[0]
+        .swaps;
+        let (back, missing) = take_back(&part("new q a=1 b=2 more", Writing::Plain), swaps);
+        assert_eq!(
+            (back.as_str(), missing),
+            ("new q a=0 b=2 more", vec!["b=1".to_owned()])
+        );
+    }
+
+    #[test]
+    fn our_own_file_takes_words_out_of_others() {
+        let parts = [
+            part("isolcpus=1 q", Writing::DoubleQuoted),
+            part("$X", Writing::DoubleQuoted),
+        ];
+        let merged = merge(&parts, 1, Gather::AtHome, &words("isolcpus=1-2"));
+        assert_eq!(
+            (merged[0].raw.as_str(), merged[1].raw.as_str()),
+            ("q", "$X isolcpus=1-2")
+        );
+    }
+}

@@ -1,0 +1,99 @@
+//! What became of our words: which are on which entry, and whether the running kernel got them.
+
+use crate::{Entry, Ours};
+use machine::CpuSet;
+use machine::cmdline::{parse_cmdline, same_name, words};
+use serde::{Deserialize, Serialize};
+
+/// Everything of ours that the journal knows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// The words on the default line.
+    pub line: Option<Ours>,
+    /// The entry that is to be tried once.
+    pub trial: Option<Ours>,
+}
+
+/// Whether the machine was booted since the words were written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// It is the same boot.
+    SameBoot,
+    /// It was booted since.
+    AnotherBoot,
+}
+
+/// How far our words have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum BootState {
+    /// They are in the files; the next boot will have them.
+    Pending,
+    /// The running kernel has them.
+    Live,
+    /// The machine was booted since, without them.
+    Reverted,
+}
+
+impl BootState {
+    /// Its name.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            BootState::Pending => "pending",
+            BootState::Live => "live",
+            BootState::Reverted => "reverted",
+        }
+    }
+}
+
+/// How far words have come that are in the files.
+#[must_use]
+pub fn state_after(ours: &[String], running: &str, after: After) -> BootState {
+    match (missing_words(ours, running).is_empty(), after) {
+        (true, _) => BootState::Live,
+        (false, After::SameBoot) => BootState::Pending,
+        (false, After::AnotherBoot) => BootState::Reverted,
+    }
+}
+
+/// The words that a line lacks.
+#[must_use]
+pub fn missing_words(wanted: &[String], line: &str) -> Vec<String> {
+    let there: Vec<&str> = words(line).collect();
+    let missing = wanted.iter().filter(|word| !there.contains(&word.as_str()));
+    missing.cloned().collect()
+}
+
+/// The CPUs that a line isolates already, by any of the parameters that should have the same list. `None` for a list
+/// that is no plain one.
+#[must_use]
+pub fn isolated_by(line: &str) -> Option<CpuSet> {
+    const LISTS: &[&str] = &["isolcpus", "nohz_full", "rcu_nocbs"];
+    let mut all = CpuSet::new();
+    for one in parse_cmdline(line).parameters {
+        if !LISTS.iter().any(|name| same_name(name, &one.name)) {
+            continue;
+        }
+        let value = one.value.unwrap_or_default();
+        // The flags of isolcpus= come first.
+        let list: Vec<&str> = value
+            .split(',')
+            .skip_while(|part| {
+                part.starts_with(|letter: char| letter.is_ascii_alphabetic())
+                    && *part != "N"
+                    && *part != "all"
+            })
+            .collect();
+        if !list.is_empty() {
+            all = all.or(&CpuSet::parse_list(&list.join(",")).ok()?);
+        }
+    }
+    Some(all)
+}
+
+/// Whether an entry has all of some words.
+#[must_use]
+pub fn has_words(entry: &Entry, wanted: &[String]) -> bool {
+    missing_words(wanted, &entry.line).is_empty()
+}

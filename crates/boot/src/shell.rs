@@ -1,0 +1,172 @@
+//! Assignments in files that a shell reads (`/etc/default/grub`): found with their places, never run.
+
+use crate::Writing;
+use std::ops::Range;
+
+/// One `NAME=value`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    /// Name of the variable.
+    pub name: String,
+    /// The value without its quotes, in bytes.
+    pub range: Range<usize>,
+    /// How it is written; `None` for one that is put together of several pieces, which is left alone.
+    pub writing: Option<Writing>,
+    /// Whether it keeps what the variable had before (`X="$X more"`, `X+=more`).
+    pub keeps: Keeps,
+}
+
+/// What an assignment does to the former value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keeps {
+    /// It stays, with something added.
+    Former,
+    /// It is gone.
+    Nothing,
+}
+
+/// The assignments of a file, in order. Comments are no assignments; what is inside `if` is taken as if it always ran.
+#[must_use]
+pub fn assignments(text: &str) -> Vec<Assignment> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < text.len() {
+        let line = &text[at..];
+        let end = line.find('\n').map_or(line.len(), |end| end + 1);
+        let mut next = at + end;
+        if let Some((assignment, after)) = assignment(text, at) {
+            // A quoted value may go over several lines.
+            next = next.max(text[after..].find('\n').map_or(text.len(), |end| after + end + 1));
+            found.push(assignment);
+        }
+        at = next;
+    }
+    found
+}
+
+fn assignment(text: &str, start: usize) -> Option<(Assignment, usize)> {
+    let line = text.get(start..)?;
+    let bare = line.trim_start_matches([' ', '\t']);
+    let bare = bare
+        .strip_prefix("export ")
+        .map_or(bare, |rest| rest.trim_start_matches([' ', '\t']));
+    let name_at = start + (line.len() - bare.len());
+    let length = bare
+        .find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))
+        .unwrap_or(bare.len());
+    let (name, rest) = bare.split_at(length);
+    if name.is_empty() || name.starts_with(|letter: char| letter.is_ascii_digit()) {
+        return None;
+    }
+    let (rest, added) = match rest.strip_prefix('+') {
+        Some(rest) => (rest, true),
+        None => (rest, false),
+    };
+    let value = rest.strip_prefix('=')?;
+    let value_at = name_at + (bare.len() - value.len());
+    let (range, writing, after) = value_of(text, value_at);
+    let meant = &text[range.clone()];
+    let itself = [format!("${name}"), format!("${{{name}}}"), format!("${{{name}:")];
+    let keeps = match added || itself.iter().any(|own| names(meant, own)) {
+        true => Keeps::Former,
+        false => Keeps::Nothing,
+    };
+    let assignment = Assignment {
+        name: name.to_owned(),
+        range,
+        writing,
+        keeps,
+    };
+    Some((assignment, after))
+}
+
+/// Whether a value names a variable, and not one whose name only begins so.
+fn names(value: &str, variable: &str) -> bool {
+    value.match_indices(variable).any(|(at, _)| {
+        let next = value[at + variable.len()..].chars().next();
+        variable.ends_with(['}', ':'])
+            || !next.is_some_and(|next| next.is_ascii_alphanumeric() || next == '_')
+    })
+}
+
+/// The place of a value, how it is written, and where it ends.
+fn value_of(text: &str, at: usize) -> (Range<usize>, Option<Writing>, usize) {
+    let value = &text[at..];
+    let quote = value.chars().next().filter(|first| matches!(first, '"' | '\''));
+    let Some(quote) = quote else {
+        let mut escaped = false;
+        let length = value
+            .find(|letter: char| {
+                let ends = !escaped && (letter.is_whitespace() || letter == ';');
+                escaped = !escaped && letter == '\\';
+                ends
+            })
+            .unwrap_or(value.len());
+        let composed = value[..length].contains(['"', '\'', '`', '$', '(']);
+        return (
+            at..at + length,
+            (!composed).then_some(Writing::Unquoted),
+            at + length,
+        );
+    };
+    let mut escaped = false;
+    let inside = &value[1..];
+    let length = inside.find(|letter: char| {
+        let ends = !escaped && letter == quote;
+        escaped = quote == '"' && !escaped && letter == '\\';
+        ends
+    });
+    let Some(length) = length else {
+        return (at + 1..text.len(), None, text.len());
+    };
+    let (from, to) = (at + 1, at + 1 + length);
+    let after = text[to + 1..].chars().next();
+    let alone = after.is_none_or(|next| next.is_whitespace() || matches!(next, ';' | '#' | '&' | '|'));
+    let writing = match quote {
+        '"' => Writing::DoubleQuoted,
+        _ => Writing::SingleQuoted,
+    };
+    // What a command writes is not known here.
+    let computed = quote == '"' && (inside[..length].contains("$(") || inside[..length].contains('`'));
+    (from..to, (alone && !computed).then_some(writing), to + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn assignments_are_found_as_a_shell_would() {
+        let text = "# X=1\nX=\"a \\\"b c\\\" \\\n d\"\r\n  export Y='q r' # z\nZ=plain\nX=\"$X more\"\nXY=\"$XYZ\"\nW=\nV=a\"b\"\n\
+                    U=`date`\nT+=\" x\"\nS=\"open";
+        let found = assignments(text);
+        let seen: Vec<(&str, &str, Option<Writing>, Keeps)> = found
+            .iter()
+            .map(|one| {
+                (
+                    one.name.as_str(),
+                    &text[one.range.clone()],
+                    one.writing,
+                    one.keeps,
+                )
+            })
+            .collect();
+        use Keeps::{Former, Nothing};
+        let double = Some(Writing::DoubleQuoted);
+        assert_eq!(
+            seen,
+            [
+                ("X", "a \\\"b c\\\" \\\n d", double, Nothing),
+                ("Y", "q r", Some(Writing::SingleQuoted), Nothing),
+                ("Z", "plain", Some(Writing::Unquoted), Nothing),
+                ("X", "$X more", double, Former),
+                ("XY", "$XYZ", double, Nothing),
+                ("W", "", Some(Writing::Unquoted), Nothing),
+                ("V", "a\"b\"", None, Nothing),
+                ("U", "`date`", None, Nothing),
+                ("T", " x", double, Former),
+                ("S", "open", None, Nothing),
+            ]
+        );
+    }
+}

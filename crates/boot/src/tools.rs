@@ -1,0 +1,107 @@
+//! The loaders' and distributions' own tools: the only programs that quietcore starts. Only `apply` starts them, from this
+//! table and never through a shell.
+
+use crate::BootError;
+use crate::tree::{Tree, is_there};
+use serde::{Deserialize, Serialize};
+
+/// A tool.
+#[derive(Debug)]
+pub struct Tool {
+    /// Its file name.
+    pub name: &'static str,
+    /// What it is for.
+    pub about: &'static str,
+}
+
+/// Every tool that may be started.
+pub const TOOLS: &[Tool] = &[
+    Tool {
+        name: "update-grub",
+        about: "Debian's and Ubuntu's grub-mkconfig: writes /boot/grub/grub.cfg",
+    },
+    Tool {
+        name: "grub-mkconfig",
+        about: "writes grub.cfg from /etc/default/grub and /etc/grub.d",
+    },
+    Tool {
+        name: "grub2-mkconfig",
+        about: "the same under the name of Red Hat and SUSE",
+    },
+    Tool {
+        name: "grub-reboot",
+        about: "chooses a GRUB entry for the next boot alone, in grubenv",
+    },
+    Tool {
+        name: "grub2-reboot",
+        about: "the same under the name of Red Hat and SUSE",
+    },
+    Tool {
+        name: "u-boot-update",
+        about: "Debian's u-boot-menu: writes extlinux.conf from /etc/default/u-boot",
+    },
+    Tool {
+        name: "update-extlinux",
+        about: "Alpine: writes extlinux.conf from /etc/update-extlinux.conf",
+    },
+    Tool {
+        name: "rpm-ostree",
+        about: "keeps the kernel's arguments of an image-based system, one deployment after the other",
+    },
+    Tool {
+        name: "zipl",
+        about: "s390: writes the boot record from the entries",
+    },
+];
+
+/// Where tools are looked for.
+pub const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// One start of a tool.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// Its name in [`TOOLS`].
+    pub tool: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+}
+
+impl Run {
+    /// The command as a user would type it.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let words = std::iter::once(&self.tool).chain(&self.arguments);
+        words.map(String::as_str).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The first tool of several that is on the machine, with its arguments.
+///
+/// # Errors
+/// [`BootError::NoTool`] where none is.
+pub fn first_of(tree: &dyn Tree, choices: &[(&str, &[&str])]) -> Result<Run, BootError> {
+    let there = choices.iter().find(|(name, _)| place(tree, name).is_some());
+    if let Some((name, arguments)) = there {
+        return Ok(Run {
+            tool: (*name).to_owned(),
+            arguments: arguments.iter().map(ToString::to_string).collect(),
+        });
+    }
+    let name = choices.first().map_or("", |(name, _)| name);
+    let about = TOOLS
+        .iter()
+        .find(|tool| tool.name == name)
+        .map_or("", |tool| tool.about);
+    Err(BootError::NoTool {
+        tool: name.to_owned(),
+        why: format!("it has to run after the change ({about})"),
+    })
+}
+
+/// Where a tool of the table is; `None` for one that is not there, and for a name that is not in the table.
+#[must_use]
+pub fn place(tree: &dyn Tree, name: &str) -> Option<String> {
+    TOOLS.iter().find(|tool| tool.name == name)?;
+    let places = DIRECTORIES.iter().map(|dir| format!("{dir}/{name}"));
+    places.into_iter().find(|path| is_there(tree, path))
+}

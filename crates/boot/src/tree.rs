@@ -1,0 +1,165 @@
+//! The files of boot loaders, wherever they are: a machine's own, or a machine's with edits that nobody wrote yet.
+
+use crate::{BootError, Edit};
+use root::Root;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Files that can be looked at. What is not there, or may not be read, is `None`.
+pub trait Tree {
+    /// The content of a file, links followed.
+    fn bytes(&self, path: &str) -> Option<Vec<u8>>;
+    /// The names in a directory, sorted; none where there is no directory.
+    fn names(&self, dir: &str) -> Vec<String>;
+    /// The text of a symbolic link.
+    fn link(&self, path: &str) -> Option<String>;
+}
+
+/// A machine, live or captured. It remembers what it was not allowed to read.
+pub struct Files<'a> {
+    root: &'a Root,
+    refused: RefCell<Vec<String>>,
+}
+
+impl<'a> Files<'a> {
+    /// The files of a machine.
+    #[must_use]
+    pub fn of(root: &'a Root) -> Files<'a> {
+        Files {
+            root,
+            refused: RefCell::default(),
+        }
+    }
+
+    /// What could not be read until now, with the reason.
+    #[must_use]
+    pub fn refused(&self) -> Vec<String> {
+        self.refused.borrow().clone()
+    }
+
+    fn known<T>(&self, read: Result<Option<T>, root::RootError>) -> Option<T> {
+        read.unwrap_or_else(|error| {
+            let said = error.to_string();
+            let mut refused = self.refused.borrow_mut();
+            if !refused.contains(&said) {
+                refused.push(said);
+            }
+            None
+        })
+    }
+}
+
+impl Tree for Files<'_> {
+    fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        self.known(self.root.bytes(path))
+    }
+
+    fn names(&self, dir: &str) -> Vec<String> {
+        self.known(self.root.names(dir)).unwrap_or_default()
+    }
+
+    fn link(&self, path: &str) -> Option<String> {
+        // Asking for the link of a plain file is no refusal.
+        self.root.link(path).ok().flatten()
+    }
+}
+
+/// A tree as it will be after some edits.
+pub struct Edited<'a> {
+    under: &'a dyn Tree,
+    changed: BTreeMap<String, Option<String>>,
+}
+
+impl<'a> Edited<'a> {
+    /// A tree with edits on top.
+    #[must_use]
+    pub fn new(under: &'a dyn Tree, edits: &[Edit]) -> Edited<'a> {
+        let changed = edits
+            .iter()
+            .map(|edit| (edit.path.clone(), edit.after.clone()))
+            .collect();
+        Edited { under, changed }
+    }
+}
+
+impl Tree for Edited<'_> {
+    fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        match self.changed.get(path) {
+            Some(content) => content.clone().map(String::into_bytes),
+            None => self.under.bytes(path),
+        }
+    }
+
+    fn names(&self, dir: &str) -> Vec<String> {
+        let mut names = self.under.names(dir);
+        for (path, content) in &self.changed {
+            let Some((above, name)) = path.rsplit_once('/') else {
+                continue;
+            };
+            if above == dir.trim_end_matches('/') {
+                names.retain(|other| other != name);
+                names.extend(content.is_some().then(|| name.to_owned()));
+            }
+        }
+        names.sort_unstable();
+        names
+    }
+
+    fn link(&self, path: &str) -> Option<String> {
+        self.under.link(path)
+    }
+}
+
+/// Whether something can be read there.
+pub fn is_there(tree: &dyn Tree, path: &str) -> bool {
+    tree.bytes(path).is_some()
+}
+
+/// A file as text for looking at: what is no UTF-8 is replaced.
+pub fn look(tree: &dyn Tree, path: &str) -> Option<String> {
+    tree.bytes(path)
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A file as text that is to be edited: every byte counts.
+///
+/// # Errors
+/// [`BootError::NotText`] for what is no UTF-8.
+pub fn text(tree: &dyn Tree, path: &str) -> Result<Option<String>, BootError> {
+    let text = tree.bytes(path).map(String::from_utf8).transpose();
+    text.map_err(|_| BootError::NotText {
+        path: path.to_owned(),
+    })
+}
+
+/// Where a file really is: RHEL's `/boot/grub2/grubenv` is a link into the EFI system partition, and a link has to stay
+/// one when the file is replaced.
+pub fn resolved(tree: &dyn Tree, path: &str) -> String {
+    const MOST: usize = 8;
+    let mut path = path.to_owned();
+    for _ in 0..MOST {
+        let Some(target) = tree.link(&path) else {
+            break;
+        };
+        let above = path.rsplit_once('/').map_or("", |(above, _)| above);
+        let joined = match target.starts_with('/') {
+            true => target,
+            false => format!("{above}/{target}"),
+        };
+        path = plain(&joined);
+    }
+    path
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}

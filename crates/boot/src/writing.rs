@@ -1,0 +1,125 @@
+//! How a boot line is written in a file: plainly, in the quotes of a shell, in GRUB's environment block. Words are found
+//! with their places in the file, so that an edit touches nothing else.
+
+use std::ops::Range;
+
+/// How text is written in a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writing {
+    /// As it is.
+    Plain,
+    /// Between double quotes of a shell: `\` before `"`, `$`, a backtick and itself.
+    DoubleQuoted,
+    /// Between single quotes of a shell.
+    SingleQuoted,
+    /// A shell's value without quotes; it gets double quotes when it is edited.
+    Unquoted,
+    /// GRUB's environment block: `\` before itself and a line end.
+    EnvBlock,
+}
+
+/// A word of the line, as the kernel will see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// With the kernel's own quotes.
+    pub text: String,
+    /// Its place in the written text, in bytes.
+    pub place: Range<usize>,
+}
+
+impl Writing {
+    /// What is written, as it is meant.
+    #[must_use]
+    pub fn read(self, raw: &str) -> String {
+        self.letters(raw).0
+    }
+
+    /// The words of a written text.
+    #[must_use]
+    pub fn words(self, raw: &str) -> Vec<Word> {
+        let (text, places) = self.letters(raw);
+        let place = |at: usize| places.get(at).copied().unwrap_or(raw.len());
+        let start = text.as_ptr() as usize;
+        let words = machine::cmdline::words(&text).map(|word| {
+            let from = word.as_ptr() as usize - start;
+            Word {
+                text: word.to_owned(),
+                place: place(from)..place(from + word.len()),
+            }
+        });
+        words.collect()
+    }
+
+    /// How a text is written here.
+    #[must_use]
+    pub fn write(self, text: &str) -> String {
+        let escape = |special: &[char]| {
+            let mut written = String::with_capacity(text.len());
+            for letter in text.chars() {
+                if special.contains(&letter) {
+                    written.push('\\');
+                }
+                written.push(letter);
+            }
+            written
+        };
+        match self {
+            Writing::Plain => text.to_owned(),
+            Writing::DoubleQuoted | Writing::Unquoted => escape(&['\\', '"', '$', '`']),
+            Writing::SingleQuoted => text.replace('\'', "'\\''"),
+            Writing::EnvBlock => escape(&['\\']),
+        }
+    }
+
+    /// The meant text, and for each of its bytes where it is written; one more for the end.
+    fn letters(self, raw: &str) -> (String, Vec<usize>) {
+        let escapes = |next: char| match self {
+            Writing::Plain | Writing::SingleQuoted => false,
+            Writing::DoubleQuoted => matches!(next, '\\' | '"' | '$' | '`' | '\n'),
+            Writing::Unquoted | Writing::EnvBlock => true,
+        };
+        let (mut text, mut places) = (String::new(), Vec::new());
+        let mut letters = raw.char_indices().peekable();
+        while let Some((at, letter)) = letters.next() {
+            let mut meant = Some(letter);
+            if letter == '\\'
+                && let Some(&(_, next)) = letters.peek()
+                && escapes(next)
+            {
+                letters.next();
+                // A shell drops a line end behind a backslash.
+                meant = (next != '\n' || self == Writing::EnvBlock).then_some(next);
+            }
+            if let Some(meant) = meant {
+                text.push(meant);
+                places.resize(text.len(), at);
+            }
+        }
+        places.push(raw.len());
+        (text, places)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_found_where_they_are_written() {
+        let raw = "quiet  dyndbg=\\\"file a +p\\\" \\\n x=\\$y";
+        let words = Writing::DoubleQuoted.words(raw);
+        let texts: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
+        assert_eq!(texts, ["quiet", "dyndbg=\"file a +p\"", "x=$y"]);
+        assert_eq!(&raw[words[1].place.clone()], "dyndbg=\\\"file a +p\\\"");
+        assert_eq!(&raw[words[2].place.clone()], "x=\\$y");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_written_is_read_again(text in "[ -~]{0,40}") {
+            for writing in [Writing::Plain, Writing::DoubleQuoted, Writing::Unquoted, Writing::EnvBlock] {
+                proptest::prop_assert_eq!(writing.read(&writing.write(&text)), text.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! `boot`: the kernel's line in the boot loader's own files.
+
+mod clear;
+mod confirm;
+mod scene;
+mod set;
+mod show;
+mod trial;
+mod words;
+
+pub(crate) use clear::clear_all;
+
+use crate::{CommandError, Screen, Status};
+use apply::ApplyError;
+use boot::BootError;
+use clap::Subcommand;
+
+/// Arguments of `boot`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Show the loader, its entries, what of them is ours, and the line that is running
+    Show(show::Args),
+    /// Put words on the line; shows the difference first
+    Set(set::Args),
+    /// Start an entry with these words once, at the next boot; the default stays
+    Trial(trial::Args),
+    /// After a good boot of a trial: put its words on the default line
+    Confirm(confirm::Args),
+    /// Take our words out: the former bytes where nobody else changed anything, else exactly our words
+    Clear(clear::Args),
+}
+
+/// Runs it.
+///
+/// # Errors
+/// What the verb says.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    match &args.what {
+        What::Show(args) => show::run(args, screen),
+        What::Set(args) => set::run(args, screen),
+        What::Trial(args) => trial::run(args, screen),
+        What::Confirm(args) => confirm::run(args, screen),
+        What::Clear(args) => clear::run(args, screen),
+    }
+}
+
+impl From<BootError> for CommandError {
+    fn from(error: BootError) -> CommandError {
+        let status = match &error {
+            BootError::Several { .. }
+            | BootError::NotHere { .. }
+            | BootError::Word { .. }
+            | BootError::NoFallback { .. }
+            | BootError::TooLong { .. } => Status::Usage,
+            BootError::OtherLoader { .. } => Status::Conflict,
+            BootError::NoLoader { refused, .. } if !refused.is_empty() => Status::Denied,
+            BootError::NoLoader { .. }
+            | BootError::NotText { .. }
+            | BootError::NoPlace { .. }
+            | BootError::NoTool { .. }
+            | BootError::NoTrial { .. } => Status::Unable,
+        };
+        // Both kinds of error have the same three lines.
+        let text = error.to_string();
+        let mut lines = text.splitn(3, '\n').map(str::to_owned);
+        let mut line = || lines.next().unwrap_or_default();
+        CommandError {
+            status,
+            what: line(),
+            why: line(),
+            next: line(),
+        }
+    }
+}
+
+/// A conflict with what the journal says.
+fn nothing_to_confirm(why: impl Into<String>) -> CommandError {
+    ApplyError::NothingToConfirm { why: why.into() }.into()
+}

@@ -1,0 +1,126 @@
+//! `boot clear`: our words out again, and the entry that was to be tried.
+
+use super::scene::{Mode, Scene, Shown, begin, carry, mode};
+use crate::changing::Changing;
+use crate::reading::Reading;
+use crate::{CommandError, Screen, Status};
+use apply::boot_line::BootChange;
+use apply::installed::{Placed, Removed};
+use boot::{Edited, Files, Kept, LOADERS, Loader, Ours, Work, clear};
+use root::Root;
+
+/// Arguments of `boot clear`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    reading: Reading,
+    /// Show what would be done, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// Files that cannot be written; words that cannot be taken out.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = args.reading.open()?;
+    let mode = mode(&root, args.dry_run.then_some(()))?;
+    let changing = match mode {
+        Mode::Real => Some(begin(screen)?),
+        Mode::Shown => None,
+    };
+    let scene = Scene::read(root)?;
+    let Some(Clearing { loader, words, work }) = all_work(&scene)? else {
+        screen.text("None of quietcore's words are in the boot files.\n");
+        screen.json(&serde_json::json!({
+            "schema": "quietcore.boot/1", "verb": "clear", "loader": null, "words": [], "dry_run": mode == Mode::Shown,
+            "changed": false, "edits": [], "runs": [], "notes": [], "drift": [], "next": null,
+        }));
+        return Ok(Status::Done);
+    };
+    let shown = Shown {
+        verb: "clear",
+        loader,
+        words: &words,
+        work: &work,
+        mode,
+    };
+    shown.show(screen);
+    if let Some(changing) = changing {
+        carry(&changing, &change(&scene, &work), loader, None)?;
+    }
+    shown.done(Some("Taken out. The next boot is without it."), screen);
+    Ok(match work.left.is_empty() {
+        true => Status::Done,
+        false => Status::Conflict,
+    })
+}
+
+/// As part of `undo --all`, whose lock it is.
+///
+/// # Errors
+/// A journal that cannot be read.
+pub(crate) fn clear_all(changing: &Changing, removed: &mut Removed) -> Result<(), CommandError> {
+    let scene = Scene::read(Root::live())?;
+    let Some(Clearing { loader, work, .. }) = all_work(&scene)? else {
+        return Ok(());
+    };
+    match carry(changing, &change(&scene, &work), loader, None) {
+        Ok(()) => {
+            removed.drift.extend(work.left.iter().cloned());
+            removed.placed.extend(work.edits.iter().map(|edit| Placed {
+                path: edit.path.clone(),
+                outcome: match edit.after {
+                    Some(_) => "restored",
+                    None => "removed",
+                },
+            }));
+        }
+        Err(error) => removed.failed.push(format!("{}: {}", error.what, error.why)),
+    }
+    Ok(())
+}
+
+/// What is taken out, and from where.
+struct Clearing {
+    loader: &'static Loader,
+    words: Vec<String>,
+    work: Work,
+}
+
+/// What takes both the words and the trial out; `None` where nothing is ours.
+fn all_work(scene: &Scene) -> Result<Option<Clearing>, CommandError> {
+    let kept = &scene.kept;
+    let all: Vec<&Ours> = kept.trial.iter().chain(&kept.line).collect();
+    let Some(first) = all.first() else {
+        return Ok(None);
+    };
+    let loader = LOADERS.iter().copied().find(|loader| loader.name == first.loader);
+    let loader = loader.map_or_else(|| scene.loader(None).map(|found| found.loader), Ok)?;
+    let files = Files::of(&scene.root);
+    let mut work = Work::default();
+    for ours in &all {
+        let done = Edited::new(&files, &work.edits);
+        let next = clear(&done, loader, ours)?;
+        work.edits.extend(next.edits);
+        work.left.extend(next.left);
+        for run in next.runs {
+            if !work.runs.contains(&run) {
+                work.runs.push(run);
+            }
+        }
+    }
+    let words = all.iter().flat_map(|ours| ours.words.clone()).collect();
+    Ok(Some(Clearing { loader, words, work }))
+}
+
+fn change(scene: &Scene, work: &Work) -> BootChange {
+    BootChange {
+        before: scene.kept.clone(),
+        after: Kept::default(),
+        edits: work.edits.clone(),
+        runs: work.runs.clone(),
+        once: None,
+    }
+}

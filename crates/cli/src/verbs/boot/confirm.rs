@@ -1,0 +1,71 @@
+//! `boot confirm`: after a good boot of the tried entry, its words go onto the default line and the entry goes.
+
+use super::nothing_to_confirm;
+use super::scene::{Mode, Scene, Shown, begin, carry};
+use crate::{CommandError, Screen, Status};
+use apply::boot_line::BootChange;
+use boot::{After, Edited, Files, Kept, LOADERS, MARK, Need, clear, missing_words, set};
+use root::Root;
+
+/// Arguments of `boot confirm`.
+#[derive(clap::Args)]
+pub struct Args {}
+
+/// Runs it.
+///
+/// # Errors
+/// No trial, a boot that is not that of the trial, files that cannot be written.
+pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let changing = begin(screen)?;
+    let scene = Scene::read(Root::live())?;
+    let Some(tried) = scene.kept.trial.clone() else {
+        return Err(nothing_to_confirm("no entry is being tried"));
+    };
+    let mut wanted = tried.words.clone();
+    wanted.push(MARK.to_owned());
+    let missing = missing_words(&wanted, &scene.running);
+    if !missing.is_empty() {
+        return Err(nothing_to_confirm(match scene.after {
+            After::SameBoot => "the machine was not restarted since `boot trial`".to_owned(),
+            After::AnotherBoot => format!(
+                "this boot is not that of the tried entry (it lacks {}): the trial did not come up, or was not chosen; \
+                 `quietcore boot clear` takes the entry away",
+                missing.join(" ")
+            ),
+        }));
+    }
+    let loader = LOADERS.iter().copied().find(|loader| loader.name == tried.loader);
+    let loader = loader.map_or_else(|| scene.loader(Some(&tried.loader)).map(|found| found.loader), Ok)?;
+    let files = Files::of(&scene.root);
+    let gone = clear(&files, loader, &tried)?;
+    let without = Edited::new(&files, &gone.edits);
+    // A loader with one line has no second entry; there the tried boot is the proof.
+    let (ours, limit) = (scene.kept.line.as_ref(), scene.limit());
+    let mut work = set(&without, loader, ours, &tried.words, &limit, Need::Nothing)?;
+    work.edits.splice(0..0, gone.edits);
+    work.left.extend(gone.left);
+    if work.runs.is_empty() {
+        work.runs = gone.runs;
+    }
+    let shown = Shown {
+        verb: "confirm",
+        loader,
+        words: &tried.words,
+        work: &work,
+        mode: Mode::Real,
+    };
+    shown.show(screen);
+    let change = BootChange {
+        before: scene.kept.clone(),
+        after: Kept {
+            line: work.ours.clone(),
+            trial: None,
+        },
+        edits: work.edits.clone(),
+        runs: work.runs.clone(),
+        once: None,
+    };
+    carry(&changing, &change, loader, Some(tried.words.clone()))?;
+    shown.done(Some("Kept: the default line has it from now on."), screen);
+    Ok(Status::Done)
+}

@@ -1,0 +1,279 @@
+//! What every boot verb looks at, and the one way to carry a change out and to show it.
+
+use crate::changing::{self, Changing};
+use crate::{CommandError, Screen};
+use apply::boot_line::{BootChange, BootNotes, Runner, carry_out, finish, read_captured};
+use apply::{ApplyError, Lasting};
+use boot::{After, BootError, Edit, Files, Found, Kept, Limit, Loader, Run, Work, choose, diff, limit, on_line};
+use root::state::LIB_DIR;
+use root::{Live, Origin, Root};
+use serde::Serialize;
+
+/// A machine, its boot files and what is ours in them.
+pub struct Scene {
+    /// Its files.
+    pub root: Root,
+    /// What is ours; nothing where that cannot be known.
+    pub kept: Kept,
+    /// Whether it was booted since our words were written.
+    pub after: After,
+    /// The line that the running kernel got.
+    pub running: String,
+    /// Whether a change did not come to its end.
+    pub unfinished: bool,
+    /// Why it is not known what is ours.
+    pub unknown: Option<String>,
+}
+
+/// How much of a change is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// All of it.
+    Real,
+    /// Only what would be done.
+    Shown,
+}
+
+impl Scene {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// A journal that cannot be understood.
+    pub fn read(root: Root) -> Result<Scene, CommandError> {
+        let running = root.value("/proc/cmdline")?.unwrap_or_default();
+        let boot_id = root.value("/proc/sys/kernel/random/boot_id").ok().flatten();
+        let mut scene = Scene {
+            running,
+            kept: Kept::default(),
+            after: After::SameBoot,
+            unfinished: false,
+            unknown: None,
+            root,
+        };
+        if scene.root.origin() == Origin::Captured {
+            if let Some(bytes) = scene.root.bytes(&format!("{LIB_DIR}/boot-line")).ok().flatten() {
+                (scene.kept, scene.after) = read_captured(&bytes, boot_id.as_deref())?;
+            }
+            return Ok(scene);
+        }
+        match changing::existing_lasting() {
+            Ok(None) => {}
+            Ok(Some(state)) => {
+                let lasting = Lasting(&state);
+                let notes = BootNotes::read(&lasting)?;
+                scene.kept = notes.kept();
+                scene.after = notes.since(boot_id.as_deref());
+                scene.unfinished = notes.is_unfinished();
+            }
+            Err(error) => scene.unknown = Some(format!("{}: {}", error.what, error.why)),
+        }
+        Ok(scene)
+    }
+
+    /// The loader that starts this machine; where something is ours already, that one.
+    ///
+    /// # Errors
+    /// None, another one, or several.
+    pub fn loader(&self, named: Option<&str>) -> Result<Found, CommandError> {
+        let files = Files::of(&self.root);
+        let ours = self.kept.line.as_ref().or(self.kept.trial.as_ref());
+        let named = named.or_else(|| ours.map(|ours| ours.loader.as_str()));
+        // What was not found may only have been unreadable.
+        let _ = boot::find(&files);
+        Ok(choose(&files, named, &files.refused())?)
+    }
+
+    /// How long a line may be here.
+    #[must_use]
+    pub fn limit(&self) -> Limit {
+        let told = self.root.value("/proc/sys/kernel/arch").ok().flatten();
+        let asked = || {
+            let here = self.root.origin() == Origin::Live;
+            here.then(|| rustix::system::uname().machine().to_string_lossy().into_owned())
+        };
+        limit(told.or_else(asked).as_deref())
+    }
+}
+
+impl Scene {
+    /// Refuses words with which the line that is running would be too long: loaders and firmware add words of their own,
+    /// which stand in no file.
+    ///
+    /// # Errors
+    /// The line that would be cut.
+    pub fn check_running(&self, words: &[String]) -> Result<(), CommandError> {
+        let Limit { most, who } = self.limit();
+        let length = on_line(&self.running, words).len();
+        if length <= most {
+            return Ok(());
+        }
+        let entry = "the running system, with what loader and firmware add,".to_owned();
+        Err(BootError::TooLong { entry, length, most, who }.into())
+    }
+}
+
+/// Whether a captured machine is only looked at; it is never changed.
+///
+/// # Errors
+/// A change of a captured machine that is not a dry run.
+pub fn mode(root: &Root, dry_run: Option<()>) -> Result<Mode, CommandError> {
+    match (dry_run, root.origin()) {
+        (Some(()), _) => Ok(Mode::Shown),
+        (None, Origin::Live) => Ok(Mode::Real),
+        (None, Origin::Captured) => Err(CommandError::usage(
+            "a captured machine is not changed",
+            "its files are a copy",
+            "add --dry-run to see what would be done",
+        )),
+    }
+}
+
+/// The right to change boot files, and what an earlier call left unfinished taken back first.
+///
+/// # Errors
+/// No permission, another quietcore at work, files that cannot be given back.
+pub fn begin(screen: &mut Screen) -> Result<Changing, CommandError> {
+    let changing = Changing::begin()?;
+    if let Some(state) = changing::existing_lasting()? {
+        let done = finish(&Runner::new(Live::host()), &Lasting(&state))?;
+        if let Some(done) = done {
+            let paths = done.restored.join(", ");
+            screen.note(&format!("an unfinished change was taken back: {paths}\n"));
+            done.left.iter().for_each(|line| screen.note(&format!("left alone: {line}\n")));
+        }
+    }
+    Ok(changing)
+}
+
+/// Carries a change out under the lock of `begin`.
+///
+/// # Errors
+/// What went wrong; everything is as before then.
+pub fn carry(
+    changing: &Changing,
+    change: &BootChange,
+    loader: &'static Loader,
+    wanted: Option<Vec<String>>,
+) -> Result<(), CommandError> {
+    // Half a change helps nobody: a signal is looked at when it is done.
+    changing::stop_flag();
+    let state = changing::lasting()?;
+    let boot_id = changing.boot_id();
+    let good = || {
+        let Some(wanted) = &wanted else {
+            return Ok(());
+        };
+        let root = Root::live();
+        let entries = (loader.entries)(&Files::of(&root));
+        match entries.is_empty() || entries.iter().any(|entry| boot::has_words(entry, wanted)) {
+            true => Ok(()),
+            false => Err(format!("no entry of {} has the words after its own tools ran", loader.name)),
+        }
+    };
+    let carried = carry_out(&Runner::new(Live::host()), &Lasting(&state), boot_id.as_deref(), change, &good);
+    // A directory that is empty again was made for this.
+    if state.names("")?.is_empty() {
+        state.discard()?;
+    }
+    carried.map_err(|error| match &error {
+        ApplyError::RolledBack { errno: Some(libc::ENOSPC), .. } => CommandError {
+            next: "make room on that file system, then try again".to_owned(),
+            ..error.into()
+        },
+        ApplyError::RolledBack { errno: Some(libc::EROFS), .. } => CommandError {
+            next: "mount it writable (`mount -o remount,rw`), then try again; image-based systems take their line from the image"
+                .to_owned(),
+            ..error.into()
+        },
+        _ => error.into(),
+    })
+}
+
+/// JSON of the verbs that change.
+#[derive(Serialize)]
+pub struct Report<'a> {
+    schema: &'static str,
+    verb: &'static str,
+    loader: &'static str,
+    words: &'a [String],
+    dry_run: bool,
+    changed: bool,
+    edits: Vec<EditJson<'a>>,
+    runs: Vec<String>,
+    notes: &'a [String],
+    drift: &'a [String],
+    next: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct EditJson<'a> {
+    path: &'a str,
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+}
+
+/// What is shown of a change before it is made.
+pub struct Shown<'a> {
+    /// The verb.
+    pub verb: &'static str,
+    /// Whose files.
+    pub loader: &'static Loader,
+    /// The words.
+    pub words: &'a [String],
+    /// What is done.
+    pub work: &'a Work,
+    /// Whether it is.
+    pub mode: Mode,
+}
+
+impl Shown<'_> {
+    /// The difference, the tools and the notes.
+    pub fn show(&self, screen: &mut Screen) {
+        let mut text = report::safe_lines(&diff(&self.work.edits));
+        let word = match self.mode {
+            Mode::Real => "then runs",
+            Mode::Shown => "then would run",
+        };
+        for run in &self.work.runs {
+            text.push_str(&format!("{word}: {}\n", report::safe(&run.text())));
+        }
+        for note in &self.work.notes {
+            text.push_str(&format!("note: {}\n", report::safe(note)));
+        }
+        for left in &self.work.left {
+            text.push_str(&format!("left alone: {}\n", report::safe(left)));
+        }
+        screen.text(&text);
+    }
+
+    /// The last line, and the JSON.
+    pub fn done(&self, next: Option<&str>, screen: &mut Screen) {
+        let end = match (self.work.is_nothing(), self.mode) {
+            (true, _) => "Nothing has to be changed.\n".to_owned(),
+            (false, Mode::Shown) => "Nothing was written (--dry-run).\n".to_owned(),
+            (false, Mode::Real) => next.map(|next| format!("{next}\n")).unwrap_or_default(),
+        };
+        screen.text(&end);
+        screen.json(&Report {
+            schema: "quietcore.boot/1",
+            verb: self.verb,
+            loader: self.loader.name,
+            words: self.words,
+            dry_run: self.mode == Mode::Shown,
+            changed: !self.work.is_nothing() && self.mode == Mode::Real,
+            edits: self.work.edits.iter().map(edit_json).collect(),
+            runs: self.work.runs.iter().map(Run::text).collect(),
+            notes: &self.work.notes,
+            drift: &self.work.left,
+            next,
+        });
+    }
+}
+
+fn edit_json(edit: &Edit) -> EditJson<'_> {
+    EditJson {
+        path: &edit.path,
+        before: edit.before.as_deref(),
+        after: edit.after.as_deref(),
+    }
+}

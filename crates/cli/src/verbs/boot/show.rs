@@ -1,0 +1,184 @@
+//! `boot show`: the loader, what it offers, what of it is ours, and what is running.
+
+use super::scene::Scene;
+use crate::reading::Reading;
+use crate::{CommandError, Screen, Status};
+use boot::{BootState, Entry, Files, Found, Line, Ours, find, state_after};
+use serde::Serialize;
+
+/// Arguments of `boot show`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    reading: Reading,
+    /// Only this boot loader, where several are found
+    #[arg(long, value_name = "NAME")]
+    loader: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    schema: &'static str,
+    verb: &'static str,
+    running: String,
+    loaders: Vec<LoaderJson>,
+    ours: Option<OursJson>,
+    trial: Option<OursJson>,
+    unfinished: bool,
+    unread: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct LoaderJson {
+    name: &'static str,
+    about: &'static str,
+    evidence: String,
+    entries: Vec<EntryJson>,
+    lines: Vec<LineJson>,
+    remark: Option<String>,
+}
+
+#[derive(Serialize)]
+struct EntryJson {
+    id: String,
+    title: String,
+    path: String,
+    line: String,
+    ours: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct LineJson {
+    name: String,
+    paths: Vec<String>,
+    text: Option<String>,
+    error: Option<String>,
+}
+
+#[derive(Serialize)]
+struct OursJson {
+    loader: String,
+    words: Vec<String>,
+    files: Vec<String>,
+    state: BootState,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// A captured machine that cannot be opened, a journal that cannot be understood.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let scene = Scene::read(args.reading.open()?)?;
+    let files = Files::of(&scene.root);
+    let found = match &args.loader {
+        Some(_) => vec![scene.loader(args.loader.as_deref())?],
+        None => find(&files),
+    };
+    let words: Vec<String> = [&scene.kept.line, &scene.kept.trial]
+        .into_iter()
+        .flatten()
+        .flat_map(|ours| ours.words.clone())
+        .collect();
+    let loaders = found.iter().map(|one| loader(one, &files, &words)).collect();
+    let ours = |ours: &Option<Ours>| {
+        ours.as_ref().map(|ours| OursJson {
+            loader: ours.loader.clone(),
+            words: ours.words.clone(),
+            files: ours.files.iter().map(|file| file.path.clone()).collect(),
+            state: state_after(&ours.words, &scene.running, scene.after),
+        })
+    };
+    let mut unread = files.refused();
+    unread.extend(scene.unknown.clone());
+    let report = Report {
+        schema: "quietcore.boot/1",
+        verb: "show",
+        running: scene.running.clone(),
+        loaders,
+        ours: ours(&scene.kept.line),
+        trial: ours(&scene.kept.trial),
+        unfinished: scene.unfinished,
+        unread,
+    };
+    screen.text(&report::safe_lines(&text(&report)));
+    screen.json(&report);
+    Ok(Status::Done)
+}
+
+fn loader(found: &Found, files: &Files, words: &[String]) -> LoaderJson {
+    let loader = found.loader;
+    let entry = |entry: Entry| EntryJson {
+        ours: words.iter().filter(|word| boot::has_words(&entry, &[(*word).clone()])).cloned().collect(),
+        id: entry.id,
+        title: entry.title,
+        path: entry.path,
+        line: entry.line,
+    };
+    let line = |line: &Line| {
+        let text = line.text(files);
+        let mut paths: Vec<String> = line.slots.iter().map(|slot| slot.path.clone()).collect();
+        paths.dedup();
+        LineJson {
+            name: line.name.clone(),
+            paths,
+            error: text.as_ref().err().map(ToString::to_string),
+            text: text.ok(),
+        }
+    };
+    let lines = match (loader.lines)(files) {
+        Ok(lines) => lines.iter().map(line).collect(),
+        Err(error) => vec![LineJson {
+            name: "cannot be edited".to_owned(),
+            paths: Vec::new(),
+            text: None,
+            error: Some(error.to_string()),
+        }],
+    };
+    LoaderJson {
+        name: loader.name,
+        about: loader.about,
+        evidence: found.evidence.clone(),
+        entries: (loader.entries)(files).into_iter().map(entry).collect(),
+        lines,
+        remark: (loader.remark)(files),
+    }
+}
+
+fn text(report: &Report) -> String {
+    let mut text = String::new();
+    if report.loaders.is_empty() {
+        text.push_str("No boot loader was found that quietcore can edit.\n");
+    }
+    for loader in &report.loaders {
+        text.push_str(&format!("{}: {}\n  found by {}\n", loader.name, loader.about, loader.evidence));
+        for entry in &loader.entries {
+            text.push_str(&format!("  entry {}\n    {}\n", entry.title, entry.line));
+            if !entry.ours.is_empty() {
+                text.push_str(&format!("    ours: {}\n", entry.ours.join(" ")));
+            }
+        }
+        for line in &loader.lines {
+            let paths = line.paths.join(", ");
+            let said = line.text.clone().or_else(|| line.error.clone()).unwrap_or_default();
+            text.push_str(&format!("  line of {} ({paths})\n    {said}\n", line.name));
+        }
+        text.extend(loader.remark.iter().map(|remark| format!("  note: {remark}\n")));
+    }
+    for (what, ours) in [("ours", &report.ours), ("trial", &report.trial)] {
+        if let Some(ours) = ours {
+            let (words, state) = (ours.words.join(" "), ours.state.text());
+            text.push_str(&format!("{what}: {words}\n  {state}, in {} ({})\n", ours.loader, ours.files.join(", ")));
+        }
+    }
+    if report.ours.is_none() && report.trial.is_none() {
+        text.push_str("ours: nothing\n");
+    }
+    if report.unfinished {
+        text.push_str("A change did not come to its end; the next `boot set` or `boot clear` takes it back.\n");
+    }
+    for line in &report.unread {
+        text.push_str(&format!("not read: {line}\n"));
+    }
+    text.push_str(&format!("running: {}\n", report.running));
+    text
+}

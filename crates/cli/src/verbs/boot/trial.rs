@@ -1,0 +1,96 @@
+//! `boot trial`: an entry of its own for the next boot alone.
+
+use super::scene::{Mode, Scene, Shown, begin, carry, mode};
+use super::words::Wanted;
+use crate::reading::Reading;
+use crate::{CommandError, Screen, Status};
+use apply::boot_line::{BootChange, Once};
+use boot::{Chosen, Files, Kept, MARK, trial};
+
+/// Arguments of `boot trial`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    wanted: Wanted,
+    #[command(flatten)]
+    reading: Reading,
+    /// The boot loader, where several are found
+    #[arg(long, value_name = "NAME")]
+    loader: Option<String>,
+    /// Show what would be done, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// A loader that cannot, words that cannot be, files that cannot be written.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = args.reading.open()?;
+    let mode = mode(&root, args.dry_run.then_some(()))?;
+    let changing = match mode {
+        Mode::Real => Some(begin(screen)?),
+        Mode::Shown => None,
+    };
+    let scene = Scene::read(root)?;
+    let loader = scene.loader(args.loader.as_deref())?.loader;
+    let chosen = args.wanted.choose(&scene.root, loader, scene.kept.line.as_ref())?;
+    scene.check_running(&chosen.words)?;
+    let files = Files::of(&scene.root);
+    let (mut work, how) = trial(&files, loader, &chosen.words, &scene.limit())?;
+    work.notes.splice(0..0, chosen.notes);
+    let (mut once, mut next) = (None, "Written. Restart the machine; when it is back, `quietcore boot confirm` keeps it.");
+    match how {
+        Chosen::By(run) => {
+            work.notes.push(format!("the entry is chosen by: {}", run.text()));
+            once = Some(Once::Tool(run));
+        }
+        Chosen::OneShot(entry) => {
+            work.notes.push(format!("LoaderEntryOneShot becomes {entry}"));
+            once = Some(Once::Entry(entry));
+        }
+        Chosen::Reboot(argument) => {
+            work.notes.push(format!("the firmware takes the entry when the machine is restarted with: reboot '{argument}'"));
+            next = "Written. Restart with `reboot '0 tryboot'`; when it is back, `quietcore boot confirm` keeps it.";
+        }
+    }
+    let shown = Shown {
+        verb: "trial",
+        loader,
+        words: &chosen.words,
+        work: &work,
+        mode,
+    };
+    shown.show(screen);
+    if let Some(changing) = changing {
+        let change = BootChange {
+            before: scene.kept.clone(),
+            after: Kept {
+                line: scene.kept.line.clone(),
+                trial: work.ours.clone(),
+            },
+            edits: work.edits.clone(),
+            runs: work.runs.clone(),
+            once,
+        };
+        // The firmware of a Raspberry Pi lists no entries besides its own line.
+        let listed = matches!(how_listed(&work), Listed::Yes);
+        carry(&changing, &change, loader, listed.then(|| vec![MARK.to_owned()]))?;
+    }
+    shown.done(Some(next), screen);
+    Ok(Status::Done)
+}
+
+enum Listed {
+    Yes,
+    No,
+}
+
+/// Whether the loader's list of entries has the one that is tried.
+fn how_listed(work: &boot::Work) -> Listed {
+    match work.edits.iter().any(|edit| edit.path.ends_with("/tryboot.txt")) {
+        true => Listed::No,
+        false => Listed::Yes,
+    }
+}

@@ -1,0 +1,112 @@
+//! Which words shall be on the line: from CPUs and a profile, for the kernel of the machine, or as somebody wrote them.
+
+use crate::intent::{self, ProfileWord};
+use crate::CommandError;
+use boot::{Files, Loader, Ours, former_line, isolated_by, on_line};
+use machine::cmdline::words;
+use machine::{CpuSet, Machine};
+use plan::lint::{Facts, lint};
+use plan::{BootWish, Level, Profile, boot_line};
+use root::Root;
+
+/// What is asked for.
+#[derive(clap::Args)]
+pub struct Wanted {
+    /// Isolate these CPUs: a list (2-3), a mask (0xc), or topology words; those that the line isolates already stay so
+    #[arg(long, value_name = "LIST", required_unless_present = "params", conflicts_with = "params")]
+    cpus: Option<String>,
+    /// How far to go [default: balanced]
+    #[arg(long, value_name = "PROFILE", requires = "cpus")]
+    profile: Option<ProfileWord>,
+    /// Isolate just these CPUs, and not those that others put on the line
+    #[arg(long, requires = "cpus")]
+    only: bool,
+    /// Put these words on the line: 'isolcpus=2-3 nohz_full=2-3'; a parameter that is there gets the new value
+    #[arg(long, value_name = "WORDS")]
+    params: Option<String>,
+}
+
+/// The words, and what is to be said about them.
+pub struct Chosen {
+    /// In this order.
+    pub words: Vec<String>,
+    /// Lines for people.
+    pub notes: Vec<String>,
+}
+
+impl Wanted {
+    /// Chooses them for a machine.
+    ///
+    /// # Errors
+    /// CPUs that cannot be isolated, words that are none.
+    pub fn choose(
+        &self,
+        root: &Root,
+        loader: &'static Loader,
+        ours: Option<&Ours>,
+    ) -> Result<Chosen, CommandError> {
+        let machine = Machine::read(root);
+        let facts = Facts::of_machine(&machine);
+        let former = former_line(&Files::of(root), loader, ours)?;
+        let mut chosen = match (&self.params, &self.cpus) {
+            (Some(text), _) => Chosen {
+                words: words(text).map(str::to_owned).collect(),
+                notes: Vec::new(),
+            },
+            (None, cpus) => self.for_cpus(cpus.as_deref().unwrap_or_default(), &machine, &facts, &former)?,
+        };
+        if chosen.words.is_empty() {
+            return Err(CommandError::usage(
+                "there are no words for the boot line",
+                chosen.notes.first().cloned().unwrap_or_else(|| "--params is empty".to_owned()),
+                "name CPUs with --cpus 2-3, or words with --params; `boot clear` takes ours out",
+            ));
+        }
+        let line = on_line(&former, &chosen.words);
+        let errors = lint(&line, &facts).findings.into_iter().filter(|one| one.level == Level::Error);
+        chosen.notes.extend(errors.map(|one| format!("{}: {}", one.subject, one.message)));
+        Ok(chosen)
+    }
+
+    fn for_cpus(
+        &self,
+        expression: &str,
+        machine: &Machine,
+        facts: &Facts,
+        former: &str,
+    ) -> Result<Chosen, CommandError> {
+        let mut notes = Vec::new();
+        let mut isolated = intent::existing_cpus(expression, machine)?;
+        if !self.only {
+            let others = isolated_by(former).unwrap_or_default().minus(&isolated);
+            if !others.is_empty() {
+                notes.push(format!("CPU {others} is isolated by the line already and stays so (--only leaves it out)"));
+                isolated = isolated.or(&others);
+            }
+        }
+        let all = machine.topology.present_cpus().or(&machine.topology.online);
+        let housekeeping = all.minus(&isolated);
+        let lowest: CpuSet = all.first().into_iter().collect();
+        if isolated.intersects(&lowest) {
+            return Err(CommandError::usage(
+                format!("CPU {lowest} cannot be isolated"),
+                "the lowest CPU starts the machine, and much of the kernel expects it to serve everybody",
+                format!("choose among CPU {}", all.minus(&lowest)),
+            ));
+        }
+        let wish = BootWish {
+            isolated: &isolated,
+            housekeeping: &housekeeping,
+            profile: match self.profile {
+                Some(ProfileWord::Minimal) => Profile::Minimal,
+                Some(ProfileWord::Balanced) | None => Profile::Balanced,
+                Some(ProfileWord::Strict) => Profile::Strict,
+            },
+        };
+        let line = boot_line(&wish, facts);
+        let said = line.findings.iter().filter(|one| one.level > Level::Info);
+        notes.extend(said.map(|one| format!("{}: {}", one.subject, one.message)));
+        let words = words(line.line.as_deref().unwrap_or_default()).map(str::to_owned).collect();
+        Ok(Chosen { words, notes })
+    }
+}

@@ -1,0 +1,53 @@
+//! EFI variables: files of a kind of their own, which the kernel protects from a careless `rm`.
+
+use crate::live::is_absence;
+use crate::{Live, RootError};
+use rustix::fs::{IFlags, Mode, OFlags};
+use rustix::io::Errno;
+
+/// Kept over restarts, readable for loaders and for the running system (UEFI specification, `SetVariable`).
+const ATTRIBUTES: u32 = 0x7;
+
+impl Live {
+    /// Gives an EFI variable a text (UTF-16 with a NUL); `path` is below `/sys/firmware/efi/efivars`.
+    ///
+    /// # Errors
+    /// The errno of the step that failed: `ENOENT` where the machine has no EFI, `EROFS` where it is mounted read-only.
+    pub fn set_efi_text(&self, path: &str, text: &str) -> Result<(), RootError> {
+        let place = self.locate(path);
+        self.allow_change(path)?;
+        let mut bytes = ATTRIBUTES.to_le_bytes().to_vec();
+        bytes.extend(text.encode_utf16().chain([0]).flat_map(u16::to_le_bytes));
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = rustix::fs::open(&place, flags, Mode::RUSR | Mode::WUSR)
+            .map_err(|errno| failed(path, "open", errno))?;
+        // One write is one call of the firmware.
+        match rustix::io::write(&file, &bytes) {
+            Ok(written) if written == bytes.len() => Ok(()),
+            Ok(_) => Err(failed(path, "write", Errno::NOSPC)),
+            Err(errno) => Err(failed(path, "write", errno)),
+        }
+    }
+
+    /// Variables that the kernel does not know are immutable until somebody says otherwise
+    /// (`fs/efivarfs/inode.c`, `efivar_variable_is_removable`).
+    fn allow_change(&self, path: &str) -> Result<(), RootError> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+        let file = match rustix::fs::open(self.locate(path), flags, Mode::empty()) {
+            Ok(file) => file,
+            Err(errno) if is_absence(errno) => return Ok(()),
+            Err(errno) => return Err(failed(path, "open", errno)),
+        };
+        let flags =
+            rustix::fs::ioctl_getflags(&file).map_err(|errno| failed(path, "ask for flags of", errno))?;
+        if flags.contains(IFlags::IMMUTABLE) {
+            rustix::fs::ioctl_setflags(&file, flags - IFlags::IMMUTABLE)
+                .map_err(|errno| failed(path, "take the protection from", errno))?;
+        }
+        Ok(())
+    }
+}
+
+fn failed(path: &str, doing: &'static str, errno: Errno) -> RootError {
+    RootError::from_io(path, doing, &errno.into())
+}
