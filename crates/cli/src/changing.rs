@@ -3,6 +3,7 @@
 use crate::{CommandError, Status};
 use apply::{ApplyError, Entry, Host, Journal, JournalState, Layer};
 use plan::Intent;
+use root::process::{self, ENDINGS, Former};
 use root::state::{LIB_DIR, Lock, StateDir};
 use root::{Live, Root};
 use serde::Serialize;
@@ -25,6 +26,24 @@ pub struct Changing {
     /// What programs that died had limited ([`apply::latency`]) and somebody else changed since: left alone.
     pub left: Vec<String>,
     _lock: Lock,
+    // Last, so that a signal that was held meets a lock that is free.
+    _held: Option<Held>,
+}
+
+/// While it lives, [`ENDINGS`] wait: no change is cut in two. They do their work when it goes.
+struct Held(Former);
+
+impl Held {
+    /// `None` for a verb that takes its changes back at a signal: it has to hear of it.
+    fn unless_watched() -> Option<Held> {
+        (!IS_WATCHED.load(Ordering::Relaxed)).then(|| Held(process::hold_endings()))
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        process::release_signals(&self.0);
+    }
 }
 
 impl Changing {
@@ -65,6 +84,7 @@ impl Changing {
                 ..error.into()
             },
         })?;
+        let held = Held::unless_watched();
         let host = Host::new(Live::host());
         // Whoever was killed did not give back what it held.
         let left = apply::latency::sweep(&host, &state)?;
@@ -73,6 +93,7 @@ impl Changing {
             state,
             left,
             _lock: lock,
+            _held: held,
         })
     }
 }
@@ -175,22 +196,32 @@ pub fn seconds_now() -> u64 {
         .as_secs()
 }
 
-/// Becomes true at the first SIGINT, SIGTERM or SIGHUP; a verb that changes the machine takes back what it did
-/// instead of dying in the middle.
+/// Whether [`stop_flag`] is set by signals.
+static IS_WATCHED: AtomicBool = AtomicBool::new(false);
+
+/// Becomes true at the first of [`ENDINGS`], also one that came while the lock was taken; a verb that changes the machine
+/// takes back what it did instead of dying in the middle. A hangup that the caller ignores (nohup) stays ignored.
 pub fn stop_flag() -> &'static AtomicBool {
     static STOP: AtomicBool = AtomicBool::new(false);
     extern "C" fn note(_signal: libc::c_int) {
         STOP.store(true, Ordering::Relaxed);
     }
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the handler only stores to an atomic, which is async-signal-safe; `action` is fully set.
+    for signal in ENDINGS {
+        // SAFETY: the handler only stores to an atomic, which is async-signal-safe; `action` and `former` are fully set.
         unsafe {
+            let mut former: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &raw mut former);
+            if signal == libc::SIGHUP && former.sa_sigaction == libc::SIG_IGN {
+                continue;
+            }
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = note as *const () as libc::sighandler_t;
             libc::sigemptyset(&raw mut action.sa_mask);
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         }
     }
+    IS_WATCHED.store(true, Ordering::Relaxed);
+    process::admit_endings();
     &STOP
 }
 

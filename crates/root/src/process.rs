@@ -101,6 +101,38 @@ pub fn hold_signals() -> Former {
     }
 }
 
+/// The signals by which somebody, or the end of a session, ends a program.
+pub const ENDINGS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// Blocks [`ENDINGS`], so that one of them does its work only after [`release_signals`] or [`admit_endings`].
+#[must_use]
+pub fn hold_endings() -> Former {
+    let mut former = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: as in `hold_signals`.
+    unsafe {
+        libc::sigprocmask(libc::SIG_BLOCK, endings().as_ptr(), former.as_mut_ptr());
+        Former(former.assume_init())
+    }
+}
+
+/// Lets [`ENDINGS`] in again, those too that came meanwhile.
+pub fn admit_endings() {
+    // SAFETY: a set that was filled.
+    unsafe { libc::sigprocmask(libc::SIG_UNBLOCK, endings().as_ptr(), std::ptr::null_mut()) };
+}
+
+fn endings() -> MaybeUninit<libc::sigset_t> {
+    let mut set = MaybeUninit::zeroed();
+    // SAFETY: `sigemptyset` fills the set before anything is added to it.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        for signal in ENDINGS {
+            libc::sigaddset(set.as_mut_ptr(), signal);
+        }
+    }
+    set
+}
+
 /// Gives the former mask back.
 pub fn release_signals(former: &Former) {
     // SAFETY: a set that the kernel filled.

@@ -29,6 +29,7 @@ mod run_move;
 mod several;
 mod sigkill_anywhere;
 mod sigkill_more;
+mod signals;
 mod speed;
 mod systemd;
 mod threads;
@@ -38,6 +39,7 @@ mod too_old;
 pub const ALL: &[&Scenario] = &[
     &sigkill_anywhere::SCENARIO,
     &sigkill_more::SCENARIO,
+    &signals::SCENARIO,
     &systemd::SCENARIO,
     &several::SCENARIO,
     &hotplug::SCENARIO,

@@ -22,24 +22,29 @@ pub enum Mode {
     Exit,
 }
 
-impl Mode {
-    /// `entry` or `exit`.
-    pub fn parse(text: &str) -> Result<Mode, String> {
-        match text {
-            "entry" => Ok(Mode::Entry),
-            "exit" => Ok(Mode::Exit),
-            other => Err(format!("{other}: a mode is entry or exit")),
-        }
-    }
-}
-
 /// What is done at the call.
 #[derive(Clone, Copy, Debug)]
 pub enum Deed<'a> {
     /// SIGKILL.
     Kill(Mode),
+    /// This signal, before the call is made, and then the command goes on as it likes.
+    Signal(i32),
     /// Somebody runs this shell line before the call is made, and then the command goes on.
     Meanwhile(&'a str),
+}
+
+impl Deed<'_> {
+    /// `entry` or `exit` of the call, or a signal that is no kill: `term`, `int`, `hup`.
+    pub fn parse(text: &str) -> Result<Deed<'static>, String> {
+        match text {
+            "entry" => Ok(Deed::Kill(Mode::Entry)),
+            "exit" => Ok(Deed::Kill(Mode::Exit)),
+            "term" => Ok(Deed::Signal(libc::SIGTERM)),
+            "int" => Ok(Deed::Signal(libc::SIGINT)),
+            "hup" => Ok(Deed::Signal(libc::SIGHUP)),
+            other => Err(format!("{other}: a mode is entry, exit, term, int or hup")),
+        }
+    }
 }
 
 /// What happened to the command.
@@ -56,7 +61,7 @@ pub struct Seen {
 /// `lab-guest killat`.
 pub fn main(at: &str, mode: &str, command: &[&str]) -> Result<(), String> {
     let at = at.parse().ok();
-    let seen = run(command, at, Deed::Kill(Mode::parse(mode)?))?;
+    let seen = run(command, at, Deed::parse(mode)?)?;
     println!(
         "{}",
         json!({ "calls": seen.calls, "killed_at": seen.killed_at, "status": seen.status })
@@ -104,6 +109,12 @@ pub fn run(command: &[&str], at: Option<u64>, deed: Deed) -> Result<Seen, String
                         match deed {
                             Deed::Kill(Mode::Exit) => Next::ToExit,
                             Deed::Kill(Mode::Entry) => Next::Kill,
+                            // It is met at the end of the call.
+                            Deed::Signal(signal) => {
+                                // SAFETY: a plain call; the process is our child and not reaped yet.
+                                unsafe { libc::kill(pid, signal) };
+                                Next::Run(0)
+                            }
                             Deed::Meanwhile(line) => {
                                 let status = Command::new("sh").args(["-c", line]).status();
                                 status.map_err(|error| format!("sh -c {line}: {error}"))?;

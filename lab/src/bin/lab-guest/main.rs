@@ -35,7 +35,7 @@ const USAGE: &str = "usage: lab-guest VERB ...
   victim DIR                      make files in a known order, to be killed at
   state                           everything that isolation may change, as sorted lines
   diff A B                        compare two states; status 1 and the differences when they differ
-  killat N|count MODE -- COMMAND  SIGKILL at the N-th state-changing call; MODE entry|exit
+  killat N|count MODE -- COMMAND  SIGKILL at the N-th state-changing call; MODE entry|exit, or term|int|hup for that signal
   sweep MODE STEP OFFSET -- APPLY -- UNDO [-- SETUP]   kill APPLY at call OFFSET, OFFSET+STEP ..., undo, compare
                                   with the state before SETUP
   sweep-undo MODE STEP OFFSET -- APPLY -- UNDO   the same for UNDO, which is then run again

@@ -1,6 +1,6 @@
 //! Kills `apply` (or `undo`) at one state-changing call after the other, undoes, and compares with the state before.
 
-use crate::killat::{self, Deed, Mode};
+use crate::killat::{self, Deed};
 use crate::state::{differences, read};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -47,7 +47,7 @@ impl<'a> Commands<'a> {
 pub fn main(verb: &str, what: &str, step: u64, offset: u64, commands: &[&str]) -> Result<(), String> {
     let deed = match verb {
         "meanwhile" => Deed::Meanwhile(what),
-        _ => Deed::Kill(Mode::parse(what)?),
+        _ => Deed::parse(what)?,
     };
     let victim = match verb {
         "sweep-undo" => Victim::Undo,

@@ -1,0 +1,94 @@
+//! SIGTERM, SIGINT and SIGHUP at the state-changing system calls of verbs: none is cut in two. What can be taken back is,
+//! with status 1; an undo is finished; and one that can do neither ends its change first and then by the signal.
+
+use super::sigkill_anywhere::swept;
+use crate::kernels::K7;
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::verdict::Verdict;
+
+/// What a signal does to a verb is no matter of the kernel.
+pub const SCENARIO: Scenario = Scenario {
+    name: "signals",
+    about: "apply, undo and cset get SIGTERM, SIGINT and SIGHUP at their changes, and leave nothing half done",
+    cells,
+    script,
+    check,
+};
+
+fn cells() -> Vec<Cell> {
+    vec![Cell::new(K7, Layout::V2).within(480)]
+}
+
+/// A sweep: its name, what the command ends with when the signal comes in the middle, calls between two signals, and what
+/// is swept.
+type Sweep = (&'static str, &'static str, u32, &'static str);
+
+const SWEEPS: &[Sweep] = &[
+    (
+        "apply",
+        "1",
+        90,
+        "term N -- quietcore apply --cpus 3 --quiet -- sh /tmp/again",
+    ),
+    (
+        "resize",
+        "1",
+        130,
+        "int N -- quietcore apply --resize --cpus 2-3 --quiet -- sh /tmp/again -- sh /tmp/inhabited",
+    ),
+    (
+        "undo",
+        "0",
+        45,
+        "hup N -- quietcore undo --quiet -- sh /tmp/again -- quietcore apply --cpus 3 --quiet",
+    ),
+    (
+        "reset",
+        "143",
+        40,
+        "term N -- quietcore cset shield --reset -- sh /tmp/again -- quietcore cset shield -c 3",
+    ),
+];
+
+/// Times that each command is stopped in the middle at least.
+const LEAST: u64 = 2;
+
+/// The first call at which a signal comes: the lock is taken by then.
+const FIRST: u32 = 23;
+
+fn script(_: &Cell) -> String {
+    // Another partition is made only where nothing was left half done.
+    let mut script = "lab-guest sleepers 2 tenant >/dev/null
+lab-guest hold 3 &
+sleep 1
+echo 'quietcore apply --partition probe --cpus 1 --quiet && quietcore undo --all --quiet' >/tmp/again
+echo 'quietcore apply --cpus 3 --quiet && quietcore move --name tenant --quiet' >/tmp/inhabited
+"
+    .to_owned();
+    for (name, _, step, what) in SWEEPS {
+        let what = what.replace('N', &format!("{step} {FIRST}"));
+        script.push_str(&format!("rec {name} lab-guest sweep {what}\n"));
+    }
+    script
+}
+
+fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+    for (name, middle, ..) in SWEEPS {
+        swept(seen, name, LEAST, verdict);
+        let statuses = seen.get(name).json()["statuses"].clone();
+        let times = statuses[middle].as_u64().unwrap_or(0);
+        verdict.that(
+            times >= LEAST,
+            format!("{name}: ends with {middle} in the middle: {statuses}"),
+        );
+        // A signal after the last change is too late.
+        let others = statuses.as_object().into_iter().flatten();
+        let strange: Vec<&String> = others
+            .map(|(status, _)| status)
+            .filter(|status| status != middle && *status != "0")
+            .collect();
+        verdict.that(strange.is_empty(), format!("{name}: no other status: {statuses}"));
+    }
+}
