@@ -58,6 +58,7 @@ mod writeback_numa;
 mod xps_cpus;
 
 pub use declare::{Knob, Presence, Taken, Takes};
+pub use irq_affinity::advice as irq_advice;
 pub(crate) use irq_affinity::refuse_unmatched;
 pub use irqbalance::advice as irqbalance_advice;
 pub use pm_qos_resume_latency_us::{is_tighter as is_tighter_latency, path as resume_latency_path};

@@ -214,9 +214,7 @@ pub(super) fn report(
     );
     let mut finding = Finding::new(Level::Warning, "refused", &change.target, message);
     if change.target.starts_with("/proc/irq/") {
-        finding = finding.fix(
-            "for a managed interrupt: boot with isolcpus=managed_irq,...; or keep its device unused there",
-        );
+        finding = finding.fix(plan::knobs::irq_advice(errno));
     }
     stage.findings.push(finding);
     Ok(Step {

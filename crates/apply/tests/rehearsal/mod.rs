@@ -65,6 +65,8 @@ pub struct Kernel {
     pub steps: Cell<usize>,
     /// Policy and real-time priority of tasks that have one; they are always running.
     pub policies: RefCell<BTreeMap<u32, (u32, u32)>>,
+    /// Files that take no write, with the errno.
+    pub refusals: RefCell<BTreeMap<String, i32>>,
     /// Files that do not belong to root as a new file does.
     pub owners: RefCell<BTreeMap<String, Ownership>>,
     /// irqbalance, where it runs.
@@ -136,6 +138,7 @@ impl Kernel {
             death: Cell::new(Death::Never),
             steps: Cell::new(0),
             policies: RefCell::new(BTreeMap::new()),
+            refusals: RefCell::new(BTreeMap::new()),
             owners: RefCell::new(BTreeMap::new()),
             balancer: RefCell::new(None),
             shown: RefCell::new(BTreeMap::new()),
@@ -177,6 +180,7 @@ impl Kernel {
             kernel.put(&format!("/proc/irq/{irq}/effective_affinity_list"), "3\n");
         }
         kernel.put("/proc/interrupts", &interrupts);
+        kernel.refuse("/proc/irq/24/smp_affinity_list", libc::EIO);
         kernel.mount();
         let task = |tid, ppid, comm, flags, mask: &str, user: Option<&str>| SimTask {
             tid,
@@ -274,6 +278,11 @@ impl Kernel {
         fs::create_dir_all(place.parent().unwrap()).unwrap();
         fs::write(place, text).unwrap();
         self.shown.borrow_mut().insert(path.to_owned(), text.to_owned());
+    }
+
+    /// From now on this file takes no write.
+    pub fn refuse(&self, path: &str, errno: i32) {
+        self.refusals.borrow_mut().insert(path.to_owned(), errno);
     }
 
     /// As hotplug does.

@@ -42,6 +42,19 @@ pub(super) const KNOB: Knob = Knob {
     ..Knob::PLAIN
 };
 
+/// What to do about an interrupt whose new mask the kernel refused with this errno.
+#[must_use]
+pub fn advice(errno: i32) -> &'static str {
+    match errno {
+        declare::ENOSPC => {
+            "keep more CPUs for everything else, or give its device fewer queues (`ethtool -L`), and apply anew"
+        }
+        declare::EINVAL => "leave everything else a CPU of its effective_affinity_list, and apply anew",
+        declare::EBUSY => "take the partition back and apply it again: it may be free by then",
+        _ => "for a managed interrupt: boot with isolcpus=managed_irq,...; or keep its device unused there",
+    }
+}
+
 fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     let Some(interrupts) = &scene.machine.interrupts else {
         return Presence::Absent;
