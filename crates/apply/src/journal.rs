@@ -26,6 +26,11 @@ pub trait Storage {
     /// # Errors
     /// What writing met; nothing was appended then.
     fn append(&self, name: &str, record: &[u8]) -> Result<(), RootError>;
+    /// Makes a file with this content, in the place of one that may be there: at no moment is there half of it, or none.
+    ///
+    /// # Errors
+    /// What writing met; the former file is there then.
+    fn replace(&self, name: &str, content: &[u8]) -> Result<(), RootError>;
     /// Renames.
     ///
     /// # Errors
@@ -53,6 +58,10 @@ impl Storage for StateDir {
         StateDir::append(self, name, record, Durability::Kernel)
     }
 
+    fn replace(&self, name: &str, content: &[u8]) -> Result<(), RootError> {
+        StateDir::replace(self, name, content)
+    }
+
     fn rename(&self, from: &str, to: &str) -> Result<(), RootError> {
         StateDir::rename(self, from, to)
     }
@@ -76,6 +85,10 @@ impl Storage for Lasting<'_> {
 
     fn append(&self, name: &str, record: &[u8]) -> Result<(), RootError> {
         self.0.append(name, record, Durability::Disk)
+    }
+
+    fn replace(&self, name: &str, content: &[u8]) -> Result<(), RootError> {
+        self.0.replace(name, content)
     }
 
     fn rename(&self, from: &str, to: &str) -> Result<(), RootError> {
@@ -204,6 +217,39 @@ impl<'a> Journal<'a> {
         self.torn = false;
         self.records.push(record);
         Ok(seq)
+    }
+
+    /// Puts what is over into the history: everything before the first layer that is in force. Before that one nothing was,
+    /// so that its own records say what was there.
+    ///
+    /// # Errors
+    /// What writing met; the journal is whole in any case.
+    pub(crate) fn put_over_away(&self) -> Result<(), ApplyError> {
+        let layers = self.layers();
+        let Some(first) = layers.iter().position(Layer::is_live) else {
+            return Ok(());
+        };
+        let Some(begin) = layers.get(first).map(|layer| layer.seq) else {
+            return Ok(());
+        };
+        let split = self.records.partition_point(|record| record.seq < begin);
+        let (over, rest) = self.records.split_at(split);
+        let ends_there = |layer: &Layer| {
+            let is_end = |record: &Record| matches!(&record.event, Event::Undone { layer: Some(seq) } if *seq == layer.seq);
+            over.iter().any(is_end)
+        };
+        // One that ended later was there when this one began, and shared things with it.
+        let (Some(oldest), true) = (over.first(), layers.iter().take(first).all(ends_there)) else {
+            return Ok(());
+        };
+        let text = |records: &[Record]| -> Result<Vec<u8>, ApplyError> {
+            let lines: Vec<Vec<u8>> = records.iter().map(encode).collect::<Result<_, _>>()?;
+            Ok(lines.concat())
+        };
+        // Who is killed between the two has these records twice, and the next time writes the same file again.
+        self.storage
+            .replace(&format!("history/{:020}", oldest.at_ns), &text(over)?)?;
+        Ok(self.storage.replace(NAME, &text(rest)?)?)
     }
 
     /// Puts the journal away: nothing is in force any more.

@@ -129,7 +129,8 @@ pub fn begin(
     undo_open(system, journal, which, Force::No, "resize", OpenResize::GoesOn)
 }
 
-/// Ends it: the partition is there, and who lived in it is back.
+/// Ends it: the partition is there, and who lived in it is back. What the journal says of the former one goes into the
+/// history, or a partition that is made anew every minute would have an endless journal.
 ///
 /// # Errors
 /// A journal that cannot be read or written.
@@ -139,6 +140,8 @@ pub fn end(storage: &dyn Storage) -> Result<(), ApplyError> {
     };
     if let Some(open) = Resize::open(journal.records()) {
         journal.append(Event::Resized { of: open.seq })?;
+        // Where there is no room for it, the journal stays longer than it has to be.
+        let _ = journal.put_over_away();
     }
     Ok(())
 }

@@ -79,7 +79,12 @@ fn make_anew(kernel: &Kernel, disk: &Disk, cpus: &str) {
     let there = inside(kernel);
     let dwelling = |cpus| Dwelling { path: &there, cpus };
     let version = Machine::read(kernel.root()).cgroups.cpuset.unwrap().version;
-    let (former, wanted) = (set("3"), set(cpus));
+    let former = Journal::open(disk).unwrap().unwrap();
+    let former = former
+        .layers()
+        .into_iter()
+        .find(|layer| layer.is_live() && layer.intent.name.as_str() == "rt");
+    let (former, wanted) = (former.unwrap().intent.cpus.clone(), set(cpus));
     let journal = Journal::open(disk).unwrap().unwrap();
     let inhabitants = Inhabitants::of(kernel, journal.records(), version, dwelling(&former)).unwrap();
     let undone = resize::begin(kernel, disk, "rt", &wanted, &inhabitants).unwrap();
@@ -180,5 +185,58 @@ fn death_while_a_stopped_resize_is_taken_back_is_finished_by_the_next_undo() {
         let undone = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
         assert!(undone.equal(), "{death:?}: {:?}", undone.remains());
         assert_eq!(kernel.dump(), before, "{death:?}");
+    }
+}
+
+#[test]
+fn a_journal_does_not_grow_with_every_resize() {
+    const TURNS: usize = 200;
+    for rules in [Rules::V1DropsPins, Rules::V2] {
+        let kernel = boot(rules);
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        inhabited(&kernel, &disk);
+        let size = || std::fs::metadata(disk.dir.path().join("journal")).unwrap().len();
+        let mut sizes = Vec::new();
+        for turn in 0..TURNS {
+            make_anew(&kernel, &disk, ["2-3", "3"][turn % 2]);
+            sizes.push(size());
+        }
+        let (early, late) = (sizes[1].max(sizes[2]), sizes[TURNS - 2].max(sizes[TURNS - 1]));
+        println!("{rules:?}: journal {early} bytes after 3 resizes, {late} after {TURNS}");
+        // Numbers of records have more digits by then.
+        assert!(late < early + early / 4, "{rules:?}: {early} bytes, then {late}");
+        // Nothing of it is lost.
+        let told = apply::history(&disk).unwrap();
+        let begun: usize = told.iter().map(|journal| apply::layers(journal).len()).sum();
+        assert_eq!(begun, TURNS + 1, "{rules:?}");
+        let undone = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
+        assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
+        kernel.policies.borrow_mut().insert(SPINNER, FIFO_50);
+        kernel.render();
+        assert_eq!(kernel.dump(), before, "{rules:?}");
+        assert!(Journal::open(&disk).unwrap().is_none(), "{rules:?}");
+    }
+}
+
+#[test]
+fn what_a_partition_beside_it_shares_is_not_put_away() {
+    for rules in [Rules::V1DropsPins, Rules::V2] {
+        let kernel = boot(rules);
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        inhabited(&kernel, &disk);
+        let net = Intent::new(PartitionName::new("net").unwrap(), set("1"), Profile::Balanced);
+        isolate_as(&kernel, &disk, &net, || {}).unwrap();
+        for cpus in ["2-3", "3", "2"] {
+            make_anew(&kernel, &disk, cpus);
+        }
+        for name in ["net", "rt"] {
+            let undone = undo(&kernel, &disk, BOOT, Which::Named(name), Force::No, "test").unwrap();
+            assert!(undone.equal(), "{rules:?} {name}: {:?}", undone.remains());
+        }
+        kernel.policies.borrow_mut().insert(SPINNER, FIFO_50);
+        kernel.render();
+        assert_eq!(kernel.dump(), before, "{rules:?}");
     }
 }

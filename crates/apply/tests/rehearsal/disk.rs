@@ -47,6 +47,22 @@ impl Storage for Disk<'_> {
         })
     }
 
+    fn replace(&self, name: &str, content: &[u8]) -> Result<(), RootError> {
+        self.kernel.step(|part| {
+            let place = self.dir.path().join(name);
+            match part {
+                // Half of it is in a file of another name.
+                Part::Half => {}
+                Part::Whole if content.len() > self.room.get() => return Err(io(name, libc::ENOSPC)),
+                Part::Whole => {
+                    fs::create_dir_all(place.parent().unwrap()).unwrap();
+                    fs::write(place, content).unwrap();
+                }
+            }
+            Ok(())
+        })
+    }
+
     fn rename(&self, from: &str, to: &str) -> Result<(), RootError> {
         self.kernel.step(|_| {
             let to = self.dir.path().join(to);
