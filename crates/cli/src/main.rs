@@ -22,6 +22,10 @@ use error::CommandError;
 use screen::Screen;
 use status::Status;
 
+/// musl's own gives every small group of pages back at once, and asks for it again for the next file that is read.
+#[global_allocator]
+static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
+
 /// Give a program CPU cores that nothing else touches, and prove it.
 #[derive(Parser)]
 #[command(name = "quietcore", version, propagate_version = true, max_term_width = 100)]

@@ -65,13 +65,13 @@ fn read_rcu_nocbs(
     nohz_full: Option<&CpuSet>,
 ) -> Option<CpuSet> {
     let lacks = |config: &BTreeMap<String, String>| !config.contains_key("CONFIG_RCU_NOCB_CPU");
-    if kernel.config.as_ref().is_some_and(lacks) {
+    if kernel.config.as_deref().is_some_and(lacks) {
         return Some(CpuSet::new());
     }
     let line = kernel.cmdline.as_ref()?;
     let by_default =
         |config: &BTreeMap<String, String>| config.contains_key("CONFIG_RCU_NOCB_CPU_DEFAULT_ALL");
-    if !line.has("rcu_nocbs") && kernel.config.as_ref().is_some_and(by_default) {
+    if !line.has("rcu_nocbs") && kernel.config.as_deref().is_some_and(by_default) {
         return topology.possible.clone();
     }
     let asked = boot_list(reader, line, "rcu_nocbs", topology)?;

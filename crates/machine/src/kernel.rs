@@ -4,6 +4,7 @@ use crate::reading::Reader;
 use crate::{Cmdline, parse_cmdline};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What runs the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct Kernel {
     pub cmdline: Option<Cmdline>,
     /// Configuration (`CONFIG_X` -> `y`, `m`, text), from `/proc/config.gz` or `/boot/config-RELEASE`; `None`
     /// where neither is there. An option that is not set has no entry.
-    pub config: Option<BTreeMap<String, String>>,
+    pub config: Option<Arc<BTreeMap<String, String>>>,
     /// `/proc/sys/kernel/random/boot_id`.
     pub boot_id: Option<String>,
     /// The active word of `/sys/kernel/security/lockdown`.
@@ -51,10 +52,10 @@ pub(crate) fn read(reader: &Reader) -> Kernel {
         .value("/proc/sys/kernel/osrelease")
         .or_else(|| release_of(reader));
     let cmdline = reader.text("/proc/cmdline").map(|text| parse_cmdline(&text));
-    let config = read_config(reader, release.as_deref());
+    let config = read_config(reader, release.as_deref()).map(Arc::new);
     Kernel {
         version: release.as_deref().and_then(parse_version),
-        preemption: read_preemption(reader, config.as_ref(), cmdline.as_ref()),
+        preemption: read_preemption(reader, config.as_deref(), cmdline.as_ref()),
         cmdline,
         config,
         boot_id: reader.value("/proc/sys/kernel/random/boot_id"),

@@ -1,6 +1,7 @@
 //! `apply`: isolate now, journalled, read back, and taken back when a step fails.
 
 mod boot;
+mod foreseen;
 mod install;
 mod many;
 mod save;
@@ -9,13 +10,13 @@ pub use install::reload_systemd;
 
 use crate::changing::{self, Changing, EntryJson};
 use crate::declared::{self, DeclaredFile};
-use crate::intent::{self, Wanted, plan_on};
+use crate::intent::{Wanted, plan_on};
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status, resize};
 use apply::guard::{Guard, Watch};
 use apply::{Applied, Request};
+use foreseen::Foreseen;
 use machine::{CpuSet, Machine};
-use plan::declared::{CpuWish, Declaration};
 use plan::{Finding, Intent, Level, Plan};
 use report::Length;
 use root::Root;
@@ -147,7 +148,8 @@ fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandE
         return Ok(Status::Done);
     }
     // What is wrong with the wish is said before anything else.
-    args.wanted.plan(&Machine::read(root).with_interrupts(root), root)?;
+    let none = CpuSet::new();
+    let foreseen = Foreseen::read(&declaration, root, &none)?;
     let changing = Changing::begin()?;
     // What cannot be saved is said before anything is done.
     let draft = match args.save {
@@ -157,10 +159,10 @@ fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandE
     let because = Because {
         reason: "apply",
         limit: args.confirm_within,
-        reserved: CpuSet::new(),
         room: if args.resize { Room::OfItsOwn } else { Room::Beside },
     };
-    let brought = bring(&changing, root, &declaration, &because)?;
+    let foreseen = foreseen.or_anew(&declaration, root, &none)?;
+    let brought = bring(&changing, root, foreseen, &because)?;
     let saved = draft.map(save::Draft::write).transpose()?;
     let saved = saved.as_ref();
     screen.json(&Report {
@@ -181,23 +183,12 @@ fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandE
     Ok(brought.status())
 }
 
-/// What a plan needs of the machine. Only who has CPUs chosen looks at every task, for where they are pinned.
-fn read_for(declaration: &Declaration, root: &Root) -> Machine {
-    let machine = Machine::read(root);
-    match &declaration.cpus {
-        CpuWish::Named(_) => machine.with_attendants(root).with_interrupts(root),
-        CpuWish::Chosen { .. } => machine.with_tasks_and_interrupts(root),
-    }
-}
-
 /// Why and how far a declaration is brought into force.
 struct Because {
     /// For the history: `apply`, `boot`.
     reason: &'static str,
     /// A time limit.
     limit: Option<Duration>,
-    /// CPUs that are not chosen.
-    reserved: CpuSet,
     /// What happens to a partition of the same name.
     room: Room,
 }
@@ -218,18 +209,15 @@ struct Brought {
     applied: Applied,
 }
 
-/// Brings one declaration into force, under the lock: planned on the machine as it is now.
+/// Brings one declaration into force, under the lock.
 fn bring(
     changing: &Changing,
     root: &Root,
-    declaration: &Declaration,
+    foreseen: Foreseen,
     because: &Because,
 ) -> Result<Brought, CommandError> {
     let stop = changing::stop_flag();
-    let machine = read_for(declaration, root);
-    let in_force = intent::in_force(root);
-    let (intent, mut plan) = intent::settle(declaration, &machine, root, &in_force, &because.reserved)?;
-    let mut machine = machine;
+    let Foreseen { mut machine, intent, mut plan, .. } = foreseen;
     let former = match because.room {
         Room::OfItsOwn => resize::make_room(changing, &intent, &machine)?,
         Room::Beside => None,

@@ -5,6 +5,7 @@
 use machine::kernel::parse_version;
 use machine::{CpuId, CpuSet, Machine, Preemption};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A kernel and its machine, as far as they are known.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +15,7 @@ pub struct Facts {
     /// Its first two numbers.
     pub version: Option<(u32, u32)>,
     /// Configuration: options that are set. An option without entry is not set.
-    pub config: Option<BTreeMap<String, String>>,
+    pub config: Option<Arc<BTreeMap<String, String>>>,
     /// Whether it is a `PREEMPT_RT` kernel.
     pub realtime: Option<bool>,
     /// CPUs that could ever exist.
@@ -102,7 +103,7 @@ impl Facts {
     pub fn with_config(mut self, config: BTreeMap<String, String>) -> Facts {
         let is_set = |option: &str| config.contains_key(option);
         self.realtime = Some(is_set("CONFIG_PREEMPT_RT") || is_set("CONFIG_PREEMPT_RT_FULL"));
-        self.config = Some(config);
+        self.config = Some(Arc::new(config));
         self
     }
 

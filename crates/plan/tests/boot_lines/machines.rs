@@ -143,7 +143,9 @@ fn facts_of_the_machine_raise_and_lower_levels() {
         level("isolcpus=3", &facts, "isolcpus-sched-ext"),
         Some(Level::Error)
     );
-    facts.config = Some([("CONFIG_SMP".to_owned(), "y".to_owned())].into());
+    facts.config = Some(std::sync::Arc::new(
+        [("CONFIG_SMP".to_owned(), "y".to_owned())].into(),
+    ));
     assert_eq!(
         level("isolcpus=3", &facts, "isolcpus-unsupported"),
         Some(Level::Error)

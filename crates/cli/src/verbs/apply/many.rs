@@ -1,5 +1,6 @@
 //! `apply` without arguments: every declared partition, each told of by itself.
 
+use super::foreseen::Foreseen;
 use super::{Args, Because, Brought, Room, bring};
 use crate::changing::{Changing, EntryJson};
 use crate::declared::{self, DeclaredFile};
@@ -69,10 +70,11 @@ pub fn bring_all(
         screen.text(&format!("{} declares no partition; nothing was done.\n", file.path));
     }
     let changing = Changing::begin()?;
-    let because = Because { reason, limit, reserved, room: Room::Beside };
+    let because = Because { reason, limit, room: Room::Beside };
     let mut all: Vec<Result<Brought, CommandError>> = Vec::new();
     for declaration in &file.declarations {
-        let brought = bring(&changing, &root, declaration, &because);
+        let foreseen = Foreseen::read(declaration, &root, &reserved);
+        let brought = foreseen.and_then(|foreseen| bring(&changing, &root, foreseen, &because));
         match &brought {
             Ok(brought) => screen.text(&format!("{}:\n{}", declaration.name(), brought.text(limit, screen))),
             Err(_) => screen.text(&format!("{}: left alone\n", declaration.name())),
