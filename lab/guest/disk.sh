@@ -6,10 +6,13 @@ export PATH=/bin:/usr/sbin:/usr/bin:/sbin
 
 # root_on PARTITION: ext4 there, mounted at /mnt, with all that this guest has but kernel and installer.
 root_on() {
-    mkfs.ext4 -q -F "$1"
+    # Where Debian's program is not to hand, busybox makes an older format that the same module of the kernel mounts.
+    if [ -x /sbin/mkfs.ext4 ]; then mkfs.ext4 -q -F "$1"; else mke2fs "$1"; fi
     mount -t ext4 "$1" /mnt
     for dir in boot dev mnt proc run sys tmp var var/lib; do mkdir "/mnt/$dir"; done
-    cp -a /bin /etc /init /lib /lib64 /modules /root /sbin /scenario /usr /mnt/
+    for name in bin etc init lib lib64 modules root sbin scenario usr; do
+        if [ -e "/$name" ]; then cp -a "/$name" /mnt/; fi
+    done
     echo "$1 / ext4 rw 0 1" >/mnt/etc/fstab
     echo 0 >/mnt/boots
     : >/mnt/modules/order

@@ -9,6 +9,9 @@ note() { name=$1; shift; lab-guest rec "$name" echo "$@"; }
 # again: starts the machine anew. Only guests on a disk come back; they know by $LAB_BOOT how often they have.
 again() { sync; reboot -f; }
 
+# again_tried: the same after `quietcore boot trial`, for boards where the way of starting anew chooses the entry.
+again_tried() { again; }
+
 # wait_for SECONDS COMMAND...: until it succeeds.
 wait_for() {
     tries=$(($1 * 10)); shift

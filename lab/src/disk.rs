@@ -2,12 +2,16 @@
 //!
 //! The first guest is loaded by QEMU like all others. It makes partitions and file systems, copies itself there and
 //! installs the boot loader, with Debian's own programs: so the host needs neither root nor tools. Then the machine
-//! starts from that disk, as often as the scenario wants: `again` in a guest's script starts it anew, `$boot` counts.
+//! starts from that disk, as often as the scenario wants: `again` in a guest's script starts it anew, `$LAB_BOOT` counts.
 
 use crate::error::LabError;
 use crate::packages::{self, Packages};
+use crate::records::Records;
+use crate::scenario::Cell;
+use crate::vm::{End, Outcome, Start, boot};
 use std::fs::File;
 use std::path::Path;
+use std::time::Duration;
 
 /// A disk and what brings its boot loader up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +31,13 @@ pub enum Firmware {
     Bios,
     /// OVMF of Debian, with its variables in a file beside the disk.
     Uefi,
+    /// One that QEMU does not have. The lab loads the kernel instead, and hands on the line as it does.
+    Lines {
+        /// The record with the line, until another one comes. The guest that fills the disk makes the first.
+        always: &'static str,
+        /// The record with a line for the next start alone.
+        once: &'static str,
+    },
 }
 
 /// UEFI for virtual machines.
@@ -36,19 +47,91 @@ const OVMF: Packages = Packages {
     names: &["ovmf"],
 };
 
+/// The most starts of a machine whose lines the lab hands on.
+const MOST_STARTS: u32 = 12;
+
+/// Fills a disk in a first guest, then lets the machine start from it until the scenario is at its end.
+///
+/// # Errors
+/// [`LabError`] when QEMU cannot be started, or the firmware is not to be had.
+pub fn boot_from(
+    disk: &Disk,
+    image: &Path,
+    initramfs: &[u8],
+    cell: &Cell,
+    dir: &Path,
+) -> Result<Outcome, LabError> {
+    let blank = make(disk, cell.kernel.arch, dir)?;
+    let kernel = |line: Option<&str>, dir: &Path| {
+        let start = Start::Kernel {
+            image,
+            initramfs,
+            line,
+        };
+        boot(&start, &blank.disk, cell, dir)
+    };
+    let mut outcome = kernel(None, &dir.join("install"))?;
+    if outcome.records.get("installed").status == 0 {
+        let installed = outcome.took;
+        outcome = match disk.firmware {
+            Firmware::Bios | Firmware::Uefi => {
+                let devices = [blank.disk.clone(), blank.firmware].concat();
+                boot(&Start::Disk, &devices, cell, dir)?
+            }
+            Firmware::Lines { always, once } => {
+                let next = |line: &str, time: u32| kernel(Some(line), &dir.join(format!("boot{time}")));
+                by_lines(&outcome.records, [always, once], &next)?
+            }
+        };
+        outcome.took += installed;
+    } else if outcome.end != End::Emulator {
+        outcome.end = End::NotInstalled;
+    }
+    remove(dir);
+    Ok(outcome)
+}
+
+/// One start after the other, each with the line that the records of the one before name.
+fn by_lines(
+    installed: &Records,
+    [always, once]: [&str; 2],
+    next: &dyn Fn(&str, u32) -> Result<Outcome, LabError>,
+) -> Result<Outcome, LabError> {
+    let mut line = recorded(installed, always).unwrap_or_default();
+    let mut tried = None;
+    let (mut records, mut took) = (Records::default(), Duration::ZERO);
+    let mut time = 1;
+    loop {
+        let mut outcome = next(&tried.unwrap_or_else(|| line.clone()), time)?;
+        line = recorded(&outcome.records, always).unwrap_or(line);
+        tried = recorded(&outcome.records, once);
+        records.join(outcome.records);
+        took += outcome.took;
+        if outcome.end != End::Stopped || time == MOST_STARTS {
+            (outcome.records, outcome.took) = (records, took);
+            return Ok(outcome);
+        }
+        time += 1;
+    }
+}
+
+/// The first line of a guest's record, whose name may begin with the number of the start.
+fn recorded(records: &Records, name: &str) -> Option<String> {
+    let found = records
+        .names()
+        .find(|full| full.rsplit('/').next() == Some(name))?;
+    records.get(found).stdout.lines().next().map(str::to_owned)
+}
+
 /// What QEMU is told of a disk.
-pub struct Blank {
-    /// The disk.
-    pub disk: Vec<String>,
-    /// The firmware. A kernel that QEMU loads itself needs none.
-    pub firmware: Vec<String>,
+struct Blank {
+    disk: Vec<String>,
+    /// A kernel that QEMU loads itself needs none.
+    firmware: Vec<String>,
 }
 
 /// Makes the empty disk and the firmware's memory in `dir`.
-///
-/// # Errors
-/// [`LabError`] when it cannot be written, or the firmware is not to be had.
-pub fn make(disk: &Disk, dir: &Path) -> Result<Blank, LabError> {
+fn make(disk: &Disk, arch: &str, dir: &Path) -> Result<Blank, LabError> {
     let image = dir.join("disk");
     let file = File::create(&image).map_err(LabError::file(&image))?;
     file.set_len(disk.size_mib << 20)
@@ -58,7 +141,11 @@ pub fn make(disk: &Disk, dir: &Path) -> Result<Blank, LabError> {
         "-drive".to_owned(),
         format!("if=none,id=disk,format=raw,cache=unsafe,file={}", image.display()),
         "-device".to_owned(),
-        "virtio-blk-pci,drive=disk".to_owned(),
+        if arch == "amd64" {
+            "virtio-blk-pci,drive=disk".to_owned()
+        } else {
+            "virtio-blk-device,drive=disk".to_owned()
+        },
     ];
     let mut drives = Vec::new();
     if disk.firmware == Firmware::Uefi {
@@ -82,7 +169,7 @@ pub fn make(disk: &Disk, dir: &Path) -> Result<Blank, LabError> {
 }
 
 /// Removes what [`make`] wrote.
-pub fn remove(dir: &Path) {
+fn remove(dir: &Path) {
     for name in ["disk", "variables"] {
         std::fs::remove_file(dir.join(name)).ok();
     }
@@ -101,7 +188,7 @@ mod tests {
             install: "",
             size_mib: 3,
         };
-        let blank = make(&disk, &dir).unwrap();
+        let blank = make(&disk, "amd64", &dir).unwrap();
         let image = dir.join("disk");
         assert_eq!(std::fs::read(&image).unwrap(), vec![0; 3 << 20]);
         assert!(
@@ -110,6 +197,7 @@ mod tests {
                 .iter()
                 .any(|word| word.ends_with(&format!("file={}", image.display())))
         );
+        assert!(blank.disk.contains(&"virtio-blk-pci,drive=disk".to_owned()));
         assert!(blank.firmware.is_empty(), "the BIOS is QEMU's own");
         remove(&dir);
         assert!(!image.exists());

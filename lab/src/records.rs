@@ -88,6 +88,13 @@ impl Records {
         self.by_name.keys().map(String::as_str)
     }
 
+    /// Adds those of a later guest.
+    pub fn join(&mut self, later: Records) {
+        self.by_name.extend(later.by_name);
+        self.damaged += later.damaged;
+        self.done |= later.done;
+    }
+
     fn take(&mut self, name: &str, body: &[u8]) {
         if name == DONE {
             self.done = true;

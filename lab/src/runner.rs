@@ -202,28 +202,16 @@ fn guest(
     std::fs::create_dir_all(dir).map_err(crate::LabError::file(dir))?;
     let userland = bench.userland(cell).ok().flatten();
     let initramfs = build(&bench.programs, ready, userland, cell, script)?;
+    let image = ready.unpacked.image();
     let start = Start::Kernel {
-        image: &ready.unpacked.image(),
+        image: &image,
         initramfs: &initramfs,
+        line: None,
     };
-    let Some(disk) = cell.shape.disk else {
-        return boot(&start, &[], cell, dir);
-    };
-    let blank = disk::make(disk, dir)?;
-    let mut installed = boot(&start, &blank.disk, cell, &dir.join("install"))?;
-    let outcome = if installed.records.get("installed").status == 0 {
-        let devices = [blank.disk, blank.firmware].concat();
-        let mut outcome = boot(&Start::Disk, &devices, cell, dir)?;
-        outcome.took += installed.took;
-        outcome
-    } else {
-        if installed.end != End::Emulator {
-            installed.end = End::NotInstalled;
-        }
-        installed
-    };
-    disk::remove(dir);
-    Ok(outcome)
+    match cell.shape.disk {
+        None => boot(&start, &[], cell, dir),
+        Some(disk) => disk::boot_from(disk, &image, &initramfs, cell, dir),
+    }
 }
 
 fn judge(job: &Job, outcome: &Outcome, verdict: &mut Verdict) {

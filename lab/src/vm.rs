@@ -38,12 +38,15 @@ pub struct Outcome {
 
 /// What the machine starts.
 pub enum Start<'a> {
-    /// A kernel that QEMU itself puts into memory, with an initramfs. The machine stops where it would start anew.
+    /// A kernel that QEMU itself puts into memory, with an initramfs and the lab's own line or another one.
+    /// The machine stops where it would start anew.
     Kernel {
         /// The kernel.
         image: &'a Path,
         /// The archive.
         initramfs: &'a [u8],
+        /// Another line.
+        line: Option<&'a str>,
     },
     /// What the firmware finds on the disk. The machine starts anew as often as the guest wants.
     Disk,
@@ -62,11 +65,18 @@ pub fn boot(start: &Start, devices: &[String], cell: &Cell, dir: &Path) -> Resul
     }
     let mut command = machine(cell, &console, &port);
     command.args(devices);
-    if let Start::Kernel { image, initramfs } = start {
+    if let Start::Kernel {
+        image,
+        initramfs,
+        line,
+    } = start
+    {
         std::fs::write(&initrd, initramfs).map_err(LabError::file(&initrd))?;
         command.arg("-no-reboot");
         command.arg("-kernel").arg(image).arg("-initrd").arg(&initrd);
-        command.arg("-append").arg(line(cell));
+        command
+            .arg("-append")
+            .arg(line.map_or_else(|| own_line(cell), str::to_owned));
     }
     let started = Instant::now();
     let mut child = spawn(command, &dir.join("qemu"))?;
@@ -126,7 +136,7 @@ fn machine(cell: &Cell, console: &Path, port: &Path) -> Command {
 }
 
 /// The words that the kernel's line has in every guest of a cell.
-fn line(cell: &Cell) -> String {
+fn own_line(cell: &Cell) -> String {
     let console = if cell.kernel.arch == "amd64" {
         "ttyS0"
     } else {

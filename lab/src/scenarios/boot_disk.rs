@@ -8,48 +8,182 @@ const CPUS: &str = "2-3";
 
 /// `look`: this boot's line, what it isolates, and the sums of all files of the boot loader and of the settings.
 /// `ticks`: those of two seconds on an ordinary and on an isolated CPU, each with a task to run.
-const LOOKS: &str = "look() {
+const LOOKS: &str = "files() { find /boot /etc -type f -exec md5sum {} + | sort -k2 >/tmp/files; }
+look() {
     rec line cat /proc/cmdline
     rec isolated cat /sys/devices/system/cpu/isolated
     rec nohz_full cat /sys/devices/system/cpu/nohz_full
-    find /boot /etc -type f -exec md5sum {} + | sort -k2 >/tmp/files
+    files
     rec files cat /tmp/files
 }
 ticks() {
     for cpu in 1 3; do
         lab-guest spin $cpu other:0 4 >/dev/null &
         sleep 1
-        rec before_$cpu grep LOC: /proc/interrupts
+        rec before_$cpu grep -m 1 -e LOC: -e arch_timer /proc/interrupts
         sleep 2
-        rec after_$cpu grep LOC: /proc/interrupts
+        rec after_$cpu grep -m 1 -e LOC: -e arch_timer /proc/interrupts
         wait
     done
 }
 ";
 
-/// Three boots: as installed, with the line set, and with it cleared. `edits` has the functions `set` and `clear`.
-pub fn set_and_clear(edits: &str) -> String {
-    format!(
-        "{LOOKS}{edits}
-case $LAB_BOOT in
-1) look; edit_set; note set $?; again ;;
-2) look; ticks; edit_clear; note clear $?; again ;;
-3) look ;;
-esac
-"
-    )
+/// Which story a guest tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Story {
+    /// The line is set, and cleared.
+    Set,
+    /// It is tried in vain, tried again, confirmed, and cleared.
+    Trial,
 }
 
-/// The claims of [`set_and_clear`].
-pub fn check_set_and_clear(seen: &Records, verdict: &mut Verdict) {
-    verdict.status(seen, "1/set", 0);
-    verdict.status(seen, "2/clear", 0);
+impl Story {
+    /// What the report calls the guest's shape.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Story::Set => "set",
+            Story::Trial => "trial",
+        }
+    }
+
+    /// The story of a shape.
+    pub fn of(name: &str) -> Story {
+        if name == Story::Trial.name() {
+            Story::Trial
+        } else {
+            Story::Set
+        }
+    }
+
+    /// Its script. `board` may set what the machine needs otherwise: `$force`, `again`, `again_tried`.
+    pub fn script(self, board: &str) -> String {
+        let boots = match self {
+            Story::Set => SET,
+            Story::Trial => TRIAL,
+        };
+        format!("{LOOKS}{board}{boots}")
+    }
+
+    /// Its claims.
+    pub fn check(self, seen: &Records, verdict: &mut Verdict) {
+        match self {
+            Story::Set => check_set(seen, verdict),
+            Story::Trial => check_trial(seen, verdict),
+        }
+    }
+}
+
+/// As installed, with the line set, and with it cleared.
+const SET: &str = "case $LAB_BOOT in
+1)
+    look
+    rec dry quietcore boot set --cpus 2-3 --dry-run $force --json
+    files; rec files_dry cat /tmp/files
+    rec set quietcore boot set --cpus 2-3 $force --json
+    rec pending quietcore boot show --json
+    again ;;
+2)
+    look
+    ticks
+    rec live quietcore boot show --json
+    rec plan quietcore plan --cpus 2-3 --json
+    rec twice quietcore boot set --cpus 2-3 $force --json
+    rec clear quietcore boot clear --json
+    again ;;
+3)
+    look
+    rec show quietcore boot show --json ;;
+esac
+";
+
+fn check_set(seen: &Records, verdict: &mut Verdict) {
+    for name in ["1/dry", "1/set", "2/twice", "2/clear"] {
+        let edit = verdict.status(seen, name, 0).json();
+        let edits = edit["edits"].as_array().map_or(0, Vec::len);
+        verdict.that(
+            (edits == 0) == (name == "2/twice"),
+            format!("{name}: {edits} edits"),
+        );
+    }
+    same(seen, ["1/files", "1/files_dry"], verdict);
     for (boot, cpus) in [(1, ""), (2, CPUS), (3, "")] {
         isolates(seen, boot, cpus, verdict);
     }
     ticks_stopped(seen, 2, verdict);
-    same(seen, 1, 3, "line", verdict);
-    same(seen, 1, 3, "files", verdict);
+    for (name, state) in [
+        ("1/pending", Some("pending")),
+        ("2/live", Some("live")),
+        ("3/show", None),
+    ] {
+        let show = verdict.status(seen, name, 0).json();
+        verdict.equal(name, show["ours"]["state"].as_str(), state);
+    }
+    let plan = verdict.status(seen, "2/plan", 0).json();
+    verdict.that(
+        plan["boot_line"].is_null(),
+        format!("with the line in force plan still suggests {}", plan["boot_line"]),
+    );
+    same(seen, ["1/line", "3/line"], verdict);
+    same(seen, ["1/files", "3/files"], verdict);
+}
+
+/// The first boot that is tried panics, and the machine comes back by itself with its old line. Half a minute is not
+/// waited for: the tried boot shows that the panic would take that long, and shortens it.
+const TRIAL: &str = "case $LAB_BOOT in
+1)
+    look
+    rec trial quietcore boot trial --cpus 2-3 --json
+    again_tried ;;
+2)
+    look
+    rec panic cat /proc/sys/kernel/panic
+    echo 1 >/proc/sys/kernel/panic
+    sync
+    # The kernel panics when its first process ends.
+    exit 1 ;;
+3)
+    look
+    rec too_late quietcore boot confirm --json
+    rec trial quietcore boot trial --cpus 2-3 --json
+    rec too_early quietcore boot confirm --json
+    again_tried ;;
+4)
+    look
+    rec confirm quietcore boot confirm --json
+    again ;;
+5)
+    look
+    rec live quietcore boot show --json
+    rec clear quietcore boot clear --json
+    files; rec files_cleared cat /tmp/files ;;
+esac
+";
+
+fn check_trial(seen: &Records, verdict: &mut Verdict) {
+    for name in ["1/trial", "3/trial", "4/confirm", "5/clear"] {
+        verdict.status(seen, name, 0);
+    }
+    for (boot, cpus) in [(1, ""), (2, CPUS), (3, ""), (4, CPUS), (5, CPUS)] {
+        isolates(seen, boot, cpus, verdict);
+        let line = seen.get(&format!("{boot}/line"));
+        let tried = line.text().contains("panic=30");
+        verdict.equal(&format!("boot {boot} is a trial"), tried, boot == 2 || boot == 4);
+    }
+    verdict.equal("seconds after a panic", seen.get("2/panic").text(), "30");
+    for name in ["3/too_late", "3/too_early"] {
+        let confirm = seen.get(name);
+        verdict.that(
+            !matches!(confirm.status, -1 | 0),
+            format!(
+                "{name}: a boot that was not of the trial is confirmed: {}",
+                confirm.text()
+            ),
+        );
+    }
+    let show = verdict.status(seen, "5/live", 0).json();
+    verdict.equal("confirmed", show["ours"]["state"].as_str(), Some("live"));
+    verdict.that(show["trial"].is_null(), format!("still tried: {}", show["trial"]));
+    same(seen, ["1/files", "5/files_cleared"], verdict);
 }
 
 /// A boot has exactly these CPUs isolated, by its line and by what the kernel made of it.
@@ -78,23 +212,18 @@ fn isolates(seen: &Records, boot: u32, cpus: &str, verdict: &mut Verdict) {
     verdict.equal(&format!("boot {boot}: nohz_full"), stopped.as_str(), cpus);
 }
 
-/// Nothing of a record differs between two boots.
-fn same(seen: &Records, one: u32, other: u32, name: &str, verdict: &mut Verdict) {
-    let (before, after) = (
-        seen.get(&format!("{one}/{name}")),
-        seen.get(&format!("{other}/{name}")),
-    );
-    let only_in = |record: &crate::records::Record, of: &str| {
-        let lines = record.stdout.lines();
-        lines
-            .filter(|line| !of.lines().any(|also| also == *line))
-            .map(str::to_owned)
-            .collect::<Vec<_>>()
+/// Two records show the same lines, and some.
+fn same(seen: &Records, names: [&str; 2], verdict: &mut Verdict) {
+    let [before, after] = names.map(|name| seen.get(name).stdout);
+    let only_in = |text: &str, other: &str| {
+        let lines = text.lines();
+        let alone = lines.filter(|line| !other.lines().any(|also| also == *line));
+        alone.map(str::to_owned).collect::<Vec<_>>()
     };
-    let (gone, new) = (only_in(&before, &after.stdout), only_in(&after, &before.stdout));
+    let (gone, new) = (only_in(&before, &after), only_in(&after, &before));
     verdict.that(
-        !before.text().is_empty() && before.stdout == after.stdout,
-        format!("{name} of boot {other} and {one}: gone {gone:?}, new {new:?}"),
+        !before.trim().is_empty() && before == after,
+        format!("{names:?}: gone {gone:?}, new {new:?}"),
     );
 }
 

@@ -1,6 +1,6 @@
 //! The boot line on a disk with Debian's GRUB: what the boot loader really starts after an edit.
 
-use super::boot_disk;
+use super::boot_disk::Story;
 use crate::disk::{Disk, Firmware};
 use crate::kernels::K6_1;
 use crate::packages::GRUB;
@@ -12,7 +12,7 @@ use crate::verdict::Verdict;
 /// With the kernel that Debian ships beside this GRUB.
 pub const SCENARIO: Scenario = Scenario {
     name: "boot_grub",
-    about: "a disk with GRUB: the boot line is set, isolates, and is cleared to the same bytes",
+    about: "a disk with GRUB: the boot line is set or tried, isolates, and is cleared to the same bytes",
     cells,
     script,
     check,
@@ -36,24 +36,20 @@ const SHAPE: Shape = Shape {
 };
 
 fn cells() -> Vec<Cell> {
-    vec![Cell::new(K6_1, Layout::V2).on(SHAPE).within(240)]
+    let cell = |story: Story| {
+        let shape = Shape {
+            name: story.name(),
+            ..SHAPE
+        };
+        Cell::new(K6_1, Layout::V2).on(shape).within(500)
+    };
+    [Story::Trial, Story::Set].map(cell).into()
 }
 
-const EDITS: &str = "edit_set() {
-    [ -d /etc/default/grub.d ] || mkdir /etc/default/grub.d
-    echo 'GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX isolcpus=managed_irq,domain,2-3 nohz_full=2-3\"' >/etc/default/grub.d/edit.cfg
-    update-grub
-}
-edit_clear() {
-    rm /etc/default/grub.d/edit.cfg
-    update-grub
-}
-";
-
-fn script(_: &Cell) -> String {
-    boot_disk::set_and_clear(EDITS)
+fn script(cell: &Cell) -> String {
+    Story::of(cell.shape.name).script("")
 }
 
-fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
-    boot_disk::check_set_and_clear(seen, verdict);
+fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    Story::of(cell.shape.name).check(seen, verdict);
 }

@@ -8,6 +8,7 @@ mod bad_input;
 mod boot_disk;
 mod boot_grub;
 mod boot_line;
+mod boot_raspberry_pi;
 mod boot_systemd;
 mod boots;
 mod cset;
@@ -67,9 +68,9 @@ pub const ALL: &[&Scenario] = &[
     &too_old::SCENARIO,
 ];
 
-/// Those that run only when they are asked for by name: [`foreign`] needs binaries of another architecture, [`speed`]
-/// takes long.
-const BY_NAME: &[&Scenario] = &[&foreign::SCENARIO, &speed::SCENARIO];
+/// Those that run only when they are asked for by name: [`foreign`] and [`boot_raspberry_pi`] need binaries of another
+/// architecture, [`speed`] takes long.
+const BY_NAME: &[&Scenario] = &[&foreign::SCENARIO, &boot_raspberry_pi::SCENARIO, &speed::SCENARIO];
 
 /// Every scenario in every cell whose label has all words of the filter as parts.
 #[must_use]

@@ -1,0 +1,86 @@
+//! The boot line on a disk of a Raspberry Pi, with the arm64 binary on an arm64 kernel. QEMU has no firmware that reads
+//! `cmdline.txt`; the lab hands the edited line on to the kernel.
+
+use super::boot_disk::Story;
+use crate::disk::{Disk, Firmware};
+use crate::kernels::ARM64;
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::{Layout, Shape, USUAL};
+use crate::verdict::Verdict;
+
+/// Run by `make dist`.
+pub const SCENARIO: Scenario = Scenario {
+    name: "boot_raspberry_pi",
+    about: "arm64 with cmdline.txt: the boot line is set or tried, isolates, and is cleared to the same bytes",
+    cells,
+    script,
+    check,
+};
+
+const DISK: Disk = Disk {
+    firmware: Firmware::Lines {
+        always: "cmdline.txt",
+        once: "tryboot.txt",
+    },
+    install: concat!(
+        include_str!("../../guest/disk.sh"),
+        include_str!("../../guest/install-raspberry-pi.sh")
+    ),
+    size_mib: 256,
+};
+
+const SHAPE: Shape = Shape {
+    memory_mib: 512,
+    modules: &[
+        "virtio_mmio",
+        "virtio_console",
+        "virtio_blk",
+        "crc32c_generic",
+        "ext4",
+        "vfat",
+        "nls_cp437",
+        "nls_ascii",
+    ],
+    disk: Some(&DISK),
+    ..USUAL
+};
+
+/// What the firmware does at a start: it takes the line of its file, or after `reboot '0 tryboot'` that of the file that
+/// `tryboot.txt` names.
+const FIRMWARE: &str = "force=--force
+again() {
+    rec cmdline.txt cat /boot/firmware/cmdline.txt
+    sync
+    reboot -f
+}
+again_tried() {
+    rec tryboot.txt cat /boot/firmware/$(sed -n 's/^cmdline=//p' /boot/firmware/tryboot.txt)
+    again
+}
+[ $LAB_BOOT = 1 ] && rec unforced quietcore boot set --cpus 2-3 --dry-run
+";
+
+fn cells() -> Vec<Cell> {
+    let cell = |story: Story| {
+        let shape = Shape {
+            name: story.name(),
+            ..SHAPE
+        };
+        Cell::new(ARM64, Layout::V2).on(shape).within(500)
+    };
+    [Story::Trial, Story::Set].map(cell).into()
+}
+
+fn script(cell: &Cell) -> String {
+    Story::of(cell.shape.name).script(FIRMWARE)
+}
+
+fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    Story::of(cell.shape.name).check(seen, verdict);
+    let unforced = seen.get("1/unforced");
+    verdict.that(
+        !matches!(unforced.status, -1 | 0),
+        format!("the only line is edited without --force: {}", unforced.text()),
+    );
+}
