@@ -262,7 +262,12 @@ impl<'a> Notes<'a> {
 /// What writing met, or another content than what was written.
 pub(crate) fn put(files: &dyn Files, path: &str, wanted: &Standing) -> Result<(), ApplyError> {
     files.set_standing(path, wanted)?;
-    match files.standing(path)? == *wanted {
+    let holds = match (&files.standing(path)?, wanted) {
+        // FAT takes any permissions without a word and has those of its mount (`fat_setattr`).
+        (Standing::File { content: seen, .. }, Standing::File { content, .. }) => seen == content,
+        (seen, wanted) => seen == wanted,
+    };
+    match holds {
         true => Ok(()),
         false => Err(ApplyError::Unable {
             why: format!("{path} reads otherwise than it was written"),

@@ -146,6 +146,14 @@ impl Files for Machine<'_> {
 
     fn set_standing(&self, path: &str, wanted: &Standing) -> Result<(), RootError> {
         self.kernel.step(|part| match (part, self.renames, wanted) {
+            // FAT takes any permissions and has those of its mount.
+            (Part::Whole, Renames::InSteps, Standing::File { content, .. }) => {
+                let kept = Standing::File {
+                    content: content.clone(),
+                    mode: 0o700,
+                };
+                self.live.set_standing(path, &kept)
+            }
             (Part::Whole, ..) => self.live.set_standing(path, wanted),
             (Part::Half, Renames::InSteps, Standing::File { content, mode }) => {
                 let mut half = content.bytes()[..content.bytes().len() / 2].to_vec();

@@ -41,6 +41,8 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let (mut work, how) = trial(&files, loader, &chosen.words, &scene.limit())?;
     work.notes.splice(0..0, chosen.notes);
     let (mut once, mut next) = (None, "Written. Restart the machine; when it is back, `quietcore boot confirm` keeps it.");
+    // What one of the loader's entries has to have afterwards.
+    let mut listed = Some(vec![MARK.to_owned()]);
     match how {
         Chosen::By(run) => {
             work.notes.push(format!("the entry is chosen by: {}", run.text()));
@@ -51,6 +53,8 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             once = Some(Once::Entry(entry));
         }
         Chosen::Reboot(argument) => {
+            // The firmware of a Raspberry Pi has no entries besides its own line.
+            listed = None;
             work.notes.push(format!("the firmware takes the entry when the machine is restarted with: reboot '{argument}'"));
             next = "Written. Restart with `reboot '0 tryboot'`; when it is back, `quietcore boot confirm` keeps it.";
         }
@@ -74,23 +78,8 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             runs: work.runs.clone(),
             once,
         };
-        // The firmware of a Raspberry Pi lists no entries besides its own line.
-        let listed = matches!(how_listed(&work), Listed::Yes);
-        carry(&changing, &change, loader, listed.then(|| vec![MARK.to_owned()]))?;
+        carry(&changing, &change, loader, listed)?;
     }
     shown.done(Some(next), screen);
     Ok(Status::Done)
-}
-
-enum Listed {
-    Yes,
-    No,
-}
-
-/// Whether the loader's list of entries has the one that is tried.
-fn how_listed(work: &boot::Work) -> Listed {
-    match work.edits.iter().any(|edit| edit.path.ends_with("/tryboot.txt")) {
-        true => Listed::No,
-        false => Listed::Yes,
-    }
 }
