@@ -1,5 +1,5 @@
 # The partitions of Raspberry Pi OS: the firmware's, with its two files, and the root.
-printf 'n\np\n1\n2048\n+64M\nt\nc\nn\np\n2\n\n\nw\n' | fdisk /dev/vda
+printf 'n\np\n1\n2048\n+64M\nt\nc\nn\np\n2\n133120\n\nw\n' | fdisk /dev/vda
 root_on /dev/vda2
 mkdosfs -n bootfs /dev/vda1
 mkdir /mnt/boot/firmware
