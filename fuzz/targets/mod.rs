@@ -2,6 +2,7 @@
 //! what must hold of its answer. One file and one line each; `cargo fuzz` and the ordinary tests share them.
 
 mod archives;
+mod boot_files;
 mod boot_lines;
 mod cgroups;
 mod counters;
@@ -32,6 +33,7 @@ pub struct Target {
 /// All of them.
 pub const TARGETS: &[Target] = &[
     archives::TARGET,
+    boot_files::TARGET,
     boot_lines::TARGET,
     cgroups::TARGET,
     counters::TARGET,

@@ -1,12 +1,14 @@
 //! Setting and clearing our words as data. Setting anew begins with the files as they would be without us, so that what
 //! stood there before quietcore came is never forgotten.
 
+use crate::blocks::without_blocks;
 use crate::edit::Edit;
 use crate::line::{self, Line, Slot};
-use crate::merge::{Part, Swap, merge, take_back};
+use crate::merge::{Part, Swap, is_repeated, merge, take_back};
 use crate::tools::Run;
 use crate::tree::{self, Edited, Tree};
-use crate::{BootError, Fallback, Limit, Loader};
+use crate::{BootError, Fallback, Keeper, Limit, Loader, Turn};
+use machine::cmdline::{Parameter, parse_cmdline, same_name};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -99,13 +101,14 @@ pub fn set(
         }
         Fallback::None { why, .. } => notes.push(format!("no entry stays as it was: {why}")),
     }
-    let lines = (loader.lines)(&bare)?;
+    let with_copy = Edited::new(&bare, &edits);
+    let lines = (loader.lines)(&with_copy)?;
     let mut swaps: BTreeMap<String, Vec<Swap>> = BTreeMap::new();
-    let merged = merged_lines(&bare, &lines, words, &mut swaps)?;
-    let filled: Vec<(&Slot, String)> = merged.iter().map(|(slot, raw)| (*slot, raw.clone())).collect();
-    edits.extend(line::fill(&bare, &filled)?);
+    let merged = merged_lines(&with_copy, &lines, words, &mut swaps)?;
+    edits = joined(&edits, &line::fill(&with_copy, &merged)?);
     let done = Edited::new(&bare, &edits);
     check_length(&done, loader, limit)?;
+    check_words(&done, loader, words)?;
     for swap in swaps.values().flatten() {
         if let (Some(before), after) = (&swap.before, &swap.after) {
             let note = match after {
@@ -130,11 +133,10 @@ pub fn set(
         files: files.collect(),
         seen: paths(&lines),
     };
-    let runs = (loader.commit)(tree, &swaps.values().flatten().cloned().collect::<Vec<_>>())?;
     let edits = joined(&without.edits, &edits);
-    let changed = !edits.is_empty() || (loader.edits_no_files() && !runs.is_empty());
+    let (edits, runs) = carried(tree, loader, edits)?;
     Ok(Work {
-        runs: if changed { runs } else { Vec::new() },
+        runs,
         // Where everything is there already, nothing is ours.
         ours: (!now.files.is_empty() || !swaps.values().all(Vec::is_empty)).then_some(now),
         edits,
@@ -149,12 +151,45 @@ pub fn set(
 /// What [`BootError`] says; nothing is to be written then.
 pub fn clear(tree: &dyn Tree, loader: &'static Loader, ours: &Ours) -> Result<Work, BootError> {
     let without = without_us(tree, loader, Some(ours))?;
-    let swaps: Vec<Swap> = ours.files.iter().flat_map(|file| reversed(&file.swaps)).collect();
-    let runs = match without.edits.is_empty() && !loader.edits_no_files() {
-        true => Vec::new(),
-        false => (loader.commit)(tree, &swaps)?,
+    let (edits, runs) = carried(tree, loader, without.edits)?;
+    Ok(Work {
+        edits,
+        runs,
+        left: without.left,
+        ..Work::default()
+    })
+}
+
+/// Edits as they are carried out: files and then tools, or, where a tool keeps the line, that tool alone.
+fn carried(
+    tree: &dyn Tree,
+    loader: &'static Loader,
+    edits: Vec<Edit>,
+) -> Result<(Vec<Edit>, Vec<Run>), BootError> {
+    if edits.is_empty() {
+        return Ok((edits, Vec::new()));
+    }
+    let done = Edited::new(tree, &edits);
+    let words = |tree: &dyn Tree| -> Result<Vec<String>, BootError> {
+        let line = crate::trial::first_line(tree, &(loader.lines)(tree)?)?;
+        Ok(machine::cmdline::words(&line).map(str::to_owned).collect())
     };
-    Ok(Work { runs, ..without })
+    let (now, then) = (words(tree)?, words(&done)?);
+    let without = |all: &[String], others: &[String]| {
+        all.iter()
+            .filter(|word| !others.contains(word))
+            .cloned()
+            .collect()
+    };
+    let turn = Turn {
+        gone: without(&now, &then),
+        new: without(&then, &now),
+    };
+    let runs = (loader.commit)(tree, &turn)?;
+    Ok(match loader.keeper {
+        Keeper::Files => (edits, runs),
+        Keeper::Tool => (Vec::new(), runs),
+    })
 }
 
 /// The first line of a loader as it would be without us.
@@ -169,15 +204,6 @@ pub fn former_line(
     let without = without_us(tree, loader, ours)?;
     let bare = Edited::new(tree, &without.edits);
     crate::trial::first_line(&bare, &(loader.lines)(&bare)?)
-}
-
-fn reversed(swaps: &[Swap]) -> Vec<Swap> {
-    let one = |swap: &Swap| Swap {
-        key: swap.key.clone(),
-        before: swap.after.clone(),
-        after: swap.before.clone(),
-    };
-    swaps.iter().map(one).collect()
 }
 
 /// The edits that make the files as they would be without us.
@@ -200,6 +226,23 @@ fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> 
     }
     let mut seen = BTreeSet::new();
     slots.retain(|slot| seen.insert((slot.path.clone(), slot.key.clone())));
+    if loader.keeper == Keeper::Tool {
+        // The tool makes new files with each change: what counts is the line that is the default now.
+        let all: Vec<Swap> = ours.files.iter().flat_map(|file| file.swaps.clone()).collect();
+        let mut texts = Vec::new();
+        for slot in &slots {
+            let raw = slot.raw(tree)?;
+            let (back, missing) = take_back(&part(slot, &raw), &all);
+            work.left.extend(
+                missing
+                    .into_iter()
+                    .map(|word| format!("{word} is not there any more")),
+            );
+            texts.push((slot, back));
+        }
+        work.edits = line::fill(tree, &texts)?;
+        return Ok(work);
+    }
     for file in &ours.files {
         let now = tree::text(tree, &file.path)?;
         if now == file.base {
@@ -239,7 +282,11 @@ fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> 
         }
         for edit in line::fill(tree, &texts)? {
             let own = file.base.is_none() && edit.after == own_template(&slots, &file.path);
-            let after = if own { None } else { edit.after };
+            let after = if own {
+                None
+            } else {
+                edit.after.as_deref().map(without_blocks)
+            };
             work.edits.push(Edit { after, ..edit });
         }
     }
@@ -330,6 +377,41 @@ fn check_length(tree: &dyn Tree, loader: &'static Loader, limit: &Limit) -> Resu
                 length,
                 most: limit.most,
                 who: limit.who.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Every word is on every line once, as the kernel will read it: an open quote before it would swallow it.
+fn check_words(tree: &dyn Tree, loader: &'static Loader, words: &[String]) -> Result<(), BootError> {
+    for line in (loader.lines)(tree)? {
+        let text = line.text(tree)?;
+        let there: Vec<Parameter> = parse_cmdline(&text).parameters;
+        let lost = words.iter().rev().find(|word| {
+            let wanted = Parameter::parse(word);
+            let same = there.iter().filter(|one| same_name(&one.name, &wanted.name));
+            let is_last = words
+                .iter()
+                .rfind(|other| same_name(&Parameter::parse(other).name, &wanted.name))
+                == Some(word);
+            let times = same.clone().filter(|one| **one == wanted).count();
+            match is_repeated(&wanted.name) {
+                true => times == 0,
+                false => is_last && (times, same.count()) != (1, 1),
+            }
+        });
+        if let Some(word) = lost {
+            return Err(BootError::NoPlace {
+                path: line
+                    .slots
+                    .first()
+                    .map_or_else(String::new, |slot| slot.path.clone()),
+                why: format!(
+                    "on the line of {} the kernel would not read `{word}`, once and by itself",
+                    line.name
+                ),
+                next: "look for a quote that is not closed on that line".to_owned(),
             });
         }
     }

@@ -4,6 +4,7 @@
 //! Nothing is written here. [`set`] and [`clear`] give [`Work`]: edits of whole files and starts of the loader's own tools,
 //! which `apply` carries out. A loader is one file in `loaders/` and one line in [`LOADERS`].
 
+mod blocks;
 mod bls;
 mod change;
 mod edit;
@@ -24,7 +25,7 @@ pub use edit::{Edit, diff};
 pub use error::BootError;
 pub use limit::{Limit, limit};
 pub use line::{Gather, Length, Line, Slot};
-pub use loaders::{Entry, Fallback, Found, Keeper, LOADERS, Loader, Words, choose, find};
+pub use loaders::{Entry, Fallback, Found, Keeper, LOADERS, Loader, Turn, Words, choose, find};
 pub use merge::{Swap, is_repeated, on_line};
 pub use seen::{After, BootState, Kept, has_words, isolated_by, missing_words, state_after};
 pub use tools::Run;

@@ -19,6 +19,8 @@ pub struct Slot {
     pub writing: Writing,
     /// The content that the file begins with, where it is a file of our own.
     pub template: Option<String>,
+    /// What has to be written around it, where the file has no such place yet.
+    pub frame: Option<(String, String)>,
     /// The whole file has to keep its length (GRUB's environment block, filled with `#`).
     pub length: Length,
 }
@@ -69,6 +71,7 @@ impl Slot {
             range,
             writing,
             template: None,
+            frame: None,
             length: Length::Free,
         }
     }
@@ -139,7 +142,11 @@ pub fn fill(tree: &dyn Tree, texts: &[(&Slot, String)]) -> Result<Vec<Edit>, Boo
         let mut content = first.content(tree)?;
         let size = content.len();
         for (slot, text) in &slots {
-            content.replace_range(slot.range.clone(), text);
+            let framed = match &slot.frame {
+                Some((before, after)) if !text.is_empty() => format!("{before}{text}{after}"),
+                _ => text.clone(),
+            };
+            content.replace_range(slot.range.clone(), &framed);
         }
         if slots.iter().any(|(slot, _)| slot.length == Length::Fixed) {
             content = refilled(content, size, path)?;

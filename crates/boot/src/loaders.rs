@@ -1,22 +1,55 @@
 //! The boot loaders: one file each, one line each in this list.
 
+mod armbian;
+mod beaglebone;
+mod bls_grub;
+mod extlinux;
+mod extlinux_conf;
 mod grub;
+mod grub_conf;
 mod grub_debian;
+mod ostree;
 mod raspberry_pi;
 mod systemd_boot;
+mod u_boot_menu;
+mod uki;
+mod update_extlinux;
+mod variable;
 
 use crate::line::Line;
-use crate::merge::Swap;
+
 use crate::tools::Run;
 use crate::tree::Tree;
 use crate::trial::Trial;
 use crate::{BootError, Edit};
 
 /// Every loader that is known.
-pub const LOADERS: &[&Loader] = &[&grub_debian::LOADER, &systemd_boot::LOADER, &raspberry_pi::LOADER];
+pub const LOADERS: &[&Loader] = &[
+    &grub_debian::LOADER,
+    &grub_conf::LOADER,
+    &bls_grub::LOADER,
+    &systemd_boot::LOADER,
+    &uki::LOADER,
+    &ostree::LOADER,
+    &raspberry_pi::LOADER,
+    &u_boot_menu::LOADER,
+    &update_extlinux::LOADER,
+    &extlinux::LOADER,
+    &armbian::LOADER,
+    &beaglebone::LOADER,
+];
 
-/// What has to run after some words were swapped.
-pub type Commit = fn(&dyn Tree, &[Swap]) -> Result<Vec<Run>, BootError>;
+/// What has to run after the lines were changed.
+pub type Commit = fn(&dyn Tree, &Turn) -> Result<Vec<Run>, BootError>;
+
+/// What becomes of the words of the first line, for tools that take words and no files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Turn {
+    /// Words that go.
+    pub gone: Vec<String>,
+    /// Words that come.
+    pub new: Vec<String>,
+}
 
 /// How a loader keeps the boot line.
 pub struct Loader {
@@ -30,7 +63,7 @@ pub struct Loader {
     pub lines: fn(&dyn Tree) -> Result<Vec<Line>, BootError>,
     /// What it would offer at the next boot.
     pub entries: fn(&dyn Tree) -> Vec<Entry>,
-    /// What has to run after the files were changed by these swaps.
+    /// What has to run after a change.
     pub commit: Commit,
     /// Which entry stays without our words.
     pub fallback: fn(&dyn Tree) -> Result<Fallback, BootError>,
@@ -109,12 +142,6 @@ impl std::fmt::Debug for Loader {
 }
 
 impl Loader {
-    /// Whether a tool of its own owns the line, so that no file is edited.
-    #[must_use]
-    pub fn edits_no_files(&self) -> bool {
-        self.keeper == Keeper::Tool
-    }
-
     /// Whether it hands these words on as they are.
     ///
     /// # Errors
@@ -253,6 +280,16 @@ pub(crate) fn no_remark(_tree: &dyn Tree) -> Option<String> {
 }
 
 /// For loaders that read their files at every boot.
-pub(crate) fn nothing_to_run(_tree: &dyn Tree, _swaps: &[Swap]) -> Result<Vec<Run>, BootError> {
+pub(crate) fn nothing_to_run(_tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
     Ok(Vec::new())
+}
+
+/// For boards that start one entry with one line.
+pub(crate) fn one_line_fallback(why: &str) -> Fallback {
+    Fallback::None {
+        why: why.to_owned(),
+        next: "say --force where you reach the console of the board or its card in another computer: the former file is \
+               given back by `boot clear`"
+            .to_owned(),
+    }
 }

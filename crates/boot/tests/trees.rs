@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A whole file of tests.
 
 use boot::{
-    BootError, Chosen, Edit, Edited, Files, Found, Limit, Need, Ours, Run, Tree, choose, clear, diff, find,
-    has_words, limit, set, trial,
+    BootError, Chosen, Edit, Edited, Files, Found, Keeper, Limit, Need, Ours, Run, Tree, choose, clear, diff,
+    find, has_words, limit, set, trial,
 };
 use root::Root;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn trees() -> Vec<String> {
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert!(names.len() >= 5, "{names:?}");
+    assert!(names.len() >= 20, "{names:?}");
     names
 }
 
@@ -83,13 +83,12 @@ fn set_is_as_reviewed_a_second_time_is_nothing_and_clear_gives_every_byte_back()
         runs.iter()
             .for_each(|run| text.push_str(&format!("run {}\n", run.text())));
         golden(&format!("{name}.set"), &text);
+        if found.loader.keeper == Keeper::Tool {
+            continue;
+        }
         let after = Edited::new(&files, &edits);
         // What the kernel gets has each word once.
-        for line in (found.loader.lines)(&after)
-            .unwrap()
-            .iter()
-            .filter(|_| !found.loader.edits_no_files())
-        {
+        for line in (found.loader.lines)(&after).unwrap() {
             let text = line.text(&after).unwrap();
             for word in words() {
                 assert_eq!(
@@ -238,4 +237,66 @@ fn the_entries_of_every_tree_are_seen_and_only_one_loader() {
         }
         golden(&format!("{name}.entries"), &text);
     }
+}
+
+/// What `rpm-ostree kargs` does to the newest entry.
+fn rpm_ostree(text: &str, run: &Run) -> String {
+    let mut text = text.to_owned();
+    for argument in &run.arguments {
+        if let Some(word) = argument.strip_prefix("--delete-if-present=") {
+            text = text.replace(&format!(" {word}"), "");
+        }
+        if let Some(word) = argument.strip_prefix("--append-if-missing=") {
+            text = text.replace("\nlinux ", &format!(" {word}\nlinux "));
+        }
+    }
+    text
+}
+
+#[test]
+fn a_tool_that_owns_the_line_is_told_words_and_gets_them_back() {
+    let name = "fedora-coreos-ostree";
+    let root = open(name);
+    let (files, limit) = (Files::of(&root), limit_of(&root));
+    let found = choose(&files, None, &[]).unwrap();
+    assert_eq!((found.loader.name, found.loader.keeper), ("ostree", Keeper::Tool));
+    let (edits, ours, runs) = with_set(&files, &found, None, &words(), &limit);
+    assert!(edits.is_empty() && runs.len() == 1, "{edits:?} {runs:?}");
+    let first = String::from_utf8(
+        files
+            .bytes("/boot/loader/entries/ostree-1-fedora-coreos.conf")
+            .unwrap(),
+    )
+    .unwrap();
+    // The tool makes a new deployment, which is the first from then on.
+    let newer = "/boot/loader/entries/ostree-2-fedora-coreos.conf";
+    let deployed = |text: &str| vec![Edit::new(newer, None, Some(text.to_owned()))];
+    let then = rpm_ostree(&first, &runs[0]);
+    assert!(
+        then.contains("nohz_full=2-3")
+            && !then.contains("isolcpus=1 ")
+            && then.matches("isolcpus=").count() == 1,
+        "{then}"
+    );
+    let edits = deployed(&then);
+    let after = Edited::new(&files, &edits);
+    let again = set(
+        &after,
+        found.loader,
+        ours.as_ref(),
+        &words(),
+        &limit,
+        Need::Fallback,
+    )
+    .unwrap();
+    assert!(again.is_nothing(), "{again:?}");
+    let work = clear(&after, found.loader, ours.as_ref().unwrap()).unwrap();
+    assert!(work.edits.is_empty() && work.left.is_empty(), "{work:?}");
+    let back = rpm_ostree(&then, &work.runs[0]);
+    let sorted = |text: &str| {
+        let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        words.sort();
+        words
+    };
+    assert_eq!(sorted(&back), sorted(&first));
 }

@@ -139,6 +139,14 @@ pub fn fallback(tree: &dyn Tree, files: &[String], cfg: &str) -> Result<Fallback
     if let (false, Some(entry)) = (disabled, rescue) {
         return Ok(Fallback::Stays(format!("`{}`", entry.title)));
     }
+    own_fallback(tree, files)
+}
+
+/// An entry of our own with the former words.
+///
+/// # Errors
+/// A file that is no text.
+pub fn own_fallback(tree: &dyn Tree, files: &[String]) -> Result<Fallback, BootError> {
     let slots = places(tree, files)?;
     let (edit, title) = own_script(tree, &slots, Own::Before)?;
     Ok(Fallback::Made(
@@ -191,9 +199,9 @@ pub struct Tools {
     pub reboot: &'static str,
 }
 
-/// GRUB takes the choice away itself, and cannot where it only reads: then the trial would be started for ever
-/// (its manual, `grub-reboot`, "Block-device and file system limits").
-fn no_one_shot(tree: &dyn Tree) -> Option<String> {
+/// GRUB takes the choice away itself, and cannot where it only reads: then the trial would be started for ever (GRUB's
+/// manual, "Environment block": no LVM, no RAID, no file system with checksums).
+pub fn no_one_shot(tree: &dyn Tree) -> Option<String> {
     let mounts = tree::look(tree, "/proc/mounts")?;
     let mut best: Option<(&str, &str, &str)> = None;
     for line in mounts.lines() {

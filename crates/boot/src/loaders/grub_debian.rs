@@ -2,9 +2,9 @@
 //! `/etc/default/grub`. The files of others change only where a word has to go that ours takes the place of.
 
 use super::grub::{self, DEFAULTS, NORMAL, Tools};
-use super::{Entry, Fallback, Keeper, Loader, Words, no_remark};
+use super::{Entry, Fallback, Keeper, Loader, Turn, Words, no_remark};
 use crate::line::{Gather, Line, Slot};
-use crate::merge::Swap;
+
 use crate::tools::{Run, first_of};
 use crate::tree::{self, Tree};
 use crate::trial::{Trial, TrialWork};
@@ -34,8 +34,13 @@ pub static LOADER: Loader = Loader {
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
-    // Red Hat and SUSE have grub2 in the names.
-    (tree::is_there(tree, DEFAULTS) && tree::is_there(tree, CFG)).then(|| format!("{DEFAULTS} and {CFG}"))
+    let there = tree::is_there(tree, DEFAULTS) && tree::is_there(tree, CFG);
+    (there && reads_snippets(tree)).then(|| format!("{DEFAULTS} and {CFG}"))
+}
+
+/// Whether `grub-mkconfig` reads the snippets: Debian's and Ubuntu's do, by a patch of theirs.
+pub fn reads_snippets(tree: &dyn Tree) -> bool {
+    tree::is_there(tree, "/usr/sbin/update-grub") || tree::is_there(tree, "/etc/debian_version")
 }
 
 /// The files that are read, in their order, without ours.
@@ -98,7 +103,7 @@ fn update(tree: &dyn Tree) -> Result<Run, BootError> {
     first_of(tree, &[("update-grub", &[]), ("grub-mkconfig", &["-o", CFG])])
 }
 
-fn commit(tree: &dyn Tree, _swaps: &[Swap]) -> Result<Vec<Run>, BootError> {
+fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
     Ok(vec![update(tree)?])
 }
 

@@ -1,0 +1,47 @@
+//! Entries of our own in files that belong to others: a block between two comments, which can be found and taken out
+//! whatever else was edited.
+
+/// The comment before a block.
+const BEGIN: &str = "# quietcore: begin";
+
+/// The comment behind it.
+const END: &str = "# quietcore: end";
+
+/// A text with a block at its end.
+#[must_use]
+pub fn with_block(text: &str, block: &str) -> String {
+    // What had no line end gets it inside the block, so that taking it out gives the bytes back.
+    let gap = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    format!("{text}{gap}{BEGIN}\n{block}{END}\n")
+}
+
+/// A text without our blocks.
+#[must_use]
+pub fn without_blocks(text: &str) -> String {
+    let (mut kept, mut inside) = (String::new(), false);
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim_end();
+        inside |= bare == BEGIN;
+        if !inside {
+            kept.push_str(line);
+        }
+        inside &= bare != END;
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_goes_and_what_is_around_it_stays() {
+        let text = with_block("a\n", "b\n");
+        assert_eq!(without_blocks(&text), "a\n");
+        assert_eq!(without_blocks(&format!("x\r\n{text}y")), "x\r\na\ny");
+    }
+}

@@ -1,0 +1,179 @@
+//! GRUB with entry files: Fedora, Red Hat 8 and later. Red Hat 8 keeps one line for all entries in GRUB's environment
+//! block (`kernelopts`), later ones a line in each entry; `/etc/kernel/cmdline` is for kernels that come later. This is
+//! what `grubby` edits too.
+
+use super::systemd_boot::kernel_cmdline;
+use super::{Entry, Fallback, Keeper, Loader, Turn, Words, no_remark};
+use crate::bls;
+use crate::line::{Length, Line, Slot};
+use crate::tools::{Run, first_of};
+use crate::tree::{self, Tree};
+use crate::trial::{Chosen, Trial, TrialWork, trial_line};
+use crate::{BootError, Writing};
+
+const ENTRIES: &str = "/boot/loader/entries";
+const BLOCKS: &[&str] = &["/boot/grub2/grubenv", "/boot/grub/grubenv"];
+const SHARED: &str = "kernelopts";
+
+/// s390 has a boot record in place of GRUB, made of the same entries.
+const ZIPL: &str = "/etc/zipl.conf";
+
+/// GRUB or zipl with entry files.
+pub static LOADER: Loader = Loader {
+    name: "bls",
+    about: "GRUB with entry files in /boot/loader/entries (Fedora, Red Hat 8 and later), or zipl",
+    find,
+    lines,
+    entries,
+    commit,
+    fallback,
+    trial: Trial::By(trial),
+    words: Words::Plain,
+    keeper: Keeper::Files,
+    efi_name: Some("grub"),
+    remark: no_remark,
+};
+
+fn find(tree: &dyn Tree) -> Option<String> {
+    is_used(tree).then(|| ENTRIES.to_owned())
+}
+
+/// Whether GRUB or zipl takes its entries from files.
+pub fn is_used(tree: &dyn Tree) -> bool {
+    let files = bls::files(tree, ENTRIES);
+    let ostree = files.iter().any(|path| path.contains("/ostree-"));
+    let cfg = ["/boot/grub2/grub.cfg", "/boot/grub/grub.cfg"];
+    let told = cfg
+        .iter()
+        .any(|path| tree::look(tree, path).is_some_and(|text| text.contains("blscfg")));
+    !files.is_empty() && !ostree && (told || tree::is_there(tree, ZIPL))
+}
+
+/// The places of an entry's own line, where it has one besides the shared one.
+fn own_line(tree: &dyn Tree, path: &str) -> Result<Option<Line>, BootError> {
+    let line = bls::line(tree, path)?;
+    let text = tree::look(tree, path).unwrap_or_default();
+    let shared = bls::value(&text, "options").is_some_and(|line| line.contains("$kernelopts"));
+    Ok((!shared).then_some(line))
+}
+
+fn is_rescue(path: &str) -> bool {
+    path.contains("-0-rescue")
+}
+
+fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+    let mut lines: Vec<Line> = shared(tree)?.into_iter().collect();
+    for path in bls::files(tree, ENTRIES).iter().filter(|path| !is_rescue(path)) {
+        lines.extend(own_line(tree, path)?);
+    }
+    lines.extend(kernel_cmdline(tree)?);
+    Ok(lines)
+}
+
+/// The line in the environment block, where there is one.
+fn shared(tree: &dyn Tree) -> Result<Option<Line>, BootError> {
+    for block in BLOCKS {
+        let path = tree::resolved(tree, block);
+        let Some(text) = tree::text(tree, &path)? else {
+            continue;
+        };
+        let name = format!("\n{SHARED}=");
+        if let Some(at) = text.find(&name) {
+            let start = at + name.len();
+            let end = text[start..].find('\n').map_or(text.len(), |end| start + end);
+            let slot = Slot {
+                length: Length::Fixed,
+                ..Slot::new(path, SHARED, start..end, Writing::EnvBlock)
+            };
+            return Ok(Some(Line::of("all entries with $kernelopts", slot)));
+        }
+    }
+    Ok(None)
+}
+
+/// The line of an entry as GRUB puts it together.
+fn expanded(tree: &dyn Tree, line: &str) -> Result<String, BootError> {
+    let shared = shared(tree)?.map(|shared| shared.text(tree)).transpose()?;
+    Ok(match shared {
+        Some(shared) => line.replace("$kernelopts", &shared),
+        None => line.to_owned(),
+    })
+}
+
+fn entries(tree: &dyn Tree) -> Vec<Entry> {
+    let names = tree
+        .names(ENTRIES)
+        .into_iter()
+        .filter(|name| name.ends_with(".conf"));
+    let entries = names.filter_map(|name| {
+        let entry = bls::entry(tree, &format!("{ENTRIES}/{name}"))?;
+        let line = expanded(tree, &entry.line).unwrap_or_else(|_| entry.line.clone());
+        Some(Entry { line, ..entry })
+    });
+    entries.collect()
+}
+
+fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
+    match tree::is_there(tree, ZIPL) {
+        true => Ok(vec![first_of(tree, &[("zipl", &[])])?]),
+        false => Ok(Vec::new()),
+    }
+}
+
+/// The entry for rescue where it has a line of its own; else a copy of the newest one with its line written out.
+fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
+    let files = bls::files(tree, ENTRIES);
+    for path in files.iter().filter(|path| is_rescue(path)) {
+        if own_line(tree, path)?.is_some() {
+            return Ok(Fallback::Stays(path.clone()));
+        }
+    }
+    let Some(path) = newest(&files) else {
+        return Ok(Fallback::None {
+            why: format!("there is no entry in {ENTRIES}"),
+            next: "look at `grubby --info=ALL`".to_owned(),
+        });
+    };
+    let line = line_of(tree, path)?;
+    let edit = bls::copy(tree, path, "before", Some(&line))?;
+    let what = edit.path.clone();
+    Ok(Fallback::Made(vec![edit], what))
+}
+
+fn newest(files: &[String]) -> Option<&String> {
+    files.iter().rfind(|path| !is_rescue(path))
+}
+
+fn line_of(tree: &dyn Tree, path: &str) -> Result<String, BootError> {
+    let text = tree::text(tree, path)?.unwrap_or_default();
+    expanded(tree, &bls::value(&text, "options").unwrap_or_default())
+}
+
+fn trial(tree: &dyn Tree, words: &[String]) -> Result<TrialWork, BootError> {
+    let files = bls::files(tree, ENTRIES);
+    let path = newest(&files).ok_or_else(|| BootError::NoPlace {
+        path: ENTRIES.to_owned(),
+        why: "there is no entry".to_owned(),
+        next: "look at `grubby --info=ALL`".to_owned(),
+    })?;
+    if let Some(why) = super::grub::no_one_shot(tree) {
+        let (loader, next) = (
+            LOADER.name.to_owned(),
+            "set it with `boot set`: one entry stays as it was".to_owned(),
+        );
+        return Err(BootError::NoTrial { loader, why, next });
+    }
+    let line = trial_line(&line_of(tree, path)?, words);
+    let edit = bls::copy(tree, path, "trial", Some(&line))?;
+    let name = edit.path.rsplit_once('/').map_or("", |(_, name)| name);
+    let entry = name.strip_suffix(".conf").unwrap_or(name).to_owned();
+    let choices: &[(&str, &[&str])] = &[("grub2-reboot", &[&entry]), ("grub-reboot", &[&entry])];
+    let chosen = Chosen::By(first_of(tree, choices)?);
+    Ok(TrialWork {
+        edits: vec![edit],
+        runs: commit(tree, &Turn::default())?,
+        chosen,
+        entry,
+        line,
+    })
+}

@@ -1,0 +1,76 @@
+//! syslinux and extlinux, and U-Boot with an `extlinux.conf` that somebody wrote by hand: each label has its own line.
+
+use super::extlinux_conf::{self, copy, is_rescue, labels};
+use super::{Entry, Fallback, Keeper, Loader, Words, no_remark, nothing_to_run};
+use crate::BootError;
+use crate::line::Line;
+use crate::tree::{self, Tree};
+use crate::trial::Trial;
+
+const PLACES: &[&str] = &[
+    "/boot/extlinux/extlinux.conf",
+    "/boot/extlinux.conf",
+    "/boot/syslinux/syslinux.cfg",
+    "/boot/syslinux.cfg",
+];
+
+/// Files from which a tool writes `extlinux.conf` anew.
+pub const SOURCES: &[&str] = &["/etc/default/u-boot", "/etc/update-extlinux.conf"];
+
+/// extlinux and syslinux.
+pub static LOADER: Loader = Loader {
+    name: "extlinux",
+    about: "extlinux or syslinux, or U-Boot with extlinux.conf",
+    find,
+    lines,
+    entries,
+    commit: nothing_to_run,
+    fallback,
+    trial: Trial::Cannot {
+        why: "U-Boot and syslinux have no choice for one boot in this file",
+        next: "`boot set` keeps a second label as it was: choose it on the console when the first does not come up",
+    },
+    words: Words::Any,
+    keeper: Keeper::Files,
+    efi_name: None,
+    remark: no_remark,
+};
+
+/// The file, wherever it is.
+pub fn place(tree: &dyn Tree) -> Option<&'static str> {
+    PLACES.iter().copied().find(|path| tree::is_there(tree, path))
+}
+
+fn find(tree: &dyn Tree) -> Option<String> {
+    let generated = SOURCES.iter().any(|path| tree::is_there(tree, path));
+    let path = place(tree).filter(|_| !generated)?;
+    Some(path.to_owned())
+}
+
+fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+    place(tree).map_or(Ok(Vec::new()), |path| extlinux_conf::lines(tree, path))
+}
+
+fn entries(tree: &dyn Tree) -> Vec<Entry> {
+    place(tree)
+        .map(|path| extlinux_conf::entries(tree, path))
+        .unwrap_or_default()
+}
+
+fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
+    let none = || Fallback::None {
+        why: "there is no label with an `append` line".to_owned(),
+        next: "look at extlinux.conf".to_owned(),
+    };
+    let Some(path) = place(tree) else {
+        return Ok(none());
+    };
+    let text = tree::look(tree, path).unwrap_or_default();
+    if let Some(label) = labels(&text).iter().find(|label| is_rescue(&text, label)) {
+        return Ok(Fallback::Stays(format!("`{}`", label.title)));
+    }
+    Ok(match copy(tree, path)? {
+        Some(edit) => Fallback::Made(vec![edit], "label quietcore-before".to_owned()),
+        None => none(),
+    })
+}

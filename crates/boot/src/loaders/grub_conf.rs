@@ -1,0 +1,116 @@
+//! GRUB whose `grub-mkconfig` reads `/etc/default/grub` alone: Red Hat 7, SUSE, Arch, Gentoo, Alpine. The words go into that
+//! file.
+
+use super::grub::{self, DEFAULTS, NORMAL, Tools};
+use super::{Entry, Fallback, Keeper, Loader, Turn, Words, bls_grub, grub_debian, no_remark, variable};
+use crate::BootError;
+use crate::line::{Gather, Line};
+use crate::tools::{Run, first_of};
+use crate::tree::{self, Tree};
+use crate::trial::{Trial, TrialWork};
+
+/// Where `grub.cfg` is, besides the EFI system partition.
+const PLACES: &[&str] = &["/boot/grub2/grub.cfg", "/boot/grub/grub.cfg"];
+
+/// GRUB with one file of defaults.
+pub static LOADER: Loader = Loader {
+    name: "grub",
+    about: "GRUB with /etc/default/grub and grub-mkconfig (Red Hat 7, SUSE, Arch and others)",
+    find,
+    lines,
+    entries,
+    commit,
+    fallback,
+    trial: Trial::By(trial),
+    words: Words::Plain,
+    keeper: Keeper::Files,
+    efi_name: Some("grub"),
+    remark: no_remark,
+};
+
+fn find(tree: &dyn Tree) -> Option<String> {
+    let cfg = cfg(tree)?;
+    let others = grub_debian::reads_snippets(tree) || bls_grub::is_used(tree);
+    (tree::is_there(tree, DEFAULTS) && !others).then(|| format!("{DEFAULTS} and {cfg}"))
+}
+
+/// The `grub.cfg` that has entries: on EFI machines of Red Hat 7 it is on the system partition, later ones have a stub
+/// there that names the other one.
+fn cfg(tree: &dyn Tree) -> Option<String> {
+    const EFI: &str = "/boot/efi/EFI";
+    let efi = tree
+        .names(EFI)
+        .into_iter()
+        .map(|name| format!("{EFI}/{name}/grub.cfg"));
+    let all = efi.chain(PLACES.iter().map(ToString::to_string));
+    let mut all = all.filter(|path| tree::look(tree, path).is_some_and(|text| text.contains("menuentry ")));
+    all.next()
+}
+
+fn files() -> Vec<String> {
+    vec![DEFAULTS.to_owned()]
+}
+
+fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+    let mut slots = grub::places(tree, &files())?;
+    if !slots.iter().any(|slot| slot.key.starts_with(NORMAL)) && slots.is_empty() {
+        return Ok(vec![variable::shell(tree, DEFAULTS, NORMAL, "")?]);
+    }
+    // Without a variable for normal entries the words go to all of them.
+    let home = slots
+        .iter()
+        .rposition(|slot| slot.key.starts_with(NORMAL))
+        .unwrap_or(slots.len() - 1);
+    let slots = std::mem::take(&mut slots);
+    Ok(vec![Line {
+        name: "normal entries".to_owned(),
+        home,
+        slots,
+        gather: Gather::InPlace,
+    }])
+}
+
+fn entries(tree: &dyn Tree) -> Vec<Entry> {
+    cfg(tree)
+        .map(|path| grub::entries(tree, &path))
+        .unwrap_or_default()
+}
+
+fn generate(tree: &dyn Tree) -> Result<Run, BootError> {
+    let cfg = cfg(tree).unwrap_or_default();
+    first_of(
+        tree,
+        &[
+            ("grub2-mkconfig", &["-o", &cfg]),
+            ("grub-mkconfig", &["-o", &cfg]),
+        ],
+    )
+}
+
+fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
+    Ok(vec![generate(tree)?])
+}
+
+fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
+    let only_all = !lines(tree)?
+        .iter()
+        .any(|line| line.slots[line.home].key.starts_with(NORMAL));
+    let found = grub::fallback(tree, &files(), &cfg(tree).unwrap_or_default())?;
+    Ok(match found {
+        // Where the words are in the variable of all entries, those for rescue get them too.
+        Fallback::Stays(_) if only_all => grub::own_fallback(tree, &files())?,
+        found => found,
+    })
+}
+
+fn trial(tree: &dyn Tree, words: &[String]) -> Result<TrialWork, BootError> {
+    let reboot = match tree::is_there(tree, "/usr/sbin/grub2-reboot") {
+        true => "grub2-reboot",
+        false => "grub-reboot",
+    };
+    let tools = Tools {
+        make: generate,
+        reboot,
+    };
+    grub::trial(tree, &files(), words, tools)
+}

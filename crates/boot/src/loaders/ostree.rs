@@ -1,0 +1,86 @@
+//! Image-based systems with `rpm-ostree`: the tool owns the line, makes a new deployment with it, and keeps the one that is
+//! running as the entry to go back to. The entry files only show it.
+
+use super::{Entry, Fallback, Keeper, Loader, Turn, Words};
+use crate::BootError;
+use crate::bls;
+use crate::line::Line;
+use crate::tools::{Run, first_of};
+use crate::tree::Tree;
+use crate::trial::Trial;
+
+const ENTRIES: &str = "/boot/loader/entries";
+
+/// ostree.
+pub static LOADER: Loader = Loader {
+    name: "ostree",
+    about: "an image-based system whose line `rpm-ostree kargs` keeps (Fedora CoreOS, Silverblue, IoT, RHEL for Edge)",
+    find,
+    lines,
+    entries,
+    commit,
+    fallback,
+    trial: Trial::Cannot {
+        why: "rpm-ostree makes a new default deployment",
+        next: "use `boot set`: the deployment that is running stays in the menu, and `rpm-ostree rollback` goes back to it",
+    },
+    words: Words::Plain,
+    keeper: Keeper::Tool,
+    efi_name: None,
+    remark,
+};
+
+fn find(tree: &dyn Tree) -> Option<String> {
+    let path = files(tree).into_iter().next()?;
+    Some(path)
+}
+
+/// Entries of deployments; the default one has the highest number.
+fn files(tree: &dyn Tree) -> Vec<String> {
+    let mut files = bls::files(tree, ENTRIES);
+    files.retain(|path| path.contains("/ostree-"));
+    files.reverse();
+    files
+}
+
+fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+    files(tree)
+        .first()
+        .map(|path| bls::line(tree, path))
+        .into_iter()
+        .collect()
+}
+
+fn entries(tree: &dyn Tree) -> Vec<Entry> {
+    files(tree)
+        .iter()
+        .filter_map(|path| bls::entry(tree, path))
+        .collect()
+}
+
+fn commit(tree: &dyn Tree, turn: &Turn) -> Result<Vec<Run>, BootError> {
+    let gone = turn.gone.iter().map(|word| format!("--delete-if-present={word}"));
+    let new = turn.new.iter().map(|word| format!("--append-if-missing={word}"));
+    let arguments: Vec<String> = std::iter::once("kargs".to_owned())
+        .chain(gone)
+        .chain(new)
+        .collect();
+    if arguments.len() == 1 {
+        return Ok(Vec::new());
+    }
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    Ok(vec![first_of(tree, &[("rpm-ostree", &arguments)])?])
+}
+
+fn fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
+    Ok(Fallback::Stays(
+        "the deployment that is running (`rpm-ostree rollback`)".to_owned(),
+    ))
+}
+
+fn remark(_tree: &dyn Tree) -> Option<String> {
+    Some(
+        "rpm-ostree writes the line; edits of the entry files would be lost with the next deployment"
+            .to_owned(),
+    )
+}

@@ -1,0 +1,92 @@
+//! Debian's u-boot-menu: `extlinux.conf` is generated from `/etc/default/u-boot` by `u-boot-update`, for boards with U-Boot.
+
+use super::systemd_boot::kernel_cmdline;
+use super::{Entry, Fallback, Keeper, Loader, Turn, Words, extlinux, extlinux_conf, no_remark, variable};
+use crate::BootError;
+use crate::line::Line;
+use crate::shell::assignments;
+use crate::tools::{Run, first_of};
+use crate::tree::{self, Tree};
+use crate::trial::Trial;
+
+const DEFAULTS: &str = "/etc/default/u-boot";
+const PARAMETERS: &str = "U_BOOT_PARAMETERS";
+
+/// What `u-boot-update` takes where the variable is not set (u-boot-update(8)).
+const UNSET: &str = "ro quiet ";
+
+/// Snippets of images that set the same variables.
+const SNIPPETS: &str = "/usr/share/u-boot-menu/conf.d";
+
+/// u-boot-menu.
+pub static LOADER: Loader = Loader {
+    name: "u-boot-menu",
+    about: "U-Boot with /etc/default/u-boot and u-boot-update (Debian, Ubuntu on boards)",
+    find,
+    lines,
+    entries,
+    commit,
+    fallback,
+    trial: Trial::Cannot {
+        why: "U-Boot has no choice for one boot in extlinux.conf",
+        next: "use `boot set`: the label for rescue can be chosen on the console",
+    },
+    words: Words::Plain,
+    keeper: Keeper::Files,
+    efi_name: None,
+    remark: no_remark,
+};
+
+fn find(tree: &dyn Tree) -> Option<String> {
+    let path = extlinux::place(tree)?;
+    tree::is_there(tree, DEFAULTS).then(|| format!("{DEFAULTS} and {path}"))
+}
+
+fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+    // Ubuntu's images take the line from /etc/kernel/cmdline.
+    let snippets = tree
+        .names(SNIPPETS)
+        .into_iter()
+        .map(|name| format!("{SNIPPETS}/{name}"));
+    let all = snippets.chain([DEFAULTS.to_owned()]);
+    let values = all.filter_map(|path| {
+        let text = tree::look(tree, &path)?;
+        let one = assignments(&text)
+            .into_iter()
+            .rfind(|one| one.name == PARAMETERS)?;
+        Some(text[one.range].to_owned())
+    });
+    if values
+        .last()
+        .is_some_and(|value| value.contains("/etc/kernel/cmdline"))
+    {
+        return Ok(kernel_cmdline(tree)?.into_iter().collect());
+    }
+    Ok(vec![variable::shell(tree, DEFAULTS, PARAMETERS, UNSET)?])
+}
+
+fn entries(tree: &dyn Tree) -> Vec<Entry> {
+    extlinux::place(tree)
+        .map(|path| extlinux_conf::entries(tree, path))
+        .unwrap_or_default()
+}
+
+fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
+    Ok(vec![first_of(tree, &[("u-boot-update", &[])])?])
+}
+
+fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
+    let text = extlinux::place(tree)
+        .and_then(|path| tree::look(tree, path))
+        .unwrap_or_default();
+    let labels = extlinux_conf::labels(&text);
+    let rescue = labels.iter().find(|label| extlinux_conf::is_rescue(&text, label));
+    Ok(match rescue {
+        Some(label) => Fallback::Stays(format!("`{}`", label.title)),
+        None => Fallback::None {
+            why: "u-boot-update gives all entries the same line".to_owned(),
+            next: "say --force where you reach the console of the board or its card in another computer"
+                .to_owned(),
+        },
+    })
+}

@@ -1,0 +1,92 @@
+//! Unified kernel images: the line is inside a signed program. What can be edited is the file that the next image is built
+//! with; the images themselves have to be built anew by the machine's own means, and that is said.
+
+use super::systemd_boot::{KERNEL_CMDLINE, kernel_cmdline};
+use super::{Entry, Fallback, Keeper, Loader, Words, bls_grub, nothing_to_run};
+use crate::BootError;
+use crate::bls;
+use crate::line::Line;
+use crate::tree::{self, Tree};
+use crate::trial::Trial;
+
+const PLACES: &[&str] = &["/efi", "/boot", "/boot/efi", "/esp"];
+
+/// The firmware's own word on whether it starts only what is signed.
+const SECURE_BOOT: &str = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
+
+/// Unified kernel images.
+pub static LOADER: Loader = Loader {
+    name: "uki",
+    about: "unified kernel images in EFI/Linux, built with /etc/kernel/cmdline",
+    find,
+    lines,
+    entries,
+    commit: nothing_to_run,
+    fallback,
+    trial: Trial::Cannot {
+        why: "the line is inside the image",
+        next: "build a second image with the words, and choose it with `bootctl set-oneshot`",
+    },
+    words: Words::Any,
+    keeper: Keeper::Files,
+    efi_name: None,
+    remark,
+};
+
+fn images(tree: &dyn Tree) -> Vec<String> {
+    let dirs = PLACES.iter().map(|place| format!("{place}/EFI/Linux"));
+    let all = dirs.flat_map(|dir| {
+        tree.names(&dir)
+            .into_iter()
+            .map(move |name| format!("{dir}/{name}"))
+    });
+    all.filter(|path| path.ends_with(".efi")).collect()
+}
+
+fn find(tree: &dyn Tree) -> Option<String> {
+    let image = images(tree).into_iter().next()?;
+    let entries = PLACES
+        .iter()
+        .any(|place| !bls::files(tree, &format!("{place}/loader/entries")).is_empty());
+    (!entries && !bls_grub::is_used(tree)).then_some(image)
+}
+
+fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+    let line = kernel_cmdline(tree)?.ok_or_else(|| BootError::NoPlace {
+        path: KERNEL_CMDLINE.to_owned(),
+        why: "it is not there, so the images are built with another file".to_owned(),
+        next: "write the present line into it (without BOOT_IMAGE= and initrd=), then try again; or build the image with \
+               the words of `quietcore plan`"
+            .to_owned(),
+    })?;
+    Ok(vec![line])
+}
+
+/// What is inside the images is not looked at: they are programs.
+fn entries(_tree: &dyn Tree) -> Vec<Entry> {
+    Vec::new()
+}
+
+fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
+    Ok(Fallback::Stays(format!(
+        "the images that are built already ({})",
+        images(tree).join(", ")
+    )))
+}
+
+fn remark(tree: &dyn Tree) -> Option<String> {
+    let secure = tree
+        .bytes(SECURE_BOOT)
+        .is_some_and(|bytes| bytes.get(4) == Some(&1));
+    let sign = match secure {
+        true => " and sign it: secure boot is on, so words given in another way are ignored",
+        false => "",
+    };
+    let tool = match tree::is_there(tree, "/usr/bin/mkinitcpio") {
+        true => "mkinitcpio -P",
+        false => "kernel-install add-all",
+    };
+    Some(format!(
+        "nothing changes at the next boot by itself: build the image anew (`{tool}`){sign}"
+    ))
+}

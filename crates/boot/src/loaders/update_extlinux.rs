@@ -1,0 +1,56 @@
+//! Alpine: `extlinux.conf` is generated from `/etc/update-extlinux.conf` by `update-extlinux`.
+
+use super::{Entry, Fallback, Keeper, Loader, Turn, Words, extlinux, extlinux_conf, no_remark, variable};
+use crate::BootError;
+use crate::line::Line;
+use crate::tools::{Run, first_of};
+use crate::tree::{self, Tree};
+use crate::trial::Trial;
+
+const SOURCE: &str = "/etc/update-extlinux.conf";
+
+/// update-extlinux.
+pub static LOADER: Loader = Loader {
+    name: "update-extlinux",
+    about: "extlinux with /etc/update-extlinux.conf (Alpine)",
+    find,
+    lines,
+    entries,
+    commit,
+    fallback,
+    trial: Trial::Cannot {
+        why: "extlinux has no choice for one boot in its file",
+        next: "use `boot set --force` where you reach the console: words can be taken out there with the Tab key",
+    },
+    words: Words::Plain,
+    keeper: Keeper::Files,
+    efi_name: None,
+    remark: no_remark,
+};
+
+fn find(tree: &dyn Tree) -> Option<String> {
+    let path = extlinux::place(tree)?;
+    tree::is_there(tree, SOURCE).then(|| format!("{SOURCE} and {path}"))
+}
+
+fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+    Ok(vec![variable::shell(tree, SOURCE, "default_kernel_opts", "")?])
+}
+
+fn entries(tree: &dyn Tree) -> Vec<Entry> {
+    extlinux::place(tree)
+        .map(|path| extlinux_conf::entries(tree, path))
+        .unwrap_or_default()
+}
+
+fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
+    Ok(vec![first_of(tree, &[("update-extlinux", &[])])?])
+}
+
+fn fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
+    Ok(Fallback::None {
+        why: "update-extlinux gives all entries the same line".to_owned(),
+        next: "say --force where you reach the console: words can be taken out there with the Tab key"
+            .to_owned(),
+    })
+}

@@ -1,0 +1,82 @@
+//! Lines that are the value of one variable: in a file that a shell reads and a tool makes the loader's file of, or in an
+//! environment file of U-Boot.
+
+use super::Entry;
+use crate::line::{Line, Slot};
+use crate::shell::assignments;
+use crate::tree::{self, Tree};
+use crate::{BootError, Writing};
+
+/// A shell variable; a file without it gets it at its end, beginning with what the tool takes where it is not set.
+///
+/// # Errors
+/// A file that is no text, or a value that is put together by commands.
+pub fn shell(tree: &dyn Tree, path: &str, name: &str, unset: &str) -> Result<Line, BootError> {
+    let path = tree::resolved(tree, path);
+    let text = tree::text(tree, &path)?.unwrap_or_default();
+    let Some(one) = assignments(&text).into_iter().rfind(|one| one.name == name) else {
+        let slot = Slot::new(&path, name, text.len()..text.len(), Writing::DoubleQuoted);
+        return Ok(Line::of(
+            "all entries",
+            framed(slot, &text, &format!("{name}=\"{unset}"), "\"\n"),
+        ));
+    };
+    let writing = one.writing.ok_or_else(|| BootError::NoPlace {
+        path: path.clone(),
+        why: format!("the value of {name} is put together by commands"),
+        next: format!("write it out: {name}=\"...\""),
+    })?;
+    Ok(Line::of("all entries", Slot::new(path, name, one.range, writing)))
+}
+
+/// A variable of a U-Boot environment file: `name=value`, to the end of the line, without quotes.
+///
+/// # Errors
+/// A file that is no text.
+pub fn environment(tree: &dyn Tree, path: &str, name: &str) -> Result<Line, BootError> {
+    let path = tree::resolved(tree, path);
+    let text = tree::text(tree, &path)?.unwrap_or_default();
+    let mut at = 0;
+    let mut range = None;
+    for whole in text.split_inclusive('\n') {
+        let line = whole.trim_end_matches(['\n', '\r']);
+        if let Some(value) = line.strip_prefix(name).and_then(|rest| rest.strip_prefix('=')) {
+            range = Some(at + line.len() - value.len()..at + line.len());
+        }
+        at += whole.len();
+    }
+    Ok(Line::of(
+        "the only entry",
+        match range {
+            Some(range) => Slot::new(path, name, range, Writing::Plain),
+            None => {
+                let slot = Slot::new(&path, name, text.len()..text.len(), Writing::Plain);
+                framed(slot, &text, &format!("{name}="), "\n")
+            }
+        },
+    ))
+}
+
+/// A place at the end of a file that comes with its name.
+fn framed(slot: Slot, text: &str, before: &str, after: &str) -> Slot {
+    let gap = if text.is_empty() || text.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
+    Slot {
+        frame: Some((format!("{gap}{before}"), after.to_owned())),
+        ..slot
+    }
+}
+
+/// The one entry that an environment file makes.
+pub fn only_entry(tree: &dyn Tree, path: &str, name: &str) -> Option<Entry> {
+    let line = environment(tree, path, name).ok()?;
+    Some(Entry {
+        id: name.to_owned(),
+        title: format!("the only entry ({name})"),
+        path: path.to_owned(),
+        line: line.text(tree).ok()?,
+    })
+}

@@ -1,0 +1,158 @@
+//! Files of boot loaders: whatever is in them, words that were set are on the line once, and clearing gives every byte back.
+
+use super::{Target, owned};
+use boot::{Edited, LOADERS, Limit, Need, Tree, clear, set};
+
+/// A machine with a few files.
+struct Memory<'a>(&'a [(&'a str, &'a [u8])]);
+
+impl Tree for Memory<'_> {
+    fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+        let one = self.0.iter().find(|(name, _)| *name == path);
+        one.map(|(_, bytes)| bytes.to_vec())
+    }
+
+    fn names(&self, dir: &str) -> Vec<String> {
+        let below = self
+            .0
+            .iter()
+            .filter_map(|(path, _)| path.strip_prefix(dir)?.strip_prefix('/'));
+        below
+            .filter(|name| !name.contains('/'))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    fn link(&self, _path: &str) -> Option<String> {
+        None
+    }
+}
+
+/// A file that is given, by the loader that reads it, and the files that it needs beside it.
+type Case = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static [u8])],
+);
+
+const CASES: &[Case] = &[
+    (
+        "grub-debian",
+        "/etc/default/grub",
+        &[
+            ("/boot/grub/grub.cfg", b"menuentry 'a' {\nlinux /v x\n}\n"),
+            ("/usr/sbin/update-grub", b""),
+        ],
+    ),
+    (
+        "grub-debian",
+        "/boot/grub/grub.cfg",
+        &[("/etc/default/grub", b"A=1\n"), ("/usr/sbin/update-grub", b"")],
+    ),
+    (
+        "grub",
+        "/etc/default/grub",
+        &[
+            ("/boot/grub2/grub.cfg", b"menuentry 'a' {\nlinux /v x\n}\n"),
+            ("/usr/sbin/grub2-mkconfig", b""),
+        ],
+    ),
+    (
+        "bls",
+        "/boot/loader/entries/a.conf",
+        &[("/boot/grub2/grub.cfg", b"blscfg\n")],
+    ),
+    (
+        "bls",
+        "/boot/grub2/grubenv",
+        &[
+            ("/boot/grub2/grub.cfg", b"blscfg\n"),
+            ("/boot/loader/entries/a.conf", b"linux /v\noptions $kernelopts\n"),
+        ],
+    ),
+    (
+        "systemd-boot",
+        "/boot/loader/entries/a.conf",
+        &[("/boot/loader/loader.conf", b"")],
+    ),
+    ("uki", "/etc/kernel/cmdline", &[("/efi/EFI/Linux/a.efi", b"")]),
+    ("raspberry-pi", "/boot/cmdline.txt", &[("/boot/config.txt", b"")]),
+    (
+        "raspberry-pi",
+        "/boot/config.txt",
+        &[("/boot/cmdline.txt", b"a b\n")],
+    ),
+    (
+        "u-boot-menu",
+        "/etc/default/u-boot",
+        &[
+            ("/boot/extlinux/extlinux.conf", b""),
+            ("/usr/sbin/u-boot-update", b""),
+        ],
+    ),
+    (
+        "update-extlinux",
+        "/etc/update-extlinux.conf",
+        &[("/boot/extlinux.conf", b""), ("/sbin/update-extlinux", b"")],
+    ),
+    ("extlinux", "/boot/extlinux/extlinux.conf", &[]),
+    ("armbian", "/boot/armbianEnv.txt", &[]),
+    ("beaglebone", "/boot/uEnv.txt", &[]),
+];
+
+pub const TARGET: Target = Target {
+    name: "boot_files",
+    seeds: || {
+        owned(&[
+            "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet \\\"a b\\\" isolcpus=1\"\nGRUB_CMDLINE_LINUX='x'\nGRUB_DISABLE_RECOVERY=true\n",
+            "# c\r\ntitle  a\r\nlinux /v\r\noptions root=x  isolcpus=1 -- z\r\noptions nohz_full=1 nohz_full=2",
+            "# GRUB Environment Block\nkernelopts=root=x isolcpus=1 \\\\ q\n##########################################################################",
+            "console=tty1 root=x isolcpus=3 rootwait\n",
+            "DEFAULT a\nLABEL a\n  MENU LABEL ^A\n  LINUX /v\n  APPEND root=x isolcpus=1 \n# b\nlabel b\n append y single",
+            "U_BOOT_PARAMETERS=\"ro quiet\"\ndefault_kernel_opts=quiet\nextraargs=a  b\ncmdline=c\n[all]\nos_prefix=x/\ncmdline=y\n",
+        ])
+    },
+    run: |bytes| {
+        let words = ["isolcpus=2-3".to_owned(), "nohz_full=2-3".to_owned()];
+        let limit = Limit {
+            most: 4095,
+            who: String::new(),
+        };
+        for (name, path, beside) in CASES {
+            let mut files = vec![(*path, bytes)];
+            files.extend_from_slice(beside);
+            let tree = Memory(&files);
+            let loader = LOADERS
+                .iter()
+                .copied()
+                .find(|loader| loader.name == *name)
+                .expect("a loader of the list");
+            let _ = (loader.entries)(&tree);
+            let Ok(work) = set(&tree, loader, None, &words, &limit, Need::Nothing) else {
+                continue;
+            };
+            let Some(ours) = work.ours else {
+                assert!(work.edits.is_empty(), "{name}: an edit that is nobody's");
+                continue;
+            };
+            let done = Edited::new(&tree, &work.edits);
+            let again = set(&done, loader, Some(&ours), &words, &limit, Need::Nothing)
+                .expect("what was set can be set");
+            assert!(
+                again.edits.is_empty(),
+                "{name}: a second time changes {:?}",
+                again.edits
+            );
+            let back = clear(&done, loader, &ours).expect("what was set can be cleared");
+            let bare = Edited::new(&done, &back.edits);
+            for file in &ours.files {
+                assert_eq!(
+                    bare.bytes(&file.path),
+                    tree.bytes(&file.path),
+                    "{name}: {}",
+                    file.path
+                );
+            }
+        }
+    },
+};
