@@ -1,5 +1,6 @@
 //! Single threads on cgroup v2: in a threaded partition while the rest of their process is outside, and home again.
 
+use super::sigkill_anywhere::swept;
 use crate::kernels::{K6_1, K7};
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
@@ -101,6 +102,11 @@ sleep 0.5
 set -- $(ls /proc/$p/task); one=$2
 rec sweep lab-guest sweep entry 3 2 -- quietcore move --tid $one --cpus 3 -q -- \
     quietcore undo -q -- quietcore apply --cpus 3 --profile minimal -q
+cat >/tmp/divided <<END
+quietcore apply --cpus 3 --profile minimal -q && quietcore move --tid $one --cpus 3 -q
+END
+rec sweep_out lab-guest sweep entry 4 3 -- quietcore move --thread 'lab io' --out -q -- quietcore undo -q -- sh /tmp/divided
+rec sweep_undo lab-guest sweep-undo entry 40 8 -- sh /tmp/divided -- quietcore undo -q
 "#
     .to_owned()
 }
@@ -170,18 +176,9 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     let same = verdict.status(seen, "same", 0);
     verdict.equal("state after undo", same.text(), "");
     verdict.equal("sets after undo", seen.get("undo2_left").text(), "");
-    let swept = verdict.status(seen, "sweep", 0).json();
-    let number = |field: &str| swept[field].as_u64().unwrap_or(0);
-    verdict.that(number("tried") >= 3, format!("kills of a move: {swept}"));
-    verdict.equal("states restored", number("restored"), number("tried"));
-    for failure in swept["failures"].as_array().into_iter().flatten().take(3) {
-        verdict.that(false, format!("killed: {failure}"));
+    for (name, least) in [("sweep", 3), ("sweep_out", 2), ("sweep_undo", 2)] {
+        swept(seen, name, least, verdict);
     }
-    verdict.note(format!(
-        "{} of {} kills restored",
-        number("restored"),
-        number("tried")
-    ));
 }
 
 /// Cgroup and mask of the leader, of two threads, and of the one that is pinned to CPU 1.
