@@ -186,17 +186,26 @@ fn make_changes(
             },
         ));
     }
+    let online = online(system);
+    findings.extend(
+        online
+            .as_ref()
+            .and_then(|online| went_offline(online, &request.plan.isolated)),
+    );
     journal
-        .append(Event::Applied)
+        .append(Event::Applied { online })
         .map_err(|error| Failure::new(None, error))?;
-    findings.extend(went_offline(system, &request.plan.isolated));
     Ok(entries)
 }
 
-/// A CPU that somebody took offline while it was being isolated: the kernel takes the writes all the same.
-fn went_offline(system: &dyn System, isolated: &CpuSet) -> Option<Finding> {
+fn online(system: &dyn System) -> Option<CpuSet> {
     let text = system.root().value(fingerprint::ONLINE).ok().flatten()?;
-    let missing = isolated.minus(&CpuSet::parse_list(&text).ok()?);
+    CpuSet::parse_list(&text).ok()
+}
+
+/// A CPU that somebody took offline while it was being isolated: the kernel takes the writes all the same.
+fn went_offline(online: &CpuSet, isolated: &CpuSet) -> Option<Finding> {
+    let missing = isolated.minus(online);
     (!missing.is_empty()).then(|| {
         let message =
             format!("CPU {missing} went offline while it was being isolated: no program can run there");

@@ -439,7 +439,7 @@ mod tests {
             encode(&Record {
                 seq: 2,
                 at_ns: 8,
-                event: Event::Applied,
+                event: Event::Applied { online: None },
             })
             .unwrap(),
         );

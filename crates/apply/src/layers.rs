@@ -98,7 +98,7 @@ pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
                     layer.end = record.seq;
                 }
             }
-            Event::Applied => {
+            Event::Applied { .. } => {
                 if let Some(layer) = layers.last_mut() {
                     layer.state = LayerState::InForce;
                     layer.end = record.seq;

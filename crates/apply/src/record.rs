@@ -57,7 +57,11 @@ pub enum Event {
         after: After,
     },
     /// Every change was made.
-    Applied,
+    Applied {
+        /// The CPUs that are online now: one that was and is not has been taken out of every v1 cpuset.
+        #[serde(default)]
+        online: Option<CpuSet>,
+    },
     /// The user wants to keep it.
     Confirmed {
         /// `seq` of the `begin` that is kept; none is the first one.

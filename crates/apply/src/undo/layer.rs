@@ -44,6 +44,7 @@ pub(super) fn take_layer(
         .unwrap_or_default();
     let live: Vec<&Layer> = all.iter().filter(|other| other.is_live()).collect();
     offline::settle(system, hierarchy, &machine.topology.online, &live);
+    offline::refill(system, &records, &live);
     let mut scope = scope(layer, &stay, &machine, hierarchy);
     if layer.is_partition() {
         // Nor are tasks that somebody has put into a set by hand since.

@@ -3,12 +3,14 @@
 //! When a v2 partition goes while a CPU is off, the kernel gives tasks the online CPUs alone: those of the root before
 //! 6.2, those of cgroups that lose the controller still on 7.2. Nothing widens them when the CPU returns.
 
+use super::Force;
+use super::step::wills;
 use crate::System;
 use crate::fingerprint::ONLINE;
 use crate::layers::Layer;
-use crate::record::{Event, Record};
-use machine::{CpuSet, Hierarchy, TaskKey, Version};
-use plan::partition_path;
+use crate::record::{After, Event, Record};
+use machine::{CpuSet, Hierarchy, Machine, TaskKey, Version};
+use plan::{Action, partition_path};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -91,6 +93,102 @@ pub(super) fn settle(system: &dyn System, hierarchy: Option<&Hierarchy>, online:
         }
         system.pause(Duration::from_millis(20));
     }
+}
+
+/// Gives back what hotplug took for good, now that the CPUs are online again, so that the steps of the undo find what we
+/// left: the journal has what was there before, what we wrote, and which CPUs were off since. What the kernel refuses
+/// shows when the files are compared.
+pub(super) fn refill(system: &dyn System, records: &[Record], live: &[&Layer]) {
+    let Some(files) = live.first().map(|first| first.files) else {
+        return;
+    };
+    let Some(then) = files.get(ONLINE).and_then(|text| CpuSet::parse_list(text).ok()) else {
+        return;
+    };
+    let online = records.iter().filter_map(|record| match &record.event {
+        Event::Applied { online } | Event::UndoBegin { online, .. } => online.as_ref(),
+        _ => None,
+    });
+    let partial: Vec<&CpuSet> = online.filter(|online| !then.is_subset(online)).collect();
+    if partial.is_empty() {
+        return;
+    }
+    let machine = Machine::read(system.root());
+    let before = &with_writes(files, live);
+    let sets = cpusets(&machine, before, &partial).into_iter();
+    for (path, wanted) in sets.chain(interrupts(system, before, &partial)) {
+        if wanted.is_subset(&machine.topology.online) {
+            let _ = system.write(&path, &wanted.to_string());
+        }
+    }
+}
+
+/// The files of the state before, with what these layers made of them.
+fn with_writes(files: &BTreeMap<String, String>, live: &[&Layer]) -> BTreeMap<String, String> {
+    let mut files = files.clone();
+    for layer in live {
+        for will in wills(layer) {
+            let Action::Write { path, .. } = &will.change.action else {
+                continue;
+            };
+            match will.step(Force::No).answer() {
+                Some((
+                    _,
+                    After::Value {
+                        value: Some(value), ..
+                    },
+                )) => drop(files.insert(path.clone(), value.clone())),
+                Some(_) => {}
+                // Whatever it holds is taken for ours.
+                None => drop(files.remove(path)),
+            }
+        }
+    }
+    files
+}
+
+/// On v1 a CPU that goes leaves every set (`cpuset_hotplug_update_tasks`). A set from which anything else is missing was
+/// changed by somebody. In the order of a walk down: a set may have no more CPUs than the one above it.
+fn cpusets(
+    machine: &Machine,
+    before: &BTreeMap<String, String>,
+    partial: &[&CpuSet],
+) -> Vec<(String, CpuSet)> {
+    let hierarchy = machine.cgroups.cpuset.as_ref();
+    let Some(hierarchy) = hierarchy.filter(|hierarchy| hierarchy.version == Version::V1) else {
+        return Vec::new();
+    };
+    let lists = hierarchy.sets.iter().filter_map(|set| {
+        let path = hierarchy.file(&set.name, "cpus");
+        let wanted = CpuSet::parse_list(before.get(&path)?).ok()?;
+        let now = set.cpus.as_ref()?;
+        let lost = wanted.minus(now);
+        let went = partial
+            .iter()
+            .fold(CpuSet::new(), |all, online| all.or(&lost.minus(online)));
+        (now.is_subset(&wanted) && !lost.is_empty() && lost == went).then_some((path, wanted))
+    });
+    lists.collect()
+}
+
+/// An interrupt whose last CPU goes gets all that are left then (`migrate_one_irq`).
+fn interrupts(
+    system: &dyn System,
+    before: &BTreeMap<String, String>,
+    partial: &[&CpuSet],
+) -> Vec<(String, CpuSet)> {
+    let masks = before.iter().filter_map(|(path, text)| {
+        let wanted = CpuSet::parse_list(text)
+            .ok()
+            .filter(|_| path.ends_with("/smp_affinity_list"))?;
+        let is_left_out = |online: &&&CpuSet| !wanted.is_empty() && !wanted.intersects(online);
+        let mut left = partial.iter().filter(is_left_out).peekable();
+        left.peek()?;
+        let now = CpuSet::parse_list(&system.root().value(path).ok()??).ok()?;
+        left.any(|online| now == **online)
+            .then_some((path.clone(), wanted))
+    });
+    masks.collect()
 }
 
 /// What to say of CPUs that were online before and are not now.

@@ -26,6 +26,14 @@ impl Kernel {
             now.minus(&cpu)
         };
         self.put(ONLINE, &format!("{online}\n"));
+        // On v1 it leaves every set below the root for good (`cpuset_hotplug_update_tasks`).
+        if self.rules != super::Rules::V2 {
+            for group in self.groups().iter().filter(|group| *group != "/") {
+                let path = format!("{}/cpuset.cpus", self.dir_of(group));
+                let left = set(&self.get(&path)).and(&online);
+                self.put(&path, &format!("{left}\n"));
+            }
+        }
         for irq in [1, 24, 25] {
             let path = format!("/proc/irq/{irq}/smp_affinity_list");
             if !set(&self.get(&path)).intersects(&online) {

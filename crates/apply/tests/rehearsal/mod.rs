@@ -63,6 +63,8 @@ pub struct Kernel {
     pub tasks: RefCell<Vec<SimTask>>,
     pub death: Cell<Death>,
     pub steps: Cell<usize>,
+    /// A CPU that goes offline right before step N.
+    pub goes: Cell<Option<(usize, u32)>>,
     /// Policy and real-time priority of tasks that have one; they are always running.
     pub policies: RefCell<BTreeMap<u32, (u32, u32)>>,
     /// Files that take no write, with the errno.
@@ -137,6 +139,7 @@ impl Kernel {
             tasks: RefCell::new(Vec::new()),
             death: Cell::new(Death::Never),
             steps: Cell::new(0),
+            goes: Cell::new(None),
             policies: RefCell::new(BTreeMap::new()),
             refusals: RefCell::new(BTreeMap::new()),
             owners: RefCell::new(BTreeMap::new()),
@@ -449,6 +452,9 @@ impl Kernel {
     pub fn step(&self, act: impl FnOnce(Part) -> Result<(), RootError>) -> Result<(), RootError> {
         let step = self.steps.get() + 1;
         self.steps.set(step);
+        if let Some((_, cpu)) = self.goes.get().filter(|(at, _)| *at == step) {
+            self.switch(cpu, "0");
+        }
         match self.death.get() {
             Death::Before(at) if at == step => panic!("killed"),
             Death::Torn(at) if at == step => {
