@@ -5,6 +5,7 @@ use crate::cpio::Archive;
 use crate::error::{LabError, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 /// Packages of one suite that are unpacked together. Nothing else is fetched: every dependency is named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +131,9 @@ const LEFT_OUT: &[&str] = &[
 /// # Errors
 /// [`LabError`] when the mirror does not have them or they cannot be unpacked.
 pub fn ready(packages: &Packages) -> Result<PathBuf, LabError> {
+    // Two guests that start together may want the same ones, and apt has one place for what it downloads.
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _turn = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let cache = cache_dir();
     let dir = cache.join("packages").join(packages.name);
     if dir.is_dir() {
