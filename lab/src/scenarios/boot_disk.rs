@@ -8,7 +8,13 @@ const CPUS: &str = "2-3";
 
 /// `look`: this boot's line, what it isolates, and the sums of all files of the boot loader and of the settings.
 /// `ticks`: those of two seconds on an ordinary and on an isolated CPU, each with a task to run.
-const LOOKS: &str = "files() { find /boot /etc -type f -exec md5sum {} + | sort -k2 >/tmp/files; }
+const LOOKS: &str = "files() {
+    {
+        find /boot /etc -type f ! -name grubenv -exec md5sum {} + | sort -k2
+        # GRUB itself leaves the name of the choice there that it has taken away.
+        sed -e '/^#/d' -e '/^next_entry=$/d' /boot/grub/grubenv 2>/dev/null
+    } >/tmp/files
+}
 look() {
     rec line cat /proc/cmdline
     rec isolated cat /sys/devices/system/cpu/isolated
