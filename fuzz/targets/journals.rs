@@ -51,6 +51,10 @@ impl Storage for Memory {
         self.0.borrow_mut().extend_from_slice(record);
         Ok(())
     }
+    fn replace(&self, _: &str, content: &[u8]) -> Result<(), RootError> {
+        *self.0.borrow_mut() = content.to_vec();
+        Ok(())
+    }
     fn rename(&self, _: &str, _: &str) -> Result<(), RootError> {
         Ok(())
     }

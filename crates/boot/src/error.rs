@@ -91,9 +91,7 @@ pub enum BootError {
         next: String,
     },
     /// The loader's own tool is not there.
-    #[error(
-        "{tool} is not there\n{why}\ninstall it, or make the machine's own tool known in PATH directories /usr/sbin and /usr/bin"
-    )]
+    #[error("{tool} is not there\n{why}\ninstall it, then try again")]
     NoTool {
         /// Its name.
         tool: String,

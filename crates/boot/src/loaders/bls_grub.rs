@@ -156,7 +156,11 @@ fn trial(tree: &dyn Tree, words: &[String]) -> Result<TrialWork, BootError> {
         why: "there is no entry".to_owned(),
         next: "look at `grubby --info=ALL`".to_owned(),
     })?;
-    if let Some(why) = super::grub::no_one_shot(tree) {
+    let why = match tree::is_there(tree, ZIPL) {
+        true => Some("zipl's boot record has no choice for one boot".to_owned()),
+        false => super::grub::no_one_shot(tree),
+    };
+    if let Some(why) = why {
         let (loader, next) = (
             LOADER.name.to_owned(),
             "set it with `boot set`: one entry stays as it was".to_owned(),
@@ -171,7 +175,7 @@ fn trial(tree: &dyn Tree, words: &[String]) -> Result<TrialWork, BootError> {
     let chosen = Chosen::By(first_of(tree, choices)?);
     Ok(TrialWork {
         edits: vec![edit],
-        runs: commit(tree, &Turn::default())?,
+        runs: Vec::new(),
         chosen,
         entry,
         line,

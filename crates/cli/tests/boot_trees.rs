@@ -1,0 +1,236 @@
+//! Level 2: every boot tree of `fixtures/boot` x every verb of `boot`, as a user calls them. Nothing is written: a captured
+//! machine is never changed.
+
+#![allow(clippy::unwrap_used)]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn trees() -> Vec<PathBuf> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/boot");
+    let mut trees: Vec<PathBuf> = std::fs::read_dir(top)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    trees.sort();
+    assert!(trees.len() >= 20, "{trees:?}");
+    trees
+}
+
+fn boot(tree: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .arg("boot")
+        .args(arguments)
+        .arg("--root")
+        .arg(tree)
+        .output()
+        .unwrap()
+}
+
+/// What makes a directory a captured machine.
+fn captured(dir: &Path) {
+    for name in ["proc", "sys"] {
+        std::fs::create_dir(dir.join(name)).unwrap();
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn every_tree_is_shown_with_its_one_loader_and_the_line_that_is_running() {
+    for tree in trees() {
+        let output = boot(&tree, &["show", "--json"]);
+        assert!(output.status.success(), "{}: {}", tree.display(), said(&output));
+        let shown = json(&output);
+        assert_eq!(shown["schema"], "quietcore.boot/1");
+        assert_eq!(
+            shown["loaders"].as_array().unwrap().len(),
+            1,
+            "{}",
+            tree.display()
+        );
+        assert!(
+            shown["ours"].is_null() && !shown["running"].as_str().unwrap().is_empty(),
+            "{}",
+            tree.display()
+        );
+        for line in shown["loaders"][0]["lines"].as_array().unwrap() {
+            assert!(line["error"].is_null(), "{}: {line}", tree.display());
+        }
+        let text = boot(&tree, &["show"]);
+        assert!(
+            String::from_utf8_lossy(&text.stdout).contains("ours: nothing"),
+            "{}",
+            tree.display()
+        );
+    }
+}
+
+#[test]
+fn set_says_what_it_would_do_or_asks_for_force_where_no_entry_stays() {
+    for tree in trees() {
+        let with = |more: &[&str]| {
+            let mut all = vec!["set", "--cpus", "2-3", "--dry-run", "--json"];
+            all.extend(more);
+            boot(&tree, &all)
+        };
+        let careful = with(&[]);
+        let forced = with(&["--force"]);
+        assert_eq!(
+            forced.status.code(),
+            Some(0),
+            "{}: {}",
+            tree.display(),
+            said(&forced)
+        );
+        let done = json(&forced);
+        assert_eq!(
+            (&done["dry_run"], &done["changed"]),
+            (&Value::Bool(true), &Value::Bool(false))
+        );
+        let words: Vec<&str> = done["words"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        assert!(
+            words.iter().any(|word| word.starts_with("isolcpus=")),
+            "{words:?}"
+        );
+        let nothing =
+            done["edits"].as_array().unwrap().is_empty() && done["runs"].as_array().unwrap().is_empty();
+        assert!(!nothing, "{}", tree.display());
+        match careful.status.code() {
+            Some(0) => assert_eq!(json(&careful)["edits"], done["edits"], "{}", tree.display()),
+            Some(2) => assert!(
+                said(&careful).contains("--force"),
+                "{}: {}",
+                tree.display(),
+                said(&careful)
+            ),
+            other => panic!("{}: {other:?} {}", tree.display(), said(&careful)),
+        }
+    }
+}
+
+#[test]
+fn trial_and_clear_answer_on_every_tree() {
+    for tree in trees() {
+        let trial = boot(
+            &tree,
+            &["trial", "--params", "nohz_full=2-3", "--dry-run", "--json"],
+        );
+        match trial.status.code() {
+            Some(0) => {
+                let edits = json(&trial)["edits"].to_string();
+                assert!(
+                    edits.contains("panic=30") && edits.contains("quietcore.trial=1"),
+                    "{}",
+                    tree.display()
+                );
+            }
+            Some(4) => assert!(
+                said(&trial).contains("cannot try an entry"),
+                "{}: {}",
+                tree.display(),
+                said(&trial)
+            ),
+            other => panic!("{}: {other:?} {}", tree.display(), said(&trial)),
+        }
+        let clear = boot(&tree, &["clear", "--dry-run", "--json"]);
+        assert_eq!(
+            clear.status.code(),
+            Some(0),
+            "{}: {}",
+            tree.display(),
+            said(&clear)
+        );
+        assert_eq!(json(&clear)["edits"].as_array().unwrap().len(), 0);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_reason() {
+    let tree = |name: &str| trees().into_iter().find(|path| path.ends_with(name)).unwrap();
+    let debian = tree("debian-12-grub");
+    for (arguments, status, words) in [
+        (
+            &["set", "--cpus", "2-3"][..],
+            2,
+            "a captured machine is not changed",
+        ),
+        (
+            &["set", "--cpus", "0-1", "--dry-run"],
+            2,
+            "CPU 0 cannot be isolated",
+        ),
+        (
+            &["set", "--params", "a=\"b", "--dry-run"],
+            2,
+            "a quote is not closed",
+        ),
+        (&["set", "--params", "a=$(x)", "--dry-run"], 2, "scripts"),
+        (&["set", "--params", " ", "--dry-run"], 2, "no words"),
+        (
+            &["set", "--params", "a=1", "--loader", "bls", "--dry-run"],
+            2,
+            "was not found on this machine",
+        ),
+    ] {
+        let output = boot(&debian, arguments);
+        assert_eq!(
+            output.status.code(),
+            Some(status),
+            "{arguments:?}: {}",
+            said(&output)
+        );
+        assert!(said(&output).contains(words), "{arguments:?}: {}", said(&output));
+    }
+    let long = format!("isolcpus={}", "2,".repeat(1100));
+    let output = boot(&debian, &["set", "--params", &long, "--dry-run"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("takes 2047"), "{}", said(&output));
+    let empty = tempfile::tempdir().unwrap();
+    captured(empty.path());
+    let output = boot(empty.path(), &["set", "--params", "a=1", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+}
+
+#[test]
+fn several_loaders_on_one_machine_have_to_be_told_apart() {
+    let both = tempfile::tempdir().unwrap();
+    captured(both.path());
+    for path in ["boot/extlinux/extlinux.conf", "boot/armbianEnv.txt"] {
+        let path = both.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "label a\n append root=x\n").unwrap();
+    }
+    let output = boot(both.path(), &["set", "--params", "a=1", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    let text = said(&output);
+    assert!(
+        text.contains("extlinux") && text.contains("armbian") && text.contains("--loader"),
+        "{text}"
+    );
+    let one = boot(
+        both.path(),
+        &[
+            "set",
+            "--params",
+            "a=1",
+            "--dry-run",
+            "--loader",
+            "extlinux",
+            "--json",
+        ],
+    );
+    assert_eq!(json(&one)["loader"], "extlinux");
+}
