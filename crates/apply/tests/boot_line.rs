@@ -252,7 +252,8 @@ fn is_bootable(machine: &Machine, states: &[BTreeMap<String, Vec<u8>>]) -> Resul
     for path in states[0].keys().filter(|path| !path.ends_with('/')) {
         let whole = |bytes: Option<&Vec<u8>>| states.iter().any(|state| state.get(path) == bytes);
         let backup = std::fs::read(machine.dir.path().join(backup_path(path))).ok();
-        if !whole(now.get(path)) && !(backup.is_some() && whole(backup.as_ref())) {
+        let kept = backup.is_some() && whole(backup.as_ref());
+        if !(kept || whole(now.get(path))) {
             return Err(path.clone());
         }
     }
