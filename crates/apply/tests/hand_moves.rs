@@ -218,15 +218,29 @@ fn what_goes_out_goes_where_it_was_and_undo_still_knows_its_mask() {
     }
 }
 
+const NEWCOMER: u32 = 111;
+
+/// Somebody is born beside task 100 after the apply, and pins itself: only the record of its move knows of that.
+fn newcomer(kernel: &Kernel) {
+    fork(kernel, 100, NEWCOMER);
+    kernel.set_affinity(NEWCOMER, &set("1")).unwrap();
+}
+
+fn in_and_out(kernel: &Kernel, disk: &Disk) {
+    bring_in(kernel, disk);
+    bring_in_one(kernel, disk, NEWCOMER);
+    bring_out(kernel, disk, &[100, 102, 110, NEWCOMER]);
+}
+
 #[test]
 fn death_at_every_step_of_a_move_is_taken_back() {
     for rules in ALL_RULES {
         let whole = isolated(rules);
         let disk = Disk::new(&whole);
         isolate(&whole, &disk);
+        newcomer(&whole);
         let first = whole.steps.get() + 1;
-        bring_in(&whole, &disk);
-        bring_out(&whole, &disk, &[100, 102, 110]);
+        in_and_out(&whole, &disk);
         let last = whole.steps.get();
         assert!(last - first > 8, "{rules:?}: {first} to {last}");
         // Right after a step is right before the next one.
@@ -236,15 +250,22 @@ fn death_at_every_step_of_a_move_is_taken_back() {
             let before = kernel.dump();
             let disk = Disk::new(&kernel);
             isolate(&kernel, &disk);
+            newcomer(&kernel);
             kernel.death.set(death);
-            let died = dies(|| {
-                bring_in(&kernel, &disk);
-                bring_out(&kernel, &disk, &[100, 102, 110]);
-            });
-            assert!(died, "{rules:?} {death:?} did not die");
+            let what = format!("{rules:?} {death:?}");
+            assert!(dies(|| in_and_out(&kernel, &disk)), "{what} did not die");
             kernel.death.set(Death::Never);
-            undone(&kernel, &disk, &format!("{rules:?} {death:?}"));
-            assert_eq!(kernel.dump(), before, "{rules:?} {death:?}");
+            undone(&kernel, &disk, &what);
+            assert_eq!(
+                places(&kernel)[&NEWCOMER],
+                ("/".to_owned(), "1".to_owned()),
+                "{what}"
+            );
+            kernel.tasks.borrow_mut().retain(|task| task.tid != NEWCOMER);
+            kernel.render();
+            let mut after = kernel.dump();
+            after.retain(|path, _| !path.starts_with(&format!("proc/{NEWCOMER}/")));
+            assert_eq!(after, before, "{what}");
         }
         println!(
             "{rules:?}: {} deaths during moves taken back",
