@@ -5,22 +5,13 @@
 #[allow(dead_code)] // Shared with the other tests of level 3.
 mod rehearsal;
 
-use apply::{
-    Dwelling, Force, Ground, Homes, Inhabitants, Journal, Outcome, Parcel, Passenger, Stay, System, Unit,
-    Which, relocate, undo,
-};
+use apply::{Dwelling, Ground, Homes, Inhabitants, Journal, Outcome, Parcel, Passenger, System, relocate};
 use machine::{CpuSet, Machine};
-use plan::{Intent, PartitionName, Profile};
-use rehearsal::acting::{dies, isolate_as};
-use rehearsal::{Death, Disk, Kernel, Rules, SimTask};
-use std::collections::BTreeMap;
+use rehearsal::acting::dies;
+use rehearsal::moving::{bring_in_one, fork, inside, isolate, isolate_cpus, parcel, places, undone};
+use rehearsal::{Death, Disk, Kernel, Rules, SimTask, set};
 
-const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
-
-fn set(list: &str) -> CpuSet {
-    CpuSet::parse_list(list).unwrap()
-}
 
 /// A kernel on which 2-3 are isolated, and a task that was born since.
 fn isolated(rules: Rules) -> Kernel {
@@ -37,59 +28,6 @@ fn isolated(rules: Rules) -> Kernel {
     });
     kernel.render();
     kernel
-}
-
-fn isolate(kernel: &Kernel, disk: &Disk) {
-    isolate_cpus(kernel, disk, "2-3");
-}
-
-fn isolate_cpus(kernel: &Kernel, disk: &Disk, cpus: &str) {
-    let intent = Intent::new(PartitionName::new("rt").unwrap(), set(cpus), Profile::Balanced);
-    isolate_as(kernel, disk, &intent, || {}).unwrap();
-}
-
-/// A child of a task, with its place and mask.
-fn fork(kernel: &Kernel, ppid: u32, tid: u32) {
-    let child = {
-        let tasks = kernel.tasks.borrow();
-        let parent = tasks.iter().find(|task| task.tid == ppid).unwrap();
-        SimTask {
-            tid,
-            pid: tid,
-            ppid,
-            comm: "child",
-            flags: 0,
-            mask: parent.mask.clone(),
-            user_mask: parent.user_mask.clone(),
-            cgroup: parent.cgroup.clone(),
-        }
-    };
-    kernel.tasks.borrow_mut().push(child);
-    kernel.render();
-}
-
-fn parcel(to: &str, tid: u32, pin: Option<&str>) -> Parcel {
-    Parcel {
-        tid,
-        unit: Unit::Process,
-        to: to.to_owned(),
-        tasks: vec![Passenger {
-            tid,
-            pin: pin.map(set),
-            policy: None,
-        }],
-        later: Vec::new(),
-        stay: Stay::Belongs,
-    }
-}
-
-fn inside(kernel: &Kernel) -> String {
-    let name = if kernel.rules == Rules::V2 {
-        "quietcore-rt"
-    } else {
-        "rt"
-    };
-    format!("{}/{name}", kernel.mount_point())
 }
 
 /// An unpinned task, one pinned elsewhere, and one that is pinned inside come in; one of them forks there.
@@ -141,23 +79,11 @@ fn bring_out(kernel: &Kernel, disk: &Disk, tids: &[u32]) -> Vec<apply::Arrival> 
     relocate(&ground, &mut journal, &parcels).unwrap()
 }
 
-/// Cgroup and mask of every task.
-fn places(kernel: &Kernel) -> BTreeMap<u32, (String, String)> {
-    let tasks = kernel.tasks.borrow();
-    let place = |task: &SimTask| (task.tid, (task.cgroup.clone(), task.mask.to_string()));
-    tasks.iter().map(place).collect()
-}
-
 /// The mask that a later change of its cpuset would give each task: what nobody sees until then.
 fn after_next_change(kernel: &Kernel, tid: u32) -> Option<String> {
     let tasks = kernel.tasks.borrow();
     let task = tasks.iter().find(|task| task.tid == tid)?;
     task.user_mask.as_ref().map(CpuSet::to_string)
-}
-
-fn undone(kernel: &Kernel, disk: &Disk, what: &str) {
-    let undone = undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap();
-    assert!(undone.equal(), "{what}: {:?}", undone.remains());
 }
 
 #[test]
@@ -365,149 +291,5 @@ fn refusals_are_told_and_move_nothing() {
         );
         assert_eq!(arrivals[0].outcome, Outcome::Refused(libc::EINVAL), "{rules:?}");
         assert_eq!(places(&kernel), before, "{rules:?}");
-    }
-}
-
-/// A process of three threads in a slice, next to what is always there.
-fn with_threads() -> Kernel {
-    let kernel = Kernel::boot(Rules::V2);
-    kernel.make_dir("/sys/fs/cgroup/slice").unwrap();
-    for (tid, mask, user) in [(120, "0-3", None), (121, "0-3", None), (122, "1", Some("1"))] {
-        kernel.tasks.borrow_mut().push(SimTask {
-            tid,
-            pid: 120,
-            ppid: 1,
-            comm: "divided",
-            flags: 0,
-            mask: set(mask),
-            user_mask: user.map(set),
-            cgroup: "/slice".to_owned(),
-        });
-    }
-    kernel.render();
-    kernel
-}
-
-/// One thread of it goes into the partition alone, then another one.
-fn divide(kernel: &Kernel, disk: &Disk) {
-    for tid in [121, 122] {
-        let machine = Machine::read(kernel.root());
-        let mut journal = Journal::open(disk).unwrap().unwrap();
-        let ground = Ground {
-            system: kernel,
-            hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
-            isolated: &set("2-3"),
-        };
-        let alone = Parcel {
-            unit: Unit::Thread,
-            ..parcel(&inside(kernel), tid, None)
-        };
-        let arrivals = relocate(&ground, &mut journal, &[alone]).unwrap();
-        assert!(arrivals.iter().all(|one| one.outcome == Outcome::Done), "{tid}");
-    }
-}
-
-#[test]
-fn a_thread_goes_in_alone_and_its_process_waits_outside() {
-    let kernel = with_threads();
-    let before = kernel.dump();
-    let disk = Disk::new(&kernel);
-    isolate(&kernel, &disk);
-    divide(&kernel, &disk);
-    let now = places(&kernel);
-    let place = |tid: u32| (now[&tid].0.as_str(), now[&tid].1.as_str());
-    assert_eq!(place(120), ("/", "0-1"));
-    assert_eq!(place(121), ("/quietcore-rt", "2-3"));
-    assert_eq!(place(122), ("/quietcore-rt", "2-3"));
-    // Who waits forks: its child waits too, and goes where the parent came from.
-    fork(&kernel, 120, 220);
-    undone(&kernel, &disk, "threads");
-    assert_eq!(places(&kernel)[&220], ("/slice".to_owned(), "0-3".to_owned()));
-    kernel.tasks.borrow_mut().retain(|task| task.tid != 220);
-    kernel.render();
-    let mut after = kernel.dump();
-    after.retain(|path, _| !path.starts_with("proc/220/"));
-    assert_eq!(after, before);
-}
-
-#[test]
-fn who_waits_goes_home_when_the_threads_inside_have_ended() {
-    let kernel = with_threads();
-    let disk = Disk::new(&kernel);
-    isolate(&kernel, &disk);
-    divide(&kernel, &disk);
-    kernel
-        .tasks
-        .borrow_mut()
-        .retain(|task| !matches!(task.tid, 121 | 122));
-    for tid in [121, 122] {
-        std::fs::remove_dir_all(kernel.dir.path().join(format!("proc/120/task/{tid}"))).unwrap();
-    }
-    kernel.render();
-    undone(&kernel, &disk, "ended threads");
-    assert_eq!(places(&kernel)[&120], ("/slice".to_owned(), "0-3".to_owned()));
-}
-
-#[test]
-fn a_partition_with_programs_takes_no_single_thread_and_nothing_moves() {
-    let kernel = with_threads();
-    let disk = Disk::new(&kernel);
-    isolate(&kernel, &disk);
-    bring_in_one(&kernel, &disk, 100);
-    let before = places(&kernel);
-    let machine = Machine::read(kernel.root());
-    let mut journal = Journal::open(&disk).unwrap().unwrap();
-    let isolated = set("2-3");
-    let ground = Ground {
-        system: &kernel,
-        hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
-        isolated: &isolated,
-    };
-    let to = inside(&kernel);
-    assert_eq!(
-        apply::threads::threshold(&ground, 121, &to),
-        apply::threads::Threshold::Populated
-    );
-    let alone = Parcel {
-        unit: Unit::Thread,
-        ..parcel(&to, 121, None)
-    };
-    let arrivals = relocate(&ground, &mut journal, &[alone]).unwrap();
-    assert_eq!(arrivals[0].outcome, Outcome::Refused(libc::EOPNOTSUPP));
-    assert_eq!(places(&kernel), before);
-    undone(&kernel, &disk, "refused");
-}
-
-fn bring_in_one(kernel: &Kernel, disk: &Disk, tid: u32) {
-    let machine = Machine::read(kernel.root());
-    let mut journal = Journal::open(disk).unwrap().unwrap();
-    let ground = Ground {
-        system: kernel,
-        hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
-        isolated: &set("2-3"),
-    };
-    relocate(&ground, &mut journal, &[parcel(&inside(kernel), tid, None)]).unwrap();
-}
-
-#[test]
-fn death_at_every_step_of_a_divided_process_is_taken_back() {
-    let whole = with_threads();
-    let disk = Disk::new(&whole);
-    isolate(&whole, &disk);
-    let first = whole.steps.get() + 1;
-    divide(&whole, &disk);
-    let last = whole.steps.get();
-    assert!(last - first > 8, "{first} to {last}");
-    let deaths = (first..=last).flat_map(|step| [Death::Before(step), Death::Torn(step)]);
-    for death in deaths.chain([Death::After(last)]) {
-        let kernel = with_threads();
-        let before = kernel.dump();
-        let disk = Disk::new(&kernel);
-        isolate(&kernel, &disk);
-        kernel.death.set(death);
-        assert!(dies(|| divide(&kernel, &disk)), "{death:?} did not die");
-        kernel.death.set(Death::Never);
-        undone(&kernel, &disk, &format!("{death:?}"));
-        assert_eq!(kernel.dump(), before, "{death:?}");
     }
 }

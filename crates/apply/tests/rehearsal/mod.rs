@@ -8,6 +8,7 @@ mod balancer;
 mod cgroups;
 mod disk;
 mod hotplug;
+pub mod moving;
 mod system;
 
 pub use disk::{Disk, directory};
@@ -125,7 +126,7 @@ pub fn takes(partition: &str) -> bool {
     matches!(partition, "isolated" | "root")
 }
 
-fn set(text: &str) -> CpuSet {
+pub fn set(text: &str) -> CpuSet {
     CpuSet::parse_list(text).unwrap()
 }
 

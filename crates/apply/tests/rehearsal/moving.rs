@@ -1,0 +1,92 @@
+//! What the tests of moves share: a partition, who goes in, and where everybody is.
+
+use super::acting::isolate_as;
+use super::{Disk, Kernel, Rules, SimTask, set};
+use apply::{Force, Ground, Journal, Parcel, Passenger, Stay, System, Unit, Which, relocate, undo};
+use machine::Machine;
+use plan::{Intent, PartitionName, Profile};
+use std::collections::BTreeMap;
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+
+/// CPUs 2 and 3 become partition `rt`.
+pub fn isolate(kernel: &Kernel, disk: &Disk) {
+    isolate_cpus(kernel, disk, "2-3");
+}
+
+/// As [`isolate`] with these CPUs.
+pub fn isolate_cpus(kernel: &Kernel, disk: &Disk, cpus: &str) {
+    let intent = Intent::new(PartitionName::new("rt").unwrap(), set(cpus), Profile::Balanced);
+    isolate_as(kernel, disk, &intent, || {}).unwrap();
+}
+
+/// A child of a task, with its place and mask.
+pub fn fork(kernel: &Kernel, ppid: u32, tid: u32) {
+    let child = {
+        let tasks = kernel.tasks.borrow();
+        let parent = tasks.iter().find(|task| task.tid == ppid).unwrap();
+        SimTask {
+            tid,
+            pid: tid,
+            ppid,
+            comm: "child",
+            flags: 0,
+            mask: parent.mask.clone(),
+            user_mask: parent.user_mask.clone(),
+            cgroup: parent.cgroup.clone(),
+        }
+    };
+    kernel.tasks.borrow_mut().push(child);
+    kernel.render();
+}
+
+/// A process of one thread on its way.
+pub fn parcel(to: &str, tid: u32, pin: Option<&str>) -> Parcel {
+    Parcel {
+        tid,
+        unit: Unit::Process,
+        to: to.to_owned(),
+        tasks: vec![Passenger {
+            tid,
+            pin: pin.map(set),
+            policy: None,
+        }],
+        later: Vec::new(),
+        stay: Stay::Belongs,
+    }
+}
+
+/// Directory of that partition.
+pub fn inside(kernel: &Kernel) -> String {
+    let name = if kernel.rules == Rules::V2 {
+        "quietcore-rt"
+    } else {
+        "rt"
+    };
+    format!("{}/{name}", kernel.mount_point())
+}
+
+/// Cgroup and mask of every task.
+pub fn places(kernel: &Kernel) -> BTreeMap<u32, (String, String)> {
+    let tasks = kernel.tasks.borrow();
+    let place = |task: &SimTask| (task.tid, (task.cgroup.clone(), task.mask.to_string()));
+    tasks.iter().map(place).collect()
+}
+
+/// Takes all of it back, and that has to work.
+pub fn undone(kernel: &Kernel, disk: &Disk, what: &str) {
+    let undone = undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap();
+    assert!(undone.equal(), "{what}: {:?}", undone.remains());
+}
+
+/// A process of one thread comes in.
+pub fn bring_in_one(kernel: &Kernel, disk: &Disk, tid: u32) {
+    let machine = Machine::read(kernel.root());
+    let mut journal = Journal::open(disk).unwrap().unwrap();
+    let ground = Ground {
+        system: kernel,
+        hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+        isolated: &set("2-3"),
+    };
+    relocate(&ground, &mut journal, &[parcel(&inside(kernel), tid, None)]).unwrap();
+}
