@@ -3,6 +3,7 @@
 //! Nothing here touches the machine. A kernel mechanism is one file in [`knobs`]; `plan`, `apply`, `explain`
 //! and the manual all read that one declaration.
 
+pub mod boot_check;
 mod boot_line;
 pub mod by_hand;
 mod change;

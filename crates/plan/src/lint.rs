@@ -22,10 +22,10 @@ mod tick;
 mod workqueues;
 
 pub use facts::{Facts, Outcome};
+pub(crate) use line::{Isolcpus, Line, parse_cpus};
 pub use rules::RULES;
 
 use crate::{Finding, Level};
-use line::Line;
 use repair::Edit;
 use serde::Serialize;
 

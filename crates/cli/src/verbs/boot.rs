@@ -1,7 +1,9 @@
 //! `boot`: the kernel's line in the boot loader's own files.
 
+mod check;
 mod clear;
 mod confirm;
+mod counting;
 mod scene;
 mod set;
 mod show;
@@ -34,6 +36,8 @@ enum What {
     Confirm(confirm::Args),
     /// Take our words out: the former bytes where nobody else changed anything, else exactly our words
     Clear(clear::Args),
+    /// After the reboot: of each parameter whether it reached the kernel, was understood, and works
+    Check(check::Args),
 }
 
 /// Runs it.
@@ -47,6 +51,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         What::Trial(args) => trial::run(args, screen),
         What::Confirm(args) => confirm::run(args, screen),
         What::Clear(args) => clear::run(args, screen),
+        What::Check(args) => check::run(args, screen),
     }
 }
 

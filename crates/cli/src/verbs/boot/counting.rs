@@ -1,0 +1,88 @@
+//! Ticks and interrupts of isolated CPUs over a window, while something runs there: a program that is there anyway, or, on a
+//! CPU where nobody lives, a busy loop of ours at the lowest priority. A CPU with a sleeping program is left in peace.
+
+use machine::{CpuId, CpuSet, Machine};
+use measure::load::{Load, LoadKind};
+use observe::{Class, CpuActivity, Sample, activity};
+use plan::boot_check::{Busy, CountedCpu, Window};
+use root::Root;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A task that comes to a CPU gets its first ticks before they stop.
+const SETTLE: Duration = Duration::from_millis(500);
+
+/// Who lives on a CPU.
+enum Resident {
+    Nobody,
+    Running(u32, String),
+    Sleeping(String),
+}
+
+/// Counts on the CPUs.
+pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Window {
+    let before = residents(root, cpus);
+    let empty: CpuSet =
+        before.iter().filter(|(_, who)| matches!(who, Resident::Nobody)).map(|(cpu, _)| *cpu).collect();
+    let load = match empty.is_empty() {
+        true => Ok(None),
+        false => Load::start(&empty, &[LoadKind::Cpu]).map(Some).map_err(|error| error.to_string()),
+    };
+    std::thread::sleep(SETTLE);
+    let first = Sample::take(root);
+    std::thread::sleep(window);
+    let last = Sample::take(root);
+    let refused = load.as_ref().err().cloned();
+    drop(load);
+    let after = residents(root, cpus);
+    let seen = activity(&first, &last);
+    let busy = |cpu: CpuId| match (before.get(&cpu), after.get(&cpu), &refused) {
+        (Some(Resident::Nobody), _, None) => Busy::Ours,
+        (Some(Resident::Nobody), _, Some(why)) => Busy::Idle(format!("a busy loop could not be put there: {why}")),
+        (Some(Resident::Running(one, comm)), Some(Resident::Running(other, _)), _) if one == other => {
+            Busy::Theirs(comm.clone())
+        }
+        (Some(Resident::Running(_, comm) | Resident::Sleeping(comm)), _, _) => {
+            Busy::Idle(format!("{comm} lives there and slept, so nothing was put beside it"))
+        }
+        (None, _, _) => Busy::Idle("nothing is known about its tasks".to_owned()),
+    };
+    Window::Counted {
+        duration_ns: seen.duration_ns,
+        cpus: seen
+            .cpus
+            .iter()
+            .filter(|one| cpus.contains(one.cpu))
+            .map(|one| CountedCpu {
+                cpu: one.cpu,
+                ticks: one.ticks,
+                devices: devices(one),
+                busy: busy(one.cpu),
+            })
+            .collect(),
+    }
+}
+
+fn devices(cpu: &CpuActivity) -> Vec<(String, String, u64)> {
+    let all = cpu.interrupts.iter().filter(|one| one.class == Class::Device);
+    all.map(|one| (one.name.clone(), one.what.clone(), one.count)).collect()
+}
+
+/// The programs (no kernel threads) that last ran on each CPU: one that runs counts before one that sleeps. Nothing where the
+/// tasks could not be read.
+fn residents(root: &Root, cpus: &CpuSet) -> BTreeMap<CpuId, Resident> {
+    let Some(tasks) = Machine::read(root).with_tasks(root).tasks else {
+        return BTreeMap::new();
+    };
+    let one = |cpu: CpuId| {
+        let there = || tasks.iter().filter(move |task| task.cpu == Some(cpu) && !task.is_kernel());
+        let runs = there().find(|task| task.state == 'R');
+        let sleeps = there().next();
+        match (runs, sleeps) {
+            (Some(task), _) => Resident::Running(task.key.tid, task.comm.clone()),
+            (None, Some(task)) => Resident::Sleeping(task.comm.clone()),
+            (None, None) => Resident::Nobody,
+        }
+    };
+    cpus.iter().map(|cpu| (cpu, one(cpu))).collect()
+}

@@ -1,0 +1,121 @@
+//! One parameter beside everything that is known, as the families ask about it.
+
+use super::family::Family;
+use super::{Answer, CountedCpu, Evidence, Truth, Window};
+use crate::lint::{Line, parse_cpus};
+use crate::parameters::ParameterRow;
+use crate::{Finding, Level};
+use machine::{CpuSet, Parameter};
+
+/// One parameter.
+pub(crate) struct Case<'a> {
+    /// As written.
+    pub raw: &'a str,
+    /// As the kernel reads it.
+    pub parameter: &'a Parameter,
+    /// What `explain` knows about it.
+    pub row: Option<&'static ParameterRow>,
+    /// Its family.
+    pub family: Option<&'static Family>,
+    /// What is known.
+    pub evidence: &'a Evidence<'a>,
+    /// The running line.
+    pub line: &'a Line<'a>,
+    /// What the rules have against it.
+    pub findings: &'a [Finding],
+}
+
+impl Case<'_> {
+    /// The value, empty without one.
+    pub fn value(&self) -> &str {
+        self.parameter.value.as_deref().unwrap_or_default()
+    }
+
+    /// Its CPU list; `None` where it does not parse.
+    pub fn cpus(&self) -> Option<CpuSet> {
+        parse_cpus(self.value(), self.evidence.facts).ok()
+    }
+
+    /// What the kernel said about its line; `None` where that cannot be known.
+    pub fn messages(&self) -> Option<&[String]> {
+        let outcome = self.evidence.facts.outcome.as_ref()?;
+        outcome.messages.as_deref()
+    }
+
+    /// The first message with all of some parts.
+    pub fn message(&self, part: &str) -> Option<&str> {
+        let messages = self.messages().unwrap_or_default();
+        messages
+            .iter()
+            .map(|text| text.trim())
+            .find(|text| text.contains(part))
+    }
+
+    /// The error of a rule that speaks against it.
+    pub fn error(&self, id: &str) -> Option<&Finding> {
+        let mut errors = self.findings.iter();
+        errors.find(|one| one.id == id && one.level == Level::Error)
+    }
+
+    /// Why CPUs that were asked for are not among those that the kernel took.
+    pub fn why_missing(&self, missing: &CpuSet) -> String {
+        let facts = self.evidence.facts;
+        let strange = facts.possible.as_ref().map(|possible| missing.minus(possible));
+        if let Some(strange) = strange.filter(|cpus| !cpus.is_empty()) {
+            return format!(": CPU {strange} does not exist here");
+        }
+        if missing.contains(facts.boot_cpu()) {
+            return format!(
+                ": CPU {} is the one that the kernel boots on, and keeps the time for all",
+                facts.boot_cpu()
+            );
+        }
+        String::new()
+    }
+
+    /// Whether its effect is there.
+    pub fn works(&self) -> Answer {
+        let defeats = self.family.map(|family| family.defeated_by).unwrap_or_default();
+        if let Some(finding) = defeats.iter().find_map(|id| self.error(id)) {
+            return Answer::no(finding.message.clone());
+        }
+        let answer = match self.family {
+            Some(family) => (family.works)(self),
+            None => Answer::new(Truth::Unseen, "no file and no counter shows what it does"),
+        };
+        // A moment that was captured proves nothing about how the machine goes on.
+        match (answer.truth, self.evidence.machine.is_captured()) {
+            (Truth::Yes, true) => Answer::unknown(format!(
+                "a captured machine cannot show that it works; captured was: {}",
+                answer.because
+            )),
+            _ => answer,
+        }
+    }
+
+    /// What was counted on some CPUs.
+    ///
+    /// # Errors
+    /// Why nothing was.
+    pub fn counted(&self, cpus: &CpuSet) -> Result<(u64, Vec<&CountedCpu>), &str> {
+        match &self.evidence.window {
+            Window::Counted {
+                duration_ns,
+                cpus: all,
+            } => Ok((
+                *duration_ns,
+                all.iter().filter(|one| cpus.contains(one.cpu)).collect(),
+            )),
+            Window::Nothing { why } => Err(why),
+        }
+    }
+}
+
+/// A time as people read it.
+pub(crate) fn seconds(duration_ns: u64) -> String {
+    format!(
+        "{}.{} s",
+        duration_ns / 1_000_000_000,
+        duration_ns / 100_000_000 % 10
+    )
+}

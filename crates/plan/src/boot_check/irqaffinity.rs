@@ -1,0 +1,55 @@
+//! `irqaffinity=`: `/proc/irq/default_smp_affinity`, and the interrupts of devices that were counted.
+
+use super::Answer;
+use super::case::{Case, seconds};
+use super::family::Family;
+
+/// The family.
+pub(super) const FAMILY: Family = Family {
+    names: &["irqaffinity"],
+    complaints: &[],
+    defeated_by: &["irqaffinity-on-isolated"],
+    understood: |_| None,
+    works,
+};
+
+fn works(case: &Case) -> Answer {
+    let Some(mut asked) = case.cpus() else {
+        return Answer::unknown("its list of CPUs cannot be understood");
+    };
+    // The kernel adds the CPU that it boots on (`kernel/irq/irqdesc.c`).
+    asked.insert(case.evidence.facts.boot_cpu());
+    let Some(seen) = &case.evidence.machine.isolation.default_smp_affinity else {
+        return Answer::unknown("/proc/irq/default_smp_affinity could not be read");
+    };
+    if !seen.is_subset(&asked) {
+        return Answer::no(format!(
+            "/proc/irq/default_smp_affinity has CPU {seen}, and not {asked}: somebody wrote it since the boot, or the kernel \
+             never took it"
+        ));
+    }
+    Answer::yes(format!(
+        "/proc/irq/default_smp_affinity has CPU {seen}{}",
+        arrived(case)
+    ))
+}
+
+/// What devices sent to isolated CPUs all the same: managed interrupts, and those that somebody put there.
+fn arrived(case: &Case) -> String {
+    let isolated = case.line.isolated();
+    let Ok((duration_ns, counted)) = case.counted(&isolated) else {
+        return String::new();
+    };
+    let rows = counted
+        .iter()
+        .flat_map(|one| one.devices.iter().map(move |row| (one.cpu, row)));
+    let rows: Vec<String> = rows
+        .map(|(cpu, (name, what, count))| format!("{count} of {name} ({what}) on CPU {cpu}"))
+        .collect();
+    let time = seconds(duration_ns);
+    match (rows.is_empty(), counted.is_empty()) {
+        (_, true) => String::new(),
+        (true, _) => format!("; no device interrupted CPU {isolated} in {time}"),
+        (false, _) => format!("; in {time} came {}", rows.join(", ")),
+    }
+}

@@ -1,0 +1,119 @@
+//! `isolcpus=`: `/sys/devices/system/cpu/isolated`, and who is there nevertheless.
+
+use super::Answer;
+use super::case::Case;
+use super::family::Family;
+use crate::lint::Isolcpus;
+use machine::{CpuSet, Interrupt, Task};
+
+/// The family.
+pub(super) const FAMILY: Family = Family {
+    names: &["isolcpus"],
+    complaints: &["isolcpus:", "all isolcpus= values"],
+    defeated_by: &["isolcpus-sched-ext"],
+    understood,
+    works,
+};
+
+fn own<'a>(case: &'a Case) -> Option<(&'a Isolcpus, &'a CpuSet)> {
+    let mut all = case.line.isolcpus.iter();
+    let own = all.find(|one| {
+        case.line
+            .words
+            .get(one.word)
+            .is_some_and(|word| word.raw == case.raw)
+    })?;
+    Some((own, own.cpus.as_ref()?))
+}
+
+fn understood(case: &Case) -> Option<Answer> {
+    let (own, cpus) = own(case)?;
+    let isolation = &case.evidence.machine.isolation;
+    let (file, seen) = match (own.has("domain"), own.has("nohz")) {
+        (true, _) => ("isolated", isolation.boot_isolated.as_ref()?),
+        (false, true) => ("nohz_full", isolation.nohz_full.as_ref()?),
+        (false, false) => return None,
+    };
+    let missing = cpus.minus(seen);
+    let path = format!("/sys/devices/system/cpu/{file} has `{seen}`");
+    Some(match missing.is_empty() {
+        true => Answer::yes(path),
+        false => Answer::no(format!(
+            "{path}, without CPU {missing}{}",
+            case.why_missing(&missing)
+        )),
+    })
+}
+
+fn works(case: &Case) -> Answer {
+    let Some((own, cpus)) = own(case) else {
+        return Answer::unknown("its list of CPUs cannot be understood");
+    };
+    let mut wrong = Vec::new();
+    let mut right = Vec::new();
+    if own.has("domain") {
+        let Some(tasks) = case.evidence.machine.tasks.as_deref() else {
+            return Answer::unknown("the tasks of this machine could not be read");
+        };
+        let there: Vec<&Task> = tasks.iter().filter(|task| strays(task, cpus)).collect();
+        match there.first() {
+            Some(first) => wrong.push(format!(
+                "{} tasks that nobody pinned there run on CPU {cpus}, such as {} ({})",
+                there.len(),
+                first.comm,
+                first.key.tid
+            )),
+            None => right.push(format!(
+                "of {} tasks none is on CPU {cpus} that is not pinned there",
+                tasks.len()
+            )),
+        }
+    }
+    if own.has("managed_irq") {
+        match &case.evidence.machine.interrupts {
+            None => return Answer::unknown("the interrupts of this machine could not be read"),
+            Some(all) => {
+                let there: Vec<String> = all
+                    .iter()
+                    .filter(|one| disobeys(one, cpus))
+                    .map(|one| one.irq.to_string())
+                    .collect();
+                match there.is_empty() {
+                    false => wrong.push(format!(
+                        "interrupts that the kernel manages, and that could fire elsewhere, fire on CPU {cpus}: {}",
+                        there.join(", ")
+                    )),
+                    true => right.push(format!("no managed interrupt that could fire elsewhere fires on CPU {cpus}")),
+                }
+            }
+        }
+    }
+    match (wrong.is_empty(), right.is_empty()) {
+        (false, _) => Answer::no(wrong.join("; ")),
+        (true, false) => Answer::yes(right.join("; ")),
+        (true, true) => super::nohz_full::stopped(case, cpus),
+    }
+}
+
+/// A program that may run elsewhere too, so that it was not put there on purpose, and that last ran there. Kernel threads of
+/// a CPU belong there, and the others are the business of `nohz_full=` and of `apply`.
+fn strays(task: &Task, cpus: &CpuSet) -> bool {
+    let is_there = task.cpu.is_some_and(|cpu| cpus.contains(cpu));
+    let elsewhere = task
+        .allowed
+        .as_ref()
+        .is_some_and(|allowed| !allowed.is_subset(cpus));
+    is_there && elsewhere && !task.is_kernel()
+}
+
+fn disobeys(interrupt: &Interrupt, cpus: &CpuSet) -> bool {
+    let fires = interrupt
+        .effective
+        .as_ref()
+        .is_some_and(|effective| effective.intersects(cpus));
+    let elsewhere = interrupt
+        .affinity
+        .as_ref()
+        .is_some_and(|affinity| !affinity.is_subset(cpus));
+    interrupt.managed == Some(true) && fires && elsewhere
+}

@@ -1,0 +1,89 @@
+//! `nohz_full=`: `/sys/devices/system/cpu/nohz_full`, and ticks counted while something runs there.
+
+use super::case::{Case, seconds};
+use super::family::Family;
+use super::{Answer, Busy};
+use machine::CpuSet;
+
+/// The family.
+pub(super) const FAMILY: Family = Family {
+    names: &["nohz_full"],
+    complaints: &["Housekeeping:", "nohz_full: ", "NO_HZ: "],
+    defeated_by: &["nohz-off-defeats-nohz-full", "unstable-clock-keeps-tick"],
+    understood,
+    works,
+};
+
+/// Ticks of a second where the configuration does not tell: the lowest that is in use, which makes the bound strict.
+const LOWEST_HZ: u64 = 100;
+
+/// A tick that goes on arrives at the full rate, one that stopped a few times in a second at most.
+const OF_THE_RATE: u64 = 10;
+
+fn understood(case: &Case) -> Option<Answer> {
+    let asked = case.cpus()?;
+    let seen = case.evidence.machine.isolation.nohz_full.as_ref()?;
+    let missing = asked.minus(seen);
+    let path = format!("/sys/devices/system/cpu/nohz_full has `{seen}`");
+    if missing.is_empty() {
+        return Some(Answer::yes(path));
+    }
+    let why = case.why_missing(&missing);
+    let why = match (
+        why.is_empty(),
+        FAMILY.complaints.iter().find_map(|part| case.message(part)),
+    ) {
+        (true, Some(said)) => format!(": the kernel said `{said}`"),
+        _ => why,
+    };
+    Some(Answer::no(format!("{path}, without CPU {missing}{why}")))
+}
+
+fn works(case: &Case) -> Answer {
+    match case.cpus() {
+        Some(cpus) => stopped(case, &cpus),
+        None => Answer::unknown("its list of CPUs cannot be understood"),
+    }
+}
+
+/// Whether the tick stops on some CPUs.
+pub(super) fn stopped(case: &Case, cpus: &CpuSet) -> Answer {
+    let (duration_ns, counted) = match case.counted(cpus) {
+        Ok(found) => found,
+        Err(why) => return Answer::unknown(why),
+    };
+    let online = cpus.and(&case.evidence.machine.topology.online);
+    if duration_ns == 0 || counted.len() < online.len() || counted.is_empty() {
+        return Answer::unknown(format!("nothing could be counted on CPU {online}"));
+    }
+    let config = case.evidence.facts.config.as_ref();
+    let hz = config.and_then(|config| config.get("CONFIG_HZ")?.parse().ok());
+    let hz: u64 = hz.unwrap_or(LOWEST_HZ);
+    let (mut ticking, mut unknown, mut quiet) = (Vec::new(), Vec::new(), Vec::new());
+    for one in counted {
+        let Some(ticks) = one.ticks else {
+            unknown.push(format!(
+                "no row of /proc/interrupts counts the ticks of CPU {}",
+                one.cpu
+            ));
+            continue;
+        };
+        let text = format!("{ticks} ticks in {} on CPU {}", seconds(duration_ns), one.cpu);
+        let goes_on = u128::from(ticks) * 1_000_000_000 * u128::from(OF_THE_RATE)
+            >= u128::from(hz) * u128::from(duration_ns);
+        match (&one.busy, goes_on) {
+            (Busy::Idle(why), _) => unknown.push(format!("{text}, which was idle ({why}): an idle CPU has no tick in any case")),
+            (Busy::Ours, false) => quiet.push(format!("{text}, with a busy loop there")),
+            (Busy::Theirs(comm), false) => quiet.push(format!("{text}, with {comm} there")),
+            (_, true) => ticking.push(format!(
+                "{text}, where a full tick has {hz} a second: it does not stop (a second task there, a POSIX timer of CPU \
+                 time, a perf event or an unstable clock keeps it)"
+            )),
+        }
+    }
+    match (ticking.is_empty(), unknown.is_empty()) {
+        (false, _) => Answer::no(ticking.join("; ")),
+        (true, false) => Answer::unknown(unknown.join("; ")),
+        (true, true) => Answer::yes(quiet.join("; ")),
+    }
+}

@@ -1,0 +1,167 @@
+//! Parameters whose effect one file shows, and those of isolation that no file shows.
+
+use super::case::Case;
+use super::family::Family;
+use super::{Answer, Truth};
+use machine::{Parameter, same_name};
+
+/// The family.
+pub(super) const FAMILY: Family = Family {
+    names: &[
+        "nohz",
+        "skew_tick",
+        "threadirqs",
+        "kthread_cpus",
+        "workqueue.power_efficient",
+        "rcupdate.rcu_normal",
+        "rcupdate.rcu_normal_after_boot",
+        "rcupdate.rcu_expedited",
+        "rcutree.use_softirq",
+        "rcutree.kthread_prio",
+        "rcutree.nohz_full_patience_delay",
+        "rcutree.enable_rcu_lazy",
+        "nowatchdog",
+        "nosoftlockup",
+        "nmi_watchdog",
+        "transparent_hugepage",
+        "numa_balancing",
+        "clocksource",
+        "nosmt",
+        "cpuidle.governor",
+    ],
+    complaints: &[],
+    defeated_by: &[],
+    understood: |_| None,
+    works,
+};
+
+/// A parameter, the file that shows it, and what stands there (`None`: the value itself).
+struct Shown {
+    name: &'static str,
+    path: &'static str,
+    values: &'static [(&'static str, &'static str)],
+}
+
+const SHOWN: &[Shown] = &[
+    Shown {
+        name: "nowatchdog",
+        path: "/proc/sys/kernel/watchdog",
+        values: &[("", "0")],
+    },
+    Shown {
+        name: "nosoftlockup",
+        path: "/proc/sys/kernel/soft_watchdog",
+        values: &[("", "0")],
+    },
+    Shown {
+        name: "nmi_watchdog",
+        path: "/proc/sys/kernel/nmi_watchdog",
+        values: &[],
+    },
+    Shown {
+        name: "transparent_hugepage",
+        path: "/sys/kernel/mm/transparent_hugepage/enabled",
+        values: &[],
+    },
+    Shown {
+        name: "numa_balancing",
+        path: "/proc/sys/kernel/numa_balancing",
+        values: &[("enable", "1"), ("disable", "0")],
+    },
+    Shown {
+        name: "clocksource",
+        path: "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        values: &[],
+    },
+    Shown {
+        name: "nosmt",
+        path: "/sys/devices/system/cpu/smt/control",
+        values: &[("", "off"), ("force", "forceoff")],
+    },
+    Shown {
+        name: "cpuidle.governor",
+        path: "/sys/devices/system/cpu/cpuidle/current_governor",
+        values: &[],
+    },
+    Shown {
+        name: "rcupdate.rcu_normal",
+        path: "/sys/kernel/rcu_normal",
+        values: &[],
+    },
+    Shown {
+        name: "rcupdate.rcu_expedited",
+        path: "/sys/kernel/rcu_expedited",
+        values: &[],
+    },
+];
+
+/// The files that words of a line are shown by.
+pub fn paths<'a>(words: impl Iterator<Item = &'a str>) -> Vec<String> {
+    words
+        .filter_map(|word| path(&Parameter::parse(word).name))
+        .collect()
+}
+
+fn row(name: &str) -> Option<&'static Shown> {
+    SHOWN.iter().find(|row| same_name(row.name, name))
+}
+
+/// The file of a parameter; that of a module is where all of its are.
+fn path(name: &str) -> Option<String> {
+    let of_module = || {
+        let plain = name
+            .chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '_' | '-'));
+        let (module, parameter) = name.split_once('.').filter(|_| plain)?;
+        let plain = !module.is_empty() && !parameter.is_empty() && !parameter.contains('.');
+        // Under `/sys/module` every `-` is written `_`.
+        plain.then(|| {
+            format!(
+                "/sys/module/{}/parameters/{}",
+                module.replace('-', "_"),
+                parameter.replace('-', "_")
+            )
+        })
+    };
+    row(name).map(|row| row.path.to_owned()).or_else(of_module)
+}
+
+fn works(case: &Case) -> Answer {
+    let nothing = || Answer::new(Truth::Unseen, "no file and no counter shows what it does");
+    let Some(path) = path(&case.parameter.name) else {
+        return nothing();
+    };
+    let Some(text) = case.evidence.settings.get(&path) else {
+        return match row(&case.parameter.name) {
+            Some(_) => Answer::unknown(format!("{path} could not be read")),
+            // Not every parameter of a module may be read.
+            None => nothing(),
+        };
+    };
+    let chosen = text
+        .split_whitespace()
+        .find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    let seen = chosen.unwrap_or(text.trim());
+    let values = row(&case.parameter.name)
+        .map(|row| row.values)
+        .unwrap_or_default();
+    let known = values.iter().find(|(value, _)| *value == case.value());
+    let wanted = known.map_or(case.value(), |(_, shown)| *shown);
+    let now = format!("{path} has `{seen}`");
+    match same_value(wanted, seen) {
+        true => Answer::yes(now),
+        false => Answer::no(format!(
+            "{now}, and not `{wanted}`: somebody wrote it since the boot, or the kernel never took it"
+        )),
+    }
+}
+
+/// As the kernel reads truth values: `1`, `y`, `on` (`lib/kstrtox.c`); a bare name is true.
+fn same_value(wanted: &str, seen: &str) -> bool {
+    let truth = |text: &str| match text {
+        "1" | "y" | "Y" | "on" | "" => Some(true),
+        "0" | "n" | "N" | "off" => Some(false),
+        _ => None,
+    };
+    wanted == seen || (truth(wanted).is_some() && truth(wanted) == truth(seen))
+}

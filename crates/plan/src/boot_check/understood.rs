@@ -1,0 +1,95 @@
+//! Whether the kernel understood a parameter that it got: what it said about it, what its rules say, what it shows.
+
+use super::case::Case;
+use super::{Answer, Truth};
+use crate::Level;
+use crate::parameters::{Reader, Repeats};
+
+/// Findings below the level of an error that still mean that the kernel did not take the word.
+const NOT_TAKEN: &[&str] = &["misspelled-parameter", "kthread-cpus-unknown"];
+
+/// Since when kernels list what nobody took (`init/main.c`).
+const LISTS_UNKNOWN: (u32, u32) = (5, 14);
+
+/// The answer.
+pub(super) fn understood(case: &Case) -> Answer {
+    refused(case)
+        .or_else(|| replaced(case))
+        .or_else(|| case.family.and_then(|family| (family.understood)(case)))
+        .unwrap_or_else(|| not_listed(case))
+}
+
+/// What the kernel's messages and the rules have against it.
+fn refused(case: &Case) -> Option<Answer> {
+    let family = case.family;
+    let defeats = family.map(|family| family.defeated_by).unwrap_or_default();
+    let against = case.findings.iter().find(|one| {
+        let counts = one.level == Level::Error && !defeats.contains(&one.id.as_str());
+        one.subject == case.raw && (counts || NOT_TAKEN.contains(&one.id.as_str()))
+    });
+    if let Some(finding) = against {
+        return Some(Answer::no(format!("{}{}", finding.message, board(case))));
+    }
+    let complaints = family.map(|family| family.complaints).unwrap_or_default();
+    let said = complaints.iter().find_map(|part| case.message(part))?;
+    // Some kernels complain and obey: what they show decides.
+    let shown = family.and_then(|family| (family.understood)(case));
+    match shown.map(|answer| answer.truth) {
+        Some(Truth::Yes) => None,
+        _ => Some(Answer::no(format!("the kernel said `{said}`{}", board(case)))),
+    }
+}
+
+/// Where the kernel is one that many people have, and that is known to be built without.
+fn board(case: &Case) -> &'static str {
+    let release = case.evidence.facts.release.as_deref().unwrap_or_default();
+    let stock = ["-rpi", "-v6+", "-v7+", "-v7l+", "-v8+", "-v8-16k+"];
+    match stock.iter().any(|part| release.contains(part)) {
+        true => "; the stock kernels of Raspberry Pi are built without it",
+        false => "",
+    }
+}
+
+/// Of a parameter that counts once, another one behind it on the line.
+fn replaced(case: &Case) -> Option<Answer> {
+    let row = case.row.filter(|row| row.repeats == Repeats::Last)?;
+    let (_, last) = case.line.last(row.name)?;
+    (last.raw != case.raw && row.name != "isolcpus").then(|| {
+        Answer::no(format!(
+            "`{}` stands behind it on the line, and the last one counts",
+            last.raw
+        ))
+    })
+}
+
+/// That the kernel did not list it among what nobody took.
+fn not_listed(case: &Case) -> Answer {
+    let Some(row) = case.row else {
+        return Answer::new(Truth::Unseen, "quietcore does not know it");
+    };
+    if row.reader == Reader::Program {
+        return Answer::new(
+            Truth::Unseen,
+            "it is not for the kernel: a program reads it from /proc/cmdline",
+        );
+    }
+    // Parameters of modules are never listed: the module may come later.
+    if row.name.contains('.') {
+        return Answer::new(
+            Truth::Unseen,
+            "kernels do not tell which parameters of modules they took",
+        );
+    }
+    match (case.evidence.facts.since(LISTS_UNKNOWN), case.messages()) {
+        (Some(true), Some(_)) => {
+            Answer::yes("the kernel did not list it under \"Unknown kernel command line parameters\"")
+        }
+        (Some(true), None) => Answer::unknown(
+            "the kernel's messages could not be read, or their beginning is overwritten; run it as root, soon after the boot",
+        ),
+        _ => Answer::new(
+            Truth::Unseen,
+            "kernels before 5.14 do not say which parameters nobody took",
+        ),
+    }
+}
