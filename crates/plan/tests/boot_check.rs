@@ -282,10 +282,8 @@ fn what_does_not_work_is_told_with_what_was_counted() {
     broken(threads, "rcu_nocbs", "no thread");
     let mut shown = obeyed("nosoftlockup");
     let path = "/proc/sys/kernel/soft_watchdog".to_owned();
-    assert_eq!(
-        plan::boot_check::paths(["nosoftlockup"].into_iter()),
-        [path.clone()]
-    );
+    let asked = plan::boot_check::paths(["nosoftlockup"].into_iter());
+    assert_eq!(asked.first(), Some(&path));
     assert_eq!(shown.of("nosoftlockup").works.truth, Truth::Unknown);
     shown.settings.values.insert(path, "1".to_owned());
     broken(shown, "nosoftlockup", "soft_watchdog has `1`");
