@@ -11,7 +11,11 @@ pub const TARGET: Target = Target {
     seeds: || {
         let storage = Memory::default();
         let mut journal = Journal::create(&storage);
-        for event in [Event::Applied, Event::Confirmed { layer: None }, Event::Applied] {
+        for event in [
+            Event::Applied { online: None },
+            Event::Confirmed { layer: None },
+            Event::Applied { online: None },
+        ] {
             let _ = journal.append(event);
         }
         drop(journal);

@@ -95,7 +95,8 @@ impl BootMachine for Runner {
             .set_efi_text(ONE_SHOT, entry)
             .map_err(|error| ApplyError::Unable {
                 why: format!("the entry cannot be chosen for one boot: {error}"),
-                next: "choose it in the menu of the loader at the next boot".to_owned(),
+                next: "this machine has no EFI variables that can be written: use `boot set`, which keeps an entry as it was"
+                    .to_owned(),
             })
     }
 }

@@ -3,8 +3,10 @@
 use super::nothing_to_confirm;
 use super::scene::{Mode, Scene, Shown, begin, carry};
 use crate::{CommandError, Screen, Status};
-use apply::boot_line::BootChange;
-use boot::{After, Edited, Files, Kept, LOADERS, MARK, Need, clear, missing_words, set};
+use crate::changing;
+use apply::Lasting;
+use apply::boot_line::{BootChange, note_state};
+use boot::{After, BootState, Edited, Files, Kept, LOADERS, MARK, Need, clear, missing_words, set};
 use root::Root;
 
 /// Arguments of `boot confirm`.
@@ -16,7 +18,7 @@ pub struct Args {}
 /// # Errors
 /// No trial, a boot that is not that of the trial, files that cannot be written.
 pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let changing = begin(screen)?;
+    let held = begin(screen)?;
     let scene = Scene::read(Root::live())?;
     let Some(tried) = scene.kept.trial.clone() else {
         return Err(nothing_to_confirm("no entry is being tried"));
@@ -24,7 +26,14 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let mut wanted = tried.words.clone();
     wanted.push(MARK.to_owned());
     let missing = missing_words(&wanted, &scene.running);
+    let noted = |state| {
+        let lasting = changing::lasting()?;
+        Ok::<(), CommandError>(note_state(&Lasting(&lasting), held.boot_id().as_deref(), state)?)
+    };
     if !missing.is_empty() {
+        if scene.after == After::AnotherBoot {
+            noted(BootState::Reverted)?;
+        }
         return Err(nothing_to_confirm(match scene.after {
             After::SameBoot => "the machine was not restarted since `boot trial`".to_owned(),
             After::AnotherBoot => format!(
@@ -65,7 +74,8 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         runs: work.runs.clone(),
         once: None,
     };
-    carry(&changing, &change, loader, Some(tried.words.clone()))?;
+    carry(&held, &change, loader, Some(tried.words.clone()))?;
+    noted(BootState::Live)?;
     shown.done(Some("Kept: the default line has it from now on."), screen);
     Ok(Status::Done)
 }
