@@ -91,7 +91,9 @@ pub fn left(cpu: u32) -> Result<(), String> {
             continue;
         }
         let dir = format!("/proc/{pid}/task/{tid}");
-        if let Some(task) = one(Path::new(&dir), pid, tid).filter(Task::movable) {
+        // Who has ended and is only not yet waited for keeps a mask, and runs nowhere.
+        let lives = |task: &Task| task.movable() && task.flags & PF_EXITING == 0;
+        if let Some(task) = one(Path::new(&dir), pid, tid).filter(lives) {
             *if task.kernel() { &mut kernel } else { &mut user } += 1;
             kthreadd |= tid == 2;
         }
