@@ -300,3 +300,21 @@ fn a_tool_that_owns_the_line_is_told_words_and_gets_them_back() {
     };
     assert_eq!(sorted(&back), sorted(&first));
 }
+
+#[test]
+fn a_kernel_that_came_later_has_inherited_our_words_and_loses_them() {
+    let root = open("fedora-41-bls");
+    let (files, limit) = (Files::of(&root), limit_of(&root));
+    let found = choose(&files, None, &[]).unwrap();
+    let (edits, ours, _) = with_set(&files, &found, None, &words(), &limit);
+    let after = Edited::new(&files, &edits);
+    let text = "title new\nlinux /vmlinuz-new\noptions root=UUID=5d2f rhgb isolcpus=managed_irq,domain,2-3 nohz_full=2-3 \
+                irqaffinity=0-1\n";
+    let newer = "/boot/loader/entries/new.conf";
+    let installed = [Edit::new(newer, None, Some(text.to_owned()))];
+    let grown = Edited::new(&after, &installed);
+    let work = clear(&grown, found.loader, &ours.unwrap()).unwrap();
+    let bare = Edited::new(&grown, &work.edits);
+    let expected = "title new\nlinux /vmlinuz-new\noptions root=UUID=5d2f rhgb\n";
+    assert_eq!(String::from_utf8(bare.bytes(newer).unwrap()).unwrap(), expected);
+}
