@@ -45,12 +45,14 @@ pub fn run() -> Done {
             LIMIT as f64 / 1e6
         );
         fine &= small && is_static;
-        let kernel = match arch {
-            "aarch64" => "6.1-arm64",
-            "armv7" => "6.1-armhf",
+        let scenarios: &[[&str; 2]] = match arch {
+            "aarch64" => &[["foreign", "6.1-arm64"], ["boot_raspberry_pi", "6.1-arm64"]],
+            "armv7" => &[["foreign", "6.1-armhf"]],
             _ => continue,
         };
-        fine &= smoke(&native.join("lab"), &to, &guest, kernel)?;
+        for filter in scenarios {
+            fine &= smoke(&native.join("lab"), &to, &guest, filter)?;
+        }
     }
     if fine { Ok(()) } else { Err(XtaskError::Failed) }
 }
@@ -102,9 +104,10 @@ fn is_static(path: &Path) -> Done<bool> {
     Ok(bytes.starts_with(b"\x7fELF") && (0..count).all(|place| number(table + place * entry, 4) != Some(3)))
 }
 
-fn smoke(lab: &Path, binary: &Path, guest: &Path, kernel: &str) -> Done<bool> {
+fn smoke(lab: &Path, binary: &Path, guest: &Path, filter: &[&str]) -> Done<bool> {
     let status = Command::new(lab)
-        .args(["run", "foreign", kernel])
+        .arg("run")
+        .args(filter)
         .current_dir(top())
         .env("QUIETCORE_BIN", binary)
         .env("LAB_GUEST_BIN", guest)
