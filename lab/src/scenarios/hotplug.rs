@@ -59,9 +59,6 @@ same same_{name} before after
 "
         ));
     }
-    if cell.layout == Layout::V1 {
-        script.push_str("kill $foreign; sleep 0.5; rmdir /sys/fs/cgroup/cpuset/foreign\n");
-    }
     for (name, cpu) in GOES {
         script.push_str(&format!(
             "rec {name}_meanwhile lab-guest meanwhile 'echo 0 >/sys/devices/system/cpu/cpu{cpu}/online' 31 {offset} \
