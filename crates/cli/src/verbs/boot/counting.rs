@@ -26,7 +26,7 @@ pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Window {
         before.iter().filter(|(_, who)| matches!(who, Resident::Nobody)).map(|(cpu, _)| *cpu).collect();
     let load = match empty.is_empty() {
         true => Ok(None),
-        false => Load::start(&empty, &[LoadKind::Cpu]).map(Some).map_err(|error| error.to_string()),
+        false => busy_loops(&empty).map(Some),
     };
     std::thread::sleep(SETTLE);
     let first = Sample::take(root);
@@ -61,6 +61,20 @@ pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Window {
             })
             .collect(),
     }
+}
+
+/// One busy loop on each CPU. `isolcpus=` leaves these CPUs out of the mask that every program begins with, so that ours has
+/// to be widened while they start; a cpuset that lacks them refuses it.
+fn busy_loops(cpus: &CpuSet) -> Result<Load, String> {
+    let mut own = Vec::new();
+    root::sched::affinity(0, &mut own).map_err(|errno| format!("errno {errno} of sched_getaffinity"))?;
+    let mut wider = CpuSet::new();
+    wider.set_words(&own);
+    // Refused or not, the load says which CPUs it may not use.
+    let _ = root::sched::set_affinity(0, wider.or(cpus).words());
+    let load = Load::start(cpus, &[LoadKind::Cpu]).map_err(|error| error.to_string());
+    let _ = root::sched::set_affinity(0, &own);
+    load
 }
 
 fn devices(cpu: &CpuActivity) -> Vec<(String, String, u64)> {
