@@ -76,7 +76,7 @@ pub(super) fn stopped(case: &Case, cpus: &CpuSet) -> Answer {
             (Busy::Ours, false) => quiet.push(format!("{text}, with a busy loop there")),
             (Busy::Theirs(comm), false) => quiet.push(format!("{text}, with {comm} there")),
             (_, true) => ticking.push(format!(
-                "{text}, where a full tick has {hz} a second: it does not stop (a second task there, a POSIX timer of CPU \
+                "{text}, where a full tick has {hz} a second or more: it does not stop (a second task there, a POSIX timer of CPU \
                  time, a perf event or an unstable clock keeps it)"
             )),
         }

@@ -24,7 +24,7 @@ pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Window {
     let before = residents(root, cpus);
     let empty: CpuSet =
         before.iter().filter(|(_, who)| matches!(who, Resident::Nobody)).map(|(cpu, _)| *cpu).collect();
-    let load = match empty.is_empty() {
+    let mut load = match empty.is_empty() {
         true => Ok(None),
         false => busy_loops(&empty).map(Some),
     };
@@ -32,13 +32,18 @@ pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Window {
     let first = Sample::take(root);
     std::thread::sleep(window);
     let last = Sample::take(root);
-    let refused = load.as_ref().err().cloned();
+    let refused = match &mut load {
+        Err(why) => Some(format!("a busy loop could not be put there: {why}")),
+        // A loop that has ended proves nothing about ticks.
+        Ok(Some(load)) => (load.running().len() < empty.len()).then(|| "a busy loop there ended too soon".to_owned()),
+        Ok(None) => None,
+    };
     drop(load);
     let after = residents(root, cpus);
     let seen = activity(&first, &last);
     let busy = |cpu: CpuId| match (before.get(&cpu), after.get(&cpu), &refused) {
         (Some(Resident::Nobody), _, None) => Busy::Ours,
-        (Some(Resident::Nobody), _, Some(why)) => Busy::Idle(format!("a busy loop could not be put there: {why}")),
+        (Some(Resident::Nobody), _, Some(why)) => Busy::Idle(why.clone()),
         (Some(Resident::Running(one, comm)), Some(Resident::Running(other, _)), _) if one == other => {
             Busy::Theirs(comm.clone())
         }
