@@ -46,7 +46,16 @@ rec default_affinity cat /proc/irq/default_smp_affinity
 rec unknown sh -c 'dmesg | grep \"Unknown kernel command line parameters\"'
 rec housekeeping sh -c 'dmesg | grep Housekeeping:'
 rec explain quietcore explain --cmdline --json
+rec boot_check quietcore boot check --json
 rec again quietcore plan --cpus 3 --profile {profile} --json
+lab-guest spin 2 other:0 30 >/dev/null &
+echo 'nohz_full=2' >/tmp/line
+echo 2 >/tmp/list
+mount --bind /tmp/line /proc/cmdline
+mount --bind /tmp/list /sys/devices/system/cpu/nohz_full
+rec lie quietcore boot check --json
+umount /proc/cmdline
+umount /sys/devices/system/cpu/nohz_full
 lab-guest spin 3 other:0 14 >/dev/null &
 sleep 3
 rec tick_before grep LOC: /proc/interrupts
@@ -98,6 +107,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         .as_array()
         .is_some_and(|all| all.iter().all(|finding| finding["id"] != "kernel-log-unreadable"));
     verdict.that(log_read, "explain could not read the kernel's log");
+    every_answer(cell, seen, verdict);
     // With all of it in force a reboot adds nothing.
     let plan = verdict.status(seen, "again", 0).json();
     verdict.that(
@@ -123,4 +133,28 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         seen.get("unexplained").text(),
         "",
     );
+}
+
+/// `boot check` says of each word of the line that it reached the kernel and was understood; of the tick, that it was counted.
+fn every_answer(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    // A line and a file that claim what the kernel never did: the ticks that arrive tell.
+    let lie = verdict.status(seen, "lie", 1).json();
+    let one = &lie["parameters"][0];
+    let truths = [&one["understood"]["truth"], &one["works"]["truth"]];
+    verdict.that(truths == ["yes", "no"], format!("a lie was believed: {one}"));
+    let told = verdict.status(seen, "boot_check", 0).json();
+    verdict.equal("verdict", told["verdict"].as_str().unwrap_or_default(), "works");
+    let parameters = told["parameters"].as_array().cloned().unwrap_or_default();
+    for word in cell.shape.boot.split(' ') {
+        let Some(one) = parameters.iter().find(|one| one["word"] == word) else {
+            verdict.that(false, format!("boot check says nothing of {word}"));
+            continue;
+        };
+        verdict.that(one["reached"]["truth"] == "yes", format!("not reached: {one}"));
+        verdict.that(one["outcome"] == "works", format!("does not work: {one}"));
+        if word.starts_with("isolcpus=") || word.starts_with("nohz_full=") {
+            let truths = [&one["understood"]["truth"], &one["works"]["truth"]];
+            verdict.that(truths == ["yes", "yes"], format!("not seen to work: {one}"));
+        }
+    }
 }
