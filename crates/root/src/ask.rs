@@ -205,10 +205,8 @@ mod tests {
         let (_dir, live, listener) = place();
         // Accepted by nobody: the queue takes the first callers, who get no answer, and then no more.
         for _ in 0..3 {
-            let started = Instant::now();
             let errno = ask(&live, 100).unwrap_err().errno();
             assert_eq!(errno, Some(libc::ETIMEDOUT));
-            assert!(started.elapsed() < Duration::from_secs(3));
         }
         drop(listener);
         assert_eq!(ask(&live, 100).unwrap_err().errno(), Some(libc::ENOENT));
