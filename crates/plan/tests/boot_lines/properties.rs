@@ -202,9 +202,9 @@ fn rules_have_ids_of_their_own_and_every_finding_a_rule_that_gives_such_a_level(
     }
 }
 
-/// A boot line of 4,000 characters is no reason to be slow or to fall over.
+/// A boot line of 4,000 characters is no reason to fall over. How long it takes is in the benchmarks.
 #[test]
-fn long_lines_are_warned_about_and_quick() {
+fn long_lines_are_warned_about() {
     let words: String = (0..400).map(|n| format!("word{n}=x ")).collect();
     let lists: String = (0..1000).map(|n| format!("{n},")).collect();
     let facts = facts("6.12", Built::Full, "0-1023");
@@ -215,7 +215,6 @@ fn long_lines_are_warned_about_and_quick() {
         "\"".repeat(4001),
         "isolcpus=0-65535:1/2,".repeat(200),
     ] {
-        let from = std::time::Instant::now();
         let verdict = lint(&line, &facts);
         assert!(
             verdict
@@ -223,8 +222,6 @@ fn long_lines_are_warned_about_and_quick() {
                 .iter()
                 .any(|finding| finding.id == "line-too-long")
         );
-        // Generous: a debug build on a crowded machine. The real limit is in the benchmarks.
-        assert!(from.elapsed().as_millis() < 2000, "{:?}", from.elapsed());
     }
 }
 
