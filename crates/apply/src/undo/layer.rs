@@ -136,7 +136,7 @@ pub(super) fn take_layer(
     let note = workers::note(&machine).filter(|note| layer.is_partition() && !undone.notes.contains(note));
     undone.notes.extend(note);
     if let Some(files) = verify::files_before(&all, layer, &others) {
-        verify::verify(system, files, undone);
+        verify::verify(system, files, force, undone);
         undone.notes.extend(sets::came(system, files, &layer.intent.cpus));
     }
     unban::tell_placed(undone);

@@ -1,6 +1,6 @@
 //! Whether every file is as it was, once a layer is taken back.
 
-use super::{Undone, offline, unban};
+use super::{Force, Undone, offline, unban};
 use crate::layers::{Layer, LayerState};
 use crate::{System, fingerprint};
 use machine::Machine;
@@ -21,10 +21,37 @@ pub(super) fn files_before<'r>(
     (is_last && none_gone).then_some(layer.files)
 }
 
-/// Holds every file of the state before against now; what drift explains was said already.
-pub(super) fn verify(system: &dyn System, files: &BTreeMap<String, String>, undone: &mut Undone) {
+/// Holds every file of the state before against now; what drift explains was said already. What no step of ours explains
+/// is somebody else's: it is left alone for good where that is wished, and gets its former value where that is.
+pub(super) fn verify(
+    system: &dyn System,
+    files: &BTreeMap<String, String>,
+    force: Force,
+    undone: &mut Undone,
+) {
+    let mut others = unexplained(system, files, undone);
+    if force == Force::Restore {
+        // A set may not take what its parent does not have yet, or has not given back yet: so twice.
+        for _ in 0..2 {
+            others.retain(|path, _| !gives_back(system, path, &files[path]));
+        }
+    }
+    let told = match force {
+        Force::Keep => &mut undone.drift,
+        Force::No | Force::Restore => &mut undone.failed,
+    };
+    told.extend(others.into_values());
+}
+
+/// Differences of which nothing was said yet, by path.
+fn unexplained(
+    system: &dyn System,
+    files: &BTreeMap<String, String>,
+    undone: &mut Undone,
+) -> BTreeMap<String, String> {
     let machine = Machine::read(system.root());
     let now = fingerprint::files(system.root(), &machine);
+    let mut others = BTreeMap::new();
     for difference in fingerprint::file_differences(files, &now) {
         let path = difference.split(':').next().unwrap_or_default();
         if path == fingerprint::ONLINE {
@@ -37,7 +64,13 @@ pub(super) fn verify(system: &dyn System, files: &BTreeMap<String, String>, undo
             .any(|line| line.starts_with(path))
             && !unban::is_placed(system, path, undone)
         {
-            undone.failed.push(difference);
+            others.insert(path.to_owned(), difference);
         }
     }
+    others
+}
+
+fn gives_back(system: &dyn System, path: &str, former: &str) -> bool {
+    let is_former = || system.root().value(path).ok().flatten().as_deref() == Some(former);
+    system.write(path, former).is_ok() && is_former()
 }
