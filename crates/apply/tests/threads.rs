@@ -122,25 +122,70 @@ fn a_partition_with_programs_takes_no_single_thread_and_nothing_moves() {
     undone(&kernel, &disk, "refused");
 }
 
-#[test]
-fn death_at_every_step_of_a_divided_process_is_taken_back() {
+/// Both threads come out to where their process waits, and then all of it goes home.
+fn come_out(kernel: &Kernel, disk: &Disk) {
+    let machine = Machine::read(kernel.root());
+    let mut journal = Journal::open(disk).unwrap().unwrap();
+    let ground = Ground {
+        system: kernel,
+        hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+        isolated: &set("2-3"),
+    };
+    for tid in [121, 122] {
+        let alone = Parcel {
+            unit: Unit::Thread,
+            ..parcel("/sys/fs/cgroup", tid, None)
+        };
+        relocate(&ground, &mut journal, &[alone]).unwrap();
+    }
+    let one = |tid: u32| parcel("/sys/fs/cgroup/slice", tid, None);
+    let whole = Parcel {
+        unit: Unit::Process,
+        tasks: [120, 121, 122]
+            .into_iter()
+            .flat_map(|tid| one(tid).tasks)
+            .collect(),
+        ..one(120)
+    };
+    relocate(&ground, &mut journal, &[whole]).unwrap();
+    let now = places(kernel);
+    assert!(
+        [120, 121, 122].iter().all(|tid| now[tid].0 == "/slice"),
+        "{now:?}"
+    );
+}
+
+/// Every death in what `act` does to a divided process, after what `ready` did.
+fn dies_everywhere(ready: fn(&Kernel, &Disk), act: fn(&Kernel, &Disk)) {
     let whole = with_threads();
     let disk = Disk::new(&whole);
     isolate(&whole, &disk);
+    ready(&whole, &disk);
     let first = whole.steps.get() + 1;
-    divide(&whole, &disk);
+    act(&whole, &disk);
     let last = whole.steps.get();
-    assert!(last - first > 8, "{first} to {last}");
+    assert!(last - first >= 8, "{first} to {last}");
     let deaths = (first..=last).flat_map(|step| [Death::Before(step), Death::Torn(step)]);
     for death in deaths.chain([Death::After(last)]) {
         let kernel = with_threads();
         let before = kernel.dump();
         let disk = Disk::new(&kernel);
         isolate(&kernel, &disk);
+        ready(&kernel, &disk);
         kernel.death.set(death);
-        assert!(dies(|| divide(&kernel, &disk)), "{death:?} did not die");
+        assert!(dies(|| act(&kernel, &disk)), "{death:?} did not die");
         kernel.death.set(Death::Never);
         undone(&kernel, &disk, &format!("{death:?}"));
         assert_eq!(kernel.dump(), before, "{death:?}");
     }
+}
+
+#[test]
+fn death_at_every_step_of_a_divided_process_is_taken_back() {
+    dies_everywhere(|_, _| {}, divide);
+}
+
+#[test]
+fn death_at_every_step_of_its_way_out_is_taken_back() {
+    dies_everywhere(divide, come_out);
 }

@@ -7,7 +7,7 @@
 use super::Undone;
 use crate::ApplyError;
 use crate::home::Map;
-use crate::record::{Departure, Event, Record, Waiting};
+use crate::record::{Event, Record, Waiting};
 use crate::threads::is_threaded;
 use machine::{Task, TaskKey};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// What reading the tasks met.
 pub(super) fn bring_home(map: &Map, records: &[Record], undone: &mut Undone) -> Result<(), ApplyError> {
     let known = last_departures(records);
-    if known.values().all(|departure| departure.waits.is_none()) {
+    if known.values().all(Option::is_none) {
         return Ok(());
     }
     let root = map.system.root();
@@ -60,28 +60,41 @@ pub(super) fn bring_home(map: &Map, records: &[Record], undone: &mut Undone) -> 
     Ok(())
 }
 
-/// The last departure of every task.
-fn last_departures(records: &[Record]) -> BTreeMap<TaskKey, &Departure> {
-    let moving = records.iter().filter_map(|record| match &record.event {
-        Event::Moving { tasks } => Some(tasks),
-        _ => None,
-    });
-    moving
-        .flatten()
-        .map(|departure| (departure.state.key, departure))
-        .collect()
+/// Where each task that we moved was left to wait by its last departure; none for those that went elsewhere. A departure
+/// that nobody noted the end of was cut off, and left its task where it was.
+fn last_departures(records: &[Record]) -> BTreeMap<TaskKey, Option<&Waiting>> {
+    let ended: BTreeSet<u64> = records
+        .iter()
+        .filter_map(|record| match &record.event {
+            Event::Moved { of, .. } => Some(*of),
+            _ => None,
+        })
+        .collect();
+    let mut known: BTreeMap<TaskKey, Option<&Waiting>> = BTreeMap::new();
+    for record in records {
+        let Event::Moving { tasks } = &record.event else {
+            continue;
+        };
+        for departure in tasks {
+            let waits = known.entry(departure.state.key).or_default();
+            if departure.waits.is_some() || ended.contains(&record.seq) {
+                *waits = departure.waits.as_ref();
+            }
+        }
+    }
+    known
 }
 
 /// Where a task was left to wait: by the journal, or because it was born there of one that was.
 fn waits<'r>(
     map: &Map,
     task: &Task,
-    known: &BTreeMap<TaskKey, &'r Departure>,
+    known: &BTreeMap<TaskKey, Option<&'r Waiting>>,
     waiting: &BTreeMap<u32, &'r Waiting>,
 ) -> Option<&'r Waiting> {
     // One that went home with its threads a moment ago still tells where its children are.
-    if let Some(departure) = known.get(&task.key) {
-        return departure.waits.as_ref();
+    if let Some(waits) = known.get(&task.key) {
+        return *waits;
     }
     let parent = if task.pid == task.key.tid {
         task.ppid
