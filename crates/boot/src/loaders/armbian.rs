@@ -1,10 +1,9 @@
 //! Armbian: U-Boot's script adds `extraargs` of `/boot/armbianEnv.txt` to the boot line.
 
-use super::{Entry, Fallback, Keeper, Loader, Words, no_remark, nothing_to_run, one_line_fallback, variable};
+use super::{Entry, Keeper, Loader, Words, no_remark, nothing_to_run, variable};
 use crate::BootError;
 use crate::line::Line;
 use crate::tree::{self, Tree};
-use crate::trial::Trial;
 
 const PATH: &str = "/boot/armbianEnv.txt";
 const VARIABLE: &str = "extraargs";
@@ -17,11 +16,8 @@ pub static LOADER: Loader = Loader {
     lines,
     entries,
     commit: nothing_to_run,
-    fallback,
-    trial: Trial::Cannot {
-        why: "U-Boot reads one environment file, whatever happened at the last boot",
-        next: "use `boot set --force` where you reach the console of the board or its card in another computer",
-    },
+    fallback: variable::no_fallback,
+    trial: variable::NO_TRIAL,
     words: Words::Plain,
     keeper: Keeper::Files,
     efi_name: None,
@@ -38,10 +34,4 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
 
 fn entries(tree: &dyn Tree) -> Vec<Entry> {
     variable::only_entry(tree, PATH, VARIABLE).into_iter().collect()
-}
-
-fn fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
-    Ok(one_line_fallback(
-        "U-Boot's script starts one entry with one line",
-    ))
 }

@@ -51,7 +51,8 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     place(tree).map_or(Ok(Vec::new()), |path| extlinux_conf::lines(tree, path))
 }
 
-fn entries(tree: &dyn Tree) -> Vec<Entry> {
+/// The labels of the file that the loader reads, whoever wrote it.
+pub fn entries(tree: &dyn Tree) -> Vec<Entry> {
     place(tree)
         .map(|path| extlinux_conf::entries(tree, path))
         .unwrap_or_default()

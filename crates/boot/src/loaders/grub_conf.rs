@@ -52,8 +52,8 @@ fn files() -> Vec<String> {
 }
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
-    let mut slots = grub::places(tree, &files())?;
-    if !slots.iter().any(|slot| slot.key.starts_with(NORMAL)) && slots.is_empty() {
+    let slots = grub::places(tree, &files())?;
+    if slots.is_empty() {
         return Ok(vec![variable::shell(tree, DEFAULTS, NORMAL, "")?]);
     }
     // Without a variable for normal entries the words go to all of them.
@@ -61,7 +61,6 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
         .iter()
         .rposition(|slot| slot.key.starts_with(NORMAL))
         .unwrap_or(slots.len() - 1);
-    let slots = std::mem::take(&mut slots);
     Ok(vec![Line {
         name: "normal entries".to_owned(),
         home,

@@ -1,7 +1,7 @@
 //! Debian's u-boot-menu: `extlinux.conf` is generated from `/etc/default/u-boot` by `u-boot-update`, for boards with U-Boot.
 
 use super::systemd_boot::kernel_cmdline;
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words, extlinux, extlinux_conf, no_remark, variable};
+use super::{Fallback, Keeper, Loader, Turn, Words, extlinux, extlinux_conf, no_remark, variable};
 use crate::BootError;
 use crate::line::Line;
 use crate::shell::assignments;
@@ -24,7 +24,7 @@ pub static LOADER: Loader = Loader {
     about: "U-Boot with /etc/default/u-boot and u-boot-update (Debian, Ubuntu on boards)",
     find,
     lines,
-    entries,
+    entries: extlinux::entries,
     commit,
     fallback,
     trial: Trial::Cannot {
@@ -63,12 +63,6 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
         return Ok(kernel_cmdline(tree)?.into_iter().collect());
     }
     Ok(vec![variable::shell(tree, DEFAULTS, PARAMETERS, UNSET)?])
-}
-
-fn entries(tree: &dyn Tree) -> Vec<Entry> {
-    extlinux::place(tree)
-        .map(|path| extlinux_conf::entries(tree, path))
-        .unwrap_or_default()
 }
 
 fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {

@@ -1,6 +1,6 @@
 //! Alpine: `extlinux.conf` is generated from `/etc/update-extlinux.conf` by `update-extlinux`.
 
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words, extlinux, extlinux_conf, no_remark, variable};
+use super::{Fallback, Keeper, Loader, Turn, Words, extlinux, no_remark, variable};
 use crate::BootError;
 use crate::line::Line;
 use crate::tools::{Run, first_of};
@@ -15,7 +15,7 @@ pub static LOADER: Loader = Loader {
     about: "extlinux with /etc/update-extlinux.conf (Alpine)",
     find,
     lines,
-    entries,
+    entries: extlinux::entries,
     commit,
     fallback,
     trial: Trial::Cannot {
@@ -35,12 +35,6 @@ fn find(tree: &dyn Tree) -> Option<String> {
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     Ok(vec![variable::shell(tree, SOURCE, "default_kernel_opts", "")?])
-}
-
-fn entries(tree: &dyn Tree) -> Vec<Entry> {
-    extlinux::place(tree)
-        .map(|path| extlinux_conf::entries(tree, path))
-        .unwrap_or_default()
 }
 
 fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {

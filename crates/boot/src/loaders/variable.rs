@@ -1,11 +1,28 @@
 //! Lines that are the value of one variable: in a file that a shell reads and a tool makes the loader's file of, or in an
 //! environment file of U-Boot.
 
-use super::Entry;
+use super::{Entry, Fallback, one_line_fallback};
 use crate::line::{Line, Slot};
 use crate::shell::assignments;
 use crate::tree::{self, Tree};
+use crate::trial::Trial;
 use crate::{BootError, Writing};
+
+/// With an environment file there is nothing to try a line by.
+pub const NO_TRIAL: Trial = Trial::Cannot {
+    why: "U-Boot reads one environment file, whatever happened at the last boot",
+    next: "use `boot set --force` where you reach the console of the board or its card in another computer",
+};
+
+/// Nor an entry that stays.
+///
+/// # Errors
+/// None; every loader is asked in this form.
+pub fn no_fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
+    Ok(one_line_fallback(
+        "U-Boot's script starts one entry with one line",
+    ))
+}
 
 /// A shell variable; a file without it gets it at its end, beginning with what the tool takes where it is not set.
 ///

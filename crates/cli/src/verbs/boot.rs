@@ -7,6 +7,7 @@ mod counting;
 mod scene;
 mod set;
 mod show;
+mod target;
 mod trial;
 mod words;
 

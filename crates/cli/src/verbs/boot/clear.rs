@@ -1,8 +1,8 @@
 //! `boot clear`: our words out again, and the entry that was to be tried.
 
-use super::scene::{Mode, Scene, Shown, begin, carry, mode};
+use super::scene::{Scene, Shown, carry};
+use super::target::{Mode, Target};
 use crate::changing::Changing;
-use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
 use apply::boot_line::BootChange;
 use apply::installed::{Placed, Removed};
@@ -13,10 +13,7 @@ use root::Root;
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    reading: Reading,
-    /// Show what would be done, and write nothing
-    #[arg(long)]
-    dry_run: bool,
+    target: Target,
 }
 
 /// Runs it.
@@ -24,13 +21,8 @@ pub struct Args {
 /// # Errors
 /// Files that cannot be written; words that cannot be taken out.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = args.reading.open()?;
-    let mode = mode(&root, args.dry_run.then_some(()))?;
-    let changing = match mode {
-        Mode::Real => Some(begin(screen)?),
-        Mode::Shown => None,
-    };
-    let scene = Scene::read(root)?;
+    let (scene, changing) = args.target.open(screen)?;
+    let mode = Mode::under(changing.as_ref());
     let Some(Clearing { loader, words, work }) = all_work(&scene)? else {
         screen.text("None of quietcore's words are in the boot files.\n");
         screen.json(&serde_json::json!({

@@ -1,7 +1,8 @@
 //! `boot confirm`: after a good boot of the tried entry, its words go onto the default line and the entry goes.
 
 use super::nothing_to_confirm;
-use super::scene::{Mode, Scene, Shown, begin, carry};
+use super::scene::{Scene, Shown, carry};
+use super::target::{Mode, begin};
 use crate::{CommandError, Screen, Status};
 use crate::changing;
 use apply::Lasting;

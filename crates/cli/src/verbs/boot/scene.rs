@@ -1,8 +1,9 @@
 //! What every boot verb looks at, and the one way to carry a change out and to show it.
 
+use super::target::Mode;
 use crate::changing::{self, Changing};
 use crate::{CommandError, Screen};
-use apply::boot_line::{BootChange, BootNotes, Runner, carry_out, finish, read_captured};
+use apply::boot_line::{BootChange, BootNotes, Runner, carry_out, read_captured};
 use apply::{ApplyError, Lasting};
 use boot::{After, BootError, Edit, Files, Found, Kept, Limit, Loader, Run, Work, choose, diff, limit, on_line};
 use root::state::LIB_DIR;
@@ -23,15 +24,6 @@ pub struct Scene {
     pub unfinished: bool,
     /// Why it is not known what is ours.
     pub unknown: Option<String>,
-}
-
-/// How much of a change is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// All of it.
-    Real,
-    /// Only what would be done.
-    Shown,
 }
 
 impl Scene {
@@ -93,9 +85,7 @@ impl Scene {
         };
         limit(told.or_else(asked).as_deref())
     }
-}
 
-impl Scene {
     /// Refuses words with which the line that is running would be too long: loaders and firmware add words of their own,
     /// which stand in no file.
     ///
@@ -110,39 +100,6 @@ impl Scene {
         let entry = "the running system, with what loader and firmware add,".to_owned();
         Err(BootError::TooLong { entry, length, most, who }.into())
     }
-}
-
-/// Whether a captured machine is only looked at; it is never changed.
-///
-/// # Errors
-/// A change of a captured machine that is not a dry run.
-pub fn mode(root: &Root, dry_run: Option<()>) -> Result<Mode, CommandError> {
-    match (dry_run, root.origin()) {
-        (Some(()), _) => Ok(Mode::Shown),
-        (None, Origin::Live) => Ok(Mode::Real),
-        (None, Origin::Captured) => Err(CommandError::usage(
-            "a captured machine is not changed",
-            "its files are a copy",
-            "add --dry-run to see what would be done",
-        )),
-    }
-}
-
-/// The right to change boot files, and what an earlier call left unfinished taken back first.
-///
-/// # Errors
-/// No permission, another quietcore at work, files that cannot be given back.
-pub fn begin(screen: &mut Screen) -> Result<Changing, CommandError> {
-    let changing = Changing::begin()?;
-    if let Some(state) = changing::existing_lasting()? {
-        let done = finish(&Runner::new(Live::host()), &Lasting(&state))?;
-        if let Some(done) = done {
-            let paths = done.restored.join(", ");
-            screen.note(&format!("an unfinished change was taken back: {paths}\n"));
-            done.left.iter().for_each(|line| screen.note(&format!("left alone: {line}\n")));
-        }
-    }
-    Ok(changing)
 }
 
 /// Carries a change out under the lock of `begin`.

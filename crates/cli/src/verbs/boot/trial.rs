@@ -1,8 +1,8 @@
 //! `boot trial`: an entry of its own for the next boot alone.
 
-use super::scene::{Mode, Scene, Shown, begin, carry, mode};
+use super::scene::{Shown, carry};
+use super::target::{Mode, Target};
 use super::words::Wanted;
-use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
 use apply::boot_line::{BootChange, Once};
 use boot::{Chosen, Files, Kept, MARK, trial};
@@ -13,13 +13,10 @@ pub struct Args {
     #[command(flatten)]
     wanted: Wanted,
     #[command(flatten)]
-    reading: Reading,
+    target: Target,
     /// The boot loader, where several are found
     #[arg(long, value_name = "NAME")]
     loader: Option<String>,
-    /// Show what would be done, and write nothing
-    #[arg(long)]
-    dry_run: bool,
 }
 
 /// Runs it.
@@ -27,13 +24,8 @@ pub struct Args {
 /// # Errors
 /// A loader that cannot, words that cannot be, files that cannot be written.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = args.reading.open()?;
-    let mode = mode(&root, args.dry_run.then_some(()))?;
-    let changing = match mode {
-        Mode::Real => Some(begin(screen)?),
-        Mode::Shown => None,
-    };
-    let scene = Scene::read(root)?;
+    let (scene, changing) = args.target.open(screen)?;
+    let mode = Mode::under(changing.as_ref());
     let loader = scene.loader(args.loader.as_deref())?.loader;
     let chosen = args.wanted.choose(&scene.root, loader, scene.kept.line.as_ref())?;
     scene.check_running(&chosen.words)?;

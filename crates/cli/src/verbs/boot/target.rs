@@ -1,0 +1,75 @@
+//! What every verb that changes boot files begins with: which machine's, how far, and the lock under which.
+
+use super::scene::Scene;
+use crate::changing::{self, Changing};
+use crate::reading::Reading;
+use crate::{CommandError, Screen};
+use apply::Lasting;
+use apply::boot_line::{Runner, finish};
+use root::{Live, Origin};
+
+/// Which machine, and how far.
+#[derive(clap::Args)]
+pub struct Target {
+    #[command(flatten)]
+    reading: Reading,
+    /// Show what would be done, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// How much of a change is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// All of it.
+    Real,
+    /// Only what would be done.
+    Shown,
+}
+
+impl Mode {
+    /// All of it where the right to change was taken.
+    #[must_use]
+    pub fn under(changing: Option<&Changing>) -> Mode {
+        changing.map_or(Mode::Shown, |_| Mode::Real)
+    }
+}
+
+impl Target {
+    /// The machine, and the right to change it where that is wanted. A captured machine is only looked at.
+    ///
+    /// # Errors
+    /// A change of a captured machine that is not a dry run; as [`begin`] and [`Scene::read`].
+    pub fn open(&self, screen: &mut Screen) -> Result<(Scene, Option<Changing>), CommandError> {
+        let root = self.reading.open()?;
+        let changing = match (self.dry_run, root.origin()) {
+            (true, _) => None,
+            (false, Origin::Live) => Some(begin(screen)?),
+            (false, Origin::Captured) => {
+                return Err(CommandError::usage(
+                    "a captured machine is not changed",
+                    "its files are a copy",
+                    "add --dry-run to see what would be done",
+                ));
+            }
+        };
+        Ok((Scene::read(root)?, changing))
+    }
+}
+
+/// The right to change boot files, and what an earlier call left unfinished taken back first.
+///
+/// # Errors
+/// No permission, another quietcore at work, files that cannot be given back.
+pub fn begin(screen: &mut Screen) -> Result<Changing, CommandError> {
+    let changing = Changing::begin()?;
+    if let Some(state) = changing::existing_lasting()? {
+        let done = finish(&Runner::new(Live::host()), &Lasting(&state))?;
+        if let Some(done) = done {
+            let paths = done.restored.join(", ");
+            screen.note(&format!("an unfinished change was taken back: {paths}\n"));
+            done.left.iter().for_each(|line| screen.note(&format!("left alone: {line}\n")));
+        }
+    }
+    Ok(changing)
+}
