@@ -18,6 +18,35 @@ fn trees() -> Vec<PathBuf> {
     trees
 }
 
+/// Trees whose loader keeps no entry as it was, by their documents: one line, or one that all entries share.
+const WITHOUT_FALLBACK: &[&str] = &[
+    "alpine-3.20-extlinux",
+    "armbian-24.8",
+    "beaglebone-debian-11",
+    "raspberry-pi-os-10",
+    "raspberry-pi-os-12",
+    "ubuntu-24.04-rockchip-u-boot-menu",
+    "ubuntu-25.10-raspberry-pi",
+];
+
+/// Trees whose loader cannot start an entry for one boot alone.
+const WITHOUT_TRIAL: &[&str] = &[
+    "alpine-3.20-extlinux",
+    "arch-uki",
+    "armbian-24.8",
+    "beaglebone-debian-11",
+    "debian-12-u-boot-menu",
+    "fedora-coreos-ostree",
+    "jetson-extlinux",
+    "opensuse-leap-15-grub2",
+    "rhel-9-zipl-s390x",
+    "ubuntu-24.04-rockchip-u-boot-menu",
+];
+
+fn is_among(tree: &Path, names: &[&str]) -> bool {
+    names.iter().any(|name| tree.ends_with(name))
+}
+
 fn boot(tree: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .arg("boot")
@@ -108,6 +137,8 @@ fn set_says_what_it_would_do_or_asks_for_force_where_no_entry_stays() {
         let nothing =
             done["edits"].as_array().unwrap().is_empty() && done["runs"].as_array().unwrap().is_empty();
         assert!(!nothing, "{}", tree.display());
+        let asks = is_among(&tree, WITHOUT_FALLBACK);
+        assert_eq!(careful.status.code() == Some(2), asks, "{}", tree.display());
         match careful.status.code() {
             Some(0) => assert_eq!(json(&careful)["edits"], done["edits"], "{}", tree.display()),
             Some(2) => assert!(
@@ -128,6 +159,8 @@ fn trial_and_clear_answer_on_every_tree() {
             &tree,
             &["trial", "--params", "nohz_full=2-3", "--dry-run", "--json"],
         );
+        let cannot = is_among(&tree, WITHOUT_TRIAL);
+        assert_eq!(trial.status.code() == Some(4), cannot, "{}", tree.display());
         match trial.status.code() {
             Some(0) => {
                 let edits = json(&trial)["edits"].to_string();
