@@ -14,7 +14,6 @@ mod resize;
 mod rt_group;
 mod screen;
 mod status;
-mod time;
 mod verbs;
 
 use clap::Parser;

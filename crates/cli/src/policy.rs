@@ -1,9 +1,9 @@
 //! Scheduling policies on the command line, and what it means when the kernel refuses one.
 
 use crate::rt_group::NoRuntime;
-use crate::time::parse_duration;
 use apply::FormerPolicy;
 use machine::Machine;
+use machine::parse_duration;
 use root::Root;
 
 /// A scheduling policy with its parameters.

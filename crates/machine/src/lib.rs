@@ -36,6 +36,6 @@ pub use kernel::{Kernel, Preemption};
 pub use model::{Machine, Unreadable};
 pub use settings::Settings;
 pub use tasks::{Policy, Task, TaskKey, parse_stat, parse_status_allowed};
-pub use time::utc_text;
+pub use time::{parse_duration, utc_text};
 pub use topology::{Cache, CacheKind, CoreKind, Cpu, Group, Node, Topology};
 pub use units::{CpuId, Nanos};

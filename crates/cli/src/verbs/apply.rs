@@ -33,7 +33,7 @@ pub struct Args {
     #[arg(long)]
     dry_run: bool,
     /// Take it back after this time unless `quietcore confirm` comes (60s, 5min)
-    #[arg(long, value_name = "TIME", value_parser = crate::time::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = machine::parse_duration)]
     confirm_within: Option<Duration>,
     /// Give the partition of this name, which is in force, these CPUs and this profile. Its programs leave it for a
     /// moment and come back
@@ -50,7 +50,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["save", "dry_run", "confirm_within", "resize", "install_unit"])]
     at_boot: bool,
     /// With --at-boot: the boot was good when the machine stayed up for this time afterwards
-    #[arg(long, value_name = "TIME", value_parser = crate::time::parse_duration, default_value = "5min", requires = "at_boot")]
+    #[arg(long, value_name = "TIME", value_parser = machine::parse_duration, default_value = "5min", requires = "at_boot")]
     good_after: Duration,
     /// Install what brings the declared partitions back at boot: a unit of systemd, or an init script with its links
     #[arg(long, value_name = "INIT", num_args = 0..=1, conflicts_with_all = ["save", "dry_run", "confirm_within", "resize"])]

@@ -10,7 +10,7 @@ use std::time::Duration;
 #[derive(clap::Args)]
 pub struct Args {
     /// How long
-    #[arg(long, value_parser = crate::time::parse_duration)]
+    #[arg(long, value_parser = machine::parse_duration)]
     after: Duration,
 }
 

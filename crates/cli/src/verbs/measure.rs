@@ -6,7 +6,7 @@ mod policy;
 
 use crate::intent::existing_cpus;
 use crate::screen::{Form, Volume};
-use crate::time::parse_duration;
+use machine::parse_duration;
 use crate::{CommandError, Screen, Status, changing};
 use clap::{Subcommand, ValueEnum};
 use kept::Kept;

@@ -30,7 +30,7 @@ pub struct Args {
     #[command(flatten)]
     wanted: Wanted,
     /// How long each of the four measurements takes
-    #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = crate::time::parse_duration)]
+    #[arg(long = "for", value_name = "TIME", default_value = "5s", value_parser = machine::parse_duration)]
     duration: Duration,
     /// Where the result goes; the page goes beside it as .html
     #[arg(long, value_name = "FILE", default_value = "prove.json")]

@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long)]
     no_thp: bool,
     /// While it runs, none of its CPUs may idle so deeply that waking takes longer than this: 0us
-    #[arg(long, value_name = "TIME", value_parser = crate::time::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = machine::parse_duration)]
     latency: Option<Duration>,
     /// The latency is for all CPUs of the machine
     #[arg(long, requires = "latency")]

@@ -4,7 +4,7 @@ use super::counting;
 use super::scene::Scene;
 use crate::intent::existing_cpus;
 use crate::reading::Reading;
-use crate::time::parse_duration;
+use machine::parse_duration;
 use crate::{CommandError, Screen, Status, declared};
 use boot::{After, BootState, MARK, missing_words, state_after};
 use machine::{Machine, Settings, cmdline};
