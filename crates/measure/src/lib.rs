@@ -6,6 +6,7 @@ mod check;
 mod child;
 mod clock;
 mod collect;
+pub mod configuration;
 mod counter;
 mod environment;
 mod error;

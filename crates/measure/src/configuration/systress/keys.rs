@@ -1,0 +1,364 @@
+//! What the keys of systress's stanzas mean.
+
+use super::super::{
+    After, Configuration, ConfigurationError, CpuLoad, Form, Main, Memory, Program, Question, Sampler,
+    Written, command_line,
+};
+use super::{Entry, Stanza};
+use machine::{Nanos, parse_duration};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What a timer thread does without a `period`: the article's runs of a minute have 60,000 samples.
+const PERIOD: Duration = Duration::from_millis(1);
+
+/// How often the screen is drawn without a `stats.period`. The article always says it.
+const REFRESH: Duration = Duration::from_secs(1);
+
+/// Upper end of the histogram without a `stats.histo_size`. The article always says it.
+const HISTOGRAM: Nanos = Nanos(1_000_000);
+
+/// The description that the stanzas make.
+pub(super) fn interpret(stanzas: &[Stanza]) -> Result<Configuration, ConfigurationError> {
+    let mut described = Configuration {
+        form: Form::Systress,
+        main: Main {
+            cpus: None,
+            refresh: REFRESH,
+            cpu_load: CpuLoad::Hidden,
+            memory: Memory::Pageable,
+            format: "systress".to_owned(),
+        },
+        samplers: Vec::new(),
+        loads: Vec::new(),
+        programs: Vec::new(),
+        notes: Vec::new(),
+    };
+    for (place, stanza) in stanzas.iter().enumerate() {
+        let name = &stanza.name;
+        let twin = |other: &&Stanza| other.kind == stanza.kind && other.index == stanza.index;
+        if stanzas.iter().take(place).any(|other| twin(&other)) {
+            return Err(refused(name, "is there twice", "give each stanza its own index"));
+        }
+        if let Some(key) = twice(stanza) {
+            return Err(refused(
+                key,
+                "is there twice in this stanza",
+                "keep one of the two",
+            ));
+        }
+        match (stanza.kind, stanza.index) {
+            ("main", None) => main(stanza, &mut described)?,
+            ("timer_thread", Some(index)) => described.samplers.push(timer_thread(stanza, index)?),
+            ("program", Some(_)) => described.programs.push(program(stanza)?),
+            ("main", Some(_)) => return Err(refused(name, "has an index", "write main alone")),
+            ("timer_thread" | "program", None) => {
+                return Err(refused(name, "has no index", format!("write {}[0]", stanza.kind)));
+            }
+            _ => {
+                return Err(refused(
+                    name,
+                    "is no stanza that is known",
+                    "there are main, timer_thread[N] and program[N]",
+                ));
+            }
+        }
+    }
+    Ok(described)
+}
+
+fn twice<'a>(stanza: &'a Stanza) -> Option<&'a Written<&'a str>> {
+    let keys = || stanza.entries.iter().map(|entry| &entry.key);
+    keys().enumerate().find_map(|(place, key)| {
+        keys()
+            .take(place)
+            .any(|before| before.value == key.value)
+            .then_some(key)
+    })
+}
+
+fn main(stanza: &Stanza, described: &mut Configuration) -> Result<(), ConfigurationError> {
+    for entry in &stanza.entries {
+        let main = &mut described.main;
+        match entry.key.value {
+            "cpu_affinity" => main.cpus = Some(said(entry)?),
+            "stats.period" => main.refresh = time(entry)?,
+            "stats.cpu_load" => {
+                main.cpu_load = match said(entry)? {
+                    all if all.value == "all" => CpuLoad::All,
+                    some => CpuLoad::Of(some),
+                }
+            }
+            "stats.format" => {
+                main.format = match said(entry)?.value.as_str() {
+                    "txt" => "systress".to_owned(),
+                    "csv" => {
+                        described.notes.push(
+                            "stats.format csv: systress's own columns are not published; these are those of --format csv"
+                                .to_owned(),
+                        );
+                        "csv".to_owned()
+                    }
+                    _ => return Err(refused_value(entry, "is no format", "write txt or csv")),
+                }
+            }
+            "memlock" if entry.value.value.is_empty() => main.memory = Memory::Locked,
+            "memlock" => return Err(refused_value(entry, "has no meaning", "write memlock alone")),
+            "dbg_level" => {
+                let level: u32 = number(entry)?;
+                if level > 0 {
+                    described.notes.push(format!(
+                        "dbg_level {level}: there are no debug levels here; see -v"
+                    ));
+                }
+            }
+            _ => {
+                return Err(unknown(
+                    entry,
+                    "main",
+                    "cpu_affinity, stats.period, stats.format, stats.cpu_load, memlock, dbg_level",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn timer_thread(stanza: &Stanza, index: u32) -> Result<Sampler, ConfigurationError> {
+    let mut sampler = Sampler {
+        name: stanza.name.clone(),
+        index,
+        question: Question::Latency { interval: PERIOD },
+        cpus: None,
+        policy: policy(stanza)?,
+        lifetime: None,
+        histogram: Some(HISTOGRAM),
+        file: Some(PathBuf::from(format!("timer_thread{index:02}.txt"))),
+        format: None,
+    };
+    for entry in &stanza.entries {
+        match entry.key.value {
+            "cpu_affinity" => sampler.cpus = Some(said(entry)?),
+            "sched.policy" | "sched.priority" => {}
+            "period" => {
+                sampler.question = Question::Latency {
+                    interval: time(entry)?,
+                }
+            }
+            "lifetime.duration" => sampler.lifetime = Some(time(entry)?),
+            "stats.histo_size" => sampler.histogram = Some(nanos(time(entry)?)),
+            "stats.filename" => sampler.file = Some(PathBuf::from(said(entry)?.value)),
+            _ => {
+                return Err(unknown(
+                    entry,
+                    "timer_thread",
+                    "cpu_affinity, sched.policy, sched.priority, period, lifetime.duration, stats.histo_size, \
+                     stats.filename",
+                ));
+            }
+        }
+    }
+    Ok(sampler)
+}
+
+fn program(stanza: &Stanza) -> Result<Program, ConfigurationError> {
+    let mut program = Program {
+        name: stanza.name.clone(),
+        command: Written {
+            value: Vec::new(),
+            line: stanza.name.line,
+            column: stanza.name.column,
+        },
+        cpus: None,
+        policy: policy(stanza)?,
+        cgroup: None,
+        output: None,
+        errors: None,
+        after_success: After::Leave,
+        after_failure: After::Leave,
+        lifetime: None,
+    };
+    for entry in &stanza.entries {
+        match entry.key.value {
+            "cmdline" => program.command = command(entry)?,
+            "cpu_affinity" => program.cpus = Some(said(entry)?),
+            "sched.policy" | "sched.priority" => {}
+            "cgroup" => program.cgroup = Some(said(entry)?),
+            "output.out" => program.output = Some(PathBuf::from(said(entry)?.value)),
+            "output.err" => program.errors = Some(PathBuf::from(said(entry)?.value)),
+            "termination.ok" => program.after_success = after(entry)?,
+            "termination.ko" => program.after_failure = after(entry)?,
+            "lifetime.duration" => program.lifetime = Some(time(entry)?),
+            _ => {
+                return Err(unknown(
+                    entry,
+                    "program",
+                    "cmdline, cpu_affinity, sched.policy, sched.priority, cgroup, output.out, output.err, \
+                     termination.ok, termination.ko, lifetime.duration",
+                ));
+            }
+        }
+    }
+    if program.command.value.is_empty() {
+        return Err(refused(
+            &stanza.name,
+            "has no program",
+            "add cmdline PROGRAM ARGUMENTS",
+        ));
+    }
+    Ok(program)
+}
+
+fn command(entry: &Entry) -> Result<Written<Vec<String>>, ConfigurationError> {
+    let Written { value, line, column } = said(entry)?;
+    match command_line::split(&value) {
+        Ok(words) => Ok(Written {
+            value: words,
+            line,
+            column,
+        }),
+        Err((at, why)) => Err(ConfigurationError::at(
+            (line, column + at),
+            why,
+            "close the quote, or put a backslash before it",
+        )),
+    }
+}
+
+/// The two keys as one word of the command line's grammar.
+fn policy(stanza: &Stanza) -> Result<Option<Written<String>>, ConfigurationError> {
+    let find = |key: &str| stanza.entries.iter().find(|entry| entry.key.value == key);
+    let Some(policy) = find("sched.policy") else {
+        return match find("sched.priority") {
+            Some(alone) => Err(refused(
+                &alone.key,
+                "needs a policy",
+                "add sched.policy FIFO or sched.policy RR",
+            )),
+            None => Ok(None),
+        };
+    };
+    let word = said(policy)?;
+    let name = word.value.to_ascii_lowercase();
+    let text = match (name.as_str(), find("sched.priority")) {
+        ("other" | "batch" | "idle", None) => name,
+        ("other" | "batch" | "idle", Some(priority)) => match number::<u32>(priority)? {
+            0 => name,
+            _ => {
+                return Err(refused_value(
+                    priority,
+                    "is no priority of this policy",
+                    "leave it out",
+                ));
+            }
+        },
+        ("fifo" | "rr", Some(priority)) => match number::<u32>(priority)? {
+            level @ 1..=99 => format!("{name}:{level}"),
+            _ => {
+                return Err(refused_value(
+                    priority,
+                    "is no real-time priority",
+                    "write a number from 1 to 99",
+                ));
+            }
+        },
+        ("fifo" | "rr", None) => {
+            return Err(refused_value(
+                policy,
+                "has no priority",
+                "add sched.priority, from 1 to 99",
+            ));
+        }
+        _ => {
+            return Err(refused_value(
+                policy,
+                "is no policy",
+                "write FIFO, RR, OTHER, BATCH or IDLE",
+            ));
+        }
+    };
+    Ok(Some(Written { value: text, ..word }))
+}
+
+fn after(entry: &Entry) -> Result<After, ConfigurationError> {
+    match said(entry)?.value.as_str() {
+        "RESPAWN" => Ok(After::Respawn),
+        _ => Err(refused_value(
+            entry,
+            "is nothing that can follow the end of a program",
+            "write RESPAWN, or leave the line out where it shall not be started again",
+        )),
+    }
+}
+
+fn time(entry: &Entry) -> Result<Duration, ConfigurationError> {
+    let said = said(entry)?;
+    let text = said.value.as_str();
+    if !text.ends_with(|letter: char| letter.is_alphabetic()) {
+        return Err(refused_value(
+            entry,
+            "has no unit",
+            "write it as 20 us, 1500 ms, 2 s or 1 min",
+        ));
+    }
+    match parse_duration(text) {
+        Ok(time) if time.is_zero() => Err(refused_value(
+            entry,
+            "is no length of time",
+            "write more than nothing",
+        )),
+        Ok(time) => Ok(time),
+        Err(why) => Err(ConfigurationError::at(
+            (entry.value.line, entry.value.column),
+            why,
+            "write it as 20 us, 1500 ms, 2 s or 1 min",
+        )),
+    }
+}
+
+fn number<T: std::str::FromStr>(entry: &Entry) -> Result<T, ConfigurationError> {
+    said(entry)?
+        .value
+        .parse()
+        .map_err(|_| refused_value(entry, "is no number", "write a whole number"))
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// What follows a key that needs something.
+fn said(entry: &Entry) -> Result<Written<String>, ConfigurationError> {
+    match entry.value.value {
+        "" => Err(refused(
+            &entry.key,
+            "has no value",
+            "write it behind the key, in the same line",
+        )),
+        value => Ok(Written {
+            value: value.to_owned(),
+            line: entry.value.line,
+            column: entry.value.column,
+        }),
+    }
+}
+
+fn unknown(entry: &Entry, stanza: &str, known: &str) -> ConfigurationError {
+    refused(
+        &entry.key,
+        format!("is no key of {stanza} that is known"),
+        format!("there are {known}"),
+    )
+}
+
+fn refused<T: std::fmt::Display>(
+    what: &Written<T>,
+    why: impl std::fmt::Display,
+    next: impl Into<String>,
+) -> ConfigurationError {
+    ConfigurationError::at((what.line, what.column), format!("`{}` {why}", what.value), next)
+}
+
+fn refused_value(entry: &Entry, why: &str, next: &str) -> ConfigurationError {
+    refused(&entry.value, why, next)
+}
