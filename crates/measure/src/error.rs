@@ -56,6 +56,16 @@ pub enum MeasureError {
         /// The errno.
         errno: i32,
     },
+    /// A program of the run could not be started.
+    #[error("{name}: cannot {what}: {}", std::io::Error::from_raw_os_error(*errno))]
+    Program {
+        /// What the description calls it.
+        name: String,
+        /// What was tried.
+        what: String,
+        /// The errno.
+        errno: i32,
+    },
     /// The sampler process ended before it had begun.
     #[error(
         "the sampler process ended before it began to sample ({how}); try again, and report it if it happens again"

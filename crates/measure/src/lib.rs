@@ -16,6 +16,7 @@ mod housekeeping;
 pub mod labels;
 pub mod load;
 mod os;
+pub mod programs;
 mod progress;
 mod request;
 mod result;

@@ -4,6 +4,9 @@
 use crate::Own;
 use libc::{c_int, c_long, c_ulong};
 use machine::{CpuId, CpuSet, Policy};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// An errno.
 pub(crate) type Errno = i32;
@@ -162,6 +165,41 @@ pub(crate) fn block_signals() {
 pub(crate) fn die_with(parent: u32) -> bool {
     let _ = rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
     rustix::process::getppid().is_some_and(|pid| pid.as_raw_nonzero().get().unsigned_abs() == parent)
+}
+
+/// What a program shall have before its first instruction.
+pub(crate) struct Start {
+    /// Who starts it: it dies with that thread.
+    pub parent: u32,
+    /// The file by which it gets into its cgroup.
+    pub door: Option<OwnedFd>,
+    /// Where it may run.
+    pub cpus: Option<CpuSet>,
+    /// Its policy.
+    pub policy: Policy,
+    /// Real-time priority.
+    pub priority: u32,
+}
+
+/// Has a command begin with all that: the cgroup first, because entering one can change what the others say.
+pub(crate) fn on_start(command: &mut Command, start: Start) {
+    let prepare = move || {
+        let failed = |errno| Err(std::io::Error::from_raw_os_error(errno));
+        if !die_with(start.parent) {
+            return failed(libc::ESRCH);
+        }
+        if let Some(door) = &start.door {
+            // 0 is whoever writes it.
+            rustix::io::write(door, b"0")?;
+        }
+        if let Some(cpus) = &start.cpus {
+            pin(cpus).or_else(failed)?;
+        }
+        set_policy(start.policy, start.priority).or_else(failed)
+    };
+    // SAFETY: between fork and exec it makes system calls on what exists already. Its one allocation (the mask) is
+    // allowed after a fork: see [`fork`].
+    unsafe { command.pre_exec(prepare) };
 }
 
 /// nice 19 for the calling process.
