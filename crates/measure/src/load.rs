@@ -1,12 +1,18 @@
 //! Load for the other CPUs, so that a measurement shows what isolation is worth.
 //!
 //! Every program is a child process, pinned to one CPU, at the lowest priority (`SCHED_IDLE`, else nice 19), so
-//! that even a single housekeeping CPU stays usable. It takes its memory before it begins, never forks, is the
-//! first choice of the out-of-memory killer, and dies with the thread that started it.
+//! that even a single housekeeping CPU stays usable. It takes its memory before it begins, is the first choice of the
+//! out-of-memory killer, and dies with the thread that started it. Only [`LoadKind::Fork`] forks, and only where it has
+//! more than one CPU.
 
 mod cpu;
+mod fork;
+mod io;
 mod memory;
+mod network;
 mod system_calls;
+mod timers;
+mod tlb_shootdowns;
 mod wake_ups;
 
 use crate::child::Child;
@@ -28,33 +34,81 @@ pub enum LoadKind {
     SystemCalls,
     /// Two processes that wake each other, on two CPUs where there are two.
     WakeUps,
+    /// A file without a name in `/var/tmp`: written, synced, read back.
+    Io,
+    /// Datagrams over loopback.
+    Network,
+    /// High-resolution timers, some microseconds apart.
+    Timers,
+    /// Processes that end at once. Needs two CPUs.
+    Fork,
+    /// Pages unmapped under threads that run on the other CPUs of the load. Needs two CPUs.
+    TlbShootdowns,
 }
 
 impl LoadKind {
     /// All kinds.
-    pub const ALL: [LoadKind; 4] = [
+    pub const ALL: [LoadKind; 9] = [
+        LoadKind::Cpu,
+        LoadKind::Memory,
+        LoadKind::SystemCalls,
+        LoadKind::WakeUps,
+        LoadKind::Io,
+        LoadKind::Network,
+        LoadKind::Timers,
+        LoadKind::Fork,
+        LoadKind::TlbShootdowns,
+    ];
+
+    /// Those that work on any CPU of any machine: they fork nothing and reach neither a disk nor the network.
+    pub const ANYWHERE: [LoadKind; 4] = [
         LoadKind::Cpu,
         LoadKind::Memory,
         LoadKind::SystemCalls,
         LoadKind::WakeUps,
     ];
+
+    /// Its name in files and on the screen.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            LoadKind::Cpu => "cpu",
+            LoadKind::Memory => "memory",
+            LoadKind::SystemCalls => "system_calls",
+            LoadKind::WakeUps => "wake_ups",
+            LoadKind::Io => "io",
+            LoadKind::Network => "network",
+            LoadKind::Timers => "timers",
+            LoadKind::Fork => "fork",
+            LoadKind::TlbShootdowns => "tlb_shootdowns",
+        }
+    }
+
+    /// The fewest CPUs on which it is that load, and is bearable.
+    #[must_use]
+    pub fn least_cpus(self) -> usize {
+        match self {
+            LoadKind::Fork | LoadKind::TlbShootdowns => 2,
+            _ => 1,
+        }
+    }
 }
 
 /// Running load; ends when dropped, and when the thread that started it dies.
 #[derive(Debug)]
 pub struct Load {
-    children: Vec<Child>,
+    children: Vec<(LoadKind, Child)>,
 }
 
 impl Load {
-    /// Starts one program per CPU and kind.
+    /// Starts one program per CPU and kind; TLB shootdowns are one for all CPUs.
     ///
     /// The children use no allocator and no lock after the fork, so the caller may have threads. They die with
     /// the calling thread (`PR_SET_PDEATHSIG` watches the thread, not the process): call it from one that lives
     /// as long as the load shall.
     ///
     /// # Errors
-    /// [`MeasureError::Request`] for an empty CPU set, [`MeasureError::NotAllowed`] for a CPU that this process
+    /// [`MeasureError::Request`] for fewer CPUs than a kind needs, [`MeasureError::NotAllowed`] for a CPU that this process
     /// may not use, [`MeasureError::Os`] when a process or its memory was refused.
     pub fn start(cpus: &CpuSet, kinds: &[LoadKind]) -> Result<Load, MeasureError> {
         let all: Vec<CpuId> = cpus.iter().collect();
@@ -69,21 +123,41 @@ impl Load {
         {
             return Err(MeasureError::NotAllowed { cpu, allowed });
         }
+        if let Some(kind) = kinds.iter().find(|kind| kind.least_cpus() > all.len()) {
+            return Err(MeasureError::Request {
+                what: "load",
+                why: format!(
+                    "{} needs {} CPUs, and only CPU {cpus} is there for it; choose another kind or more CPUs",
+                    kind.name(),
+                    kind.least_cpus()
+                ),
+            });
+        }
         let mut load = Load { children: Vec::new() };
         for &kind in kinds {
+            if kind == LoadKind::TlbShootdowns {
+                let first = all.first().copied().unwrap_or(CpuId(0));
+                load.spawn(kind, first, || tlb_shootdowns::run(&all))?;
+                continue;
+            }
             for (place, &cpu) in all.iter().enumerate() {
                 match kind {
-                    LoadKind::Cpu => load.spawn(cpu, cpu::run)?,
-                    LoadKind::Memory => load.spawn(cpu, || memory::run(all.len()))?,
-                    LoadKind::SystemCalls => load.spawn(cpu, system_calls::run)?,
+                    LoadKind::Cpu => load.spawn(kind, cpu, cpu::run)?,
+                    LoadKind::Memory => load.spawn(kind, cpu, || memory::run(all.len()))?,
+                    LoadKind::SystemCalls => load.spawn(kind, cpu, system_calls::run)?,
+                    LoadKind::Io => load.spawn(kind, cpu, io::run)?,
+                    LoadKind::Network => load.spawn(kind, cpu, network::run)?,
+                    LoadKind::Timers => load.spawn(kind, cpu, timers::run)?,
+                    LoadKind::Fork => load.spawn(kind, cpu, fork::run)?,
+                    LoadKind::TlbShootdowns => {}
                     LoadKind::WakeUps => {
                         let pair = wake_ups::Pair::new().map_err(|errno| MeasureError::Os {
                             doing: "make a pipe",
                             errno,
                         })?;
                         let partner = all.get((place + 1) % all.len()).copied().unwrap_or(cpu);
-                        load.spawn(cpu, || pair.run(wake_ups::Role::Begins))?;
-                        load.spawn(partner, || pair.run(wake_ups::Role::Answers))?;
+                        load.spawn(kind, cpu, || pair.run(wake_ups::Role::Begins))?;
+                        load.spawn(kind, partner, || pair.run(wake_ups::Role::Answers))?;
                     }
                 }
             }
@@ -95,14 +169,26 @@ impl Load {
     pub fn running(&mut self) -> Vec<u32> {
         self.children
             .iter_mut()
-            .filter_map(|child| child.ended().is_none().then_some(child.pid()))
+            .filter_map(|(_, child)| child.ended().is_none().then_some(child.pid()))
             .collect()
+    }
+
+    /// The kinds of which a program has ended, which none does by itself: a full disk, no loopback, no memory.
+    pub fn broken(&mut self) -> Vec<LoadKind> {
+        let mut kinds: Vec<LoadKind> = self
+            .children
+            .iter_mut()
+            .filter_map(|(kind, child)| child.ended().is_some().then_some(*kind))
+            .collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
     }
 
     /// Ends the programs and waits for them.
     pub fn stop(self) {}
 
-    fn spawn(&mut self, cpu: CpuId, program: impl FnOnce()) -> Result<(), MeasureError> {
+    fn spawn(&mut self, kind: LoadKind, cpu: CpuId, program: impl FnOnce()) -> Result<(), MeasureError> {
         let parent = std::process::id();
         let only = CpuSet::range(cpu.0, cpu.0);
         // Forked on its CPU, so that the child inherits the mask and needs no allocation to set it.
@@ -116,7 +202,7 @@ impl Load {
         })?;
         if let Side::Parent(pid) = side {
             drop(aside);
-            self.children.push(Child::new(pid));
+            self.children.push((kind, Child::new(pid)));
             return Ok(());
         }
         os::block_signals();
@@ -133,7 +219,7 @@ impl Load {
 
 impl Drop for Load {
     fn drop(&mut self) {
-        for child in &mut self.children {
+        for (_, child) in &mut self.children {
             // A task at SCHED_IDLE on a busy CPU would take seconds to die. Without privilege the kernel refuses.
             if child.ended().is_none() {
                 let _ = os::set_policy_of(child.pid(), Policy::Other, 0);
@@ -142,7 +228,7 @@ impl Drop for Load {
         }
         self.children
             .iter_mut()
-            .for_each(|child| child.end(Duration::from_secs(5)));
+            .for_each(|(_, child)| child.end(Duration::from_secs(5)));
     }
 }
 

@@ -11,6 +11,7 @@ use crate::MeasureError;
 use crate::configuration::After;
 use launch::launch;
 use machine::{CpuSet, Policy};
+use root::descriptor::Begin;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -181,7 +182,11 @@ impl Drop for Programs {
 
 impl Running {
     fn start(&mut self, warden: &Warden) -> Result<(), MeasureError> {
-        let child = launch(&self.order, self.result.started > 0)?;
+        let begin = match self.result.started {
+            0 => Begin::Anew,
+            _ => Begin::Further,
+        };
+        let child = launch(&self.order, begin)?;
         warden.watch(child.id());
         self.child = Some(child);
         self.since = Instant::now();

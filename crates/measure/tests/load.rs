@@ -40,7 +40,7 @@ fn first_cpu() -> CpuSet {
 #[test]
 fn runs_pinned_at_the_lowest_priority_within_its_memory_and_ends() {
     let cpus = first_cpu();
-    let mut load = Load::start(&cpus, &LoadKind::ALL).unwrap();
+    let mut load = Load::start(&cpus, &LoadKind::ANYWHERE).unwrap();
     std::thread::sleep(Duration::from_millis(300));
     let pids = load.running();
     assert_eq!(pids.len(), 5, "one per kind, and two that wake each other");
@@ -73,6 +73,108 @@ fn runs_pinned_at_the_lowest_priority_within_its_memory_and_ends() {
     load.stop();
     for pid in pids {
         assert_eq!(Root::live().kind(&format!("/proc/{pid}")).unwrap(), None);
+    }
+}
+
+fn count(path: &str, line: &str, column: usize) -> Option<u64> {
+    let text = Root::live().text(path).ok()??;
+    let line = text
+        .lines()
+        .map(str::split_whitespace)
+        .find(|words| words.clone().next() == Some(line))?;
+    line.clone().nth(column)?.parse().ok()
+}
+
+fn wait_for(what: &str, so: impl Fn() -> bool) {
+    for _ in 0..6_000 {
+        if so() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{what} never happened");
+}
+
+#[test]
+fn each_kind_does_what_it_is_called_after() {
+    let cpus = first_cpu();
+    let cpu = usize::try_from(cpus.first().unwrap().0).unwrap();
+    let alone = |kind: LoadKind, so: &dyn Fn(u32) -> bool| {
+        let mut load = Load::start(&cpus, &[kind]).unwrap();
+        let pid = load.running()[0];
+        wait_for(kind.name(), || so(pid));
+        assert_eq!(load.broken(), []);
+    };
+    let received = || count("/proc/softirqs", "NET_RX:", cpu + 1).unwrap();
+    let before = received();
+    alone(LoadKind::Network, &|_| received() > before + 1_000);
+    let slept = |pid: u32| count(&format!("/proc/{pid}/status"), "voluntary_ctxt_switches:", 1).unwrap();
+    alone(LoadKind::Timers, &|pid| slept(pid) > 1_000);
+    let moved = |pid: u32, line| count(&format!("/proc/{pid}/io"), line, 1).unwrap();
+    // Its first pass is over: what was written has been read back.
+    alone(LoadKind::Io, &|pid| {
+        moved(pid, "wchar:") >= 16 << 20 && moved(pid, "rchar:") > 1 << 20
+    });
+}
+
+#[test]
+fn one_that_ended_is_named() {
+    let mut load = Load::start(&first_cpu(), &[LoadKind::Network, LoadKind::Timers]).unwrap();
+    assert_eq!(load.broken(), []);
+    let timers = load.running()[1];
+    root::process::send(timers, 9);
+    wait_for("its end", || {
+        status(timers, "State").is_none_or(|state| state.starts_with('Z'))
+    });
+    assert_eq!(load.broken(), [LoadKind::Timers]);
+}
+
+#[test]
+fn two_kinds_need_two_cpus_and_say_so() {
+    for kind in LoadKind::ALL {
+        let one = Load::start(&first_cpu(), &[kind]);
+        match kind {
+            LoadKind::Fork | LoadKind::TlbShootdowns => {
+                let Err(MeasureError::Request { why, .. }) = one else {
+                    panic!("{kind:?} on one CPU");
+                };
+                assert!(why.contains(kind.name()), "{why}");
+            }
+            _ => assert!(one.is_ok(), "{kind:?}"),
+        }
+        let written = serde_json::to_string(&kind).unwrap();
+        assert_eq!(written, format!("\"{}\"", kind.name()));
+    }
+}
+
+#[test]
+fn forks_and_shootdowns_happen_where_there_are_two_cpus() {
+    let list = status(std::process::id(), "Cpus_allowed_list").unwrap();
+    let allowed: Vec<_> = CpuSet::parse_list(&list).unwrap().iter().take(2).collect();
+    let [_, second] = allowed[..] else {
+        eprintln!(
+            "SKIP: forks_and_shootdowns_happen_where_there_are_two_cpus: this process may use one CPU only"
+        );
+        return;
+    };
+    let pair: CpuSet = allowed.iter().copied().collect();
+    let forked = || count("/proc/stat", "processes", 1).unwrap();
+    let before = forked();
+    let load = Load::start(&pair, &[LoadKind::Fork]).unwrap();
+    wait_for("a fork", || forked() > before + 200);
+    load.stop();
+
+    let column = usize::try_from(second.0).unwrap() + 1;
+    let shot = || count("/proc/interrupts", "TLB:", column);
+    let before = shot();
+    let mut load = Load::start(&pair, &[LoadKind::TlbShootdowns]).unwrap();
+    let pid = load.running()[0];
+    let faults = || stat_field(pid, 10);
+    wait_for("unmapping", || faults() > 1_000);
+    assert_eq!(status(pid, "Threads").unwrap(), "2");
+    // Only x86 counts them; arm64 tells the other CPUs in hardware.
+    if let Some(before) = before {
+        wait_for("a shootdown", || shot().is_some_and(|now| now > before + 100));
     }
 }
 

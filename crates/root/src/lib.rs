@@ -7,6 +7,7 @@
 mod archive;
 mod ask;
 mod captured;
+pub mod descriptor;
 mod efi;
 mod error;
 mod folder;

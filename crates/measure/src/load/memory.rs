@@ -20,17 +20,22 @@ pub(super) fn run(programs: usize) {
         black_box(&high);
         low.copy_from_slice(high);
         black_box(&low);
-        let Some(pages) = map(CHURN_BYTES) else { return };
-        for page in pages.chunks_mut(4096) {
-            page[..1].fill(1);
-        }
-        black_box(&pages);
-        let base = pages.as_mut_ptr();
-        // SAFETY: the mapping was made in this round with this size, and `pages` is not used again.
-        if unsafe { munmap(base.cast(), CHURN_BYTES) }.is_err() {
+        if churn(CHURN_BYTES).is_none() {
             return;
         }
     }
+}
+
+/// Maps that many bytes, touches every page, and unmaps them; `None` where the kernel refuses.
+pub(super) fn churn(bytes: usize) -> Option<()> {
+    let pages = map(bytes)?;
+    for page in pages.chunks_mut(4096) {
+        page[..1].fill(1);
+    }
+    black_box(&pages);
+    let base = pages.as_mut_ptr();
+    // SAFETY: the mapping was made just now with this size, and `pages` is not used again.
+    unsafe { munmap(base.cast(), bytes) }.ok()
 }
 
 fn map(bytes: usize) -> Option<&'static mut [u8]> {

@@ -2,7 +2,8 @@
 
 use super::Order;
 use crate::{MeasureError, os};
-use rustix::fs::{Mode, OFlags};
+use root::RootError;
+use root::descriptor::{self, Begin};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -13,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 /// # Errors
 /// [`MeasureError::Program`]: the program, its files or its cgroup cannot be had, or the kernel refuses its CPUs or its
 /// policy.
-pub(super) fn launch(order: &Order, continued: bool) -> Result<Child, MeasureError> {
+pub(super) fn launch(order: &Order, begin: Begin) -> Result<Child, MeasureError> {
     let failed = |what: String, errno: i32| MeasureError::Program {
         name: order.name.clone(),
         what,
@@ -23,22 +24,20 @@ pub(super) fn launch(order: &Order, continued: bool) -> Result<Child, MeasureErr
         .command
         .split_first()
         .ok_or_else(|| failed("start nothing".to_owned(), libc::ENOENT))?;
-    let how = match continued {
-        false => OFlags::TRUNC,
-        true => OFlags::APPEND,
+    let opened = |what: String, fd: Result<OwnedFd, RootError>| {
+        fd.map_err(|error| failed(what, error.errno().unwrap_or(libc::EIO)))
     };
     let sink = |path: &Path| {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC | how;
-        rustix::fs::open(path, flags, Mode::from_raw_mode(0o666))
-            .map(Stdio::from)
-            .map_err(|errno| failed(format!("write {}", path.display()), errno.raw_os_error()))
+        opened(format!("write {}", path.display()), descriptor::sink(path, begin)).map(Stdio::from)
     };
-    let door: Option<OwnedFd> = order
+    let door = order
         .door
         .as_deref()
         .map(|door| {
-            rustix::fs::open(door, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())
-                .map_err(|errno| failed(format!("enter the cgroup of {door}"), errno.raw_os_error()))
+            opened(
+                format!("enter the cgroup of {door}"),
+                descriptor::door(Path::new(door)),
+            )
         })
         .transpose()?;
     let mut command = Command::new(program);

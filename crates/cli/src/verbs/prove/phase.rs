@@ -38,7 +38,7 @@ pub fn measure(
         apply::System::write(&apply::Host::new(root::Live::host()), door, &pid.to_string())
             .map_err(|error| error.to_string())
     };
-    let load = match Load::start(load_cpus, &LoadKind::ALL) {
+    let load = match Load::start(load_cpus, &LoadKind::ANYWHERE) {
         Ok(load) => Some(load),
         Err(error) => {
             could_not.push(Finding::new(Level::Warning, "no-load", load_cpus.to_string(), error.to_string()));

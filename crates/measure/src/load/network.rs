@@ -1,0 +1,39 @@
+//! Network: datagrams to itself over loopback, each of which is received in a softirq of the sending CPU.
+
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{
+    AddressFamily, Ipv4Addr, RecvFlags, SendFlags, SocketAddrV4, SocketFlags, SocketType, bind, connect,
+    getsockname, recv, send, socket_with,
+};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+/// Datagrams on their way at once; far fewer than a socket holds.
+const BURST: usize = 16;
+
+/// Never returns, unless loopback is down or something filters it.
+pub(super) fn run() {
+    let Ok(socket) = own_echo() else { return };
+    let mut datagram = [0_u8; 1024];
+    loop {
+        for _ in 0..BURST {
+            if send(&socket, &datagram, SendFlags::empty()).is_err() {
+                return;
+            }
+        }
+        for _ in 0..BURST {
+            if recv(&socket, &mut datagram[..], RecvFlags::empty()).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// A socket that is connected to itself, and gives up where nothing arrives.
+fn own_echo() -> rustix::io::Result<OwnedFd> {
+    let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
+    bind(&socket, &SocketAddrV4::new(Ipv4Addr::LOCALHOST, 0))?;
+    connect(&socket, &getsockname(&socket)?)?;
+    set_socket_timeout(&socket, Timeout::Recv, Some(Duration::from_secs(1)))?;
+    Ok(socket)
+}
