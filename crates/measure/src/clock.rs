@@ -1,8 +1,50 @@
 //! Clocks in nanoseconds, and times for people.
 
-use rustix::time::{ClockId, Timespec, clock_gettime};
+use crate::{Clock, os};
+use rustix::time::{ClockId, DynamicClockId, Timespec, clock_gettime, clock_gettime_dynamic};
 
 const SECOND_NS: u64 = 1_000_000_000;
+
+impl Clock {
+    /// `None` for the clock that the library cannot sleep on.
+    fn id(self) -> Option<ClockId> {
+        match self {
+            Clock::Monotonic => Some(ClockId::Monotonic),
+            Clock::Realtime => Some(ClockId::Realtime),
+            Clock::Tai => None,
+            Clock::Boottime => Some(ClockId::Boottime),
+        }
+    }
+
+    /// This clock now. No system call where the clock source can be read from user space.
+    #[inline]
+    pub(crate) fn now_ns(self) -> u64 {
+        match self.id() {
+            Some(id) => nanos(clock_gettime(id)),
+            // Every kernel since 3.10 has it.
+            None => clock_gettime_dynamic(DynamicClockId::Tai).map_or(0, nanos),
+        }
+    }
+
+    /// Sleeps until a time on this clock: one system call.
+    #[inline]
+    pub(crate) fn sleep_until(self, at_ns: u64) {
+        // Signals are blocked; whatever else ends the sleep early is seen in the time that is read next.
+        match self.id() {
+            Some(id) => drop(rustix::thread::clock_nanosleep_absolute(id, &timespec(at_ns))),
+            None => os::sleep(libc::CLOCK_TAI, libc::TIMER_ABSTIME, at_ns),
+        }
+    }
+
+    /// Sleeps for a time on this clock: one system call.
+    #[inline]
+    pub(crate) fn sleep_for(self, length_ns: u64) {
+        match self.id() {
+            Some(id) => drop(rustix::thread::clock_nanosleep_relative(id, &timespec(length_ns))),
+            None => os::sleep(libc::CLOCK_TAI, 0, length_ns),
+        }
+    }
+}
 
 /// `CLOCK_MONOTONIC`. No system call where the clock source can be read from user space.
 #[inline]
@@ -15,21 +57,18 @@ pub(crate) fn raw_ns() -> u64 {
     nanos(clock_gettime(ClockId::MonotonicRaw))
 }
 
-/// Sleeps until a time on `CLOCK_MONOTONIC`: one system call.
-#[inline]
-pub(crate) fn sleep_until(at_ns: u64) {
-    let request = Timespec {
-        tv_sec: i64::try_from(at_ns / SECOND_NS).unwrap_or(i64::MAX),
-        #[allow(clippy::cast_possible_wrap, clippy::unnecessary_cast)]
-        tv_nsec: (at_ns % SECOND_NS) as _,
-    };
-    // Signals are blocked; whatever else ends the sleep early is seen in the time that is read next.
-    let _ = rustix::thread::clock_nanosleep_absolute(rustix::thread::ClockId::Monotonic, &request);
-}
-
 /// The wall clock now, as RFC 3339 in UTC.
 pub(crate) fn wall_time() -> String {
     machine::utc_text(u64::try_from(clock_gettime(ClockId::Realtime).tv_sec).unwrap_or(0))
+}
+
+#[inline]
+fn timespec(ns: u64) -> Timespec {
+    Timespec {
+        tv_sec: i64::try_from(ns / SECOND_NS).unwrap_or(i64::MAX),
+        #[allow(clippy::cast_possible_wrap, clippy::unnecessary_cast)]
+        tv_nsec: (ns % SECOND_NS) as _,
+    }
 }
 
 #[inline]

@@ -5,13 +5,13 @@ mod keeping;
 mod running;
 
 use crate::child::Child;
-use crate::counter::{Pair, Source};
+use crate::counter::Source;
 use crate::housekeeping::step_aside;
 use crate::sampler::{self, Job};
+use crate::seat::Seat;
 use crate::shared::Shared;
-use crate::{IdleStates, Kind, MeasureError, Measurement, Progress, Request, check};
+use crate::{IdleStates, Kind, MeasureError, Measurement, Progress, Request, check, seat};
 use assemble::assemble;
-use machine::CpuId;
 use observe::Activity;
 use root::Root;
 use running::Collection;
@@ -32,24 +32,20 @@ use std::time::Duration;
 pub fn run(request: &Request<'_>, progress: &mut dyn FnMut(&Progress)) -> Result<Measurement, MeasureError> {
     let root = Root::live();
     check::request(request, &root)?;
-    let cpus: Vec<CpuId> = request.cpus.iter().collect();
     let source = match request.kind {
         Kind::Latency => Source::Monotonic,
         Kind::Noise => Source::best(request.environment.clocksource.as_deref()),
     };
-    let shared = Shared::map(cpus.len(), slots(request, cpus.len())).map_err(|errno| MeasureError::Os {
+    let seats = seat::seats(request, source);
+    let shared = Shared::map(seats.len(), slots(&seats)).map_err(|errno| MeasureError::Os {
         doing: "map memory for the samples",
         errno,
     })?;
     let job = Job {
-        kind: request.kind,
-        cpus: &cpus,
-        duration_ns: nanos(request.duration),
-        interval_ns: request.interval_ns,
+        seats: &seats,
+        clock: request.clock,
         threshold_ns: request.threshold_ns,
-        policy: request.policy,
-        priority: request.priority,
-        source,
+        break_at: request.break_at,
         system_calls: request.system_calls,
         shared: &shared,
     };
@@ -89,8 +85,6 @@ pub(crate) enum Moment {
 pub(crate) struct Closing<'a> {
     /// Whether it is over.
     pub moment: Moment,
-    /// For samplers that did not live to take their own.
-    pub pair: Pair,
     /// What the counters say about the window.
     pub activity: Option<&'a Activity>,
     /// Most gaps that are listed per CPU.
@@ -100,19 +94,15 @@ pub(crate) struct Closing<'a> {
 /// Room for all periods of a run of a minute at 1 kHz, because an ordinary collector has been seen to wait for
 /// seconds on a crowded housekeeping CPU; or for 65,536 gaps: at the drain's pace a million gaps per second. Less
 /// per CPU on large machines, so that all rings together stay below about 64 MB.
-fn slots(request: &Request<'_>, lanes: usize) -> usize {
-    let wanted = match request.kind {
-        Kind::Latency => {
-            usize::try_from(nanos(request.duration) / request.interval_ns.max(1)).unwrap_or(usize::MAX)
-        }
+fn slots(seats: &[Seat]) -> usize {
+    let wanted = seats.iter().map(|seat| match seat.kind {
+        Kind::Latency => usize::try_from(seat.periods).unwrap_or(usize::MAX),
         Kind::Noise => 1 << 16,
-    };
-    let fair_share = (1 << 21) / lanes.max(1);
+    });
+    let fair_share = (1 << 21) / seats.len().max(1);
     wanted
+        .max()
+        .unwrap_or(0)
         .clamp(1 << 10, fair_share.clamp(1 << 13, 1 << 16))
         .next_power_of_two()
-}
-
-fn nanos(duration: Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

@@ -1,7 +1,7 @@
 //! Why a measurement could not be made.
 
 use machine::{CpuId, CpuSet};
-use root::RootError;
+use root::{Root, RootError};
 
 /// An error of this crate. What only limits the meaning of the numbers is a finding in the result instead.
 #[derive(Debug, thiserror::Error)]
@@ -33,6 +33,18 @@ pub enum MeasureError {
         cpu: CpuId,
         /// The CPUs that the process may use.
         allowed: CpuSet,
+    },
+    /// The kernel refused `SCHED_DEADLINE`.
+    #[error("CPU {cpu}: SCHED_DEADLINE was refused ({}): {why}; {next}", std::io::Error::from_raw_os_error(*errno))]
+    Deadline {
+        /// The CPU.
+        cpu: CpuId,
+        /// EPERM or EBUSY, mostly.
+        errno: i32,
+        /// What stands in the way.
+        why: &'static str,
+        /// What to do.
+        next: &'static str,
     },
     /// The samplers never got to run.
     #[error(
@@ -77,4 +89,45 @@ pub enum MeasureError {
     /// A file of the machine could not be read.
     #[error(transparent)]
     Root(#[from] RootError),
+}
+
+impl MeasureError {
+    /// What a refusal of `SCHED_DEADLINE` means. A deadline task may use all CPUs of its root domain, or it gets no
+    /// deadline (`__sched_setscheduler` in `kernel/sched/syscalls.c`): one that is pinned to a CPU needs a domain of
+    /// that CPU alone, or a kernel that admits without counting (`sched_rt_runtime_us` -1).
+    pub(crate) fn deadline(cpu: CpuId, errno: i32, root: &Root) -> MeasureError {
+        let (why, next) = match errno {
+            libc::EPERM if !may_be_nice(root) => (
+                "this process may not choose its policy",
+                "run as root, or with CAP_SYS_NICE",
+            ),
+            libc::EPERM => (
+                "the CPU shares its scheduling domain with others, and a deadline task may not be pinned to a part of one",
+                "isolate the CPU alone first (`quietcore apply --cpus` with one CPU), or set kernel.sched_rt_runtime_us to -1",
+            ),
+            libc::EBUSY => (
+                "the CPU has no such share of its time left for deadlines",
+                "ask for a smaller runtime or a longer period",
+            ),
+            libc::EINVAL => (
+                "the kernel does not take these times",
+                "see kernel.sched_deadline_period_min_us and kernel.sched_deadline_period_max_us",
+            ),
+            _ => ("the kernel does not have it", "use fifo:80"),
+        };
+        MeasureError::Deadline {
+            cpu,
+            errno,
+            why,
+            next,
+        }
+    }
+}
+
+/// Whether we have CAP_SYS_NICE (bit 23). What cannot be read is no reason to blame the privilege.
+fn may_be_nice(root: &Root) -> bool {
+    let status = root.text("/proc/self/status").ok().flatten().unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let mask = effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_none_or(|mask| mask & (1 << 23) != 0)
 }

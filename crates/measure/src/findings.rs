@@ -1,7 +1,10 @@
 //! What limits the meaning of a measurement, said in words.
 
 use crate::collect::Moment;
-use crate::{Environment, GapLabel, IdleStates, Kind, Level, Note, Request, ThreadResult, counter};
+use crate::seat::Seat;
+use crate::{
+    Broke, Clock, Environment, GapLabel, IdleStates, Kind, Level, Note, Request, ThreadResult, counter,
+};
 use machine::{Nanos, Policy};
 
 /// Builds a note; the texts are whole sentences.
@@ -41,8 +44,33 @@ pub(crate) fn about_end(moment: Moment, stopped_after_ns: Option<u64>) -> Option
     }
 }
 
+/// A sample that was too long, and ended it.
+pub(crate) fn about_break(broke: Option<Broke>, kind: Kind) -> Option<Note> {
+    let broke = broke?;
+    let what = match kind {
+        Kind::Latency => "A wake-up came",
+        Kind::Noise => "A gap took",
+    };
+    let late = match kind {
+        Kind::Latency => " late",
+        Kind::Noise => "",
+    };
+    let message = format!(
+        "{what} {}{late}: the limit of {} ended the measurement.",
+        Nanos(broke.value_ns),
+        Nanos(broke.limit_ns)
+    );
+    Some(note(
+        Level::Info,
+        "threshold_hit",
+        format!("cpu{}", broke.cpu),
+        message,
+        "",
+    ))
+}
+
 /// The machine itself.
-pub(crate) fn about_machine(environment: &Environment, source: counter::Source, kind: Kind) -> Vec<Note> {
+pub(crate) fn about_machine(environment: &Environment, seats: &[Seat]) -> Vec<Note> {
     let mut notes = Vec::new();
     if environment.emulated {
         notes.push(note(
@@ -64,11 +92,12 @@ pub(crate) fn about_machine(environment: &Environment, source: counter::Source, 
             "see `current_clocksource`; `tsc` or `arch_sys_counter` can be read without a system call",
         ));
     }
-    if kind == Kind::Noise && source == counter::Source::Monotonic {
+    let spins_on_clock = |seat: &&Seat| seat.kind == Kind::Noise && seat.source == counter::Source::Monotonic;
+    if let Some(seat) = seats.iter().find(spins_on_clock) {
         notes.push(note(
             Level::Info,
             "counter_is_clock",
-            source.name(),
+            seat.source.name(),
             "There is no counter that can be trusted here, so the loop reads CLOCK_MONOTONIC and turns more slowly."
                 .to_owned(),
             "nothing to do: times are right, gaps near the threshold may hide in a longer turn",
@@ -127,7 +156,7 @@ pub(crate) fn about_policy(request: &Request<'_>, result: &ThreadResult, errno: 
 }
 
 /// What the numbers of one thread show about themselves.
-pub(crate) fn about_thread(result: &ThreadResult, dropped: u64, early: u64) -> Vec<Note> {
+pub(crate) fn about_thread(result: &ThreadResult, dropped: u64) -> Vec<Note> {
     let mut notes = Vec::new();
     let cpu = format!("cpu{}", result.cpu);
     let mut add =
@@ -167,14 +196,17 @@ pub(crate) fn about_thread(result: &ThreadResult, dropped: u64, early: u64) -> V
             "less load on the other CPUs, or a higher threshold",
         );
     }
-    if early > 0 {
-        let message = format!("{early} wake-ups came before their time and count as 0 ns.");
-        add(
-            Level::Error,
-            "woken_early",
-            message,
-            "do not trust the clock of this machine",
+    if let Some(early) = &result.early {
+        let message = format!(
+            "{} wake-ups came before their time, {} at most, and count as 0 ns in the histogram.",
+            early.count,
+            Nanos(early.max_ns)
         );
+        let fix = match result.clock {
+            Some(Clock::Realtime | Clock::Tai) => "this clock can be set; --clock monotonic cannot",
+            _ => "do not trust the clock of this machine",
+        };
+        add(Level::Error, "woken_early", message, fix);
     }
     if let (Some(turn), Some(threshold)) = (result.turn_ns_min, result.threshold_ns)
         && turn.saturating_mul(2) > threshold

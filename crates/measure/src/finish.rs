@@ -1,13 +1,15 @@
 //! Turns a lane and what was collected from it into a result.
 
+use crate::accumulate::Accumulator;
 use crate::collect::{Closing, Moment};
 use crate::counter::{Pace, Pair, Source};
 use crate::labels::{self, Limits};
 use crate::sampler::{Job, policy_from};
+use crate::seat::Seat;
 use crate::shared::{Lane, state};
-use crate::stats::Accumulator;
-use crate::timer::Grid;
-use crate::{Counter, Gap, Kind, Level, Note, Own, Request, ThreadResult, findings};
+use crate::{
+    Counter, Early, Gap, Jitter, Kind, Level, Note, Own, Request, Sleep, Spike, ThreadResult, findings,
+};
 use machine::CpuId;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,34 +17,46 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(crate) fn thread(
     request: &Request<'_>,
     job: &Job<'_>,
-    cpu: CpuId,
+    seat: &Seat,
     lane: &Lane,
     samples: &Accumulator,
     closing: &Closing<'_>,
     limits: &Limits,
 ) -> (ThreadResult, Vec<Note>) {
-    let window = Window::of(job, lane, samples, closing);
+    let window = Window::of(job, seat, lane, samples, closing);
     let pace = window.pace;
+    let raw = samples.raw().distribution(pace);
     let mut result = ThreadResult {
-        kind: job.kind,
-        cpu,
+        kind: seat.kind,
+        cpu: seat.cpu,
         policy: policy_from(get32(&lane.policy)),
         priority: get32(&lane.priority),
         expected: window.expected,
-        recorded: samples.count(),
+        recorded: raw.count,
         missed: window.missed,
-        min_ns: samples.min().map(|ticks| pace.to_ns(ticks)),
-        mean_ns: samples.mean_ns(pace),
-        stddev_ns: samples.stddev_ns(pace),
-        p50_ns: samples.quantile_ns(0.5, pace),
-        p99_ns: samples.quantile_ns(0.99, pace),
-        p999_ns: samples.quantile_ns(0.999, pace),
-        max_ns: samples.max().map(|ticks| pace.to_ns(ticks)),
-        histogram: samples.buckets(pace),
+        min_ns: raw.min_ns,
+        mean_ns: raw.mean_ns,
+        stddev_ns: raw.stddev_ns,
+        mode_ns: raw.mode_ns,
+        p50_ns: raw.p50_ns,
+        p90_ns: raw.p90_ns,
+        p99_ns: raw.p99_ns,
+        p999_ns: raw.p999_ns,
+        p9999_ns: raw.p9999_ns,
+        p99999_ns: raw.p99999_ns,
+        max_ns: raw.max_ns,
+        histogram: raw.histogram,
         own: window.own,
         started_monotonic_ns: Some(get(&lane.start_ns)).filter(|&at| at != 0),
         duration_ns: window.duration_ns,
         interval_ns: None,
+        clock: None,
+        schedule: None,
+        jitter: None,
+        early: None,
+        spike_ns: None,
+        spikes: None,
+        spikes_total: None,
         threshold_ns: None,
         gaps: None,
         gaps_total: None,
@@ -50,31 +64,27 @@ pub(crate) fn thread(
         stolen_ns: None,
         stolen_max_ns: None,
         own_ns: None,
-        steal_ns: steal(closing, cpu),
+        steal_ns: steal(closing, seat.cpu),
         turns: None,
         turn_ns_min: None,
         counter: None,
     };
-    match job.kind {
-        Kind::Latency => result.interval_ns = Some(job.interval_ns),
-        Kind::Noise => add_gaps(&mut result, job, samples, &window, limits, closing.gaps),
+    match seat.kind {
+        Kind::Latency => add_wake_ups(&mut result, request, seat, samples, &window, closing.gaps),
+        Kind::Noise => add_gaps(&mut result, job, seat, samples, &window, limits, closing.gaps),
     }
     let mut notes: Vec<Note> =
         findings::about_policy(request, &result, lane.policy_errno.load(Ordering::Relaxed))
             .into_iter()
             .collect();
-    notes.extend(findings::about_thread(
-        &result,
-        get(&lane.dropped),
-        get(&lane.early),
-    ));
+    notes.extend(findings::about_thread(&result, get(&lane.dropped)));
     let seccomp_errno = lane.seccomp_errno.load(Ordering::Relaxed);
     if seccomp_errno != 0 {
         let message = format!("The filter for system calls could not be installed (errno {seccomp_errno}).");
         notes.push(findings::note(
             Level::Warning,
             "system_calls_not_enforced",
-            format!("cpu{cpu}"),
+            format!("cpu{}", seat.cpu),
             message,
             "a kernel with CONFIG_SECCOMP_FILTER",
         ));
@@ -95,26 +105,12 @@ struct Window {
 }
 
 impl Window {
-    fn of(job: &Job<'_>, lane: &Lane, samples: &Accumulator, closing: &Closing<'_>) -> Window {
+    fn of(job: &Job<'_>, seat: &Seat, lane: &Lane, samples: &Accumulator, closing: &Closing<'_>) -> Window {
         let state = lane.state.0.load(Ordering::Acquire);
         // In passing, a sampler may finish between the emptying of its ring and here.
         let is_done = state == state::DONE && closing.moment == Moment::End;
         let last = samples.last();
-        let start = Pair {
-            ticks: get(&lane.start_ticks),
-            raw_ns: get(&lane.start_raw_ns),
-        };
-        let end = match is_done {
-            true => Pair {
-                ticks: get(&lane.end_ticks),
-                raw_ns: get(&lane.end_raw_ns),
-            },
-            false => closing.pair,
-        };
-        let pace = match job.source {
-            Source::Monotonic => Pace::NANOSECONDS,
-            _ => Pace::between(start, end).unwrap_or(Pace::NANOSECONDS),
-        };
+        let pace = pace(seat, lane, closing.moment);
         // A thread that is gone published its losses with its last sample.
         let missed = if is_done {
             get(&lane.missed)
@@ -126,20 +122,22 @@ impl Window {
             voluntary_switches: get(&lane.voluntary),
             involuntary_switches: get(&lane.involuntary),
         });
-        let (start, covered, expected) = match job.kind {
+        let (start, covered, expected) = match seat.kind {
             Kind::Latency => {
-                let start = get(&lane.start_ns);
-                let grid = Grid::new(start, job.duration_ns, job.interval_ns);
+                let start = job.shared.control().start_ns.load(Ordering::Acquire);
+                let grid = seat.grid(start);
                 let covered = match (is_done, last) {
                     (true, _) => get(&lane.covered),
-                    (false, Some(last)) => last.at.saturating_add(last.value),
+                    (false, Some(last)) => last.at.saturating_add(last.lateness().max(0).cast_unsigned()),
                     (false, None) => start,
                 };
-                (
-                    start,
-                    covered,
-                    if start == 0 { 0 } else { grid.due_until(covered) },
-                )
+                let expected = match (seat.sleep, is_done) {
+                    _ if start == 0 => 0,
+                    (Sleep::Until, _) => grid.due_until(covered),
+                    (Sleep::For, true) => get(&lane.seen),
+                    (Sleep::For, false) => samples.raw().count() + missed,
+                };
+                (start.saturating_add(seat.phase_ns), covered, expected)
             }
             Kind::Noise => {
                 let covered = if is_done {
@@ -150,9 +148,9 @@ impl Window {
                 let expected = if is_done {
                     get(&lane.seen)
                 } else {
-                    samples.count() + missed
+                    samples.raw().count() + missed
                 };
-                (start.ticks, covered, expected)
+                (get(&lane.start_ticks), covered, expected)
             }
         };
         let turn_min = get(&lane.turn_min);
@@ -173,9 +171,67 @@ impl Window {
     }
 }
 
+/// The slope of a thread's ticks over its window. One that did not live to take its last reading gets one now.
+pub(crate) fn pace(seat: &Seat, lane: &Lane, moment: Moment) -> Pace {
+    if seat.source == Source::Monotonic {
+        return Pace::NANOSECONDS;
+    }
+    let start = Pair {
+        ticks: get(&lane.start_ticks),
+        raw_ns: get(&lane.start_raw_ns),
+    };
+    let is_done = lane.state.0.load(Ordering::Acquire) == state::DONE && moment == Moment::End;
+    let end = match is_done {
+        true => Pair {
+            ticks: get(&lane.end_ticks),
+            raw_ns: get(&lane.end_raw_ns),
+        },
+        false => seat.source.pair(),
+    };
+    Pace::between(start, end).unwrap_or(Pace::NANOSECONDS)
+}
+
+fn add_wake_ups(
+    result: &mut ThreadResult,
+    request: &Request<'_>,
+    seat: &Seat,
+    samples: &Accumulator,
+    window: &Window,
+    most: usize,
+) {
+    let pace = window.pace;
+    result.interval_ns = Some(seat.interval_ns);
+    result.clock = Some(request.clock);
+    if let Some(wake_ups) = samples.wake_ups() {
+        result.schedule = wake_ups
+            .has_schedule()
+            .then(|| wake_ups.schedule.distribution(pace));
+        result.jitter = Some(Jitter {
+            distance: wake_ups.jitter.distribution(pace),
+            longer_ns: wake_ups.longer,
+            shorter_ns: wake_ups.shorter,
+        });
+        result.early = wake_ups.early.max().map(|max_ns| Early {
+            count: wake_ups.early.count(),
+            max_ns,
+            histogram: wake_ups.early.buckets(pace),
+        });
+    }
+    if request.spike_ns.is_some() {
+        let spikes = samples.longest(most).into_iter().map(|(due, late_ns)| Spike {
+            at_ns: due.saturating_sub(window.start),
+            late_ns,
+        });
+        result.spike_ns = request.spike_ns;
+        result.spikes = Some(spikes.collect());
+        result.spikes_total = Some(samples.reached());
+    }
+}
+
 fn add_gaps(
     result: &mut ThreadResult,
     job: &Job<'_>,
+    seat: &Seat,
     samples: &Accumulator,
     window: &Window,
     limits: &Limits,
@@ -198,9 +254,9 @@ fn add_gaps(
         .map(|gap| gap.duration_ns)
         .sum();
     result.threshold_ns = Some(job.threshold_ns);
-    result.gaps_total = Some(samples.count());
+    result.gaps_total = Some(samples.raw().count());
     result.gaps_kept = Some(gaps.len() as u64);
-    result.stolen_ns = Some(pace.to_ns(samples.sum()).saturating_sub(own_ns));
+    result.stolen_ns = Some(pace.to_ns(samples.raw().sum()).saturating_sub(own_ns));
     result.stolen_max_ns = gaps
         .iter()
         .filter(|gap| gap.label.is_none())
@@ -211,8 +267,8 @@ fn add_gaps(
     result.turns = window.turns;
     result.turn_ns_min = window.turn_min.map(|ticks| pace.to_ns(ticks));
     result.counter = Some(Counter {
-        name: job.source.name().to_owned(),
-        khz: (job.source != Source::Monotonic && pace != Pace::NANOSECONDS).then(|| pace.khz()),
+        name: seat.source.name().to_owned(),
+        khz: (seat.source != Source::Monotonic && pace != Pace::NANOSECONDS).then(|| pace.khz()),
         invariant: true,
     });
 }

@@ -2,6 +2,7 @@
 //!
 //! A child process samples on the measured CPUs; the caller collects on the others. See [`run`].
 
+mod accumulate;
 mod check;
 mod child;
 mod clock;
@@ -22,6 +23,7 @@ mod request;
 mod result;
 mod ring;
 mod sampler;
+mod seat;
 mod seccomp;
 mod shared;
 mod spin;
@@ -32,8 +34,13 @@ pub use collect::run;
 pub use environment::Environment;
 pub use error::MeasureError;
 pub use progress::{Phase, Progress, ThreadProgress};
-pub use request::{IdleStates, Join, Keep, Kind, Request, SystemCalls};
-pub use result::{Counter, Gap, GapLabel, Level, Measurement, Note, Own, SCHEMA, ThreadResult};
+pub use request::{
+    Break, Clock, Deadline, Hit, IdleStates, Join, Keep, Kind, Request, Sleep, Start, SystemCalls, Trip,
+};
+pub use result::{
+    Broke, Counter, Distribution, Early, Gap, GapLabel, Jitter, Level, Measurement, Note, Own, SCHEMA, Spike,
+    ThreadResult,
+};
 
-/// Most gaps that a result lists per CPU; the histogram counts all.
+/// Most gaps, or spikes, that a result lists per CPU; the histogram counts all.
 pub const GAPS_KEPT: usize = 10_000;

@@ -207,7 +207,7 @@ impl Load {
         }
         os::block_signals();
         if os::die_with(parent) {
-            if os::set_policy(Policy::Idle, 0).is_err() {
+            if os::set_policy_of(0, Policy::Idle, 0).is_err() {
                 os::be_nice();
             }
             offer_to_oom_killer();

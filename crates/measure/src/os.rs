@@ -1,7 +1,7 @@
 //! The system calls that no crate wraps for us, or that musl leaves as stubs. Everything unsafe about the
 //! operating system stands here.
 
-use crate::Own;
+use crate::{Deadline, Own};
 use libc::{c_int, c_long, c_ulong};
 use machine::{CpuId, CpuSet, Policy};
 use std::os::fd::OwnedFd;
@@ -86,11 +86,20 @@ pub(crate) fn allowed() -> Result<CpuSet, Errno> {
 }
 
 /// Sets policy and priority of the calling thread.
-pub(crate) fn set_policy(policy: Policy, priority: u32) -> Result<(), Errno> {
-    set_policy_of(0, policy, priority)
+pub(crate) fn set_policy(policy: Policy, priority: u32, deadline: Deadline) -> Result<(), Errno> {
+    match policy {
+        Policy::Deadline => {
+            let Deadline {
+                runtime_ns,
+                period_ns,
+            } = deadline;
+            root::sched::set_deadline(0, runtime_ns, period_ns, period_ns)
+        }
+        _ => set_policy_of(0, policy, priority),
+    }
 }
 
-/// As [`set_policy`], for another process.
+/// As [`set_policy`], for another process (0: this one), and not for deadlines.
 pub(crate) fn set_policy_of(pid: u32, policy: Policy, priority: u32) -> Result<(), Errno> {
     let number = match policy {
         Policy::Fifo => libc::SCHED_FIFO,
@@ -129,6 +138,21 @@ fn policy_of(number: c_long) -> Policy {
         Ok(7) => Policy::Ext,
         _ => Policy::Unknown,
     }
+}
+
+/// `clock_nanosleep` on any clock, without the remainder.
+pub(crate) fn sleep(clock: c_int, flags: c_int, ns: u64) {
+    // The call with 64-bit times; on 32 bits it is a newer one, with the same number everywhere.
+    #[cfg(target_pointer_width = "64")]
+    const CALL: c_long = libc::SYS_clock_nanosleep;
+    #[cfg(target_pointer_width = "32")]
+    const CALL: c_long = 407;
+    let time = [
+        (ns / 1_000_000_000).cast_signed(),
+        (ns % 1_000_000_000).cast_signed(),
+    ];
+    // SAFETY: the kernel reads two 64-bit numbers that live across the call.
+    unsafe { libc::syscall(CALL, clock, flags, time.as_ptr(), std::ptr::null_mut::<i64>()) };
 }
 
 /// Faults and switches of the calling thread since it was started. Raw: the kernel's struct is 18 longs

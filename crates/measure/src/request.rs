@@ -1,7 +1,7 @@
 //! What to measure.
 
 use crate::{Environment, Measurement};
-use machine::{CpuSet, Policy};
+use machine::{CpuId, CpuSet, Policy};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -37,6 +37,87 @@ pub enum SystemCalls {
     Enforced,
 }
 
+/// The clock that a wake-up is asked for, and looked at, on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Clock {
+    /// `CLOCK_MONOTONIC`: nobody sets it, and it stands still while the machine is suspended.
+    #[default]
+    Monotonic,
+    /// `CLOCK_REALTIME`: the wall clock, which may be set; the result says when it was.
+    Realtime,
+    /// `CLOCK_TAI`: the wall clock without leap seconds.
+    Tai,
+    /// `CLOCK_BOOTTIME`: monotonic, and goes on while the machine is suspended.
+    Boottime,
+}
+
+/// What a wake-up is late for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sleep {
+    /// A time on a fixed grid (`TIMER_ABSTIME`): being late once does not shift the next.
+    #[default]
+    Until,
+    /// A time counted from the last look at the clock: there is no schedule, so nothing can be missed.
+    For,
+}
+
+/// When the threads have their first period.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Start {
+    /// All at the same time.
+    #[default]
+    Together,
+    /// Each so long after the one before, in the order of their CPUs; in nanoseconds.
+    Aligned {
+        /// The distance of two neighbours.
+        offset_ns: u64,
+    },
+    /// All so long after a whole second of the clock; in nanoseconds.
+    WholeSecond {
+        /// The distance from the second.
+        offset_ns: u64,
+    },
+}
+
+/// What `SCHED_DEADLINE` is asked for; the deadline is the end of the period.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Deadline {
+    /// What the thread may use of each period, in nanoseconds; the kernel takes 1,024 and more.
+    pub runtime_ns: u64,
+    /// The period, in nanoseconds.
+    pub period_ns: u64,
+}
+
+/// What happens at a sample that is too long. Called on the sampling thread, in the sampler's process, right after the
+/// sample: it may write to descriptors that were opened before the measurement, and must not wait for anybody.
+pub trait Trip: Sync {
+    /// It was too long.
+    fn hit(&self, hit: &Hit);
+}
+
+/// A sample that was too long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// Late wake-up, or gap.
+    pub kind: Kind,
+    /// Where.
+    pub cpu: CpuId,
+    /// How late, or how long, in nanoseconds.
+    pub value_ns: u64,
+    /// What was too long, in nanoseconds.
+    pub limit_ns: u64,
+}
+
+/// Ends the measurement at the first sample of a length.
+#[derive(Clone, Copy)]
+pub struct Break<'a> {
+    /// So late, or so long a gap, and above, in nanoseconds.
+    pub limit_ns: u64,
+    /// What happens then, besides the end of the measurement.
+    pub trip: Option<&'a dyn Trip>,
+}
+
 /// Moves a process that has just been started (by number, with a single thread) to where it shall be measured:
 /// writes the number to `cgroup.procs` or `tasks`. The text of an error ends up in [`crate::MeasureError::Join`].
 pub type Join<'a> = &'a dyn Fn(u32) -> Result<(), String>;
@@ -54,14 +135,30 @@ pub struct Request<'a> {
     pub cpus: CpuSet,
     /// How long.
     pub duration: Duration,
+    /// Latency: so many wake-ups of each thread instead of a time.
+    pub loops: Option<u64>,
     /// Latency: the period in nanoseconds, 10 us to 10 s.
     pub interval_ns: u64,
+    /// Latency: how much longer the period of each next CPU is, in nanoseconds.
+    pub distance_ns: u64,
+    /// Latency: the clock.
+    pub clock: Clock,
+    /// Latency: what a wake-up is late for.
+    pub sleep: Sleep,
+    /// Latency: when the threads begin.
+    pub start: Start,
+    /// Latency: wake-ups as late as this, and later, are listed with their times; in nanoseconds.
+    pub spike_ns: Option<u64>,
     /// Noise: the shortest gap that counts, in nanoseconds, at least 100.
     pub threshold_ns: u64,
-    /// `Other`, `Fifo` or `Rr`.
+    /// The sample that ends the measurement.
+    pub break_at: Option<Break<'a>>,
+    /// Any policy that a thread can ask for.
     pub policy: Policy,
-    /// Real-time priority, 1 to 99; ignored for `Other`.
+    /// Real-time priority, 1 to 99, for `Fifo` and `Rr`.
     pub priority: u32,
+    /// For `Deadline`.
+    pub deadline: Deadline,
     /// Idle states.
     pub idle_states: IdleStates,
     /// Enforcement of the rule on system calls.
@@ -97,7 +194,15 @@ impl<'a> Request<'a> {
             kind: Kind::Latency,
             cpus,
             duration,
+            loops: None,
             interval_ns: DEFAULT_INTERVAL_NS,
+            distance_ns: 0,
+            clock: Clock::Monotonic,
+            sleep: Sleep::Until,
+            start: Start::Together,
+            spike_ns: None,
+            break_at: None,
+            deadline: Deadline::default(),
             threshold_ns: DEFAULT_THRESHOLD_NS,
             policy: Policy::Fifo,
             priority: 80,

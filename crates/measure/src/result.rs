@@ -2,7 +2,7 @@
 //!
 //! Unknown is `null`, and a statistic over no samples is unknown. `expected == recorded + missed`, always.
 
-use crate::{Environment, Kind};
+use crate::{Clock, Environment, Kind};
 use machine::{CpuId, Policy};
 use serde::{Deserialize, Serialize};
 
@@ -29,6 +29,9 @@ pub struct Measurement {
     /// and in a file that was written while the measurement ran.
     #[serde(default)]
     pub activity: Option<observe::Activity>,
+    /// The sample that was too long, and ended it ([`crate::Break`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broke: Option<Broke>,
     /// What limits the meaning of the numbers.
     pub findings: Vec<Note>,
     /// Whether it ran to its planned end. False as well in a file that was written while the measurement ran
@@ -60,12 +63,24 @@ pub struct ThreadResult {
     pub mean_ns: Option<f64>,
     /// Standard deviation of the samples.
     pub stddev_ns: Option<f64>,
+    /// The value that came most often, to three digits.
+    #[serde(default)]
+    pub mode_ns: Option<u64>,
     /// Median.
     pub p50_ns: Option<u64>,
+    /// 90 % of the samples are not above this.
+    #[serde(default)]
+    pub p90_ns: Option<u64>,
     /// 99 % of the samples are not above this.
     pub p99_ns: Option<u64>,
     /// 99.9 % of the samples are not above this.
     pub p999_ns: Option<u64>,
+    /// 99.99 % of the samples are not above this; unknown with fewer than 10,000.
+    #[serde(default)]
+    pub p9999_ns: Option<u64>,
+    /// 99.999 % of the samples are not above this; unknown with fewer than 100,000.
+    #[serde(default)]
+    pub p99999_ns: Option<u64>,
     /// Largest sample, exact.
     pub max_ns: Option<u64>,
     /// Lower bound of a bucket and samples in it, ascending, without empty buckets; three significant digits.
@@ -79,6 +94,29 @@ pub struct ThreadResult {
     /// Latency: the period.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval_ns: Option<u64>,
+    /// Latency: the clock that it was late on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<Clock>,
+    /// Latency: the same question asked of the schedule: how late was every activation that was due? Those that a late
+    /// one ran over are in it, each as late as it would have been. It has `recorded` and `missed` together, without
+    /// what found no room in memory. `None` without a schedule. Never mixed with `histogram`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Distribution>,
+    /// Latency: how far the distance of two wake-ups was from the one they were due at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter: Option<Jitter>,
+    /// Latency: wake-ups before their time, which stand in `histogram` as 0; `None` when there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early: Option<Early>,
+    /// Latency: wake-ups later than this are listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spike_ns: Option<u64>,
+    /// Latency: the latest of these, at most [`crate::GAPS_KEPT`], in order of time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spikes: Option<Vec<Spike>>,
+    /// Latency: all of these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spikes_total: Option<u64>,
     /// Noise: gaps shorter than this are not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold_ns: Option<u64>,
@@ -112,6 +150,81 @@ pub struct ThreadResult {
     /// Noise: the counter that was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter: Option<Counter>,
+}
+
+/// A stream of times, by its statistics. Percentiles beyond all values are unknown.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Distribution {
+    /// Values.
+    pub count: u64,
+    /// Smallest.
+    pub min_ns: Option<u64>,
+    /// Mean.
+    pub mean_ns: Option<f64>,
+    /// Standard deviation.
+    pub stddev_ns: Option<f64>,
+    /// What came most often, to three digits.
+    pub mode_ns: Option<u64>,
+    /// Median.
+    pub p50_ns: Option<u64>,
+    /// 90 % are not above this.
+    pub p90_ns: Option<u64>,
+    /// 99 % are not above this.
+    pub p99_ns: Option<u64>,
+    /// 99.9 % are not above this.
+    pub p999_ns: Option<u64>,
+    /// 99.99 % are not above this.
+    pub p9999_ns: Option<u64>,
+    /// 99.999 % are not above this.
+    pub p99999_ns: Option<u64>,
+    /// Largest, exact.
+    pub max_ns: Option<u64>,
+    /// Lower bound of a bucket and values in it, ascending, without empty buckets; three significant digits.
+    pub histogram: Vec<(u64, u64)>,
+}
+
+/// The distances between wake-ups.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Jitter {
+    /// How far off they were, whatever the sign.
+    pub distance: Distribution,
+    /// Most that two were further apart than they were due.
+    pub longer_ns: u64,
+    /// Most that two were closer together.
+    pub shorter_ns: u64,
+}
+
+/// Wake-ups before their time: a clock that was set back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Early {
+    /// How many.
+    pub count: u64,
+    /// How far before it at most.
+    pub max_ns: u64,
+    /// Lower bound of a bucket and wake-ups in it, ascending.
+    pub histogram: Vec<(u64, u64)>,
+}
+
+/// A late wake-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Spike {
+    /// When it was due, in nanoseconds since the window began.
+    pub at_ns: u64,
+    /// How late it was.
+    pub late_ns: u64,
+}
+
+/// The sample that ended a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Broke {
+    /// Where.
+    pub cpu: CpuId,
+    /// How late, or how long.
+    pub value_ns: u64,
+    /// What was too long.
+    pub limit_ns: u64,
+    /// When the thread that saw it looked, on `CLOCK_MONOTONIC`.
+    pub at_monotonic_ns: u64,
 }
 
 /// The sampler thread's own disturbances, from `getrusage(RUSAGE_THREAD)` around the window.

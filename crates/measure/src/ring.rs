@@ -21,10 +21,17 @@ pub(crate) struct Slot {
 pub(crate) struct Sample {
     /// Latency: the due time in nanoseconds. Noise: the beginning of the gap in ticks.
     pub at: u64,
-    /// Latency in nanoseconds, or gap in ticks.
+    /// Latency in nanoseconds (see [`Sample::lateness`]), or gap in ticks.
     pub value: u64,
     /// All that had been missed when this sample was complete, its own skipped due times included.
     pub missed: u64,
+}
+
+impl Sample {
+    /// Latency with its sign: negative before the due time.
+    pub(crate) fn lateness(self) -> i64 {
+        self.value.cast_signed()
+    }
 }
 
 /// The sampler's end. Its positions are in registers or on the stack; the reader's is looked up only when the

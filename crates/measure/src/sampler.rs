@@ -6,10 +6,11 @@
 use crate::counter::{Cntvct, Monotonic, Pace, Source, Tsc};
 use crate::os::{self, Errno, Side};
 use crate::ring::{Slot, Writer};
-use crate::seccomp;
+use crate::seat::Seat;
+use crate::seccomp::{self, Breaks};
 use crate::shared::{Control, Lane, Shared, gate, state};
-use crate::{Kind, SystemCalls, clock, spin, timer};
-use machine::{CpuId, CpuSet, Policy};
+use crate::{Break, Clock, Hit, Kind, Sleep, SystemCalls, clock, spin, timer};
+use machine::{CpuSet, Policy};
 use rustix::thread::futex;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,16 +24,23 @@ const CALIBRATION_NS: u64 = 20_000_000;
 
 /// What the samplers shall do.
 pub(crate) struct Job<'a> {
-    pub kind: Kind,
-    pub cpus: &'a [CpuId],
-    pub duration_ns: u64,
-    pub interval_ns: u64,
+    pub seats: &'a [Seat],
+    pub clock: Clock,
     pub threshold_ns: u64,
-    pub policy: Policy,
-    pub priority: u32,
-    pub source: Source,
+    pub break_at: Option<Break<'a>>,
     pub system_calls: SystemCalls,
     pub shared: &'a Shared,
+}
+
+impl Job<'_> {
+    /// The longest window of all threads, as far as it is planned.
+    pub(crate) fn length_ns(&self) -> u64 {
+        let lengths = self
+            .seats
+            .iter()
+            .map(|seat| seat.length_ns.saturating_add(seat.phase_ns));
+        lengths.max().unwrap_or(0)
+    }
 }
 
 /// Starts the sampler process. It waits at the gate.
@@ -56,11 +64,11 @@ fn process(job: &Job<'_>, parent: u32) {
     let control = job.shared.control();
     pass(control, gate::PREPARE);
     std::thread::scope(|scope| {
-        for (place, &cpu) in job.cpus.iter().enumerate() {
+        for (place, seat) in job.seats.iter().enumerate() {
             let builder = std::thread::Builder::new()
-                .name(format!("sampler/{cpu}"))
+                .name(format!("sampler/{}", seat.cpu))
                 .stack_size(STACK_BYTES);
-            if let Err(error) = builder.spawn_scoped(scope, move || thread(job, place, cpu)) {
+            if let Err(error) = builder.spawn_scoped(scope, move || thread(job, place, seat)) {
                 control
                     .spawn_errno
                     .store(error.raw_os_error().unwrap_or(libc::EAGAIN), Ordering::Relaxed);
@@ -78,24 +86,24 @@ fn process(job: &Job<'_>, parent: u32) {
     });
 }
 
-fn thread(job: &Job<'_>, place: usize, cpu: CpuId) {
+fn thread(job: &Job<'_>, place: usize, seat: &Seat) {
     let Some((lane, slots)) = job.shared.lane(place) else {
         return;
     };
     let control = job.shared.control();
-    if let Err(errno) = os::pin(&CpuSet::range(cpu.0, cpu.0)) {
+    if let Err(errno) = os::pin(&CpuSet::range(seat.cpu.0, seat.cpu.0)) {
         lane.errno.store(errno, Ordering::Relaxed);
         lane.state.0.store(state::NOT_PINNED, Ordering::Release);
         arrive(&control.ready);
         return;
     }
-    take_policy(job, lane);
+    take_policy(seat, lane);
     touch_stack();
     Writer::new(lane, slots).touch();
-    let pace = rehearse(job, lane, slots, &control.stop.0);
+    let pace = rehearse(job, seat, lane, slots, &control.stop.0);
     arrive(&control.ready);
     pass(control, gate::GO);
-    window(job, lane, slots, pace);
+    window(job, seat, lane, slots, pace);
     // A thread that ends unmaps its stack, which sends an interrupt to the CPUs of all threads of the process:
     // nobody may end while another still samples.
     arrive(&control.done);
@@ -103,36 +111,48 @@ fn thread(job: &Job<'_>, place: usize, cpu: CpuId) {
 }
 
 fn thread_count(job: &Job<'_>) -> u32 {
-    u32::try_from(job.cpus.len()).unwrap_or(u32::MAX)
+    u32::try_from(job.seats.len()).unwrap_or(u32::MAX)
 }
 
 /// The measurement itself, with everything that must not happen inside it before and behind.
-fn window(job: &Job<'_>, lane: &Lane, slots: &[Slot], pace: Pace) {
+fn window(job: &Job<'_>, seat: &Seat, lane: &Lane, slots: &[Slot], pace: Pace) {
     let control = job.shared.control();
     let mut writer = Writer::new(lane, slots);
     let before = os::thread_usage();
     if job.system_calls == SystemCalls::Enforced
-        && let Err(errno) = seccomp::forbid(job.kind)
+        && let Err(errno) = seccomp::forbid(
+            seat.kind,
+            match job.break_at {
+                Some(_) => Breaks::AtLimit,
+                None => Breaks::Never,
+            },
+        )
     {
         lane.seccomp_errno.store(errno, Ordering::Relaxed);
     }
-    let start = job.source.pair();
+    let start = seat.source.pair();
     lane.start_ticks.store(start.ticks, Ordering::Relaxed);
     lane.start_raw_ns.store(start.raw_ns, Ordering::Relaxed);
-    match job.kind {
+    match seat.kind {
         Kind::Latency => {
             let start_ns = control.start_ns.load(Ordering::Acquire);
-            lane.start_ns.store(start_ns, Ordering::Relaxed);
+            let since_monotonic = control.start_monotonic_ns.load(Ordering::Acquire);
+            let own_start = since_monotonic.saturating_add(seat.phase_ns);
+            lane.start_ns.store(own_start, Ordering::Relaxed);
             lane.state.0.store(state::SAMPLING, Ordering::Release);
-            let grid = timer::Grid::new(start_ns, job.duration_ns, job.interval_ns);
-            let end = timer::sample(grid, lane, &mut writer, &control.stop.0);
+            let end = wake(job, seat, start_ns, lane, &mut writer);
+            trip(job, seat, lane, end.hit_ns, Pace::NANOSECONDS);
             lane.covered.store(end.covered, Ordering::Relaxed);
-            lane.early.store(end.early, Ordering::Relaxed);
+            lane.seen.store(end.seen, Ordering::Relaxed);
         }
         Kind::Noise => {
             lane.start_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
             lane.state.0.store(state::SAMPLING, Ordering::Release);
-            let end = spin(job, lane, &mut writer, pace, job.duration_ns);
+            let limit = job
+                .break_at
+                .map_or(u64::MAX, |limit| pace.to_ticks(limit.limit_ns));
+            let end = spin(job, seat, lane, &mut writer, pace, [seat.length_ns, limit]);
+            trip(job, seat, lane, end.hit, pace);
             lane.covered.store(end.covered, Ordering::Relaxed);
             lane.seen.store(end.seen, Ordering::Relaxed);
             lane.turns.store(end.turns, Ordering::Relaxed);
@@ -140,7 +160,7 @@ fn window(job: &Job<'_>, lane: &Lane, slots: &[Slot], pace: Pace) {
         }
     }
     let after = os::thread_usage();
-    let end = job.source.pair();
+    let end = seat.source.pair();
     lane.end_ticks.store(end.ticks, Ordering::Relaxed);
     lane.end_raw_ns.store(end.raw_ns, Ordering::Relaxed);
     lane.missed.store(writer.missed(), Ordering::Relaxed);
@@ -158,26 +178,69 @@ fn window(job: &Job<'_>, lane: &Lane, slots: &[Slot], pace: Pace) {
     lane.state.0.store(state::DONE, Ordering::Release);
 }
 
+/// Wakes up until the window is over.
+fn wake(job: &Job<'_>, seat: &Seat, start_ns: u64, lane: &Lane, writer: &mut Writer<'_>) -> timer::End {
+    let terms = timer::Terms {
+        clock: job.clock,
+        limit_ns: job.break_at.map_or(i64::MAX, |limit| {
+            i64::try_from(limit.limit_ns).unwrap_or(i64::MAX)
+        }),
+    };
+    let stop = &job.shared.control().stop.0;
+    match seat.sleep {
+        Sleep::Until => timer::sample(seat.grid(start_ns), terms, lane, writer, stop),
+        Sleep::For => {
+            let shape = [seat.interval_ns, seat.periods, seat.at_most_ns];
+            timer::sample_relative(shape, terms, lane, writer, stop)
+        }
+    }
+}
+
+/// A sample was too long: what was asked for happens, first of all where a trace is to stay as it is.
+fn trip(job: &Job<'_>, seat: &Seat, lane: &Lane, hit: Option<u64>, pace: Pace) {
+    let (Some(ticks), Some(limit)) = (hit, job.break_at) else {
+        return;
+    };
+    if let Some(trip) = limit.trip {
+        trip.hit(&Hit {
+            kind: seat.kind,
+            cpu: seat.cpu,
+            value_ns: pace.to_ns(ticks),
+            limit_ns: limit.limit_ns,
+        });
+    }
+    lane.hit.store(ticks, Ordering::Relaxed);
+    // All others end as well.
+    job.shared.control().stop.0.store(1, Ordering::Release);
+}
+
 /// Runs the very loop of the window once, so that its code, its data and the clock's pages are in place, and
 /// calibrates the counter meanwhile. What it recorded is thrown away.
-fn rehearse(job: &Job<'_>, lane: &Lane, slots: &[Slot], stop: &AtomicU32) -> Pace {
+fn rehearse(job: &Job<'_>, seat: &Seat, lane: &Lane, slots: &[Slot], stop: &AtomicU32) -> Pace {
     let mut writer = Writer::new(lane, slots);
-    let pace = match job.kind {
+    let pace = match seat.kind {
         Kind::Latency => {
-            let grid = timer::Grid::new(clock::monotonic_ns(), 600_000, 200_000);
-            timer::sample(grid, lane, &mut writer, stop);
+            let terms = timer::Terms {
+                clock: job.clock,
+                limit_ns: i64::MAX,
+            };
+            let grid = timer::Grid::new(job.clock.now_ns(), 3, 200_000);
+            match seat.sleep {
+                Sleep::Until => timer::sample(grid, terms, lane, &mut writer, stop),
+                Sleep::For => timer::sample_relative([200_000, 3, u64::MAX], terms, lane, &mut writer, stop),
+            };
             Pace::NANOSECONDS
         }
         Kind::Noise => {
-            let start = job.source.pair();
+            let start = seat.source.pair();
             while clock::raw_ns().saturating_sub(start.raw_ns) < CALIBRATION_NS {
                 std::hint::spin_loop();
             }
-            let pace = match job.source {
+            let pace = match seat.source {
                 Source::Monotonic => Pace::NANOSECONDS,
-                _ => Pace::between(start, job.source.pair()).unwrap_or(Pace::NANOSECONDS),
+                _ => Pace::between(start, seat.source.pair()).unwrap_or(Pace::NANOSECONDS),
             };
-            spin(job, lane, &mut writer, pace, 2_000_000);
+            spin(job, seat, lane, &mut writer, pace, [2_000_000, u64::MAX]);
             pace
         }
     };
@@ -186,27 +249,36 @@ fn rehearse(job: &Job<'_>, lane: &Lane, slots: &[Slot], stop: &AtomicU32) -> Pac
     pace
 }
 
-fn spin(job: &Job<'_>, lane: &Lane, writer: &mut Writer<'_>, pace: Pace, length_ns: u64) -> spin::End {
+/// Spins for a length in nanoseconds, or until a gap has the limit in ticks.
+fn spin(
+    job: &Job<'_>,
+    seat: &Seat,
+    lane: &Lane,
+    writer: &mut Writer<'_>,
+    pace: Pace,
+    [length_ns, limit]: [u64; 2],
+) -> spin::End {
     let stop = &job.shared.control().stop.0;
-    let (length, threshold) = (pace.to_ticks(length_ns), pace.to_ticks(job.threshold_ns).max(1));
-    match job.source {
-        Source::Tsc => spin::sample::<Tsc>(lane, writer, stop, length, threshold),
-        Source::Cntvct => spin::sample::<Cntvct>(lane, writer, stop, length, threshold),
-        Source::Monotonic => spin::sample::<Monotonic>(lane, writer, stop, length, threshold),
+    let length = pace.to_ticks(length_ns);
+    let limits = [pace.to_ticks(job.threshold_ns).max(1), limit];
+    match seat.source {
+        Source::Tsc => spin::sample::<Tsc>(lane, writer, stop, length, limits),
+        Source::Cntvct => spin::sample::<Cntvct>(lane, writer, stop, length, limits),
+        Source::Monotonic => spin::sample::<Monotonic>(lane, writer, stop, length, limits),
     }
 }
 
 /// Asks for the policy, and says what was granted: a cgroup without real-time budget refuses it with EPERM.
-fn take_policy(job: &Job<'_>, lane: &Lane) {
-    if let Err(errno) = os::set_policy(job.policy, job.priority) {
+fn take_policy(seat: &Seat, lane: &Lane) {
+    // The default slack of 50 us would be added to every sleep of an ordinary task.
+    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
+    if let Err(errno) = os::set_policy(seat.policy, seat.priority, seat.deadline) {
         lane.policy_errno.store(errno, Ordering::Relaxed);
-        let _ = os::set_policy(Policy::Other, 0);
+        let _ = os::set_policy(Policy::Other, 0, seat.deadline);
     }
     let (policy, priority) = os::policy();
     lane.policy.store(policy_code(policy), Ordering::Relaxed);
     lane.priority.store(priority, Ordering::Relaxed);
-    // The default slack of 50 us would be added to every sleep of an ordinary task.
-    let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
 }
 
 /// A policy as a number for shared memory.

@@ -28,13 +28,28 @@ const WAITING: &[c_long] = &[libc::SYS_futex];
 #[cfg(target_pointer_width = "32")]
 const WAITING: &[c_long] = &[libc::SYS_futex, 422];
 
+/// Whether a sample may end the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Breaks {
+    /// None does.
+    Never,
+    /// One that is too long.
+    AtLimit,
+}
+
 /// From now on, any other system call of this thread kills the process with SIGSYS.
-pub(crate) fn forbid(kind: Kind) -> Result<(), Errno> {
+/// With `breaks`, it may write besides: what happens at a sample that is too long, and nothing before it.
+pub(crate) fn forbid(kind: Kind, breaks: Breaks) -> Result<(), Errno> {
     let sleeping = match kind {
         Kind::Latency => SLEEPING,
         Kind::Noise => &[],
     };
-    install(&program(ENDING.iter().chain(WAITING).chain(sleeping).copied()))
+    let writing: &[c_long] = match breaks {
+        Breaks::Never => &[],
+        Breaks::AtLimit => &[libc::SYS_write],
+    };
+    let allowed = ENDING.iter().chain(WAITING).chain(sleeping).chain(writing);
+    install(&program(allowed.copied()))
 }
 
 /// A classic BPF program over `struct seccomp_data`, whose first field is the number of the system call.

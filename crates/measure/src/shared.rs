@@ -22,8 +22,10 @@ pub(crate) struct Control {
     pub stop: Line<AtomicU32>,
     /// [`gate`]: what the sampler process may do; a futex.
     pub gate: Line<AtomicU32>,
-    /// When the window begins, on `CLOCK_MONOTONIC`; set before the gate opens.
+    /// When the window begins, on the sampler's clock; set before the gate opens.
     pub start_ns: AtomicU64,
+    /// The same moment on `CLOCK_MONOTONIC`.
+    pub start_monotonic_ns: AtomicU64,
     /// Threads that wait for the window, whether or not their preparation worked.
     pub ready: AtomicU32,
     /// Threads whose window is over; a futex.
@@ -84,16 +86,16 @@ pub(crate) struct Lane {
     pub end_ticks: AtomicU64,
     /// A moment after the window: raw clock.
     pub end_raw_ns: AtomicU64,
-    /// Where the window really ended, in ticks. Everything up to here is accounted for.
+    /// Where the window really ended, in ticks, or on the sampler's clock. Everything up to here is accounted for.
     pub covered: AtomicU64,
     /// Latency: due times missed. Noise: gaps that found no room.
     pub missed: AtomicU64,
     /// The part of `missed` that found no room in the ring.
     pub dropped: AtomicU64,
-    /// Noise: gaps seen.
+    /// Gaps seen, or wake-ups.
     pub seen: AtomicU64,
-    /// Latency: wake-ups before their time.
-    pub early: AtomicU64,
+    /// Not 0: the sample that ended the measurement, in the lane's ticks.
+    pub hit: AtomicU64,
     /// Noise: turns of the loop.
     pub turns: AtomicU64,
     /// Noise: shortest turn in ticks.

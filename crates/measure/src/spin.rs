@@ -16,6 +16,8 @@ pub(crate) struct End {
     pub turns: u64,
     /// Shortest turn; `u64::MAX` when every turn was a gap.
     pub turn_min: u64,
+    /// The gap that reached the limit.
+    pub hit: Option<u64>,
 }
 
 /// Spins until `length` ticks have passed or `stop` is set. No system call, no allocation, no branch that
@@ -26,7 +28,7 @@ pub(crate) fn sample<C: Count>(
     writer: &mut Writer<'_>,
     stop: &AtomicU32,
     length: u64,
-    threshold: u64,
+    [threshold, limit]: [u64; 2],
 ) -> End {
     let start = C::now();
     let end = start.saturating_add(length);
@@ -35,6 +37,7 @@ pub(crate) fn sample<C: Count>(
         seen: 0,
         turns: 0,
         turn_min: u64::MAX,
+        hit: None,
     };
     loop {
         let now = C::now();
@@ -43,6 +46,12 @@ pub(crate) fn sample<C: Count>(
         if gap >= threshold {
             state.seen += 1;
             writer.push(state.covered, gap, 0);
+            if gap >= limit {
+                state.hit = Some(gap);
+                state.covered = now;
+                state.turns += 1;
+                return state;
+            }
         } else if gap < state.turn_min {
             state.turn_min = gap;
         }

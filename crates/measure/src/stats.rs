@@ -1,16 +1,14 @@
-//! What is kept of a stream of samples: a histogram, exact extremes and sums, and the longest gaps.
+//! The statistics of a stream of values: a histogram, exact extremes, exact mean and variance.
 
 use crate::counter::Pace;
-use crate::ring::Sample;
+use crate::result::Distribution;
 use hdrhistogram::Histogram;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// One hour in ticks of 9 GHz: no longer sample is told apart.
 const HIGHEST: u64 = 1 << 45;
 
-/// The samples of one lane, in its own ticks.
-pub(crate) struct Accumulator {
+/// Values in ticks.
+pub(crate) struct Tally {
     histogram: Histogram<u64>,
     count: u64,
     sum: u128,
@@ -18,15 +16,12 @@ pub(crate) struct Accumulator {
     max: u64,
     mean: f64,
     squares: f64,
-    longest: BinaryHeap<Reverse<(u64, u64)>>,
-    keep: usize,
-    last: Option<Sample>,
 }
 
-impl Accumulator {
-    /// Keeps the `keep` longest samples with their times.
-    pub(crate) fn new(keep: usize) -> Option<Accumulator> {
-        Some(Accumulator {
+impl Tally {
+    /// Without values; `None` where there is no memory for the buckets.
+    pub(crate) fn new() -> Option<Tally> {
+        Some(Tally {
             histogram: Histogram::new_with_bounds(1, HIGHEST, 3).ok()?,
             count: 0,
             sum: 0,
@@ -34,59 +29,67 @@ impl Accumulator {
             max: 0,
             mean: 0.0,
             squares: 0.0,
-            longest: BinaryHeap::new(),
-            keep,
-            last: None,
         })
     }
 
-    /// Takes one sample.
-    #[allow(clippy::cast_precision_loss)]
-    pub(crate) fn add(&mut self, sample: Sample) {
-        let value = sample.value;
-        self.histogram.saturating_record(value.min(HIGHEST));
-        self.count += 1;
-        self.sum += u128::from(value);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
-        // Welford: no cancellation, however long the run.
-        let off = value as f64 - self.mean;
-        self.mean += off / self.count as f64;
-        self.squares += off * (value as f64 - self.mean);
-        if self.longest.len() < self.keep {
-            self.longest.push(Reverse((value, sample.at)));
-        } else if self
-            .longest
-            .peek()
-            .is_some_and(|Reverse((shortest, _))| *shortest < value)
-        {
-            self.longest.pop();
-            self.longest.push(Reverse((value, sample.at)));
-        }
-        self.last = Some(sample);
+    /// Takes one value.
+    pub(crate) fn add(&mut self, value: u64) {
+        self.add_falling(value, 0, 1);
     }
 
-    /// Samples so far.
+    /// Takes `count` values, the first of them `first` and each `step` below the one before. In the time of the buckets
+    /// that they fall into, not of their number: a stall of an hour is millions of late activations.
+    #[allow(clippy::cast_precision_loss)]
+    pub(crate) fn add_falling(&mut self, first: u64, step: u64, count: u64) {
+        let Some(last) = count
+            .checked_sub(1)
+            .map(|steps| first.saturating_sub(step.saturating_mul(steps)))
+        else {
+            return;
+        };
+        let mut rest = (first, count);
+        while rest.1 > 0 {
+            let value = rest.0.min(HIGHEST);
+            let low = match rest.0 > HIGHEST {
+                true => HIGHEST,
+                false => self.histogram.lowest_equivalent(value),
+            };
+            let here = match step {
+                0 => rest.1,
+                step => ((rest.0 - low) / step + 1).min(rest.1),
+            };
+            let _ = self.histogram.record_n(value, here);
+            rest = (rest.0.saturating_sub(step.saturating_mul(here)), rest.1 - here);
+        }
+        self.sum += (u128::from(first) + u128::from(last)) * u128::from(count) / 2;
+        self.min = self.min.min(last);
+        self.max = self.max.max(first);
+        // Chan's form of Welford's sums: no cancellation, however long the run.
+        let (n, own) = (count as f64, self.count as f64);
+        let mean = (first as f64 + last as f64) / 2.0;
+        let spread = (step as f64).powi(2) * n * (n * n - 1.0) / 12.0;
+        self.count += count;
+        let off = mean - self.mean;
+        self.mean += off * n / self.count as f64;
+        self.squares += spread + off * off * own * n / self.count as f64;
+    }
+
+    /// Values so far.
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// Sum of the samples in ticks.
+    /// Sum of the values in ticks.
     pub(crate) fn sum(&self) -> u64 {
         u64::try_from(self.sum).unwrap_or(u64::MAX)
     }
 
-    /// The newest sample.
-    pub(crate) fn last(&self) -> Option<Sample> {
-        self.last
-    }
-
-    /// Smallest sample in ticks; `None` without samples.
+    /// Smallest value in ticks; `None` without values.
     pub(crate) fn min(&self) -> Option<u64> {
         (self.count > 0).then_some(self.min)
     }
 
-    /// Largest sample in ticks; `None` without samples.
+    /// Largest value in ticks; `None` without values.
     pub(crate) fn max(&self) -> Option<u64> {
         (self.count > 0).then_some(self.max)
     }
@@ -102,13 +105,32 @@ impl Accumulator {
         (self.count > 0).then(|| (self.squares / self.count as f64).sqrt() * pace.factor())
     }
 
-    /// The value that `share` of the samples do not exceed, in nanoseconds; never above the exact maximum.
+    /// The value that `share` of the values do not exceed, in nanoseconds; never above the exact maximum.
     pub(crate) fn quantile_ns(&self, share: f64, pace: Pace) -> Option<u64> {
         let ticks = self
             .histogram
             .value_at_quantile(share)
             .clamp(self.min()?, self.max()?);
         Some(pace.to_ns(ticks))
+    }
+
+    /// As [`Tally::quantile_ns`], where at least one value lies beyond it: below that it is the maximum by another name.
+    #[allow(clippy::cast_precision_loss)]
+    fn tail_ns(&self, share: f64, pace: Pace) -> Option<u64> {
+        // 1e-9: 100,000 values are enough for 99.999 %, whatever the last digit of the product.
+        let beyond = self.count as f64 * (1.0 - share) + 1e-9;
+        self.quantile_ns(share, pace).filter(|_| beyond >= 1.0)
+    }
+
+    /// The lowest of the fullest buckets, in nanoseconds: its lower bound, and never below the exact minimum.
+    pub(crate) fn mode_ns(&self, pace: Pace) -> Option<u64> {
+        let fullest = self
+            .histogram
+            .iter_recorded()
+            .map(|bucket| (bucket.count_at_value(), bucket.value_iterated_to()))
+            .reduce(|best, next| if next.0 > best.0 { next } else { best })?;
+        let low = self.histogram.lowest_equivalent(fullest.1);
+        Some(pace.to_ns(low.clamp(self.min()?, self.max()?)))
     }
 
     /// Lower bounds in nanoseconds and counts, without empty buckets.
@@ -126,19 +148,23 @@ impl Accumulator {
         buckets
     }
 
-    /// The longest samples, at most so many, as (time, value) in ticks, in order of time.
-    pub(crate) fn longest(&self, most: usize) -> Vec<(u64, u64)> {
-        let mut longest: Vec<(u64, u64)> = self
-            .longest
-            .iter()
-            .map(|Reverse((value, at))| (*at, *value))
-            .collect();
-        if longest.len() > most {
-            longest.sort_unstable_by_key(|&(at, value)| Reverse((value, at)));
-            longest.truncate(most);
+    /// All of it, for a result.
+    pub(crate) fn distribution(&self, pace: Pace) -> Distribution {
+        Distribution {
+            count: self.count,
+            min_ns: self.min().map(|ticks| pace.to_ns(ticks)),
+            mean_ns: self.mean_ns(pace),
+            stddev_ns: self.stddev_ns(pace),
+            mode_ns: self.mode_ns(pace),
+            p50_ns: self.quantile_ns(0.5, pace),
+            p90_ns: self.quantile_ns(0.9, pace),
+            p99_ns: self.quantile_ns(0.99, pace),
+            p999_ns: self.quantile_ns(0.999, pace),
+            p9999_ns: self.tail_ns(0.9999, pace),
+            p99999_ns: self.tail_ns(0.99999, pace),
+            max_ns: self.max().map(|ticks| pace.to_ns(ticks)),
+            histogram: self.buckets(pace),
         }
-        longest.sort_unstable();
-        longest
     }
 }
 
@@ -146,74 +172,109 @@ impl Accumulator {
 mod tests {
     use super::*;
 
-    fn of(values: &[u64]) -> Accumulator {
-        let mut accumulator = Accumulator::new(3).unwrap();
-        for (at, &value) in (0..).zip(values) {
-            accumulator.add(Sample { at, value, missed: 0 });
-        }
-        accumulator
+    fn of(values: &[u64]) -> Tally {
+        let mut tally = Tally::new().unwrap();
+        values.iter().for_each(|&value| tally.add(value));
+        tally
     }
 
     #[test]
     fn nothing_is_unknown_and_not_zero() {
-        let empty = of(&[]);
-        let pace = Pace::NANOSECONDS;
+        let empty = of(&[]).distribution(Pace::NANOSECONDS);
         assert_eq!(
-            (empty.min(), empty.max(), empty.mean_ns(pace)),
-            (None, None, None)
+            empty,
+            Distribution {
+                count: 0,
+                ..Distribution::default()
+            }
         );
-        assert_eq!(
-            (empty.stddev_ns(pace), empty.quantile_ns(0.5, pace)),
-            (None, None)
-        );
-        assert!(empty.buckets(pace).is_empty());
     }
 
     #[test]
     fn agrees_with_a_sorted_list() {
-        let mut values: Vec<u64> = (0..10_000).map(|n: u64| n * n % 99_991 + 3).collect();
-        let accumulator = of(&values);
+        let mut values: Vec<u64> = (0..100_000).map(|n: u64| n * n % 99_991 + 3).collect();
+        let tally = of(&values);
         values.sort_unstable();
         let pace = Pace::NANOSECONDS;
-        for (share, place) in [(0.5, 4_999), (0.99, 9_899), (0.999, 9_989), (1.0, 9_999)] {
-            let (true_value, ours) = (values[place], accumulator.quantile_ns(share, pace).unwrap());
+        let result = tally.distribution(pace);
+        for (ours, place) in [
+            (result.p50_ns, 49_999),
+            (result.p90_ns, 89_999),
+            (result.p99_ns, 98_999),
+            (result.p999_ns, 99_899),
+            (result.p9999_ns, 99_989),
+            (result.p99999_ns, 99_998),
+            (result.max_ns, 99_999),
+        ] {
+            let (true_value, ours) = (values[place], ours.unwrap());
             assert!(
                 ours.abs_diff(true_value) * 1_000 <= true_value,
-                "{share}: {ours} for {true_value}"
+                "{place}: {ours} for {true_value}"
             );
         }
-        assert_eq!(accumulator.max(), values.last().copied());
         assert_eq!(
-            accumulator
-                .buckets(pace)
-                .iter()
-                .map(|bucket| bucket.1)
-                .sum::<u64>(),
-            10_000
+            (result.min_ns, result.max_ns),
+            (values.first().copied(), values.last().copied())
         );
-        assert!(
-            accumulator
-                .buckets(pace)
-                .windows(2)
-                .all(|pair| pair[0].0 < pair[1].0)
+        assert_eq!(
+            result.histogram.iter().map(|bucket| bucket.1).sum::<u64>(),
+            100_000
         );
-        let mean = values.iter().sum::<u64>() as f64 / 1e4;
+        assert!(result.histogram.windows(2).all(|pair| pair[0].0 < pair[1].0));
+        let mean = values.iter().sum::<u64>() as f64 / 1e5;
         let variance = values
             .iter()
             .map(|&value| (value as f64 - mean).powi(2))
             .sum::<f64>()
-            / 1e4;
-        assert!((accumulator.mean_ns(pace).unwrap() - mean).abs() < 1e-6 * mean);
-        assert!((accumulator.stddev_ns(pace).unwrap() - variance.sqrt()).abs() < 1e-6 * mean);
+            / 1e5;
+        assert!((result.mean_ns.unwrap() - mean).abs() < 1e-6 * mean);
+        assert!((result.stddev_ns.unwrap() - variance.sqrt()).abs() < 1e-6 * mean);
     }
 
     #[test]
-    fn keeps_the_longest_in_order_of_time() {
-        assert_eq!(
-            of(&[5, 90, 7, 80, 6, 95, 1]).longest(3),
-            [(1, 90), (3, 80), (5, 95)]
-        );
-        assert_eq!(of(&[5, 90, 7, 80, 6, 95, 1]).longest(2), [(1, 90), (5, 95)]);
-        assert_eq!(of(&[u64::MAX]).max(), Some(u64::MAX));
+    fn a_percentile_beyond_all_values_is_unknown() {
+        let few = of(&(0..9_999).collect::<Vec<_>>()).distribution(Pace::NANOSECONDS);
+        assert_eq!((few.p9999_ns, few.p99999_ns), (None, None));
+        let enough = of(&(0..10_000).collect::<Vec<_>>()).distribution(Pace::NANOSECONDS);
+        assert!(enough.p9999_ns.is_some() && enough.p99999_ns.is_none());
+    }
+
+    #[test]
+    fn the_mode_is_the_value_that_comes_most_often() {
+        let mode = |values: &[u64]| of(values).mode_ns(Pace::NANOSECONDS);
+        assert_eq!(mode(&[7, 3, 9, 3, 9, 9, 500]), Some(9));
+        assert_eq!(mode(&[3, 9, 9, 3]), Some(3), "the lowest of equals");
+        assert!(mode(&[u64::MAX]).is_some());
+        assert_eq!(mode(&[]), None);
+    }
+
+    #[test]
+    fn a_falling_series_is_the_same_as_its_values() {
+        for (first, step, count) in [
+            (501_234_567, 1_000_000, 501),
+            (5, 1, 6),
+            (70_000, 7, 10_000),
+            (9, 0, 4),
+            (3, 1, 0),
+            (u64::MAX / 4, 1 << 40, 5),
+        ] {
+            let mut series = of(&[12, 77]);
+            series.add_falling(first, step, count);
+            let mut values = of(&[12, 77]);
+            (0..count).for_each(|place| values.add(first - place * step));
+            let (mut ours, mut theirs) = (
+                series.distribution(Pace::NANOSECONDS),
+                values.distribution(Pace::NANOSECONDS),
+            );
+            for (ours, theirs) in [
+                (ours.mean_ns.take(), theirs.mean_ns.take()),
+                (ours.stddev_ns.take(), theirs.stddev_ns.take()),
+            ] {
+                let (ours, theirs): (f64, f64) = (ours.unwrap(), theirs.unwrap());
+                assert!((ours - theirs).abs() <= theirs.abs() * 1e-9, "{ours} {theirs}");
+            }
+            assert_eq!(ours, theirs, "{first} {step} {count}");
+            assert_eq!(series.sum(), values.sum());
+        }
     }
 }

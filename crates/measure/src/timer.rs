@@ -1,11 +1,11 @@
-//! The latency sampler: sleeps to a fixed grid of times and notes how late it wakes.
+//! The latency sampler: sleeps to a fixed grid of times, or for a fixed time, and notes how late it wakes.
 
-use crate::clock;
+use crate::Clock;
 use crate::ring::Writer;
 use crate::shared::Lane;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// The grid of due times on `CLOCK_MONOTONIC`.
+/// The grid of due times on the sampler's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Grid {
     /// The first due time.
@@ -17,13 +17,13 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// The due times of a window: one after every whole interval.
-    pub(crate) fn new(start_ns: u64, duration_ns: u64, interval_ns: u64) -> Grid {
-        let periods = (duration_ns / interval_ns.max(1)).max(1);
+    /// So many due times: one after every whole interval.
+    pub(crate) fn new(start_ns: u64, periods: u64, interval_ns: u64) -> Grid {
+        let interval = interval_ns.max(1);
         Grid {
-            first: start_ns.saturating_add(interval_ns),
-            last: start_ns.saturating_add(periods.saturating_mul(interval_ns)),
-            interval: interval_ns.max(1),
+            first: start_ns.saturating_add(interval),
+            last: start_ns.saturating_add(periods.max(1).saturating_mul(interval)),
+            interval,
         }
     }
 
@@ -34,6 +34,21 @@ impl Grid {
             None => 0,
         }
     }
+
+    /// How many further due times had come when the thread that was due at `due` woke `late`.
+    #[inline]
+    pub(crate) fn skipped(&self, due: u64, late: u64) -> u64 {
+        (late / self.interval).min(self.last.saturating_sub(due) / self.interval)
+    }
+}
+
+/// What a wake-up is measured against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Terms {
+    /// The clock of all times.
+    pub clock: Clock,
+    /// The wake-up that ends the measurement: as late as this, or later. `i64::MAX` when none does.
+    pub limit_ns: i64,
 }
 
 /// What the loop leaves behind.
@@ -41,31 +56,75 @@ impl Grid {
 pub(crate) struct End {
     /// When it woke last: every due time up to here was recorded or missed.
     pub covered: u64,
-    /// Wake-ups before their time; the kernel promises that there are none.
-    pub early: u64,
+    /// Wake-ups.
+    pub seen: u64,
+    /// The limit was reached: this late, at the time `covered`.
+    pub hit_ns: Option<u64>,
+}
+
+impl End {
+    /// Notes a wake-up; whether it was one too late.
+    #[inline]
+    fn take(&mut self, due: u64, late: i64, terms: Terms) -> bool {
+        self.seen += 1;
+        // A clock that was set back is no reason to count a due time as still to come.
+        self.covered = due.saturating_add(late.max(0).cast_unsigned());
+        if late >= terms.limit_ns {
+            self.hit_ns = Some(late.cast_unsigned());
+        }
+        self.hit_ns.is_some()
+    }
 }
 
 /// One sleep per period, nothing else. A wake-up that comes after further due times counts these as missed and
 /// goes on with the next on the grid.
-pub(crate) fn sample(grid: Grid, lane: &Lane, writer: &mut Writer<'_>, stop: &AtomicU32) -> End {
+pub(crate) fn sample(
+    grid: Grid,
+    terms: Terms,
+    lane: &Lane,
+    writer: &mut Writer<'_>,
+    stop: &AtomicU32,
+) -> End {
     let mut due = grid.first;
-    let mut early = 0;
+    let mut end = End::default();
     loop {
-        clock::sleep_until(due);
-        let mut now = clock::monotonic_ns();
-        if now < due {
-            early += 1;
-            now = due;
-        }
-        let latency = now - due;
-        let skipped = (latency / grid.interval).min((grid.last - due) / grid.interval);
-        writer.push(due, latency, skipped);
+        terms.clock.sleep_until(due);
+        let now = terms.clock.now_ns();
+        let late = now.wrapping_sub(due).cast_signed();
+        let skipped = grid.skipped(due, late.max(0).cast_unsigned());
+        writer.push(due, late.cast_unsigned(), skipped);
+        let is_hit = end.take(due, late, terms);
         lane.alive.0.store(now, Ordering::Relaxed);
         due += skipped * grid.interval;
-        if due >= grid.last || stop.load(Ordering::Relaxed) != 0 {
-            return End { covered: now, early };
+        if is_hit || due >= grid.last || stop.load(Ordering::Relaxed) != 0 {
+            return end;
         }
         due += grid.interval;
+    }
+}
+
+/// One sleep of the interval after the other: no due times, so none can be missed.
+pub(crate) fn sample_relative(
+    [interval, periods, length]: [u64; 3],
+    terms: Terms,
+    lane: &Lane,
+    writer: &mut Writer<'_>,
+    stop: &AtomicU32,
+) -> End {
+    let begun = terms.clock.now_ns();
+    let mut end = End::default();
+    loop {
+        let due = terms.clock.now_ns() + interval;
+        terms.clock.sleep_for(interval);
+        let now = terms.clock.now_ns();
+        let late = now.wrapping_sub(due).cast_signed();
+        writer.push(due, late.cast_unsigned(), 0);
+        let is_hit = end.take(due, late, terms);
+        lane.alive.0.store(now, Ordering::Relaxed);
+        let is_over = end.seen >= periods || now.saturating_sub(begun) >= length;
+        if is_hit || is_over || stop.load(Ordering::Relaxed) != 0 {
+            return end;
+        }
     }
 }
 
@@ -75,7 +134,7 @@ mod tests {
 
     #[test]
     fn due_times_of_a_window() {
-        let grid = Grid::new(1_000, 10_500, 1_000);
+        let grid = Grid::new(1_000, 10, 1_000);
         assert_eq!(
             grid,
             Grid {
@@ -96,7 +155,7 @@ mod tests {
             assert_eq!(grid.due_until(now), due, "at {now}");
         }
         assert_eq!(
-            Grid::new(0, 5, 1_000).due_until(u64::MAX),
+            Grid::new(0, 0, 1_000).due_until(u64::MAX),
             1,
             "a window shorter than a period has one"
         );

@@ -2,7 +2,10 @@
 
 use super::running::Collection;
 use super::{Closing, Moment};
-use crate::{Environment, GAPS_KEPT, Measurement, SCHEMA, findings, finish, labels};
+use crate::counter::Pace;
+use crate::{
+    Broke, Environment, GAPS_KEPT, Kind, Measurement, SCHEMA, ThreadResult, findings, finish, labels,
+};
 use machine::CpuId;
 use root::Root;
 use std::sync::atomic::Ordering;
@@ -15,11 +18,7 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
     let (job, request) = (collection.job, collection.request);
     let mut notes = collection.notes.clone();
     notes.extend(findings::about_end(moment, collection.stopped_after_ns));
-    notes.extend(findings::about_machine(
-        &request.environment,
-        job.source,
-        request.kind,
-    ));
+    notes.extend(findings::about_machine(&request.environment, job.seats));
     notes.extend(findings::about_memory(
         job.shared.control().locked.load(Ordering::Acquire),
     ));
@@ -31,23 +30,24 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
     };
     let closing = Closing {
         moment,
-        pair: job.source.pair(),
         activity: activity.as_ref(),
         gaps: match moment {
-            Moment::Passing => GAPS_KEPT.min(GAPS_IN_PASSING / job.cpus.len().max(1)),
+            Moment::Passing => GAPS_KEPT.min(GAPS_IN_PASSING / job.seats.len().max(1)),
             Moment::End => GAPS_KEPT,
         },
     };
     let mut threads = Vec::new();
-    for (place, (&cpu, accumulator)) in job.cpus.iter().zip(&collection.accumulators).enumerate() {
+    for (place, (seat, accumulator)) in job.seats.iter().zip(&collection.accumulators).enumerate() {
         let Some((lane, _)) = job.shared.lane(place) else {
             continue;
         };
-        let limits = limits(collection.root, cpu, &request.environment);
-        let (result, thread_notes) = finish::thread(request, job, cpu, lane, accumulator, &closing, &limits);
+        let limits = limits(collection.root, seat.cpu, &request.environment);
+        let (result, thread_notes) = finish::thread(request, job, seat, lane, accumulator, &closing, &limits);
         notes.extend(thread_notes);
         threads.push(result);
     }
+    let broke = broke(collection, &threads);
+    notes.extend(findings::about_break(broke, request.kind));
     Measurement {
         schema: SCHEMA.to_owned(),
         kind: request.kind,
@@ -55,10 +55,33 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
         duration_ns: threads.iter().map(|thread| thread.duration_ns).max().unwrap_or(0),
         environment: request.environment.clone(),
         activity,
+        broke,
         threads,
         findings: notes,
         complete: collection.complete && moment == Moment::End,
     }
+}
+
+/// The sample that ended it: of several at the same time, the longest.
+fn broke(collection: &Collection<'_>, threads: &[ThreadResult]) -> Option<Broke> {
+    let job = collection.job;
+    let limit_ns = job.break_at?.limit_ns;
+    let hits = threads.iter().enumerate().filter_map(|(place, thread)| {
+        let (lane, _) = job.shared.lane(place)?;
+        let ticks = Some(lane.hit.load(Ordering::Relaxed)).filter(|&ticks| ticks != 0)?;
+        let pace = match thread.kind {
+            Kind::Latency => Pace::NANOSECONDS,
+            Kind::Noise => finish::pace(job.seats.get(place)?, lane, Moment::End),
+        };
+        let since = thread.started_monotonic_ns?;
+        Some(Broke {
+            cpu: thread.cpu,
+            value_ns: pace.to_ns(ticks),
+            limit_ns,
+            at_monotonic_ns: since.saturating_add(thread.duration_ns),
+        })
+    });
+    hits.max_by_key(|hit| hit.value_ns)
 }
 
 /// What the kernel grants real-time threads on a CPU; files that are missing or refused are unknown.

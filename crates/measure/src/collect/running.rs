@@ -2,15 +2,16 @@
 
 use super::keeping::Schedule;
 use super::{Moment, assemble};
+use crate::accumulate::{Accumulator, Listed};
 use crate::child::Child;
 use crate::counter::{Pace, Pair, Source};
 use crate::ring::drain;
 use crate::sampler::{self, Job};
+use crate::seat::Seat;
 use crate::shared::{Control, gate, state};
-use crate::stats::Accumulator;
 use crate::{
-    GAPS_KEPT, Kind, MeasureError, Note, Phase, Progress, Request, SystemCalls, ThreadProgress, check, clock,
-    findings,
+    GAPS_KEPT, Kind, MeasureError, Note, Phase, Progress, Request, Start, SystemCalls, ThreadProgress, check,
+    clock, findings,
 };
 use machine::CpuSet;
 use observe::{Activity, Sample};
@@ -64,7 +65,8 @@ pub(super) struct Collection<'a> {
     pub(super) counters: Window,
     pub(super) started_at: String,
     start_ns: u64,
-    pair: Pair,
+    /// The counter of each thread when the window began, for numbers in between.
+    pairs: Vec<Pair>,
     pub(super) notes: Vec<Note>,
     pub(super) complete: bool,
     /// When the samplers were told to stop before their time, since the beginning.
@@ -79,9 +81,8 @@ impl<'a> Collection<'a> {
         root: &'a Root,
         idle_refused: Option<i32>,
     ) -> Result<Collection<'a>, MeasureError> {
-        let keep = if job.kind == Kind::Noise { GAPS_KEPT } else { 0 };
         let accumulators: Option<Vec<Accumulator>> =
-            job.cpus.iter().map(|_| Accumulator::new(keep)).collect();
+            job.seats.iter().map(|seat| accumulator(seat, request)).collect();
         Ok(Collection {
             job,
             request,
@@ -94,7 +95,7 @@ impl<'a> Collection<'a> {
             counters: Window::default(),
             started_at: clock::wall_time(),
             start_ns: 0,
-            pair: job.source.pair(),
+            pairs: Vec::new(),
             notes: Vec::new(),
             complete: false,
             stopped_after_ns: None,
@@ -155,16 +156,14 @@ impl<'a> Collection<'a> {
             return;
         }
         self.started_at = clock::wall_time();
-        self.pair = self.job.source.pair();
-        // Room for the slowest thread to pass the gate before the first due time.
-        self.start_ns = clock::monotonic_ns() + 2_000_000;
-        control.start_ns.store(self.start_ns, Ordering::Release);
+        self.pairs = self.job.seats.iter().map(|seat| seat.source.pair()).collect();
+        self.choose_start();
         sampler::open(control, gate::GO);
         let mut deadline = self
             .start_ns
-            .saturating_add(self.job.duration_ns)
+            .saturating_add(self.job.length_ns())
             .saturating_add(PATIENCE_NS);
-        let planned_end = self.start_ns.saturating_add(self.job.duration_ns);
+        let planned_end = self.start_ns.saturating_add(self.job.length_ns());
         let mut told_to_stop = false;
         let mut schedule = Schedule::starting(self.start_ns);
         loop {
@@ -174,7 +173,7 @@ impl<'a> Collection<'a> {
             self.drain();
             let now = clock::monotonic_ns();
             if all_done {
-                self.complete = !told_to_stop;
+                self.complete = !told_to_stop && !self.is_hit();
                 break;
             }
             if let Some(how) = ended {
@@ -220,6 +219,26 @@ impl<'a> Collection<'a> {
         progress(&self.progress(child.pid(), Phase::Ending));
     }
 
+    /// The moment that all windows begin at, on the samplers' clock and on the collector's.
+    fn choose_start(&mut self) {
+        /// Room for the slowest thread to pass the gate before the first due time.
+        const ROOM_NS: u64 = 2_000_000;
+        const SECOND_NS: u64 = 1_000_000_000;
+        let clock = self.job.clock;
+        let (now, monotonic) = (clock.now_ns(), clock::monotonic_ns());
+        let start = match self.request.start {
+            Start::WholeSecond { .. } => (now + ROOM_NS).next_multiple_of(SECOND_NS),
+            Start::Together | Start::Aligned { .. } => now + ROOM_NS,
+        };
+        self.start_ns = monotonic + (start - now);
+        let control = self.control();
+        control.start_monotonic_ns.store(self.start_ns, Ordering::Release);
+        control.start_ns.store(start, Ordering::Release);
+        for (seat, accumulator) in self.job.seats.iter().zip(&mut self.accumulators) {
+            accumulator.follow(seat.grid(start));
+        }
+    }
+
     /// Hands out what there is so far.
     fn keep(&self) {
         if let Some(keep) = self.request.keep
@@ -242,9 +261,10 @@ impl<'a> Collection<'a> {
     }
 
     fn stop_patience(&self) -> u64 {
-        match self.job.kind {
-            Kind::Latency if self.job.interval_ns > LONG_SLEEP_NS => 0,
-            _ => STOP_PATIENCE_NS,
+        let mut seats = self.job.seats.iter();
+        match seats.any(|seat| seat.kind == Kind::Latency && seat.interval_ns > LONG_SLEEP_NS) {
+            true => 0,
+            false => STOP_PATIENCE_NS,
         }
     }
 
@@ -254,6 +274,14 @@ impl<'a> Collection<'a> {
 
     fn all_done(&self) -> bool {
         self.states().all(|state| state == state::DONE)
+    }
+
+    /// Whether a sample has ended the measurement.
+    fn is_hit(&self) -> bool {
+        let lanes = (0..self.job.shared.lanes()).filter_map(|place| self.job.shared.lane(place));
+        lanes
+            .into_iter()
+            .any(|(lane, _)| lane.hit.load(Ordering::Relaxed) != 0)
     }
 
     fn states(&self) -> impl Iterator<Item = u32> + '_ {
@@ -275,30 +303,28 @@ impl<'a> Collection<'a> {
 
     fn progress(&self, sampler_pid: u32, phase: Phase) -> Progress {
         let now = clock::monotonic_ns();
-        let pace = match self.job.source {
-            Source::Monotonic => Pace::NANOSECONDS,
-            source => Pace::between(self.pair, source.pair()).unwrap_or(Pace::NANOSECONDS),
-        };
-        let threads = self
-            .job
-            .cpus
-            .iter()
-            .zip(&self.accumulators)
-            .map(|(&cpu, accumulator)| ThreadProgress {
-                cpu,
-                recorded: accumulator.count(),
+        let seats = self.job.seats.iter().zip(&self.accumulators).enumerate();
+        let threads = seats.map(|(place, (seat, accumulator))| {
+            let pace = match (seat.source, self.pairs.get(place)) {
+                (Source::Monotonic, _) | (_, None) => Pace::NANOSECONDS,
+                (source, Some(&begin)) => Pace::between(begin, source.pair()).unwrap_or(Pace::NANOSECONDS),
+            };
+            ThreadProgress {
+                cpu: seat.cpu,
+                recorded: accumulator.raw().count(),
                 missed: accumulator.last().map_or(0, |sample| sample.missed),
-                max_ns: accumulator.max().map(|ticks| pace.to_ns(ticks)),
-            });
+                max_ns: accumulator.raw().max().map(|ticks| pace.to_ns(ticks)),
+            }
+        });
         Progress {
-            kind: self.job.kind,
+            kind: self.request.kind,
             phase,
             elapsed_ns: if self.start_ns == 0 {
                 0
             } else {
                 now.saturating_sub(self.start_ns)
             },
-            planned_ns: self.job.duration_ns,
+            planned_ns: self.job.length_ns(),
             sampler_pid,
             threads: threads.collect(),
         }
@@ -332,5 +358,28 @@ impl<'a> Collection<'a> {
                 .to_owned(),
             "look for real-time tasks on the measured CPUs, or for a stopped process",
         ));
+    }
+}
+
+/// What is kept of a thread's samples.
+fn accumulator(seat: &Seat, request: &Request<'_>) -> Option<Accumulator> {
+    match seat.kind {
+        Kind::Noise => Accumulator::of_gaps(Listed {
+            from: 0,
+            most: GAPS_KEPT,
+        }),
+        Kind::Latency => {
+            let listed = match request.spike_ns {
+                Some(from) => Listed {
+                    from,
+                    most: GAPS_KEPT,
+                },
+                None => Listed {
+                    from: u64::MAX,
+                    most: 0,
+                },
+            };
+            Accumulator::of_wake_ups(listed, seat.rhythm())
+        }
     }
 }

@@ -6,6 +6,7 @@
 mod accounting;
 mod conduct;
 mod requests;
+mod waking;
 
 use machine::CpuSet;
 use measure::{Environment, Kind, Measurement, Progress, Request};

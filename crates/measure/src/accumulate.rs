@@ -1,0 +1,288 @@
+//! What is kept of the samples of one thread: the histograms of what it saw, of what the schedule would have seen, of its
+//! period, and the longest samples with their times.
+
+use crate::ring::Sample;
+use crate::stats::Tally;
+use crate::timer::Grid;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Which samples are listed one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Listed {
+    /// From this value on, in the thread's own ticks.
+    pub from: u64,
+    /// At most so many: the longest.
+    pub most: usize,
+}
+
+/// The samples of one lane, in its own ticks.
+pub(crate) struct Accumulator {
+    raw: Tally,
+    wake_ups: Option<WakeUps>,
+    longest: BinaryHeap<Reverse<(u64, u64)>>,
+    listed: Listed,
+    reached: u64,
+    last: Option<Sample>,
+}
+
+/// When a thread shall wake up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rhythm {
+    /// At times that are known before.
+    Grid(Grid),
+    /// So many nanoseconds after it looked last: whatever delays it delays all that follows.
+    After(u64),
+}
+
+/// What only a thread that wakes up has.
+pub(crate) struct WakeUps {
+    rhythm: Rhythm,
+    /// Every activation that was due, also those that a late one ran over.
+    pub schedule: Tally,
+    /// How far the distance of two wake-ups was from that of their due times.
+    pub jitter: Tally,
+    /// How far before its time it woke.
+    pub early: Tally,
+    /// Largest distance above, and below, that of the due times.
+    pub longer: u64,
+    /// See `longer`.
+    pub shorter: u64,
+}
+
+impl Accumulator {
+    /// For gaps; keeps the listed ones with their times. `None` where there is no memory for the buckets.
+    pub(crate) fn of_gaps(listed: Listed) -> Option<Accumulator> {
+        Some(Accumulator {
+            raw: Tally::new()?,
+            wake_ups: None,
+            longest: BinaryHeap::new(),
+            listed,
+            reached: 0,
+            last: None,
+        })
+    }
+
+    /// For wake-ups.
+    pub(crate) fn of_wake_ups(listed: Listed, rhythm: Rhythm) -> Option<Accumulator> {
+        let wake_ups = WakeUps {
+            rhythm,
+            schedule: Tally::new()?,
+            jitter: Tally::new()?,
+            early: Tally::new()?,
+            longer: 0,
+            shorter: 0,
+        };
+        Some(Accumulator {
+            wake_ups: Some(wake_ups),
+            ..Accumulator::of_gaps(listed)?
+        })
+    }
+
+    /// When the window has its beginning, the due times are known.
+    pub(crate) fn follow(&mut self, grid: Grid) {
+        if let Some(wake_ups) = &mut self.wake_ups
+            && matches!(wake_ups.rhythm, Rhythm::Grid(_))
+        {
+            wake_ups.rhythm = Rhythm::Grid(grid);
+        }
+    }
+
+    /// Takes one sample.
+    pub(crate) fn add(&mut self, sample: Sample) {
+        // Only a thread that wakes up can be early; a gap has no sign.
+        let value = match &mut self.wake_ups {
+            Some(wake_ups) => wake_ups.add(sample, self.last),
+            None => sample.value,
+        };
+        self.raw.add(value);
+        if value >= self.listed.from {
+            self.list(value, sample.at);
+        }
+        self.last = Some(sample);
+    }
+
+    fn list(&mut self, value: u64, at: u64) {
+        self.reached += 1;
+        if self.longest.len() < self.listed.most {
+            self.longest.push(Reverse((value, at)));
+        } else if self
+            .longest
+            .peek()
+            .is_some_and(|Reverse((shortest, _))| *shortest < value)
+        {
+            self.longest.pop();
+            self.longest.push(Reverse((value, at)));
+        }
+    }
+
+    /// What was sampled.
+    pub(crate) fn raw(&self) -> &Tally {
+        &self.raw
+    }
+
+    /// What only wake-ups have.
+    pub(crate) fn wake_ups(&self) -> Option<&WakeUps> {
+        self.wake_ups.as_ref()
+    }
+
+    /// Samples that were long enough to be listed, whether or not there was room.
+    pub(crate) fn reached(&self) -> u64 {
+        self.reached
+    }
+
+    /// The newest sample.
+    pub(crate) fn last(&self) -> Option<Sample> {
+        self.last
+    }
+
+    /// The longest samples, at most so many, as (time, value) in ticks, in order of time.
+    pub(crate) fn longest(&self, most: usize) -> Vec<(u64, u64)> {
+        let mut longest: Vec<(u64, u64)> = self
+            .longest
+            .iter()
+            .map(|Reverse((value, at))| (*at, *value))
+            .collect();
+        if longest.len() > most {
+            longest.sort_unstable_by_key(|&(at, value)| Reverse((value, at)));
+            longest.truncate(most);
+        }
+        longest.sort_unstable();
+        longest
+    }
+}
+
+impl WakeUps {
+    /// Takes a sample, and says how late it was: 0 for one before its time.
+    fn add(&mut self, sample: Sample, before: Option<Sample>) -> u64 {
+        let signed = sample.lateness();
+        let late = u64::try_from(signed).unwrap_or(0);
+        if signed < 0 {
+            self.early.add(signed.unsigned_abs());
+        }
+        if let Rhythm::Grid(grid) = self.rhythm {
+            let skipped = grid.skipped(sample.at, late);
+            self.schedule.add_falling(late, grid.interval, skipped + 1);
+        }
+        if let Some(before) = before {
+            let since = match self.rhythm {
+                // Both late by the same time are as far apart as they were due.
+                Rhythm::Grid(_) => 0,
+                Rhythm::After(interval) => sample
+                    .at
+                    .wrapping_sub(before.at)
+                    .wrapping_sub(interval)
+                    .cast_signed(),
+            };
+            let off = since.saturating_add(signed.saturating_sub(before.lateness()));
+            self.jitter.add(off.unsigned_abs());
+            if off > 0 {
+                self.longer = self.longer.max(off.unsigned_abs());
+            } else {
+                self.shorter = self.shorter.max(off.unsigned_abs());
+            }
+        }
+        late
+    }
+
+    /// Whether there are due times that a wake-up can be late for.
+    pub(crate) fn has_schedule(&self) -> bool {
+        matches!(self.rhythm, Rhythm::Grid(_))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counter::Pace;
+
+    const ALL: Listed = Listed { from: 0, most: 3 };
+    const NONE: Listed = Listed { from: 0, most: 0 };
+
+    fn wake_ups(listed: Listed, rhythm: Rhythm) -> Accumulator {
+        Accumulator::of_wake_ups(listed, rhythm).unwrap()
+    }
+
+    fn gaps(values: &[u64]) -> Accumulator {
+        let mut accumulator = Accumulator::of_gaps(ALL).unwrap();
+        for (at, &value) in (0..).zip(values) {
+            accumulator.add(Sample { at, value, missed: 0 });
+        }
+        accumulator
+    }
+
+    #[test]
+    fn keeps_the_longest_in_order_of_time() {
+        let seen = gaps(&[5, 90, 7, 80, 6, 95, 1]);
+        assert_eq!(seen.longest(3), [(1, 90), (3, 80), (5, 95)]);
+        assert_eq!(seen.longest(2), [(1, 90), (5, 95)]);
+        assert_eq!(gaps(&[u64::MAX]).raw().max(), Some(u64::MAX));
+    }
+
+    #[test]
+    fn spikes_are_counted_beyond_the_room_for_them() {
+        let mut seen = wake_ups(Listed { from: 100, most: 2 }, Rhythm::After(1));
+        for (at, value) in [(1, 99), (2, 100), (3, 5_000), (4, 100), (5, 300)] {
+            seen.add(Sample { at, value, missed: 0 });
+        }
+        assert_eq!((seen.reached(), seen.longest(9)), (4, vec![(3, 5_000), (5, 300)]));
+    }
+
+    #[test]
+    fn a_stall_of_half_a_second_is_500_late_activations_on_the_schedule() {
+        let ms = 1_000_000;
+        let mut seen = wake_ups(NONE, Rhythm::Grid(Grid::new(0, 1, 1)));
+        seen.follow(Grid::new(0, 2_000, ms));
+        // On time, one that slept over 500 due times, and then again on time.
+        for (due, late) in [(ms, 2_000), (2 * ms, 500 * ms + 7), (503 * ms, 2_000)] {
+            seen.add(Sample {
+                at: due,
+                value: late,
+                missed: 0,
+            });
+        }
+        let raw = seen.raw().distribution(Pace::NANOSECONDS);
+        assert_eq!((raw.count, raw.max_ns), (3, Some(500 * ms + 7)));
+        let wake_ups = seen.wake_ups().unwrap();
+        let schedule = wake_ups.schedule.distribution(Pace::NANOSECONDS);
+        assert_eq!(
+            (schedule.count, schedule.max_ns, schedule.min_ns),
+            (503, Some(500 * ms + 7), Some(7))
+        );
+        let late = schedule.histogram.iter().filter(|(low, _)| *low >= 990_000);
+        assert_eq!(late.map(|(_, count)| count).sum::<u64>(), 500);
+        assert_eq!(raw.histogram.iter().map(|bucket| bucket.1).sum::<u64>(), 3);
+        assert_eq!(
+            (wake_ups.longer, wake_ups.shorter),
+            (500 * ms + 7 - 2_000, 500 * ms + 7 - 2_000)
+        );
+    }
+
+    #[test]
+    fn what_comes_before_its_time_keeps_its_sign() {
+        let mut seen = wake_ups(NONE, Rhythm::Grid(Grid::new(0, 9, 1_000)));
+        for (at, late) in [(1_000, 40_i64), (2_000, -300), (3_000, 10)] {
+            seen.add(Sample {
+                at,
+                value: late.cast_unsigned(),
+                missed: 0,
+            });
+        }
+        let wake_ups = seen.wake_ups().unwrap();
+        assert_eq!((seen.raw().count(), seen.raw().min()), (3, Some(0)));
+        assert_eq!((wake_ups.early.count(), wake_ups.early.max()), (1, Some(300)));
+        assert_eq!((wake_ups.longer, wake_ups.shorter), (310, 340));
+    }
+
+    #[test]
+    fn without_a_schedule_the_period_counts_from_wake_up_to_wake_up() {
+        let mut seen = wake_ups(NONE, Rhythm::After(1_000));
+        // Slept from 0, 1,040 and 2,050 on, each time for 1,000 and woken 30, 5 and 7 late.
+        for (at, value) in [(1_000, 30), (2_040, 5), (3_050, 7)] {
+            seen.add(Sample { at, value, missed: 0 });
+        }
+        let wake_ups = seen.wake_ups().unwrap();
+        assert_eq!((wake_ups.jitter.count(), wake_ups.longer), (2, 15));
+        assert!(!wake_ups.has_schedule() && wake_ups.schedule.count() == 0);
+    }
+}

@@ -1,0 +1,328 @@
+//! The ways of waking up: clocks, schedule or none, periods and phases of several CPUs, what is listed, what ends a run.
+
+use crate::{allowed, alone, assert_accounts, one_cpu, request, signal};
+use machine::Policy;
+use measure::{
+    Break, Clock, Deadline, Hit, Kind, MeasureError, Measurement, Phase, Request, Sleep, Start, SystemCalls,
+    Trip, run,
+};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+fn now_ns(clock: rustix::time::ClockId) -> u64 {
+    let now = rustix::time::clock_gettime(clock);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Runs it, with the sampler stopped for 0.3 s once it has samples.
+fn with_a_stall(request: &Request<'_>) -> Measurement {
+    let mut was_stopped = false;
+    let result = run(request, &mut |progress| {
+        let is_sampling = progress.phase == Phase::Sampling && progress.threads[0].recorded > 0;
+        if is_sampling && progress.elapsed_ns > 200_000_000 && !was_stopped {
+            was_stopped = true;
+            signal(progress, rustix::process::Signal::STOP);
+            std::thread::sleep(Duration::from_millis(300));
+            signal(progress, rustix::process::Signal::CONT);
+        }
+    })
+    .unwrap();
+    assert!(was_stopped);
+    assert_accounts(&result);
+    result
+}
+
+#[test]
+fn the_schedule_has_every_activation_and_the_samples_stay_what_they_were() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let result = with_a_stall(&Request {
+        spike_ns: Some(50_000_000),
+        ..request(Kind::Latency, 1_500, &stop)
+    });
+    let thread = &result.threads[0];
+    let schedule = thread.schedule.as_ref().unwrap();
+    assert_eq!((thread.expected, schedule.count), (1_500, 1_500));
+    assert_eq!(
+        schedule.histogram.iter().map(|bucket| bucket.1).sum::<u64>(),
+        1_500
+    );
+    let late = |histogram: &[(u64, u64)]| -> u64 {
+        let late = histogram.iter().filter(|(low, _)| *low >= 50_000_000);
+        late.map(|(_, count)| count).sum()
+    };
+    // 0.3 s: one sample, and some 250 activations that were 50 ms late or more.
+    let (sampled, due) = (late(&thread.histogram), late(&schedule.histogram));
+    assert!(
+        sampled >= 1 && due >= sampled + 199,
+        "{sampled} samples, {due} activations"
+    );
+    assert_eq!(schedule.max_ns, thread.max_ns);
+    let spikes = thread.spikes.as_ref().unwrap();
+    assert_eq!(
+        (thread.spikes_total, spikes.len() as u64),
+        (Some(sampled), sampled)
+    );
+    let longest = spikes.iter().max_by_key(|spike| spike.late_ns).unwrap();
+    assert_eq!(Some(longest.late_ns), thread.max_ns);
+    assert!(
+        longest.at_ns >= 150_000_000 && longest.at_ns < thread.duration_ns,
+        "{longest:?}"
+    );
+    let jitter = thread.jitter.as_ref().unwrap();
+    assert_eq!(jitter.distance.count, thread.recorded - 1);
+    assert!(jitter.longer_ns >= 200_000_000 && jitter.shorter_ns >= 200_000_000);
+    assert_eq!(
+        jitter.distance.max_ns,
+        Some(jitter.longer_ns.max(jitter.shorter_ns))
+    );
+}
+
+#[test]
+fn every_clock_wakes_on_its_own_grid() {
+    let _alone = alone();
+    for clock in [Clock::Monotonic, Clock::Realtime, Clock::Tai, Clock::Boottime] {
+        let stop = AtomicBool::new(false);
+        let result = run(
+            &Request {
+                clock,
+                system_calls: SystemCalls::Enforced,
+                ..request(Kind::Latency, 200, &stop)
+            },
+            &mut |_| {},
+        )
+        .unwrap();
+        let no_proof = ["system_calls_not_enforced", "clock_needs_system_call"];
+        if result
+            .findings
+            .iter()
+            .any(|note| no_proof.contains(&note.id.as_str()))
+        {
+            println!("SKIP: {clock:?}: nothing shows here that reading it is no system call");
+            continue;
+        }
+        assert_accounts(&result);
+        let thread = &result.threads[0];
+        assert!(result.complete, "{clock:?}: {:?}", result.findings);
+        assert_eq!((thread.expected, thread.clock), (200, Some(clock)));
+        assert!(
+            (150_000_000..5_000_000_000).contains(&thread.duration_ns),
+            "{clock:?}: {}",
+            thread.duration_ns
+        );
+        let begun = thread.started_monotonic_ns.unwrap();
+        let now = now_ns(rustix::time::ClockId::Monotonic);
+        assert!(
+            begun < now && now - begun < 60_000_000_000,
+            "{clock:?}: {begun} at {now}"
+        );
+    }
+}
+
+#[test]
+fn without_a_schedule_nothing_can_be_missed() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let result = with_a_stall(&Request {
+        sleep: Sleep::For,
+        ..request(Kind::Latency, 1_000, &stop)
+    });
+    let thread = &result.threads[0];
+    assert!(result.complete && thread.schedule.is_none() && thread.missed == 0);
+    // Each takes its lateness from the window, and the stall took a third of it.
+    assert!(
+        thread.expected < 800 && thread.expected > 20,
+        "{}",
+        thread.expected
+    );
+    assert!(thread.max_ns.unwrap() >= 200_000_000);
+    assert!(thread.jitter.as_ref().unwrap().longer_ns >= 200_000_000);
+}
+
+#[test]
+fn so_many_wake_ups_as_asked_for() {
+    let _alone = alone();
+    for sleep in [Sleep::Until, Sleep::For] {
+        let stop = AtomicBool::new(false);
+        let result = run(
+            &Request {
+                loops: Some(57),
+                sleep,
+                ..request(Kind::Latency, 60_000, &stop)
+            },
+            &mut |_| {},
+        )
+        .unwrap();
+        assert_accounts(&result);
+        assert!(result.complete);
+        assert_eq!(result.threads[0].expected, 57, "{sleep:?}");
+        assert!(result.duration_ns < 10_000_000_000);
+    }
+}
+
+#[test]
+fn cpus_have_their_own_periods_and_phases() {
+    let _alone = alone();
+    if allowed().len() < 2 {
+        println!("SKIP: cpus_have_their_own_periods_and_phases: there is only one CPU");
+        return;
+    }
+    let stop = AtomicBool::new(false);
+    let result = run(
+        &Request {
+            cpus: allowed(),
+            distance_ns: 500_000,
+            start: Start::Aligned { offset_ns: 3_000_000 },
+            ..request(Kind::Latency, 300, &stop)
+        },
+        &mut |_| {},
+    )
+    .unwrap();
+    assert_accounts(&result);
+    for (place, thread) in (0_u64..).zip(&result.threads) {
+        let interval = 1_000_000 + place * 500_000;
+        assert_eq!(thread.interval_ns, Some(interval));
+        assert_eq!(thread.expected, 300_000_000 / interval);
+        assert_eq!(
+            thread.started_monotonic_ns.unwrap() - result.threads[0].started_monotonic_ns.unwrap(),
+            place * 3_000_000
+        );
+    }
+}
+
+#[test]
+fn a_whole_second_of_the_clock_begins_the_window() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let result = run(
+        &Request {
+            clock: Clock::Realtime,
+            start: Start::WholeSecond {
+                offset_ns: 250_000_000,
+            },
+            ..request(Kind::Latency, 50, &stop)
+        },
+        &mut |_| {},
+    )
+    .unwrap();
+    let offset = now_ns(rustix::time::ClockId::Realtime) - now_ns(rustix::time::ClockId::Monotonic);
+    let phase = (result.threads[0].started_monotonic_ns.unwrap() + offset) % 1_000_000_000;
+    // Two clocks cannot be read at the same time.
+    assert!(phase.abs_diff(250_000_000) < 50_000_000, "{phase}");
+    assert_eq!(result.threads[0].expected, 50);
+}
+
+#[test]
+fn policies_are_what_was_asked_for_or_refused() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    for policy in [Policy::Batch, Policy::Idle] {
+        let request = Request {
+            policy,
+            ..request(Kind::Latency, 50, &stop)
+        };
+        assert_eq!(run(&request, &mut |_| {}).unwrap().threads[0].policy, policy);
+    }
+    let deadline = Request {
+        policy: Policy::Deadline,
+        deadline: Deadline {
+            runtime_ns: 200_000,
+            period_ns: 1_000_000,
+        },
+        ..request(Kind::Latency, 50, &stop)
+    };
+    // The CPU shares its domain, or has one of its own.
+    match run(&deadline, &mut |_| {}) {
+        Ok(result) => assert_eq!(result.threads[0].policy, Policy::Deadline),
+        Err(error) => {
+            assert!(
+                matches!(&error, MeasureError::Deadline { cpu, errno: libc::EPERM, .. } if one_cpu().contains(*cpu)),
+                "{error}"
+            );
+            assert!(error.to_string().contains("; "), "what to do next: {error}");
+        }
+    }
+}
+
+/// Writes the hit into a pipe, because the sampler is another process.
+struct Told(OwnedFd);
+
+impl Trip for Told {
+    fn hit(&self, hit: &Hit) {
+        let _ = rustix::io::write(&self.0, &hit.value_ns.to_ne_bytes());
+    }
+}
+
+#[test]
+fn the_first_sample_that_is_too_long_ends_it() {
+    let _alone = alone();
+    for kind in [Kind::Latency, Kind::Noise] {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        let told = Told(writer);
+        let stop = AtomicBool::new(false);
+        let result = with_a_stall(&Request {
+            break_at: Some(Break {
+                limit_ns: 150_000_000,
+                trip: Some(&told),
+            }),
+            system_calls: SystemCalls::Enforced,
+            cpus: allowed(),
+            ..request(kind, 60_000, &stop)
+        });
+        drop(told);
+        let mut bytes = Vec::new();
+        std::fs::File::from(reader).read_to_end(&mut bytes).unwrap();
+        let broke = result
+            .broke
+            .unwrap_or_else(|| panic!("{kind:?}: {:?}", result.findings));
+        assert!(!result.complete && broke.value_ns >= 150_000_000 && broke.limit_ns == 150_000_000);
+        assert!(
+            result.findings.iter().any(|note| note.id == "threshold_hit"),
+            "{:?}",
+            result.findings
+        );
+        let thread = result
+            .threads
+            .iter()
+            .find(|thread| thread.cpu == broke.cpu)
+            .unwrap();
+        // Ticks of a counter are converted with the slope of the whole run.
+        assert!(
+            thread.max_ns.unwrap().abs_diff(broke.value_ns) <= broke.value_ns / 1_000,
+            "{kind:?} {broke:?}"
+        );
+        assert!(result.threads.iter().all(|thread| thread.own.is_some()));
+        let values: Vec<u64> = bytes
+            .chunks_exact(8)
+            .map(|chunk| u64::from_ne_bytes(chunk.try_into().unwrap()))
+            .collect();
+        assert!(!values.is_empty() && values.len() <= allowed().len());
+        assert!(values.iter().all(|value| *value >= 150_000_000), "{values:?}");
+    }
+}
+
+#[test]
+fn nothing_happens_below_the_limit() {
+    let _alone = alone();
+    let (reader, writer) = rustix::pipe::pipe().unwrap();
+    let told = Told(writer);
+    let stop = AtomicBool::new(false);
+    let result = run(
+        &Request {
+            break_at: Some(Break {
+                limit_ns: 3_600_000_000_000,
+                trip: Some(&told),
+            }),
+            ..request(Kind::Latency, 200, &stop)
+        },
+        &mut |_| {},
+    )
+    .unwrap();
+    drop(told);
+    let mut bytes = Vec::new();
+    std::fs::File::from(reader).read_to_end(&mut bytes).unwrap();
+    assert!(bytes.is_empty() && result.complete && result.broke.is_none());
+    assert_eq!(result.threads[0].expected, 200);
+}
