@@ -9,7 +9,7 @@ pub fn write(measurement: &Measurement) -> String {
     let mut text = String::from("kind,cpu,low_ns,count\n");
     for thread in &measurement.threads {
         let kind = match thread.kind {
-            Kind::Latency => "latency",
+            Kind::Latency | Kind::All => "latency",
             Kind::Noise => "noise",
         };
         for (low_ns, count) in &thread.histogram {

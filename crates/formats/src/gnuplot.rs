@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn write(measurement: &Measurement) -> String {
     let (title, axis) = match measurement.kind {
-        Kind::Latency => ("Wake-up latency", "latency (us)"),
+        Kind::Latency | Kind::All => ("Wake-up latency", "latency (us)"),
         Kind::Noise => ("Noise", "gap (us)"),
     };
     let mut text = format!(

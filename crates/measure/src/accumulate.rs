@@ -16,7 +16,7 @@ pub(crate) struct Listed {
     pub most: usize,
 }
 
-/// The samples of one lane, in its own ticks.
+/// The samples of one track, in its own ticks.
 pub(crate) struct Accumulator {
     raw: Tally,
     wake_ups: Option<WakeUps>,
@@ -134,6 +134,15 @@ impl Accumulator {
     /// The newest sample.
     pub(crate) fn last(&self) -> Option<Sample> {
         self.last
+    }
+
+    /// The newest value in ticks; 0 for a wake-up before its time.
+    pub(crate) fn newest(&self) -> Option<u64> {
+        let last = self.last?;
+        Some(match self.wake_ups {
+            Some(_) => u64::try_from(last.lateness()).unwrap_or(0),
+            None => last.value,
+        })
     }
 
     /// The longest samples, at most so many, as (time, value) in ticks, in order of time.

@@ -2,7 +2,7 @@
 
 use crate::sampler::Job;
 use crate::shared::state;
-use crate::{Deadline, Kind, MeasureError, Request, Sleep, Start};
+use crate::{Deadline, Kind, Lane, Life, MeasureError, Request, Sleep};
 use machine::{CpuSet, Policy};
 use root::Root;
 use std::sync::atomic::Ordering;
@@ -11,75 +11,96 @@ use std::time::Duration;
 /// The longest window: a year. Far from every overflow.
 const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 
-const LONGEST_NS: u64 = 366 * 86_400 * 1_000_000_000;
+const LONGEST_NS: u64 = LONGEST.as_secs() * 1_000_000_000;
+
+/// What is wrong with a request: which part, and why.
+type Wrong = (&'static str, &'static str);
 
 /// Checks what does not need a process.
 pub(crate) fn request(request: &Request<'_>, root: &Root) -> Result<(), MeasureError> {
-    let wrong = |what, why: &str| {
-        Err(MeasureError::Request {
+    let limit_ns = request.break_at.map_or(1, |limit| limit.limit_ns);
+    let wrong = match request.lanes.is_empty() {
+        true => Some(("CPUs", "the list is empty; name at least one CPU")),
+        false if !(1..i64::MAX.unsigned_abs()).contains(&limit_ns) => Some(("break", "it must be above 0")),
+        false if request.whole_second.is_some_and(|ns| ns > FARTHEST_NS) => {
+            Some(("secaligned", "it must be at most 10 s"))
+        }
+        false => request.lanes.iter().find_map(|lane| lane_of(lane).err()),
+    };
+    if let Some((what, why)) = wrong {
+        return Err(MeasureError::Request {
             what,
             why: why.to_owned(),
-        })
-    };
-    if request.cpus.is_empty() {
-        return wrong("CPUs", "the list is empty; name at least one CPU");
+        });
     }
-    if request.duration.is_zero() || request.duration > LONGEST {
-        return wrong("duration", "it must be above 0 and at most a year");
+    available(&request.cpus(), root)
+}
+
+/// How long after the common beginning a window may begin.
+const FARTHEST_NS: u64 = 10_000_000_000;
+
+/// One thread.
+fn lane_of(lane: &Lane) -> Result<(), Wrong> {
+    let demand = |is_so: bool, what, why| if is_so { Ok(()) } else { Err((what, why)) };
+    demand(
+        lane.kind != Kind::All,
+        "kind",
+        "a thread measures latency or noise, not both",
+    )?;
+    match lane.life {
+        Life::Time(time) => demand(
+            !time.is_zero() && time <= LONGEST,
+            "duration",
+            "it must be above 0 and at most a year",
+        )?,
+        Life::Loops(loops) => demand(
+            lane.kind == Kind::Latency && loops > 0 && lane.length_ns() <= LONGEST_NS,
+            "loops",
+            "only wake-ups are counted; there must be one at least, and they may take a year at most",
+        )?,
     }
-    if !(10_000..=10_000_000_000).contains(&request.interval_ns) {
-        return wrong("interval", "it must be 10 us to 10 s");
+    demand(
+        (10_000..=20_000_000_000).contains(&lane.interval_ns),
+        "interval",
+        "it must be 10 us to 10 s, and with a distance at most 20 s",
+    )?;
+    demand(
+        lane.phase_ns <= FARTHEST_NS,
+        "aligned",
+        "a thread would begin more than 10 s after the first",
+    )?;
+    demand(
+        lane.phase_ns == 0 || (lane.kind == Kind::Latency && lane.sleep == Sleep::Until),
+        "aligned",
+        "without a schedule there is nothing to align",
+    )?;
+    demand(
+        (100..=1_000_000_000).contains(&lane.threshold_ns),
+        "threshold",
+        "it must be 100 ns to 1 s",
+    )?;
+    policy(lane)
+}
+
+fn policy(lane: &Lane) -> Result<(), Wrong> {
+    match lane.policy {
+        Policy::Other | Policy::Batch | Policy::Idle => Ok(()),
+        Policy::Fifo | Policy::Rr if (1..=99).contains(&lane.priority) => Ok(()),
+        Policy::Fifo | Policy::Rr => Err(("priority", "it must be 1 to 99 for fifo and rr")),
+        Policy::Deadline if is_deadline(lane.deadline) => Ok(()),
+        Policy::Deadline => Err((
+            "deadline",
+            "the runtime must be 1.024 us or more, and no more than the period, which is 100 us to 4 s",
+        )),
+        _ => Err(("policy", "it must be other, batch, idle, fifo, rr or deadline")),
     }
-    let longest_ns = i64::MAX.unsigned_abs();
-    let last = u64::try_from(request.cpus.len()).unwrap_or(u64::MAX);
-    if request.distance_ns.saturating_mul(last) > 10_000_000_000 {
-        return wrong(
-            "distance",
-            "the last CPU's period would be more than 10 s longer than the first's",
-        );
-    }
-    let offset_ns = match request.start {
-        Start::Together => 0,
-        Start::Aligned { offset_ns } => offset_ns.saturating_mul(last),
-        Start::WholeSecond { offset_ns } => offset_ns,
-    };
-    if offset_ns > 10_000_000_000 {
-        return wrong("aligned", "a thread would begin more than 10 s after the first");
-    }
-    if let Some(loops) = request.loops
-        && (loops == 0 || loops.saturating_mul(request.interval_ns) > LONGEST_NS)
-    {
-        return wrong("loops", "it must be above 0, and take at most a year");
-    }
-    if request.kind == Kind::Latency && request.sleep == Sleep::For && request.start != Start::Together {
-        return wrong("relative", "without a schedule there is nothing to align");
-    }
-    if request
-        .break_at
-        .is_some_and(|limit| !(1..longest_ns).contains(&limit.limit_ns))
-    {
-        return wrong("break", "it must be above 0");
-    }
-    if !(100..=1_000_000_000).contains(&request.threshold_ns) {
-        return wrong("threshold", "it must be 100 ns to 1 s");
-    }
-    match request.policy {
-        Policy::Other | Policy::Batch | Policy::Idle => {}
-        Policy::Fifo | Policy::Rr if (1..=99).contains(&request.priority) => {}
-        Policy::Fifo | Policy::Rr => return wrong("priority", "it must be 1 to 99 for fifo and rr"),
-        Policy::Deadline if is_deadline(request.deadline) => {}
-        Policy::Deadline => {
-            return wrong(
-                "deadline",
-                "the runtime must be 1.024 us or more, and no more than the period, which is 100 us to 4 s",
-            );
-        }
-        _ => return wrong("policy", "it must be other, batch, idle, fifo, rr or deadline"),
-    }
+}
+
+fn available(cpus: &CpuSet, root: &Root) -> Result<(), MeasureError> {
     let online = root.value("/sys/devices/system/cpu/online")?;
     let online = online.and_then(|text| CpuSet::parse_list(&text).ok());
     if let Some(online) = online
-        && let Some(cpu) = request.cpus.minus(&online).first()
+        && let Some(cpu) = cpus.minus(&online).first()
     {
         return Err(MeasureError::Offline { cpu, online });
     }
@@ -98,20 +119,20 @@ fn is_deadline(deadline: Deadline) -> bool {
 /// Whether every thread got onto its CPU, and a deadline where one was asked for: as an ordinary task it would answer
 /// another question.
 pub(crate) fn pinned(job: &Job<'_>, sampler_pid: u32, root: &Root) -> Result<(), MeasureError> {
-    for (place, seat) in job.seats.iter().enumerate() {
-        let cpu = seat.cpu;
-        let Some((lane, _)) = job.shared.lane(place) else {
+    for (place, lane) in job.lanes.iter().enumerate() {
+        let cpu = lane.cpu;
+        let Some((track, _)) = job.shared.track(place) else {
             continue;
         };
-        if lane.state.0.load(Ordering::Acquire) != state::NOT_PINNED {
-            match lane.policy_errno.load(Ordering::Relaxed) {
-                errno if errno != 0 && seat.policy == Policy::Deadline => {
+        if track.state.0.load(Ordering::Acquire) != state::NOT_PINNED {
+            match track.policy_errno.load(Ordering::Relaxed) {
+                errno if errno != 0 && lane.policy == Policy::Deadline => {
                     return Err(MeasureError::deadline(cpu, errno, root));
                 }
                 _ => continue,
             }
         }
-        return Err(match lane.errno.load(Ordering::Relaxed) {
+        return Err(match track.errno.load(Ordering::Relaxed) {
             libc::EINVAL => MeasureError::NotAllowed {
                 cpu,
                 allowed: allowed(sampler_pid, root),

@@ -4,13 +4,13 @@ mod assemble;
 mod keeping;
 mod running;
 
+use crate::Lane;
 use crate::child::Child;
 use crate::counter::Source;
 use crate::housekeeping::step_aside;
 use crate::sampler::{self, Job};
-use crate::seat::Seat;
 use crate::shared::Shared;
-use crate::{IdleStates, Kind, MeasureError, Measurement, Progress, Request, check, seat};
+use crate::{IdleStates, Kind, MeasureError, Measurement, Progress, Request, check};
 use assemble::assemble;
 use observe::Activity;
 use root::Root;
@@ -32,19 +32,14 @@ use std::time::Duration;
 pub fn run(request: &Request<'_>, progress: &mut dyn FnMut(&Progress)) -> Result<Measurement, MeasureError> {
     let root = Root::live();
     check::request(request, &root)?;
-    let source = match request.kind {
-        Kind::Latency => Source::Monotonic,
-        Kind::Noise => Source::best(request.environment.clocksource.as_deref()),
-    };
-    let seats = seat::seats(request, source);
-    let shared = Shared::map(seats.len(), slots(&seats)).map_err(|errno| MeasureError::Os {
-        doing: "map memory for the samples",
-        errno,
-    })?;
+    let shared =
+        Shared::map(request.lanes.len(), slots(&request.lanes)).map_err(|errno| MeasureError::Os {
+            doing: "map memory for the samples",
+            errno,
+        })?;
     let job = Job {
-        seats: &seats,
-        clock: request.clock,
-        threshold_ns: request.threshold_ns,
+        lanes: &request.lanes,
+        counter: Source::best(request.environment.clocksource.as_deref()),
         break_at: request.break_at,
         system_calls: request.system_calls,
         shared: &shared,
@@ -54,7 +49,7 @@ pub fn run(request: &Request<'_>, progress: &mut dyn FnMut(&Progress)) -> Result
         errno,
     })?;
     let mut child = Child::new(pid);
-    let _aside = step_aside(&request.cpus);
+    let _aside = step_aside(&request.cpus());
     if let Some(join) = request.join {
         join(pid).map_err(|why| MeasureError::Join { why })?;
     }
@@ -94,12 +89,12 @@ pub(crate) struct Closing<'a> {
 /// Room for all periods of a run of a minute at 1 kHz, because an ordinary collector has been seen to wait for
 /// seconds on a crowded housekeeping CPU; or for 65,536 gaps: at the drain's pace a million gaps per second. Less
 /// per CPU on large machines, so that all rings together stay below about 64 MB.
-fn slots(seats: &[Seat]) -> usize {
-    let wanted = seats.iter().map(|seat| match seat.kind {
-        Kind::Latency => usize::try_from(seat.periods).unwrap_or(usize::MAX),
+fn slots(lanes: &[Lane]) -> usize {
+    let wanted = lanes.iter().map(|lane| match lane.kind {
+        Kind::Latency | Kind::All => usize::try_from(lane.periods()).unwrap_or(usize::MAX),
         Kind::Noise => 1 << 16,
     });
-    let fair_share = (1 << 21) / seats.len().max(1);
+    let fair_share = (1 << 21) / lanes.len().max(1);
     wanted
         .max()
         .unwrap_or(0)

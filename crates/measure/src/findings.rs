@@ -1,11 +1,11 @@
 //! What limits the meaning of a measurement, said in words.
 
+use crate::Lane;
 use crate::collect::Moment;
-use crate::seat::Seat;
 use crate::{
     Broke, Clock, Environment, GapLabel, IdleStates, Kind, Level, Note, Request, ThreadResult, counter,
 };
-use machine::{Nanos, Policy};
+use machine::{CpuSet, Nanos, Policy};
 
 /// Builds a note; the texts are whole sentences.
 pub(crate) fn note(level: Level, id: &str, subject: impl ToString, message: String, fix: &str) -> Note {
@@ -45,15 +45,11 @@ pub(crate) fn about_end(moment: Moment, stopped_after_ns: Option<u64>) -> Option
 }
 
 /// A sample that was too long, and ended it.
-pub(crate) fn about_break(broke: Option<Broke>, kind: Kind) -> Option<Note> {
+pub(crate) fn about_break(broke: Option<Broke>) -> Option<Note> {
     let broke = broke?;
-    let what = match kind {
-        Kind::Latency => "A wake-up came",
-        Kind::Noise => "A gap took",
-    };
-    let late = match kind {
-        Kind::Latency => " late",
-        Kind::Noise => "",
+    let (what, late) = match broke.kind {
+        Kind::Noise => ("A gap took", ""),
+        Kind::Latency | Kind::All => ("A wake-up came", " late"),
     };
     let message = format!(
         "{what} {}{late}: the limit of {} ended the measurement.",
@@ -70,7 +66,7 @@ pub(crate) fn about_break(broke: Option<Broke>, kind: Kind) -> Option<Note> {
 }
 
 /// The machine itself.
-pub(crate) fn about_machine(environment: &Environment, seats: &[Seat]) -> Vec<Note> {
+pub(crate) fn about_machine(environment: &Environment, kind: Kind, counter: counter::Source) -> Vec<Note> {
     let mut notes = Vec::new();
     if environment.emulated {
         notes.push(note(
@@ -92,12 +88,11 @@ pub(crate) fn about_machine(environment: &Environment, seats: &[Seat]) -> Vec<No
             "see `current_clocksource`; `tsc` or `arch_sys_counter` can be read without a system call",
         ));
     }
-    let spins_on_clock = |seat: &&Seat| seat.kind == Kind::Noise && seat.source == counter::Source::Monotonic;
-    if let Some(seat) = seats.iter().find(spins_on_clock) {
+    if kind != Kind::Latency && counter == counter::Source::Monotonic {
         notes.push(note(
             Level::Info,
             "counter_is_clock",
-            seat.source.name(),
+            counter.name(),
             "There is no counter that can be trusted here, so the loop reads CLOCK_MONOTONIC and turns more slowly."
                 .to_owned(),
             "nothing to do: times are right, gaps near the threshold may hide in a longer turn",
@@ -138,7 +133,7 @@ pub(crate) fn about_idle(wanted: IdleStates, refused: Option<i32>) -> Option<Not
 }
 
 /// One thread's policy.
-pub(crate) fn about_policy(request: &Request<'_>, result: &ThreadResult, errno: i32) -> Option<Note> {
+pub(crate) fn about_policy(lane: &Lane, result: &ThreadResult, errno: i32) -> Option<Note> {
     (errno != 0).then(|| {
         note(
             Level::Warning,
@@ -146,8 +141,8 @@ pub(crate) fn about_policy(request: &Request<'_>, result: &ThreadResult, errno: 
             format!("cpu{}", result.cpu),
             format!(
                 "{:?} {} was refused ({}); the sampler ran as an ordinary task.",
-                request.policy,
-                request.priority,
+                lane.policy,
+                lane.priority,
                 os_text(errno)
             ),
             "run as root; in a cgroup with RT_GROUP_SCHED give it cpu.rt_runtime_us; else raise `ulimit -r`",
@@ -246,12 +241,13 @@ pub(crate) fn about_thread(result: &ThreadResult, dropped: u64) -> Vec<Note> {
 
 /// A real-time thread that never sleeps on a kernel that does not stop it.
 pub(crate) fn about_starvation(request: &Request<'_>) -> Option<Note> {
-    let spins = request.kind == Kind::Noise && matches!(request.policy, Policy::Fifo | Policy::Rr);
-    spins.then(|| {
+    let spins = |lane: &&Lane| lane.kind == Kind::Noise && matches!(lane.policy, Policy::Fifo | Policy::Rr);
+    let cpus: CpuSet = request.lanes.iter().filter(spins).map(|lane| lane.cpu).collect();
+    (!cpus.is_empty()).then(|| {
         note(
             Level::Info,
             "real_time_spinner",
-            format!("cpus {}", request.cpus),
+            format!("cpus {cpus}"),
             "A real-time thread spins here: work of the kernel that is bound to these CPUs waits for it."
                 .to_owned(),
             "noise is normally measured as an ordinary task",

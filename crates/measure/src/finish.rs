@@ -1,36 +1,34 @@
-//! Turns a lane and what was collected from it into a result.
+//! Turns a track and what was collected from it into a result.
 
+use crate::Lane;
 use crate::accumulate::Accumulator;
 use crate::collect::{Closing, Moment};
 use crate::counter::{Pace, Pair, Source};
 use crate::labels::{self, Limits};
 use crate::sampler::{Job, policy_from};
-use crate::seat::Seat;
-use crate::shared::{Lane, state};
-use crate::{
-    Counter, Early, Gap, Jitter, Kind, Level, Note, Own, Request, Sleep, Spike, ThreadResult, findings,
-};
+use crate::shared::{Track, state};
+use crate::{Counter, Early, Gap, Jitter, Kind, Level, Note, Own, Sleep, Spike, ThreadResult, findings};
 use machine::CpuId;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The result of one thread, and what is to be said about it.
 pub(crate) fn thread(
-    request: &Request<'_>,
     job: &Job<'_>,
-    seat: &Seat,
     lane: &Lane,
+    track: &Track,
     samples: &Accumulator,
     closing: &Closing<'_>,
     limits: &Limits,
 ) -> (ThreadResult, Vec<Note>) {
-    let window = Window::of(job, seat, lane, samples, closing);
+    let window = Window::of(job, lane, track, samples, closing);
     let pace = window.pace;
     let raw = samples.raw().distribution(pace);
     let mut result = ThreadResult {
-        kind: seat.kind,
-        cpu: seat.cpu,
-        policy: policy_from(get32(&lane.policy)),
-        priority: get32(&lane.priority),
+        kind: lane.kind,
+        cpu: lane.cpu,
+        tid: Some(get32(&track.tid)).filter(|&tid| tid != 0),
+        policy: policy_from(get32(&track.policy)),
+        priority: get32(&track.priority),
         expected: window.expected,
         recorded: raw.count,
         missed: window.missed,
@@ -47,7 +45,7 @@ pub(crate) fn thread(
         max_ns: raw.max_ns,
         histogram: raw.histogram,
         own: window.own,
-        started_monotonic_ns: Some(get(&lane.start_ns)).filter(|&at| at != 0),
+        started_monotonic_ns: Some(get(&track.start_ns)).filter(|&at| at != 0),
         duration_ns: window.duration_ns,
         interval_ns: None,
         clock: None,
@@ -64,27 +62,27 @@ pub(crate) fn thread(
         stolen_ns: None,
         stolen_max_ns: None,
         own_ns: None,
-        steal_ns: steal(closing, seat.cpu),
+        steal_ns: steal(closing, lane.cpu),
         turns: None,
         turn_ns_min: None,
         counter: None,
     };
-    match seat.kind {
-        Kind::Latency => add_wake_ups(&mut result, request, seat, samples, &window, closing.gaps),
-        Kind::Noise => add_gaps(&mut result, job, seat, samples, &window, limits, closing.gaps),
+    match lane.kind {
+        Kind::Latency | Kind::All => add_wake_ups(&mut result, lane, samples, &window, closing.gaps),
+        Kind::Noise => add_gaps(&mut result, job, lane, samples, &window, limits, closing.gaps),
     }
     let mut notes: Vec<Note> =
-        findings::about_policy(request, &result, lane.policy_errno.load(Ordering::Relaxed))
+        findings::about_policy(lane, &result, track.policy_errno.load(Ordering::Relaxed))
             .into_iter()
             .collect();
-    notes.extend(findings::about_thread(&result, get(&lane.dropped)));
-    let seccomp_errno = lane.seccomp_errno.load(Ordering::Relaxed);
+    notes.extend(findings::about_thread(&result, get(&track.dropped)));
+    let seccomp_errno = track.seccomp_errno.load(Ordering::Relaxed);
     if seccomp_errno != 0 {
         let message = format!("The filter for system calls could not be installed (errno {seccomp_errno}).");
         notes.push(findings::note(
             Level::Warning,
             "system_calls_not_enforced",
-            format!("cpu{}", seat.cpu),
+            format!("cpu{}", lane.cpu),
             message,
             "a kernel with CONFIG_SECCOMP_FILTER",
         ));
@@ -105,55 +103,55 @@ struct Window {
 }
 
 impl Window {
-    fn of(job: &Job<'_>, seat: &Seat, lane: &Lane, samples: &Accumulator, closing: &Closing<'_>) -> Window {
-        let state = lane.state.0.load(Ordering::Acquire);
+    fn of(job: &Job<'_>, lane: &Lane, track: &Track, samples: &Accumulator, closing: &Closing<'_>) -> Window {
+        let state = track.state.0.load(Ordering::Acquire);
         // In passing, a sampler may finish between the emptying of its ring and here.
         let is_done = state == state::DONE && closing.moment == Moment::End;
         let last = samples.last();
-        let pace = pace(seat, lane, closing.moment);
+        let pace = pace(job, lane, track, closing.moment);
         // A thread that is gone published its losses with its last sample.
         let missed = if is_done {
-            get(&lane.missed)
+            get(&track.missed)
         } else {
             last.map_or(0, |sample| sample.missed)
         };
         let own = is_done.then(|| Own {
-            page_faults: get(&lane.page_faults),
-            voluntary_switches: get(&lane.voluntary),
-            involuntary_switches: get(&lane.involuntary),
+            page_faults: get(&track.page_faults),
+            voluntary_switches: get(&track.voluntary),
+            involuntary_switches: get(&track.involuntary),
         });
-        let (start, covered, expected) = match seat.kind {
-            Kind::Latency => {
-                let start = job.shared.control().start_ns.load(Ordering::Acquire);
-                let grid = seat.grid(start);
+        let (start, covered, expected) = match lane.kind {
+            Kind::Latency | Kind::All => {
+                let start = get(&track.start_clock_ns);
+                let grid = lane.grid(start);
                 let covered = match (is_done, last) {
-                    (true, _) => get(&lane.covered),
+                    (true, _) => get(&track.covered),
                     (false, Some(last)) => last.at.saturating_add(last.lateness().max(0).cast_unsigned()),
-                    (false, None) => start,
+                    (false, None) => start.saturating_add(lane.phase_ns),
                 };
-                let expected = match (seat.sleep, is_done) {
-                    _ if start == 0 => 0,
+                let expected = match (lane.sleep, is_done) {
+                    _ if get(&track.start_ns) == 0 => 0,
                     (Sleep::Until, _) => grid.due_until(covered),
-                    (Sleep::For, true) => get(&lane.seen),
+                    (Sleep::For, true) => get(&track.seen),
                     (Sleep::For, false) => samples.raw().count() + missed,
                 };
-                (start.saturating_add(seat.phase_ns), covered, expected)
+                (start.saturating_add(lane.phase_ns), covered, expected)
             }
             Kind::Noise => {
                 let covered = if is_done {
-                    get(&lane.covered)
+                    get(&track.covered)
                 } else {
-                    get(&lane.alive.0)
+                    get(&track.alive.0)
                 };
                 let expected = if is_done {
-                    get(&lane.seen)
+                    get(&track.seen)
                 } else {
                     samples.raw().count() + missed
                 };
-                (get(&lane.start_ticks), covered, expected)
+                (get(&track.start_ticks), covered, expected)
             }
         };
-        let turn_min = get(&lane.turn_min);
+        let turn_min = get(&track.turn_min);
         Window {
             pace,
             start,
@@ -165,43 +163,36 @@ impl Window {
             expected,
             missed,
             own,
-            turns: is_done.then(|| get(&lane.turns)),
+            turns: is_done.then(|| get(&track.turns)),
             turn_min: (is_done && turn_min != u64::MAX).then_some(turn_min),
         }
     }
 }
 
 /// The slope of a thread's ticks over its window. One that did not live to take its last reading gets one now.
-pub(crate) fn pace(seat: &Seat, lane: &Lane, moment: Moment) -> Pace {
-    if seat.source == Source::Monotonic {
+pub(crate) fn pace(job: &Job<'_>, lane: &Lane, track: &Track, moment: Moment) -> Pace {
+    if job.source(lane) == Source::Monotonic {
         return Pace::NANOSECONDS;
     }
     let start = Pair {
-        ticks: get(&lane.start_ticks),
-        raw_ns: get(&lane.start_raw_ns),
+        ticks: get(&track.start_ticks),
+        raw_ns: get(&track.start_raw_ns),
     };
-    let is_done = lane.state.0.load(Ordering::Acquire) == state::DONE && moment == Moment::End;
+    let is_done = track.state.0.load(Ordering::Acquire) == state::DONE && moment == Moment::End;
     let end = match is_done {
         true => Pair {
-            ticks: get(&lane.end_ticks),
-            raw_ns: get(&lane.end_raw_ns),
+            ticks: get(&track.end_ticks),
+            raw_ns: get(&track.end_raw_ns),
         },
-        false => seat.source.pair(),
+        false => job.source(lane).pair(),
     };
     Pace::between(start, end).unwrap_or(Pace::NANOSECONDS)
 }
 
-fn add_wake_ups(
-    result: &mut ThreadResult,
-    request: &Request<'_>,
-    seat: &Seat,
-    samples: &Accumulator,
-    window: &Window,
-    most: usize,
-) {
+fn add_wake_ups(result: &mut ThreadResult, lane: &Lane, samples: &Accumulator, window: &Window, most: usize) {
     let pace = window.pace;
-    result.interval_ns = Some(seat.interval_ns);
-    result.clock = Some(request.clock);
+    result.interval_ns = Some(lane.interval_ns);
+    result.clock = Some(lane.clock);
     if let Some(wake_ups) = samples.wake_ups() {
         result.schedule = wake_ups
             .has_schedule()
@@ -217,12 +208,12 @@ fn add_wake_ups(
             histogram: wake_ups.early.buckets(pace),
         });
     }
-    if request.spike_ns.is_some() {
+    if lane.spike_ns.is_some() {
         let spikes = samples.longest(most).into_iter().map(|(due, late_ns)| Spike {
             at_ns: due.saturating_sub(window.start),
             late_ns,
         });
-        result.spike_ns = request.spike_ns;
+        result.spike_ns = lane.spike_ns;
         result.spikes = Some(spikes.collect());
         result.spikes_total = Some(samples.reached());
     }
@@ -231,7 +222,7 @@ fn add_wake_ups(
 fn add_gaps(
     result: &mut ThreadResult,
     job: &Job<'_>,
-    seat: &Seat,
+    lane: &Lane,
     samples: &Accumulator,
     window: &Window,
     limits: &Limits,
@@ -253,7 +244,7 @@ fn add_gaps(
         .filter(|gap| gap.label.is_some())
         .map(|gap| gap.duration_ns)
         .sum();
-    result.threshold_ns = Some(job.threshold_ns);
+    result.threshold_ns = Some(lane.threshold_ns);
     result.gaps_total = Some(samples.raw().count());
     result.gaps_kept = Some(gaps.len() as u64);
     result.stolen_ns = Some(pace.to_ns(samples.raw().sum()).saturating_sub(own_ns));
@@ -267,8 +258,8 @@ fn add_gaps(
     result.turns = window.turns;
     result.turn_ns_min = window.turn_min.map(|ticks| pace.to_ns(ticks));
     result.counter = Some(Counter {
-        name: seat.source.name().to_owned(),
-        khz: (seat.source != Source::Monotonic && pace != Pace::NANOSECONDS).then(|| pace.khz()),
+        name: job.source(lane).name().to_owned(),
+        khz: (job.source(lane) != Source::Monotonic && pace != Pace::NANOSECONDS).then(|| pace.khz()),
         invariant: true,
     });
 }

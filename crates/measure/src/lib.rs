@@ -15,6 +15,7 @@ mod findings;
 mod finish;
 mod housekeeping;
 pub mod labels;
+mod lane;
 pub mod load;
 mod os;
 pub mod programs;
@@ -23,7 +24,6 @@ mod request;
 mod result;
 mod ring;
 mod sampler;
-mod seat;
 mod seccomp;
 mod shared;
 mod spin;
@@ -33,9 +33,10 @@ mod timer;
 pub use collect::run;
 pub use environment::Environment;
 pub use error::MeasureError;
+pub use lane::{Lane, Life};
 pub use progress::{Phase, Progress, ThreadProgress};
 pub use request::{
-    Break, Clock, Deadline, Hit, IdleStates, Join, Keep, Kind, Request, Sleep, Start, SystemCalls, Trip,
+    Break, Clock, Deadline, Hit, IdleStates, Join, Keep, Kind, Request, Sleep, SystemCalls, Trip,
 };
 pub use result::{
     Broke, Counter, Distribution, Early, Gap, GapLabel, Jitter, Level, Measurement, Note, Own, SCHEMA, Spike,

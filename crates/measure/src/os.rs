@@ -115,6 +115,11 @@ pub(crate) fn set_policy_of(pid: u32, policy: Policy, priority: u32) -> Result<(
     root::sched::set_scheduler(pid, number, priority)
 }
 
+/// The number of the calling thread.
+pub(crate) fn thread_number() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs()
+}
+
 /// Policy and priority of the calling thread as the kernel has them.
 pub(crate) fn policy() -> (Policy, u32) {
     let mut parameter: c_int = 0;

@@ -4,7 +4,7 @@ use crate::Kind;
 use machine::CpuId;
 
 /// A moment of a running measurement.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Progress {
     /// What is measured.
     pub kind: Kind,
@@ -16,7 +16,7 @@ pub struct Progress {
     pub planned_ns: u64,
     /// The process that samples.
     pub sampler_pid: u32,
-    /// One per CPU.
+    /// One per lane, in their order.
     pub threads: Vec<ThreadProgress>,
 }
 
@@ -32,14 +32,24 @@ pub enum Phase {
 }
 
 /// What one sampler has brought so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThreadProgress {
     /// Its CPU.
     pub cpu: CpuId,
+    /// Its question.
+    pub kind: Kind,
+    /// Its number; `None` before it has begun to get ready.
+    pub tid: Option<u32>,
     /// Samples so far.
     pub recorded: u64,
     /// Missed so far.
     pub missed: u64,
+    /// Smallest sample so far; `None` before the first.
+    pub min_ns: Option<u64>,
+    /// The newest sample; 0 for a wake-up before its time.
+    pub last_ns: Option<u64>,
+    /// Mean of the samples so far.
+    pub mean_ns: Option<f64>,
     /// Largest sample so far; `None` before the first.
     pub max_ns: Option<u64>,
 }

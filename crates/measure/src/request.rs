@@ -1,7 +1,7 @@
 //! What to measure.
 
-use crate::{Environment, Measurement};
-use machine::{CpuId, CpuSet, Policy};
+use crate::{Environment, Lane, Measurement};
+use machine::{CpuId, CpuSet};
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -14,6 +14,8 @@ pub enum Kind {
     Latency,
     /// How often, and for how long, is a busy thread stopped?
     Noise,
+    /// Both at the same time: a measurement of threads of both kinds. No thread is of this kind.
+    All,
 }
 
 /// Whether the CPUs may enter idle states meanwhile.
@@ -62,24 +64,6 @@ pub enum Sleep {
     For,
 }
 
-/// When the threads have their first period.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Start {
-    /// All at the same time.
-    #[default]
-    Together,
-    /// Each so long after the one before, in the order of their CPUs; in nanoseconds.
-    Aligned {
-        /// The distance of two neighbours.
-        offset_ns: u64,
-    },
-    /// All so long after a whole second of the clock; in nanoseconds.
-    WholeSecond {
-        /// The distance from the second.
-        offset_ns: u64,
-    },
-}
-
 /// What `SCHED_DEADLINE` is asked for; the deadline is the end of the period.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Deadline {
@@ -126,39 +110,15 @@ pub type Join<'a> = &'a dyn Fn(u32) -> Result<(), String>;
 /// which empties the rings of the samplers: what it does must take milliseconds. See [`Request::keep`].
 pub type Keep<'a> = &'a dyn Fn(&Measurement);
 
-/// One measurement.
+/// One measurement: lanes, all sampled by one process, from one beginning.
 #[derive(Clone)]
 pub struct Request<'a> {
-    /// Latency or noise.
-    pub kind: Kind,
-    /// The CPUs; one sampler thread on each.
-    pub cpus: CpuSet,
-    /// How long.
-    pub duration: Duration,
-    /// Latency: so many wake-ups of each thread instead of a time.
-    pub loops: Option<u64>,
-    /// Latency: the period in nanoseconds, 10 us to 10 s.
-    pub interval_ns: u64,
-    /// Latency: how much longer the period of each next CPU is, in nanoseconds.
-    pub distance_ns: u64,
-    /// Latency: the clock.
-    pub clock: Clock,
-    /// Latency: what a wake-up is late for.
-    pub sleep: Sleep,
-    /// Latency: when the threads begin.
-    pub start: Start,
-    /// Latency: wake-ups as late as this, and later, are listed with their times; in nanoseconds.
-    pub spike_ns: Option<u64>,
-    /// Noise: the shortest gap that counts, in nanoseconds, at least 100.
-    pub threshold_ns: u64,
+    /// One sampler thread each; the result has one thread for each, in this order.
+    pub lanes: Vec<Lane>,
+    /// All windows begin so many nanoseconds after a whole second of the first lane's clock, instead of at once.
+    pub whole_second: Option<u64>,
     /// The sample that ends the measurement.
     pub break_at: Option<Break<'a>>,
-    /// Any policy that a thread can ask for.
-    pub policy: Policy,
-    /// Real-time priority, 1 to 99, for `Fifo` and `Rr`.
-    pub priority: u32,
-    /// For `Deadline`.
-    pub deadline: Deadline,
     /// Idle states.
     pub idle_states: IdleStates,
     /// Enforcement of the rule on system calls.
@@ -174,38 +134,14 @@ pub struct Request<'a> {
     pub environment: Environment,
 }
 
-/// 1 ms: what the peers use, and a period that every machine can follow.
-const DEFAULT_INTERVAL_NS: u64 = 1_000_000;
-
-/// 1 us: above the cost of a turn of the loop on slow machines (about 100 ns where the clock is a vDSO call) and
-/// below the shortest interrupt (about 1.5 us with its entry and exit).
-const DEFAULT_THRESHOLD_NS: u64 = 1_000;
-
 impl<'a> Request<'a> {
-    /// Wake-up latency with the defaults: 1 ms period, `SCHED_FIFO` 80, idle states held.
+    /// These lanes, with idle states held.
     #[must_use]
-    pub fn latency(
-        cpus: CpuSet,
-        duration: Duration,
-        environment: Environment,
-        stop: &'a AtomicBool,
-    ) -> Request<'a> {
+    pub fn new(lanes: Vec<Lane>, environment: Environment, stop: &'a AtomicBool) -> Request<'a> {
         Request {
-            kind: Kind::Latency,
-            cpus,
-            duration,
-            loops: None,
-            interval_ns: DEFAULT_INTERVAL_NS,
-            distance_ns: 0,
-            clock: Clock::Monotonic,
-            sleep: Sleep::Until,
-            start: Start::Together,
-            spike_ns: None,
+            lanes,
+            whole_second: None,
             break_at: None,
-            deadline: Deadline::default(),
-            threshold_ns: DEFAULT_THRESHOLD_NS,
-            policy: Policy::Fifo,
-            priority: 80,
             idle_states: IdleStates::Hold,
             system_calls: SystemCalls::Trusted,
             join: None,
@@ -215,8 +151,19 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Noise with the defaults: threshold 1 us, an ordinary task, idle states held. A real-time thread that
-    /// never sleeps would measure how the kernel throttles it.
+    /// [`Lane::latency`] on each CPU.
+    #[must_use]
+    pub fn latency(
+        cpus: CpuSet,
+        duration: Duration,
+        environment: Environment,
+        stop: &'a AtomicBool,
+    ) -> Request<'a> {
+        let lanes = cpus.iter().map(|cpu| Lane::latency(cpu, duration));
+        Request::new(lanes.collect(), environment, stop)
+    }
+
+    /// [`Lane::noise`] on each CPU.
     #[must_use]
     pub fn noise(
         cpus: CpuSet,
@@ -224,11 +171,41 @@ impl<'a> Request<'a> {
         environment: Environment,
         stop: &'a AtomicBool,
     ) -> Request<'a> {
-        Request {
-            kind: Kind::Noise,
-            policy: Policy::Other,
-            priority: 0,
-            ..Request::latency(cpus, duration, environment, stop)
+        let lanes = cpus.iter().map(|cpu| Lane::noise(cpu, duration));
+        Request::new(lanes.collect(), environment, stop)
+    }
+
+    /// Both on each CPU: the thread that wakes up stands above the one that never sleeps, which sees it as a gap.
+    #[must_use]
+    pub fn all(
+        cpus: CpuSet,
+        duration: Duration,
+        environment: Environment,
+        stop: &'a AtomicBool,
+    ) -> Request<'a> {
+        let both = |cpu| [Lane::latency(cpu, duration), Lane::noise(cpu, duration)];
+        Request::new(cpus.iter().flat_map(both).collect(), environment, stop)
+    }
+
+    /// The CPUs of all lanes.
+    #[must_use]
+    pub fn cpus(&self) -> CpuSet {
+        self.lanes.iter().map(|lane| lane.cpu).collect()
+    }
+
+    /// What is measured: all that any lane measures.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        let has = |kind| self.lanes.iter().any(|lane| lane.kind == kind);
+        match (has(Kind::Latency), has(Kind::Noise)) {
+            (true, true) => Kind::All,
+            (false, true) => Kind::Noise,
+            (_, false) => Kind::Latency,
         }
+    }
+
+    /// Changes every lane.
+    pub fn each(&mut self, change: impl FnMut(&mut Lane)) {
+        self.lanes.iter_mut().for_each(change);
     }
 }

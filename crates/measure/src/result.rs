@@ -22,7 +22,7 @@ pub struct Measurement {
     pub duration_ns: u64,
     /// Where it was measured.
     pub environment: Environment,
-    /// One per measured CPU, by number.
+    /// One per lane, in their order: one per measured CPU, by number, or two.
     pub threads: Vec<ThreadResult>,
     /// What the kernel counted on the measured CPUs while the samplers ran: from their start to shortly before
     /// their end, so that it holds nothing of starting and ending them. `None` for a window that was too short,
@@ -46,6 +46,9 @@ pub struct ThreadResult {
     pub kind: Kind,
     /// The CPU.
     pub cpu: CpuId,
+    /// The number of the thread while it lived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tid: Option<u32>,
     /// The policy that the thread really had, read back from the kernel.
     pub policy: Policy,
     /// Real-time priority; 0 for ordinary tasks.
@@ -64,22 +67,22 @@ pub struct ThreadResult {
     /// Standard deviation of the samples.
     pub stddev_ns: Option<f64>,
     /// The value that came most often, to three digits.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode_ns: Option<u64>,
     /// Median.
     pub p50_ns: Option<u64>,
     /// 90 % of the samples are not above this.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p90_ns: Option<u64>,
     /// 99 % of the samples are not above this.
     pub p99_ns: Option<u64>,
     /// 99.9 % of the samples are not above this.
     pub p999_ns: Option<u64>,
     /// 99.99 % of the samples are not above this; unknown with fewer than 10,000.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p9999_ns: Option<u64>,
     /// 99.999 % of the samples are not above this; unknown with fewer than 100,000.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99999_ns: Option<u64>,
     /// Largest sample, exact.
     pub max_ns: Option<u64>,
@@ -217,6 +220,8 @@ pub struct Spike {
 /// The sample that ended a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Broke {
+    /// Late wake-up, or gap.
+    pub kind: Kind,
     /// Where.
     pub cpu: CpuId,
     /// How late, or how long.

@@ -4,7 +4,7 @@
 //! agree even when the writer is killed between any two instructions. A full ring drops the new sample and
 //! counts it: the writer never waits.
 
-use crate::shared::Lane;
+use crate::shared::Track;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// One sample as it stands in shared memory.
@@ -37,7 +37,7 @@ impl Sample {
 /// The sampler's end. Its positions are in registers or on the stack; the reader's is looked up only when the
 /// ring seems full, so that the two sides share no cache line in between.
 pub(crate) struct Writer<'a> {
-    lane: &'a Lane,
+    track: &'a Track,
     slots: &'a [Slot],
     head: u64,
     known_tail: u64,
@@ -47,9 +47,9 @@ pub(crate) struct Writer<'a> {
 
 impl<'a> Writer<'a> {
     /// A writer on an empty ring.
-    pub(crate) fn new(lane: &'a Lane, slots: &'a [Slot]) -> Writer<'a> {
+    pub(crate) fn new(track: &'a Track, slots: &'a [Slot]) -> Writer<'a> {
         Writer {
-            lane,
+            track,
             slots,
             head: 0,
             known_tail: 0,
@@ -71,7 +71,7 @@ impl<'a> Writer<'a> {
         self.missed += skipped;
         let size = self.slots.len() as u64;
         if self.head - self.known_tail >= size {
-            self.known_tail = self.lane.tail.0.load(Ordering::Acquire);
+            self.known_tail = self.track.tail.0.load(Ordering::Acquire);
             if self.head - self.known_tail >= size {
                 self.missed += 1;
                 self.dropped += 1;
@@ -85,7 +85,7 @@ impl<'a> Writer<'a> {
             slot.value.store(value, Ordering::Relaxed);
             slot.missed.store(self.missed, Ordering::Relaxed);
             self.head += 1;
-            self.lane.head.0.store(self.head, Ordering::Release);
+            self.track.head.0.store(self.head, Ordering::Release);
         }
     }
 
@@ -101,9 +101,9 @@ impl<'a> Writer<'a> {
 }
 
 /// Takes out everything that is in the ring, oldest first.
-pub(crate) fn drain(lane: &Lane, slots: &[Slot], mut each: impl FnMut(Sample)) {
-    let head = lane.head.0.load(Ordering::Acquire);
-    let mut tail = lane.tail.0.load(Ordering::Relaxed);
+pub(crate) fn drain(track: &Track, slots: &[Slot], mut each: impl FnMut(Sample)) {
+    let head = track.head.0.load(Ordering::Acquire);
+    let mut tail = track.tail.0.load(Ordering::Relaxed);
     let size = slots.len() as u64;
     while tail < head {
         #[allow(clippy::cast_possible_truncation)]
@@ -117,7 +117,7 @@ pub(crate) fn drain(lane: &Lane, slots: &[Slot], mut each: impl FnMut(Sample)) {
         });
         tail += 1;
     }
-    lane.tail.0.store(tail, Ordering::Release);
+    track.tail.0.store(tail, Ordering::Release);
 }
 
 #[cfg(test)]
@@ -128,8 +128,8 @@ mod tests {
     #[test]
     fn wraps_in_order_and_counts_what_found_no_room() {
         let shared = Shared::map(1, 8).unwrap();
-        let (lane, slots) = shared.lane(0).unwrap();
-        let mut writer = Writer::new(lane, slots);
+        let (track, slots) = shared.track(0).unwrap();
+        let mut writer = Writer::new(track, slots);
         let (mut next, mut recorded, mut last_missed) = (0, 0, 0);
         for round in 0..100_u64 {
             let pushed = round % 12; // some rounds overflow the 8 slots
@@ -137,7 +137,7 @@ mod tests {
                 writer.push(round * 100 + value, value, 0);
             }
             let mut first_in_round = true;
-            drain(lane, slots, |sample| {
+            drain(track, slots, |sample| {
                 assert!(sample.at >= next, "{} after {next}", sample.at);
                 next = sample.at + 1;
                 if first_in_round {
@@ -151,7 +151,7 @@ mod tests {
         let total: u64 = (0..100).map(|round| round % 12).sum();
         assert_eq!(recorded + writer.missed(), total);
         assert!(writer.missed() > 0 && last_missed <= writer.missed());
-        assert!(shared.lane(1).is_none());
+        assert!(shared.track(1).is_none());
     }
 
     #[test]
@@ -161,8 +161,8 @@ mod tests {
         let total = 200_000_u64;
         let (missed, pushed_sum) = std::thread::scope(|scope| {
             let writer = scope.spawn(|| {
-                let (lane, slots) = shared.lane(0).unwrap();
-                let mut writer = Writer::new(lane, slots);
+                let (track, slots) = shared.track(0).unwrap();
+                let mut writer = Writer::new(track, slots);
                 let mut kept = 0;
                 for value in 0..total {
                     let before = writer.missed();
@@ -173,15 +173,15 @@ mod tests {
                 }
                 (writer.missed(), kept)
             });
-            let (lane, slots) = shared.lane(0).unwrap();
+            let (track, slots) = shared.track(0).unwrap();
             while !writer.is_finished() {
-                drain(lane, slots, |sample| {
+                drain(track, slots, |sample| {
                     assert_eq!(sample.at, sample.value, "torn sample");
                     recorded += 1;
                     sum += sample.value;
                 });
             }
-            drain(lane, slots, |sample| {
+            drain(track, slots, |sample| {
                 recorded += 1;
                 sum += sample.value;
             });

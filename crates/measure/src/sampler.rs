@@ -6,10 +6,9 @@
 use crate::counter::{Cntvct, Monotonic, Pace, Source, Tsc};
 use crate::os::{self, Errno, Side};
 use crate::ring::{Slot, Writer};
-use crate::seat::Seat;
 use crate::seccomp::{self, Breaks};
-use crate::shared::{Control, Lane, Shared, gate, state};
-use crate::{Break, Clock, Hit, Kind, Sleep, SystemCalls, clock, spin, timer};
+use crate::shared::{Control, Shared, Track, gate, state};
+use crate::{Break, Hit, Kind, Lane, Sleep, SystemCalls, clock, spin, timer};
 use machine::{CpuSet, Policy};
 use rustix::thread::futex;
 use std::hint::black_box;
@@ -24,9 +23,9 @@ const CALIBRATION_NS: u64 = 20_000_000;
 
 /// What the samplers shall do.
 pub(crate) struct Job<'a> {
-    pub seats: &'a [Seat],
-    pub clock: Clock,
-    pub threshold_ns: u64,
+    pub lanes: &'a [Lane],
+    /// What threads that never sleep read.
+    pub counter: Source,
     pub break_at: Option<Break<'a>>,
     pub system_calls: SystemCalls,
     pub shared: &'a Shared,
@@ -36,10 +35,18 @@ impl Job<'_> {
     /// The longest window of all threads, as far as it is planned.
     pub(crate) fn length_ns(&self) -> u64 {
         let lengths = self
-            .seats
+            .lanes
             .iter()
-            .map(|seat| seat.length_ns.saturating_add(seat.phase_ns));
+            .map(|lane| lane.length_ns().saturating_add(lane.phase_ns));
         lengths.max().unwrap_or(0)
+    }
+
+    /// What the times of a thread are in.
+    pub(crate) fn source(&self, lane: &Lane) -> Source {
+        match lane.kind {
+            Kind::Noise => self.counter,
+            Kind::Latency | Kind::All => Source::Monotonic,
+        }
     }
 }
 
@@ -64,11 +71,11 @@ fn process(job: &Job<'_>, parent: u32) {
     let control = job.shared.control();
     pass(control, gate::PREPARE);
     std::thread::scope(|scope| {
-        for (place, seat) in job.seats.iter().enumerate() {
+        for (place, lane) in job.lanes.iter().enumerate() {
             let builder = std::thread::Builder::new()
-                .name(format!("sampler/{}", seat.cpu))
+                .name(format!("sampler/{}", lane.cpu))
                 .stack_size(STACK_BYTES);
-            if let Err(error) = builder.spawn_scoped(scope, move || thread(job, place, seat)) {
+            if let Err(error) = builder.spawn_scoped(scope, move || thread(job, place, lane)) {
                 control
                     .spawn_errno
                     .store(error.raw_os_error().unwrap_or(libc::EAGAIN), Ordering::Relaxed);
@@ -86,24 +93,25 @@ fn process(job: &Job<'_>, parent: u32) {
     });
 }
 
-fn thread(job: &Job<'_>, place: usize, seat: &Seat) {
-    let Some((lane, slots)) = job.shared.lane(place) else {
+fn thread(job: &Job<'_>, place: usize, lane: &Lane) {
+    let Some((track, slots)) = job.shared.track(place) else {
         return;
     };
     let control = job.shared.control();
-    if let Err(errno) = os::pin(&CpuSet::range(seat.cpu.0, seat.cpu.0)) {
-        lane.errno.store(errno, Ordering::Relaxed);
-        lane.state.0.store(state::NOT_PINNED, Ordering::Release);
+    if let Err(errno) = os::pin(&CpuSet::range(lane.cpu.0, lane.cpu.0)) {
+        track.errno.store(errno, Ordering::Relaxed);
+        track.state.0.store(state::NOT_PINNED, Ordering::Release);
         arrive(&control.ready);
         return;
     }
-    take_policy(seat, lane);
+    track.tid.store(os::thread_number(), Ordering::Relaxed);
+    take_policy(lane, track);
     touch_stack();
-    Writer::new(lane, slots).touch();
-    let pace = rehearse(job, seat, lane, slots, &control.stop.0);
+    Writer::new(track, slots).touch();
+    let pace = rehearse(job, lane, track, slots, &control.stop.0);
     arrive(&control.ready);
     pass(control, gate::GO);
-    window(job, seat, lane, slots, pace);
+    window(job, lane, track, slots, pace);
     // A thread that ends unmaps its stack, which sends an interrupt to the CPUs of all threads of the process:
     // nobody may end while another still samples.
     arrive(&control.done);
@@ -111,174 +119,175 @@ fn thread(job: &Job<'_>, place: usize, seat: &Seat) {
 }
 
 fn thread_count(job: &Job<'_>) -> u32 {
-    u32::try_from(job.seats.len()).unwrap_or(u32::MAX)
+    u32::try_from(job.lanes.len()).unwrap_or(u32::MAX)
 }
 
 /// The measurement itself, with everything that must not happen inside it before and behind.
-fn window(job: &Job<'_>, seat: &Seat, lane: &Lane, slots: &[Slot], pace: Pace) {
+fn window(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], pace: Pace) {
     let control = job.shared.control();
-    let mut writer = Writer::new(lane, slots);
+    let mut writer = Writer::new(track, slots);
     let before = os::thread_usage();
     if job.system_calls == SystemCalls::Enforced
         && let Err(errno) = seccomp::forbid(
-            seat.kind,
+            lane.kind,
             match job.break_at {
                 Some(_) => Breaks::AtLimit,
                 None => Breaks::Never,
             },
         )
     {
-        lane.seccomp_errno.store(errno, Ordering::Relaxed);
+        track.seccomp_errno.store(errno, Ordering::Relaxed);
     }
-    let start = seat.source.pair();
-    lane.start_ticks.store(start.ticks, Ordering::Relaxed);
-    lane.start_raw_ns.store(start.raw_ns, Ordering::Relaxed);
-    match seat.kind {
-        Kind::Latency => {
-            let start_ns = control.start_ns.load(Ordering::Acquire);
+    let start = job.source(lane).pair();
+    track.start_ticks.store(start.ticks, Ordering::Relaxed);
+    track.start_raw_ns.store(start.raw_ns, Ordering::Relaxed);
+    match lane.kind {
+        Kind::Latency | Kind::All => {
+            let start_ns = track.start_clock_ns.load(Ordering::Acquire);
             let since_monotonic = control.start_monotonic_ns.load(Ordering::Acquire);
-            let own_start = since_monotonic.saturating_add(seat.phase_ns);
-            lane.start_ns.store(own_start, Ordering::Relaxed);
-            lane.state.0.store(state::SAMPLING, Ordering::Release);
-            let end = wake(job, seat, start_ns, lane, &mut writer);
-            trip(job, seat, lane, end.hit_ns, Pace::NANOSECONDS);
-            lane.covered.store(end.covered, Ordering::Relaxed);
-            lane.seen.store(end.seen, Ordering::Relaxed);
+            let own_start = since_monotonic.saturating_add(lane.phase_ns);
+            track.start_ns.store(own_start, Ordering::Relaxed);
+            track.state.0.store(state::SAMPLING, Ordering::Release);
+            let end = wake(job, lane, start_ns, track, &mut writer);
+            trip(job, lane, track, end.hit_ns, Pace::NANOSECONDS);
+            track.covered.store(end.covered, Ordering::Relaxed);
+            track.seen.store(end.seen, Ordering::Relaxed);
         }
         Kind::Noise => {
-            lane.start_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
-            lane.state.0.store(state::SAMPLING, Ordering::Release);
+            track.start_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
+            track.state.0.store(state::SAMPLING, Ordering::Release);
             let limit = job
                 .break_at
                 .map_or(u64::MAX, |limit| pace.to_ticks(limit.limit_ns));
-            let end = spin(job, seat, lane, &mut writer, pace, [seat.length_ns, limit]);
-            trip(job, seat, lane, end.hit, pace);
-            lane.covered.store(end.covered, Ordering::Relaxed);
-            lane.seen.store(end.seen, Ordering::Relaxed);
-            lane.turns.store(end.turns, Ordering::Relaxed);
-            lane.turn_min.store(end.turn_min, Ordering::Relaxed);
+            let end = spin(job, lane, track, &mut writer, pace, [lane.length_ns(), limit]);
+            trip(job, lane, track, end.hit, pace);
+            track.covered.store(end.covered, Ordering::Relaxed);
+            track.seen.store(end.seen, Ordering::Relaxed);
+            track.turns.store(end.turns, Ordering::Relaxed);
+            track.turn_min.store(end.turn_min, Ordering::Relaxed);
         }
     }
     let after = os::thread_usage();
-    let end = seat.source.pair();
-    lane.end_ticks.store(end.ticks, Ordering::Relaxed);
-    lane.end_raw_ns.store(end.raw_ns, Ordering::Relaxed);
-    lane.missed.store(writer.missed(), Ordering::Relaxed);
-    lane.dropped.store(writer.dropped(), Ordering::Relaxed);
-    lane.page_faults
+    let end = job.source(lane).pair();
+    track.end_ticks.store(end.ticks, Ordering::Relaxed);
+    track.end_raw_ns.store(end.raw_ns, Ordering::Relaxed);
+    track.missed.store(writer.missed(), Ordering::Relaxed);
+    track.dropped.store(writer.dropped(), Ordering::Relaxed);
+    track
+        .page_faults
         .store(after.page_faults - before.page_faults, Ordering::Relaxed);
-    lane.voluntary.store(
+    track.voluntary.store(
         after.voluntary_switches - before.voluntary_switches,
         Ordering::Relaxed,
     );
-    lane.involuntary.store(
+    track.involuntary.store(
         after.involuntary_switches - before.involuntary_switches,
         Ordering::Relaxed,
     );
-    lane.state.0.store(state::DONE, Ordering::Release);
+    track.state.0.store(state::DONE, Ordering::Release);
 }
 
 /// Wakes up until the window is over.
-fn wake(job: &Job<'_>, seat: &Seat, start_ns: u64, lane: &Lane, writer: &mut Writer<'_>) -> timer::End {
+fn wake(job: &Job<'_>, lane: &Lane, start_ns: u64, track: &Track, writer: &mut Writer<'_>) -> timer::End {
     let terms = timer::Terms {
-        clock: job.clock,
+        clock: lane.clock,
         limit_ns: job.break_at.map_or(i64::MAX, |limit| {
             i64::try_from(limit.limit_ns).unwrap_or(i64::MAX)
         }),
     };
     let stop = &job.shared.control().stop.0;
-    match seat.sleep {
-        Sleep::Until => timer::sample(seat.grid(start_ns), terms, lane, writer, stop),
+    match lane.sleep {
+        Sleep::Until => timer::sample(lane.grid(start_ns), terms, track, writer, stop),
         Sleep::For => {
-            let shape = [seat.interval_ns, seat.periods, seat.at_most_ns];
-            timer::sample_relative(shape, terms, lane, writer, stop)
+            let shape = [lane.interval_ns, lane.periods(), lane.at_most_ns()];
+            timer::sample_relative(shape, terms, track, writer, stop)
         }
     }
 }
 
 /// A sample was too long: what was asked for happens, first of all where a trace is to stay as it is.
-fn trip(job: &Job<'_>, seat: &Seat, lane: &Lane, hit: Option<u64>, pace: Pace) {
+fn trip(job: &Job<'_>, lane: &Lane, track: &Track, hit: Option<u64>, pace: Pace) {
     let (Some(ticks), Some(limit)) = (hit, job.break_at) else {
         return;
     };
     if let Some(trip) = limit.trip {
         trip.hit(&Hit {
-            kind: seat.kind,
-            cpu: seat.cpu,
+            kind: lane.kind,
+            cpu: lane.cpu,
             value_ns: pace.to_ns(ticks),
             limit_ns: limit.limit_ns,
         });
     }
-    lane.hit.store(ticks, Ordering::Relaxed);
+    track.hit.store(ticks, Ordering::Relaxed);
     // All others end as well.
     job.shared.control().stop.0.store(1, Ordering::Release);
 }
 
 /// Runs the very loop of the window once, so that its code, its data and the clock's pages are in place, and
 /// calibrates the counter meanwhile. What it recorded is thrown away.
-fn rehearse(job: &Job<'_>, seat: &Seat, lane: &Lane, slots: &[Slot], stop: &AtomicU32) -> Pace {
-    let mut writer = Writer::new(lane, slots);
-    let pace = match seat.kind {
-        Kind::Latency => {
+fn rehearse(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], stop: &AtomicU32) -> Pace {
+    let mut writer = Writer::new(track, slots);
+    let pace = match lane.kind {
+        Kind::Latency | Kind::All => {
             let terms = timer::Terms {
-                clock: job.clock,
+                clock: lane.clock,
                 limit_ns: i64::MAX,
             };
-            let grid = timer::Grid::new(job.clock.now_ns(), 3, 200_000);
-            match seat.sleep {
-                Sleep::Until => timer::sample(grid, terms, lane, &mut writer, stop),
-                Sleep::For => timer::sample_relative([200_000, 3, u64::MAX], terms, lane, &mut writer, stop),
+            let grid = timer::Grid::new(lane.clock.now_ns(), 3, 200_000);
+            match lane.sleep {
+                Sleep::Until => timer::sample(grid, terms, track, &mut writer, stop),
+                Sleep::For => timer::sample_relative([200_000, 3, u64::MAX], terms, track, &mut writer, stop),
             };
             Pace::NANOSECONDS
         }
         Kind::Noise => {
-            let start = seat.source.pair();
+            let start = job.source(lane).pair();
             while clock::raw_ns().saturating_sub(start.raw_ns) < CALIBRATION_NS {
                 std::hint::spin_loop();
             }
-            let pace = match seat.source {
+            let pace = match job.source(lane) {
                 Source::Monotonic => Pace::NANOSECONDS,
-                _ => Pace::between(start, seat.source.pair()).unwrap_or(Pace::NANOSECONDS),
+                _ => Pace::between(start, job.source(lane).pair()).unwrap_or(Pace::NANOSECONDS),
             };
-            spin(job, seat, lane, &mut writer, pace, [2_000_000, u64::MAX]);
+            spin(job, lane, track, &mut writer, pace, [2_000_000, u64::MAX]);
             pace
         }
     };
-    lane.head.0.store(0, Ordering::Release);
-    lane.alive.0.store(0, Ordering::Release);
+    track.head.0.store(0, Ordering::Release);
+    track.alive.0.store(0, Ordering::Release);
     pace
 }
 
 /// Spins for a length in nanoseconds, or until a gap has the limit in ticks.
 fn spin(
     job: &Job<'_>,
-    seat: &Seat,
     lane: &Lane,
+    track: &Track,
     writer: &mut Writer<'_>,
     pace: Pace,
     [length_ns, limit]: [u64; 2],
 ) -> spin::End {
     let stop = &job.shared.control().stop.0;
     let length = pace.to_ticks(length_ns);
-    let limits = [pace.to_ticks(job.threshold_ns).max(1), limit];
-    match seat.source {
-        Source::Tsc => spin::sample::<Tsc>(lane, writer, stop, length, limits),
-        Source::Cntvct => spin::sample::<Cntvct>(lane, writer, stop, length, limits),
-        Source::Monotonic => spin::sample::<Monotonic>(lane, writer, stop, length, limits),
+    let limits = [pace.to_ticks(lane.threshold_ns).max(1), limit];
+    match job.source(lane) {
+        Source::Tsc => spin::sample::<Tsc>(track, writer, stop, length, limits),
+        Source::Cntvct => spin::sample::<Cntvct>(track, writer, stop, length, limits),
+        Source::Monotonic => spin::sample::<Monotonic>(track, writer, stop, length, limits),
     }
 }
 
 /// Asks for the policy, and says what was granted: a cgroup without real-time budget refuses it with EPERM.
-fn take_policy(seat: &Seat, lane: &Lane) {
+fn take_policy(lane: &Lane, track: &Track) {
     // The default slack of 50 us would be added to every sleep of an ordinary task.
     let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-    if let Err(errno) = os::set_policy(seat.policy, seat.priority, seat.deadline) {
-        lane.policy_errno.store(errno, Ordering::Relaxed);
-        let _ = os::set_policy(Policy::Other, 0, seat.deadline);
+    if let Err(errno) = os::set_policy(lane.policy, lane.priority, lane.deadline) {
+        track.policy_errno.store(errno, Ordering::Relaxed);
+        let _ = os::set_policy(Policy::Other, 0, lane.deadline);
     }
     let (policy, priority) = os::policy();
-    lane.policy.store(policy_code(policy), Ordering::Relaxed);
-    lane.priority.store(priority, Ordering::Relaxed);
+    track.policy.store(policy_code(policy), Ordering::Relaxed);
+    track.priority.store(priority, Ordering::Relaxed);
 }
 
 /// A policy as a number for shared memory.

@@ -41,7 +41,7 @@ pub(crate) enum Breaks {
 /// With `breaks`, it may write besides: what happens at a sample that is too long, and nothing before it.
 pub(crate) fn forbid(kind: Kind, breaks: Breaks) -> Result<(), Errno> {
     let sleeping = match kind {
-        Kind::Latency => SLEEPING,
+        Kind::Latency | Kind::All => SLEEPING,
         Kind::Noise => &[],
     };
     let writing: &[c_long] = match breaks {

@@ -1,4 +1,4 @@
-//! The memory that the sampler process and the collector share: a control block, and one lane per CPU.
+//! The memory that the sampler process and the collector share: a control block, and one track per CPU.
 //!
 //! Everything in it is atomic and valid when zero, so that a sampler that dies at any instruction leaves a
 //! state that the collector can read.
@@ -22,9 +22,7 @@ pub(crate) struct Control {
     pub stop: Line<AtomicU32>,
     /// [`gate`]: what the sampler process may do; a futex.
     pub gate: Line<AtomicU32>,
-    /// When the window begins, on the sampler's clock; set before the gate opens.
-    pub start_ns: AtomicU64,
-    /// The same moment on `CLOCK_MONOTONIC`.
+    /// When the windows begin, on `CLOCK_MONOTONIC`; set before the gate opens.
     pub start_monotonic_ns: AtomicU64,
     /// Threads that wait for the window, whether or not their preparation worked.
     pub ready: AtomicU32,
@@ -44,7 +42,7 @@ pub(crate) mod gate {
     pub(crate) const GO: u32 = 2;
 }
 
-/// Values of [`Lane::state`].
+/// Values of [`Track::state`].
 pub(crate) mod state {
     /// Preparing, or waiting for the window.
     pub(crate) const IDLE: u32 = 0;
@@ -52,14 +50,14 @@ pub(crate) mod state {
     pub(crate) const SAMPLING: u32 = 1;
     /// The report is complete.
     pub(crate) const DONE: u32 = 2;
-    /// The thread could not be pinned; its errno is in [`Lane::errno`].
+    /// The thread could not be pinned; its errno is in [`Track::errno`].
     pub(crate) const NOT_PINNED: u32 = 3;
 }
 
-/// What concerns one sampler thread. The ring's slots stand behind the lane.
+/// What concerns one sampler thread. The ring's slots stand behind the track.
 #[repr(C, align(4096))]
 #[derive(Default)]
-pub(crate) struct Lane {
+pub(crate) struct Track {
     /// Samples pushed; written by the sampler.
     pub head: Line<AtomicU64>,
     /// Samples taken out; written by the collector.
@@ -76,6 +74,10 @@ pub(crate) struct Lane {
     pub policy: AtomicU32,
     /// Priority read back.
     pub priority: AtomicU32,
+    /// The thread's number.
+    pub tid: AtomicU32,
+    /// Latency: when the windows begin on this thread's clock; set before the gate opens.
+    pub start_clock_ns: AtomicU64,
     /// Start of the window: counter.
     pub start_ticks: AtomicU64,
     /// Start of the window: raw clock at `start_ticks`.
@@ -94,7 +96,7 @@ pub(crate) struct Lane {
     pub dropped: AtomicU64,
     /// Gaps seen, or wake-ups.
     pub seen: AtomicU64,
-    /// Not 0: the sample that ended the measurement, in the lane's ticks.
+    /// Not 0: the sample that ended the measurement, in the track's ticks.
     pub hit: AtomicU64,
     /// Noise: turns of the loop.
     pub turns: AtomicU64,
@@ -114,7 +116,7 @@ pub(crate) struct Lane {
 pub(crate) struct Shared {
     base: NonNull<u8>,
     bytes: usize,
-    lanes: usize,
+    tracks: usize,
     slots: usize,
 }
 
@@ -124,10 +126,10 @@ unsafe impl Send for Shared {}
 unsafe impl Sync for Shared {}
 
 impl Shared {
-    /// Maps room for `lanes` lanes with `slots` (a power of two) slots each.
-    pub(crate) fn map(lanes: usize, slots: usize) -> Result<Shared, Errno> {
+    /// Maps room for `tracks` tracks with `slots` (a power of two) slots each.
+    pub(crate) fn map(tracks: usize, slots: usize) -> Result<Shared, Errno> {
         debug_assert!(slots.is_power_of_two());
-        let bytes = size_of::<Control>() + lanes * lane_bytes(slots);
+        let bytes = size_of::<Control>() + tracks * track_bytes(slots);
         // SAFETY: a fresh anonymous mapping at an address of the kernel's choice aliases nothing.
         let base = unsafe {
             mmap_anonymous(
@@ -142,7 +144,7 @@ impl Shared {
         Ok(Shared {
             base,
             bytes,
-            lanes,
+            tracks,
             slots,
         })
     }
@@ -153,32 +155,32 @@ impl Shared {
         unsafe { self.base.cast::<Control>().as_ref() }
     }
 
-    /// A lane and its slots; `None` behind the last.
-    pub(crate) fn lane(&self, place: usize) -> Option<(&Lane, &[Slot])> {
-        if place >= self.lanes {
+    /// A track and its slots; `None` behind the last.
+    pub(crate) fn track(&self, place: usize) -> Option<(&Track, &[Slot])> {
+        if place >= self.tracks {
             return None;
         }
-        let offset = size_of::<Control>() + place * lane_bytes(self.slots);
-        // SAFETY: `map` made room for `lanes` lanes of `lane_bytes(slots)` each behind the control block; sizes
+        let offset = size_of::<Control>() + place * track_bytes(self.slots);
+        // SAFETY: `map` made room for `tracks` tracks of `track_bytes(slots)` each behind the control block; sizes
         // and alignments are multiples of 4096 and 32; zero is valid for atomics; they live as long as `self`.
         unsafe {
-            let lane = self.base.add(offset);
-            let slots = lane.add(size_of::<Lane>()).cast::<Slot>();
+            let track = self.base.add(offset);
+            let slots = track.add(size_of::<Track>()).cast::<Slot>();
             Some((
-                lane.cast::<Lane>().as_ref(),
+                track.cast::<Track>().as_ref(),
                 std::slice::from_raw_parts(slots.as_ptr(), self.slots),
             ))
         }
     }
 
     /// Lanes.
-    pub(crate) fn lanes(&self) -> usize {
-        self.lanes
+    pub(crate) fn tracks(&self) -> usize {
+        self.tracks
     }
 }
 
-fn lane_bytes(slots: usize) -> usize {
-    size_of::<Lane>() + (slots * size_of::<Slot>()).next_multiple_of(4096)
+fn track_bytes(slots: usize) -> usize {
+    size_of::<Track>() + (slots * size_of::<Slot>()).next_multiple_of(4096)
 }
 
 impl Drop for Shared {

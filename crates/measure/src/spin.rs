@@ -2,7 +2,7 @@
 
 use crate::counter::Count;
 use crate::ring::Writer;
-use crate::shared::Lane;
+use crate::shared::Track;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// What the loop leaves behind, in ticks.
@@ -24,7 +24,7 @@ pub(crate) struct End {
 /// depends on the counter's kind. The time that recording takes belongs to the next turn, so that an
 /// interruption while recording is seen as well.
 pub(crate) fn sample<C: Count>(
-    lane: &Lane,
+    track: &Track,
     writer: &mut Writer<'_>,
     stop: &AtomicU32,
     length: u64,
@@ -57,7 +57,7 @@ pub(crate) fn sample<C: Count>(
         }
         state.covered = now;
         state.turns += 1;
-        lane.alive.0.store(now, Ordering::Relaxed);
+        track.alive.0.store(now, Ordering::Relaxed);
         if now >= end || stop.load(Ordering::Relaxed) != 0 {
             return state;
         }

@@ -2,7 +2,7 @@
 
 use crate::Clock;
 use crate::ring::Writer;
-use crate::shared::Lane;
+use crate::shared::Track;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The grid of due times on the sampler's clock.
@@ -81,7 +81,7 @@ impl End {
 pub(crate) fn sample(
     grid: Grid,
     terms: Terms,
-    lane: &Lane,
+    track: &Track,
     writer: &mut Writer<'_>,
     stop: &AtomicU32,
 ) -> End {
@@ -94,7 +94,7 @@ pub(crate) fn sample(
         let skipped = grid.skipped(due, late.max(0).cast_unsigned());
         writer.push(due, late.cast_unsigned(), skipped);
         let is_hit = end.take(due, late, terms);
-        lane.alive.0.store(now, Ordering::Relaxed);
+        track.alive.0.store(now, Ordering::Relaxed);
         due += skipped * grid.interval;
         if is_hit || due >= grid.last || stop.load(Ordering::Relaxed) != 0 {
             return end;
@@ -107,7 +107,7 @@ pub(crate) fn sample(
 pub(crate) fn sample_relative(
     [interval, periods, length]: [u64; 3],
     terms: Terms,
-    lane: &Lane,
+    track: &Track,
     writer: &mut Writer<'_>,
     stop: &AtomicU32,
 ) -> End {
@@ -120,7 +120,7 @@ pub(crate) fn sample_relative(
         let late = now.wrapping_sub(due).cast_signed();
         writer.push(due, late.cast_unsigned(), 0);
         let is_hit = end.take(due, late, terms);
-        lane.alive.0.store(now, Ordering::Relaxed);
+        track.alive.0.store(now, Ordering::Relaxed);
         let is_over = end.seen >= periods || now.saturating_sub(begun) >= length;
         if is_hit || is_over || stop.load(Ordering::Relaxed) != 0 {
             return end;

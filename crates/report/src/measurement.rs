@@ -1,6 +1,7 @@
 //! A measurement for people: one table, one small histogram per CPU, and what the numbers cannot tell.
 
 mod page;
+mod thread;
 
 pub use page::measurement_html;
 
@@ -26,10 +27,19 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
     let mut text = String::new();
     let _ = writeln!(text, "{}", style.paint(Role::Head, &title(measurement)));
     if !measurement.complete {
-        let note = format!(
-            "INTERRUPTED: this is what {} brought, not the whole measurement",
-            time(measurement.duration_ns)
-        );
+        let note = match measurement.broke {
+            Some(broke) => format!(
+                "STOPPED after {}: CPU {} had {}, the limit was {}",
+                time(measurement.duration_ns),
+                broke.cpu,
+                time(broke.value_ns),
+                time(broke.limit_ns)
+            ),
+            None => format!(
+                "INTERRUPTED: this is what {} brought, not the whole measurement",
+                time(measurement.duration_ns)
+            ),
+        };
         let _ = writeln!(text, "{}", style.paint(Role::Bad, &note));
     }
     let environment = &measurement.environment;
@@ -69,12 +79,16 @@ fn title(measurement: &Measurement) -> String {
     let first = measurement.threads.first();
     let policy = first.map_or_else(String::new, |thread| format!(", {}", policy_text(thread)));
     match measurement.kind {
-        Kind::Latency => {
+        Kind::Latency | Kind::All => {
             let period = first
                 .and_then(|thread| thread.interval_ns)
                 .map_or_else(String::new, |period| format!(" every {}", time(period)));
+            let (name, beside) = match measurement.kind {
+                Kind::All => ("Latency and noise", " above one that never sleeps"),
+                _ => ("Wake-up latency", ""),
+            };
             format!(
-                "Wake-up latency: a thread that wakes{period}, {}{policy}",
+                "{name}: a thread that wakes{period}{beside}, {}{policy}",
                 time(measurement.duration_ns)
             )
         }
@@ -146,26 +160,40 @@ pub(crate) fn percent(value: f64) -> String {
     }
 }
 
+/// One table per kind of thread.
 fn table(measurement: &Measurement, style: Style) -> String {
+    let of = |kind: Kind| {
+        measurement
+            .threads
+            .iter()
+            .filter(move |thread| thread.kind == kind)
+    };
+    let kinds = [Kind::Latency, Kind::Noise];
+    let present = kinds.into_iter().filter(|&kind| of(kind).next().is_some());
+    let tables: Vec<String> = present
+        .map(|kind| table_of(kind, &of(kind).collect::<Vec<_>>(), style))
+        .collect();
+    match (tables.is_empty(), measurement.kind) {
+        (true, Kind::Noise) => table_of(Kind::Noise, &[], style),
+        (true, _) => table_of(Kind::Latency, &[], style),
+        (false, _) => tables.join("\n"),
+    }
+}
+
+fn table_of(kind: Kind, threads: &[&ThreadResult], style: Style) -> String {
     let mut text = String::new();
+    let (last, what) = match kind {
+        Kind::Latency | Kind::All => ("missed", "wake-ups due"),
+        Kind::Noise => ("stolen", "gaps seen"),
+    };
     let head = format!(
-        "{:>5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {}",
-        "CPU",
-        "min",
-        "mean",
-        "p50",
-        "p99",
-        "p99.9",
-        "max",
-        match measurement.kind {
-            Kind::Latency => "missed",
-            Kind::Noise => "stolen",
-        }
+        "{:>5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {last}",
+        "CPU", "min", "mean", "p50", "p99", "p99.9", "max",
     );
     let _ = writeln!(text, "{}", style.paint(Role::Quiet, &head));
-    for thread in &measurement.threads {
-        let last = match measurement.kind {
-            Kind::Latency => grouped(thread.missed),
+    for thread in threads {
+        let last = match kind {
+            Kind::Latency | Kind::All => grouped(thread.missed),
             Kind::Noise => stolen_percent(thread).map_or_else(|| "-".to_owned(), percent),
         };
         let _ = writeln!(
@@ -180,11 +208,7 @@ fn table(measurement: &Measurement, style: Style) -> String {
             maybe_time(thread.max_ns),
         );
     }
-    let what = match measurement.kind {
-        Kind::Latency => "wake-ups due",
-        Kind::Noise => "gaps seen",
-    };
-    for thread in &measurement.threads {
+    for thread in threads {
         let mut parts = vec![format!(
             "{} {what} = {} recorded + {} missed",
             grouped(thread.expected),
@@ -198,6 +222,9 @@ fn table(measurement: &Measurement, style: Style) -> String {
             thread.cpu.0,
             wrap(&parts.join("; "), 6, COLUMNS)
         );
+        for line in thread::lines(thread) {
+            let _ = writeln!(text, "      {}", wrap(&line, 8, COLUMNS));
+        }
     }
     text
 }
@@ -255,8 +282,12 @@ fn histogram(thread: &ThreadResult, style: Style) -> String {
     };
     let _ = writeln!(
         text,
-        "\n  CPU {}  {}",
+        "\n  CPU {}{}  {}",
         thread.cpu,
+        match thread.kind {
+            Kind::Noise => ", gaps",
+            Kind::Latency | Kind::All => "",
+        },
         style.paint(Role::Quiet, "(bars grow with the logarithm of the count)")
     );
     #[allow(

@@ -3,6 +3,7 @@
 mod join;
 mod kept;
 mod policy;
+mod waking;
 
 use crate::intent::existing_cpus;
 use crate::screen::{Form, Volume};
@@ -11,8 +12,9 @@ use crate::{CommandError, Screen, Status, changing};
 use clap::{Subcommand, ValueEnum};
 use kept::Kept;
 use machine::{CpuSet, Machine, Nanos};
-use measure::{Environment, IdleStates, Kind, Level, Measurement, Progress, Request};
+use measure::{Break, Environment, IdleStates, Kind, Level, Measurement, Progress, Request};
 use policy::{Sampler, parse_policy};
+use waking::Waking;
 use report::Histograms;
 use root::Root;
 use std::path::PathBuf;
@@ -32,12 +34,8 @@ enum What {
     Latency {
         #[command(flatten)]
         shared: Shared,
-        /// The period: 10us to 10s
-        #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_duration)]
-        interval: Duration,
-        /// fifo:1 to fifo:99, rr:1 to rr:99, or other
-        #[arg(long, value_name = "POLICY", default_value = "fifo:80", value_parser = parse_policy)]
-        policy: Sampler,
+        #[command(flatten)]
+        waking: Waking,
     },
     /// How often, and for how long, is a thread stopped that never sleeps? (oslat's and sysjitter's question)
     Noise {
@@ -69,6 +67,9 @@ struct Shared {
     /// Print the result in a foreign format: cyclictest, csv, gnuplot
     #[arg(long, value_name = "FORMAT", value_parser = parse_format, conflicts_with = "json")]
     format: Option<Foreign>,
+    /// Stop at the first wake-up that comes so late, or gap that takes so long; the exit status is then 1
+    #[arg(long = "break", value_name = "TIME", value_parser = parse_duration)]
+    limit: Option<Duration>,
     /// Whether the CPUs are kept out of deep idle states meanwhile
     #[arg(long, value_name = "WHAT", default_value = "hold")]
     idle: Idle,
@@ -88,9 +89,9 @@ struct Foreign(&'static formats::Format);
 
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let (kind, shared, sampler) = match &args.what {
-        What::Latency { shared, policy, .. } => (Kind::Latency, shared, policy),
-        What::Noise { shared, policy, .. } => (Kind::Noise, shared, policy),
+    let (kind, shared) = match &args.what {
+        What::Latency { shared, .. } => (Kind::Latency, shared),
+        What::Noise { shared, .. } => (Kind::Noise, shared),
     };
     // First of all, so that a path that cannot be written costs no time.
     let kept = shared.out.as_deref().map(Kept::at).transpose()?;
@@ -102,16 +103,24 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let base = match kind {
         Kind::Latency => Request::latency,
         Kind::Noise => Request::noise,
+        Kind::All => Request::all,
     };
     let door = join::door(&root, &machine, &cpus);
     let join = |pid: u32| door.as_deref().map_or(Ok(()), |door| join::enter(door, pid));
     let mut request = base(cpus, shared.duration, environment, stop);
-    request.policy = sampler.policy;
-    request.priority = sampler.priority;
     match &args.what {
-        What::Latency { interval, .. } => request.interval_ns = nanoseconds(*interval),
-        What::Noise { threshold, .. } => request.threshold_ns = nanoseconds(*threshold),
+        What::Latency { waking, .. } => waking.fill(&mut request),
+        What::Noise { threshold, policy, .. } => {
+            request.each(|lane| {
+                lane.threshold_ns = nanoseconds(*threshold);
+                policy.fill(lane);
+            });
+        }
     }
+    request.break_at = shared.limit.map(|limit| Break {
+        limit_ns: nanoseconds(limit),
+        trip: None,
+    });
     if shared.idle == Idle::Leave {
         request.idle_states = IdleStates::Leave;
     }
@@ -142,7 +151,10 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         .findings
         .iter()
         .any(|finding| finding.level == Level::Error);
-    Ok(if untrusted { Status::Failed } else { Status::Done })
+    Ok(match untrusted || result.broke.is_some() {
+        true => Status::Failed,
+        false => Status::Done,
+    })
 }
 
 /// Prints a result.
@@ -186,12 +198,12 @@ fn with_progress(request: &Request, screen: &Screen) -> Result<Measurement, Comm
     } else {
         indicatif::ProgressDrawTarget::stderr()
     };
-    let planned_ms = u64::try_from(request.duration.as_millis()).unwrap_or(u64::MAX);
-    let bar = indicatif::ProgressBar::with_draw_target(Some(planned_ms), target);
+    let bar = indicatif::ProgressBar::with_draw_target(None, target);
     if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
         bar.set_style(style);
     }
     let result = measure::run(request, &mut |progress: &Progress| {
+        bar.set_length(progress.planned_ns / 1_000_000);
         bar.set_position(progress.elapsed_ns / 1_000_000);
         let worst = progress.threads.iter().filter_map(|thread| thread.max_ns).max();
         let recorded: u64 = progress.threads.iter().map(|thread| thread.recorded).sum();

@@ -2,10 +2,7 @@
 
 use super::running::Collection;
 use super::{Closing, Moment};
-use crate::counter::Pace;
-use crate::{
-    Broke, Environment, GAPS_KEPT, Kind, Measurement, SCHEMA, ThreadResult, findings, finish, labels,
-};
+use crate::{Broke, Environment, GAPS_KEPT, Measurement, SCHEMA, ThreadResult, findings, finish, labels};
 use machine::CpuId;
 use root::Root;
 use std::sync::atomic::Ordering;
@@ -18,7 +15,11 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
     let (job, request) = (collection.job, collection.request);
     let mut notes = collection.notes.clone();
     notes.extend(findings::about_end(moment, collection.stopped_after_ns));
-    notes.extend(findings::about_machine(&request.environment, job.seats));
+    notes.extend(findings::about_machine(
+        &request.environment,
+        request.kind(),
+        job.counter,
+    ));
     notes.extend(findings::about_memory(
         job.shared.control().locked.load(Ordering::Acquire),
     ));
@@ -26,31 +27,31 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
     notes.extend(findings::about_starvation(request));
     let activity = match moment {
         Moment::Passing => None,
-        Moment::End => collection.counters.activity(&request.cpus),
+        Moment::End => collection.counters.activity(&request.cpus()),
     };
     let closing = Closing {
         moment,
         activity: activity.as_ref(),
         gaps: match moment {
-            Moment::Passing => GAPS_KEPT.min(GAPS_IN_PASSING / job.seats.len().max(1)),
+            Moment::Passing => GAPS_KEPT.min(GAPS_IN_PASSING / job.lanes.len().max(1)),
             Moment::End => GAPS_KEPT,
         },
     };
     let mut threads = Vec::new();
-    for (place, (seat, accumulator)) in job.seats.iter().zip(&collection.accumulators).enumerate() {
-        let Some((lane, _)) = job.shared.lane(place) else {
+    for (place, (lane, accumulator)) in job.lanes.iter().zip(&collection.accumulators).enumerate() {
+        let Some((track, _)) = job.shared.track(place) else {
             continue;
         };
-        let limits = limits(collection.root, seat.cpu, &request.environment);
-        let (result, thread_notes) = finish::thread(request, job, seat, lane, accumulator, &closing, &limits);
+        let limits = limits(collection.root, lane.cpu, &request.environment);
+        let (result, thread_notes) = finish::thread(job, lane, track, accumulator, &closing, &limits);
         notes.extend(thread_notes);
         threads.push(result);
     }
     let broke = broke(collection, &threads);
-    notes.extend(findings::about_break(broke, request.kind));
+    notes.extend(findings::about_break(broke));
     Measurement {
         schema: SCHEMA.to_owned(),
-        kind: request.kind,
+        kind: request.kind(),
         started_at: collection.started_at.clone(),
         duration_ns: threads.iter().map(|thread| thread.duration_ns).max().unwrap_or(0),
         environment: request.environment.clone(),
@@ -67,14 +68,12 @@ fn broke(collection: &Collection<'_>, threads: &[ThreadResult]) -> Option<Broke>
     let job = collection.job;
     let limit_ns = job.break_at?.limit_ns;
     let hits = threads.iter().enumerate().filter_map(|(place, thread)| {
-        let (lane, _) = job.shared.lane(place)?;
-        let ticks = Some(lane.hit.load(Ordering::Relaxed)).filter(|&ticks| ticks != 0)?;
-        let pace = match thread.kind {
-            Kind::Latency => Pace::NANOSECONDS,
-            Kind::Noise => finish::pace(job.seats.get(place)?, lane, Moment::End),
-        };
+        let (track, _) = job.shared.track(place)?;
+        let ticks = Some(track.hit.load(Ordering::Relaxed)).filter(|&ticks| ticks != 0)?;
+        let pace = finish::pace(job, job.lanes.get(place)?, track, Moment::End);
         let since = thread.started_monotonic_ns?;
         Some(Broke {
+            kind: thread.kind,
             cpu: thread.cpu,
             value_ns: pace.to_ns(ticks),
             limit_ns,

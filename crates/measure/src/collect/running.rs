@@ -7,11 +7,10 @@ use crate::child::Child;
 use crate::counter::{Pace, Pair, Source};
 use crate::ring::drain;
 use crate::sampler::{self, Job};
-use crate::seat::Seat;
 use crate::shared::{Control, gate, state};
 use crate::{
-    GAPS_KEPT, Kind, MeasureError, Note, Phase, Progress, Request, Start, SystemCalls, ThreadProgress, check,
-    clock, findings,
+    Clock, GAPS_KEPT, Kind, Lane, MeasureError, Note, Phase, Progress, Request, SystemCalls, ThreadProgress,
+    check, clock, findings,
 };
 use machine::CpuSet;
 use observe::{Activity, Sample};
@@ -81,8 +80,7 @@ impl<'a> Collection<'a> {
         root: &'a Root,
         idle_refused: Option<i32>,
     ) -> Result<Collection<'a>, MeasureError> {
-        let accumulators: Option<Vec<Accumulator>> =
-            job.seats.iter().map(|seat| accumulator(seat, request)).collect();
+        let accumulators: Option<Vec<Accumulator>> = job.lanes.iter().map(accumulator).collect();
         Ok(Collection {
             job,
             request,
@@ -126,7 +124,7 @@ impl<'a> Collection<'a> {
             let waited = clock::monotonic_ns().saturating_sub(begun);
             if waited > PREPARE_NS {
                 return Err(MeasureError::Busy {
-                    cpus: self.request.cpus.clone(),
+                    cpus: self.request.cpus(),
                 });
             }
             if self.stopped() {
@@ -156,7 +154,12 @@ impl<'a> Collection<'a> {
             return;
         }
         self.started_at = clock::wall_time();
-        self.pairs = self.job.seats.iter().map(|seat| seat.source.pair()).collect();
+        self.pairs = self
+            .job
+            .lanes
+            .iter()
+            .map(|lane| self.job.source(lane).pair())
+            .collect();
         self.choose_start();
         sampler::open(control, gate::GO);
         let mut deadline = self
@@ -224,18 +227,26 @@ impl<'a> Collection<'a> {
         /// Room for the slowest thread to pass the gate before the first due time.
         const ROOM_NS: u64 = 2_000_000;
         const SECOND_NS: u64 = 1_000_000_000;
-        let clock = self.job.clock;
-        let (now, monotonic) = (clock.now_ns(), clock::monotonic_ns());
-        let start = match self.request.start {
-            Start::WholeSecond { .. } => (now + ROOM_NS).next_multiple_of(SECOND_NS),
-            Start::Together | Start::Aligned { .. } => now + ROOM_NS,
+        let now = |clock: Clock| (clock.now_ns(), clock::monotonic_ns());
+        let first = self.job.lanes.first().map_or(Clock::Monotonic, |lane| lane.clock);
+        self.start_ns = match (self.request.whole_second, now(first)) {
+            (Some(offset), (on_clock, monotonic)) => {
+                let second = (on_clock + ROOM_NS).next_multiple_of(SECOND_NS);
+                monotonic + (second - on_clock) + offset
+            }
+            (None, (_, monotonic)) => monotonic + ROOM_NS,
         };
-        self.start_ns = monotonic + (start - now);
-        let control = self.control();
-        control.start_monotonic_ns.store(self.start_ns, Ordering::Release);
-        control.start_ns.store(start, Ordering::Release);
-        for (seat, accumulator) in self.job.seats.iter().zip(&mut self.accumulators) {
-            accumulator.follow(seat.grid(start));
+        self.control()
+            .start_monotonic_ns
+            .store(self.start_ns, Ordering::Release);
+        let lanes = self.job.lanes.iter().zip(&mut self.accumulators);
+        for (place, (lane, accumulator)) in lanes.enumerate() {
+            let (on_clock, monotonic) = now(lane.clock);
+            let start = on_clock + self.start_ns.saturating_sub(monotonic);
+            accumulator.follow(lane.grid(start));
+            if let Some((track, _)) = self.job.shared.track(place) {
+                track.start_clock_ns.store(start, Ordering::Release);
+            }
         }
     }
 
@@ -261,8 +272,8 @@ impl<'a> Collection<'a> {
     }
 
     fn stop_patience(&self) -> u64 {
-        let mut seats = self.job.seats.iter();
-        match seats.any(|seat| seat.kind == Kind::Latency && seat.interval_ns > LONG_SLEEP_NS) {
+        let mut lanes = self.job.lanes.iter();
+        match lanes.any(|lane| lane.kind == Kind::Latency && lane.interval_ns > LONG_SLEEP_NS) {
             true => 0,
             false => STOP_PATIENCE_NS,
         }
@@ -278,24 +289,24 @@ impl<'a> Collection<'a> {
 
     /// Whether a sample has ended the measurement.
     fn is_hit(&self) -> bool {
-        let lanes = (0..self.job.shared.lanes()).filter_map(|place| self.job.shared.lane(place));
-        lanes
+        let tracks = (0..self.job.shared.tracks()).filter_map(|place| self.job.shared.track(place));
+        tracks
             .into_iter()
-            .any(|(lane, _)| lane.hit.load(Ordering::Relaxed) != 0)
+            .any(|(track, _)| track.hit.load(Ordering::Relaxed) != 0)
     }
 
     fn states(&self) -> impl Iterator<Item = u32> + '_ {
-        let lanes = (0..self.job.shared.lanes()).filter_map(|place| self.job.shared.lane(place));
-        lanes.map(|(lane, _)| lane.state.0.load(Ordering::Acquire))
+        let tracks = (0..self.job.shared.tracks()).filter_map(|place| self.job.shared.track(place));
+        tracks.map(|(track, _)| track.state.0.load(Ordering::Acquire))
     }
 
     /// Takes out what the rings hold.
     pub(super) fn drain(&mut self) {
         for (place, accumulator) in self.accumulators.iter_mut().enumerate() {
-            if let Some((lane, slots)) = self.job.shared.lane(place) {
+            if let Some((track, slots)) = self.job.shared.track(place) {
                 // While a thread prepares, its ring holds the rehearsal.
-                if lane.state.0.load(Ordering::Acquire) != state::IDLE {
-                    drain(lane, slots, |sample| accumulator.add(sample));
+                if track.state.0.load(Ordering::Acquire) != state::IDLE {
+                    drain(track, slots, |sample| accumulator.add(sample));
                 }
             }
         }
@@ -303,21 +314,26 @@ impl<'a> Collection<'a> {
 
     fn progress(&self, sampler_pid: u32, phase: Phase) -> Progress {
         let now = clock::monotonic_ns();
-        let seats = self.job.seats.iter().zip(&self.accumulators).enumerate();
-        let threads = seats.map(|(place, (seat, accumulator))| {
-            let pace = match (seat.source, self.pairs.get(place)) {
+        let lanes = self.job.lanes.iter().zip(&self.accumulators).enumerate();
+        let threads = lanes.map(|(place, (lane, accumulator))| {
+            let pace = match (self.job.source(lane), self.pairs.get(place)) {
                 (Source::Monotonic, _) | (_, None) => Pace::NANOSECONDS,
                 (source, Some(&begin)) => Pace::between(begin, source.pair()).unwrap_or(Pace::NANOSECONDS),
             };
             ThreadProgress {
-                cpu: seat.cpu,
+                cpu: lane.cpu,
+                kind: lane.kind,
+                tid: self.tid(place),
                 recorded: accumulator.raw().count(),
                 missed: accumulator.last().map_or(0, |sample| sample.missed),
+                min_ns: accumulator.raw().min().map(|ticks| pace.to_ns(ticks)),
+                last_ns: accumulator.newest().map(|ticks| pace.to_ns(ticks)),
+                mean_ns: accumulator.raw().mean_ns(pace),
                 max_ns: accumulator.raw().max().map(|ticks| pace.to_ns(ticks)),
             }
         });
         Progress {
-            kind: self.request.kind,
+            kind: self.request.kind(),
             phase,
             elapsed_ns: if self.start_ns == 0 {
                 0
@@ -328,6 +344,11 @@ impl<'a> Collection<'a> {
             sampler_pid,
             threads: threads.collect(),
         }
+    }
+
+    fn tid(&self, place: usize) -> Option<u32> {
+        let (track, _) = self.job.shared.track(place)?;
+        Some(track.tid.load(Ordering::Relaxed)).filter(|&tid| tid != 0)
     }
 
     fn note_death(&mut self, how: &str) {
@@ -362,14 +383,14 @@ impl<'a> Collection<'a> {
 }
 
 /// What is kept of a thread's samples.
-fn accumulator(seat: &Seat, request: &Request<'_>) -> Option<Accumulator> {
-    match seat.kind {
+fn accumulator(lane: &Lane) -> Option<Accumulator> {
+    match lane.kind {
         Kind::Noise => Accumulator::of_gaps(Listed {
             from: 0,
             most: GAPS_KEPT,
         }),
-        Kind::Latency => {
-            let listed = match request.spike_ns {
+        Kind::Latency | Kind::All => {
+            let listed = match lane.spike_ns {
                 Some(from) => Listed {
                     from,
                     most: GAPS_KEPT,
@@ -379,7 +400,7 @@ fn accumulator(seat: &Seat, request: &Request<'_>) -> Option<Accumulator> {
                     most: 0,
                 },
             };
-            Accumulator::of_wake_ups(listed, seat.rhythm())
+            Accumulator::of_wake_ups(listed, lane.rhythm())
         }
     }
 }

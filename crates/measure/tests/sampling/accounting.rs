@@ -1,6 +1,6 @@
 //! Every due time and every gap is accounted for: under stalls, death, cancellation and full rings.
 
-use crate::{alone, assert_accounts, request, signal};
+use crate::{alone, assert_accounts, changed, request, signal};
 use measure::{Kind, Measurement, Phase, Request, run};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -154,7 +154,7 @@ fn a_sampler_that_sleeps_long_is_cancelled_at_once() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let mut request = request(Kind::Latency, 60_000, &stop);
-    request.interval_ns = 10_000_000_000;
+    request.each(|lane| lane.interval_ns = 10_000_000_000);
     let mut cancelled = None;
     let result = run(&request, &mut |progress| {
         if progress.phase == Phase::Sampling && cancelled.is_none() {
@@ -163,7 +163,7 @@ fn a_sampler_that_sleeps_long_is_cancelled_at_once() {
         }
     })
     .unwrap();
-    assert!(cancelled.unwrap().elapsed() < Duration::from_nanos(request.interval_ns));
+    assert!(cancelled.unwrap().elapsed() < Duration::from_secs(10));
     assert_accounts(&result);
     assert!(!result.complete && result.threads[0].expected == 0);
 }
@@ -196,10 +196,9 @@ fn samples_that_find_no_room_count_as_missed() {
 fn no_room(duration_ms: u64) -> bool {
     let stop = AtomicBool::new(false);
     let mut paused = false;
-    let quick = Request {
-        interval_ns: 25_000,
-        ..request(Kind::Latency, duration_ms, &stop)
-    };
+    let quick = changed(request(Kind::Latency, duration_ms, &stop), |lane| {
+        lane.interval_ns = 25_000;
+    });
     let result = run(&quick, &mut |progress| {
         if progress.phase == Phase::Sampling && !paused {
             paused = true;
@@ -225,7 +224,7 @@ fn only_the_longest_gaps_are_listed_and_all_are_counted() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let mut request = request(Kind::Noise, 400, &stop);
-    request.threshold_ns = 100;
+    request.each(|lane| lane.threshold_ns = 100);
     let result = run(&request, &mut |_| {}).unwrap();
     assert_accounts(&result);
     let thread = &result.threads[0];

@@ -71,7 +71,7 @@ fn no_page_fault_while_sampling() {
         let stop = AtomicBool::new(false);
         let mut request = request(kind, 500, &stop);
         // Many samples, so that the ring is used to its end.
-        (request.interval_ns, request.threshold_ns) = (50_000, 100);
+        request.each(|lane| (lane.interval_ns, lane.threshold_ns) = (50_000, 100));
         let result = run(&request, &mut |_| {}).unwrap();
         assert_accounts(&result);
         if result.findings.iter().any(|note| note.id == "memory_not_locked") {

@@ -9,7 +9,7 @@ mod requests;
 mod waking;
 
 use machine::CpuSet;
-use measure::{Environment, Kind, Measurement, Progress, Request};
+use measure::{Environment, Kind, Lane, Measurement, Progress, Request};
 use root::Root;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard};
@@ -50,6 +50,23 @@ fn request(kind: Kind, for_ms: u64, stop: &AtomicBool) -> Request<'_> {
     match kind {
         Kind::Latency => Request::latency(one_cpu(), duration, environment(), stop),
         Kind::Noise => Request::noise(one_cpu(), duration, environment(), stop),
+        Kind::All => Request::all(one_cpu(), duration, environment(), stop),
+    }
+}
+
+/// The same with every lane changed.
+fn changed<'a>(mut request: Request<'a>, change: impl FnMut(&mut Lane)) -> Request<'a> {
+    request.each(change);
+    request
+}
+
+/// One lane of a kind on every CPU that we may use.
+fn on_all_cpus(kind: Kind, for_ms: u64, stop: &AtomicBool) -> Request<'_> {
+    let duration = Duration::from_millis(for_ms);
+    match kind {
+        Kind::Latency => Request::latency(allowed(), duration, environment(), stop),
+        Kind::Noise => Request::noise(allowed(), duration, environment(), stop),
+        Kind::All => Request::all(allowed(), duration, environment(), stop),
     }
 }
 

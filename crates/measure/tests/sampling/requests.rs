@@ -1,8 +1,8 @@
 //! What may be asked for, what is refused, and how the sampler gets to its place.
 
-use crate::{allowed, alone, assert_accounts, request};
+use crate::{allowed, alone, assert_accounts, changed, on_all_cpus, request};
 use machine::{CpuId, CpuSet, Policy};
-use measure::{IdleStates, Kind, MeasureError, Measurement, Request, run};
+use measure::{Break, IdleStates, Kind, Lane, Life, MeasureError, Measurement, Request, Sleep, run};
 use root::Root;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
@@ -39,49 +39,48 @@ fn what_cannot_be_measured_is_refused_with_a_reason() {
     let stop = AtomicBool::new(false);
     let base = || request(Kind::Latency, 100, &stop);
     let error = |request: Request<'_>| run(&request, &mut |_| {}).unwrap_err();
-    let absent = Request {
-        cpus: CpuSet::range(60_000, 60_000),
-        ..base()
-    };
+    let absent = changed(base(), |lane| lane.cpu = CpuId(60_000));
     let Err(MeasureError::Offline { cpu, online }) = run(&absent, &mut |_| {}) else {
         panic!("CPU 60000 is there")
     };
     assert!(cpu == CpuId(60_000) && !online.is_empty());
-    for request in [
-        Request {
-            cpus: CpuSet::new(),
-            ..base()
-        },
-        Request {
-            duration: Duration::ZERO,
-            ..base()
-        },
-        Request {
-            duration: Duration::MAX,
-            ..base()
-        },
-        Request {
-            interval_ns: 0,
-            ..base()
-        },
-        Request {
-            interval_ns: u64::MAX,
-            ..base()
-        },
-        Request {
-            threshold_ns: 0,
-            ..base()
-        },
-        Request {
-            priority: 100,
-            ..base()
-        },
-        Request {
-            policy: Policy::Deadline,
-            ..base()
-        },
-    ] {
+    let second = Request {
+        whole_second: Some(u64::MAX),
+        ..base()
+    };
+    let nobody = Request {
+        lanes: Vec::new(),
+        ..base()
+    };
+    let never = Request {
+        break_at: Some(Break {
+            limit_ns: 0,
+            trip: None,
+        }),
+        ..base()
+    };
+    for request in [second, nobody, never] {
         assert!(matches!(error(request), MeasureError::Request { .. }));
+    }
+    let changes: [fn(&mut Lane); 14] = [
+        |lane| lane.life = Life::Time(Duration::ZERO),
+        |lane| lane.life = Life::Time(Duration::MAX),
+        |lane| lane.life = Life::Loops(0),
+        |lane| lane.life = Life::Loops(u64::MAX),
+        |lane| lane.interval_ns = 0,
+        |lane| lane.interval_ns = u64::MAX,
+        |lane| lane.phase_ns = u64::MAX,
+        |lane| (lane.sleep, lane.phase_ns) = (Sleep::For, 1),
+        |lane| (lane.kind, lane.life) = (Kind::Noise, Life::Loops(1)),
+        |lane| lane.kind = Kind::All,
+        |lane| lane.threshold_ns = 0,
+        |lane| lane.priority = 100,
+        |lane| lane.policy = Policy::Deadline,
+        |lane| lane.policy = Policy::Ext,
+    ];
+    for change in changes {
+        let error = error(changed(base(), change));
+        assert!(matches!(error, MeasureError::Request { .. }), "{error}");
     }
     let refuse = |_pid: u32| Err("no such cgroup".to_owned());
     let joining = Request {
@@ -118,8 +117,7 @@ fn the_sampler_joins_before_it_has_threads() {
 fn every_cpu_at_once() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let mut request = request(Kind::Latency, 200, &stop);
-    request.cpus = allowed();
+    let request = on_all_cpus(Kind::Latency, 200, &stop);
     let result = run(&request, &mut |_| {}).unwrap();
     assert_accounts(&result);
     assert_eq!(

@@ -1,9 +1,9 @@
 //! The ways of waking up: clocks, schedule or none, periods and phases of several CPUs, what is listed, what ends a run.
 
-use crate::{allowed, alone, assert_accounts, one_cpu, request, signal};
+use crate::{allowed, alone, assert_accounts, changed, on_all_cpus, one_cpu, request, signal};
 use machine::Policy;
 use measure::{
-    Break, Clock, Deadline, Hit, Kind, MeasureError, Measurement, Phase, Request, Sleep, Start, SystemCalls,
+    Break, Clock, Deadline, Hit, Kind, Life, MeasureError, Measurement, Phase, Request, Sleep, SystemCalls,
     Trip, run,
 };
 use std::io::Read;
@@ -38,10 +38,9 @@ fn with_a_stall(request: &Request<'_>) -> Measurement {
 fn the_schedule_has_every_activation_and_the_samples_stay_what_they_were() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let result = with_a_stall(&Request {
-        spike_ns: Some(50_000_000),
-        ..request(Kind::Latency, 1_500, &stop)
-    });
+    let result = with_a_stall(&changed(request(Kind::Latency, 1_500, &stop), |lane| {
+        lane.spike_ns = Some(50_000_000);
+    }));
     let thread = &result.threads[0];
     let schedule = thread.schedule.as_ref().unwrap();
     assert_eq!((thread.expected, schedule.count), (1_500, 1_500));
@@ -85,15 +84,9 @@ fn every_clock_wakes_on_its_own_grid() {
     let _alone = alone();
     for clock in [Clock::Monotonic, Clock::Realtime, Clock::Tai, Clock::Boottime] {
         let stop = AtomicBool::new(false);
-        let result = run(
-            &Request {
-                clock,
-                system_calls: SystemCalls::Enforced,
-                ..request(Kind::Latency, 200, &stop)
-            },
-            &mut |_| {},
-        )
-        .unwrap();
+        let mut request = changed(request(Kind::Latency, 200, &stop), |lane| lane.clock = clock);
+        request.system_calls = SystemCalls::Enforced;
+        let result = run(&request, &mut |_| {}).unwrap();
         let no_proof = ["system_calls_not_enforced", "clock_needs_system_call"];
         if result
             .findings
@@ -125,10 +118,9 @@ fn every_clock_wakes_on_its_own_grid() {
 fn without_a_schedule_nothing_can_be_missed() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let result = with_a_stall(&Request {
-        sleep: Sleep::For,
-        ..request(Kind::Latency, 1_000, &stop)
-    });
+    let result = with_a_stall(&changed(request(Kind::Latency, 1_000, &stop), |lane| {
+        lane.sleep = Sleep::For;
+    }));
     let thread = &result.threads[0];
     assert!(result.complete && thread.schedule.is_none() && thread.missed == 0);
     // Each takes its lateness from the window, and the stall took a third of it.
@@ -146,15 +138,10 @@ fn so_many_wake_ups_as_asked_for() {
     let _alone = alone();
     for sleep in [Sleep::Until, Sleep::For] {
         let stop = AtomicBool::new(false);
-        let result = run(
-            &Request {
-                loops: Some(57),
-                sleep,
-                ..request(Kind::Latency, 60_000, &stop)
-            },
-            &mut |_| {},
-        )
-        .unwrap();
+        let request = changed(request(Kind::Latency, 60_000, &stop), |lane| {
+            (lane.life, lane.sleep) = (Life::Loops(57), sleep);
+        });
+        let result = run(&request, &mut |_| {}).unwrap();
         assert_accounts(&result);
         assert!(result.complete);
         assert_eq!(result.threads[0].expected, 57, "{sleep:?}");
@@ -170,21 +157,26 @@ fn cpus_have_their_own_periods_and_phases() {
         return;
     }
     let stop = AtomicBool::new(false);
-    let result = run(
-        &Request {
-            cpus: allowed(),
-            distance_ns: 500_000,
-            start: Start::Aligned { offset_ns: 3_000_000 },
-            ..request(Kind::Latency, 300, &stop)
-        },
-        &mut |_| {},
-    )
+    let mut place = 0;
+    let request = changed(on_all_cpus(Kind::Latency, 300, &stop), |lane| {
+        lane.interval_ns += place * 500_000;
+        lane.phase_ns = place * 3_000_000;
+        lane.life = Life::Time(Duration::from_millis(300 + 300 * place));
+        place += 1;
+    });
+    let result = run(&request, &mut |progress| {
+        assert_eq!(progress.threads.len(), request.lanes.len());
+    })
     .unwrap();
     assert_accounts(&result);
     for (place, thread) in (0_u64..).zip(&result.threads) {
         let interval = 1_000_000 + place * 500_000;
         assert_eq!(thread.interval_ns, Some(interval));
-        assert_eq!(thread.expected, 300_000_000 / interval);
+        assert_eq!(
+            thread.expected,
+            300_000_000 * (1 + place) / interval,
+            "a life time of its own"
+        );
         assert_eq!(
             thread.started_monotonic_ns.unwrap() - result.threads[0].started_monotonic_ns.unwrap(),
             place * 3_000_000
@@ -196,17 +188,11 @@ fn cpus_have_their_own_periods_and_phases() {
 fn a_whole_second_of_the_clock_begins_the_window() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let result = run(
-        &Request {
-            clock: Clock::Realtime,
-            start: Start::WholeSecond {
-                offset_ns: 250_000_000,
-            },
-            ..request(Kind::Latency, 50, &stop)
-        },
-        &mut |_| {},
-    )
-    .unwrap();
+    let mut request = changed(request(Kind::Latency, 50, &stop), |lane| {
+        lane.clock = Clock::Realtime
+    });
+    request.whole_second = Some(250_000_000);
+    let result = run(&request, &mut |_| {}).unwrap();
     let offset = now_ns(rustix::time::ClockId::Realtime) - now_ns(rustix::time::ClockId::Monotonic);
     let phase = (result.threads[0].started_monotonic_ns.unwrap() + offset) % 1_000_000_000;
     // Two clocks cannot be read at the same time.
@@ -219,20 +205,16 @@ fn policies_are_what_was_asked_for_or_refused() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     for policy in [Policy::Batch, Policy::Idle] {
-        let request = Request {
-            policy,
-            ..request(Kind::Latency, 50, &stop)
-        };
+        let request = changed(request(Kind::Latency, 50, &stop), |lane| lane.policy = policy);
         assert_eq!(run(&request, &mut |_| {}).unwrap().threads[0].policy, policy);
     }
-    let deadline = Request {
-        policy: Policy::Deadline,
-        deadline: Deadline {
+    let deadline = changed(request(Kind::Latency, 50, &stop), |lane| {
+        lane.policy = Policy::Deadline;
+        lane.deadline = Deadline {
             runtime_ns: 200_000,
             period_ns: 1_000_000,
-        },
-        ..request(Kind::Latency, 50, &stop)
-    };
+        };
+    });
     // The CPU shares its domain, or has one of its own.
     match run(&deadline, &mut |_| {}) {
         Ok(result) => assert_eq!(result.threads[0].policy, Policy::Deadline),
@@ -268,8 +250,7 @@ fn the_first_sample_that_is_too_long_ends_it() {
                 trip: Some(&told),
             }),
             system_calls: SystemCalls::Enforced,
-            cpus: allowed(),
-            ..request(kind, 60_000, &stop)
+            ..on_all_cpus(kind, 60_000, &stop)
         });
         drop(told);
         let mut bytes = Vec::new();
@@ -288,6 +269,7 @@ fn the_first_sample_that_is_too_long_ends_it() {
             .iter()
             .find(|thread| thread.cpu == broke.cpu)
             .unwrap();
+        assert_eq!(broke.kind, kind);
         // Ticks of a counter are converted with the slope of the whole run.
         assert!(
             thread.max_ns.unwrap().abs_diff(broke.value_ns) <= broke.value_ns / 1_000,

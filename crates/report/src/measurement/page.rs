@@ -59,6 +59,7 @@ fn header(page: &mut String, measurement: &Measurement) {
     );
     let kind = match measurement.kind {
         Kind::Latency => "latency",
+        Kind::All => "all",
         Kind::Noise => "noise",
     };
     let _ = write!(
@@ -90,8 +91,8 @@ fn header(page: &mut String, measurement: &Measurement) {
 fn headline(measurement: &Measurement) -> String {
     let worst = worst(measurement).map(|worst| Nanos(worst).to_string());
     match (measurement.kind, worst) {
-        (Kind::Latency, Some(worst)) => format!("The latest wake-up came {worst} late."),
-        (Kind::Latency, None) => "No wake-up was recorded.".to_owned(),
+        (Kind::Latency | Kind::All, Some(worst)) => format!("The latest wake-up came {worst} late."),
+        (Kind::Latency | Kind::All, None) => "No wake-up was recorded.".to_owned(),
         (Kind::Noise, Some(worst)) => format!("The program was stopped for {worst} at most."),
         (Kind::Noise, None) => "The program was never stopped.".to_owned(),
     }
@@ -100,7 +101,7 @@ fn headline(measurement: &Measurement) -> String {
 fn tiles(page: &mut String, measurement: &Measurement) {
     let sum = |each: fn(&measure::ThreadResult) -> u64| -> u64 { measurement.threads.iter().map(each).sum() };
     let tiles = match measurement.kind {
-        Kind::Latency => vec![
+        Kind::Latency | Kind::All => vec![
             ("worst wake-up", maybe_time(worst(measurement))),
             ("99.9 % of wake-ups within", maybe_time(tail(measurement))),
             ("wake-ups recorded", grouped(sum(|thread| thread.recorded))),
@@ -132,7 +133,7 @@ fn tiles(page: &mut String, measurement: &Measurement) {
 
 fn drawings(page: &mut String, measurement: &Measurement) {
     let (heading, axis) = match measurement.kind {
-        Kind::Latency => ("Wake-up latency", "how late the thread woke up"),
+        Kind::Latency | Kind::All => ("Wake-up latency", "how late the thread woke up"),
         Kind::Noise => ("Noise", "how long the program was stopped"),
     };
     let _ = writeln!(page, "<section>\n<h2>{heading}</h2>");
@@ -201,7 +202,7 @@ fn statistics(page: &mut String, measurement: &Measurement) {
     }
     page.push_str("</tbody></table></div>\n");
     let what = match measurement.kind {
-        Kind::Latency => "wake-ups due",
+        Kind::Latency | Kind::All => "wake-ups due",
         Kind::Noise => "gaps seen",
     };
     page.push_str("<ul>");

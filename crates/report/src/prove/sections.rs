@@ -95,6 +95,7 @@ fn measured(
     page.push_str("<div class=\"pair\">\n<div>");
     let id = match kind {
         Kind::Latency => "latency",
+        Kind::All => "both",
         Kind::Noise => "noise",
     };
     match histograms(id, title, &description, axis, &series) {
@@ -133,7 +134,7 @@ fn measured(
         bound(page, during.or(before));
     }
     let said: Vec<&Note> = match kind {
-        Kind::Latency => Vec::new(),
+        Kind::Latency | Kind::All => Vec::new(),
         Kind::Noise => notes_of(story, Kind::Latency).collect(),
     };
     notes(page, notes_of(story, kind), said);

@@ -20,6 +20,8 @@ pub(super) fn of(phase: Option<&Phase>, kind: Kind) -> Option<&Measurement> {
     match kind {
         Kind::Latency => phase?.latency.as_ref(),
         Kind::Noise => phase?.noise.as_ref(),
+        // `prove` asks one question after the other.
+        Kind::All => None,
     }
 }
 
@@ -138,7 +140,7 @@ pub(super) fn of_cpu(story: &Story, kind: Kind, cpu: u32) -> Vec<Line> {
     add("99.9 %", &|thread| maybe_time(thread.p999_ns));
     add("largest", &|thread| maybe_time(thread.max_ns));
     match kind {
-        Kind::Latency => {
+        Kind::Latency | Kind::All => {
             add("wake-ups due", &|thread| grouped(thread.expected));
             add("recorded", &|thread| grouped(thread.recorded));
             add("missed", &|thread| grouped(thread.missed));

@@ -1,14 +1,27 @@
-//! Policies as they are written on the command line: `fifo:80`, `rr:50`, `other`.
+//! Policies as they are written on the command line: `fifo:80`, `rr:50`, `other`, `deadline:200us/1ms`.
 
+use super::nanoseconds;
+use machine::parse_duration;
 use machine::Policy;
+use measure::{Deadline, Lane};
 
-/// Policy and priority of the samplers.
+/// Policy of the samplers, with what belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sampler {
-    /// `Other`, `Fifo` or `Rr`.
-    pub policy: Policy,
-    /// 1 to 99; 0 for `Other`.
-    pub priority: u32,
+    policy: Policy,
+    /// 1 to 99; 0 for policies without one.
+    priority: u32,
+    /// For `Deadline`.
+    deadline: Deadline,
+}
+
+impl Sampler {
+    /// Writes it into a lane.
+    pub fn fill(self, lane: &mut Lane) {
+        lane.policy = self.policy;
+        lane.priority = self.priority;
+        lane.deadline = self.deadline;
+    }
 }
 
 /// Reads one.
@@ -16,28 +29,45 @@ pub struct Sampler {
 /// # Errors
 /// What is wrong with it, in words.
 pub fn parse_policy(text: &str) -> Result<Sampler, String> {
-    let (word, priority) = text
+    let (word, rest) = text
         .split_once(':')
-        .map_or((text, None), |(word, priority)| (word, Some(priority)));
-    let policy = match word {
-        "other" if priority.is_none() => {
-            return Ok(Sampler {
-                policy: Policy::Other,
-                priority: 0,
-            });
-        }
-        "other" => return Err("`other` has no priority".to_owned()),
-        "fifo" => Policy::Fifo,
-        "rr" => Policy::Rr,
+        .map_or((text, None), |(word, rest)| (word, Some(rest)));
+    let plain = |policy| Sampler {
+        policy,
+        priority: 0,
+        deadline: Deadline::default(),
+    };
+    let policy = match (word, rest) {
+        ("other", None) => return Ok(plain(Policy::Other)),
+        ("batch", None) => return Ok(plain(Policy::Batch)),
+        ("idle", None) => return Ok(plain(Policy::Idle)),
+        ("other" | "batch" | "idle", Some(_)) => return Err(format!("`{word}` has no priority")),
+        ("deadline", _) => return parse_deadline(rest).map(|deadline| Sampler { deadline, ..plain(Policy::Deadline) }),
+        ("fifo", _) => Policy::Fifo,
+        ("rr", _) => Policy::Rr,
         _ => {
             return Err(format!(
-                "`{text}` is no policy of a sampler: use fifo:80, rr:50 or other"
+                "`{text}` is no policy of a sampler: use fifo:80, rr:50, other, batch, idle or deadline:200us/1ms"
             ));
         }
     };
-    match priority.map(str::parse) {
-        Some(Ok(priority @ 1..=99)) => Ok(Sampler { policy, priority }),
+    match rest.map(str::parse) {
+        Some(Ok(priority @ 1..=99)) => Ok(Sampler { priority, ..plain(policy) }),
         _ => Err(format!("`{word}` needs a priority from 1 to 99, as in {word}:80")),
+    }
+}
+
+fn parse_deadline(text: Option<&str>) -> Result<Deadline, String> {
+    let (runtime, period) = text
+        .and_then(|text| text.split_once('/'))
+        .ok_or("`deadline` needs what it may use of each period, as in deadline:200us/1ms")?;
+    let deadline = Deadline {
+        runtime_ns: nanoseconds(parse_duration(runtime)?),
+        period_ns: nanoseconds(parse_duration(period)?),
+    };
+    match deadline.runtime_ns <= deadline.period_ns {
+        true => Ok(deadline),
+        false => Err(format!("a runtime of {runtime} does not fit into a period of {period}")),
     }
 }
 
@@ -47,21 +77,30 @@ mod tests {
 
     #[test]
     fn policies_of_samplers() {
+        let is = |text, policy, priority| {
+            let sampler = parse_policy(text).unwrap();
+            assert_eq!((sampler.policy, sampler.priority), (policy, priority), "{text}");
+        };
+        is("fifo:80", Policy::Fifo, 80);
+        is("rr:1", Policy::Rr, 1);
+        is("other", Policy::Other, 0);
+        is("batch", Policy::Batch, 0);
+        is("idle", Policy::Idle, 0);
+        let deadline = parse_policy("deadline:200us/1ms").unwrap();
         assert_eq!(
-            parse_policy("fifo:80"),
-            Ok(Sampler {
-                policy: Policy::Fifo,
-                priority: 80
-            })
+            (deadline.policy, deadline.deadline),
+            (
+                Policy::Deadline,
+                Deadline {
+                    runtime_ns: 200_000,
+                    period_ns: 1_000_000
+                }
+            )
         );
-        assert_eq!(
-            parse_policy("other"),
-            Ok(Sampler {
-                policy: Policy::Other,
-                priority: 0
-            })
-        );
-        for text in ["", "fifo", "fifo:0", "fifo:100", "other:3", "batch", "rr:x"] {
+        for text in [
+            "", "fifo", "fifo:0", "fifo:100", "other:3", "normal", "rr:x", "batch:1", "deadline", "deadline:1ms",
+            "deadline:/", "deadline:2ms/1ms", "deadline:1ms/x",
+        ] {
             assert!(parse_policy(text).is_err(), "{text}");
         }
     }

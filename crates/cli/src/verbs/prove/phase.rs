@@ -49,6 +49,7 @@ pub fn measure(
         let base = match kind {
             Kind::Latency => Request::latency,
             Kind::Noise => Request::noise,
+            Kind::All => Request::all,
         };
         let mut request = base(setting.cpus.clone(), setting.each, setting.environment.clone(), setting.stop);
         if door.is_some() {

@@ -1,0 +1,85 @@
+//! The ways of `measure latency`: period, clock, schedule, phases of several CPUs, what is listed one by one.
+
+use super::nanoseconds;
+use super::policy::{Sampler, parse_policy};
+use machine::parse_duration;
+use clap::ValueEnum;
+use measure::{Life, Request, Sleep};
+use std::time::Duration;
+
+/// Arguments that only wake-ups have.
+#[derive(clap::Args)]
+pub struct Waking {
+    /// The period: 10us to 10s
+    #[arg(long, value_name = "TIME", default_value = "1ms", value_parser = parse_duration)]
+    interval: Duration,
+    /// How much longer the period of each next CPU is, so that they do not all wake at once
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = parse_duration)]
+    distance: Duration,
+    /// So many wake-ups of each CPU instead of a time
+    #[arg(long, value_name = "N", conflicts_with = "duration")]
+    loops: Option<u64>,
+    /// The clock that the thread sleeps on and looks at
+    #[arg(long, value_name = "CLOCK", default_value = "monotonic")]
+    clock: Clock,
+    /// fifo:1 to fifo:99, rr:1 to rr:99, other, batch, idle, or deadline:RUNTIME/PERIOD
+    ///
+    /// deadline:200us/1ms is SCHED_DEADLINE with 200 us in each 1 ms. The kernel grants it on a CPU that shares its
+    /// scheduling domain with no other: one that was isolated alone.
+    #[arg(long, value_name = "POLICY", default_value = "fifo:80", value_parser = parse_policy)]
+    policy: Sampler,
+    /// Each CPU has its first period so long after the one before [TIME: 0]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "0", require_equals = true, value_parser = parse_duration)]
+    aligned: Option<Duration>,
+    /// All CPUs have their first period so long after a whole second of the clock [TIME: 0]
+    #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "0", require_equals = true, value_parser = parse_duration, conflicts_with = "aligned")]
+    secaligned: Option<Duration>,
+    /// Sleep for the period instead of until a time: without a schedule, so that nothing counts as missed
+    #[arg(long, conflicts_with_all = ["aligned", "secaligned"])]
+    relative: bool,
+    /// List the wake-ups that came so late, with their times (the latest 10,000 of each CPU)
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    spike: Option<Duration>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Clock {
+    /// Nobody sets it
+    Monotonic,
+    /// The wall clock; the result says when somebody set it
+    Realtime,
+    /// The wall clock without leap seconds
+    Tai,
+    /// Goes on while the machine is suspended
+    Boottime,
+}
+
+impl Waking {
+    /// Writes them into a request.
+    pub fn fill(&self, request: &mut Request) {
+        let mut place = 0;
+        request.each(|lane| {
+            lane.interval_ns = nanoseconds(self.interval)
+                .saturating_add(nanoseconds(self.distance).saturating_mul(place));
+            if let Some(loops) = self.loops {
+                lane.life = Life::Loops(loops);
+            }
+            lane.clock = match self.clock {
+                Clock::Monotonic => measure::Clock::Monotonic,
+                Clock::Realtime => measure::Clock::Realtime,
+                Clock::Tai => measure::Clock::Tai,
+                Clock::Boottime => measure::Clock::Boottime,
+            };
+            self.policy.fill(lane);
+            if let Some(offset) = self.aligned {
+                lane.phase_ns = nanoseconds(offset).saturating_mul(place);
+            }
+            if self.relative {
+                lane.sleep = Sleep::For;
+            }
+            lane.spike_ns = self.spike.map(nanoseconds);
+            place += 1;
+        });
+        request.whole_second = self.secaligned.map(nanoseconds);
+    }
+}
