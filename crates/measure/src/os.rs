@@ -224,7 +224,7 @@ pub(crate) fn on_start(command: &mut Command, start: Start) {
         if let Some(cpus) = &start.cpus {
             pin(cpus).or_else(failed)?;
         }
-        set_policy(start.policy, start.priority).or_else(failed)
+        set_policy_of(0, start.policy, start.priority).or_else(failed)
     };
     // SAFETY: between fork and exec it makes system calls on what exists already. Its one allocation (the mask) is
     // allowed after a fork: see [`fork`].

@@ -214,13 +214,13 @@ fn sampler(
     table: Spanned<SamplerTable>,
 ) -> Result<Sampler, ConfigurationError> {
     let word = match kind {
-        Kind::Latency => "latency",
+        Kind::Latency | Kind::All => "latency",
         Kind::Noise => "noise",
     };
     let name = named(text, table.span().start, word, index);
     let table = table.into_inner();
     let (question, misplaced) = match kind {
-        Kind::Latency => {
+        Kind::Latency | Kind::All => {
             let interval = table.interval.map_or(INTERVAL, |time| time.into_inner().0);
             (Question::Latency { interval }, table.threshold)
         }
