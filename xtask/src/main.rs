@@ -3,10 +3,12 @@
 mod bench;
 mod bench_archives;
 mod bench_planning;
+mod bench_truth;
 mod dist;
 mod dist_armv7;
 mod error;
 mod generate;
+mod inject;
 mod lab_run;
 mod suite;
 
@@ -16,6 +18,8 @@ const USAGE: &str = "usage: cargo run -p xtask -- VERB
   test            formatting, lints, all tests, the lab; one closing line
   lab [FILTER]    only the scenarios on real kernels
   bench           speed, memory and size
+  bench-truth [--blocks N] [--seconds S] [--seed N]   samplers against known disturbances
+  inject KIND ...  disturbs a CPU or a process at known times, one line per event
   generate DIR CPUS IRQS TASKS   a captured machine of that size
   dist            static binaries for three architectures";
 
@@ -26,6 +30,8 @@ fn main() -> ExitCode {
         ["test"] => suite::test(),
         ["lab", filter @ ..] => suite::lab(filter),
         ["bench"] => bench::run(),
+        ["bench-truth", rest @ ..] => bench_truth::run(rest),
+        ["inject", rest @ ..] => inject::run(rest),
         ["generate", dir, cpus, irqs, tasks] => generate::from_words(dir, [cpus, irqs, tasks]),
         ["dist"] => dist::run(),
         _ => {

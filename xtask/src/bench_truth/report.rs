@@ -1,0 +1,215 @@
+//! All results as sections of one table, and the claims that they carry.
+
+mod accounting;
+mod cost;
+mod duration;
+mod recall;
+
+use super::running::{Disturbance, Ran};
+use super::statistics::Interval;
+use super::tools::{Question, TOOLS, Tool};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// All runs that count.
+pub(crate) struct Results {
+    /// Tools that could run here.
+    pub(crate) tools: Vec<&'static Tool>,
+    /// Kept blocks: every run by the tool's name and what was done to it.
+    pub(crate) blocks: Vec<BTreeMap<(&'static str, Disturbance), Ran>>,
+    /// System calls per wake-up, or why not.
+    pub(crate) system_calls: Vec<(&'static str, Result<f64, String>)>,
+}
+
+impl Results {
+    /// Tools with this question, ours first.
+    fn asking(&self, question: Question) -> impl Iterator<Item = &'static Tool> {
+        self.tools
+            .iter()
+            .copied()
+            .filter(move |tool| tool.question == question)
+    }
+
+    /// One value per block; `None` where the tool has no such run or the value is unknown.
+    fn per_block<T>(
+        &self,
+        tool: &str,
+        what: Disturbance,
+        value: impl Fn(&Ran, &Ran) -> Option<T>,
+    ) -> Vec<Option<T>> {
+        let one = |block: &BTreeMap<(&'static str, Disturbance), Ran>| {
+            let of = |what| {
+                block
+                    .iter()
+                    .find(|((name, kind), _)| *name == tool && *kind == what)
+            };
+            value(of(what)?.1, of(Disturbance::Nothing)?.1)
+        };
+        self.blocks.iter().map(one).collect()
+    }
+}
+
+/// One part of the table.
+pub(crate) struct Section {
+    pub(crate) title: String,
+    pub(crate) columns: Vec<String>,
+    pub(crate) rows: Vec<Vec<String>>,
+}
+
+/// Whether something that we say of our tool held in this run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Held,
+    Lost,
+    /// Not asserted (an absolute time), or nothing to compare with.
+    Open,
+}
+
+/// Something that we say of our tool, with its figures.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Claim {
+    pub(crate) says: String,
+    pub(crate) verdict: Verdict,
+}
+
+/// Everything that is printed and written.
+pub(crate) struct Report {
+    pub(crate) sections: Vec<Section>,
+    pub(crate) claims: Vec<Claim>,
+}
+
+/// Scores all results.
+pub(crate) fn of(results: &Results) -> Report {
+    let mut report = Report {
+        sections: Vec::new(),
+        claims: Vec::new(),
+    };
+    for part in [
+        recall::preempts,
+        duration::preempts,
+        recall::stops,
+        recall::interrupts,
+        accounting::wake_ups,
+        cost::turns,
+        cost::wake_ups,
+    ] {
+        let (section, claims) = part(results);
+        report.sections.push(section);
+        report.claims.extend(claims);
+    }
+    report
+}
+
+impl Report {
+    /// Prints all sections and all claims.
+    pub(crate) fn print(&self) {
+        for section in &self.sections {
+            println!("\n{}", section.title);
+            let header = section.columns.clone();
+            let lines: Vec<&Vec<String>> = std::iter::once(&header).chain(&section.rows).collect();
+            let widths: Vec<usize> = (0..header.len())
+                .map(|column| {
+                    lines
+                        .iter()
+                        .filter_map(|line| line.get(column))
+                        .map(String::len)
+                        .max()
+                        .unwrap_or(0)
+                })
+                .collect();
+            for line in lines {
+                let cells: Vec<String> = line
+                    .iter()
+                    .zip(&widths)
+                    .map(|(cell, width)| format!("{cell:>width$}"))
+                    .collect();
+                println!("  {}", cells.join("  "));
+            }
+        }
+        println!();
+        for claim in &self.claims {
+            let word = word(claim.verdict);
+            println!("{word:<5} {}", claim.says);
+        }
+    }
+
+    /// Whether any claim was lost.
+    pub(crate) fn lost(&self) -> bool {
+        self.claims.iter().any(|claim| claim.verdict == Verdict::Lost)
+    }
+
+    /// The same for programs.
+    pub(crate) fn json(&self) -> Value {
+        let sections: Vec<Value> = self
+            .sections
+            .iter()
+            .map(|section| json!({"title": section.title, "columns": section.columns, "rows": section.rows}))
+            .collect();
+        let claims: Vec<Value> = self
+            .claims
+            .iter()
+            .map(|claim| json!({"says": claim.says, "verdict": word(claim.verdict)}))
+            .collect();
+        json!({"sections": sections, "claims": claims})
+    }
+}
+
+fn word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Held => "held",
+        Verdict::Lost => "LOST",
+        Verdict::Open => "open",
+    }
+}
+
+/// Our tool for a question.
+fn ours(question: Question) -> &'static str {
+    TOOLS
+        .iter()
+        .find(|tool| tool.question == question)
+        .map_or("", |tool| tool.name)
+}
+
+/// Differences of two tools in the blocks where both have a value.
+fn paired(ours: &[Option<f64>], theirs: &[Option<f64>]) -> Vec<f64> {
+    ours.iter()
+        .zip(theirs)
+        .filter_map(|(a, b)| Some((*a)? - (*b)?))
+        .collect()
+}
+
+/// An interval as a cell.
+fn interval_cell(interval: Option<Interval>, scale: f64) -> String {
+    interval.map_or_else(
+        || "-".to_owned(),
+        |one| {
+            format!(
+                "{:+.2} [{:+.2}, {:+.2}]",
+                one.mean * scale,
+                one.low * scale,
+                one.high * scale
+            )
+        },
+    )
+}
+
+/// A number as a cell.
+fn cell(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+fn length(ns: u64) -> String {
+    if ns >= 1_000_000 {
+        format!("{} ms", ns / 1_000_000)
+    } else {
+        format!("{} us", ns / 1_000)
+    }
+}
+
+fn known(values: &[Option<f64>]) -> Vec<f64> {
+    values.iter().flatten().copied().collect()
+}
+
+#[cfg(test)]
+#[path = "report_tests.rs"]
+mod tests;

@@ -1,0 +1,104 @@
+//! How long a tool says a disturbance was, against how long it was.
+
+use super::{Claim, Results, Section, Verdict, cell, length, ours};
+use crate::bench_truth::running::Disturbance;
+use crate::bench_truth::score;
+use crate::bench_truth::statistics::{median, quantile};
+use crate::bench_truth::tools::Question;
+use crate::inject::PREEMPT_NS;
+
+/// From this length on the limit holds.
+const LIMITED_FROM_NS: u64 = 20_000;
+/// The limit, in microseconds.
+const LIMIT_US: f64 = 0.5;
+
+/// Median difference per length beyond the one at the shortest length: the two context switches belong to the
+/// disturbance and to no tool.
+pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
+    let own = ours(Question::Gaps);
+    let tools: Vec<_> = results.asking(Question::Gaps).map(|tool| tool.name).collect();
+    let mut columns = vec!["length".to_owned()];
+    columns.extend(tools.iter().map(|tool| format!("{tool} (5 to 95 %)")));
+    columns.push("ours by time".into());
+    let of_tool = |tool: &str, length_ns: u64| -> Option<(f64, f64, f64)> {
+        let all: Vec<(f64, f64)> = results
+            .per_block(tool, Disturbance::Preempt, |ran, control| {
+                let window = score::window(length_ns, PREEMPT_NS, ran.seen.ceiling_ns());
+                score::differences(&ran.seen, &control.seen, window)
+            })
+            .into_iter()
+            .flatten()
+            .flatten()
+            .collect();
+        let at = |share| quantile(&all, share).map(|ns| ns / 1e3);
+        Some((at(0.5)?, at(0.05)?, at(0.95)?))
+    };
+    let by_time = |length_ns: u64| -> Option<f64> {
+        let all: Vec<f64> = results
+            .per_block(own, Disturbance::Preempt, |ran, _| {
+                Some(score::overlap(ran.seen.gaps.as_deref()?, &ran.events, length_ns).excess_ns)
+            })
+            .into_iter()
+            .flatten()
+            .flatten()
+            .collect();
+        median(&all).map(|ns| ns / 1e3)
+    };
+    let shortest = PREEMPT_NS.first().copied().unwrap_or(0);
+    let base: Vec<Option<f64>> = tools
+        .iter()
+        .map(|tool| of_tool(tool, shortest).map(|(middle, ..)| middle))
+        .collect();
+    let base_by_time = by_time(shortest);
+    let mut rows = Vec::new();
+    let mut worst: Option<(f64, u64)> = None;
+    for &length_ns in PREEMPT_NS {
+        let mut row = vec![length(length_ns)];
+        for (tool, base) in tools.iter().zip(&base) {
+            let found = of_tool(tool, length_ns).zip(*base);
+            row.push(found.map_or_else(
+                || "-".to_owned(),
+                |((middle, low, high), base)| {
+                    format!("{:+.2} ({:+.2} {:+.2})", middle - base, low - base, high - base)
+                },
+            ));
+        }
+        let bias = by_time(length_ns)
+            .zip(base_by_time)
+            .map(|(found, base)| found - base);
+        row.push(cell(bias, 2));
+        rows.push(row);
+        if let Some(bias) = bias.filter(|_| length_ns >= LIMITED_FROM_NS)
+            && worst.is_none_or(|(worst, _)| bias.abs() > worst.abs())
+        {
+            worst = Some((bias, length_ns));
+        }
+    }
+    let mut constant = vec!["constant".to_owned()];
+    constant.extend(base.iter().map(|base| cell(*base, 2)));
+    constant.push(cell(base_by_time, 2));
+    rows.push(constant);
+    let section = Section {
+        title: format!(
+            "Duration bias in us: median of measured - injected, less the constant of the two switches (its last row, from {})",
+            length(shortest)
+        ),
+        columns,
+        rows,
+    };
+    let says = match worst {
+        Some((bias, length_ns)) => format!(
+            "duration bias from {} up: at most {bias:+.2} us, at {} (the aim is {LIMIT_US} us; a time, so not asserted: {})",
+            length(LIMITED_FROM_NS),
+            length(length_ns),
+            if bias.abs() <= LIMIT_US {
+                "reached"
+            } else {
+                "NOT reached"
+            }
+        ),
+        None => "duration bias: nothing to tell it from".to_owned(),
+    };
+    let verdict = Verdict::Open;
+    (section, vec![Claim { says, verdict }])
+}

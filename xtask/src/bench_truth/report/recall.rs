@@ -1,0 +1,168 @@
+//! What share of the injected disturbances a tool saw.
+
+use super::{Claim, Results, Section, Verdict, cell, interval_cell, known, length, ours, paired};
+use crate::bench_truth::running::Disturbance;
+use crate::bench_truth::score;
+use crate::bench_truth::statistics::{interval, mean};
+use crate::bench_truth::tools::Question;
+use crate::inject::{PREEMPT_NS, STOP_NS};
+
+/// Per length of preemption, with the paired interval to the best peer.
+pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
+    let title = "Recall, CPU taken away (% of the injected, control taken away; [95 % of ours - best peer over blocks])";
+    by_length(results, Disturbance::Preempt, PREEMPT_NS, title, "preemptions")
+}
+
+/// The same for stopped processes.
+pub(crate) fn stops(results: &Results) -> (Section, Vec<Claim>) {
+    let lengths: Vec<u64> = STOP_NS.iter().map(|(ns, _)| *ns).collect();
+    let title = "Recall, process stopped (SIGSTOP)";
+    by_length(results, Disturbance::Stop, &lengths, title, "stops")
+}
+
+fn by_length(
+    results: &Results,
+    what: Disturbance,
+    lengths: &[u64],
+    title: &str,
+    name: &str,
+) -> (Section, Vec<Claim>) {
+    let tools: Vec<_> = results.asking(Question::Gaps).map(|tool| tool.name).collect();
+    let own = ours(Question::Gaps);
+    let mut columns: Vec<String> = ["length", "injected", "spoiled"].map(str::to_owned).into();
+    columns.extend(tools.iter().map(|tool| (*tool).to_owned()));
+    columns.extend(["ours by time", "ours - best peer"].map(str::to_owned));
+    let mut rows = Vec::new();
+    let mut lost = Vec::new();
+    let mut compared = false;
+    for &length_ns in lengths {
+        let per_tool: Vec<(&str, Vec<Option<f64>>)> = tools
+            .iter()
+            .map(|tool| {
+                let values = results.per_block(tool, what, |ran, control| {
+                    let window = score::window(length_ns, lengths, ran.seen.ceiling_ns());
+                    score::recall(&ran.seen, &control.seen, &ran.events, window)
+                });
+                (*tool, values)
+            })
+            .collect();
+        let own_values = per_tool
+            .iter()
+            .find(|(tool, _)| *tool == own)
+            .map(|(_, values)| values.as_slice());
+        let best = per_tool
+            .iter()
+            .filter(|(tool, _)| *tool != own)
+            .filter_map(|(_, values)| Some((mean(&known(values))?, values)))
+            .max_by(|a, b| a.0.total_cmp(&b.0));
+        let differences = best.and_then(|(_, theirs)| interval(&paired(own_values?, theirs)));
+        if let Some(found) = differences {
+            compared = true;
+            if found.high < 0.0 {
+                lost.push(length(length_ns));
+            }
+        }
+        let of_length = |spoiled: bool| -> usize {
+            let blocks = results.per_block(own, what, |ran, _| {
+                let mine = ran.events.iter().filter(|event| event.wanted_ns == length_ns);
+                Some(mine.filter(|event| !spoiled || event.spoiled()).count())
+            });
+            blocks.into_iter().flatten().sum()
+        };
+        let (mut injected, mut found) = (0, 0);
+        for one in results
+            .per_block(own, what, |ran, _| {
+                Some(score::overlap(ran.seen.gaps.as_deref()?, &ran.events, length_ns))
+            })
+            .into_iter()
+            .flatten()
+        {
+            injected += one.injected;
+            found += one.found;
+        }
+        let mut row = vec![
+            length(length_ns),
+            of_length(false).to_string(),
+            of_length(true).to_string(),
+        ];
+        row.extend(
+            per_tool
+                .iter()
+                .map(|(_, values)| cell(mean(&known(values)).map(|share| share * 100.0), 1)),
+        );
+        row.push(if injected > 0 {
+            format!("{found}/{injected}")
+        } else {
+            "-".into()
+        });
+        row.push(interval_cell(differences, 100.0));
+        rows.push(row);
+    }
+    let says = if lost.is_empty() {
+        format!("recall of {name} no worse than the best peer's at any length")
+    } else {
+        format!(
+            "recall of {name} worse than the best peer's at {}",
+            lost.join(", ")
+        )
+    };
+    let verdict = match (compared, lost.is_empty()) {
+        (false, _) => Verdict::Open,
+        (true, true) => Verdict::Held,
+        (true, false) => Verdict::Lost,
+    };
+    let section = Section {
+        title: title.to_owned(),
+        columns,
+        rows,
+    };
+    (section, vec![Claim { says, verdict }])
+}
+
+/// Interrupts from another CPU: a true count, unknown lengths.
+pub(crate) fn interrupts(results: &Results) -> (Section, Vec<Claim>) {
+    let mut rows = Vec::new();
+    for tool in results.asking(Question::Gaps) {
+        let injected: Vec<Option<f64>> =
+            results.per_block(
+                tool.name,
+                Disturbance::Ipi,
+                |ran, _| Some(ran.events.len() as f64),
+            );
+        let more: Vec<Option<f64>> = results.per_block(tool.name, Disturbance::Ipi, |ran, control| {
+            let all = |seen: &crate::bench_truth::seen::Seen| seen.within(seen.floor_ns, u64::MAX) as f64;
+            Some(all(&ran.seen) - all(&control.seen))
+        });
+        let met: Vec<Option<f64>> = results.per_block(tool.name, Disturbance::Ipi, |ran, _| {
+            Some(score::met(ran.seen.gaps.as_deref()?, &ran.events) as f64)
+        });
+        let floor = results.per_block(tool.name, Disturbance::Ipi, |ran, _| {
+            Some(ran.seen.floor_ns as f64 / 1e3)
+        });
+        let sum = |values: &[Option<f64>]| {
+            let values = known(values);
+            (!values.is_empty()).then(|| values.iter().sum::<f64>())
+        };
+        rows.push(vec![
+            tool.name.to_owned(),
+            cell(sum(&injected), 0),
+            cell(sum(&more), 0),
+            cell(sum(&met), 0),
+            cell(known(&floor).first().copied(), 0),
+        ]);
+    }
+    let section = Section {
+        title: "Interrupts from another CPU (their number is known, their length is not)".to_owned(),
+        columns: [
+            "tool",
+            "sent",
+            "gaps more than in the control",
+            "met by time",
+            "shortest gap us",
+        ]
+        .map(str::to_owned)
+        .into(),
+        rows,
+    };
+    (section, Vec::new())
+}

@@ -1,0 +1,233 @@
+//! One run of one tool: started, watched, disturbed or left alone, waited for, read.
+
+use super::seen::Seen;
+use super::tools::{Program, Run, Tool};
+use super::watched::{self, Between};
+use crate::inject::event::Event;
+use crate::inject::place;
+use std::fs::File;
+use std::io::Error;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Disturbances of each length in one run, for each of its seconds.
+const PREEMPTS_PER_SECOND: u64 = 12;
+/// Interrupts in each second of a run.
+const IPIS_PER_SECOND: u64 = 150;
+/// A tool measures this much longer than it is disturbed, so that it still measures at the end.
+const LONGER_SECONDS: u64 = 1;
+/// A tool that runs this much longer than asked for hangs.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What is done to a tool while it measures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Disturbance {
+    /// The control run.
+    Nothing,
+    /// Its CPU is taken away.
+    Preempt,
+    /// It is stopped.
+    Stop,
+    /// Its CPU is interrupted.
+    Ipi,
+}
+
+/// One run of one tool.
+#[derive(Clone, Debug)]
+pub(crate) struct Ran {
+    /// What it says.
+    pub(crate) seen: Seen,
+    /// What was done to it.
+    pub(crate) events: Vec<Event>,
+    /// What the kernel counted while it was disturbed (or left alone).
+    pub(crate) between: Between,
+    /// User and system time of the whole process, with its start and its end, by `wait4`.
+    pub(crate) process_ns: u64,
+    /// The hypervisor's share of the measured CPU's time.
+    pub(crate) steal: Option<f64>,
+}
+
+/// Where all runs of a benchmark take place.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// Our binary.
+    pub(crate) ours: PathBuf,
+    /// A folder for what tools write.
+    pub(crate) folder: PathBuf,
+    /// The measured CPU.
+    pub(crate) cpu: usize,
+    /// The CPU of everything else.
+    pub(crate) other: usize,
+    /// How long a tool is disturbed.
+    pub(crate) seconds: u64,
+}
+
+/// Runs a tool once.
+///
+/// # Errors
+/// In words: what could not be started, did not end, or was not readable.
+pub(crate) fn run(place: &Place, tool: &Tool, what: Disturbance, seed: u64) -> Result<Ran, String> {
+    let (run, mut started) = start(place, tool, place.seconds + LONGER_SECONDS)?;
+    let begun = Instant::now();
+    std::thread::sleep(tool.begins_after);
+    let stat = || std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let (stat_before, before) = (stat(), watched::instant(started.id(), place.cpu));
+    let events = disturb(place, started.id(), what, seed)?;
+    let (stat_after, after) = (stat(), watched::instant(started.id(), place.cpu));
+    let limit = begun + tool.begins_after + Duration::from_secs(run.seconds) + PATIENCE;
+    let process_ns = started.wait(limit).map_err(|why| with_messages(&run, &why))?;
+    let printed = std::fs::read_to_string(run.folder.join("printed")).unwrap_or_default();
+    let seen = (tool.read)(&run, &printed).map_err(|why| with_messages(&run, &why))?;
+    Ok(Ran {
+        seen,
+        events,
+        between: watched::between(&before, &after),
+        process_ns,
+        steal: watched::steal_share(&stat_before, &stat_after, place.cpu),
+    })
+}
+
+/// Starts a tool in an empty folder; it ends with whoever started it.
+///
+/// # Errors
+/// In words.
+pub(crate) fn start(place: &Place, tool: &Tool, seconds: u64) -> Result<(Run, Started), String> {
+    let run = Run {
+        cpu: place.cpu,
+        other: place.other,
+        seconds,
+        folder: place.folder.join(tool.name.replace(' ', "-")),
+    };
+    let file = |name: &str| File::create(run.folder.join(name)).map_err(|error| error.to_string());
+    if run.folder.exists() {
+        std::fs::remove_dir_all(&run.folder).map_err(|error| error.to_string())?;
+    }
+    std::fs::create_dir_all(&run.folder).map_err(|error| error.to_string())?;
+    let program: &Path = match tool.program {
+        Program::Ours => &place.ours,
+        Program::Peer(name, _) => Path::new(name),
+    };
+    let mut command = Command::new(program);
+    command
+        .args((tool.words)(&run))
+        .current_dir(&run.folder)
+        .stdin(Stdio::null())
+        .stdout(file("printed")?)
+        .stderr(file("messages")?);
+    let child = tied(&mut command, vec![place.cpu, place.other])
+        .spawn()
+        .map_err(|error| format!("{}: {error}", program.display()))?;
+    Ok((run, Started { child, ended: false }))
+}
+
+/// A child that is not left behind, stopped or spinning.
+pub(crate) struct Started {
+    child: Child,
+    ended: bool,
+}
+
+impl Started {
+    /// Its process number.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Waits until it ends and gives its user and system time.
+    fn wait(&mut self, limit: Instant) -> Result<u64, String> {
+        let pid = libc::pid_t::try_from(self.id()).unwrap_or(-1);
+        loop {
+            let mut status = 0;
+            // SAFETY: both are plain data that the call fills; nobody else waits for this child.
+            let (waited, usage) = unsafe {
+                let mut usage: libc::rusage = std::mem::zeroed();
+                (
+                    libc::wait4(pid, &raw mut status, libc::WNOHANG, &raw mut usage),
+                    usage,
+                )
+            };
+            if waited == pid {
+                self.ended = true;
+                // Our own says 1 for a finding; whether there is a result is seen when it is read.
+                let ended = libc::WIFEXITED(status) && libc::WEXITSTATUS(status) <= 1;
+                let time =
+                    |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+                return if ended {
+                    Ok(time(usage.ru_utime) + time(usage.ru_stime))
+                } else {
+                    Err(format!("it ended with wait status {status:#x}"))
+                };
+            }
+            if waited < 0 {
+                return Err(Error::last_os_error().to_string());
+            }
+            if Instant::now() > limit {
+                return Err(format!("it hangs: {} s beyond its time", PATIENCE.as_secs()));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // Once it was waited for, its number may be another process's.
+        if !self.ended {
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+        }
+    }
+}
+
+/// Runs the injector, or lets the same time pass.
+fn disturb(place: &Place, pid: u32, what: Disturbance, seed: u64) -> Result<Vec<Event>, String> {
+    let milliseconds = place.seconds * 1_000;
+    let (cpu, seconds) = (place.cpu, place.seconds);
+    let words = match what {
+        Disturbance::Nothing => {
+            std::thread::sleep(Duration::from_millis(milliseconds));
+            return Ok(Vec::new());
+        }
+        Disturbance::Preempt => format!(
+            "preempt {cpu} {milliseconds} {} {seed}",
+            PREEMPTS_PER_SECOND * seconds
+        ),
+        Disturbance::Stop => format!("stop {pid} {milliseconds} {seed}"),
+        Disturbance::Ipi => format!("ipi {cpu} {milliseconds} {} {seed}", IPIS_PER_SECOND * seconds),
+    };
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let mut command = Command::new(own);
+    command.arg("inject").args(words.split(' ')).stdin(Stdio::null());
+    // It starts on the other CPU; the thread that takes the measured one away goes there by itself.
+    let output = tied(&mut command, vec![place.other])
+        .output()
+        .map_err(|error| format!("inject: {error}"))?;
+    if !output.status.success() {
+        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    text.lines().map(str::parse).collect()
+}
+
+/// Lets a child run on these CPUs and die with us.
+fn tied(command: &mut Command, cpus: Vec<usize>) -> &mut Command {
+    // SAFETY: between fork and exec only two system calls are made; memory is allocated when the second fails, and
+    // this program has one thread then.
+    unsafe {
+        command.pre_exec(move || {
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+                return Err(Error::last_os_error());
+            }
+            place::pin(&cpus).map_err(|error| Error::other(error.to_string()))
+        })
+    }
+}
+
+fn with_messages(run: &Run, why: &str) -> String {
+    let messages = std::fs::read_to_string(run.folder.join("messages")).unwrap_or_default();
+    match messages.lines().find(|line| !line.trim().is_empty()) {
+        Some(line) => format!("{why}; it says: {line}"),
+        None => why.to_owned(),
+    }
+}

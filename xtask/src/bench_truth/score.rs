@@ -1,0 +1,164 @@
+//! What a tool saw against what was injected. Pure: numbers in, numbers out.
+
+use super::seen::{Bin, Seen};
+use crate::inject::event::Event;
+
+/// A gap may be this much shorter than the disturbance: both clocks' resolution.
+const SHORTER_NS: u64 = 1_000;
+/// And this much longer: two context switches and their cache misses.
+const LONGER_NS: u64 = 11_000;
+/// A wake-up this late or later is one of the injected ones and not the machine's everyday.
+pub(crate) const LATE_NS: u64 = 200_000;
+/// A sender learns this late at most that its interrupt was handled.
+const IPI_AROUND_NS: u64 = 20_000;
+
+/// Durations that count as seeing one length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    /// The injected length.
+    pub(crate) length_ns: u64,
+    /// Shortest.
+    pub(crate) low_ns: u64,
+    /// First that is too long.
+    pub(crate) high_ns: u64,
+}
+
+/// The window of one of the lengths; it ends where the next length's begins. Lengths above what the tool tells
+/// apart share one window.
+pub(crate) fn window(length_ns: u64, lengths_ns: &[u64], ceiling_ns: Option<u64>) -> Window {
+    let low_ns = length_ns.saturating_sub(SHORTER_NS);
+    if let Some(ceiling_ns) = ceiling_ns.filter(|&ceiling| low_ns + LONGER_NS > ceiling) {
+        return Window {
+            length_ns,
+            low_ns: ceiling_ns,
+            high_ns: u64::MAX,
+        };
+    }
+    let next = lengths_ns.iter().filter(|&&other| other > length_ns).min();
+    let until = next.map_or(u64::MAX, |next| next - SHORTER_NS);
+    Window {
+        length_ns,
+        low_ns,
+        high_ns: (length_ns + LONGER_NS).min(until),
+    }
+}
+
+/// Share of the injected disturbances of a window that the tool counted beyond what it counted without any;
+/// `None` when none was injected.
+pub(crate) fn recall(disturbed: &Seen, control: &Seen, events: &[Event], window: Window) -> Option<f64> {
+    let is_inside = |event: &&Event| (window.low_ns..window.high_ns).contains(&event.length_ns());
+    let injected = events.iter().filter(is_inside).count();
+    let counted = disturbed.within(window.low_ns, window.high_ns) as f64;
+    let anyway = control.within(window.low_ns, window.high_ns) as f64 * of_equal_length(disturbed, control);
+    (injected > 0).then(|| ((counted - anyway) / injected as f64).clamp(0.0, 1.0))
+}
+
+/// Differences between what was measured and what was injected, with weights, from the counts of a window. What the
+/// control run counted has negative weight. `None` for lengths that the tool cannot tell apart.
+pub(crate) fn differences(disturbed: &Seen, control: &Seen, window: Window) -> Option<Vec<(f64, f64)>> {
+    if disturbed
+        .ceiling_ns()
+        .is_some_and(|ceiling| window.high_ns > ceiling)
+    {
+        return None;
+    }
+    let inside = |bin: &&Bin| (window.low_ns..window.high_ns).contains(&bin.low_ns);
+    let spread = |seen: &Seen, scale: f64| -> Vec<(f64, f64)> {
+        let bins = seen.bins.iter().filter(inside);
+        bins.flat_map(|bin| across(bin, window.length_ns, scale))
+            .collect()
+    };
+    let mut all = spread(disturbed, 1.0);
+    all.extend(spread(control, -of_equal_length(disturbed, control)));
+    Some(all)
+}
+
+/// A bin's durations are anywhere inside it: ten equal parts of it are fine enough for a bin of 1 us.
+fn across(bin: &Bin, length_ns: u64, scale: f64) -> impl Iterator<Item = (f64, f64)> {
+    let width = bin.high_ns.map_or(1, |high| high - bin.low_ns) as f64;
+    let parts = if width > 10.0 { 10 } else { 1 };
+    let (low, weight) = (bin.low_ns as f64 - length_ns as f64, bin.count as f64 * scale);
+    (0..parts).map(move |part| {
+        let middle = (f64::from(part) + 0.5) / f64::from(parts) * width;
+        let offset = if width <= 1.0 { 0.0 } else { middle };
+        (low + offset, weight / f64::from(parts))
+    })
+}
+
+/// Disturbances of one length that a gap covers, and how much longer than the disturbance that gap was.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Overlap {
+    /// Disturbances whose ends are known well.
+    pub(crate) injected: usize,
+    /// Those that one gap covers to nine tenths.
+    pub(crate) found: usize,
+    /// The gaps' excess in nanoseconds.
+    pub(crate) excess_ns: Vec<f64>,
+}
+
+/// Overlap of gaps (in order of time) with the unspoiled disturbances of one length.
+pub(crate) fn overlap(gaps: &[(u64, u64)], events: &[Event], length_ns: u64) -> Overlap {
+    let mut result = Overlap::default();
+    for event in events
+        .iter()
+        .filter(|event| event.wanted_ns == length_ns && !event.spoiled())
+    {
+        result.injected += 1;
+        let first = gaps.partition_point(|gap| gap.1 <= event.begin_ns);
+        let covering = gaps
+            .iter()
+            .skip(first)
+            .take_while(|gap| gap.0 < event.end_ns)
+            .find(|gap| {
+                let shared = gap.1.min(event.end_ns) - gap.0.max(event.begin_ns);
+                shared * 10 >= event.length_ns() * 9
+            });
+        if let Some(gap) = covering {
+            result.found += 1;
+            result
+                .excess_ns
+                .push((gap.1 - gap.0) as f64 - event.length_ns() as f64);
+        }
+    }
+    result
+}
+
+/// Interrupts that some gap meets, of all; by time stamps.
+pub(crate) fn met(gaps: &[(u64, u64)], events: &[Event]) -> usize {
+    let meets = |event: &&Event| {
+        let first = gaps.partition_point(|gap| gap.1 <= event.begin_ns);
+        gaps.get(first)
+            .is_some_and(|gap| gap.0 < event.end_ns + IPI_AROUND_NS)
+    };
+    events.iter().filter(meets).count()
+}
+
+/// Wake-ups that the disturbances must have made at least [`LATE_NS`] late: due times fall into a busy time by its
+/// length, whatever their phase.
+pub(crate) fn late_due(events: &[Event], interval_ns: u64) -> f64 {
+    let late_ns: u64 = events
+        .iter()
+        .map(|event| event.length_ns().saturating_sub(LATE_NS))
+        .sum();
+    late_ns as f64 / interval_ns as f64
+}
+
+/// Late wake-ups that the tool tells of, recorded late or counted as missed, beyond those of the control run.
+pub(crate) fn late_told(disturbed: &Seen, control: &Seen) -> f64 {
+    let told = |seen: &Seen| (seen.within(LATE_NS, u64::MAX) + seen.missed.unwrap_or(0)) as f64;
+    told(disturbed) - told(control) * of_equal_length(disturbed, control)
+}
+
+/// What was due and is neither recorded nor said to be missed; negative when more was told than was due.
+pub(crate) fn untold(seen: &Seen) -> Option<i64> {
+    let told = seen.recorded + seen.missed.unwrap_or(0);
+    Some(seen.expected? as i64 - told as i64)
+}
+
+fn of_equal_length(disturbed: &Seen, control: &Seen) -> f64 {
+    disturbed.duration_ns as f64 / (control.duration_ns as f64).max(1.0)
+}
+
+#[cfg(test)]
+#[path = "score_tests.rs"]
+mod tests;

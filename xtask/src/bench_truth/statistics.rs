@@ -1,0 +1,90 @@
+//! The few statistics that the tables need.
+
+/// 97.5 % quantiles of Student's distribution for 1, 2, 3, ... degrees of freedom (any table of it); beyond, the
+/// normal distribution's 1.96 is nearer than the data deserve.
+const STUDENT: &[f64] = &[
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+];
+
+/// A mean with its 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Interval {
+    pub(crate) mean: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+/// The mean of paired differences, one per block; `None` below two of them, which have no interval.
+pub(crate) fn interval(differences: &[f64]) -> Option<Interval> {
+    let count = differences.len();
+    let mean = mean(differences)?;
+    let freedom = count.checked_sub(1).filter(|&freedom| freedom > 0)?;
+    let squares: f64 = differences.iter().map(|one| (one - mean).powi(2)).sum();
+    let error = (squares / freedom as f64 / count as f64).sqrt();
+    let half = STUDENT.get(freedom - 1).unwrap_or(&1.96) * error;
+    Some(Interval {
+        mean,
+        low: mean - half,
+        high: mean + half,
+    })
+}
+
+/// `None` of nothing.
+pub(crate) fn mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
+
+/// `None` of nothing.
+pub(crate) fn median(values: &[f64]) -> Option<f64> {
+    let weighted: Vec<(f64, f64)> = values.iter().map(|&value| (value, 1.0)).collect();
+    quantile(&weighted, 0.5)
+}
+
+/// The value below which that share of the weight lies. Weights may be negative: what a control run saw as well is
+/// taken away. `None` when no weight remains.
+pub(crate) fn quantile(weighted: &[(f64, f64)], share: f64) -> Option<f64> {
+    let total: f64 = weighted.iter().map(|(_, weight)| weight).sum();
+    if total <= 0.0 {
+        return None;
+    }
+    let mut sorted = weighted.to_vec();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut sum = 0.0;
+    for (value, weight) in sorted {
+        sum += weight;
+        if sum >= total * share {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_interval_of_known_numbers() {
+        // 1, 2, 3, 4: mean 2.5, standard error 0.6455, 3.182 of them to each side.
+        let known = interval(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+        assert_eq!(known.mean, 2.5);
+        assert!((known.low - 0.446).abs() < 0.001, "{known:?}");
+        assert!((known.high - 4.554).abs() < 0.001, "{known:?}");
+        let same = interval(&[0.5; 6]).unwrap();
+        assert_eq!((same.low, same.high), (0.5, 0.5));
+        assert_eq!(interval(&[1.0]), None);
+        assert_eq!(interval(&[]), None);
+    }
+
+    #[test]
+    fn quantiles_with_weights_and_what_the_control_saw() {
+        assert_eq!(median(&[5.0, 1.0, 3.0]), Some(3.0));
+        assert_eq!(median(&[]), None);
+        let seen = [(1.0, 10.0), (2.0, 30.0), (9.0, 60.0)];
+        assert_eq!(quantile(&seen, 0.5), Some(9.0));
+        let without_control = [(1.0, 10.0), (2.0, 30.0), (9.0, 60.0), (9.0, -50.0)];
+        assert_eq!(quantile(&without_control, 0.5), Some(2.0));
+        assert_eq!(quantile(&[(1.0, 1.0), (1.0, -1.0)], 0.5), None);
+    }
+}

@@ -1,0 +1,62 @@
+//! System calls per wake-up, counted by strace for one second of a run. Its own stops make every time worthless, so
+//! this run is none of the others.
+
+use super::running::{Place, start};
+use super::tools::Tool;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// The call of a wake-up in tools that sleep to an absolute time, as strace names it.
+const SLEEP: &str = "clock_nanosleep";
+
+/// All calls of all threads for each sleep. The error says why there is no figure.
+pub(crate) fn per_wake_up(place: &Place, tool: &Tool) -> Result<f64, String> {
+    let (run, started) = start(place, tool, 3)?;
+    std::thread::sleep(tool.begins_after);
+    let counts = run.folder.join("calls");
+    let mut strace = Command::new("strace")
+        .args(["-c", "-f", "-p", &started.id().to_string(), "-o"])
+        .arg(&counts)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| format!("strace: {error} (apt-get install strace)"))?;
+    std::thread::sleep(Duration::from_secs(1));
+    // SAFETY: a plain call; the child is ours and was not waited for.
+    unsafe { libc::kill(strace.id() as libc::pid_t, libc::SIGINT) };
+    let _ = strace.wait();
+    let text = std::fs::read_to_string(&counts).map_err(|error| format!("strace: {error}"))?;
+    calls_for_each_sleep(&text).ok_or_else(|| "strace counted no sleeps".into())
+}
+
+/// From the table of `strace -c`: `% TIME SECONDS USECS CALLS [ERRORS] NAME`.
+fn calls_for_each_sleep(table: &str) -> Option<f64> {
+    let calls = |name: &str| {
+        let row = table
+            .lines()
+            .find(|line| line.split_whitespace().last() == Some(name))?;
+        row.split_whitespace().nth(3)?.parse::<f64>().ok()
+    };
+    let sleeps = calls(SLEEP).filter(|&sleeps| sleeps > 0.0)?;
+    Some(calls("total")? / sleeps)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_over_the_sleeps() {
+        let table = "% time     seconds  usecs/call     calls    errors syscall
+------ ----------- ----------- --------- --------- ----------------
+ 99.00    0.010000          10      1000           clock_nanosleep
+  1.00    0.000100          10        10         2 futex
+------ ----------- ----------- --------- --------- ----------------
+100.00    0.010100          10      1010         2 total
+";
+        assert_eq!(calls_for_each_sleep(table), Some(1.01));
+        assert_eq!(calls_for_each_sleep(&table.replace("nanosleep", "x")), None);
+        assert_eq!(calls_for_each_sleep(""), None);
+    }
+}

@@ -1,0 +1,194 @@
+//! A running tool as the kernel counts it, read from another CPU: nothing here interrupts the measured one.
+
+use crate::inject::clock::now_ns;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// One of a tool's threads at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Thread {
+    /// Whether it may run on the measured CPU only.
+    samples: bool,
+    /// Time on a CPU, user and system, as the scheduler counts it.
+    on_cpu_ns: u64,
+    /// Times it went to sleep.
+    voluntary: u64,
+    /// Minor and major.
+    page_faults: u64,
+}
+
+/// All threads of a tool at one instant.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Instant {
+    threads: BTreeMap<String, Thread>,
+    /// When, on `CLOCK_MONOTONIC`.
+    at_ns: u64,
+    /// Memory that cannot be paged out.
+    pub(crate) locked_kib: u64,
+}
+
+/// What happened between two instants.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Between {
+    /// How long it was, in seconds.
+    pub(crate) window_s: f64,
+    /// Time on a CPU of all threads.
+    pub(crate) on_cpu_ns: u64,
+    /// Sleeps of the sampling thread.
+    pub(crate) voluntary: u64,
+    /// Page faults of the sampling thread.
+    pub(crate) page_faults: u64,
+    /// Memory that cannot be paged out, at the end.
+    pub(crate) locked_kib: u64,
+}
+
+/// Reads a process. What ended meanwhile is left out.
+pub(crate) fn instant(pid: u32, measured_cpu: usize) -> Instant {
+    let process = Path::new("/proc").join(pid.to_string());
+    let mut instant = Instant {
+        at_ns: now_ns(),
+        ..Instant::default()
+    };
+    let status = std::fs::read_to_string(process.join("status")).unwrap_or_default();
+    instant.locked_kib = field(&status, "VmLck:")
+        .and_then(|word| word.parse().ok())
+        .unwrap_or(0);
+    for task in std::fs::read_dir(process.join("task"))
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        let read = |name: &str| std::fs::read_to_string(task.path().join(name)).ok();
+        let texts = read("status").zip(read("schedstat")).zip(read("stat"));
+        let Some(((status, schedstat), stat)) = texts else {
+            continue;
+        };
+        if let Some(thread) = thread(&status, &schedstat, &stat, measured_cpu) {
+            let name = task.file_name().to_string_lossy().into_owned();
+            instant.threads.insert(name, thread);
+        }
+    }
+    instant
+}
+
+/// What a tool did between two instants; threads that were not there at both are left out.
+pub(crate) fn between(before: &Instant, after: &Instant) -> Between {
+    let mut sum = Between {
+        window_s: after.at_ns.saturating_sub(before.at_ns) as f64 / 1e9,
+        locked_kib: after.locked_kib,
+        ..Between::default()
+    };
+    for (name, then) in &before.threads {
+        let Some(now) = after.threads.get(name) else {
+            continue;
+        };
+        sum.on_cpu_ns += now.on_cpu_ns.saturating_sub(then.on_cpu_ns);
+        if now.samples {
+            sum.voluntary += now.voluntary.saturating_sub(then.voluntary);
+            sum.page_faults += now.page_faults.saturating_sub(then.page_faults);
+        }
+    }
+    sum
+}
+
+/// The share of its time that the hypervisor kept from a CPU between two texts of `/proc/stat`.
+pub(crate) fn steal_share(before: &str, after: &str, cpu: usize) -> Option<f64> {
+    let numbers = |text: &str| -> Option<Vec<u64>> {
+        let name = format!("cpu{cpu}");
+        let row = text
+            .lines()
+            .find(|line| line.split_whitespace().next() == Some(&name))?;
+        // user nice system idle iowait irq softirq steal; guest time is in user already.
+        row.split_whitespace()
+            .skip(1)
+            .take(8)
+            .map(|word| word.parse().ok())
+            .collect()
+    };
+    let (before, after) = (numbers(before)?, numbers(after)?);
+    let passed: Vec<u64> = after
+        .iter()
+        .zip(&before)
+        .map(|(now, then)| now.saturating_sub(*then))
+        .collect();
+    let all: u64 = passed.iter().sum();
+    let steal = *passed.get(7)?;
+    (all > 0).then(|| steal as f64 / all as f64)
+}
+
+fn thread(status: &str, schedstat: &str, stat: &str, measured_cpu: usize) -> Option<Thread> {
+    // The name in parentheses may hold anything, spaces too; minflt is the 10th field of all, majflt the 12th.
+    let behind_name: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
+    let fault = |index: usize| behind_name.get(index).and_then(|word| word.parse::<u64>().ok());
+    Some(Thread {
+        samples: field(status, "Cpus_allowed_list:")? == measured_cpu.to_string(),
+        on_cpu_ns: schedstat.split_whitespace().next()?.parse().ok()?,
+        voluntary: field(status, "voluntary_ctxt_switches:")?.parse().ok()?,
+        page_faults: fault(7)? + fault(9)?,
+    })
+}
+
+fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_as_the_kernel_writes_it() {
+        let status =
+            "Name:\tx\nCpus_allowed_list:\t1\nvoluntary_ctxt_switches:\t30\nnonvoluntary_ctxt_switches:\t4\n";
+        let stat = "77 (a ) b) S 1 2 3 0 -1 4194560 120 7 3 0 11 12 0 0 20 0 1 0 99";
+        let read = thread(status, "123456 7 8\n", stat, 1).unwrap();
+        let expected = Thread {
+            samples: true,
+            on_cpu_ns: 123_456,
+            voluntary: 30,
+            page_faults: 123,
+        };
+        assert_eq!(read, expected);
+        assert!(!thread(status, "1 2 3", stat, 0).unwrap().samples);
+        assert_eq!(thread("", "1 2 3", stat, 0), None);
+    }
+
+    #[test]
+    fn only_sampling_threads_sleep_and_fault_but_all_take_time() {
+        let at = |on_cpu_ns, voluntary, page_faults| {
+            let sampling = Thread {
+                samples: true,
+                on_cpu_ns,
+                voluntary,
+                page_faults,
+            };
+            let other = Thread {
+                samples: false,
+                ..sampling
+            };
+            Instant {
+                at_ns: on_cpu_ns * 10_000_000,
+                threads: [("1".into(), other), ("2".into(), sampling)].into(),
+                locked_kib: 5,
+            }
+        };
+        let expected = Between {
+            window_s: 1.0,
+            on_cpu_ns: 200,
+            voluntary: 10,
+            page_faults: 1,
+            locked_kib: 5,
+        };
+        assert_eq!(between(&at(100, 5, 3), &at(200, 15, 4)), expected);
+    }
+
+    #[test]
+    fn steal_is_a_share_of_all_time() {
+        let before = "cpu  9 9 9 9 9 9 9 9 9 9\ncpu1 100 0 0 100 0 0 0 10 50 0\n";
+        let after = "cpu  9 9 9 9 9 9 9 9 9 9\ncpu1 150 0 0 148 0 0 0 12 99 0\n";
+        assert_eq!(steal_share(before, after, 1), Some(0.02));
+        assert_eq!(steal_share(before, after, 0), None);
+        assert_eq!(steal_share(before, before, 1), None);
+    }
+}

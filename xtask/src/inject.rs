@@ -1,0 +1,106 @@
+//! `xtask inject`: disturbs one CPU or one process at known times, so that a sampler can be held against the truth.
+//!
+//! One line per event on standard output (see [`event`]), printed after the last event: printing disturbs too.
+
+pub(crate) mod clock;
+pub(crate) mod event;
+mod ipi;
+pub(crate) mod place;
+mod preempt;
+pub(crate) mod random;
+mod schedule;
+mod stop;
+
+use crate::error::{Done, XtaskError};
+use event::Event;
+use std::fmt::Display;
+
+/// The lengths that are injected by default: from what no isolation removes to what everybody sees.
+pub(crate) const PREEMPT_NS: &[u64] = &[
+    5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000,
+];
+/// How long a process is stopped, and how many times in one run: long stops fill the run, so there are few.
+pub(crate) const STOP_NS: &[(u64, usize)] = &[
+    (1_000_000, 12),
+    (10_000_000, 6),
+    (100_000_000, 2),
+    (500_000_000, 1),
+];
+
+/// Runs `inject KIND ...` as the command line says it.
+///
+/// # Errors
+/// [`XtaskError`] when a word is no number, or the machine does not permit it.
+pub(crate) fn run(words: &[&str]) -> Done {
+    let events = match words {
+        ["preempt", cpu, milliseconds, events, seed] => preempt::run(
+            number(cpu)? as usize,
+            &schedule::of(
+                &each(PREEMPT_NS, number(events)? as usize),
+                number(milliseconds)?,
+                number(seed)?,
+            )?,
+        )?,
+        ["stop", pid, milliseconds, seed] => {
+            let lengths: Vec<u64> = STOP_NS
+                .iter()
+                .flat_map(|&(ns, times)| std::iter::repeat_n(ns, times))
+                .collect();
+            stop::run(
+                number(pid)?,
+                &schedule::of(&lengths, number(milliseconds)?, number(seed)?)?,
+            )?
+        }
+        ["ipi", cpu, milliseconds, events, seed] => ipi::run(
+            number(cpu)? as usize,
+            &schedule::of(
+                &each(&[0], number(events)? as usize),
+                number(milliseconds)?,
+                number(seed)?,
+            )?,
+        )?,
+        _ => {
+            return Err(failed(
+                "preempt CPU MS EVENTS SEED | stop PID MS SEED | ipi CPU MS EVENTS SEED",
+            ));
+        }
+    };
+    for event in &events {
+        println!("{event}");
+    }
+    Ok(())
+}
+
+/// An error of the injector.
+pub(crate) fn failed(why: impl Display) -> XtaskError {
+    XtaskError::Program {
+        program: "inject".into(),
+        why: why.to_string(),
+    }
+}
+
+fn number(word: &str) -> Done<u64> {
+    word.parse().map_err(|_| failed(format!("{word} is no number")))
+}
+
+fn each(lengths: &[u64], times: usize) -> Vec<u64> {
+    let repeated = lengths.iter().flat_map(|&ns| std::iter::repeat_n(ns, times));
+    repeated.collect()
+}
+
+/// Runs the events in a thread that was placed first, and gives what it did. The thread writes into memory that is
+/// there already; the caller waits without running.
+fn in_a_placed_thread(
+    place: impl FnOnce() -> Done + Send,
+    body: impl FnOnce() -> Vec<Event> + Send,
+) -> Done<Vec<Event>> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| -> Done<Vec<Event>> {
+            place()?;
+            Ok(body())
+        });
+        thread
+            .join()
+            .unwrap_or_else(|_| Err(failed("the thread that disturbs ended early")))
+    })
+}

@@ -1,0 +1,121 @@
+//! One disturbance as it really was, and its line of text: `KIND WANTED_NS BEGIN_NS END_NS`.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// Longer than this beyond what was wanted, and something else ended the disturbance late.
+pub(crate) const SPOILED_NS: u64 = 2_000;
+
+/// What disturbs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A thread of higher priority keeps the CPU busy.
+    Preempt,
+    /// The process gets SIGSTOP, and SIGCONT later.
+    Stop,
+    /// Another CPU sends a function-call interrupt.
+    Ipi,
+}
+
+const NAMES: [(Kind, &str); 3] = [
+    (Kind::Preempt, "preempt"),
+    (Kind::Stop, "stop"),
+    (Kind::Ipi, "ipi"),
+];
+
+/// One disturbance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// What disturbed.
+    pub(crate) kind: Kind,
+    /// How long it was to last; 0 where nobody can choose (an interrupt).
+    pub(crate) wanted_ns: u64,
+    /// First instant that is certainly inside, on `CLOCK_MONOTONIC`. For an interrupt: when the sender asked for it.
+    pub(crate) begin_ns: u64,
+    /// Last instant inside. For an interrupt: when the sender had its answer.
+    pub(crate) end_ns: u64,
+}
+
+impl Event {
+    /// How long it really was.
+    pub(crate) fn length_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.begin_ns)
+    }
+
+    /// Whether the machine's own noise lengthened it: the busy loop ends at its time unless something held it
+    /// there. Noise in the middle of a busy time changes neither of its ends and spoils nothing.
+    pub(crate) fn spoiled(&self) -> bool {
+        self.kind == Kind::Preempt && self.length_ns() > self.wanted_ns + SPOILED_NS
+    }
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = NAMES.iter().find(|(kind, _)| *kind == self.kind);
+        let name = name.map_or("", |(_, name)| name);
+        write!(f, "{name} {} {} {}", self.wanted_ns, self.begin_ns, self.end_ns)
+    }
+}
+
+impl FromStr for Event {
+    type Err = String;
+
+    fn from_str(line: &str) -> Result<Event, String> {
+        let wrong = || format!("not a line of the injector: {line}");
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [name, numbers @ ..] = words.as_slice() else {
+            return Err(wrong());
+        };
+        let kind = NAMES.iter().find(|(_, known)| known == name).ok_or_else(wrong)?.0;
+        let numbers: Result<Vec<u64>, _> = numbers.iter().map(|word| word.parse()).collect();
+        match numbers.map_err(|_| wrong())?.as_slice() {
+            &[wanted_ns, begin_ns, end_ns] if begin_ns <= end_ns => Ok(Event {
+                kind,
+                wanted_ns,
+                begin_ns,
+                end_ns,
+            }),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_read_as_it_was_written() {
+        let event = Event {
+            kind: Kind::Preempt,
+            wanted_ns: 5_000,
+            begin_ns: 100,
+            end_ns: 5_150,
+        };
+        assert_eq!(event.to_string(), "preempt 5000 100 5150");
+        assert_eq!("preempt 5000 100 5150".parse(), Ok(event));
+        for wrong in [
+            "",
+            "preempt",
+            "preempt 1 2",
+            "nothing 1 2 3",
+            "stop 1 3 2",
+            "ipi 0 1 2 3",
+        ] {
+            assert!(wrong.parse::<Event>().is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn spoiled_is_what_ended_late() {
+        let event = |kind, length: u64| Event {
+            kind,
+            wanted_ns: 5_000,
+            begin_ns: 1_000,
+            end_ns: 1_000 + length,
+        };
+        assert!(!event(Kind::Preempt, 7_000).spoiled());
+        assert!(event(Kind::Preempt, 7_001).spoiled());
+        assert!(!event(Kind::Stop, 9_000).spoiled(), "a stop is as long as it was");
+    }
+}
