@@ -121,10 +121,17 @@ fn all_blocks(settings: &Settings, place: &Place, tools: &[&'static Tool]) -> (V
     let mut random = Random::new(settings.seed);
     let (mut blocks, mut left_out) = (Vec::new(), Vec::new());
     for number in 1..=settings.blocks {
-        let mut order = plan(tools, &mut random);
+        let order = plan(tools, &mut random);
+        let switch_ns = match running::switch_ns(place, random.next()) {
+            Ok(ns) => ns,
+            Err(why) => {
+                left_out.push(format!("block {number}: {why}"));
+                continue;
+            }
+        };
         let mut block = Block::new();
-        for (tool, what, seed) in order.drain(..) {
-            match running::run(place, tool, what, seed) {
+        for (tool, what, seed) in order {
+            match running::run(place, tool, what, switch_ns, seed) {
                 Ok(ran) => {
                     block.insert((tool.name, what), ran);
                 }
@@ -262,7 +269,7 @@ fn runs(results: &Results) -> Vec<Value> {
                 "missed": seen.missed, "turns": seen.turns, "turn_min_ns": seen.turn_min_ns,
                 "on_cpu_ns": ran.between.on_cpu_ns, "voluntary_switches": ran.between.voluntary,
                 "page_faults": ran.between.page_faults, "locked_kib": ran.between.locked_kib,
-                "process_ns": ran.process_ns, "steal": ran.steal, "durations": bins, "injected": lines,
+                "process_ns": ran.process_ns, "switch_ns": ran.switch_ns, "steal": ran.steal, "durations": bins, "injected": lines,
             }));
         }
     }

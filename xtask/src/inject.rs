@@ -10,6 +10,7 @@ mod preempt;
 pub(crate) mod random;
 mod schedule;
 mod stop;
+mod switch;
 
 use crate::error::{Done, XtaskError};
 use event::Event;
@@ -41,13 +42,14 @@ pub(crate) fn run(words: &[&str]) -> Done {
                 number(seed)?,
             )?,
         )?,
-        ["stop", pid, milliseconds, seed] => {
+        ["stop", pids, milliseconds, seed] => {
             let lengths: Vec<u64> = STOP_NS
                 .iter()
                 .flat_map(|&(ns, times)| std::iter::repeat_n(ns, times))
                 .collect();
+            let pids: Done<Vec<u64>> = pids.split(',').map(number).collect();
             stop::run(
-                number(pid)?,
+                &pids?,
                 &schedule::of(&lengths, number(milliseconds)?, number(seed)?)?,
             )?
         }
@@ -59,9 +61,17 @@ pub(crate) fn run(words: &[&str]) -> Done {
                 number(seed)?,
             )?,
         )?,
+        ["switch", cpu, milliseconds, events, seed] => switch::run(
+            number(cpu)? as usize,
+            &schedule::of(
+                &each(&PREEMPT_NS[..3], number(events)? as usize),
+                number(milliseconds)?,
+                number(seed)?,
+            )?,
+        )?,
         _ => {
             return Err(failed(
-                "preempt CPU MS EVENTS SEED | stop PID MS SEED | ipi CPU MS EVENTS SEED",
+                "preempt CPU MS EVENTS SEED | stop PID,PID MS SEED | ipi CPU MS EVENTS SEED | switch CPU MS EVENTS SEED",
             ));
         }
     };

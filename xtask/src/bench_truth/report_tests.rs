@@ -18,6 +18,7 @@ fn ran(seen: Seen, events: Vec<Event>) -> Ran {
             locked_kib: 2_048,
         },
         process_ns: 5_000_000,
+        switch_ns: 3_000,
         steal: Some(0.0),
     }
 }
@@ -140,7 +141,7 @@ fn a_perfect_sampler_holds_all_its_claims() {
 #[test]
 fn a_sampler_that_sees_less_than_its_peer_loses_and_the_length_is_named() {
     let mut blind = perfect(3_000);
-    blind.bins.retain(|bin| bin.low_ns > 9_000);
+    blind.bins.retain(|bin| bin.low_ns > 8_000);
     let report = of(&results(blind, like_oslat(0)));
     assert_eq!(
         verdict(

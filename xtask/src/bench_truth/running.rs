@@ -1,6 +1,7 @@
 //! One run of one tool: started, watched, disturbed or left alone, waited for, read.
 
 use super::seen::Seen;
+use super::statistics::median;
 use super::tools::{Program, Run, Tool};
 use super::watched::{self, Between};
 use crate::inject::event::Event;
@@ -45,6 +46,8 @@ pub(crate) struct Ran {
     pub(crate) between: Between,
     /// User and system time of the whole process, with its start and its end, by `wait4`.
     pub(crate) process_ns: u64,
+    /// What two switches took in this block, by a bare loop.
+    pub(crate) switch_ns: u64,
     /// The hypervisor's share of the measured CPU's time.
     pub(crate) steal: Option<f64>,
 }
@@ -68,14 +71,21 @@ pub(crate) struct Place {
 ///
 /// # Errors
 /// In words: what could not be started, did not end, or was not readable.
-pub(crate) fn run(place: &Place, tool: &Tool, what: Disturbance, seed: u64) -> Result<Ran, String> {
+pub(crate) fn run(
+    place: &Place,
+    tool: &Tool,
+    what: Disturbance,
+    switch_ns: u64,
+    seed: u64,
+) -> Result<Ran, String> {
     let (run, mut started) = start(place, tool, place.seconds + LONGER_SECONDS)?;
     let begun = Instant::now();
     std::thread::sleep(tool.begins_after);
     let stat = || std::fs::read_to_string("/proc/stat").unwrap_or_default();
-    let (stat_before, before) = (stat(), watched::instant(started.id(), place.cpu));
-    let events = disturb(place, started.id(), what, seed)?;
-    let (stat_after, after) = (stat(), watched::instant(started.id(), place.cpu));
+    let family = watched::family(started.id());
+    let (stat_before, before) = (stat(), watched::instant(&family, place.cpu));
+    let events = disturb(place, &family, what, seed)?;
+    let (stat_after, after) = (stat(), watched::instant(&family, place.cpu));
     let limit = begun + tool.begins_after + Duration::from_secs(run.seconds) + PATIENCE;
     let process_ns = started.wait(limit).map_err(|why| with_messages(&run, &why))?;
     let printed = std::fs::read_to_string(run.folder.join("printed")).unwrap_or_default();
@@ -85,8 +95,23 @@ pub(crate) fn run(place: &Place, tool: &Tool, what: Disturbance, seed: u64) -> R
         events,
         between: watched::between(&before, &after),
         process_ns,
+        switch_ns,
         steal: watched::steal_share(&stat_before, &stat_after, place.cpu),
     })
+}
+
+/// What the two switches of a preemption take on the measured CPU now: the median, in nanoseconds.
+///
+/// # Errors
+/// In words.
+pub(crate) fn switch_ns(place: &Place, seed: u64) -> Result<u64, String> {
+    let events = inject(place, &format!("switch {} 400 40 {seed}", place.cpu))?;
+    let costs: Vec<f64> = events
+        .iter()
+        .map(|event| event.length_ns() as f64 - event.wanted_ns as f64)
+        .collect();
+    let median = median(&costs).ok_or("no preemption of the injector's own loop was seen")?;
+    Ok(median.max(0.0) as u64)
 }
 
 /// Starts a tool in an empty folder; it ends with whoever started it.
@@ -181,7 +206,7 @@ impl Drop for Started {
 }
 
 /// Runs the injector, or lets the same time pass.
-fn disturb(place: &Place, pid: u32, what: Disturbance, seed: u64) -> Result<Vec<Event>, String> {
+fn disturb(place: &Place, family: &[u32], what: Disturbance, seed: u64) -> Result<Vec<Event>, String> {
     let milliseconds = place.seconds * 1_000;
     let (cpu, seconds) = (place.cpu, place.seconds);
     let words = match what {
@@ -193,13 +218,23 @@ fn disturb(place: &Place, pid: u32, what: Disturbance, seed: u64) -> Result<Vec<
             "preempt {cpu} {milliseconds} {} {seed}",
             PREEMPTS_PER_SECOND * seconds
         ),
-        Disturbance::Stop => format!("stop {pid} {milliseconds} {seed}"),
+        Disturbance::Stop => {
+            let pids: Vec<String> = family.iter().map(ToString::to_string).collect();
+            format!("stop {} {milliseconds} {seed}", pids.join(","))
+        }
         Disturbance::Ipi => format!("ipi {cpu} {milliseconds} {} {seed}", IPIS_PER_SECOND * seconds),
     };
+    inject(place, &words)
+}
+
+/// Runs the injector once, on the other CPU; a thread of it that takes the measured one away goes there by itself.
+///
+/// # Errors
+/// In words.
+pub(crate) fn inject(place: &Place, words: &str) -> Result<Vec<Event>, String> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut command = Command::new(own);
     command.arg("inject").args(words.split(' ')).stdin(Stdio::null());
-    // It starts on the other CPU; the thread that takes the measured one away goes there by itself.
     let output = tied(&mut command, vec![place.other])
         .output()
         .map_err(|error| format!("inject: {error}"))?;

@@ -3,10 +3,31 @@
 use super::seen::{Bin, Seen};
 use crate::inject::event::Event;
 
-/// A gap may be this much shorter than the disturbance: both clocks' resolution.
-const SHORTER_NS: u64 = 1_000;
-/// And this much longer: two context switches and their cache misses.
-const LONGER_NS: u64 = 11_000;
+/// A gap may be this much shorter than it is as a rule.
+const SHORTER_NS: u64 = 10_000;
+
+/// How much longer than a disturbance its gap is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Excess {
+    /// As a rule.
+    pub(crate) usual_ns: u64,
+    /// Beyond that, before it is another gap.
+    pub(crate) more_ns: u64,
+}
+
+/// Signals are delivered on the way to user mode, and a continued thread has to be woken.
+pub(crate) const OF_STOPS: Excess = Excess {
+    usual_ns: 50_000,
+    more_ns: 450_000,
+};
+
+/// With two switches of that length.
+pub(crate) fn of_preemptions(switch_ns: u64) -> Excess {
+    Excess {
+        usual_ns: switch_ns,
+        more_ns: 20_000,
+    }
+}
 /// A wake-up this late or later is one of the injected ones and not the machine's everyday.
 pub(crate) const LATE_NS: u64 = 200_000;
 /// A sender learns this late at most that its interrupt was handled.
@@ -17,36 +38,48 @@ const IPI_AROUND_NS: u64 = 20_000;
 pub(crate) struct Window {
     /// The injected length.
     pub(crate) length_ns: u64,
+    /// What its gap has more as a rule.
+    pub(crate) usual_ns: u64,
     /// Shortest.
     pub(crate) low_ns: u64,
     /// First that is too long.
     pub(crate) high_ns: u64,
 }
 
-/// The window of one of the lengths; it ends where the next length's begins. Lengths above what the tool tells
-/// apart share one window.
-pub(crate) fn window(length_ns: u64, lengths_ns: &[u64], ceiling_ns: Option<u64>) -> Window {
-    let low_ns = length_ns.saturating_sub(SHORTER_NS);
-    if let Some(ceiling_ns) = ceiling_ns.filter(|&ceiling| low_ns + LONGER_NS > ceiling) {
-        return Window {
+/// The window of one of the lengths, around the length and what the machine needs for switching to and fro. It ends
+/// half way to its neighbours'. Lengths above what the tool tells apart share one window.
+pub(crate) fn window(length_ns: u64, lengths_ns: &[u64], excess: Excess, ceiling_ns: Option<u64>) -> Window {
+    let shorter = lengths_ns.iter().filter(|&&other| other < length_ns).max();
+    let longer = lengths_ns.iter().filter(|&&other| other > length_ns).min();
+    let below = shorter
+        .map_or(length_ns, |other| (length_ns - other) / 2)
+        .min(SHORTER_NS);
+    let above = longer
+        .map_or(excess.more_ns, |other| (other - length_ns) / 2)
+        .min(excess.more_ns);
+    let low_ns = (length_ns + excess.usual_ns).saturating_sub(below);
+    let high_ns = length_ns + excess.usual_ns + above;
+    match ceiling_ns {
+        Some(ceiling_ns) if high_ns > ceiling_ns => Window {
             length_ns,
+            usual_ns: excess.usual_ns,
             low_ns: ceiling_ns,
             high_ns: u64::MAX,
-        };
-    }
-    let next = lengths_ns.iter().filter(|&&other| other > length_ns).min();
-    let until = next.map_or(u64::MAX, |next| next - SHORTER_NS);
-    Window {
-        length_ns,
-        low_ns,
-        high_ns: (length_ns + LONGER_NS).min(until),
+        },
+        _ => Window {
+            length_ns,
+            usual_ns: excess.usual_ns,
+            low_ns,
+            high_ns,
+        },
     }
 }
 
 /// Share of the injected disturbances of a window that the tool counted beyond what it counted without any;
 /// `None` when none was injected.
 pub(crate) fn recall(disturbed: &Seen, control: &Seen, events: &[Event], window: Window) -> Option<f64> {
-    let is_inside = |event: &&Event| (window.low_ns..window.high_ns).contains(&event.length_ns());
+    let is_inside =
+        |event: &&Event| (window.low_ns..window.high_ns).contains(&(event.length_ns() + window.usual_ns));
     let injected = events.iter().filter(is_inside).count();
     let counted = disturbed.within(window.low_ns, window.high_ns) as f64;
     let anyway = control.within(window.low_ns, window.high_ns) as f64 * of_equal_length(disturbed, control);

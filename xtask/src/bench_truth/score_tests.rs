@@ -24,18 +24,18 @@ fn seen(counts: &[(u64, u64)]) -> Seen {
 }
 
 fn bounds(length_ns: u64, ceiling: Option<u64>) -> (u64, u64) {
-    let window = window(length_ns, LENGTHS, ceiling);
+    let window = window(length_ns, LENGTHS, of_preemptions(2_000), ceiling);
     (window.low_ns, window.high_ns)
 }
 
 #[test]
 fn windows_do_not_meet_and_are_shared_above_the_ceiling() {
-    assert_eq!(bounds(5_000, None), (4_000, 9_000));
-    assert_eq!(bounds(10_000, None), (9_000, 19_000));
-    assert_eq!(bounds(20_000, None), (19_000, 31_000));
-    assert_eq!(bounds(5_000_000, None), (4_999_000, 5_011_000));
+    assert_eq!(bounds(5_000, None), (2_000, 9_500));
+    assert_eq!(bounds(10_000, None), (9_500, 17_000));
+    assert_eq!(bounds(20_000, None), (17_000, 42_000));
+    assert_eq!(bounds(5_000_000, None), (4_992_000, 5_022_000));
     let oslat = Some(1_024_000);
-    assert_eq!(bounds(1_000_000, oslat), (999_000, 1_011_000));
+    assert_eq!(bounds(1_000_000, oslat), (992_000, 1_022_000));
     assert_eq!(bounds(2_000_000, oslat), (1_024_000, u64::MAX));
     assert_eq!(bounds(5_000_000, oslat), (1_024_000, u64::MAX));
 }
@@ -47,11 +47,11 @@ fn recall_takes_away_what_the_control_saw() {
         event(5_000, 100_000, 5_010),
         event(5_000, 200_000, 5_900),
     ];
-    let of_five = window(5_000, LENGTHS, None);
+    let of_five = window(5_000, LENGTHS, of_preemptions(2_000), None);
     let control = seen(&[(7_000, 2), (12_000, 50)]);
     let recall_of = |counts: &[(u64, u64)]| recall(&seen(counts), &control, &events, of_five);
     assert_eq!(recall_of(&[(7_000, 5)]), Some(1.0));
-    assert_eq!(recall_of(&[(7_000, 4), (9_000, 100)]), Some(2.0 / 3.0));
+    assert_eq!(recall_of(&[(7_000, 4), (9_500, 100)]), Some(2.0 / 3.0));
     assert_eq!(recall_of(&[(7_000, 1)]), Some(0.0), "never below nothing");
     assert_eq!(recall_of(&[(6_000, 50)]), Some(1.0), "never above everything");
     assert_eq!(recall(&seen(&[]), &control, &[], of_five), None);
@@ -71,7 +71,7 @@ fn the_truth_of_a_shared_window_is_all_that_is_in_it() {
         event(2_000_000, 0, 2_000_100),
         event(5_000_000, 9_000_000, 5_000_100),
     ];
-    let shared = window(5_000_000, LENGTHS, Some(1_024_000));
+    let shared = window(5_000_000, LENGTHS, of_preemptions(2_000), Some(1_024_000));
     let half = seen(&[(1_024_000, 1)]);
     assert_eq!(recall(&half, &seen(&[]), &events, shared), Some(0.5));
     assert_eq!(
@@ -83,7 +83,7 @@ fn the_truth_of_a_shared_window_is_all_that_is_in_it() {
 
 #[test]
 fn differences_are_spread_over_wide_bins_and_the_control_weighs_against() {
-    let ten = window(10_000, LENGTHS, None);
+    let ten = window(10_000, LENGTHS, of_preemptions(2_000), None);
     let all = differences(&seen(&[(12_000, 10), (30_000, 9)]), &seen(&[(12_000, 5)]), ten).unwrap();
     let weight: f64 = all.iter().map(|(_, weight)| weight).sum();
     assert!((weight - 5.0).abs() < 1e-9, "{weight}");

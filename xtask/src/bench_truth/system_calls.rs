@@ -3,6 +3,7 @@
 
 use super::running::{Place, start};
 use super::tools::Tool;
+use super::watched;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -15,8 +16,13 @@ pub(crate) fn per_wake_up(place: &Place, tool: &Tool) -> Result<f64, String> {
     std::thread::sleep(tool.begins_after);
     let counts = run.folder.join("calls");
     let mut strace = Command::new("strace")
-        .args(["-c", "-f", "-p", &started.id().to_string(), "-o"])
+        .args(["-c", "-f", "-o"])
         .arg(&counts)
+        .args(
+            watched::family(started.id())
+                .iter()
+                .flat_map(|pid| ["-p".to_owned(), pid.to_string()]),
+        )
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

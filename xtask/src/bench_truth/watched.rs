@@ -2,7 +2,7 @@
 
 use crate::inject::clock::now_ns;
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// One of a tool's threads at one instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub(crate) struct Instant {
     threads: BTreeMap<String, Thread>,
     /// When, on `CLOCK_MONOTONIC`.
     at_ns: u64,
-    /// Memory that cannot be paged out.
+    /// The sampler's memory that cannot be paged out.
     pub(crate) locked_kib: u64,
 }
 
@@ -38,37 +38,52 @@ pub(crate) struct Between {
     pub(crate) voluntary: u64,
     /// Page faults of the sampling thread.
     pub(crate) page_faults: u64,
-    /// Memory that cannot be paged out, at the end.
+    /// The sampler's memory that cannot be paged out, at the end.
     pub(crate) locked_kib: u64,
 }
 
-/// Reads a process. What ended meanwhile is left out.
-pub(crate) fn instant(pid: u32, measured_cpu: usize) -> Instant {
-    let process = Path::new("/proc").join(pid.to_string());
+/// A process and all its descendants that live now.
+pub(crate) fn family(pid: u32) -> Vec<u32> {
+    let mut all = vec![pid];
+    let mut next = 0;
+    while let Some(&pid) = all.get(next) {
+        next += 1;
+        for task in tasks(pid) {
+            let text = std::fs::read_to_string(task.join("children")).unwrap_or_default();
+            let children = text.split_whitespace().filter_map(|word| word.parse().ok());
+            all.extend(children.collect::<Vec<u32>>());
+        }
+    }
+    all
+}
+
+/// Reads all threads of these processes. What ended meanwhile is left out.
+pub(crate) fn instant(family: &[u32], measured_cpu: usize) -> Instant {
     let mut instant = Instant {
         at_ns: now_ns(),
         ..Instant::default()
     };
-    let status = std::fs::read_to_string(process.join("status")).unwrap_or_default();
-    instant.locked_kib = field(&status, "VmLck:")
-        .and_then(|word| word.parse().ok())
-        .unwrap_or(0);
-    for task in std::fs::read_dir(process.join("task"))
-        .into_iter()
-        .flatten()
-        .flatten()
-    {
-        let read = |name: &str| std::fs::read_to_string(task.path().join(name)).ok();
+    for task in family.iter().flat_map(|&pid| tasks(pid)) {
+        let read = |name: &str| std::fs::read_to_string(task.join(name)).ok();
         let texts = read("status").zip(read("schedstat")).zip(read("stat"));
         let Some(((status, schedstat), stat)) = texts else {
             continue;
         };
         if let Some(thread) = thread(&status, &schedstat, &stat, measured_cpu) {
-            let name = task.file_name().to_string_lossy().into_owned();
-            instant.threads.insert(name, thread);
+            if thread.samples {
+                let locked = field(&status, "VmLck:").and_then(|word| word.parse().ok());
+                instant.locked_kib = locked.unwrap_or(0);
+            }
+            instant.threads.insert(task.display().to_string(), thread);
         }
     }
     instant
+}
+
+fn tasks(pid: u32) -> Vec<PathBuf> {
+    let folder = Path::new("/proc").join(pid.to_string()).join("task");
+    let tasks = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    tasks.map(|task| task.path()).collect()
 }
 
 /// What a tool did between two instants; threads that were not there at both are left out.
@@ -181,6 +196,26 @@ mod tests {
             locked_kib: 5,
         };
         assert_eq!(between(&at(100, 5, 3), &at(200, 15, 4)), expected);
+    }
+
+    #[test]
+    fn a_family_has_its_grandchildren() {
+        let mut shell = std::process::Command::new("sh")
+            .args(["-c", "sh -c 'sleep 30; :'; :"])
+            .spawn()
+            .unwrap();
+        let limit = std::time::Instant::now() + std::time::Duration::from_secs(5);
+        let mut found = Vec::new();
+        while found.len() < 3 && std::time::Instant::now() < limit {
+            found = family(shell.id());
+        }
+        for pid in found.iter().rev() {
+            // SAFETY: a plain call; these are our own children, which live for half a minute.
+            unsafe { libc::kill(*pid as libc::pid_t, libc::SIGKILL) };
+        }
+        shell.wait().unwrap();
+        assert_eq!(found.len(), 3, "{found:?}");
+        assert_eq!(found[0], shell.id());
     }
 
     #[test]

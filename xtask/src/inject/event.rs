@@ -15,12 +15,15 @@ pub(crate) enum Kind {
     Stop,
     /// Another CPU sends a function-call interrupt.
     Ipi,
+    /// A busy loop of the injector's own was preempted: its gap, with the length of the preemption as wanted.
+    Switch,
 }
 
-const NAMES: [(Kind, &str); 3] = [
+const NAMES: [(Kind, &str); 4] = [
     (Kind::Preempt, "preempt"),
     (Kind::Stop, "stop"),
     (Kind::Ipi, "ipi"),
+    (Kind::Switch, "switch"),
 ];
 
 /// One disturbance.

@@ -1,4 +1,4 @@
-//! Stops a whole process: SIGSTOP, and SIGCONT a known time later. Needs nothing of the kernel, so every tool takes it.
+//! Stops whole processes: SIGSTOP, and SIGCONT a known time later. Needs nothing of the kernel, so every tool takes it.
 
 use super::clock::{now_ns, sleep_until};
 use super::event::{Event, Kind};
@@ -10,16 +10,20 @@ use std::io::Error;
 /// In time on a busy housekeeping CPU, and below every sampler.
 const PRIORITY: i32 = 50;
 
-/// Runs the schedule on that process, which is running again afterwards.
+/// Runs the schedule on these processes together: a tool and its children. They run again afterwards.
 ///
 /// # Errors
 /// When there is no such process, or it is not ours to stop.
-pub(crate) fn run(pid: u64, schedule: &[Planned]) -> Done<Vec<Event>> {
-    let pid = libc::pid_t::try_from(pid).map_err(|_| failed(format!("{pid} is no process")))?;
-    if pid <= 1 {
-        return Err(failed(format!("process {pid} is never stopped")));
+pub(crate) fn run(pids: &[u64], schedule: &[Planned]) -> Done<Vec<Event>> {
+    let mut family = Vec::new();
+    for &pid in pids {
+        let pid = libc::pid_t::try_from(pid).map_err(|_| failed(format!("{pid} is no process")))?;
+        if pid <= 1 {
+            return Err(failed(format!("process {pid} is never stopped")));
+        }
+        signal(pid, 0)?;
+        family.push(pid);
     }
-    signal(pid, 0)?;
     place::lock_memory()?;
     let mut events = Vec::with_capacity(schedule.len());
     in_a_placed_thread(
@@ -28,27 +32,33 @@ pub(crate) fn run(pid: u64, schedule: &[Planned]) -> Done<Vec<Event>> {
             let start = now_ns();
             for planned in schedule {
                 sleep_until(start + planned.at_ns);
-                if signal(pid, libc::SIGSTOP).is_err() {
-                    break;
-                }
+                let stopped = signal_all(&family, libc::SIGSTOP);
                 let begin_ns = now_ns();
                 sleep_until(begin_ns + planned.length_ns);
                 let end_ns = now_ns();
                 // Before anything else: a process that stays stopped would be our doing.
-                let continued = signal(pid, libc::SIGCONT);
+                let continued = signal_all(&family, libc::SIGCONT);
+                if stopped.and(continued).is_err() {
+                    break;
+                }
                 events.push(Event {
                     kind: Kind::Stop,
                     wanted_ns: planned.length_ns,
                     begin_ns,
                     end_ns,
                 });
-                if continued.is_err() {
-                    break;
-                }
             }
             events
         },
     )
+}
+
+/// Signals all of them, and says the first failure.
+fn signal_all(family: &[libc::pid_t], number: i32) -> Done {
+    family
+        .iter()
+        .map(|&pid| signal(pid, number))
+        .fold(Ok(()), Done::and)
 }
 
 fn signal(pid: libc::pid_t, signal: i32) -> Done {
@@ -74,7 +84,7 @@ mod tests {
         }
         let mut child = Command::new("sleep").arg("0.2").spawn().unwrap();
         let schedule = schedule::of(&[400_000_000], 420, 1).unwrap();
-        let events = match run(u64::from(child.id()), &schedule) {
+        let events = match run(&[u64::from(child.id())], &schedule) {
             Ok(events) => events,
             Err(why) => {
                 child.wait().unwrap();
@@ -86,9 +96,9 @@ mod tests {
         assert!(events[0].length_ns() >= 400_000_000);
         assert!(child.wait().unwrap().success(), "continued, so it could end");
         assert!(now_ns() >= events[0].end_ns, "and not before it was continued");
-        assert!(run(u64::from(u32::MAX), &schedule).is_err());
+        assert!(run(&[u64::from(u32::MAX)], &schedule).is_err());
         assert!(
-            run(1, &schedule)
+            run(&[1], &schedule)
                 .unwrap_err()
                 .to_string()
                 .contains("never stopped")

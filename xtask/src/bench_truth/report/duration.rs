@@ -23,7 +23,12 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
     let of_tool = |tool: &str, length_ns: u64| -> Option<(f64, f64, f64)> {
         let all: Vec<(f64, f64)> = results
             .per_block(tool, Disturbance::Preempt, |ran, control| {
-                let window = score::window(length_ns, PREEMPT_NS, ran.seen.ceiling_ns());
+                let window = score::window(
+                    length_ns,
+                    PREEMPT_NS,
+                    score::of_preemptions(ran.switch_ns),
+                    ran.seen.ceiling_ns(),
+                );
                 score::differences(&ran.seen, &control.seen, window)
             })
             .into_iter()

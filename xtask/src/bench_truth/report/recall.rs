@@ -1,7 +1,7 @@
 //! What share of the injected disturbances a tool saw.
 
 use super::{Claim, Results, Section, Verdict, cell, interval_cell, known, length, ours, paired};
-use crate::bench_truth::running::Disturbance;
+use crate::bench_truth::running::{Disturbance, Ran};
 use crate::bench_truth::score;
 use crate::bench_truth::statistics::{interval, mean};
 use crate::bench_truth::tools::Question;
@@ -10,22 +10,35 @@ use crate::inject::{PREEMPT_NS, STOP_NS};
 /// Per length of preemption, with the paired interval to the best peer.
 pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
     let title = "Recall, CPU taken away (% of the injected, control taken away; [95 % of ours - best peer over blocks])";
-    by_length(results, Disturbance::Preempt, PREEMPT_NS, title, "preemptions")
+    let excess = |ran: &Ran| score::of_preemptions(ran.switch_ns);
+    by_length(
+        results,
+        Disturbance::Preempt,
+        PREEMPT_NS,
+        &excess,
+        (title, "preemptions"),
+    )
 }
 
 /// The same for stopped processes.
 pub(crate) fn stops(results: &Results) -> (Section, Vec<Claim>) {
     let lengths: Vec<u64> = STOP_NS.iter().map(|(ns, _)| *ns).collect();
     let title = "Recall, process stopped (SIGSTOP)";
-    by_length(results, Disturbance::Stop, &lengths, title, "stops")
+    by_length(
+        results,
+        Disturbance::Stop,
+        &lengths,
+        &|_| score::OF_STOPS,
+        (title, "stops"),
+    )
 }
 
 fn by_length(
     results: &Results,
     what: Disturbance,
     lengths: &[u64],
-    title: &str,
-    name: &str,
+    excess: &dyn Fn(&Ran) -> score::Excess,
+    (title, name): (&str, &str),
 ) -> (Section, Vec<Claim>) {
     let tools: Vec<_> = results.asking(Question::Gaps).map(|tool| tool.name).collect();
     let own = ours(Question::Gaps);
@@ -40,7 +53,7 @@ fn by_length(
             .iter()
             .map(|tool| {
                 let values = results.per_block(tool, what, |ran, control| {
-                    let window = score::window(length_ns, lengths, ran.seen.ceiling_ns());
+                    let window = score::window(length_ns, lengths, excess(ran), ran.seen.ceiling_ns());
                     score::recall(&ran.seen, &control.seen, &ran.events, window)
                 });
                 (*tool, values)
