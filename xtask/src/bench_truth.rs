@@ -13,8 +13,9 @@ mod tools;
 mod watched;
 
 use crate::error::{Done, XtaskError, build_static, target_dir};
-use crate::inject::place;
+use crate::inject::event::Event;
 use crate::inject::random::Random;
+use crate::inject::{PREEMPT_GROUPS, PREEMPT_NS, place};
 use report::Results;
 use running::{Disturbance, Place, Ran};
 use serde_json::{Value, json};
@@ -38,8 +39,8 @@ struct Settings {
 }
 
 const DEFAULT: Settings = Settings {
-    blocks: 6,
-    seconds: 3,
+    blocks: 5,
+    seconds: 2,
     seed: 1,
     cpu: 1,
     other: 0,
@@ -78,7 +79,7 @@ pub(crate) fn run(words: &[&str]) -> Done {
     for tool in present.iter().filter(|tool| !tool.differs.is_empty()) {
         println!("note: {}: {}", tool.name, tool.differs);
     }
-    let (blocks, left_out) = all_blocks(&settings, &place, &present);
+    let (blocks, bare, left_out) = all_blocks(&settings, &place, &present);
     let system_calls = present
         .iter()
         .filter(|tool| tool.question == Question::WakeUps)
@@ -87,6 +88,7 @@ pub(crate) fn run(words: &[&str]) -> Done {
     let results = Results {
         tools: present,
         blocks,
+        bare,
         system_calls,
     };
     let report = report::of(&results);
@@ -116,19 +118,26 @@ pub(crate) fn run(words: &[&str]) -> Done {
 
 type Block = BTreeMap<(&'static str, Disturbance), Ran>;
 
-/// All blocks that count, and why others do not.
-fn all_blocks(settings: &Settings, place: &Place, tools: &[&'static Tool]) -> (Vec<Block>, Vec<String>) {
+/// All blocks that count, the bare loop's gaps in them, and why other blocks do not count.
+fn all_blocks(
+    settings: &Settings,
+    place: &Place,
+    tools: &[&'static Tool],
+) -> (Vec<Block>, Vec<Event>, Vec<String>) {
     let mut random = Random::new(settings.seed);
-    let (mut blocks, mut left_out) = (Vec::new(), Vec::new());
+    let (mut blocks, mut bare, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     for number in 1..=settings.blocks {
         let order = plan(tools, &mut random);
-        let switch_ns = match running::switch_ns(place, random.next()) {
-            Ok(ns) => ns,
+        let bare_loop = match running::bare_loop(place, random.next()) {
+            Ok(events) => events,
             Err(why) => {
                 left_out.push(format!("block {number}: {why}"));
                 continue;
             }
         };
+        // At the shortest length: what two switches take, and nothing of what a long absence does to caches.
+        let shortest = score::bare_excess_ns(&bare_loop, PREEMPT_NS.first().copied().unwrap_or(0));
+        let switch_ns = statistics::median(&shortest).unwrap_or(0.0).max(0.0) as u64;
         let mut block = Block::new();
         for (tool, what, seed) in order {
             match running::run(place, tool, what, switch_ns, seed) {
@@ -152,9 +161,10 @@ fn all_blocks(settings: &Settings, place: &Place, tools: &[&'static Tool]) -> (V
             ));
         } else {
             blocks.push(block);
+            bare.extend(bare_loop);
         }
     }
-    (blocks, left_out)
+    (blocks, bare, left_out)
 }
 
 /// The runs of one block: tools in random order, and each tool's runs in random order, together in time.
@@ -163,8 +173,9 @@ fn plan(tools: &[&'static Tool], random: &mut Random) -> Vec<(&'static Tool, Dis
     random.shuffle(&mut tools);
     let mut order = Vec::new();
     for tool in tools {
-        let mut runs = vec![Disturbance::Nothing, Disturbance::Preempt, Disturbance::Stop];
+        let mut runs = vec![Disturbance::Nothing, Disturbance::Stop, Disturbance::Preempt(0)];
         if tool.question == Question::Gaps {
+            runs.extend((1..PREEMPT_GROUPS).map(Disturbance::Preempt));
             runs.push(Disturbance::Ipi);
         }
         random.shuffle(&mut runs);
@@ -255,6 +266,15 @@ fn settings(words: &[&str]) -> Done<Settings> {
     Ok(settings)
 }
 
+fn kind(what: Disturbance) -> &'static str {
+    match what {
+        Disturbance::Nothing => "nothing",
+        Disturbance::Preempt(_) => "preempt",
+        Disturbance::Stop => "stop",
+        Disturbance::Ipi => "ipi",
+    }
+}
+
 /// The figures of every run that counted.
 fn runs(results: &Results) -> Vec<Value> {
     let mut all = Vec::new();
@@ -264,7 +284,7 @@ fn runs(results: &Results) -> Vec<Value> {
             let bins: Vec<(u64, u64)> = seen.bins.iter().map(|bin| (bin.low_ns, bin.count)).collect();
             let lines: Vec<String> = events.iter().map(ToString::to_string).collect();
             all.push(json!({
-                "block": block, "tool": tool, "disturbed_by": format!("{what:?}").to_lowercase(),
+                "block": block, "tool": tool, "disturbed_by": kind(*what),
                 "duration_ns": seen.duration_ns, "expected": seen.expected, "recorded": seen.recorded,
                 "missed": seen.missed, "turns": seen.turns, "turn_min_ns": seen.turn_min_ns,
                 "on_cpu_ns": ran.between.on_cpu_ns, "voluntary_switches": ran.between.voluntary,
@@ -297,7 +317,7 @@ mod tests {
             .iter()
             .filter(|tool| tool.question == Question::Gaps)
             .count();
-        assert_eq!(all.len(), gaps * 4 + (TOOLS.len() - gaps) * 3);
+        assert_eq!(all.len(), gaps * (3 + PREEMPT_GROUPS) + (TOOLS.len() - gaps) * 3);
     }
 
     #[test]

@@ -20,6 +20,19 @@ use std::fmt::Display;
 pub(crate) const PREEMPT_NS: &[u64] = &[
     5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000,
 ];
+/// Lengths of one run: every third, so that gaps of one length are never taken for those of the next.
+pub(crate) const PREEMPT_GROUPS: usize = 3;
+
+/// The lengths of one of the [`PREEMPT_GROUPS`].
+pub(crate) fn preempt_group(group: usize) -> Vec<u64> {
+    PREEMPT_NS
+        .iter()
+        .skip(group)
+        .step_by(PREEMPT_GROUPS)
+        .copied()
+        .collect()
+}
+
 /// How long a process is stopped, and how many times in one run: long stops fill the run, so there are few.
 pub(crate) const STOP_NS: &[(u64, usize)] = &[
     (1_000_000, 12),
@@ -34,10 +47,10 @@ pub(crate) const STOP_NS: &[(u64, usize)] = &[
 /// [`XtaskError`] when a word is no number, or the machine does not permit it.
 pub(crate) fn run(words: &[&str]) -> Done {
     let events = match words {
-        ["preempt", cpu, milliseconds, events, seed] => preempt::run(
+        ["preempt", cpu, milliseconds, events, seed, lengths] => preempt::run(
             number(cpu)? as usize,
             &schedule::of(
-                &each(PREEMPT_NS, number(events)? as usize),
+                &each(&numbers(lengths)?, number(events)? as usize),
                 number(milliseconds)?,
                 number(seed)?,
             )?,
@@ -47,9 +60,8 @@ pub(crate) fn run(words: &[&str]) -> Done {
                 .iter()
                 .flat_map(|&(ns, times)| std::iter::repeat_n(ns, times))
                 .collect();
-            let pids: Done<Vec<u64>> = pids.split(',').map(number).collect();
             stop::run(
-                &pids?,
+                &numbers(pids)?,
                 &schedule::of(&lengths, number(milliseconds)?, number(seed)?)?,
             )?
         }
@@ -61,17 +73,17 @@ pub(crate) fn run(words: &[&str]) -> Done {
                 number(seed)?,
             )?,
         )?,
-        ["switch", cpu, milliseconds, events, seed] => switch::run(
+        ["switch", cpu, milliseconds, events, seed, lengths] => switch::run(
             number(cpu)? as usize,
             &schedule::of(
-                &each(&PREEMPT_NS[..3], number(events)? as usize),
+                &each(&numbers(lengths)?, number(events)? as usize),
                 number(milliseconds)?,
                 number(seed)?,
             )?,
         )?,
         _ => {
             return Err(failed(
-                "preempt CPU MS EVENTS SEED | stop PID,PID MS SEED | ipi CPU MS EVENTS SEED | switch CPU MS EVENTS SEED",
+                "preempt CPU MS EVENTS SEED NS,NS | stop PID,PID MS SEED | ipi CPU MS EVENTS SEED | switch CPU MS EVENTS SEED NS,NS",
             ));
         }
     };
@@ -91,6 +103,10 @@ pub(crate) fn failed(why: impl Display) -> XtaskError {
 
 fn number(word: &str) -> Done<u64> {
     word.parse().map_err(|_| failed(format!("{word} is no number")))
+}
+
+fn numbers(words: &str) -> Done<Vec<u64>> {
+    words.split(',').map(number).collect()
 }
 
 fn each(lengths: &[u64], times: usize) -> Vec<u64> {
@@ -113,4 +129,31 @@ fn in_a_placed_thread(
             .join()
             .unwrap_or_else(|_| Err(failed("the thread that disturbs ended early")))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_is_in_one_group_far_from_its_neighbours() {
+        let mut all: Vec<u64> = (0..PREEMPT_GROUPS).flat_map(preempt_group).collect();
+        all.sort_unstable();
+        assert_eq!(all, PREEMPT_NS);
+        for group in 0..PREEMPT_GROUPS {
+            assert!(preempt_group(group).windows(2).all(|two| two[0] * 10 == two[1]));
+        }
+    }
+
+    #[test]
+    fn wrong_words_are_told() {
+        for wrong in [
+            &["preempt"] as &[&str],
+            &["stop", "x", "1", "1"],
+            &["ipi", "1", "1", "1"],
+            &[],
+        ] {
+            assert!(run(wrong).is_err(), "{wrong:?}");
+        }
+    }
 }

@@ -8,6 +8,7 @@ mod recall;
 use super::running::{Disturbance, Ran};
 use super::statistics::Interval;
 use super::tools::{Question, TOOLS, Tool};
+use crate::inject::event::Event;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -17,6 +18,8 @@ pub(crate) struct Results {
     pub(crate) tools: Vec<&'static Tool>,
     /// Kept blocks: every run by the tool's name and what was done to it.
     pub(crate) blocks: Vec<BTreeMap<(&'static str, Disturbance), Ran>>,
+    /// Preemptions of a bare loop, in all kept blocks.
+    pub(crate) bare: Vec<Event>,
     /// System calls per wake-up, or why not.
     pub(crate) system_calls: Vec<(&'static str, Result<f64, String>)>,
 }

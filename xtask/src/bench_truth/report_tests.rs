@@ -3,8 +3,8 @@
 use super::*;
 use crate::bench_truth::seen::{Bin, Seen, bins_of_width};
 use crate::bench_truth::watched::Between;
-use crate::inject::PREEMPT_NS;
 use crate::inject::event::{Event, Kind};
+use crate::inject::{PREEMPT_GROUPS, PREEMPT_NS, preempt_group};
 
 fn ran(seen: Seen, events: Vec<Event>) -> Ran {
     Ran {
@@ -23,9 +23,11 @@ fn ran(seen: Seen, events: Vec<Event>) -> Ran {
     }
 }
 
-fn truth() -> Vec<Event> {
-    let lengths = PREEMPT_NS.iter().enumerate();
+fn truth(group: usize) -> Vec<Event> {
+    let lengths = preempt_group(group);
     lengths
+        .iter()
+        .enumerate()
         .map(|(place, &wanted_ns)| {
             let begin_ns = 10_000_000 * (place as u64 + 1);
             Event {
@@ -38,11 +40,11 @@ fn truth() -> Vec<Event> {
         .collect()
 }
 
-/// Sees every disturbance as so much longer.
-fn perfect(longer_ns: u64) -> Seen {
-    let gaps: Vec<(u64, u64)> = truth()
+/// Sees every disturbance as 3 us longer.
+fn perfect(group: usize) -> Seen {
+    let gaps: Vec<(u64, u64)> = truth(group)
         .iter()
-        .map(|one| (one.begin_ns, one.end_ns + longer_ns))
+        .map(|one| (one.begin_ns, one.end_ns + 3_000))
         .collect();
     let exact = |(begin, end): &(u64, u64)| Bin {
         low_ns: end - begin,
@@ -62,8 +64,8 @@ fn perfect(longer_ns: u64) -> Seen {
 }
 
 /// What oslat would say of the same, without what is shorter than that.
-fn like_oslat(from_ns: u64) -> Seen {
-    let lengths = PREEMPT_NS.iter().filter(|&&ns| ns >= from_ns);
+fn like_oslat(group: usize, from_ns: u64) -> Seen {
+    let lengths = preempt_group(group).into_iter().filter(|&ns| ns >= from_ns);
     let counts = lengths.map(|ns| ((ns + 3_000).min(1_024_000), 1));
     Seen {
         bins: bins_of_width(counts, 1_000, Some(1_024_000)),
@@ -73,29 +75,36 @@ fn like_oslat(from_ns: u64) -> Seen {
     }
 }
 
-fn results(ours: Seen, peer: Seen) -> Results {
-    let empty = |seen: &Seen| Seen {
-        bins: Vec::new(),
-        gaps: seen.gaps.as_ref().map(|_| Vec::new()),
-        ..seen.clone()
-    };
-    let block = BTreeMap::from([
-        (
-            ("ours noise", Disturbance::Nothing),
-            ran(empty(&ours), Vec::new()),
-        ),
-        (("ours noise", Disturbance::Preempt), ran(ours, truth())),
-        (("oslat", Disturbance::Nothing), ran(empty(&peer), Vec::new())),
-        (("oslat", Disturbance::Preempt), ran(peer, truth())),
-    ]);
+fn results(ours: impl Fn(usize) -> Seen, peer: impl Fn(usize) -> Seen) -> Results {
+    let mut block = BTreeMap::new();
+    let tools: [(&str, &dyn Fn(usize) -> Seen); 2] = [("ours noise", &ours), ("oslat", &peer)];
+    for (name, seen) in tools {
+        let undisturbed = Seen {
+            bins: Vec::new(),
+            gaps: None,
+            ..seen(0)
+        };
+        block.insert((name, Disturbance::Nothing), ran(undisturbed, Vec::new()));
+        for group in 0..PREEMPT_GROUPS {
+            block.insert(
+                (name, Disturbance::Preempt(group)),
+                ran(seen(group), truth(group)),
+            );
+        }
+    }
     Results {
         tools: TOOLS
             .iter()
-            .filter(|tool| tool.name == "ours noise" || tool.name == "oslat")
+            .filter(|tool| tools.iter().any(|(name, _)| *name == tool.name))
             .collect(),
         blocks: vec![block.clone(), block.clone(), block],
+        bare: Vec::new(),
         system_calls: Vec::new(),
     }
+}
+
+fn all(group: usize) -> Seen {
+    like_oslat(group, 0)
 }
 
 fn verdict(report: &Report, beginning: &str) -> Verdict {
@@ -108,7 +117,7 @@ fn verdict(report: &Report, beginning: &str) -> Verdict {
 
 #[test]
 fn a_perfect_sampler_holds_all_its_claims() {
-    let report = of(&results(perfect(3_000), like_oslat(0)));
+    let report = of(&results(perfect, all));
     assert_eq!(verdict(&report, "recall of preemptions"), Verdict::Held);
     assert_eq!(verdict(&report, "expected = recorded"), Verdict::Held);
     assert_eq!(verdict(&report, "a turn of the loop"), Verdict::Held);
@@ -140,9 +149,12 @@ fn a_perfect_sampler_holds_all_its_claims() {
 
 #[test]
 fn a_sampler_that_sees_less_than_its_peer_loses_and_the_length_is_named() {
-    let mut blind = perfect(3_000);
-    blind.bins.retain(|bin| bin.low_ns > 8_000);
-    let report = of(&results(blind, like_oslat(0)));
+    let blind = |group| {
+        let mut seen = perfect(group);
+        seen.bins.retain(|bin| bin.low_ns > 8_000);
+        seen
+    };
+    let report = of(&results(blind, all));
     assert_eq!(
         verdict(
             &report,
@@ -152,37 +164,50 @@ fn a_sampler_that_sees_less_than_its_peer_loses_and_the_length_is_named() {
     );
     assert!(report.lost());
     assert_eq!(report.json()["claims"][0]["verdict"], "LOST");
-    let better = of(&results(perfect(3_000), like_oslat(50_000)));
+    let better = of(&results(perfect, |group| like_oslat(group, 50_000)));
     assert_eq!(verdict(&better, "recall of preemptions"), Verdict::Held);
 }
 
 #[test]
 fn lost_wake_ups_a_slower_loop_and_faults_lose() {
-    let mut silent = perfect(3_000);
-    silent.recorded = 9;
+    let silent = |group| {
+        let mut seen = perfect(group);
+        seen.recorded = 9;
+        seen
+    };
     assert_eq!(
-        verdict(&of(&results(silent, like_oslat(0))), "expected = recorded"),
+        verdict(&of(&results(silent, all)), "expected = recorded"),
         Verdict::Lost
     );
-    let mut slow = perfect(3_000);
-    slow.turns = Some(49_999);
+    let slow = |group| {
+        let mut seen = perfect(group);
+        seen.turns = Some(49_999);
+        seen
+    };
     assert_eq!(
-        verdict(&of(&results(slow, like_oslat(0))), "a turn of the loop"),
+        verdict(&of(&results(slow, all)), "a turn of the loop"),
         Verdict::Lost
     );
-    let mut faulting = perfect(3_000);
-    faulting.own = Some((1, 0));
-    let report = of(&results(faulting, like_oslat(0)));
+    let faulting = |group| {
+        let mut seen = perfect(group);
+        seen.own = Some((1, 0));
+        seen
+    };
+    let report = of(&results(faulting, all));
     assert_eq!(verdict(&report, "no page fault"), Verdict::Lost);
 }
 
 #[test]
 fn a_sampler_that_grows_with_the_length_is_named() {
-    let mut growing = perfect(3_000);
-    if let Some(gap) = growing.gaps.as_mut().and_then(|gaps| gaps.last_mut()) {
-        gap.1 += 700;
-    }
-    let report = of(&results(growing, like_oslat(0)));
+    let growing = |group| {
+        let mut seen = perfect(group);
+        let last = seen.gaps.as_mut().and_then(|gaps| gaps.last_mut());
+        if let Some(gap) = last.filter(|_| group == 0) {
+            gap.1 += 700;
+        }
+        seen
+    };
+    let report = of(&results(growing, all));
     let bias = report
         .claims
         .iter()

@@ -1,11 +1,10 @@
 //! One run of one tool: started, watched, disturbed or left alone, waited for, read.
 
 use super::seen::Seen;
-use super::statistics::median;
 use super::tools::{Program, Run, Tool};
 use super::watched::{self, Between};
 use crate::inject::event::Event;
-use crate::inject::place;
+use crate::inject::{PREEMPT_NS, place, preempt_group};
 use std::fs::File;
 use std::io::Error;
 use std::os::unix::process::CommandExt;
@@ -14,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Disturbances of each length in one run, for each of its seconds.
-const PREEMPTS_PER_SECOND: u64 = 12;
+const PREEMPTS_PER_SECOND: u64 = 20;
 /// Interrupts in each second of a run.
 const IPIS_PER_SECOND: u64 = 150;
 /// A tool measures this much longer than it is disturbed, so that it still measures at the end.
@@ -27,8 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub(crate) enum Disturbance {
     /// The control run.
     Nothing,
-    /// Its CPU is taken away.
-    Preempt,
+    /// Its CPU is taken away, for lengths of that group.
+    Preempt(usize),
     /// It is stopped.
     Stop,
     /// Its CPU is interrupted.
@@ -100,18 +99,24 @@ pub(crate) fn run(
     })
 }
 
-/// What the two switches of a preemption take on the measured CPU now: the median, in nanoseconds.
+/// Preemptions of every length against a bare loop: what no tool can do better, and what two switches take.
 ///
 /// # Errors
 /// In words.
-pub(crate) fn switch_ns(place: &Place, seed: u64) -> Result<u64, String> {
-    let events = inject(place, &format!("switch {} 400 40 {seed}", place.cpu))?;
-    let costs: Vec<f64> = events
-        .iter()
-        .map(|event| event.length_ns() as f64 - event.wanted_ns as f64)
-        .collect();
-    let median = median(&costs).ok_or("no preemption of the injector's own loop was seen")?;
-    Ok(median.max(0.0) as u64)
+pub(crate) fn bare_loop(place: &Place, seed: u64) -> Result<Vec<Event>, String> {
+    let milliseconds = place.seconds * 1_000;
+    let events = PREEMPTS_PER_SECOND * place.seconds;
+    let words = format!(
+        "switch {} {milliseconds} {events} {seed} {}",
+        place.cpu,
+        listed(PREEMPT_NS)
+    );
+    inject(place, &words)
+}
+
+fn listed(numbers: &[impl ToString]) -> String {
+    let words: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    words.join(",")
 }
 
 /// Starts a tool in an empty folder; it ends with whoever started it.
@@ -214,13 +219,13 @@ fn disturb(place: &Place, family: &[u32], what: Disturbance, seed: u64) -> Resul
             std::thread::sleep(Duration::from_millis(milliseconds));
             return Ok(Vec::new());
         }
-        Disturbance::Preempt => format!(
-            "preempt {cpu} {milliseconds} {} {seed}",
-            PREEMPTS_PER_SECOND * seconds
+        Disturbance::Preempt(group) => format!(
+            "preempt {cpu} {milliseconds} {} {seed} {}",
+            PREEMPTS_PER_SECOND * seconds,
+            listed(&preempt_group(group))
         ),
         Disturbance::Stop => {
-            let pids: Vec<String> = family.iter().map(ToString::to_string).collect();
-            format!("stop {} {milliseconds} {seed}", pids.join(","))
+            format!("stop {} {milliseconds} {seed}", listed(family))
         }
         Disturbance::Ipi => format!("ipi {cpu} {milliseconds} {} {seed}", IPIS_PER_SECOND * seconds),
     };

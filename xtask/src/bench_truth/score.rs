@@ -1,7 +1,7 @@
 //! What a tool saw against what was injected. Pure: numbers in, numbers out.
 
 use super::seen::{Bin, Seen};
-use crate::inject::event::Event;
+use crate::inject::event::{Event, SPOILED_NS};
 
 /// A gap may be this much shorter than it is as a rule.
 const SHORTER_NS: u64 = 10_000;
@@ -154,6 +154,16 @@ pub(crate) fn overlap(gaps: &[(u64, u64)], events: &[Event], length_ns: u64) -> 
         }
     }
     result
+}
+
+/// What a bare loop's gaps have more than preemptions of that length, in nanoseconds.
+pub(crate) fn bare_excess_ns(bare: &[Event], length_ns: u64) -> Vec<f64> {
+    let of_length = bare
+        .iter()
+        .filter(|event| (length_ns..=length_ns + SPOILED_NS).contains(&event.wanted_ns));
+    of_length
+        .map(|event| event.length_ns() as f64 - event.wanted_ns as f64)
+        .collect()
 }
 
 /// Interrupts that some gap meets, of all; by time stamps.

@@ -180,3 +180,19 @@ fn untold_is_what_was_due_and_nobody_mentions() {
     run.expected = None;
     assert_eq!(untold(&run), None);
 }
+
+#[test]
+fn a_bare_loop_says_what_switching_takes() {
+    let bare = |wanted_ns, length_ns| Event {
+        kind: Kind::Switch,
+        ..event(wanted_ns, 0, length_ns)
+    };
+    let all = [
+        bare(5_010, 8_010),
+        bare(5_000, 9_000),
+        bare(7_001, 20_000),
+        bare(10_000, 11_000),
+    ];
+    assert_eq!(bare_excess_ns(&all, 5_000), [3_000.0, 4_000.0]);
+    assert_eq!(bare_excess_ns(&all, 10_000), [1_000.0]);
+}

@@ -14,7 +14,7 @@ pub(crate) fn wake_ups(results: &Results) -> (Section, Vec<Claim>) {
         for tool in results.asking(question) {
             for (what, name) in [
                 (Disturbance::Nothing, "nothing"),
-                (Disturbance::Preempt, "preemptions"),
+                (Disturbance::Preempt(0), "preemptions"),
                 (Disturbance::Stop, "stops"),
             ] {
                 let sum = |values: Vec<Option<f64>>| {

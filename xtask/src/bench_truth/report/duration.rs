@@ -5,7 +5,7 @@ use crate::bench_truth::running::Disturbance;
 use crate::bench_truth::score;
 use crate::bench_truth::statistics::{median, quantile};
 use crate::bench_truth::tools::Question;
-use crate::inject::PREEMPT_NS;
+use crate::inject::{PREEMPT_GROUPS, PREEMPT_NS, preempt_group};
 
 /// From this length on the limit holds.
 const LIMITED_FROM_NS: u64 = 20_000;
@@ -19,13 +19,14 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
     let tools: Vec<_> = results.asking(Question::Gaps).map(|tool| tool.name).collect();
     let mut columns = vec!["length".to_owned()];
     columns.extend(tools.iter().map(|tool| format!("{tool} (5 to 95 %)")));
-    columns.push("ours by time".into());
+    columns.extend(["ours by time", "bare loop"].map(str::to_owned));
     let of_tool = |tool: &str, length_ns: u64| -> Option<(f64, f64, f64)> {
+        let (what, lengths) = run_of(length_ns);
         let all: Vec<(f64, f64)> = results
-            .per_block(tool, Disturbance::Preempt, |ran, control| {
+            .per_block(tool, what, |ran, control| {
                 let window = score::window(
                     length_ns,
-                    PREEMPT_NS,
+                    &lengths,
                     score::of_preemptions(ran.switch_ns),
                     ran.seen.ceiling_ns(),
                 );
@@ -40,7 +41,7 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
     };
     let by_time = |length_ns: u64| -> Option<f64> {
         let all: Vec<f64> = results
-            .per_block(own, Disturbance::Preempt, |ran, _| {
+            .per_block(own, run_of(length_ns).0, |ran, _| {
                 Some(score::overlap(ran.seen.gaps.as_deref()?, &ran.events, length_ns).excess_ns)
             })
             .into_iter()
@@ -49,12 +50,13 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
             .collect();
         median(&all).map(|ns| ns / 1e3)
     };
+    let bare = |length_ns: u64| median(&score::bare_excess_ns(&results.bare, length_ns)).map(|ns| ns / 1e3);
     let shortest = PREEMPT_NS.first().copied().unwrap_or(0);
     let base: Vec<Option<f64>> = tools
         .iter()
         .map(|tool| of_tool(tool, shortest).map(|(middle, ..)| middle))
         .collect();
-    let base_by_time = by_time(shortest);
+    let (base_by_time, base_bare) = (by_time(shortest), bare(shortest));
     let mut rows = Vec::new();
     let mut worst: Option<(f64, u64)> = None;
     for &length_ns in PREEMPT_NS {
@@ -72,6 +74,10 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
             .zip(base_by_time)
             .map(|(found, base)| found - base);
         row.push(cell(bias, 2));
+        row.push(cell(
+            bare(length_ns).zip(base_bare).map(|(found, base)| found - base),
+            2,
+        ));
         rows.push(row);
         if let Some(bias) = bias.filter(|_| length_ns >= LIMITED_FROM_NS)
             && worst.is_none_or(|(worst, _)| bias.abs() > worst.abs())
@@ -81,7 +87,7 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
     }
     let mut constant = vec!["constant".to_owned()];
     constant.extend(base.iter().map(|base| cell(*base, 2)));
-    constant.push(cell(base_by_time, 2));
+    constant.extend([cell(base_by_time, 2), cell(base_bare, 2)]);
     rows.push(constant);
     let section = Section {
         title: format!(
@@ -106,4 +112,11 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
     };
     let verdict = Verdict::Open;
     (section, vec![Claim { says, verdict }])
+}
+
+/// The run in which that length was injected, and the lengths that it had.
+fn run_of(length_ns: u64) -> (Disturbance, Vec<u64>) {
+    let place = PREEMPT_NS.iter().position(|&known| known == length_ns);
+    let group = place.unwrap_or(0) % PREEMPT_GROUPS;
+    (Disturbance::Preempt(group), preempt_group(group))
 }

@@ -5,29 +5,28 @@ use crate::bench_truth::running::{Disturbance, Ran};
 use crate::bench_truth::score;
 use crate::bench_truth::statistics::{interval, mean};
 use crate::bench_truth::tools::Question;
-use crate::inject::{PREEMPT_NS, STOP_NS};
+use crate::inject::{PREEMPT_GROUPS, PREEMPT_NS, STOP_NS, preempt_group};
 
 /// Per length of preemption, with the paired interval to the best peer.
 pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
     let title = "Recall, CPU taken away (% of the injected, control taken away; [95 % of ours - best peer over blocks])";
+    let of_length = |place: usize| {
+        let group = place % PREEMPT_GROUPS;
+        (Disturbance::Preempt(group), preempt_group(group))
+    };
     let excess = |ran: &Ran| score::of_preemptions(ran.switch_ns);
-    by_length(
-        results,
-        Disturbance::Preempt,
-        PREEMPT_NS,
-        &excess,
-        (title, "preemptions"),
-    )
+    by_length(results, PREEMPT_NS, &of_length, &excess, (title, "preemptions"))
 }
 
 /// The same for stopped processes.
 pub(crate) fn stops(results: &Results) -> (Section, Vec<Claim>) {
     let lengths: Vec<u64> = STOP_NS.iter().map(|(ns, _)| *ns).collect();
     let title = "Recall, process stopped (SIGSTOP)";
+    let of_length = |_: usize| (Disturbance::Stop, lengths.clone());
     by_length(
         results,
-        Disturbance::Stop,
         &lengths,
+        &of_length,
         &|_| score::OF_STOPS,
         (title, "stops"),
     )
@@ -35,8 +34,8 @@ pub(crate) fn stops(results: &Results) -> (Section, Vec<Claim>) {
 
 fn by_length(
     results: &Results,
-    what: Disturbance,
-    lengths: &[u64],
+    all_lengths: &[u64],
+    of_length: &dyn Fn(usize) -> (Disturbance, Vec<u64>),
     excess: &dyn Fn(&Ran) -> score::Excess,
     (title, name): (&str, &str),
 ) -> (Section, Vec<Claim>) {
@@ -48,12 +47,13 @@ fn by_length(
     let mut rows = Vec::new();
     let mut lost = Vec::new();
     let mut compared = false;
-    for &length_ns in lengths {
+    for (place, &length_ns) in all_lengths.iter().enumerate() {
+        let (what, lengths) = of_length(place);
         let per_tool: Vec<(&str, Vec<Option<f64>>)> = tools
             .iter()
             .map(|tool| {
                 let values = results.per_block(tool, what, |ran, control| {
-                    let window = score::window(length_ns, lengths, excess(ran), ran.seen.ceiling_ns());
+                    let window = score::window(length_ns, &lengths, excess(ran), ran.seen.ceiling_ns());
                     score::recall(&ran.seen, &control.seen, &ran.events, window)
                 });
                 (*tool, values)
@@ -75,7 +75,7 @@ fn by_length(
                 lost.push(length(length_ns));
             }
         }
-        let of_length = |spoiled: bool| -> usize {
+        let count = |spoiled: bool| -> usize {
             let blocks = results.per_block(own, what, |ran, _| {
                 let mine = ran.events.iter().filter(|event| event.wanted_ns == length_ns);
                 Some(mine.filter(|event| !spoiled || event.spoiled()).count())
@@ -95,8 +95,8 @@ fn by_length(
         }
         let mut row = vec![
             length(length_ns),
-            of_length(false).to_string(),
-            of_length(true).to_string(),
+            count(false).to_string(),
+            count(true).to_string(),
         ];
         row.extend(
             per_tool
