@@ -20,6 +20,8 @@ use std::fmt::Display;
 pub(crate) const PREEMPT_NS: &[u64] = &[
     5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000,
 ];
+/// Shorter ones are injected six times as often.
+const SHORT_NS: u64 = 100_000;
 /// Lengths of one run: every third, so that gaps of one length are never taken for those of the next.
 pub(crate) const PREEMPT_GROUPS: usize = 3;
 
@@ -109,8 +111,11 @@ fn numbers(words: &str) -> Done<Vec<u64>> {
     words.split(',').map(number).collect()
 }
 
+/// Each length that many times, and the short ones more often: they cost little, and a noisy machine has many gaps
+/// like them.
 fn each(lengths: &[u64], times: usize) -> Vec<u64> {
-    let repeated = lengths.iter().flat_map(|&ns| std::iter::repeat_n(ns, times));
+    let of = |ns| if ns > 0 && ns < SHORT_NS { times * 6 } else { times };
+    let repeated = lengths.iter().flat_map(|&ns| std::iter::repeat_n(ns, of(ns)));
     repeated.collect()
 }
 
@@ -143,6 +148,15 @@ mod tests {
         for group in 0..PREEMPT_GROUPS {
             assert!(preempt_group(group).windows(2).all(|two| two[0] * 10 == two[1]));
         }
+    }
+
+    #[test]
+    fn short_ones_come_more_often() {
+        assert_eq!(
+            each(&[50_000, 100_000], 1),
+            [50_000, 50_000, 50_000, 50_000, 50_000, 50_000, 100_000]
+        );
+        assert_eq!(each(&[0], 2), [0, 0], "interrupts have no length");
     }
 
     #[test]

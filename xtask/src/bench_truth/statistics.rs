@@ -7,6 +7,13 @@ const STUDENT: &[f64] = &[
     2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
+/// The same of 99.75 %: ten intervals of this width all hold together in 95 % of cases.
+const STUDENT_OF_TEN: &[f64] = &[
+    127.321, 14.089, 7.453, 5.598, 4.773, 4.317, 4.029, 3.833, 3.690, 3.581, 3.497, 3.428, 3.372, 3.326,
+    3.286, 3.252, 3.222, 3.197, 3.174, 3.153, 3.135, 3.119, 3.104, 3.091, 3.078, 3.067, 3.057, 3.047, 3.038,
+    3.030,
+];
+
 /// A mean with its 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Interval {
@@ -17,12 +24,21 @@ pub(crate) struct Interval {
 
 /// The mean of paired differences, one per block; `None` below two of them, which have no interval.
 pub(crate) fn interval(differences: &[f64]) -> Option<Interval> {
+    with_quantiles(differences, STUDENT, 1.96)
+}
+
+/// The same for one of ten that are judged together: of ten single ones, one is off by chance in four benchmarks of ten.
+pub(crate) fn interval_of_ten(differences: &[f64]) -> Option<Interval> {
+    with_quantiles(differences, STUDENT_OF_TEN, 2.807)
+}
+
+fn with_quantiles(differences: &[f64], quantiles: &[f64], beyond: f64) -> Option<Interval> {
     let count = differences.len();
     let mean = mean(differences)?;
     let freedom = count.checked_sub(1).filter(|&freedom| freedom > 0)?;
     let squares: f64 = differences.iter().map(|one| (one - mean).powi(2)).sum();
     let error = (squares / freedom as f64 / count as f64).sqrt();
-    let half = STUDENT.get(freedom - 1).unwrap_or(&1.96) * error;
+    let half = quantiles.get(freedom - 1).unwrap_or(&beyond) * error;
     Some(Interval {
         mean,
         low: mean - half,
@@ -39,6 +55,18 @@ pub(crate) fn mean(values: &[f64]) -> Option<f64> {
 pub(crate) fn median(values: &[f64]) -> Option<f64> {
     let weighted: Vec<(f64, f64)> = values.iter().map(|&value| (value, 1.0)).collect();
     quantile(&weighted, 0.5)
+}
+
+/// The median and half of its 95 % interval, which the order of the values alone gives; `None` below six of them.
+pub(crate) fn median_within(values: &[f64]) -> Option<(f64, f64)> {
+    let count = values.len();
+    let middle = median(values).filter(|_| count >= 6)?;
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let away = 0.98 * (count as f64).sqrt();
+    let at = |rank: f64| sorted.get((rank.max(0.0) as usize).min(count - 1)).copied();
+    let half = at(count as f64 / 2.0 + away)? - at(count as f64 / 2.0 - away)?;
+    Some((middle, half / 2.0))
 }
 
 /// The value below which that share of the weight lies. Weights may be negative: what a control run saw as well is
@@ -73,8 +101,19 @@ mod tests {
         assert!((known.high - 4.554).abs() < 0.001, "{known:?}");
         let same = interval(&[0.5; 6]).unwrap();
         assert_eq!((same.low, same.high), (0.5, 0.5));
+        let together = interval_of_ten(&[1.0, 2.0, 3.0, 4.0]).unwrap();
+        assert!((together.high - 7.311).abs() < 0.001, "{together:?}");
         assert_eq!(interval(&[1.0]), None);
         assert_eq!(interval(&[]), None);
+    }
+
+    #[test]
+    fn a_median_is_known_as_well_as_its_neighbours_in_order() {
+        let values: Vec<f64> = (0..100).map(f64::from).collect();
+        // Ranks 50 - 9.8 and 50 + 9.8.
+        assert_eq!(median_within(&values), Some((49.0, 9.5)));
+        assert_eq!(median_within(&[7.0; 6]), Some((7.0, 0.0)));
+        assert_eq!(median_within(&[7.0; 5]), None);
     }
 
     #[test]

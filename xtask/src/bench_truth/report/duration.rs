@@ -3,7 +3,7 @@
 use super::{Claim, Results, Section, Verdict, cell, length, ours};
 use crate::bench_truth::running::Disturbance;
 use crate::bench_truth::score;
-use crate::bench_truth::statistics::{median, quantile};
+use crate::bench_truth::statistics::{median_within, quantile};
 use crate::bench_truth::tools::Question;
 use crate::inject::{PREEMPT_GROUPS, PREEMPT_NS, preempt_group};
 
@@ -39,7 +39,7 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
         let at = |share| quantile(&all, share).map(|ns| ns / 1e3);
         Some((at(0.5)?, at(0.05)?, at(0.95)?))
     };
-    let by_time = |length_ns: u64| -> Option<f64> {
+    let by_time = |length_ns: u64| -> Option<(f64, f64)> {
         let all: Vec<f64> = results
             .per_block(own, run_of(length_ns).0, |ran, _| {
                 Some(score::overlap(ran.seen.gaps.as_deref()?, &ran.events, length_ns).excess_ns)
@@ -48,9 +48,12 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
             .flatten()
             .flatten()
             .collect();
-        median(&all).map(|ns| ns / 1e3)
+        median_within(&all).map(|(ns, within_ns)| (ns / 1e3, within_ns / 1e3))
     };
-    let bare = |length_ns: u64| median(&score::bare_excess_ns(&results.bare, length_ns)).map(|ns| ns / 1e3);
+    let bare = |length_ns: u64| {
+        median_within(&score::bare_excess_ns(&results.bare, length_ns))
+            .map(|(ns, within_ns)| (ns / 1e3, within_ns / 1e3))
+    };
     let shortest = PREEMPT_NS.first().copied().unwrap_or(0);
     let base: Vec<Option<f64>> = tools
         .iter()
@@ -58,7 +61,7 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
         .collect();
     let (base_by_time, base_bare) = (by_time(shortest), bare(shortest));
     let mut rows = Vec::new();
-    let mut worst: Option<(f64, u64)> = None;
+    let mut worst: Option<((f64, f64), u64)> = None;
     for &length_ns in PREEMPT_NS {
         let mut row = vec![length(length_ns)];
         for (tool, base) in tools.iter().zip(&base) {
@@ -70,24 +73,18 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
                 },
             ));
         }
-        let bias = by_time(length_ns)
-            .zip(base_by_time)
-            .map(|(found, base)| found - base);
-        row.push(cell(bias, 2));
-        row.push(cell(
-            bare(length_ns).zip(base_bare).map(|(found, base)| found - base),
-            2,
-        ));
+        let bias = less(by_time(length_ns), base_by_time);
+        row.extend([bias, less(bare(length_ns), base_bare)].map(within));
         rows.push(row);
-        if let Some(bias) = bias.filter(|_| length_ns >= LIMITED_FROM_NS)
-            && worst.is_none_or(|(worst, _)| bias.abs() > worst.abs())
+        if let Some((bias, by)) = bias.filter(|_| length_ns >= LIMITED_FROM_NS)
+            && worst.is_none_or(|((worst, _), _)| bias.abs() > worst.abs())
         {
-            worst = Some((bias, length_ns));
+            worst = Some(((bias, by), length_ns));
         }
     }
     let mut constant = vec!["constant".to_owned()];
     constant.extend(base.iter().map(|base| cell(*base, 2)));
-    constant.extend([cell(base_by_time, 2), cell(base_bare, 2)]);
+    constant.extend([base_by_time, base_bare].map(within));
     rows.push(constant);
     let section = Section {
         title: format!(
@@ -98,14 +95,16 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
         rows,
     };
     let says = match worst {
-        Some((bias, length_ns)) => format!(
-            "duration bias from {} up: at most {bias:+.2} us, at {} (the aim is {LIMIT_US} us; a time, so not asserted: {})",
+        Some(((bias, by), length_ns)) => format!(
+            "duration bias from {} up: at most {bias:+.2} us (+-{by:.2}), at {} (the aim is {LIMIT_US} us; a time, so not asserted: {})",
             length(LIMITED_FROM_NS),
             length(length_ns),
             if bias.abs() <= LIMIT_US {
                 "reached"
-            } else {
+            } else if bias.abs() - by > LIMIT_US {
                 "NOT reached"
+            } else {
+                "these blocks do not decide it"
             }
         ),
         None => "duration bias: nothing to tell it from".to_owned(),
@@ -119,4 +118,16 @@ fn run_of(length_ns: u64) -> (Disturbance, Vec<u64>) {
     let place = PREEMPT_NS.iter().position(|&known| known == length_ns);
     let group = place.unwrap_or(0) % PREEMPT_GROUPS;
     (Disturbance::Preempt(group), preempt_group(group))
+}
+
+/// A median less another, and half of the interval of the difference.
+fn less(found: Option<(f64, f64)>, base: Option<(f64, f64)>) -> Option<(f64, f64)> {
+    let ((found, by), (base, base_by)) = found.zip(base)?;
+    // The shortest length is its own base.
+    let both = if found == base { 0.0 } else { by.hypot(base_by) };
+    Some((found - base, both))
+}
+
+fn within(value: Option<(f64, f64)>) -> String {
+    value.map_or_else(|| "-".to_owned(), |(value, by)| format!("{value:.2} +-{by:.2}"))
 }
