@@ -9,7 +9,7 @@ mod machine;
 mod notes;
 
 pub use machine::{BootMachine, Runner};
-pub use notes::{BootNotes, read_captured};
+pub use notes::{BootNotes, Captured, Noted, read_captured};
 
 use crate::ApplyError;
 use crate::installed::{missing_above, put};
@@ -131,17 +131,26 @@ pub fn finish(machine: &dyn BootMachine, lasting: &dyn Storage) -> Result<Option
     Ok(finished)
 }
 
-/// Notes that this boot has, or has not, what the files say.
+/// Notes that this boot has, or has not, what the files say: the first boot in which it is so. Gives whether that was new.
 ///
 /// # Errors
-/// What writing met.
-pub fn note_state(lasting: &dyn Storage, boot_id: Option<&str>, state: BootState) -> Result<(), ApplyError> {
+/// What reading or writing met.
+pub fn note_state(
+    lasting: &dyn Storage,
+    boot_id: Option<&str>,
+    state: BootState,
+) -> Result<bool, ApplyError> {
     let mut notes = BootNotes::read(lasting)?;
+    let known = notes.noted().is_some_and(|noted| noted.state == state.text());
+    // What waits is what the files say, and no boot has shown anything of it.
+    if known || state == BootState::Pending {
+        return Ok(false);
+    }
     notes.append(Event::Seen {
         boot_id: boot_id.map(str::to_owned),
         state: state.text().to_owned(),
     })?;
-    Ok(())
+    Ok(true)
 }
 
 fn write_all(machine: &dyn BootMachine, dirs: &[String], change: &BootChange) -> Result<(), ApplyError> {

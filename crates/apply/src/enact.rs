@@ -335,6 +335,22 @@ fn beside(system: &dyn System, journal: &Journal, request: &Request) -> Result<O
     Ok(None)
 }
 
+/// Every partition in force, with what was applied and does not hold any more. Nothing is written.
+#[must_use]
+pub fn standing(system: &dyn System, journal: &Journal, machine: &Machine) -> Vec<(Intent, Vec<Finding>)> {
+    let layers = journal.layers();
+    let live = layers
+        .iter()
+        .filter(|layer| layer.is_live() && layer.is_partition());
+    live.map(|layer| {
+        (
+            layer.intent.clone(),
+            drifted(system, layer, journal.records(), machine),
+        )
+    })
+    .collect()
+}
+
 /// Files of a layer that no longer hold what they should, with all partitions that are in force.
 fn drifted(system: &dyn System, layer: &Layer, records: &[Record], machine: &Machine) -> Vec<Finding> {
     let all = layers(records);

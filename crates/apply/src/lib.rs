@@ -33,7 +33,7 @@ pub mod threads;
 mod undo;
 
 pub use bus::BusError;
-pub use enact::{Applied, Request, apply, apply_resized};
+pub use enact::{Applied, Request, apply, apply_resized, standing};
 pub use entry::Entry;
 pub use error::ApplyError;
 pub use fingerprint::{Fingerprint, Place};

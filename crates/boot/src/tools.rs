@@ -57,6 +57,9 @@ pub const TOOLS: &[Tool] = &[
 /// Where tools are looked for.
 pub const DIRECTORIES: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
+/// Where tools write: each may be a file system of its own.
+pub const WRITTEN: [&str; 5] = ["/boot", "/boot/efi", "/boot/firmware", "/efi", "/"];
+
 /// One start of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {

@@ -14,8 +14,10 @@ use std::path::Path;
 pub struct DeclaredFile {
     /// Its path, as shown.
     pub path: String,
-    /// What it declares.
+    /// What it declares, as far as it is asked for.
     pub declarations: Vec<Declaration>,
+    /// What it declares besides.
+    pub others: Vec<Declaration>,
 }
 
 /// The file that the user named, or the machine's own; `None` where the machine has none.
@@ -44,19 +46,29 @@ pub fn read(root: &Root, named: Option<&Path>) -> Result<Option<DeclaredFile>, C
         }
     };
     let declarations = parse(&bytes).map_err(|error| wrong(&path, &error))?;
-    Ok(Some(DeclaredFile { path, declarations }))
+    let others = Vec::new();
+    Ok(Some(DeclaredFile {
+        path,
+        declarations,
+        others,
+    }))
 }
 
 impl DeclaredFile {
     /// Only the partition of a name.
     #[must_use]
-    pub fn only(self, name: &str) -> Option<DeclaredFile> {
-        let mut declarations = self.declarations;
-        declarations.retain(|one| one.name().as_str() == name);
-        (!declarations.is_empty()).then_some(DeclaredFile {
-            path: self.path,
-            declarations,
-        })
+    pub fn only(mut self, name: &str) -> Option<DeclaredFile> {
+        self.keep(|one| one.name().as_str() == name);
+        (!self.declarations.is_empty()).then_some(self)
+    }
+
+    /// Asks for some of the partitions alone.
+    pub fn keep(&mut self, wanted: impl Fn(&Declaration) -> bool) {
+        let (kept, others): (Vec<_>, Vec<_>) = std::mem::take(&mut self.declarations)
+            .into_iter()
+            .partition(wanted);
+        self.declarations = kept;
+        self.others.extend(others);
     }
 
     /// CPUs that are named for a partition, so that none of them is chosen for another one.

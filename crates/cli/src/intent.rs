@@ -3,7 +3,7 @@
 use crate::{CommandError, accounts, changing};
 use clap::{Args, ValueEnum};
 use machine::{CoreKind, CpuSet, Machine, devices};
-use plan::declared::{ComesBack, CpuWish, Declaration};
+use plan::declared::{BootPart, ComesBack, CpuWish, Declaration};
 use plan::{Choice, Intent, Near, PartitionName, Plan, Profile, Shape, Wish};
 use root::{Origin, Root};
 
@@ -173,6 +173,7 @@ impl Wanted {
             cpus,
             owner: self.owner.clone(),
             comes_back: ComesBack::AtBoot,
+            boot: BootPart::Unsaid,
             line: 0,
         })
     }

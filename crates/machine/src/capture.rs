@@ -18,6 +18,9 @@ use walk::{Found, Walk};
 /// Name of the list of contents at the top of a snapshot.
 pub const MANIFEST: &str = "quietcore-snapshot.json";
 
+/// Where everything that is mounted is told of.
+const MOUNTS: &str = "/proc/mounts";
+
 /// No kernel file that we want is larger: `/proc/interrupts` of 1,024 CPUs and 10,000 interrupts has 110 MB.
 const MAX_FILE: u64 = 512 << 20;
 
@@ -34,14 +37,35 @@ pub struct Summary {
     pub unreadable: Vec<(String, String)>,
 }
 
-/// Writes everything that reading verbs need from `root` into one archive, packed as its name says.
+/// What is captured beside the files that every machine has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Also {
+    /// Its path.
+    pub path: String,
+    /// How much of it.
+    pub keep: Keep,
+}
+
+/// How much of a file is captured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// All of it, unless it tells of a password.
+    Whole,
+    /// A boot loader's text without its passwords; of what is larger than such a text the name alone.
+    BootText,
+    /// The name alone, as an empty file or a directory.
+    Name,
+}
+
+/// Writes everything that reading verbs need from `root` into one archive, packed as its name says, and `also` what this
+/// crate knows nothing of.
 ///
 /// Files that cannot be read are listed in the archive's manifest and in the summary; what vanishes while it is
 /// captured (a task) is simply not in it.
 ///
 /// # Errors
 /// [`RootError::Ending`] for a name of no known format, or the errno of writing the archive.
-pub fn capture(root: &Root, output: &Path, tool_version: &str) -> Result<Summary, RootError> {
+pub fn capture(root: &Root, output: &Path, tool_version: &str, also: &[Also]) -> Result<Summary, RootError> {
     root::snapshot::check_name(output)?;
     let machine = Machine::read(root);
     let release = machine
@@ -65,6 +89,22 @@ pub fn capture(root: &Root, output: &Path, tool_version: &str) -> Result<Summary
     let mut walk = Walk::new(root);
     for pattern in files::patterns(&machine) {
         walk.each(&pattern.path, &mut |found| writer.take(found, pattern.trim))?;
+    }
+    for Also { path, keep } in also.iter().filter(|one| !one.path.contains(['*', '{'])) {
+        let trim = match keep {
+            Keep::Whole => Trim::Nothing,
+            Keep::BootText if path == MOUNTS => Trim::BootMounts,
+            Keep::BootText => Trim::BootText,
+            Keep::Name => Trim::Name,
+        };
+        let is_whole = *keep == Keep::Whole;
+        walk.each(path, &mut |found| match found {
+            Found::File(path) if is_whole && writer.is_secret(path) => Ok(()),
+            found => writer.take(found, trim),
+        })?;
+        if *keep == Keep::Name {
+            walk.each(&format!("{path}/"), &mut |found| writer.take(found, trim))?;
+        }
     }
     writer.summary.unreadable.extend(walk.into_unreadable());
     writer.kernel_log()?;
@@ -115,10 +155,32 @@ impl Writer<'_> {
         }
     }
 
-    fn file(&mut self, path: &str, trim: Trim) -> Result<(), RootError> {
+    /// Whether a file that nothing may be taken out of tells of a password.
+    fn is_secret(&mut self, path: &str) -> bool {
         let read = self.root.bytes_at_most(path, MAX_FILE, &mut self.content);
+        let is_secret = read.is_ok_and(|there| there && files::is_secret(&self.content));
+        if is_secret {
+            let why = "it tells of a password, and every byte of it counts";
+            self.summary.unreadable.push((path.to_owned(), why.to_owned()));
+        }
+        is_secret
+    }
+
+    fn file(&mut self, path: &str, trim: Trim) -> Result<(), RootError> {
+        let most = match trim {
+            Trim::BootText => files::MAX_BOOT_TEXT,
+            _ => MAX_FILE,
+        };
+        let read = match trim {
+            Trim::Name => {
+                self.content.clear();
+                Ok(true)
+            }
+            _ => self.root.bytes_at_most(path, most, &mut self.content),
+        };
         match read {
             Ok(true) => {}
+            Err(error) if trim == Trim::BootText && error.is_too_large() => self.content.clear(),
             Ok(false) => return Ok(()),
             Err(error) => {
                 self.summary.unreadable.push((path.to_owned(), error.to_string()));

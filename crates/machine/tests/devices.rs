@@ -143,7 +143,7 @@ fn near_what() {
     let root = Root::open(dir.path()).unwrap();
     check(&root);
     let archive = dir.path().join("snapshot.tar");
-    capture::capture(&root, &archive, "test").unwrap();
+    capture::capture(&root, &archive, "test", &[]).unwrap();
     check(&Root::open(&archive).unwrap());
 }
 
@@ -188,7 +188,7 @@ fn a_snapshot_keeps_what_the_kernel_said_of_its_boot_line() {
     let said = "[    0.0] Linux version 6.12\n[    0.1] Housekeeping: nohz unsupported.\n[    9.0] usb: a serial number\n";
     std::fs::write(dir.path().join("var/log/dmesg"), said).unwrap();
     let archive = dir.path().join("snapshot.tar");
-    capture::capture(&Root::open(dir.path()).unwrap(), &archive, "test").unwrap();
+    capture::capture(&Root::open(dir.path()).unwrap(), &archive, "test", &[]).unwrap();
     let log = Root::open(&archive).unwrap().kernel_log().unwrap().unwrap();
     assert_eq!(log, ["Linux version 6.12", "Housekeeping: nohz unsupported."]);
 }
@@ -198,7 +198,7 @@ fn settings_of_a_snapshot_are_those_of_the_machine() {
     let dir = tempfile::tempdir().unwrap();
     let archive = dir.path().join("now.tar");
     let live = Root::live();
-    capture::capture(&live, &archive, "test").unwrap();
+    capture::capture(&live, &archive, "test", &[]).unwrap();
     let names = |root: &Root| settings::read(root).values.into_keys().collect::<Vec<_>>();
     let now = names(&live);
     assert!(now.len() > 20, "{now:?}");

@@ -78,7 +78,7 @@ fn a_snapshot_gives_the_same_machine() {
     let live = Root::live();
     let read = |root: &Root| Machine::read(root).with_task_cgroups(root).with_interrupts(root);
     let before = read(&live);
-    let summary = machine::capture::capture(&live, &path, "test").unwrap();
+    let summary = machine::capture::capture(&live, &path, "test", &[]).unwrap();
     println!(
         "{} files, {} links, {} bytes",
         summary.files, summary.links, summary.bytes

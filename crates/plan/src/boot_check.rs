@@ -13,12 +13,14 @@ mod nohz_full;
 mod rcu_nocbs;
 mod reached;
 mod shown;
+mod told;
 mod understood;
 mod workqueue;
 
-pub use agreement::{Agreement, Declared};
+pub use agreement::{Agreement, Declared, InForce};
 pub use evidence::{Busy, CountedCpu, Evidence, OurWords, Stage, Window};
 pub use shown::paths;
+pub use told::told_of_boot_part;
 
 use crate::Finding;
 use crate::lint::{Line, lint};
@@ -111,7 +113,7 @@ pub struct BootVerdict {
     pub outcome: Option<Outcome>,
     /// Ours first, then the others on the running line.
     pub parameters: Vec<Checked>,
-    /// Whether the declared partitions and our words agree; empty where one of them is missing.
+    /// Whether the machine is as declared, at run time and on the boot line; empty where nothing ties the two.
     pub declared: Vec<Agreement>,
 }
 
@@ -126,9 +128,8 @@ pub fn boot_check(evidence: &Evidence) -> BootVerdict {
         .map(|(word, stage)| check(word, stage, evidence, &line, &findings))
         .collect();
     let declared = agreement::agreement(evidence);
-    let disagree = declared.iter().any(|one| one.answer.truth == Truth::No);
     let outcomes = parameters.iter().map(|one| one.outcome);
-    let outcome = outcomes.chain(disagree.then_some(Outcome::Broken)).max();
+    let outcome = outcomes.chain(declared.iter().map(Agreement::outcome)).max();
     BootVerdict {
         outcome,
         parameters,

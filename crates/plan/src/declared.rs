@@ -9,13 +9,14 @@
 //! with = ["stat_interval=60"]
 //! irq_here = ["eth0-rx-3"]
 //! owner = "ana:audio"
+//! boot = true
 //! ```
 
 mod edit;
 mod parse;
 mod place;
 
-pub use edit::add;
+pub use edit::{add, put_on_boot_line};
 pub use parse::parse;
 
 use crate::{Intent, PartitionName, Shape};
@@ -38,6 +39,8 @@ pub struct Declaration {
     pub owner: Option<String>,
     /// Whether it comes back at boot.
     pub comes_back: ComesBack,
+    /// Whether the boot line isolates its CPUs too.
+    pub boot: BootPart,
     /// Where it stands in the file, from 1; 0 for one that stands in none.
     pub line: usize,
 }
@@ -72,6 +75,18 @@ pub enum ComesBack {
     ByHand,
 }
 
+/// Whether the boot line belongs to what is declared: `boot = true`, `boot = false`, or nothing said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BootPart {
+    /// Nothing is said: where a boot line of ours is there, it is compared.
+    #[default]
+    Unsaid,
+    /// It does, and a machine without it is not as declared.
+    OnLine,
+    /// It does not, whatever our line isolates.
+    RunTimeOnly,
+}
+
 impl Declaration {
     /// Its name.
     #[must_use]
@@ -79,11 +94,15 @@ impl Declaration {
         &self.template.name
     }
 
-    /// Whether another one wants the same, wherever it stands.
+    /// Whether another one wants the same, wherever it stands. Whoever says nothing of the boot line wants what is said.
     #[must_use]
     pub fn wants_the_same(&self, other: &Declaration) -> bool {
         let elsewhere = Declaration {
             line: self.line,
+            boot: match (self.boot, other.boot) {
+                (BootPart::Unsaid, _) | (_, BootPart::Unsaid) => self.boot,
+                (_, said) => said,
+            },
             ..other.clone()
         };
         *self == elsewhere

@@ -191,6 +191,22 @@ const FINDINGS: &[(&str, &str)] = &[
 /// Of applying and undoing.
 const ENACTED: &[(&str, &str)] = &[
     (
+        "boot-part-differs",
+        "a partition is declared with the boot line (`boot = true`), and the line is missing or isolates something else",
+    ),
+    (
+        "boot-part-pending",
+        "the boot line of a declared partition is written and waits for a restart",
+    ),
+    (
+        "boot-part-reverted",
+        "the machine was restarted without the boot line that was written for a declared partition",
+    ),
+    (
+        "boot-part-without-effect",
+        "the boot line of a declared partition is running, and the kernel did not take it or something defeats it",
+    ),
+    (
         "mask-lost",
         "a CPU went off and came back, and the kernel refused the mask that an interrupt had before",
     ),

@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used)]
 
 use machine::{CpuId, CpuSet, Machine, Settings};
+use plan::Level;
 use plan::boot_check::{
-    BootVerdict, Busy, Checked, CountedCpu, Declared, Evidence, OurWords, Outcome, Stage, Truth, Window,
-    boot_check,
+    BootVerdict, Busy, Checked, CountedCpu, Declared, Evidence, InForce, OurWords, Outcome, Stage, Truth,
+    Window, boot_check, told_of_boot_part,
 };
+use plan::declared::{BootPart, ComesBack};
 use plan::lint::{Facts, Outcome as Said};
 use root::{Origin, Root};
 use std::path::Path;
@@ -29,6 +31,8 @@ struct Scene {
     ours: Vec<OurWords>,
     window: Window,
     declared: Vec<Declared>,
+    asked: Option<Vec<String>>,
+    in_force: Option<Vec<InForce>>,
     settings: Settings,
 }
 
@@ -65,6 +69,8 @@ fn obeyed(line: &str) -> Scene {
         ours: Vec::new(),
         window: counted(Some(2), Busy::Ours),
         declared: Vec::new(),
+        asked: None,
+        in_force: Some(vec![applied("3", &[])]),
         settings: Settings::default(),
     };
     scene.task(1, "init", 0, 0, "0-2");
@@ -126,6 +132,8 @@ impl Scene {
             window: self.window.clone(),
             most: 2047,
             declared: self.declared.clone(),
+            asked: self.asked.clone(),
+            in_force: self.in_force.clone(),
         })
     }
 
@@ -136,6 +144,24 @@ impl Scene {
             .into_iter()
             .find(|one| one.word.starts_with(word));
         found.unwrap()
+    }
+}
+
+fn declared(name: &str, cpus: &str, boot: BootPart) -> Declared {
+    Declared {
+        name: name.to_owned(),
+        cpus: Ok(CpuSet::parse_list(cpus).unwrap()),
+        boot,
+        comes_back: ComesBack::AtBoot,
+    }
+}
+
+/// Partition rt.
+fn applied(cpus: &str, drift: &[&str]) -> InForce {
+    InForce {
+        name: "rt".to_owned(),
+        cpus: CpuSet::parse_list(cpus).unwrap(),
+        drift: drift.iter().map(|text| (*text).to_owned()).collect(),
     }
 }
 
@@ -310,10 +336,7 @@ fn what_cannot_be_seen_is_never_said_to_work() {
 
 #[test]
 fn the_declared_partitions_and_our_line_are_one_verdict() {
-    let declared = |name: &str, cpus: &str| Declared {
-        name: name.to_owned(),
-        cpus: Ok(CpuSet::parse_list(cpus).unwrap()),
-    };
+    let declared = |name: &str, cpus: &str| declared(name, cpus, BootPart::Unsaid);
     let mut scene = obeyed(LINE);
     scene.declared = vec![declared("rt", "3")];
     assert!(scene.check().declared.is_empty(), "no words are ours");
@@ -331,10 +354,133 @@ fn the_declared_partitions_and_our_line_are_one_verdict() {
     scene.declared = vec![Declared {
         name: "rt".to_owned(),
         cpus: Err("chosen later".to_owned()),
+        boot: BootPart::Unsaid,
+        comes_back: ComesBack::AtBoot,
     }];
     let verdict = scene.check();
     assert_eq!(
         (verdict.declared.len(), verdict.declared[0].answer.truth),
         (1, Truth::Unknown)
     );
+}
+
+#[test]
+fn a_partition_with_the_boot_line_is_one_verdict_with_its_run_time_part() {
+    let mut scene = obeyed(LINE);
+    scene.ours = words(LINE, Stage::Live);
+    scene.declared = vec![declared("rt", "3", BootPart::OnLine)];
+    scene.asked = Some(vec!["nohz_full=3".to_owned()]);
+    let good = scene.check();
+    assert_eq!(good.outcome, Some(Outcome::Works), "{:?}", good.declared);
+    assert_eq!(told_of_boot_part(&good), []);
+
+    for (in_force, seen, part) in [
+        (Some(vec![]), Truth::No, "it is not in force"),
+        (
+            Some(vec![applied("2", &[])]),
+            Truth::No,
+            "it is in force with CPU 2",
+        ),
+        (
+            Some(vec![applied("3", &["/proc/x reads `0` now"])]),
+            Truth::No,
+            "but /proc/x reads `0` now",
+        ),
+        (None, Truth::Unknown, "only root"),
+    ] {
+        scene.in_force = in_force;
+        let verdict = scene.check();
+        let run_time = verdict.declared[0].run_time.clone().unwrap();
+        assert_eq!(run_time.truth, seen);
+        assert!(run_time.because.contains(part), "{run_time:?}");
+        let expected = if seen == Truth::No {
+            Outcome::Broken
+        } else {
+            Outcome::Unknown
+        };
+        assert_eq!(verdict.outcome, Some(expected), "{part}");
+        assert_eq!(told_of_boot_part(&verdict), [], "the boot part is as declared");
+    }
+    scene.in_force = Some(Vec::new());
+    scene.declared[0].comes_back = ComesBack::ByHand;
+    assert_eq!(
+        scene.check().outcome,
+        Some(Outcome::Works),
+        "nobody called `apply` yet"
+    );
+}
+
+/// Without a journal, the kernel's own partitions tell what is certainly missing.
+#[test]
+fn the_kernels_partitions_tell_where_the_journal_cannot_be_read() {
+    let mut scene = obeyed(LINE)
+        .put(
+            "/proc/self/mountinfo",
+            "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+        )
+        .put("/sys/fs/cgroup/cgroup.controllers", "cpuset\n")
+        .put("/sys/fs/cgroup/cpuset.cpus.effective", "0-2\n")
+        .put("/sys/fs/cgroup/quietcore-rt/cpuset.cpus", "3\n")
+        .put("/sys/fs/cgroup/quietcore-rt/cpuset.cpus.effective", "3\n")
+        .put("/sys/fs/cgroup/quietcore-rt/cpuset.cpus.partition", "isolated\n");
+    scene.in_force = None;
+    scene.ours = words(LINE, Stage::Live);
+    scene.declared = vec![declared("rt", "3", BootPart::OnLine)];
+    let verdict = scene.check();
+    let run_time = verdict.declared[0].run_time.clone().unwrap();
+    assert_eq!(run_time.truth, Truth::Unknown, "{run_time:?}");
+    assert!(run_time.because.contains("quietcore-rt"), "{run_time:?}");
+    let scene = scene.put("/sys/fs/cgroup/quietcore-rt/cpuset.cpus.partition", "member\n");
+    let verdict = scene.check();
+    assert_eq!(verdict.declared[0].run_time.clone().unwrap().truth, Truth::No);
+    assert_eq!(verdict.outcome, Some(Outcome::Broken));
+}
+
+#[test]
+fn a_declared_boot_part_that_is_missing_waiting_lost_or_ignored_is_told() {
+    let ids = |scene: &Scene| {
+        let told = told_of_boot_part(&scene.check());
+        let all = told.iter().map(|one| (one.id.clone(), one.level));
+        all.collect::<std::collections::BTreeSet<_>>()
+    };
+    let one = |id: &str, level| [(id.to_owned(), level)].into_iter().collect();
+    let mut scene = obeyed("quiet");
+    scene.declared = vec![declared("rt", "3", BootPart::OnLine)];
+    assert_eq!(ids(&scene), one("boot-part-differs", Level::Error), "missing");
+    assert_eq!(scene.check().outcome, Some(Outcome::Broken));
+    scene.ours = words(LINE, Stage::Pending);
+    assert_eq!(ids(&scene), one("boot-part-pending", Level::Info));
+    scene.ours = words(LINE, Stage::Reverted);
+    assert_eq!(ids(&scene), one("boot-part-reverted", Level::Error));
+    scene.declared[0].cpus = Ok(CpuSet::parse_list("2").unwrap());
+    assert!(ids(&scene).contains(&("boot-part-differs".to_owned(), Level::Error)));
+
+    let mut scene = obeyed(LINE).put("/sys/devices/system/cpu/isolated", "");
+    scene.ours = words(LINE, Stage::Live);
+    scene.declared = vec![declared("rt", "3", BootPart::OnLine)];
+    assert_eq!(ids(&scene), one("boot-part-without-effect", Level::Error));
+
+    // Another profile's line, and a line of somebody else.
+    let mut scene = obeyed(LINE);
+    scene.declared = vec![declared("rt", "3", BootPart::OnLine)];
+    assert_eq!(
+        ids(&scene),
+        std::collections::BTreeSet::new(),
+        "who wrote it is no matter"
+    );
+    scene.asked = Some(vec!["nohz_full=3".to_owned(), "skew_tick=1".to_owned()]);
+    assert_eq!(ids(&scene), one("boot-part-differs", Level::Error));
+    scene.ours = words(LINE, Stage::Live);
+    assert_eq!(ids(&scene), one("boot-part-differs", Level::Error));
+    let said = &told_of_boot_part(&scene.check())[0].message;
+    assert!(
+        said.contains("skew_tick=1") && !said.contains("nohz_full"),
+        "{said}"
+    );
+
+    // Nothing is said, or it is said that the line does not belong to it.
+    scene.declared[0].boot = BootPart::RunTimeOnly;
+    scene.declared[0].cpus = Ok(CpuSet::parse_list("2-3").unwrap());
+    assert_eq!(scene.check().declared[0].answer.truth, Truth::Unseen);
+    assert_eq!(ids(&scene), std::collections::BTreeSet::new());
 }

@@ -1,7 +1,7 @@
 //! `/etc/quietcore.toml` as people write it, well and badly: what it means, and which line is blamed.
 #![allow(clippy::unwrap_used)]
 
-use plan::declared::{ComesBack, CpuWish, Declaration, MOST_BYTES, add, parse};
+use plan::declared::{BootPart, ComesBack, CpuWish, Declaration, MOST_BYTES, add, parse, put_on_boot_line};
 use plan::{Profile, Shape};
 
 const GOOD: &str = "\
@@ -255,4 +255,68 @@ fn what_is_declared_otherwise_is_not_overwritten() {
     let taken = &parse(b"[[partition]]\nname = \"x\"\ncpus = \"3\"\n").unwrap()[0];
     assert!(add(GOOD, taken).unwrap_err().what.contains("CPU 3 is declared"));
     assert!(add("[[partition]\n", other).is_err());
+}
+
+#[test]
+fn the_boot_line_belongs_to_a_partition_where_that_is_said() {
+    let parts = |text: &str| -> Vec<BootPart> {
+        parse(text.as_bytes())
+            .unwrap()
+            .iter()
+            .map(|one| one.boot)
+            .collect()
+    };
+    let text = "[[partition]]\ncpus = \"3\"\nboot = true # so\n\n[[partition]]\nname = \"b\"\ncpus = \"2\"\nboot = false\n\n# last\n[[partition]]\nname = \"c\"\ncpus = \"1\"  # one\n";
+    assert_eq!(
+        parts(text),
+        [BootPart::OnLine, BootPart::RunTimeOnly, BootPart::Unsaid]
+    );
+    for name in ["count = 1", "near = \"eth0\""] {
+        let error = parse(format!("[[partition]]\n{name}\n\nboot = true\n").as_bytes()).unwrap_err();
+        assert_eq!(error.line, 4, "{error}");
+        assert!(error.what.contains("needs `cpus`"), "{error}");
+    }
+
+    let all = parse(text.as_bytes()).unwrap();
+    let names: Vec<_> = all.iter().map(|one| one.name().clone()).collect();
+    let put = put_on_boot_line(text, &names[2..]).unwrap().unwrap();
+    assert_eq!(put, format!("{text}boot = true\n"), "everything else is kept");
+    assert_eq!(put_on_boot_line(&put, &names[2..]), Ok(None));
+    let put = put_on_boot_line(text, &names).unwrap().unwrap();
+    assert_eq!(parts(&put), [BootPart::OnLine; 3]);
+    assert_eq!(put_on_boot_line(text, &names[..1]), Ok(None));
+    let inline = "partition = [{ cpus = \"3\" }]\n";
+    let put = put_on_boot_line(inline, &names[..1]).unwrap().unwrap();
+    assert_eq!(parts(&put), [BootPart::OnLine]);
+    assert!(put_on_boot_line("[[partition]]\ncount = 1\n", &names[..1]).is_err());
+}
+
+/// `apply --save` twice, the second time with the boot line, is one partition; and who says nothing takes nothing away.
+#[test]
+fn saving_with_the_boot_line_adds_that_to_the_partition_that_is_there() {
+    let text = "# mine\n[[partition]]\nname = \"rt\"\ncpus = \"3\"\n";
+    let mut new = parse(text.as_bytes()).unwrap().remove(0);
+    new.boot = BootPart::OnLine;
+    let put = add(text, &new).unwrap().unwrap();
+    assert_eq!(put, format!("{text}boot = true\n"));
+    assert_eq!(add(&put, &new), Ok(None));
+    new.boot = BootPart::Unsaid;
+    assert_eq!(add(&put, &new), Ok(None));
+    assert_eq!(
+        add(
+            "",
+            &Declaration {
+                boot: BootPart::OnLine,
+                ..new.clone()
+            }
+        )
+        .map(|text| parse(text.unwrap().as_bytes()).unwrap()[0].boot),
+        Ok(BootPart::OnLine)
+    );
+    let off = put.replace("true", "false");
+    new.boot = BootPart::OnLine;
+    assert!(
+        add(&off, &new).is_err(),
+        "it was said that the line does not belong to it"
+    );
 }

@@ -68,6 +68,12 @@ impl RootError {
         }
     }
 
+    /// Whether a file has more bytes than were asked for.
+    #[must_use]
+    pub fn is_too_large(&self) -> bool {
+        self.errno() == Some(libc::EFBIG)
+    }
+
     /// From the standard library's error, sorted into `Denied` and `Io`.
     #[must_use]
     pub fn from_io(path: &str, doing: &'static str, error: &std::io::Error) -> RootError {

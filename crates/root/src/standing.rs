@@ -127,6 +127,22 @@ impl Live {
         })
     }
 
+    /// Lets the file system of a directory have everything on the disk that was written there, by whomever. A directory that
+    /// is not there has nothing.
+    ///
+    /// # Errors
+    /// The errno of opening it or of `syncfs(2)`.
+    pub fn sync_file_system(&self, path: &str) -> Result<(), RootError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match rustix::fs::open(self.locate(path), flags, Mode::empty()) {
+            Err(Errno::NOENT | Errno::NOTDIR) => Ok(()),
+            Err(errno) => Err(failed(path, "open", errno)),
+            Ok(dir) => {
+                rustix::fs::syncfs(&dir).map_err(|errno| failed(path, "sync the file system of", errno))
+            }
+        }
+    }
+
     /// Makes this stand at a path, whose directory exists. A directory is made or removed only where none or an
     /// empty one is.
     ///
@@ -159,7 +175,15 @@ impl Live {
                 written.and_then(|()| into_place(&beside, &place, path))?;
             }
         }
-        sync_above(&place, path)
+        match self.renames(path)? {
+            Renames::Atomic => sync_above(&place, path),
+            // After a rename FAT's directory still names the first block and the size of the file that was replaced, until
+            // the new file's inode is written (`fs/fat/namei_vfat.c`, `vfat_rename`): a synced directory is not enough.
+            Renames::InSteps => {
+                let above = path.rsplit_once('/').map_or("/", |(above, _)| above);
+                self.sync_file_system(if above.is_empty() { "/" } else { above })
+            }
+        }
     }
 }
 

@@ -22,6 +22,11 @@ look() {
     files
     rec files cat /tmp/files
 }
+# As when the plug is pulled: nothing is written that is not on the disk yet. Boards without such a key sync nothing either.
+again_without_power() {
+    echo b >/proc/sysrq-trigger 2>/dev/null
+    reboot -f -n
+}
 ticks() {
     for cpu in 1 3; do
         lab-guest spin $cpu other:0 4 >/dev/null &
@@ -79,25 +84,34 @@ impl Story {
     }
 }
 
-/// As installed, with the line set, and with it cleared.
+/// As installed, with the line set as it is declared, and with it cleared. The power goes when the line was just set.
 const SET: &str = "case $LAB_BOOT in
 1)
+    rec save quietcore apply --cpus 2-3 --save --boot --json
     look
     rec dry quietcore boot set --cpus 2-3 --dry-run $force --json
     files; rec files_dry cat /tmp/files
-    rec set quietcore boot set --cpus 2-3 $force --json
-    rec pending quietcore boot show --json
-    again ;;
+    rec declared_missing quietcore apply --json
+    sync
+    rec set quietcore boot set $force --json
+    again_without_power ;;
 2)
     look
     ticks
+    rec at_boot quietcore apply --at-boot --json
+    rec check quietcore boot check --json
+    rec snapshot quietcore snapshot /tmp/box.tar.gz
+    rec check_captured quietcore boot check --root /tmp/box.tar.gz --json
+    rec show_captured quietcore boot show --root /tmp/box.tar.gz --json
     rec live quietcore boot show --json
     rec plan quietcore plan --cpus 2-3 --json
     rec twice quietcore boot set --cpus 2-3 $force --json
     rec clear quietcore boot clear --json
+    rec confirm quietcore confirm
     again ;;
 3)
     look
+    rec declared_missing quietcore apply --at-boot --json
     rec show quietcore boot show --json ;;
 esac
 ";
@@ -116,14 +130,13 @@ fn check_set(seen: &Records, verdict: &mut Verdict) {
         isolates(seen, boot, cpus, verdict);
     }
     ticks_stopped(seen, 2, verdict);
-    for (name, state) in [
-        ("1/pending", Some("pending")),
-        ("2/live", Some("live")),
-        ("3/show", None),
-    ] {
+    for (name, state) in [("2/live", Some("live")), ("3/show", None)] {
         let show = verdict.status(seen, name, 0).json();
         verdict.equal(name, show["ours"]["state"].as_str(), state);
+        verdict.equal(name, show["noted"]["state"].as_str(), state);
     }
+    one_intention(seen, verdict);
+    captured(seen, verdict);
     let plan = verdict.status(seen, "2/plan", 0).json();
     verdict.that(
         plan["boot_line"].is_null(),
@@ -131,6 +144,54 @@ fn check_set(seen: &Records, verdict: &mut Verdict) {
     );
     same(seen, ["1/line", "3/line"], verdict);
     same(seen, ["1/files", "3/files"], verdict);
+}
+
+/// The declared partition misses its boot line, has it, and misses it again; with it, one verdict tells of both parts.
+fn one_intention(seen: &Records, verdict: &mut Verdict) {
+    for (name, status, id) in [
+        ("1/save", 1, Some("boot-part-differs")),
+        ("1/declared_missing", 1, Some("boot-part-differs")),
+        ("2/at_boot", 0, None),
+        ("3/declared_missing", 1, Some("boot-part-differs")),
+    ] {
+        let told = verdict.status(seen, name, status).json();
+        let findings: Vec<&serde_json::Value> = told["findings"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter(|one| one["level"] == "error")
+            .collect();
+        let ids: Vec<&str> = findings.iter().filter_map(|one| one["id"].as_str()).collect();
+        verdict.equal(name, ids, id.into_iter().collect());
+    }
+    let check = verdict.status(seen, "2/check", 0).json();
+    verdict.equal("2/check", check["verdict"].as_str(), Some("works"));
+    let one = &check["declared"][0];
+    let truths = [&one["answer"]["truth"], &one["run_time"]["truth"]];
+    verdict.that(truths == ["yes", "yes"], format!("boot line and run time: {one}"));
+}
+
+/// A snapshot of the machine with its line tells the same, but for what has to be counted.
+fn captured(seen: &Records, verdict: &mut Verdict) {
+    verdict.status(seen, "2/snapshot", 0);
+    let check = verdict.status(seen, "2/check_captured", 4).json();
+    verdict.equal("2/check_captured", check["verdict"].as_str(), Some("unknown"));
+    let ours = check["parameters"].as_array().into_iter().flatten();
+    let live = ours.filter(|one| one["ours"] == "live").count();
+    verdict.that(
+        live >= 3,
+        format!("{live} words of ours are live in the snapshot"),
+    );
+    let [there, here] = ["2/show_captured", "2/live"].map(|name| verdict.status(seen, name, 0).json());
+    for key in ["loaders", "ours", "noted", "running"] {
+        verdict.that(
+            there[key] == here[key],
+            format!(
+                "{key} of the snapshot: {}, of the machine: {}",
+                there[key], here[key]
+            ),
+        );
+    }
 }
 
 /// The first boot that is tried panics, and the machine comes back by itself with its old line. Half a minute is not

@@ -54,6 +54,7 @@ again() {
     sync
     reboot -f
 }
+again_without_power() { again; }
 again_tried() {
     rec tryboot.txt cat /boot/firmware/$(sed -n 's/^cmdline=//p' /boot/firmware/tryboot.txt)
     again

@@ -79,6 +79,10 @@ impl BootMachine for Runner {
             .output()
             .map_err(|error| failed(error.to_string(), "look at the program"))?;
         if output.status.success() {
+            // They leave what they wrote in memory, and our note says afterwards that the change is done.
+            for dir in tools::WRITTEN {
+                self.live.sync_file_system(dir)?;
+            }
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr).into_owned();

@@ -64,6 +64,12 @@ impl<'a> BootNotes<'a> {
         since(&events(self.0.all()), boot_id)
     }
 
+    /// What a boot after the last change was seen to have.
+    #[must_use]
+    pub fn noted(&self) -> Option<Noted> {
+        noted(self.0.all())
+    }
+
     /// Whether a change did not come to its end.
     #[must_use]
     pub fn is_unfinished(&self) -> bool {
@@ -78,12 +84,7 @@ impl<'a> BootNotes<'a> {
 
     /// The change that did not come to its end.
     pub(super) fn open(&self) -> Option<(u64, Open)> {
-        let events = events(self.0.all());
-        let ended: BTreeSet<u64> = events.iter().filter_map(|(_, event)| ended(event)).collect();
-        events.iter().rev().find_map(|(seq, event)| match event {
-            Event::Will(open) if !ended.contains(seq) => Some((*seq, (**open).clone())),
-            _ => None,
-        })
+        open(&events(self.0.all()))
     }
 
     /// Every file that was ever changed, and every directory that was made.
@@ -114,18 +115,73 @@ impl<'a> BootNotes<'a> {
     }
 }
 
-/// What is ours on a captured machine, and whether it was booted since, from the bytes of its journal.
+/// What a boot was seen to have, and when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Noted {
+    /// `live` or `reverted`.
+    pub state: String,
+    /// The boot.
+    pub boot_id: Option<String>,
+    /// In nanoseconds since 1970.
+    pub at_ns: u64,
+}
+
+/// What the journal of a captured machine says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Captured {
+    /// What is ours.
+    pub kept: Kept,
+    /// Whether it was booted since.
+    pub after: After,
+    /// What a boot was seen to have.
+    pub noted: Option<Noted>,
+    /// Whether a change did not come to its end.
+    pub unfinished: bool,
+}
+
+/// Reads the bytes of the journal of a captured machine.
 ///
 /// # Errors
 /// A damaged note in the middle.
-pub fn read_captured(bytes: &[u8], boot_id: Option<&str>) -> Result<(Kept, After), ApplyError> {
+pub fn read_captured(bytes: &[u8], boot_id: Option<&str>) -> Result<Captured, ApplyError> {
     let notes = notes::decode::<Event>(bytes).map_err(|(record, why)| ApplyError::Installed {
         name: NAME,
         record,
         why,
     })?;
     let events = events(&notes);
-    Ok((kept(&events), since(&events, boot_id)))
+    Ok(Captured {
+        kept: kept(&events),
+        after: since(&events, boot_id),
+        noted: noted(&notes),
+        unfinished: open(&events).is_some(),
+    })
+}
+
+/// Of the notes after the last change.
+fn noted(notes: &[notes::Note<Event>]) -> Option<Noted> {
+    let since = notes
+        .iter()
+        .rev()
+        .take_while(|note| !matches!(note.event, Event::Done { .. }));
+    since
+        .filter_map(|note| match &note.event {
+            Event::Seen { boot_id, state } => Some(Noted {
+                state: state.clone(),
+                boot_id: boot_id.clone(),
+                at_ns: note.at_ns,
+            }),
+            _ => None,
+        })
+        .next()
+}
+
+fn open(events: &[(u64, &Event)]) -> Option<(u64, Open)> {
+    let ended: BTreeSet<u64> = events.iter().filter_map(|(_, event)| ended(event)).collect();
+    events.iter().rev().find_map(|(seq, event)| match event {
+        Event::Will(open) if !ended.contains(seq) => Some((*seq, (**open).clone())),
+        _ => None,
+    })
 }
 
 fn events(notes: &[notes::Note<Event>]) -> Vec<(u64, &Event)> {

@@ -7,16 +7,18 @@ mod many;
 mod save;
 
 pub use install::reload_systemd;
+pub use save::Draft;
 
 use crate::changing::{self, Changing, EntryJson};
 use crate::declared::{self, DeclaredFile};
 use crate::intent::{Wanted, plan_on};
 use crate::screen::Form;
-use crate::{CommandError, Screen, Status, resize};
+use crate::{CommandError, Screen, Status, resize, verbs};
 use apply::guard::{Guard, Watch};
 use apply::{Applied, Request};
 use foreseen::Foreseen;
 use machine::{CpuSet, Machine};
+use plan::declared::{BootPart, CpuWish, Declaration};
 use plan::{Finding, Intent, Level, Plan};
 use report::Length;
 use root::Root;
@@ -45,6 +47,10 @@ pub struct Args {
     /// Add the partition to the file of declared partitions too
     #[arg(long)]
     save: bool,
+    /// With --save: `boot = true`, the boot line is to isolate its CPUs too (`boot set` writes it). A partition whose CPUs
+    /// our boot line isolates already is saved so without being asked
+    #[arg(long, requires = "save", requires = "cpus")]
+    boot: bool,
     /// As at boot: only what is declared to come back, unless the boot line says quietcore=off or the last boot with
     /// it was not good
     #[arg(long, conflicts_with_all = ["save", "dry_run", "confirm_within", "resize", "install_unit"])]
@@ -67,7 +73,7 @@ struct Report<'a> {
     in_force: bool,
     saved: Option<&'a str>,
     entries: Vec<EntryJson>,
-    findings: &'a [Finding],
+    findings: &'a [&'a Finding],
 }
 
 /// Runs it.
@@ -153,7 +159,7 @@ fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandE
     let changing = Changing::begin()?;
     // What cannot be saved is said before anything is done.
     let draft = match args.save {
-        true => Some(save::Draft::with(&declaration, args.config.as_deref())?),
+        true => Some(save::Draft::with(&on_line(declaration.clone(), args, &foreseen), args.config.as_deref())?),
         false => None,
     };
     let because = Because {
@@ -165,6 +171,12 @@ fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandE
     let brought = bring(&changing, root, foreseen, &because)?;
     let saved = draft.map(save::Draft::write).transpose()?;
     let saved = saved.as_ref();
+    let declared = match saved {
+        Some(_) => declared::read(root, args.config.as_deref())?.and_then(|file| file.only(brought.intent.name.as_str())),
+        None => None,
+    };
+    let told = declared.map(|file| verbs::boot::told(&file)).transpose()?.unwrap_or_default();
+    let findings: Vec<&Finding> = brought.applied.findings.iter().chain(&told).collect();
     screen.json(&Report {
         schema: "quietcore.apply/1",
         partition: brought.intent.name.as_str(),
@@ -173,14 +185,26 @@ fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandE
         in_force: brought.applied.in_force,
         saved: saved.map(|saved| saved.path.as_str()),
         entries: brought.applied.entries.iter().map(EntryJson::from).collect(),
-        findings: &brought.applied.findings,
+        findings: &findings,
     });
     let mut text = brought.text(args.confirm_within, screen);
     if let Some(saved) = saved {
         text.push_str(&saved.text());
     }
+    text.push_str(&report::findings_text(&told, screen.style()));
     screen.text(&text);
-    Ok(brought.status())
+    Ok(match (brought.status(), verbs::boot::status(&told)) {
+        (Status::Done, status) | (status, _) => status,
+    })
+}
+
+/// What is saved is one intention with the boot line that is there.
+fn on_line(declaration: Declaration, args: &Args, foreseen: &Foreseen) -> Declaration {
+    let is_named = matches!(declaration.cpus, CpuWish::Named(_));
+    match args.boot || (is_named && verbs::boot::line_covers(&foreseen.intent.cpus)) {
+        true => Declaration { boot: BootPart::OnLine, ..declaration },
+        false => declaration,
+    }
 }
 
 /// Why and how far a declaration is brought into force.

@@ -4,14 +4,19 @@ mod check;
 mod clear;
 mod confirm;
 mod counting;
+mod declaration;
 mod scene;
 mod set;
 mod show;
 mod target;
 mod trial;
+mod verdict;
 mod words;
 
 pub(crate) use clear::clear_all;
+pub(crate) use declaration::line_covers;
+pub(crate) use target::note_first_sight;
+pub(crate) use verdict::{status, told};
 
 use crate::{CommandError, Screen, Status};
 use apply::ApplyError;

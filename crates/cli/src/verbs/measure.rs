@@ -1,6 +1,6 @@
 //! `measure`: wake-up latency, or gaps in a busy loop.
 
-mod join;
+pub(crate) mod join;
 mod kept;
 mod policy;
 mod waking;

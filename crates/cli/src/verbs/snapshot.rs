@@ -3,7 +3,11 @@
 use crate::reading::Reading;
 use crate::screen::Volume;
 use crate::{CommandError, Screen, Status};
-use machine::capture::{Summary, capture};
+use boot::{Files, Reads, reads};
+use machine::capture::{Also, Keep, Summary, capture};
+use machine::cmdline::words;
+use root::Root;
+use root::state::LIB_DIR;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -28,7 +32,7 @@ struct Document<'a> {
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = args.reading.open()?;
-    let summary = capture(&root, &args.file, env!("CARGO_PKG_VERSION"))?;
+    let summary = capture(&root, &args.file, env!("CARGO_PKG_VERSION"), &for_boot_verbs(&root))?;
     let file = args.file.display().to_string();
     screen.json(&Document {
         schema: "quietcore.snapshot/1",
@@ -62,4 +66,24 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     text.push_str("read it anywhere with `quietcore inspect --root FILE`\n");
     screen.text(&text);
     Ok(Status::Done)
+}
+
+/// What `boot show`, `boot check` and the dry runs of the others read: the boot loaders' files, our note of what was changed
+/// in them, and the files that parameters of the running line are shown by.
+fn for_boot_verbs(root: &Root) -> Vec<Also> {
+    let mut all: Vec<Also> = reads(&Files::of(root))
+        .into_iter()
+        .map(|(path, reads)| Also {
+            keep: match reads {
+                Reads::Name => Keep::Name,
+                Reads::Content => Keep::BootText,
+            },
+            path,
+        })
+        .collect();
+    let running = root.value("/proc/cmdline").ok().flatten().unwrap_or_default();
+    let shown = plan::boot_check::paths(words(&running));
+    let whole = shown.into_iter().chain([format!("{LIB_DIR}/boot-line")]);
+    all.extend(whole.map(|path| Also { path, keep: Keep::Whole }));
+    all
 }

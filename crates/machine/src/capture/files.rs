@@ -12,12 +12,41 @@ pub(super) enum Trim {
     Status,
     /// Mounts of kernel file systems; the others are nobody's business.
     Mounts,
+    /// Mounts of boot loaders' files.
+    BootMounts,
+    /// A text of a boot loader, without the lines of its passwords. Of what is too large for one the name alone.
+    BootText,
+    /// The name alone: an empty file stands for it.
+    Name,
+}
+
+/// No text of a boot loader is larger, in bytes: what is, is a program.
+pub(super) const MAX_BOOT_TEXT: u64 = 256 << 10;
+
+/// An EFI variable is smaller, in bytes.
+const MAX_BINARY: usize = 4 << 10;
+
+/// What lines of passwords have, in small letters: GRUB's `password_pbkdf2` and `GRUB2_PASSWORD=`, syslinux' `MENU PASSWD`.
+const SECRETS: [&str; 3] = ["password", "passwd", "pbkdf2"];
+
+/// Whether a text tells of a password.
+pub(super) fn is_secret(text: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(text).to_lowercase();
+    SECRETS.iter().any(|word| text.contains(word))
 }
 
 impl Trim {
     pub(super) fn apply(self, content: &mut Vec<u8>) {
         let keep: fn(&[u8]) -> bool = match self {
             Trim::Nothing => return,
+            Trim::Name => return content.clear(),
+            Trim::BootText if content.contains(&0) && content.len() > MAX_BINARY => return content.clear(),
+            Trim::BootText if content.contains(&0) => return,
+            Trim::BootText => |line| !is_secret(line),
+            Trim::BootMounts => |line| {
+                let place = line.split(|&byte| byte == b' ').nth(1).unwrap_or_default();
+                BOOT_PLACES.contains(&place) || place.starts_with(b"/boot/")
+            },
             Trim::Status => |line| STATUS_LINES.iter().any(|name| line.starts_with(name.as_bytes())),
             Trim::Mounts => |line| {
                 let mut words = line.split(|&byte| byte == b' ');
@@ -30,6 +59,8 @@ impl Trim {
         *content = lines.flatten().copied().collect();
     }
 }
+
+const BOOT_PLACES: [&[u8]; 4] = [b"/", b"/boot", b"/efi", b"/esp"];
 
 const STATUS_LINES: [&str; 8] = [
     "Name:",
@@ -65,7 +96,7 @@ const FIXED: &[(&str, Trim)] = &[
     ("/proc/self/cgroup", Trim::Nothing),
     ("/proc/self/status", Trim::Status),
     (
-        "/proc/sys/kernel/{osrelease,ostype,version,panic,threads-max,pid_max,nmi_watchdog}",
+        "/proc/sys/kernel/{osrelease,ostype,version,panic,threads-max,pid_max,nmi_watchdog,arch}",
         Trim::Nothing,
     ),
     (
@@ -231,7 +262,10 @@ const FIXED: &[(&str, Trim)] = &[
     // Who else manages the machine, and what it is meant to be.
     ("/run/systemd/system/", Trim::Nothing),
     ("/etc/quietcore.toml", Trim::Nothing),
-    ("/etc/tuned/{active_profile,*-variables.conf}", Trim::Nothing),
+    (
+        "/etc/tuned/{active_profile,bootcmdline,*-variables.conf}",
+        Trim::Nothing,
+    ),
     ("/var/lib/kubelet/cpu_manager_state", Trim::Nothing),
 ];
 
@@ -301,6 +335,20 @@ mod tests {
             "Name:\tx\nVmPeak:\t1\nCpus_allowed_list:\t0-1",
             "Name:\tx\nCpus_allowed_list:\t0-1",
         );
+        check(Trim::Name, "a\nb", "");
+        check(
+            Trim::BootText,
+            "set timeout=5\n  Password_pbkdf2 root grub.pbkdf2.sha512.1\nGRUB2_PASSWORD=x\nmenuentry a {\n",
+            "set timeout=5\nmenuentry a {\n",
+        );
+        check(
+            Trim::BootMounts,
+            "/dev/a / ext4 rw 0 0\n/dev/b /home ext4 rw 0 0\n/dev/c /boot/efi vfat rw 0 0\n/dev/d /efi vfat rw 0 0\n",
+            "/dev/a / ext4 rw 0 0\n/dev/c /boot/efi vfat rw 0 0\n/dev/d /efi vfat rw 0 0\n",
+        );
+        let mut program = vec![0; MAX_BINARY + 1];
+        Trim::BootText.apply(&mut program);
+        assert!(program.is_empty(), "of a program the name alone");
         check(
             Trim::Mounts,
             "1 2 0:3 / /home rw - ext4 /dev/sda rw\n4 5 0:6 / /c rw - cgroup cgroup rw,cpuset\n",

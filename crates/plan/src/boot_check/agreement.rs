@@ -1,6 +1,7 @@
-//! Whether the declared partitions and our own boot line want the same CPUs: two intentions of one person, one verdict.
+//! Whether the machine is as `/etc/quietcore.toml` declares it, at run time and on the boot line: one intention, one verdict.
 
-use super::{Answer, Evidence};
+use super::{Answer, Evidence, Outcome, Truth};
+use crate::declared::{BootPart, ComesBack};
 use crate::lint::Line;
 use machine::CpuSet;
 use serde::Serialize;
@@ -12,20 +13,49 @@ pub struct Declared {
     pub name: String,
     /// Its CPUs, or why they are not known here.
     pub cpus: Result<CpuSet, String>,
+    /// Whether the boot line belongs to it.
+    pub boot: BootPart,
+    /// Whether it comes back at boot.
+    pub comes_back: ComesBack,
+}
+
+/// A partition of ours that is in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InForce {
+    /// Its name.
+    pub name: String,
+    /// Its CPUs.
+    pub cpus: CpuSet,
+    /// What was applied and does not hold any more.
+    pub drift: Vec<String>,
 }
 
 /// Whether one agrees.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Agreement {
-    /// The partition; `None` for CPUs of the boot line that are in none.
+    /// The partition; `None` for what belongs to none.
     pub partition: Option<String>,
     /// The CPUs.
     pub cpus: Option<CpuSet>,
-    /// Whether the boot line isolates just them.
+    /// Whether the boot line is as declared.
     pub answer: Answer,
+    /// Whether its run-time part is in force; `None` for what belongs to no partition.
+    pub run_time: Option<Answer>,
 }
 
-/// Compares; empty where nothing is declared, or no words are ours.
+impl Agreement {
+    /// What it adds to the verdict. CPUs that nobody can know on the boot line are no fault of it.
+    pub(super) fn outcome(&self) -> Outcome {
+        let run_time = self.run_time.as_ref().map(|answer| answer.truth);
+        match (self.answer.truth, run_time) {
+            (Truth::No, _) | (_, Some(Truth::No)) => Outcome::Broken,
+            (_, Some(Truth::Unknown)) => Outcome::Unknown,
+            _ => Outcome::Works,
+        }
+    }
+}
+
+/// Compares; empty where nothing is declared, or where no words are ours and none are declared.
 pub(super) fn agreement(evidence: &Evidence) -> Vec<Agreement> {
     let words: Vec<&str> = evidence
         .ours
@@ -33,44 +63,164 @@ pub(super) fn agreement(evidence: &Evidence) -> Vec<Agreement> {
         .flat_map(|ours| &ours.words)
         .map(String::as_str)
         .collect();
-    if evidence.declared.is_empty() || words.is_empty() {
+    let is_asked = evidence.declared.iter().any(|one| one.boot == BootPart::OnLine);
+    if evidence.declared.is_empty() || (words.is_empty() && !is_asked) {
         return Vec::new();
     }
-    let asked = Line::new(&words.join(" "), evidence.facts).isolated();
-    let mut all = Vec::new();
-    let mut left = asked.clone();
-    for one in &evidence.declared {
-        let answer = match &one.cpus {
-            Err(why) => Answer::unknown(why.clone()),
-            Ok(cpus) => {
-                left = left.minus(cpus);
-                let missing = cpus.minus(&asked);
-                match missing.is_empty() {
-                    true => Answer::yes(format!("our boot line isolates CPU {cpus}")),
-                    false => Answer::no(format!(
-                        "our boot line isolates CPU {asked}, without CPU {missing} of this partition; `quietcore boot set \
-                         --cpus {}` adds it",
-                        asked.or(cpus)
-                    )),
-                }
-            }
-        };
-        all.push(Agreement {
+    let lines = Lines {
+        ours: (!words.is_empty()).then(|| Line::new(&words.join(" "), evidence.facts).isolated()),
+        running: Line::new(evidence.line(), evidence.facts).isolated(),
+    };
+    let mut all: Vec<Agreement> = evidence
+        .declared
+        .iter()
+        .map(|one| Agreement {
             partition: Some(one.name.clone()),
             cpus: one.cpus.clone().ok(),
-            answer,
-        });
-    }
-    let all_known = evidence.declared.iter().all(|one| one.cpus.is_ok());
-    if !left.is_empty() && all_known {
-        all.push(Agreement {
-            partition: None,
-            answer: Answer::no(format!(
-                "our boot line isolates CPU {left}, which no declared partition has: declare one (`quietcore apply --cpus \
-                 {left} --save`), or take it off the line"
-            )),
-            cpus: Some(left),
-        });
+            answer: on_line(one, &lines),
+            run_time: Some(run_time(one, evidence)),
+        })
+        .collect();
+    all.extend(in_no_partition(evidence, &lines));
+    if all.iter().all(|one| one.answer.truth != Truth::No) && is_asked {
+        all.extend(lacking(evidence, &words));
     }
     all
+}
+
+/// The CPUs that boot lines isolate.
+struct Lines {
+    /// Ours; `None` where we wrote none.
+    ours: Option<CpuSet>,
+    /// The one that is running.
+    running: CpuSet,
+}
+
+fn on_line(one: &Declared, lines: &Lines) -> Answer {
+    let cpus = match (&one.cpus, one.boot) {
+        (_, BootPart::RunTimeOnly) => {
+            return Answer::new(
+                Truth::Unseen,
+                "it is declared without the boot line (`boot = false`)",
+            );
+        }
+        (Err(why), _) => return Answer::unknown(why.clone()),
+        (Ok(cpus), _) => cpus,
+    };
+    match (&lines.ours, one.boot) {
+        (Some(ours), _) if cpus.is_subset(ours) => Answer::yes(format!("our boot line isolates CPU {cpus}")),
+        (Some(ours), _) => Answer::no(format!(
+            "our boot line isolates CPU {ours}, without CPU {} of this partition; `quietcore boot set --cpus {}` adds it",
+            cpus.minus(ours),
+            ours.or(cpus)
+        )),
+        (None, BootPart::OnLine) if cpus.is_subset(&lines.running) => Answer::yes(format!(
+            "the running line isolates CPU {cpus}, and it was not quietcore who wrote it"
+        )),
+        (None, BootPart::OnLine) => Answer::no(format!(
+            "its boot part is missing: no boot line isolates CPU {}; `quietcore boot set` writes what is declared",
+            cpus.minus(&lines.running)
+        )),
+        (None, _) => Answer::new(
+            Truth::Unseen,
+            "nothing is declared of the boot line, and none is ours",
+        ),
+    }
+}
+
+fn run_time(one: &Declared, evidence: &Evidence) -> Answer {
+    let by_hand = one.comes_back == ComesBack::ByHand;
+    let absent = |what: String| match by_hand {
+        true => Answer::new(
+            Truth::Unseen,
+            format!("{what}; it comes by `quietcore apply` alone (`at_boot = false`)"),
+        ),
+        false => Answer::no(format!("{what}; `quietcore apply` brings it into force")),
+    };
+    let Some(in_force) = &evidence.in_force else {
+        return by_kernel(one, evidence, &absent);
+    };
+    let Some(found) = in_force.iter().find(|found| found.name == one.name) else {
+        return absent("it is not in force".to_owned());
+    };
+    match (&one.cpus, found.drift.as_slice()) {
+        (Ok(cpus), _) if *cpus != found.cpus => Answer::no(format!(
+            "it is in force with CPU {}; `quietcore apply --resize --partition {} --cpus {cpus}` makes it as declared",
+            found.cpus, found.name
+        )),
+        (_, []) => Answer::yes(format!(
+            "in force on CPU {}, and every file that was written holds",
+            found.cpus
+        )),
+        (_, drift) => Answer::no(format!(
+            "in force on CPU {}, but {}; `quietcore undo` and `quietcore apply` set it again",
+            found.cpus,
+            drift.join("; ")
+        )),
+    }
+}
+
+/// Without our journal, from the kernel's own partitions.
+fn by_kernel(one: &Declared, evidence: &Evidence, absent: &dyn Fn(String) -> Answer) -> Answer {
+    let machine = evidence.machine;
+    let (Ok(cpus), Some(_)) = (&one.cpus, &machine.cgroups.cpuset) else {
+        return Answer::unknown(
+            "what is in force stands in a journal that only root can read, on the machine itself",
+        );
+    };
+    let partitions = &machine.isolation.partitions;
+    let found = partitions
+        .iter()
+        .find(|set| set.effective_cpus.as_ref().or(set.cpus.as_ref()) == Some(cpus));
+    match found {
+        Some(set) => Answer::unknown(format!(
+            "the kernel has a partition of CPU {cpus} ({}); whether the rest of it holds is known to root on the machine \
+             itself",
+            set.name
+        )),
+        None => absent(format!("the kernel has no partition of CPU {cpus}")),
+    }
+}
+
+/// CPUs of our line that no declared partition has.
+fn in_no_partition(evidence: &Evidence, lines: &Lines) -> Option<Agreement> {
+    let mut left = lines.ours.clone()?;
+    for one in &evidence.declared {
+        // What is chosen later may be any of them.
+        left = left.minus(one.cpus.as_ref().ok()?);
+    }
+    (!left.is_empty()).then(|| Agreement {
+        partition: None,
+        answer: Answer::no(format!(
+            "our boot line isolates CPU {left}, which no declared partition has: declare one (`quietcore apply --cpus \
+             {left} --save`), or take it off the line"
+        )),
+        cpus: Some(left),
+        run_time: None,
+    })
+}
+
+/// Words that the declared profile asks for and that are neither ours nor running.
+fn lacking(evidence: &Evidence, ours: &[&str]) -> Option<Agreement> {
+    let running: Vec<&str> = machine::cmdline::words(evidence.line()).collect();
+    let is_there = |word: &str| match ours.is_empty() {
+        true => running.contains(&word),
+        false => ours.contains(&word),
+    };
+    let missing: Vec<&str> = evidence
+        .asked
+        .iter()
+        .flatten()
+        .map(String::as_str)
+        .filter(|word| !is_there(word))
+        .collect();
+    (!missing.is_empty()).then(|| Agreement {
+        partition: None,
+        cpus: None,
+        answer: Answer::no(format!(
+            "what is declared asks the boot line for {}, and it has something else; `quietcore boot set` writes it",
+            missing.join(" ")
+        )),
+        run_time: None,
+    })
 }

@@ -1,6 +1,6 @@
 //! What the answers are taken from. All of it is data, so that a lie in any of it can be rehearsed.
 
-use crate::boot_check::Declared;
+use crate::boot_check::{Declared, InForce};
 use crate::lint::Facts;
 use machine::{CpuId, Machine, Settings};
 use serde::Serialize;
@@ -21,6 +21,10 @@ pub struct Evidence<'a> {
     pub most: usize,
     /// What `/etc/quietcore.toml` declares.
     pub declared: Vec<Declared>,
+    /// The words that the declared partitions ask of the boot line, for this very kernel; `None` where that is not known.
+    pub asked: Option<Vec<String>>,
+    /// The partitions of ours that are in force; `None` where only root can know.
+    pub in_force: Option<Vec<InForce>>,
 }
 
 impl Evidence<'_> {

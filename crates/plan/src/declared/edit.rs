@@ -1,7 +1,7 @@
 //! Declarations to text: one more partition at the end of a file that keeps everything else as it is.
 
-use super::{ComesBack, CpuWish, Declaration, DeclarationError, parse};
-use crate::{Profile, Shape};
+use super::{BootPart, ComesBack, CpuWish, Declaration, DeclarationError, parse};
+use crate::{PartitionName, Profile, Shape};
 use machine::CoreKind;
 use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
@@ -9,7 +9,8 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 const HEAD: &str = "# The partitions of this machine: `quietcore apply` brings them into force, `quietcore explain KNOB` says what\n\
      # `with` and `without` may name.\n\n";
 
-/// The text with one more declaration; `None` where it stands there already.
+/// The text with one more declaration, or with the boot line added to the one that stands there; `None` where all of it
+/// stands there already.
 ///
 /// # Errors
 /// A text that does not parse, or that declares the name or the CPUs otherwise.
@@ -17,7 +18,11 @@ pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationE
     let there = parse(text.as_bytes())?;
     if let Some(other) = there.iter().find(|other| other.name() == new.name()) {
         if other.wants_the_same(new) {
-            return Ok(None);
+            let says_more = new.boot == BootPart::OnLine && other.boot == BootPart::Unsaid;
+            return match says_more {
+                true => put_on_boot_line(text, &[new.name().clone()]),
+                false => Ok(None),
+            };
         }
         return Err(DeclarationError::new(
             other.line,
@@ -59,6 +64,54 @@ pub fn add(text: &str, new: &Declaration) -> Result<Option<String>, DeclarationE
         true => Ok(Some(text)),
         false => Err(unreadable(
             "the new lines would not be read as they are meant".to_owned(),
+        )),
+    }
+}
+
+/// The text with `boot = true` in partitions of these names; `None` where all of them say so already.
+///
+/// # Errors
+/// A text that does not parse, or that does not name the CPUs of one.
+pub fn put_on_boot_line(text: &str, names: &[PartitionName]) -> Result<Option<String>, DeclarationError> {
+    let there = parse(text.as_bytes())?;
+    let wanted = |one: &Declaration| names.contains(one.name()) && one.boot != BootPart::OnLine;
+    let places: Vec<usize> = there
+        .iter()
+        .enumerate()
+        .filter(|(_, one)| wanted(one))
+        .map(|(place, _)| place)
+        .collect();
+    if places.is_empty() {
+        return Ok(None);
+    }
+    let unreadable = |what: String| DeclarationError::new(0, what, "correct the file by hand");
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|error: toml_edit::TomlError| unreadable(error.message().to_owned()))?;
+    for place in places {
+        match document.get_mut("partition") {
+            Some(Item::ArrayOfTables(tables)) => {
+                if let Some(table) = tables.get_mut(place) {
+                    table["boot"] = value(true);
+                }
+            }
+            Some(Item::Value(toml_edit::Value::Array(array))) => {
+                let table = array
+                    .get_mut(place)
+                    .and_then(toml_edit::Value::as_inline_table_mut);
+                if let Some(table) = table {
+                    table.insert("boot", true.into());
+                }
+            }
+            _ => {}
+        }
+    }
+    let text = document.to_string();
+    // The parser has the last word: also on a partition whose CPUs are chosen.
+    match parse(text.as_bytes())?.iter().any(wanted) {
+        false => Ok(Some(text)),
+        true => Err(unreadable(
+            "`boot = true` would not be read as it is meant".to_owned(),
         )),
     }
 }
@@ -115,6 +168,11 @@ fn table(new: &Declaration) -> Table {
     }
     if new.comes_back == ComesBack::ByHand {
         table["at_boot"] = value(false);
+    }
+    match new.boot {
+        BootPart::Unsaid => {}
+        BootPart::OnLine => table["boot"] = value(true),
+        BootPart::RunTimeOnly => table["boot"] = value(false),
     }
     table
 }

@@ -1,7 +1,7 @@
 //! Text to declarations. Whatever is wrong is said with the line where it stands.
 
 use super::place::line_of;
-use super::{ComesBack, CpuWish, Declaration, DeclarationError, MOST_BYTES};
+use super::{BootPart, ComesBack, CpuWish, Declaration, DeclarationError, MOST_BYTES};
 use crate::{Intent, PartitionName, Profile, Refusal, Shape};
 use machine::{CoreKind, CpuSet};
 use serde::Deserialize;
@@ -36,6 +36,7 @@ struct Table {
     irq_here: Vec<Spanned<String>>,
     owner: Option<Spanned<String>>,
     at_boot: Option<bool>,
+    boot: Option<Spanned<bool>>,
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -82,7 +83,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Declaration>, DeclarationError> {
 
 fn keys() -> &'static str {
     "a partition is `[[partition]]` with name, cpus (or count, near, shape, kind, keep), profile, with, without, \
-     irq_here, owner, at_boot"
+     irq_here, owner, at_boot, boot"
 }
 
 fn declaration(text: &str, line: usize, table: &Table) -> Result<Declaration, DeclarationError> {
@@ -124,8 +125,23 @@ fn declaration(text: &str, line: usize, table: &Table) -> Result<Declaration, De
             Some(false) => ComesBack::ByHand,
             _ => ComesBack::AtBoot,
         },
+        boot: boot_part(text, table)?,
         line,
     })
+}
+
+/// The boot line is read before anything can be chosen.
+fn boot_part(text: &str, table: &Table) -> Result<BootPart, DeclarationError> {
+    match table.boot.as_ref().map(|said| (*said.get_ref(), said.span())) {
+        None => Ok(BootPart::Unsaid),
+        Some((false, _)) => Ok(BootPart::RunTimeOnly),
+        Some((true, span)) if table.cpus.is_none() => Err(DeclarationError::new(
+            line_of(text, &span),
+            "`boot = true` needs `cpus`: a boot line names its CPUs, and nothing can be chosen there",
+            "write the CPUs as `cpus = \"2-3\"` instead of having them chosen, or leave `boot` out",
+        )),
+        Some((true, _)) => Ok(BootPart::OnLine),
+    }
 }
 
 fn wish(text: &str, table: &Table) -> Result<CpuWish, DeclarationError> {

@@ -2,7 +2,7 @@
 
 use super::{Args, many};
 use crate::changing::{self, Changing};
-use crate::{CommandError, Screen, Status, declared};
+use crate::{CommandError, Screen, Status, declared, verbs};
 use apply::Lasting;
 use apply::boot_attempt::{Attempt, Gate, OFF, ThisBoot, attempt};
 use plan::declared::{ComesBack, PATH};
@@ -23,12 +23,15 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let read = || -> Result<_, CommandError> {
         let mut file = declared::read(&root, args.config.as_deref())?;
         if let Some(file) = &mut file {
-            file.declarations.retain(|one| one.comes_back == ComesBack::AtBoot);
+            file.keep(|one| one.comes_back == ComesBack::AtBoot);
         }
         Ok(file)
     };
     // On a machine that is kept from it, even a broken file is no error.
     let is_off = boot_line.split_whitespace().any(|word| word == OFF);
+    if !is_off {
+        note_boot_line(screen)?;
+    }
     let file = if is_off { None } else { read()? };
     let Some(file) = file.filter(|file| !file.declarations.is_empty()) else {
         let why = match is_off {
@@ -51,6 +54,19 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             many::bring_all(&file, "boot", None, screen)
         }
     }
+}
+
+/// The journal of the boot line learns what this boot has of it. What is wrong with that journal is no reason to leave the
+/// run-time part.
+fn note_boot_line(screen: &mut Screen) -> Result<(), CommandError> {
+    if changing::existing_lasting()?.is_none() {
+        return Ok(());
+    }
+    let changing = Changing::begin()?;
+    if let Err(error) = verbs::boot::note_first_sight(&changing) {
+        screen.error(&error);
+    }
+    Ok(())
 }
 
 fn skipped(why: &str, screen: &mut Screen) -> Status {

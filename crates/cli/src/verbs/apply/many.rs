@@ -4,7 +4,7 @@ use super::foreseen::Foreseen;
 use super::{Args, Because, Brought, Room, bring};
 use crate::changing::{Changing, EntryJson};
 use crate::declared::{self, DeclaredFile};
-use crate::{CommandError, Screen, Status};
+use crate::{CommandError, Screen, Status, verbs};
 use machine::{CpuSet, Machine};
 use plan::Finding;
 use report::Length;
@@ -19,6 +19,8 @@ struct Report<'a> {
     config: &'a str,
     partitions: Vec<OneJson<'a>>,
     entries: Vec<EntryJson>,
+    /// About the boot line of what is declared.
+    findings: &'a [Finding],
 }
 
 #[derive(Serialize)]
@@ -81,6 +83,9 @@ pub fn bring_all(
         }
         all.push(brought.map_err(|error| file.at(declaration.line, error)));
     }
+    // After the run-time part, so that one call tells of the whole of what is declared.
+    let told = verbs::boot::told(file)?;
+    screen.text(&report::findings_text(&told, screen.style()));
     let mut status = Status::Done;
     for brought in &all {
         let this = match brought {
@@ -91,11 +96,14 @@ pub fn bring_all(
             status = this;
         }
     }
-    report(file, &all, screen);
+    if status == Status::Done {
+        status = verbs::boot::status(&told);
+    }
+    report(file, &all, &told, screen);
     Ok(status)
 }
 
-fn report(file: &DeclaredFile, all: &[Result<Brought, CommandError>], screen: &mut Screen) {
+fn report(file: &DeclaredFile, all: &[Result<Brought, CommandError>], told: &[Finding], screen: &mut Screen) {
     let partitions = file.declarations.iter().zip(all).map(|(declaration, brought)| {
         let (state, isolated, findings, error) = match brought {
             Ok(brought) => {
@@ -112,5 +120,6 @@ fn report(file: &DeclaredFile, all: &[Result<Brought, CommandError>], screen: &m
         config: &file.path,
         partitions: partitions.collect(),
         entries: entries.map(EntryJson::from).collect(),
+        findings: told,
     });
 }

@@ -4,7 +4,8 @@ use crate::declared::wrong;
 use crate::{CommandError, Status, changing};
 use apply::Lasting;
 use apply::installed::install;
-use plan::declared::{Declaration, PATH, add};
+use plan::PartitionName;
+use plan::declared::{Declaration, DeclarationError, PATH, add, put_on_boot_line};
 use root::{Content, Live, Standing};
 use std::path::Path;
 
@@ -39,6 +40,21 @@ impl Draft {
                 .display()
                 .to_string(),
         };
+        Draft::edited(path, |text| add(text, declaration))
+    }
+
+    /// The machine's own file with `boot = true` in some partitions; nothing is written yet.
+    ///
+    /// # Errors
+    /// As [`Draft::with`].
+    pub fn on_boot_line(names: &[PartitionName]) -> Result<Draft, CommandError> {
+        Draft::edited(PATH.to_owned(), |text| put_on_boot_line(text, names))
+    }
+
+    fn edited(
+        path: String,
+        edit: impl FnOnce(&str) -> Result<Option<String>, DeclarationError>,
+    ) -> Result<Draft, CommandError> {
         let (text, mode) = match Live::host().standing(&path)? {
             Standing::Nothing => (String::new(), 0o644),
             Standing::File { content: Content::Text(text), mode } => (text, mode),
@@ -50,11 +66,11 @@ impl Draft {
                 ));
             }
         };
-        let added = add(&text, declaration).map_err(|error| CommandError {
+        let edited = edit(&text).map_err(|error| CommandError {
             status: if error.line == 0 { Status::Usage } else { Status::Conflict },
             ..wrong(&path, &error)
         })?;
-        Ok(Draft { path, wanted: added.map(|text| Standing::text(text, mode)) })
+        Ok(Draft { path, wanted: edited.map(|text| Standing::text(text, mode)) })
     }
 
     /// Writes it, with its former content in the journal of installed files.

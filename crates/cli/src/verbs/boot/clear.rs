@@ -1,5 +1,6 @@
 //! `boot clear`: our words out again, and the entry that was to be tried.
 
+use super::declaration::still_declared;
 use super::scene::{Scene, Shown, carry};
 use super::target::{Mode, Target};
 use crate::changing::Changing;
@@ -23,7 +24,7 @@ pub struct Args {
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let (scene, changing) = args.target.open(screen)?;
     let mode = Mode::under(changing.as_ref());
-    let Some(Clearing { loader, words, work }) = all_work(&scene)? else {
+    let Some(Clearing { loader, words, mut work }) = all_work(&scene)? else {
         screen.text("None of quietcore's words are in the boot files.\n");
         screen.json(&serde_json::json!({
             "schema": "quietcore.boot/1", "verb": "clear", "loader": null, "words": [], "dry_run": mode == Mode::Shown,
@@ -31,6 +32,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         }));
         return Ok(Status::Done);
     };
+    work.notes.extend(still_declared(&scene.root));
     let shown = Shown {
         verb: "clear",
         loader,

@@ -27,14 +27,7 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let mut wanted = tried.words.clone();
     wanted.push(MARK.to_owned());
     let missing = missing_words(&wanted, &scene.running);
-    let noted = |state| {
-        let lasting = changing::lasting()?;
-        Ok::<(), CommandError>(note_state(&Lasting(&lasting), held.boot_id().as_deref(), state)?)
-    };
     if !missing.is_empty() {
-        if scene.after == After::AnotherBoot {
-            noted(BootState::Reverted)?;
-        }
         return Err(nothing_to_confirm(match scene.after {
             After::SameBoot => "the machine was not restarted since `boot trial`".to_owned(),
             After::AnotherBoot => format!(
@@ -76,7 +69,8 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         once: None,
     };
     carry(&held, &change, loader, Some(tried.words.clone()))?;
-    noted(BootState::Live)?;
+    let lasting = changing::lasting()?;
+    note_state(&Lasting(&lasting), held.boot_id().as_deref(), BootState::Live)?;
     shown.done(Some("Kept: the default line has it from now on."), screen);
     Ok(Status::Done)
 }

@@ -1,7 +1,10 @@
 //! Ticks and interrupts of isolated CPUs over a window, while something runs there: a program that is there anyway, or, on a
 //! CPU where nobody lives, a busy loop of ours at the lowest priority. A CPU with a sleeping program is left in peace.
+//!
+//! A loop on a CPU of a partition is born inside: for that moment this process goes in, and comes out again.
 
-use machine::{CpuId, CpuSet, Machine};
+use crate::verbs::measure::join;
+use machine::{CpuId, CpuSet, Machine, Version};
 use measure::load::{Load, LoadKind};
 use observe::{Class, CpuActivity, Sample, activity};
 use plan::boot_check::{Busy, CountedCpu, Window};
@@ -19,14 +22,32 @@ enum Resident {
     Sleeping(String),
 }
 
+/// What was counted.
+pub struct Counted {
+    /// The counts.
+    pub window: Window,
+    /// What this process could not make of itself again as it was before.
+    pub amiss: Vec<String>,
+}
+
+impl Counted {
+    /// Nothing, for this reason.
+    #[must_use]
+    pub fn nothing(why: &str) -> Counted {
+        let why = why.to_owned();
+        Counted { window: Window::Nothing { why }, amiss: Vec::new() }
+    }
+}
+
 /// Counts on the CPUs.
-pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Window {
+pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Counted {
+    let mut amiss = Vec::new();
     let before = residents(root, cpus);
     let empty: CpuSet =
         before.iter().filter(|(_, who)| matches!(who, Resident::Nobody)).map(|(cpu, _)| *cpu).collect();
     let mut load = match empty.is_empty() {
-        true => Ok(None),
-        false => busy_loops(&empty).map(Some),
+        true => Ok(Vec::new()),
+        false => busy_loops(root, &empty, &mut amiss),
     };
     std::thread::sleep(SETTLE);
     let first = Sample::take(root);
@@ -35,8 +56,10 @@ pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Window {
     let refused = match &mut load {
         Err(why) => Some(format!("a busy loop could not be put there: {why}")),
         // A loop that has ended proves nothing about ticks.
-        Ok(Some(load)) => (load.running().len() < empty.len()).then(|| "a busy loop there ended too soon".to_owned()),
-        Ok(None) => None,
+        Ok(loads) => {
+            let running: usize = loads.iter_mut().map(|load| load.running().len()).sum();
+            (running < empty.len()).then(|| "a busy loop there ended too soon".to_owned())
+        }
     };
     drop(load);
     let after = residents(root, cpus);
@@ -52,7 +75,7 @@ pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Window {
         }
         (None, _, _) => Busy::Idle("nothing is known about its tasks".to_owned()),
     };
-    Window::Counted {
+    let window = Window::Counted {
         duration_ns: seen.duration_ns,
         cpus: seen
             .cpus
@@ -65,21 +88,66 @@ pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Window {
                 busy: busy(one.cpu),
             })
             .collect(),
-    }
+    };
+    Counted { window, amiss }
 }
 
 /// One busy loop on each CPU. `isolcpus=` leaves these CPUs out of the mask that every program begins with, so that ours has
-/// to be widened while they start; a cpuset that lacks them refuses it.
-fn busy_loops(cpus: &CpuSet) -> Result<Load, String> {
+/// to be widened while they start; a cpuset that lacks them refuses it, and then the one that has them is entered.
+fn busy_loops(root: &Root, cpus: &CpuSet, amiss: &mut Vec<String>) -> Result<Vec<Load>, String> {
     let mut own = Vec::new();
     root::sched::affinity(0, &mut own).map_err(|errno| format!("errno {errno} of sched_getaffinity"))?;
+    let machine = Machine::read(root);
+    let mut by_door: BTreeMap<Option<String>, CpuSet> = BTreeMap::new();
+    for cpu in cpus.iter() {
+        let door = join::door(root, &machine, &CpuSet::range(cpu.0, cpu.0));
+        by_door.entry(door).or_default().insert(cpu);
+    }
+    let back = own_door(root, &machine);
+    let loads = by_door.iter().map(|(door, cpus)| inside(door.as_deref(), back.as_deref(), cpus, &own, amiss)).collect();
+    if let Err(errno) = root::sched::set_affinity(0, &own) {
+        amiss.push(format!("the mask of quietcore itself could not be given back: errno {errno}; it ends with this call"));
+    }
+    loads
+}
+
+/// Starts the loops on some CPUs from within the cpuset that has them.
+fn inside(
+    door: Option<&str>,
+    back: Option<&str>,
+    cpus: &CpuSet,
+    own: &[u64],
+    amiss: &mut Vec<String>,
+) -> Result<Load, String> {
+    let pid = std::process::id();
+    // Who cannot come out again does not go in.
+    let way = door.map(|door| Ok::<_, String>((door, back.ok_or("the cpuset of quietcore itself is not known")?)));
+    let way = way.transpose()?;
+    if let Some((door, _)) = way {
+        join::enter(door, pid)?;
+    }
     let mut wider = CpuSet::new();
-    wider.set_words(&own);
+    wider.set_words(own);
     // Refused or not, the load says which CPUs it may not use.
     let _ = root::sched::set_affinity(0, wider.or(cpus).words());
     let load = Load::start(cpus, &[LoadKind::Cpu]).map_err(|error| error.to_string());
-    let _ = root::sched::set_affinity(0, &own);
+    if let Some((door, back)) = way
+        && let Err(why) = join::enter(back, pid)
+    {
+        amiss.push(format!("quietcore itself could not leave {door} again: {why}; it ends with this call"));
+    }
     load
+}
+
+/// The file that takes this process back to where it is now.
+fn own_door(root: &Root, machine: &Machine) -> Option<String> {
+    let hierarchy = machine.cgroups.cpuset.as_ref()?;
+    let own = machine::tasks::cgroup_of(root, std::process::id(), hierarchy.version)?;
+    let file = match hierarchy.version {
+        Version::V1 => "tasks",
+        Version::V2 => "cgroup.procs",
+    };
+    Some(format!("{}{}/{file}", hierarchy.mount, own.trim_end_matches('/')))
 }
 
 fn devices(cpu: &CpuActivity) -> Vec<(String, String, u64)> {

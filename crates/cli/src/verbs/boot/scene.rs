@@ -3,7 +3,7 @@
 use super::target::Mode;
 use crate::changing::{self, Changing};
 use crate::{CommandError, Screen};
-use apply::boot_line::{BootChange, BootNotes, Runner, carry_out, read_captured};
+use apply::boot_line::{BootChange, BootNotes, Noted, Runner, carry_out, read_captured};
 use apply::{ApplyError, Lasting};
 use boot::{After, BootError, Edit, Files, Found, Kept, Limit, Loader, Run, Work, choose, diff, limit, on_line};
 use root::state::LIB_DIR;
@@ -20,6 +20,8 @@ pub struct Scene {
     pub after: After,
     /// The line that the running kernel got.
     pub running: String,
+    /// What a boot since then was seen to have.
+    pub noted: Option<Noted>,
     /// Whether a change did not come to its end.
     pub unfinished: bool,
     /// Why it is not known what is ours.
@@ -38,13 +40,16 @@ impl Scene {
             running,
             kept: Kept::default(),
             after: After::SameBoot,
+            noted: None,
             unfinished: false,
             unknown: None,
             root,
         };
         if scene.root.origin() == Origin::Captured {
             if let Some(bytes) = scene.root.bytes(&format!("{LIB_DIR}/boot-line")).ok().flatten() {
-                (scene.kept, scene.after) = read_captured(&bytes, boot_id.as_deref())?;
+                let captured = read_captured(&bytes, boot_id.as_deref())?;
+                (scene.kept, scene.after) = (captured.kept, captured.after);
+                (scene.noted, scene.unfinished) = (captured.noted, captured.unfinished);
             }
             return Ok(scene);
         }
@@ -55,6 +60,7 @@ impl Scene {
                 let notes = BootNotes::read(&lasting)?;
                 scene.kept = notes.kept();
                 scene.after = notes.since(boot_id.as_deref());
+                scene.noted = notes.noted();
                 scene.unfinished = notes.is_unfinished();
             }
             Err(error) => scene.unknown = Some(format!("{}: {}", error.what, error.why)),

@@ -1,11 +1,18 @@
 //! `boot set`: words onto the default line.
 
+use super::declaration::covered;
 use super::scene::{Shown, carry};
 use super::target::{Mode, Target};
 use super::words::Wanted;
 use crate::{CommandError, Screen, Status};
+use crate::declared;
+use crate::verbs::apply::Draft;
 use apply::boot_line::BootChange;
 use boot::{Files, Kept, Need, set};
+use machine::Machine;
+use plan::PartitionName;
+use plan::declared::{BootPart, PATH};
+use root::{Origin, Root};
 
 /// Arguments of `boot set`.
 #[derive(clap::Args)]
@@ -17,6 +24,10 @@ pub struct Args {
     /// The boot loader, where several are found
     #[arg(long, value_name = "NAME")]
     loader: Option<String>,
+    /// Also say `boot = true` in /etc/quietcore.toml for the declared partitions that this line isolates, so that both are
+    /// one intention
+    #[arg(long)]
+    save: bool,
     /// Also where no entry would stay bootable as it was
     #[arg(long)]
     force: bool,
@@ -35,9 +46,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let need = if args.force { Need::Nothing } else { Need::Fallback };
     scene.check_running(&chosen.words)?;
     let files = Files::of(&scene.root);
+    let tie = Tie::of(args, &scene.root, &chosen.words)?;
     let mut work = set(&files, loader, ours, &chosen.words, &scene.limit(), need)?;
     work.notes.splice(0..0, chosen.notes);
     work.notes.extend((loader.remark)(&files));
+    work.notes.extend(tie.note());
     let shown = Shown {
         verb: "set",
         loader,
@@ -46,7 +59,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         mode,
     };
     shown.show(screen);
-    if let Some(changing) = changing.filter(|_| !work.is_nothing()) {
+    if let Some(changing) = &changing
+        && !work.is_nothing()
+    {
         let change = BootChange {
             before: scene.kept.clone(),
             after: Kept {
@@ -57,11 +72,60 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             runs: work.runs.clone(),
             once: None,
         };
-        carry(&changing, &change, loader, Some(chosen.words.clone()))?;
+        carry(changing, &change, loader, Some(chosen.words.clone()))?;
+    }
+    // The line first: a file that declares what is nowhere would be a lie.
+    if let (Some(_), Tie::Saved(_, Some(draft))) = (changing, tie) {
+        draft.write()?;
     }
     shown.done(
         Some("Written. The next boot has it; `quietcore boot clear` takes it out again."),
         screen,
     );
     Ok(Status::Done)
+}
+
+/// What becomes of the declared partitions that the line isolates.
+enum Tie {
+    /// They are left as they are; these say nothing of the boot line.
+    Left(Vec<PartitionName>),
+    /// They say `boot = true` afterwards. No draft on a captured machine.
+    Saved(Vec<PartitionName>, Option<Draft>),
+}
+
+impl Tie {
+    fn of(args: &Args, root: &Root, words: &[String]) -> Result<Tie, CommandError> {
+        let file = declared::read(root, None)?;
+        let machine = Machine::read(root);
+        let covered = file.map(|file| covered(&file, words, &machine)).unwrap_or_default();
+        let unsaid: Vec<PartitionName> =
+            covered.iter().filter(|one| one.boot == BootPart::Unsaid).map(|one| one.name().clone()).collect();
+        if !args.save {
+            return Ok(Tie::Left(unsaid));
+        }
+        if covered.is_empty() {
+            return Err(CommandError::usage(
+                format!("{PATH} declares no partition whose CPUs this line isolates"),
+                "--save says `boot = true` for such a partition",
+                "declare it with `quietcore apply --cpus LIST --save`, or leave --save out",
+            ));
+        }
+        let draft = match root.origin() {
+            Origin::Live => Some(Draft::on_boot_line(&unsaid)?),
+            Origin::Captured => None,
+        };
+        Ok(Tie::Saved(unsaid, draft))
+    }
+
+    fn note(&self) -> Option<String> {
+        let list = |names: &[PartitionName]| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        match self {
+            Tie::Left(names) | Tie::Saved(names, _) if names.is_empty() => None,
+            Tie::Left(names) => Some(format!(
+                "{PATH} declares CPUs of this line: with --save (`boot = true` for {}) both are one intention",
+                list(names)
+            )),
+            Tie::Saved(names, _) => Some(format!("{PATH}: `boot = true` for {}", list(names))),
+        }
+    }
 }

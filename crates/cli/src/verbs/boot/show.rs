@@ -2,6 +2,7 @@
 
 use super::scene::Scene;
 use crate::reading::Reading;
+use apply::boot_line::Noted;
 use crate::{CommandError, Screen, Status};
 use boot::{BootState, Entry, Files, Found, Line, Ours, find, state_after};
 use serde::Serialize;
@@ -24,6 +25,7 @@ struct Report {
     loaders: Vec<LoaderJson>,
     ours: Option<OursJson>,
     trial: Option<OursJson>,
+    noted: Option<Noted>,
     unfinished: bool,
     unread: Vec<String>,
 }
@@ -97,6 +99,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         loaders,
         ours: ours(&scene.kept.line),
         trial: ours(&scene.kept.trial),
+        noted: scene.noted.clone(),
         unfinished: scene.unfinished,
         unread,
     };
@@ -172,6 +175,10 @@ fn text(report: &Report) -> String {
     }
     if report.ours.is_none() && report.trial.is_none() {
         text.push_str("ours: nothing\n");
+    }
+    if let Some(noted) = &report.noted {
+        let when = machine::utc_text(noted.at_ns / 1_000_000_000);
+        text.push_str(&format!("noted: {} since the boot of {when}\n", noted.state));
     }
     if report.unfinished {
         text.push_str("A change did not come to its end; the next `boot set` or `boot clear` takes it back.\n");

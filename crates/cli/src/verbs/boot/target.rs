@@ -1,12 +1,15 @@
 //! What every verb that changes boot files begins with: which machine's, how far, and the lock under which.
 
 use super::scene::Scene;
+use super::verdict::ours;
 use crate::changing::{self, Changing};
 use crate::reading::Reading;
 use crate::{CommandError, Screen};
 use apply::Lasting;
-use apply::boot_line::{Runner, finish};
-use root::{Live, Origin};
+use apply::boot_line::{Runner, finish, note_state};
+use boot::{After, BootState};
+use plan::boot_check::Stage;
+use root::{Live, Origin, Root};
 
 /// Which machine, and how far.
 #[derive(clap::Args)]
@@ -57,7 +60,8 @@ impl Target {
     }
 }
 
-/// The right to change boot files, and what an earlier call left unfinished taken back first.
+/// The right to change boot files; what an earlier call left unfinished is taken back first, and what this boot has of the
+/// last change is noted.
 ///
 /// # Errors
 /// No permission, another quietcore at work, files that cannot be given back.
@@ -70,6 +74,30 @@ pub fn begin(screen: &mut Screen) -> Result<Changing, CommandError> {
             screen.note(&format!("an unfinished change was taken back: {paths}\n"));
             done.left.iter().for_each(|line| screen.note(&format!("left alone: {line}\n")));
         }
+        note_first_sight(&changing)?;
     }
     Ok(changing)
+}
+
+/// Notes on the disk what this boot has of the words that are ours, where it is another boot than that of the change, and
+/// the first of which that can be said. Only verbs that change something may: `boot show` and `boot check` write nothing.
+///
+/// # Errors
+/// A journal that cannot be read or written.
+pub(crate) fn note_first_sight(changing: &Changing) -> Result<(), CommandError> {
+    let Some(state) = changing::existing_lasting()? else {
+        return Ok(());
+    };
+    let scene = Scene::read(Root::live())?;
+    if scene.after == After::AnotherBoot
+        && let Some(ours) = ours(&scene).first()
+    {
+        let seen = match ours.stage {
+            Stage::Pending => BootState::Pending,
+            Stage::Live => BootState::Live,
+            Stage::Reverted => BootState::Reverted,
+        };
+        note_state(&Lasting(&state), changing.boot_id().as_deref(), seen)?;
+    }
+    Ok(())
 }

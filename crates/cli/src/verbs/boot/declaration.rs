@@ -1,0 +1,175 @@
+//! The boot line and `/etc/quietcore.toml` as one intention: which CPUs the file wants on the line, which words that is, and
+//! which of its partitions a line covers.
+
+use super::scene::Scene;
+use super::words::{Beside, for_cpus};
+use crate::declared::{self, DeclaredFile};
+use crate::intent::existing_cpus;
+use crate::{CommandError, changing};
+use apply::{Host, Journal, JournalState};
+use boot::{Files, former_line, isolated_by};
+use machine::{CpuSet, Machine};
+use plan::boot_check::{Declared, InForce};
+use plan::declared::{BootPart, CpuWish, Declaration, PATH};
+use plan::lint::Facts;
+use plan::Profile;
+use root::state::StateDir;
+use root::{Live, Origin, Root};
+use std::path::Path;
+
+/// What is wanted on the boot line.
+pub struct OnLine {
+    /// These CPUs.
+    pub cpus: CpuSet,
+    /// With as much as this profile takes.
+    pub profile: Profile,
+}
+
+impl OnLine {
+    /// What a machine declares: its partitions with `boot = true`, and the named one.
+    ///
+    /// # Errors
+    /// Nothing of the kind, and what is wrong with the file.
+    pub fn declared(root: &Root, machine: &Machine, named: Option<&str>) -> Result<OnLine, CommandError> {
+        let file = declared::read(root, None)?;
+        let all = file.as_ref().map(|file| file.declarations.as_slice()).unwrap_or_default();
+        if let Some(name) = named
+            && all.iter().all(|one| one.name().as_str() != name)
+        {
+            return Err(CommandError::usage(
+                format!("{PATH} declares no partition {}", report::safe(name)),
+                "no table [[partition]] there has this name",
+                "name CPUs with --cpus 2-3, or declare it with `quietcore apply --partition NAME --cpus LIST --save`",
+            ));
+        }
+        let wanted = |one: &&Declaration| one.boot == BootPart::OnLine || Some(one.name().as_str()) == named;
+        match (file.as_ref(), OnLine::of(all.iter().filter(wanted), machine)) {
+            (Some(file), Err((line, error))) => Err(file.at(line, error)),
+            (_, Ok(Some(on_line))) => Ok(on_line),
+            _ => Err(CommandError::usage(
+                "there are no words for the boot line",
+                format!("neither --cpus nor --params was given, and {PATH} declares no partition with `boot = true`"),
+                "name CPUs with --cpus 2-3, words with --params, or a declared partition with --partition",
+            )),
+        }
+    }
+
+    /// The union of some declarations, as far as the farthest goes; `None` for none. An error comes with its line.
+    fn of<'a>(
+        wanted: impl Iterator<Item = &'a Declaration>,
+        machine: &Machine,
+    ) -> Result<Option<OnLine>, (usize, CommandError)> {
+        let reach = |profile: Profile| match profile {
+            Profile::Minimal => 0,
+            Profile::Balanced => 1,
+            Profile::Strict => 2,
+        };
+        let mut all: Option<OnLine> = None;
+        for one in wanted {
+            let cpus = named_cpus(one, machine).map_err(|error| (one.line, error))?;
+            let profile = one.template.profile;
+            all = Some(match all {
+                None => OnLine { cpus, profile },
+                Some(so_far) => OnLine {
+                    cpus: so_far.cpus.or(&cpus),
+                    profile: if reach(profile) > reach(so_far.profile) { profile } else { so_far.profile },
+                },
+            });
+        }
+        Ok(all)
+    }
+}
+
+fn named_cpus(one: &Declaration, machine: &Machine) -> Result<CpuSet, CommandError> {
+    match &one.cpus {
+        CpuWish::Named(expression) => existing_cpus(expression, machine),
+        CpuWish::Chosen { .. } => Err(CommandError::usage(
+            format!("the CPUs of partition {} are chosen when it is applied", one.name()),
+            "a boot line names its CPUs",
+            "write them into the file as `cpus`",
+        )),
+    }
+}
+
+/// What a file declares, for the verdict.
+pub fn for_verdict(file: &DeclaredFile, machine: &Machine) -> Vec<Declared> {
+    let cpus = |one: &Declaration| match &one.cpus {
+        CpuWish::Named(expression) => {
+            existing_cpus(expression, machine).map_err(|error| format!("{}: {}", error.what, error.why))
+        }
+        CpuWish::Chosen { .. } => Err("its CPUs are chosen when it is applied, so the boot line cannot name them".to_owned()),
+    };
+    let all = file.declarations.iter().chain(&file.others);
+    all.map(|one| Declared {
+        name: one.name().to_string(),
+        cpus: cpus(one),
+        boot: one.boot,
+        comes_back: one.comes_back,
+    })
+    .collect()
+}
+
+/// The words that the declared partitions ask of the line. Of the two ways to treat CPUs of others the one that the line has.
+pub fn asked(file: &DeclaredFile, scene: &Scene, machine: &Machine, facts: &Facts) -> Option<Vec<String>> {
+    let on_line = file.declarations.iter().chain(&file.others).filter(|one| one.boot == BootPart::OnLine);
+    let wanted = OnLine::of(on_line, machine).ok().flatten()?;
+    let loader = scene.loader(None).ok()?.loader;
+    let ours = scene.kept.line.as_ref();
+    let former = former_line(&Files::of(&scene.root), loader, ours).ok()?;
+    let words = |beside| Some(for_cpus(&wanted, beside, machine, facts, &former).ok()?.words);
+    let has_all = |words: &Vec<String>| ours.is_some_and(|ours| words.iter().all(|word| ours.words.contains(word)));
+    words(Beside::Alone).filter(has_all).or_else(|| words(Beside::United))
+}
+
+/// The partitions in force and what of them does not hold; `None` where the journal cannot be read.
+pub fn in_force(root: &Root, machine: &Machine) -> Option<Vec<InForce>> {
+    if root.origin() == Origin::Captured {
+        return None;
+    }
+    let Some(state) = StateDir::open(Path::new(changing::STATE)).ok()? else {
+        return Some(Vec::new());
+    };
+    let Some(journal) = Journal::open(&state).ok()? else {
+        return Some(Vec::new());
+    };
+    if journal.state(machine.kernel.boot_id.as_deref()) == JournalState::Void {
+        return Some(Vec::new());
+    }
+    let standing = apply::standing(&Host::new(Live::host()), &journal, machine);
+    let all = standing.into_iter().map(|(intent, drift)| InForce {
+        name: intent.name.to_string(),
+        cpus: intent.cpus,
+        drift: drift.into_iter().map(|finding| finding.message).collect(),
+    });
+    Some(all.collect())
+}
+
+/// The declared partitions whose CPUs some words isolate, but for those with `boot = false`.
+pub fn covered(file: &DeclaredFile, words: &[String], machine: &Machine) -> Vec<Declaration> {
+    let isolated = isolated_by(&words.join(" ")).unwrap_or_default();
+    let all = file.declarations.iter().filter(|one| {
+        let cpus = named_cpus(one, machine);
+        one.boot != BootPart::RunTimeOnly && cpus.is_ok_and(|cpus| cpus.is_subset(&isolated))
+    });
+    all.cloned().collect()
+}
+
+/// A note for every partition that is declared with the boot line.
+pub fn still_declared(root: &Root) -> Vec<String> {
+    // What is wrong with the file is no reason to keep the line.
+    let file = declared::read(root, None).ok().flatten();
+    let all = file.map(|file| file.declarations).unwrap_or_default();
+    let on_line = all.iter().filter(|one| one.boot == BootPart::OnLine);
+    on_line
+        .map(|one| format!("{PATH}:{} still declares partition {} with `boot = true`", one.line, one.name()))
+        .collect()
+}
+
+/// Whether the boot line that we wrote isolates some CPUs.
+pub fn line_covers(cpus: &CpuSet) -> bool {
+    let Ok(scene) = Scene::read(Root::live()) else {
+        return false;
+    };
+    let isolated = scene.kept.line.and_then(|ours| isolated_by(&ours.words.join(" ")));
+    isolated.is_some_and(|isolated| cpus.is_subset(&isolated))
+}

@@ -1,0 +1,40 @@
+//! The boot part of what is declared, as findings of the verb that brings the run-time part into force.
+
+use super::{Answer, BootVerdict, Outcome, Stage, Truth};
+use crate::declared::PATH;
+use crate::{Finding, Level};
+
+/// What is to be said of the boot part; nothing where all of it is in force, as far as that can be seen.
+///
+/// Errors are what the declared partitions miss in this boot; what waits for the next boot is no error.
+#[must_use]
+pub fn told_of_boot_part(verdict: &BootVerdict) -> Vec<Finding> {
+    const ASK: &str = "`quietcore boot check` says more; `quietcore boot show` shows every entry";
+    let disagrees = |answer: &Answer| answer.truth == Truth::No;
+    let differs = verdict.declared.iter().filter(|one| disagrees(&one.answer)).map(|one| {
+        let subject = one.partition.clone().unwrap_or_else(|| PATH.to_owned());
+        Finding::new(Level::Error, "boot-part-differs", subject, one.answer.because.clone())
+            .fix("`quietcore boot set` writes what is declared; `boot = false` keeps a partition off the boot line")
+    });
+    let ours = verdict.parameters.iter().filter(|one| one.ours.is_some());
+    let words = ours.filter_map(|one| {
+        let (level, id, message) = match one.outcome {
+            Outcome::Works | Outcome::Unknown => return None,
+            Outcome::Pending => (Level::Info, "boot-part-pending", one.reached.because.clone()),
+            Outcome::Reverted => (Level::Error, "boot-part-reverted", one.reached.because.clone()),
+            // Whether it works is for `boot check`, which counts.
+            Outcome::Broken => {
+                let first = [&one.reached, &one.understood]
+                    .into_iter()
+                    .find(|answer| disagrees(answer))?;
+                (Level::Error, "boot-part-without-effect", first.because.clone())
+            }
+        };
+        let fix = match one.ours {
+            Some(Stage::Pending) => "restart the machine",
+            _ => ASK,
+        };
+        Some(Finding::new(level, id, one.word.clone(), message).fix(fix))
+    });
+    differs.chain(words).collect()
+}
