@@ -19,6 +19,7 @@ mod shell;
 pub mod tools;
 pub mod tree;
 mod trial;
+mod tuned;
 mod writing;
 
 pub use change::{Need, OurFile, Ours, Work, clear, former_line, set};
@@ -33,4 +34,5 @@ pub use seen::{After, BootState, Kept, has_words, isolated_by, missing_words, st
 pub use tools::Run;
 pub use tree::{Edited, Files, Tree};
 pub use trial::{Chosen, MARK, Trial, TrialWork, trial};
+pub use tuned::{Tuned, tuned};
 pub use writing::{Word, Writing};

@@ -4,8 +4,8 @@
 use crate::limit::limit;
 use crate::tools::DIRECTORIES;
 use crate::tree::Tree;
-use crate::trial::trial;
-use crate::{LOADERS, Turn, choose, find};
+use crate::trial::{MARK, trial};
+use crate::{LOADERS, Turn, choose, find, tuned};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -31,6 +31,11 @@ pub fn reads(tree: &dyn Tree) -> BTreeMap<String, Reads> {
     let found = find(&watched);
     // Several are told apart by what the firmware was told.
     let _ = choose(&watched, None, &[]);
+    let _ = tuned(&watched);
+    let turn = Turn {
+        gone: Vec::new(),
+        new: vec![MARK.to_owned()],
+    };
     for loader in LOADERS
         .iter()
         .filter(|loader| found.iter().any(|one| one.loader.name == loader.name))
@@ -38,7 +43,7 @@ pub fn reads(tree: &dyn Tree) -> BTreeMap<String, Reads> {
         let _ = (loader.lines)(&watched);
         let _ = (loader.entries)(&watched);
         let _ = (loader.fallback)(&watched);
-        let _ = (loader.commit)(&watched, &Turn::default());
+        let _ = (loader.commit)(&watched, &turn);
         let _ = (loader.remark)(&watched);
         let _ = trial(&watched, loader, &[], &limit(None));
     }

@@ -14,6 +14,17 @@ pub struct Assignment {
     pub writing: Option<Writing>,
     /// Whether it keeps what the variable had before (`X="$X more"`, `X+=more`).
     pub keeps: Keeps,
+    /// Whether it is certain to run.
+    pub runs: Runs,
+}
+
+/// Whether a part of a file is certain to run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Runs {
+    /// It is.
+    Always,
+    /// It stands inside `if`, `case` or a loop.
+    Perhaps,
 }
 
 /// What an assignment does to the former value.
@@ -25,23 +36,43 @@ pub enum Keeps {
     Nothing,
 }
 
-/// The assignments of a file, in order. Comments are no assignments; what is inside `if` is taken as if it always ran.
+/// The assignments of a file, in order. Comments are no assignments. One that may not run is left alone, and what stood
+/// before it may hold still.
 #[must_use]
 pub fn assignments(text: &str) -> Vec<Assignment> {
     let mut found = Vec::new();
-    let mut at = 0;
+    let (mut at, mut depth) = (0, 0);
     while at < text.len() {
         let line = &text[at..];
         let end = line.find('\n').map_or(line.len(), |end| end + 1);
         let mut next = at + end;
-        if let Some((assignment, after)) = assignment(text, at) {
+        if let Some((mut assignment, after)) = assignment(text, at) {
+            if depth > 0 {
+                assignment.runs = Runs::Perhaps;
+                (assignment.writing, assignment.keeps) = (None, Keeps::Former);
+            }
             // A quoted value may go over several lines.
             next = next.max(text[after..].find('\n').map_or(text.len(), |end| after + end + 1));
             found.push(assignment);
+        } else {
+            depth = (depth + deeper(&line[..end])).max(0);
         }
         at = next;
     }
     found
+}
+
+/// How many blocks more a line opens than it closes.
+fn deeper(line: &str) -> i32 {
+    let code = line.split('#').next().unwrap_or_default();
+    let words = code.split(|letter: char| letter.is_whitespace() || letter == ';');
+    words
+        .map(|word| match word {
+            "if" | "case" | "for" | "while" | "until" => 1,
+            "fi" | "esac" | "done" => -1,
+            _ => 0,
+        })
+        .sum()
 }
 
 fn assignment(text: &str, start: usize) -> Option<(Assignment, usize)> {
@@ -76,6 +107,7 @@ fn assignment(text: &str, start: usize) -> Option<(Assignment, usize)> {
         range,
         writing,
         keeps,
+        runs: Runs::Always,
     };
     Some((assignment, after))
 }
@@ -138,7 +170,7 @@ mod tests {
     #[test]
     fn assignments_are_found_as_a_shell_would() {
         let text = "# X=1\nX=\"a \\\"b c\\\" \\\n d\"\r\n  export Y='q r' # z\nZ=plain\nX=\"$X more\"\nXY=\"$XYZ\"\nW=\nV=a\"b\"\n\
-                    U=`date`\nT+=\" x\"\nS=\"open";
+                    U=`date`\nT+=\" x\"\nif [ -f /x ]; then # if\n  X=q\nelse\n X=r\nfi\nif y; then z; fi\nN=1\nS=\"open";
         let found = assignments(text);
         let seen: Vec<(&str, &str, Option<Writing>, Keeps)> = found
             .iter()
@@ -165,8 +197,17 @@ mod tests {
                 ("V", "a\"b\"", None, Nothing),
                 ("U", "`date`", None, Nothing),
                 ("T", " x", double, Former),
+                ("X", "q", None, Former),
+                ("X", "r", None, Former),
+                ("N", "1", Some(Writing::Unquoted), Nothing),
                 ("S", "open", None, Nothing),
             ]
         );
+        let perhaps: Vec<&str> = found
+            .iter()
+            .filter(|one| one.runs == Runs::Perhaps)
+            .map(|one| &text[one.range.clone()])
+            .collect();
+        assert_eq!(perhaps, ["q", "r"]);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::{Entry, Fallback};
 use crate::line::Slot;
-use crate::shell::{Assignment, Keeps, assignments};
+use crate::shell::{Assignment, Keeps, Runs, assignments};
 use crate::tools::{Run, first_of};
 use crate::tree::{self, Tree};
 use crate::trial::{Chosen, TrialWork, trial_line};
@@ -45,6 +45,33 @@ pub fn places(tree: &dyn Tree, files: &[String]) -> Result<Vec<Slot>, BootError>
         all.extend(live);
     }
     Ok(all)
+}
+
+/// The assignments of the two variables that may not run: nobody knows here what they do to the line.
+#[must_use]
+pub fn perhaps(tree: &dyn Tree, files: &[String]) -> Option<String> {
+    let mut all: Vec<String> = Vec::new();
+    for path in files {
+        let text = tree::look(tree, path).unwrap_or_default();
+        for one in assignments(&text)
+            .into_iter()
+            .filter(|one| one.runs == Runs::Perhaps)
+        {
+            let said = format!(
+                "{path} sets {} where it may not run (inside `if` or a loop)",
+                one.name
+            );
+            if [ALL, NORMAL].contains(&one.name.as_str()) && !all.contains(&said) {
+                all.push(said);
+            }
+        }
+    }
+    (!all.is_empty()).then(|| {
+        format!(
+            "{}: what stands there is left alone, and is not in the line that is shown",
+            all.join("; ")
+        )
+    })
 }
 
 fn slot(path: &str, number: usize, one: &Assignment) -> Option<Slot> {

@@ -2,7 +2,7 @@
 //! file.
 
 use super::grub::{self, DEFAULTS, NORMAL, Tools};
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words, bls_grub, grub_debian, no_remark, variable};
+use super::{Entry, Fallback, Keeper, Loader, Turn, Words, bls_grub, grub_debian, variable};
 use crate::BootError;
 use crate::line::{Gather, Line};
 use crate::tools::{Run, first_of};
@@ -25,7 +25,7 @@ pub static LOADER: Loader = Loader {
     words: Words::Plain,
     keeper: Keeper::Files,
     efi_name: Some("grub"),
-    remark: no_remark,
+    remark,
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -49,6 +49,10 @@ fn cfg(tree: &dyn Tree) -> Option<String> {
 
 fn files() -> Vec<String> {
     vec![DEFAULTS.to_owned()]
+}
+
+fn remark(tree: &dyn Tree) -> Option<String> {
+    grub::perhaps(tree, &files())
 }
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {

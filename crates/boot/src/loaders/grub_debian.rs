@@ -2,7 +2,7 @@
 //! `/etc/default/grub`. The files of others change only where a word has to go that ours takes the place of.
 
 use super::grub::{self, DEFAULTS, NORMAL, Tools};
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words, no_remark};
+use super::{Entry, Fallback, Keeper, Loader, Turn, Words};
 use crate::line::{Gather, Line, Slot};
 
 use crate::tools::{Run, first_of};
@@ -30,7 +30,7 @@ pub static LOADER: Loader = Loader {
     words: Words::Plain,
     keeper: Keeper::Files,
     efi_name: Some("grub"),
-    remark: no_remark,
+    remark,
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -52,6 +52,10 @@ fn files(tree: &dyn Tree) -> Vec<String> {
     std::iter::once(DEFAULTS.to_owned())
         .chain(snippets.filter(|path| path != OURS))
         .collect()
+}
+
+fn remark(tree: &dyn Tree) -> Option<String> {
+    grub::perhaps(tree, &files(tree))
 }
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {

@@ -262,10 +262,7 @@ const FIXED: &[(&str, Trim)] = &[
     // Who else manages the machine, and what it is meant to be.
     ("/run/systemd/system/", Trim::Nothing),
     ("/etc/quietcore.toml", Trim::Nothing),
-    (
-        "/etc/tuned/{active_profile,bootcmdline,*-variables.conf}",
-        Trim::Nothing,
-    ),
+    ("/etc/tuned/{active_profile,*-variables.conf}", Trim::Nothing),
     ("/var/lib/kubelet/cpu_manager_state", Trim::Nothing),
 ];
 

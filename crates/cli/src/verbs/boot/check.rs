@@ -5,6 +5,7 @@ use super::scene::Scene;
 use super::verdict::{Looked, look};
 use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
+use boot::{Files, tuned};
 use machine::{CpuSet, parse_duration};
 use plan::boot_check::{Agreement, Answer, BootVerdict, Checked, Outcome, Truth};
 use root::Origin;
@@ -31,6 +32,8 @@ struct Report<'a> {
     parameters: &'a [Checked],
     declared: &'a [Agreement],
     unread: &'a [String],
+    /// Of others who add words to the line.
+    notes: &'a [String],
 }
 
 /// Runs it.
@@ -47,7 +50,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         (true, false) => counting::count(&scene.root, asked, args.window),
     };
     let Looked { verdict, unread } = look(&scene, None, count)?;
-    screen.text(&report::safe_lines(&text(&verdict, &scene.running, &unread)));
+    let words: Vec<String> = verdict.parameters.iter().map(|one| one.word.clone()).collect();
+    let notes: Vec<String> = tuned(&Files::of(&scene.root)).and_then(|tuned| tuned.note(&words)).into_iter().collect();
+    let mut said = text(&verdict, &scene.running, &unread);
+    notes.iter().for_each(|note| said.push_str(&format!("note: {note}\n")));
+    screen.text(&report::safe_lines(&said));
     screen.json(&Report {
         schema: "quietcore.boot/1",
         verb: "check",
@@ -57,6 +64,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         parameters: &verdict.parameters,
         declared: &verdict.declared,
         unread: &unread,
+        notes: &notes,
     });
     Ok(status(verdict.outcome))
 }

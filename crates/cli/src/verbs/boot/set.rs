@@ -8,7 +8,7 @@ use crate::{CommandError, Screen, Status};
 use crate::declared;
 use crate::verbs::apply::Draft;
 use apply::boot_line::BootChange;
-use boot::{Files, Kept, Need, set};
+use boot::{Files, Kept, Need, set, tuned};
 use machine::Machine;
 use plan::PartitionName;
 use plan::declared::{BootPart, PATH};
@@ -51,6 +51,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     work.notes.splice(0..0, chosen.notes);
     work.notes.extend((loader.remark)(&files));
     work.notes.extend(tie.note());
+    work.notes.extend(tuned(&files).and_then(|tuned| tuned.note(&chosen.words)));
     let shown = Shown {
         verb: "set",
         loader,

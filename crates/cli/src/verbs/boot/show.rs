@@ -4,7 +4,7 @@ use super::scene::Scene;
 use crate::reading::Reading;
 use apply::boot_line::Noted;
 use crate::{CommandError, Screen, Status};
-use boot::{BootState, Entry, Files, Found, Line, Ours, find, state_after};
+use boot::{BootState, Entry, Files, Found, Line, Ours, find, state_after, tuned};
 use serde::Serialize;
 
 /// Arguments of `boot show`.
@@ -26,6 +26,7 @@ struct Report {
     ours: Option<OursJson>,
     trial: Option<OursJson>,
     noted: Option<Noted>,
+    tuned: Option<String>,
     unfinished: bool,
     unread: Vec<String>,
 }
@@ -100,6 +101,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         ours: ours(&scene.kept.line),
         trial: ours(&scene.kept.trial),
         noted: scene.noted.clone(),
+        tuned: tuned(&files).map(|tuned| format!("TuneD adds {} ({})", tuned.words.join(" "), tuned.path)),
         unfinished: scene.unfinished,
         unread,
     };
@@ -178,8 +180,9 @@ fn text(report: &Report) -> String {
     }
     if let Some(noted) = &report.noted {
         let when = machine::utc_text(noted.at_ns / 1_000_000_000);
-        text.push_str(&format!("noted: {} since the boot of {when}\n", noted.state));
+        text.push_str(&format!("noted: {when}, the first boot that was seen {}\n", noted.state));
     }
+    text.extend(report.tuned.iter().map(|tuned| format!("note: {tuned}\n")));
     if report.unfinished {
         text.push_str("A change did not come to its end; the next `boot set` or `boot clear` takes it back.\n");
     }

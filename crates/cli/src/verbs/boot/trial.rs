@@ -5,7 +5,7 @@ use super::target::{Mode, Target};
 use super::words::Wanted;
 use crate::{CommandError, Screen, Status};
 use apply::boot_line::{BootChange, Once};
-use boot::{Chosen, Files, Kept, MARK, trial};
+use boot::{Chosen, Files, Kept, MARK, trial, tuned};
 
 /// Arguments of `boot trial`.
 #[derive(clap::Args)]
@@ -32,6 +32,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let files = Files::of(&scene.root);
     let (mut work, how) = trial(&files, loader, &chosen.words, &scene.limit())?;
     work.notes.splice(0..0, chosen.notes);
+    work.notes.extend(tuned(&files).and_then(|tuned| tuned.note(&chosen.words)));
     let (mut once, mut next) = (None, "Written. Restart the machine; when it is back, `quietcore boot confirm` keeps it.");
     // What one of the loader's entries has to have afterwards.
     let mut listed = Some(vec![MARK.to_owned()]);

@@ -1,0 +1,119 @@
+//! TuneD's own words for the boot line. Its profiles hand them to GRUB as the variable `tuned_params`: the script
+//! `/etc/grub.d/00_tuned` writes it into `grub.cfg`, entry files end with `$tuned_params`, and their environment block has the
+//! value. TuneD never takes out words of others and knows nothing of ours, so the kernel may get a parameter twice.
+
+use crate::shell::assignments;
+use crate::tree::{self, Tree};
+use machine::cmdline::{Parameter, same_name, words};
+
+/// What TuneD keeps for itself of what its profile adds (`TUNED_BOOT_CMDLINE="..."`).
+const KEPT: &str = "/etc/tuned/bootcmdline";
+
+/// Where GRUB has it.
+const BLOCKS: &[&str] = &["/boot/grub2/grubenv", "/boot/grub/grubenv"];
+
+/// What TuneD adds to every line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tuned {
+    /// Its words.
+    pub words: Vec<String>,
+    /// The file that says so.
+    pub path: String,
+}
+
+/// What TuneD adds on a machine; `None` where it adds nothing.
+#[must_use]
+pub fn tuned(tree: &dyn Tree) -> Option<Tuned> {
+    let of = |path: &str, text: &str| {
+        let words: Vec<String> = words(text).map(str::to_owned).collect();
+        (!words.is_empty()).then(|| Tuned {
+            words,
+            path: path.to_owned(),
+        })
+    };
+    let kept = tree::look(tree, KEPT).unwrap_or_default();
+    let last = assignments(&kept)
+        .into_iter()
+        .rfind(|one| one.name == "TUNED_BOOT_CMDLINE");
+    let said = last.and_then(|one| Some(one.writing?.read(&kept[one.range])));
+    let block = |path: &&str| {
+        let text = tree::look(tree, path)?;
+        let value = text
+            .lines()
+            .find_map(|line| line.strip_prefix("tuned_params="))
+            .map(str::to_owned);
+        of(path, &value?)
+    };
+    said.and_then(|text| of(KEPT, &text))
+        .or_else(|| BLOCKS.iter().find_map(block))
+}
+
+impl Tuned {
+    /// Its words for parameters that some other words set too, otherwise.
+    #[must_use]
+    pub fn against(&self, ours: &[String]) -> Vec<String> {
+        let differs = |theirs: &&String| {
+            let theirs_is = Parameter::parse(theirs);
+            let mut same = ours
+                .iter()
+                .map(|word| Parameter::parse(word))
+                .filter(|one| same_name(&one.name, &theirs_is.name));
+            same.any(|one| one != theirs_is)
+        };
+        self.words.iter().filter(differs).cloned().collect()
+    }
+
+    /// What is to be said beside words of ours; `None` where the two do not meet.
+    #[must_use]
+    pub fn note(&self, ours: &[String]) -> Option<String> {
+        let theirs = self.against(ours);
+        (!theirs.is_empty()).then(|| {
+            format!(
+                "TuneD adds {} to every line ({}), and the kernel gets our words for the same parameters too: take them out of \
+                 the profile's [bootloader] section or choose another profile (`tuned-adm profile NAME`) and restart, or leave \
+                 these parameters to TuneD and put only the others on the line (`boot set --params`)",
+                theirs.join(" "),
+                self.path
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    struct Text(BTreeMap<&'static str, &'static str>);
+
+    impl Tree for Text {
+        fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+            self.0.get(path).map(|text| text.as_bytes().to_vec())
+        }
+        fn names(&self, _dir: &str) -> Vec<String> {
+            Vec::new()
+        }
+        fn link(&self, _path: &str) -> Option<String> {
+            None
+        }
+    }
+
+    #[test]
+    fn its_words_are_found_and_those_that_meet_ours_are_named() {
+        let kept = "# kernel options\nTUNED_BOOT_CMDLINE=\"skew_tick=1 isolcpus=2 nohz_full=2-3\"\nTUNED_BOOT_INITRD_ADD=\"\"\n";
+        let block = "# GRUB Environment Block\ntuned_params=isolcpus=1\n####";
+        let seen = |files: &[(&'static str, &'static str)]| tuned(&Text(files.iter().copied().collect()));
+        let both = seen(&[(KEPT, kept), (BLOCKS[0], block)]).unwrap_or_else(|| panic!("not found"));
+        assert_eq!((both.words.len(), both.path.as_str()), (3, KEPT));
+        let ours: Vec<String> = ["isolcpus=2-3", "nohz_full=2-3"].map(str::to_owned).into();
+        assert_eq!(both.against(&ours), ["isolcpus=2"]);
+        assert!(
+            both.note(&ours)
+                .is_some_and(|note| note.contains("tuned-adm profile"))
+        );
+        assert_eq!(both.note(&ours[1..]), None, "the same word twice is no conflict");
+        let shared = seen(&[(KEPT, "TUNED_BOOT_CMDLINE=\n"), (BLOCKS[1], block)]);
+        assert_eq!(shared.map(|one| one.path), Some(BLOCKS[1].to_owned()));
+        assert_eq!(seen(&[(BLOCKS[0], "tuned_params=\n")]), None);
+    }
+}
