@@ -267,3 +267,202 @@ fn several_loaders_on_one_machine_have_to_be_told_apart() {
     );
     assert_eq!(json(&one)["loader"], "extlinux");
 }
+
+/// A tree with one file more, or with another text in one.
+fn with(tree: &Path, path: &str, text: &str) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let copied = Command::new("cp")
+        .arg("-a")
+        .arg(tree.join("."))
+        .arg(dir.path())
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    let path = dir.path().join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+    dir
+}
+
+fn snapshot(tree: &Path, dir: &Path) -> PathBuf {
+    let archive = dir.join("box.tar");
+    let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .arg("snapshot")
+        .arg(&archive)
+        .arg("--root")
+        .arg(tree)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}: {}", tree.display(), said(&output));
+    archive
+}
+
+#[test]
+fn a_snapshot_of_every_tree_answers_as_the_tree_does() {
+    let dir = tempfile::tempdir().unwrap();
+    for tree in trees() {
+        let archive = snapshot(&tree, dir.path());
+        for arguments in [
+            &["show", "--json"][..],
+            &["check", "--json"],
+            &["set", "--cpus", "2-3", "--dry-run", "--force", "--json"],
+            &["trial", "--params", "nohz_full=2-3", "--dry-run", "--json"],
+        ] {
+            let (there, here) = (boot(&archive, arguments), boot(&tree, arguments));
+            assert_eq!(
+                (there.status.code(), said(&there)),
+                (here.status.code(), said(&here)),
+                "{} {arguments:?}",
+                tree.display()
+            );
+            assert_eq!(there.stdout, here.stdout, "{} {arguments:?}", tree.display());
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_has_no_programs_and_no_passwords() {
+    let debian = trees()
+        .into_iter()
+        .find(|path| path.ends_with("debian-12-grub"))
+        .unwrap();
+    let text = std::fs::read_to_string(debian.join("boot/grub/grub.cfg")).unwrap();
+    let secret = "password_pbkdf2 root grub.pbkdf2.sha512.10000.DEADBEEF";
+    let tree = with(&debian, "boot/grub/grub.cfg", &format!("{secret}\n{text}"));
+    std::fs::write(
+        tree.path().join("usr/sbin/update-grub"),
+        [0x7f, b'E', b'L', b'F', 0, 1, 2, 3],
+    )
+    .unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let archive = snapshot(tree.path(), dir.path());
+    let bytes = std::fs::read(&archive).unwrap();
+    let has = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    assert!(has(b"menuentry") && has(b"usr/sbin/update-grub"));
+    assert!(!has(b"DEADBEEF") && !has(b"\x7fELF"));
+    let (there, here) = (boot(&archive, &["show"]), boot(&debian, &["show"]));
+    assert_eq!(there.stdout, here.stdout);
+}
+
+#[test]
+fn words_of_tuned_that_meet_ours_are_named() {
+    let kept = "TUNED_BOOT_CMDLINE=\"skew_tick=1 isolcpus=1\"\nTUNED_BOOT_INITRD_ADD=\"\"\n";
+    let rhel = trees()
+        .into_iter()
+        .find(|path| path.ends_with("rhel-9-bls"))
+        .unwrap();
+    let tree = with(&rhel, "etc/tuned/bootcmdline", kept);
+    for (arguments, meets) in [
+        (&["set", "--cpus", "2-3"][..], true),
+        (&["set", "--params", "nohz_full=2-3"], false),
+        (&["trial", "--cpus", "2-3"], true),
+    ] {
+        let mut all = arguments.to_vec();
+        all.extend(["--dry-run", "--json"]);
+        let output = boot(tree.path(), &all);
+        let notes = json(&output)["notes"].to_string();
+        let named = notes.contains("TuneD adds isolcpus=1 to every line (/etc/tuned/bootcmdline)");
+        assert_eq!(named, meets, "{arguments:?}: {notes}");
+    }
+    let output = boot(tree.path(), &["show"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("TuneD adds skew_tick=1 isolcpus=1"), "{text}");
+    let line = std::fs::read_to_string(tree.path().join("proc/cmdline")).unwrap();
+    std::fs::write(
+        tree.path().join("proc/cmdline"),
+        format!("{} isolcpus=1 isolcpus=2-3\n", line.trim_end()),
+    )
+    .unwrap();
+    let notes = json(&boot(tree.path(), &["check", "--json"]))["notes"].to_string();
+    assert!(notes.contains("tuned-adm profile"), "{notes}");
+}
+
+#[test]
+fn what_may_not_run_in_grubs_settings_is_told_and_left_alone() {
+    let debian = trees()
+        .into_iter()
+        .find(|path| path.ends_with("debian-12-grub"))
+        .unwrap();
+    let perhaps = "if [ -d /sys/firmware/efi ]; then\n  GRUB_CMDLINE_LINUX_DEFAULT=\"perhaps\"\nfi\n";
+    let tree = with(&debian, "etc/default/grub.d/some.cfg", perhaps);
+    let done = json(&boot(
+        tree.path(),
+        &["set", "--params", "a=1", "--dry-run", "--json"],
+    ));
+    let notes = done["notes"].to_string();
+    assert!(
+        notes.contains("some.cfg sets GRUB_CMDLINE_LINUX_DEFAULT where it may not run"),
+        "{notes}"
+    );
+    assert!(!done["edits"].to_string().contains("some.cfg"), "{done}");
+    let shown = json(&boot(tree.path(), &["show", "--json"]));
+    let line = shown["loaders"][0]["lines"][0]["text"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let former = json(&boot(&debian, &["show", "--json"]));
+    assert_eq!(
+        former["loaders"][0]["lines"][0]["text"],
+        line.as_str(),
+        "what stood before it may hold still"
+    );
+}
+
+#[test]
+fn the_line_of_what_is_declared_is_that_of_its_cpus_and_profile() {
+    let debian = trees()
+        .into_iter()
+        .find(|path| path.ends_with("debian-12-grub"))
+        .unwrap();
+    let text = "[[partition]]\ncpus = \"3\"\nboot = true\n\n[[partition]]\nname = \"b\"\ncpus = \"2\"\nprofile = \"strict\"\n\n[[partition]]\nname = \"c\"\ncount = 1\n";
+    let tree = with(&debian, "etc/quietcore.toml", text);
+    let words = |more: &[&str]| {
+        let mut all = vec!["set", "--dry-run", "--json"];
+        all.extend(more);
+        json(&boot(tree.path(), &all))["words"].clone()
+    };
+    assert_eq!(words(&[]), words(&["--cpus", "3"]));
+    assert_eq!(
+        words(&["--partition", "b"]),
+        words(&["--cpus", "2-3", "--profile", "strict"])
+    );
+    for (arguments, part) in [
+        (
+            &["--partition", "c"][..],
+            "etc/quietcore.toml:10: the CPUs of partition c are chosen",
+        ),
+        (&["--partition", "d"], "declares no partition d"),
+        (
+            &["--params", "quiet", "--save"],
+            "declares no partition whose CPUs this line isolates",
+        ),
+    ] {
+        let mut all = vec!["set", "--dry-run"];
+        all.extend(arguments);
+        let output = boot(tree.path(), &all);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
+        assert!(said(&output).contains(part), "{arguments:?}: {}", said(&output));
+    }
+    let notes = |more: &[&str]| {
+        let mut all = vec!["set", "--cpus", "2-3", "--dry-run", "--json"];
+        all.extend(more);
+        json(&boot(tree.path(), &all))["notes"].to_string()
+    };
+    assert!(
+        notes(&[]).contains("with --save (`boot = true` for b)"),
+        "{}",
+        notes(&[])
+    );
+    assert!(
+        notes(&["--save"]).contains("/etc/quietcore.toml: `boot = true` for b"),
+        "{}",
+        notes(&["--save"])
+    );
+    let output = boot(&debian, &["set", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        said(&output).contains("no words for the boot line"),
+        "{}",
+        said(&output)
+    );
+}

@@ -31,6 +31,14 @@ const EXPORTS: [(&str, &[&str]); 4] = [
 ];
 const EXPORTED: [&str; 3] = ["4x86-2p2c-v1-6.1", "4x86-2p2n2c-v1-6.1", "8x86-2p2c2t-v2-7"];
 
+/// The machine that was captured in the first boot with the line of what it declares.
+const BOOT: [(&str, &[&str]); 3] = [
+    ("boot-show", &["boot", "show"]),
+    ("boot-check", &["boot", "check"]),
+    ("boot-check-json", &["boot", "check", "--json"]),
+];
+const BOOTED: [&str; 1] = ["4x86-2p2c-v2-boot-line-6.1"];
+
 fn top() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
@@ -84,7 +92,8 @@ fn compare(folder: &Path, golden: &Path) -> usize {
             .unwrap()
             .to_owned();
         let exports = EXPORTS.iter().filter(|_| EXPORTED.contains(&name.as_str()));
-        for &(verb_name, verb) in VERBS.iter().chain(exports) {
+        let boot = BOOT.iter().filter(|_| BOOTED.contains(&name.as_str()));
+        for &(verb_name, verb) in VERBS.iter().chain(exports).chain(boot) {
             let text = said(&archive, verb);
             assert!(
                 !text.contains("error: quietcore met a bug"),
@@ -115,7 +124,7 @@ fn machines_of_the_project() {
     let fixtures = top().join("fixtures");
     assert!(
         compare(&fixtures.join("machines"), &fixtures.join("golden"))
-            >= 6 * VERBS.len() + EXPORTED.len() * EXPORTS.len()
+            >= 6 * VERBS.len() + EXPORTED.len() * EXPORTS.len() + BOOTED.len() * BOOT.len()
     );
 }
 
