@@ -10,6 +10,7 @@ mod cpu_expressions;
 mod cpu_lists;
 mod cpu_masks;
 mod declared;
+mod foreign_results;
 mod interrupts;
 mod journals;
 mod kernel_config;
@@ -41,6 +42,7 @@ pub const TARGETS: &[Target] = &[
     cpu_lists::TARGET,
     cpu_masks::TARGET,
     declared::TARGET,
+    foreign_results::TARGET,
     interrupts::TARGET,
     journals::TARGET,
     kernel_config::TARGET,

@@ -14,8 +14,9 @@ pub const TARGET: Target = Target {
         let Ok(result) = serde_json::from_slice::<Measurement>(bytes) else {
             return;
         };
-        for format in formats::FORMATS {
-            let _ = (format.write)(&result);
+        let recording = formats::of_measurement(result.clone());
+        for write in formats::writers().filter_map(|format| format.write) {
+            let _ = write(&recording);
         }
         let _ = report::measurement_text(&result, report::Histograms::Drawn, report::Style::Plain);
         let page = report::measurement_html(&result, "result.json");

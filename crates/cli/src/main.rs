@@ -4,6 +4,7 @@ mod accounts;
 mod changing;
 mod declared;
 mod error;
+mod foreign;
 mod front_ends;
 mod intent;
 mod pattern;

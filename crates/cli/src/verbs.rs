@@ -40,6 +40,10 @@ verbs! {
     plan => Plan,
     /// Measure wake-up latency, or noise
     measure => Measure,
+    /// Read a result of any measuring tool: in words, as JSON, or in another tool's format
+    report => Report,
+    /// Put results of any measuring tools side by side, and check what they show
+    compare => Compare,
     /// Measure, isolate, measure again, undo, report: the whole story in one command
     prove => Prove,
     /// Isolate CPUs now; every write is journalled and read back

@@ -1,36 +1,50 @@
 //! A gnuplot script with its data inside: `gnuplot -p FILE` draws the histograms of all CPUs on logarithmic axes.
 
-use measure::{Kind, Measurement};
+use crate::model::{Kind, Recording};
 use std::fmt::Write as _;
 
-/// Writes the script: one named data block per CPU (`low_us count`), then the plot.
+/// Writes the script: one named data block per series (lower bound in us, count), then the plot.
 #[must_use]
-pub fn write(measurement: &Measurement) -> String {
-    let (title, axis) = match measurement.kind {
-        Kind::Latency | Kind::All => ("Wake-up latency", "latency (us)"),
+pub fn write(recording: &Recording) -> String {
+    let (title, axis) = match recording.kind() {
+        Kind::Latency => ("Wake-up latency", "latency (us)"),
         Kind::Noise => ("Noise", "gap (us)"),
     };
-    let mut text = format!(
-        "# {title}, measured at {}\n",
-        measurement.started_at.replace(char::is_control, " ")
-    );
-    for thread in &measurement.threads {
-        let _ = writeln!(text, "$cpu{} << EOD", thread.cpu);
-        for (low_ns, count) in &thread.histogram {
-            let _ = writeln!(text, "{}.{:03} {count}", low_ns / 1_000, low_ns % 1_000);
+    let mut text = format!("# {title}");
+    if let Some(started_at) = &recording.started_at {
+        let _ = write!(
+            text,
+            ", measured at {}",
+            started_at.replace(char::is_control, " ")
+        );
+    }
+    text.push('\n');
+    let mut curves = Vec::new();
+    for (place, series) in recording.series.iter().enumerate() {
+        if series.buckets.is_empty() {
+            continue;
+        }
+        let _ = writeln!(text, "$series{place} << EOD");
+        for bucket in &series.buckets {
+            // A logarithmic axis has no zero: what is below a nanosecond is drawn at one.
+            let low = bucket.low_ns.max(1);
+            let _ = writeln!(text, "{}.{:03} {}", low / 1_000, low % 1_000, bucket.count);
         }
         text.push_str("EOD\n");
+        let what = if series.kind == recording.kind() {
+            ""
+        } else {
+            " (gaps)"
+        };
+        curves.push(format!(
+            "$series{place} using 1:2 with steps title \"{}{what}\"",
+            series.label()
+        ));
     }
     let _ = write!(
         text,
         "set title \"{title}\"\nset xlabel \"{axis}\"\nset ylabel \"samples\"\nset logscale xy\nset yrange [0.5:*]\nset grid\n"
     );
-    let curves: Vec<String> = measurement
-        .threads
-        .iter()
-        .filter(|thread| !thread.histogram.is_empty())
-        .map(|thread| format!("$cpu{0} using 1:2 with steps title \"CPU {0}\"", thread.cpu))
-        .collect();
     if !curves.is_empty() {
         let _ = writeln!(text, "plot {}", curves.join(", \\\n     "));
     }
@@ -43,10 +57,10 @@ mod tests {
 
     #[test]
     fn the_data_blocks_hold_every_bucket() {
-        let measurement = example::latency();
-        let text = super::write(&measurement);
-        for thread in &measurement.threads {
-            let start = format!("$cpu{} << EOD\n", thread.cpu);
+        let recording = example::latency();
+        let text = super::write(&recording);
+        for (place, series) in recording.series.iter().enumerate() {
+            let start = format!("$series{place} << EOD\n");
             let block = text
                 .split(&start)
                 .nth(1)
@@ -62,10 +76,15 @@ mod tests {
                     )
                 })
                 .collect();
-            assert_eq!(read, thread.histogram);
+            let wanted: Vec<(u64, u64)> = series
+                .buckets
+                .iter()
+                .map(|bucket| (bucket.low_ns, bucket.count))
+                .collect();
+            assert_eq!(read, wanted);
             assert!(text.contains(&format!(
-                "$cpu{0} using 1:2 with steps title \"CPU {0}\"",
-                thread.cpu
+                "$series{place} using 1:2 with steps title \"CPU {}\"",
+                series.cpu.expect("a CPU")
             )));
         }
     }

@@ -1,75 +1,59 @@
-//! Foreign formats, one file each: a result becomes what the user's other tools read. Pure: text in, text out.
+//! Foreign formats, one file each: what other tools wrote becomes one typed model, and a result becomes what the
+//! user's other tools read. Pure: bytes in, text out.
 
 mod csv;
 mod cyclictest;
+mod error;
 mod gnuplot;
+mod hlog;
+mod hwlat;
+mod jitterdebugger;
+mod lines;
+mod list;
+mod model;
+mod openmetrics;
+mod oslat;
+mod own;
+mod pairs;
+pub mod requirement;
+mod rt_tests_json;
+mod rtla;
+pub mod statistics;
+mod stress_ng;
+mod sysjitter;
+mod systress;
+mod tally;
 
-pub use csv::write as csv;
-pub use cyclictest::write as cyclictest;
-pub use gnuplot::write as gnuplot;
-
-use measure::Measurement;
-
-/// One foreign format.
-pub struct Format {
-    /// Its name, as `--format` takes it.
-    pub name: &'static str,
-    /// What reads it.
-    pub what: &'static str,
-    /// Writes a measurement in it.
-    pub write: fn(&Measurement) -> String,
-}
-
-/// Every format.
-pub const FORMATS: &[Format] = &[
-    Format {
-        name: "cyclictest",
-        what: "the histogram that cyclictest -h prints, in microseconds",
-        write: cyclictest,
-    },
-    Format {
-        name: "csv",
-        what: "one line per bucket: kind,cpu,low_ns,count",
-        write: csv,
-    },
-    Format {
-        name: "gnuplot",
-        what: "a gnuplot script that holds its data",
-        write: gnuplot,
-    },
-];
-
-/// Finds a format by its name.
-#[must_use]
-pub fn format(name: &str) -> Option<&'static Format> {
-    FORMATS.iter().find(|format| format.name == name)
-}
+pub use error::{Problem, ReadError};
+pub use list::{FORMATS, Format, Reader, read, writer, writers};
+pub use model::{Bucket, Kind, Part, Recording, Series, Spike, Stated};
+pub use own::of_measurement;
 
 #[cfg(test)]
 pub(crate) mod example {
     //! A measurement of two CPUs for the tests of all formats, read from JSON as a saved result is.
 
-    use measure::Measurement;
+    use crate::Recording;
     use serde_json::{Value, json};
 
-    pub(crate) fn latency() -> Measurement {
-        measurement(&[
+    pub(crate) fn latency() -> Recording {
+        recording(&[
             thread(1, &[(2_100, 5), (2_900, 7), (3_000, 11), (70_016, 1)], 3),
             thread(3, &[(3_999, 4), (5_000, 2)], 0),
         ])
     }
 
-    pub(crate) fn empty() -> Measurement {
-        measurement(&[thread(1, &[], 0)])
+    pub(crate) fn empty() -> Recording {
+        recording(&[thread(1, &[], 0)])
     }
 
-    fn measurement(threads: &[Value]) -> Measurement {
+    fn recording(threads: &[Value]) -> Recording {
         let value = json!({
             "schema": measure::SCHEMA, "kind": "latency", "started_at": "2026-01-02T03:04:05Z",
             "duration_ns": 2_000_000_000_u64, "environment": measure::Environment::default(),
             "threads": threads, "findings": [], "complete": true,
         });
-        serde_json::from_value(value).expect("a measurement")
+        crate::of_measurement(serde_json::from_value(value).expect("a measurement"))
     }
 
     fn thread(cpu: u32, histogram: &[(u64, u64)], missed: u64) -> Value {

@@ -12,6 +12,7 @@ mod measurement;
 mod page;
 mod plan;
 pub mod prove;
+mod recording;
 mod style;
 
 pub use cpus::CpusReport;
@@ -20,4 +21,8 @@ pub use inspect::{INSPECT_SCHEMA, Part, View, inspect_json, inspect_text, isolat
 pub use kernel_threads::{KERNEL_THREADS, KernelThread, Moving, kernel_thread};
 pub use measurement::{Histograms, measurement_html, measurement_text};
 pub use plan::{Length, PLAN_SCHEMA, findings_text, plan_json, plan_text};
+pub use recording::{
+    COMPARE_SCHEMA, Compared, Judged, REPORT_SCHEMA, comparison_json, comparison_text, recording_json,
+    recording_text,
+};
 pub use style::{Style, safe, safe_lines};

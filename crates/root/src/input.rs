@@ -3,7 +3,7 @@
 use crate::{MAX_INFLATED, RootError};
 use rustix::fs::{FileType, Mode, OFlags};
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 /// The content of a regular file of at most so many bytes.
@@ -11,6 +11,29 @@ use std::path::Path;
 /// # Errors
 /// As [`text`], without the unpacking.
 pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, RootError> {
+    let name = path.display().to_string();
+    let mut content = Vec::new();
+    regular(path)?
+        .take(most + 1)
+        .read_to_end(&mut content)
+        .map_err(|error| RootError::from_io(&name, "read", &error))?;
+    if content.len() as u64 > most {
+        let error = std::io::Error::from_raw_os_error(libc::EFBIG);
+        return Err(RootError::from_io(&name, "read", &error));
+    }
+    Ok(content)
+}
+
+/// A regular file to be read piece by piece, however long it is.
+///
+/// # Errors
+/// [`RootError::Io`] with `ENOENT` for no file, `EISDIR` for what is no regular file; [`RootError::Denied`] without
+/// permission.
+pub fn lines(path: &Path) -> Result<impl BufRead + use<>, RootError> {
+    Ok(BufReader::with_capacity(1 << 16, regular(path)?))
+}
+
+fn regular(path: &Path) -> Result<File, RootError> {
     let name = path.display().to_string();
     let failed =
         |doing, errno: i32| RootError::from_io(&name, doing, &std::io::Error::from_raw_os_error(errno));
@@ -22,15 +45,7 @@ pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, RootError> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
         return Err(failed("read", libc::EISDIR));
     }
-    let mut content = Vec::new();
-    File::from(file)
-        .take(most + 1)
-        .read_to_end(&mut content)
-        .map_err(|error| RootError::from_io(&name, "read", &error))?;
-    if content.len() as u64 > most {
-        return Err(failed("read", libc::EFBIG));
-    }
-    Ok(content)
+    Ok(File::from(file))
 }
 
 /// The content of a file as text, unpacked when it is gzip. At most [`MAX_INFLATED`] bytes.

@@ -1,0 +1,75 @@
+//! `report`: what a file of any measuring tool says, in words, as JSON, or in another tool's format.
+
+use crate::foreign::{WrittenAs, recording, written_as};
+use crate::screen::Form;
+use crate::{CommandError, Screen, Status};
+use formats::Recording;
+use std::path::PathBuf;
+
+/// Arguments of `report`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// A result: of quietcore, cyclictest, oslat, sysjitter, rtla, jitterdebugger, systress, stress-ng, hwlat, or an
+    /// HdrHistogram log; `-` is standard input. What it is is seen by what stands in it
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Write it in another format instead: html (for results of quietcore), or a format of `measure --format`
+    #[arg(long = "as", value_name = "FORMAT", value_parser = form, conflicts_with = "json")]
+    format: Option<Written>,
+    /// Write to this file instead of to standard output
+    #[arg(long, value_name = "PATH", requires = "format")]
+    out: Option<PathBuf>,
+}
+
+/// What the file becomes.
+#[derive(Clone, Copy)]
+enum Written {
+    Page,
+    As(WrittenAs),
+}
+
+/// Runs it.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let recording = recording(&args.file)?;
+    let name = args.file.display().to_string();
+    let Some(format) = args.format else {
+        match screen.form {
+            Form::Json => screen.json(&report::recording_json(&name, &recording)),
+            Form::Text => screen.text(&report::recording_text(&recording, screen.style())),
+        }
+        return Ok(Status::Done);
+    };
+    let text = match format {
+        Written::As(WrittenAs(write)) => write(&recording),
+        Written::Page => page(&name, &recording)?,
+    };
+    match &args.out {
+        Some(path) => root::output::write(path, text.as_bytes())?,
+        None => screen.stream(|out| out.write_all(text.as_bytes())),
+    }
+    for note in recording.notes.iter().filter(|note| note.level < measure::Level::Info) {
+        let (subject, message) = (report::safe(&note.subject), report::safe(&note.message));
+        screen.note(&format!("{subject}: {message}\n"));
+    }
+    Ok(Status::Done)
+}
+
+fn page(name: &str, recording: &Recording) -> Result<String, CommandError> {
+    let Some(own) = &recording.own else {
+        return Err(CommandError::usage(
+            format!("{} has no page", report::safe(name)),
+            "a page is made of what quietcore itself measured",
+            "leave out --as html, or take --as gnuplot for a drawing",
+        ));
+    };
+    Ok(report::measurement_html(own, name))
+}
+
+fn form(name: &str) -> Result<Written, String> {
+    match name {
+        "html" => Ok(Written::Page),
+        _ => written_as(name)
+            .map(Written::As)
+            .map_err(|names| format!("{names}, html")),
+    }
+}

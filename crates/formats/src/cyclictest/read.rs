@@ -1,0 +1,437 @@
+//! Reads what cyclictest prints. Rows are known by their first column, because rt-tests 2.7 and later leave out those
+//! without samples; `-H` adds a column with the sum of the others, which is told by the summary below the rows.
+
+use super::{NAME, SKIPS};
+use crate::error::{Problem, ReadError, quoted};
+use crate::lines::{Line, Lines};
+use crate::model::{Kind, Recording, Series, Spike};
+use crate::statistics::as_f64;
+use crate::tally::{Room, Spikes, Tally, check_series};
+use measure::Level;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+/// cyclictest counts in microseconds, and with `-N` in nanoseconds without saying so.
+const UNIT_NS: u64 = 1_000;
+
+/// Whether the beginning of a file is of cyclictest.
+#[must_use]
+pub fn looks_like(head: &str) -> bool {
+    let mut lines = head.lines().map(plain).map(|line| line.into_owned());
+    let bare_row = |line: &str| {
+        let mut words = line.split_whitespace();
+        let bucket = words.next().unwrap_or_default();
+        let digits = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+        bucket.len() >= 6
+            && line.starts_with(bucket)
+            && digits(bucket)
+            && words.clone().count() > 0
+            && words.all(digits)
+    };
+    lines.any(|line| {
+        line.trim() == "# Histogram"
+            || line.starts_with("# /dev/cpu_dma_latency set to")
+            || (line.starts_with("T:") && line.contains("Min:"))
+            || single(&line).is_some()
+            || bare_row(&line)
+    })
+}
+
+/// Reads it.
+///
+/// # Errors
+/// What does not belong into such a file, with its place.
+pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
+    let mut state = State::new();
+    let mut lines = Lines::of(input);
+    while let Some(line) = lines.next()? {
+        let text = plain(line.text);
+        match text {
+            Cow::Borrowed(_) => state.take(&line)?,
+            Cow::Owned(text) => state.take(&Line {
+                number: line.number,
+                text: &text,
+            })?,
+        }
+    }
+    state.end()
+}
+
+/// A line without the terminal's commands that cyclictest moves its screen with.
+fn plain(line: &str) -> Cow<'_, str> {
+    if !line.contains('\u{1b}') {
+        return Cow::Borrowed(line);
+    }
+    let mut pieces = line.split('\u{1b}');
+    let mut text = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let rest = piece
+            .strip_prefix('[')
+            .map(|rest| rest.trim_start_matches(|letter: char| letter.is_ascii_digit() || letter == ';'));
+        // Anything but a command stays, and is then found to be no line of cyclictest.
+        match rest.and_then(|rest| rest.strip_prefix(|letter: char| letter.is_ascii_alphabetic())) {
+            Some(rest) => text.push_str(rest),
+            None => text.push_str(piece),
+        }
+    }
+    Cow::Owned(text)
+}
+
+/// `thread: cycle: latency` of `-v`.
+fn single(line: &str) -> Option<[&str; 3]> {
+    let mut words = line.split(':').map(str::trim);
+    let found = [words.next()?, words.next()?, words.next()?];
+    let digits = |word: &&str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    (words.next().is_none() && found.iter().all(digits)).then_some(found)
+}
+
+/// What is known of one thread.
+#[derive(Default)]
+struct Thread {
+    singles: Tally,
+    spikes: Spikes,
+    series: Option<Series>,
+}
+
+/// What was read so far.
+struct State {
+    columns: Vec<Tally>,
+    sums: Vec<u64>,
+    last_row: Option<u64>,
+    /// Every row's last column was the sum of the others so far.
+    sum_column: bool,
+    in_rows: bool,
+    totals: BTreeMap<&'static str, Vec<u64>>,
+    threads: BTreeMap<u32, Thread>,
+    cpus: BTreeMap<u32, (u32, Option<u64>)>,
+    noise: bool,
+    room: Room,
+}
+
+/// Lines below the rows: how they begin, and whether their numbers are times.
+const SUMMARY: [&str; 5] = [
+    "Total",
+    "Min Latencies",
+    "Avg Latencies",
+    "Max Latencies",
+    "Histogram Overflows",
+];
+
+/// Lines that say nothing about latencies.
+const ASIDE: [&str; 9] = [
+    "Max CPUs",
+    "Online CPUs",
+    "Using ",
+    "WARN",
+    "INFO",
+    "policy:",
+    "spikes =",
+    "defaulting ",
+    "running ",
+];
+
+impl State {
+    fn new() -> State {
+        State {
+            columns: Vec::new(),
+            sums: Vec::new(),
+            last_row: None,
+            sum_column: true,
+            in_rows: false,
+            totals: BTreeMap::new(),
+            threads: BTreeMap::new(),
+            cpus: BTreeMap::new(),
+            noise: false,
+            room: Room::new(),
+        }
+    }
+
+    fn take(&mut self, line: &Line) -> Result<(), ReadError> {
+        let text = line.text.trim();
+        if text.is_empty() || ASIDE.iter().any(|start| text.starts_with(start)) {
+            return Ok(());
+        }
+        if let Some(comment) = text.strip_prefix('#') {
+            return self.comment(line, comment.trim());
+        }
+        if let Some(rest) = text.strip_prefix("T:") {
+            return self.thread_line(line, rest);
+        }
+        if let Some(words) = single(text) {
+            return self.single(line, words);
+        }
+        if let Some(rest) = text.strip_prefix("Thread ") {
+            return self.placed(line, rest);
+        }
+        if text.starts_with(|letter: char| letter.is_ascii_digit()) {
+            return self.row(line);
+        }
+        Err(line.unexpected())
+    }
+
+    fn comment(&mut self, line: &Line, comment: &str) -> Result<(), ReadError> {
+        if comment == "Histogram" {
+            if self.in_rows {
+                return Err(line.wrong(line.text, Problem::Order("# Histogram".to_owned())));
+            }
+            self.in_rows = true;
+        } else if comment == crate::cyclictest::write::NOISE {
+            self.noise = true;
+        } else if let Some(rest) = comment.strip_prefix("Thread ") {
+            return self.ours(line, rest);
+        } else if let Some((name, values)) = comment.split_once(':')
+            && let Some(name) = SUMMARY.iter().find(|known| **known == name)
+        {
+            let values: Result<Vec<u64>, ReadError> =
+                values.split_whitespace().map(|word| line.number(word)).collect();
+            if self.totals.insert(name, values?).is_some() {
+                return Err(line.wrong(line.text, Problem::Order(quoted(name))));
+            }
+        }
+        Ok(())
+    }
+
+    /// `# Thread 0 is CPU 1: expected 27 missed 3` is what our own writer adds; `# Thread 0: 00419 ...` are cycles.
+    fn ours(&mut self, line: &Line, rest: &str) -> Result<(), ReadError> {
+        let words: Vec<&str> = rest.split_whitespace().take(9).collect();
+        if let [thread, "is", "CPU", cpu, rest @ ..] = words.as_slice() {
+            let missed = match rest {
+                ["expected", _, "missed", missed] => Some(line.number(missed)?),
+                _ => None,
+            };
+            let cpu = line.small(cpu.trim_end_matches(':'))?;
+            self.cpus.insert(line.small(thread)?, (cpu, missed));
+            check_series(self.cpus.len())?;
+        }
+        Ok(())
+    }
+
+    /// `Thread 0 using cpu 1.` and `Thread 0 Interval: 1500` of `-v`.
+    fn placed(&mut self, line: &Line, rest: &str) -> Result<(), ReadError> {
+        let words: Vec<&str> = rest.split_whitespace().take(5).collect();
+        match words.as_slice() {
+            [thread, "using", "cpu", cpu] => {
+                let cpu = line.small(cpu.trim_end_matches('.'))?;
+                self.cpus.insert(line.small(thread)?, (cpu, None));
+                check_series(self.cpus.len())
+            }
+            [_, "Interval:", _] => Ok(()),
+            _ => Err(line.unexpected()),
+        }
+    }
+
+    fn thread(&mut self, number: u32) -> Result<&mut Thread, ReadError> {
+        check_series(self.threads.len())?;
+        Ok(self.threads.entry(number).or_default())
+    }
+
+    fn single(&mut self, line: &Line, [thread, _, latency]: [&str; 3]) -> Result<(), ReadError> {
+        let value = line.number(latency)?;
+        let number = line.small(thread)?;
+        check_series(self.threads.len())?;
+        let thread = self.threads.entry(number).or_default();
+        if !thread.singles.add_exact(value, UNIT_NS, &mut self.room)? {
+            return Err(line.wrong(latency, Problem::TooLarge(quoted(latency))));
+        }
+        Ok(())
+    }
+
+    /// `T: 0 ( 5843) P:80 I:1000 C:    996 Min:     19 Act:   21 Avg:   50 Max:    3218`, or a spike. A screen that
+    /// was refreshed holds many of them; the last one counts.
+    fn thread_line(&mut self, line: &Line, rest: &str) -> Result<(), ReadError> {
+        let number = rest.split(['(', 'S']).next().unwrap_or_default().trim();
+        let number = line.small(number)?;
+        if let Some((_, rest)) = rest.split_once("Spike:") {
+            let (duration, at) = rest.split_once(": TS:").ok_or_else(|| line.unexpected())?;
+            let spike = Spike {
+                at_ns: line.time(at.trim(), UNIT_NS)?,
+                duration_ns: line.time(duration.trim(), UNIT_NS)?,
+            };
+            self.thread(number)?.spikes.add(spike);
+            return Ok(());
+        }
+        let value = |name: &str| {
+            let rest = rest.split_once(name).map(|(_, rest)| rest);
+            rest.and_then(|rest| rest.split_whitespace().next())
+                .ok_or_else(|| line.unexpected())
+        };
+        let mut series = Series::new(Kind::Latency);
+        let (min, max) = (
+            line.time(value("Min:")?, UNIT_NS)?,
+            line.time(value("Max:")?, UNIT_NS)?,
+        );
+        let mean = as_f64(line.time(value("Avg:")?, UNIT_NS)?);
+        let cycles = line.number(value("C:")?)?;
+        series.stated.count = Some(cycles);
+        // Before the first sample the smallest one is a large number.
+        if cycles > 0 {
+            series.stated.min_ns = Some(min);
+            series.stated.max_ns = Some(max);
+            series.stated.mean_ns = Some(mean);
+        }
+        self.thread(number)?.series = Some(series);
+        Ok(())
+    }
+
+    fn row(&mut self, line: &Line) -> Result<(), ReadError> {
+        let mut words = line.words();
+        let first = words.next().unwrap_or_default();
+        let value = line.number(first)?;
+        if self.last_row.is_some_and(|last| last >= value) {
+            return Err(line.wrong(first, Problem::Order(quoted(first))));
+        }
+        let low_ns = line.time(first, UNIT_NS)?;
+        let counts: Vec<&str> = words.collect();
+        check_series(counts.len())?;
+        if self.last_row.is_none() {
+            self.columns.resize_with(counts.len(), Tally::default);
+            self.sums.resize(counts.len(), 0);
+        }
+        if counts.len() != self.columns.len() || counts.is_empty() {
+            return Err(line.wrong(
+                first,
+                Problem::Columns {
+                    found: counts.len() + 1,
+                    wanted: self.columns.len().max(1) + 1,
+                },
+            ));
+        }
+        self.last_row = Some(value);
+        let (mut before, mut last) = (0_u64, 0);
+        for ((word, tally), sum) in counts.iter().zip(&mut self.columns).zip(&mut self.sums) {
+            let count = line.number(word)?;
+            tally.add(low_ns, UNIT_NS, count, &mut self.room)?;
+            *sum = line.add(word, *sum, count)?;
+            before = before.saturating_add(last);
+            last = count;
+        }
+        self.sum_column &= before == last;
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<Recording, ReadError> {
+        let mut recording = Recording::new(NAME, "cyclictest", UNIT_NS);
+        let kind = if self.noise { Kind::Noise } else { Kind::Latency };
+        let columns = std::mem::take(&mut self.columns);
+        if columns.is_empty() {
+            self.without_rows(&mut recording);
+        } else {
+            self.with_rows(columns, kind, &mut recording);
+        }
+        if recording.series.is_empty() {
+            return Err(ReadError::Nothing("neither a histogram nor a line of a thread"));
+        }
+        if self.noise {
+            return Ok(recording);
+        }
+        let subject = "missed wake-ups";
+        if recording.series.iter().any(|series| series.missed.is_none()) {
+            recording.note(Level::Warning, "missed_not_counted", subject, SKIPS);
+        }
+        let smallest = recording
+            .series
+            .iter()
+            .filter_map(|series| series.stated.min_ns)
+            .min();
+        let level = match smallest {
+            Some(ns) if ns >= 1_000 * UNIT_NS => Level::Warning,
+            _ => Level::Info,
+        };
+        let message = "the text does not name its unit: read as microseconds, which is right unless cyclictest ran \
+             with -N (then all times here are 1,000 times too long)";
+        recording.note(level, "unit_not_stated", "unit", message);
+        Ok(recording)
+    }
+
+    fn with_rows(&mut self, mut columns: Vec<Tally>, kind: Kind, recording: &mut Recording) {
+        let stated = self.totals.get("Min Latencies").map(Vec::len);
+        let summed = columns.len() > 1
+            && match stated {
+                Some(threads) => threads + 1 == columns.len(),
+                None => self.sum_column && self.sums.iter().any(|sum| *sum > 0),
+            };
+        if summed {
+            columns.pop();
+        }
+        let count = columns.len();
+        let of = |name: &str, place: usize| {
+            self.totals
+                .get(name)
+                .and_then(|values| values.get(place))
+                .copied()
+        };
+        let mut wrong = Vec::new();
+        for (place, tally) in columns.into_iter().enumerate() {
+            let mut series = Series::new(kind);
+            series.thread = u32::try_from(place).ok();
+            series.buckets = tally.buckets();
+            series.overflow = of("Histogram Overflows", place);
+            series.overflow_from_ns = self.last_row.map_or(0, |last| (last + 1).saturating_mul(UNIT_NS));
+            let time = |name| of(name, place).map(|value: u64| value.saturating_mul(UNIT_NS));
+            let total = of("Total", place);
+            series.stated.count = total.map(|total| total.saturating_add(series.overflow.unwrap_or(0)));
+            if series.stated.count != Some(0) {
+                series.stated.min_ns = time("Min Latencies");
+                series.stated.max_ns = time("Max Latencies");
+                series.stated.mean_ns = time("Avg Latencies").map(as_f64);
+            }
+            if total.is_some_and(|total| total != series.in_buckets()) {
+                wrong.push(place);
+            }
+            if let Some((cpu, missed)) = series.thread.and_then(|thread| self.cpus.get(&thread)) {
+                series.cpu = Some(*cpu);
+                series.missed = *missed;
+            }
+            recording.series.push(series);
+        }
+        for place in wrong {
+            let message = "its rows do not add up to its total";
+            recording.note(Level::Error, "sums_differ", &format!("thread {place}"), message);
+        }
+        if stated.is_none_or(|stated| stated != count) {
+            let message = if summed {
+                "the summary below the rows is missing; the last column is taken for the sum of the others, as -H adds it"
+            } else {
+                "the summary below the rows is missing or incomplete"
+            };
+            recording.note(Level::Warning, "truncated", "summary", message);
+        }
+        recording.note_overflows();
+        if stated.is_some() {
+            let message = "the mean in the file is cut to whole microseconds";
+            recording.note(Level::Info, "mean_truncated", "mean", message);
+        }
+    }
+
+    fn without_rows(&mut self, recording: &mut Recording) {
+        let mut dropped = 0;
+        let (mut single, mut stated) = (false, false);
+        for (number, thread) in std::mem::take(&mut self.threads) {
+            let mut series = thread.series.unwrap_or_else(|| Series::new(Kind::Latency));
+            stated |= series.stated.count.is_some();
+            series.thread = Some(number);
+            series.cpu = self.cpus.get(&number).map(|(cpu, _)| *cpu);
+            series.buckets = thread.singles.buckets();
+            if !series.buckets.is_empty() {
+                single = true;
+                series.overflow = Some(0);
+            }
+            dropped += thread.spikes.seen();
+            series.spikes = thread.spikes.in_order();
+            dropped -= series.spikes.len() as u64;
+            recording.series.push(series);
+        }
+        if single {
+            let message = "cyclictest -v prints from a ring of 16,384 values, and loses samples when the printer is slow";
+            recording.note(Level::Info, "samples_may_be_lost", "samples", message);
+        } else if stated {
+            let message = "there is no histogram: percentiles, median and deviation cannot be known";
+            recording.note(Level::Warning, "no_histogram", "histogram", message);
+        }
+        if dropped > 0 {
+            let message = format!("the {dropped} shortest spikes were left out");
+            recording.note(Level::Info, "spikes_left_out", "spikes", message);
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! HdrHistogram logs (`.hlog`), one tag per CPU. The column with the interval's largest value is in milliseconds, as
+//! the Java tools write it.
+
+use crate::error::{Problem, ReadError, quoted};
+use crate::lines::Lines;
+use crate::model::{Kind, Recording, Series};
+use crate::tally::{Room, Tally, check_series};
+use base64::Engine as _;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::interval_log::{
+    IntervalLogIterator, IntervalLogWriterBuilder, LogEntry, Tag,
+};
+use hdrhistogram::serialization::{Deserializer, V2DeflateSerializer};
+use measure::Level;
+use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::time::Duration;
+
+/// Its name in our list.
+pub(crate) const NAME: &str = "hlog";
+
+/// The divisor of the column with the largest value, by which everybody else writes and reads it.
+const MAX_DIVISOR: f64 = 1e6;
+
+/// Whether the beginning of a file is such a log.
+#[must_use]
+pub fn looks_like(head: &str) -> bool {
+    head.lines().any(|line| {
+        line.starts_with("#[Histogram log format version")
+            || (!line.starts_with('#')
+                && line
+                    .rsplit(',')
+                    .next()
+                    .is_some_and(|last| last.starts_with("HISTF")))
+    })
+}
+
+/// Reads it; intervals with one tag are added up.
+///
+/// # Errors
+/// What does not belong into such a file, with its place.
+pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
+    let mut recording = Recording::new(NAME, "HdrHistogram", 1);
+    let mut tags: BTreeMap<String, (Tally, Duration)> = BTreeMap::new();
+    let mut room = Room::new();
+    let mut deserializer = Deserializer::new();
+    let mut lines = Lines::of(input);
+    while let Some(line) = lines.next()? {
+        let text = line.text.trim();
+        if let Some(comment) = text.strip_prefix("#[").and_then(|rest| rest.strip_suffix(']')) {
+            if recording.facts.len() < 64 {
+                recording.fact("comment", comment);
+            }
+            continue;
+        }
+        // The legend that the Java tools write.
+        if text.is_empty() || text.starts_with('#') || text.starts_with("\"StartTimestamp\"") {
+            continue;
+        }
+        let row = format!("{text}\n");
+        let entry = IntervalLogIterator::new(row.as_bytes()).next();
+        let Some(Ok(LogEntry::Interval(interval))) = entry else {
+            return Err(line.unexpected());
+        };
+        let packed = |why: String| line.wrong(text, Problem::Packed(quoted(&why)));
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(interval.encoded_histogram())
+            .map_err(|error| packed(error.to_string()))?;
+        let histogram: Histogram<u64> = deserializer
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|error| packed(error.to_string()))?;
+        let tag = interval
+            .tag()
+            .map(|tag| tag.as_str().to_owned())
+            .unwrap_or_default();
+        let (tally, length) = tags.entry(tag).or_default();
+        *length = length.saturating_add(interval.duration());
+        for step in histogram.iter_recorded() {
+            let value = step.value_iterated_to();
+            let low_ns = histogram.lowest_equivalent(value);
+            let width = histogram
+                .highest_equivalent(value)
+                .saturating_sub(low_ns)
+                .saturating_add(1);
+            if !tally.add(low_ns, width, step.count_at_value(), &mut room)? {
+                return Err(line.wrong(text, Problem::TooLarge("its count".to_owned())));
+            }
+        }
+        check_series(tags.len())?;
+    }
+    for (tag, (tally, length)) in tags {
+        let mut series = Series::new(Kind::Latency);
+        series.cpu = tag.strip_prefix("cpu").and_then(|number| number.parse().ok());
+        if series.cpu.is_none() && !tag.is_empty() {
+            recording.fact("tag", tag);
+        }
+        series.buckets = tally.buckets();
+        series.overflow = Some(0);
+        series.stated.duration_ns = u64::try_from(length.as_nanos()).ok();
+        recording.series.push(series);
+    }
+    if recording.series.is_empty() {
+        return Err(ReadError::Nothing("no interval"));
+    }
+    let message = "such a log does not say what it measured: read as nanoseconds of latency, as quietcore and jHiccup \
+         write it; jHiccup also adds samples that it computed for missed ones";
+    recording.note(Level::Info, "unit_not_stated", "unit", message);
+    Ok(recording)
+}
+
+/// Writes one interval per series.
+#[must_use]
+pub fn write(recording: &Recording) -> String {
+    let mut bytes = Vec::new();
+    let mut builder = IntervalLogWriterBuilder::new();
+    builder.add_comment("[Histogram log format version 1.3]");
+    let unit = match recording.kind() {
+        Kind::Latency => "[latency of wake-ups, in nanoseconds; Interval_Max in milliseconds]",
+        Kind::Noise => "[gaps in a busy loop, in nanoseconds; Interval_Max in milliseconds]",
+    };
+    builder.add_comment(unit);
+    for series in &recording.series {
+        for (count, what) in [
+            (series.overflow, "above the histogram"),
+            (series.missed, "missed"),
+        ] {
+            if let Some(count) = count.filter(|count| *count > 0) {
+                let comment = format!(
+                    "[{}: {count} more samples were {what}, and are not in here]",
+                    series.label()
+                );
+                builder.add_comment(&comment);
+            }
+        }
+    }
+    builder.with_max_value_divisor(MAX_DIVISOR);
+    let mut serializer = V2DeflateSerializer::new();
+    // Writing into memory does not fail.
+    if let Ok(mut log) = builder.begin_log_with(&mut bytes, &mut serializer) {
+        for (place, series) in recording.series.iter().enumerate() {
+            let Some(histogram) = histogram_of(series) else {
+                continue;
+            };
+            let tag = match (series.cpu, series.part) {
+                // Both were measured at once, and a reader would add up what has one tag.
+                (Some(cpu), None) if series.kind != recording.kind() => format!("cpu{cpu}-noise"),
+                (Some(cpu), None) => format!("cpu{cpu}"),
+                (Some(_), Some(_)) => series.label().replace(' ', "-"),
+                (None, _) => format!("thread{place}"),
+            };
+            let length = Duration::from_nanos(series.stated.duration_ns.unwrap_or(0));
+            let _ = log.write_histogram(&histogram, Duration::ZERO, length, Tag::new(&tag));
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Three significant digits, as our own results have.
+fn histogram_of(series: &Series) -> Option<Histogram<u64>> {
+    let highest = series
+        .buckets
+        .last()
+        .map_or(2, |bucket| bucket.low_ns.clamp(2, u64::MAX / 2));
+    let mut histogram = Histogram::new_with_max(highest, 3).ok()?;
+    for bucket in &series.buckets {
+        histogram.saturating_record_n(bucket.low_ns, bucket.count);
+    }
+    Some(histogram)
+}

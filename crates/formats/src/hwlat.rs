@@ -1,0 +1,125 @@
+//! The trace of the kernel's `hwlat` tracer: for each window of sampling with interrupts off, the longest gap above the
+//! threshold.
+
+use crate::error::{Problem, ReadError, quoted};
+use crate::jitterdebugger::seconds;
+use crate::lines::{Line, Lines};
+use crate::model::{Kind, Recording, Series, Spike};
+use crate::tally::{Room, Spikes, Tally, check_series};
+use measure::Level;
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+/// Its name in our list.
+pub(crate) const NAME: &str = "hwlat";
+
+const UNIT_NS: u64 = 1_000;
+const MARK: &str = "inner/outer(us):";
+
+/// Whether the beginning of a file is of this tracer.
+#[must_use]
+pub fn looks_like(head: &str) -> bool {
+    head.lines().any(|line| line.trim() == "# tracer: hwlat") || head.contains(MARK)
+}
+
+#[derive(Default)]
+struct Cpu {
+    tally: Tally,
+    spikes: Spikes,
+    inner: u64,
+}
+
+/// Reads it. The longer one of the two gaps of a line counts.
+///
+/// # Errors
+/// What does not belong into such a file, with its place.
+pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
+    let mut cpus: BTreeMap<Option<u32>, Cpu> = BTreeMap::new();
+    let (mut room, mut nmis, mut is_hwlat) = (Room::new(), 0_u64, false);
+    let mut lines = Lines::of(input);
+    while let Some(line) = lines.next()? {
+        let text = line.text.trim();
+        let Some((before, after)) = text.split_once(MARK) else {
+            is_hwlat |= text == "# tracer: hwlat";
+            if text.is_empty() || text.starts_with('#') {
+                continue;
+            }
+            return Err(line.unexpected());
+        };
+        let cpu = cpus.entry(cpu_of(&line, before)?).or_default();
+        nmis = nmis.saturating_add(gap(&line, after, cpu, &mut room)?);
+        check_series(cpus.len())?;
+    }
+    if cpus.is_empty() && !is_hwlat {
+        return Err(ReadError::Nothing("no gap"));
+    }
+    let mut recording = Recording::new(NAME, "hwlat", UNIT_NS);
+    for (number, cpu) in cpus {
+        let mut series = Series::new(Kind::Noise);
+        series.cpu = number;
+        series.buckets = cpu.tally.buckets();
+        series.overflow = Some(0);
+        series.spikes = cpu.spikes.in_order();
+        if cpu.inner > 0 {
+            let message = format!(
+                "{} gaps were within one turn of the loop (inner), the others between two",
+                cpu.inner
+            );
+            recording.note(Level::Info, "inner", &series.label(), message);
+        }
+        recording.series.push(series);
+    }
+    if recording.series.is_empty() {
+        let message = "no gap was above the threshold";
+        recording.note(Level::Info, "no_samples", "gaps", message);
+    }
+    if nmis > 0 {
+        let message =
+            format!("{nmis} non-maskable interrupts fell into the gaps; these are not the hardware's doing");
+        recording.note(Level::Warning, "nmi", "gaps", message);
+    }
+    let message = "a line is the longest gap of one window, so this is no distribution of all gaps; in a virtual machine \
+         the hypervisor is what is called hardware here";
+    recording.note(Level::Info, "longest_of_window", "gaps", message);
+    Ok(recording)
+}
+
+/// `           <...>-1729  [001] d...   678.473449: #1`
+fn cpu_of(line: &Line, before: &str) -> Result<Option<u32>, ReadError> {
+    let cpu = before
+        .rsplit_once(']')
+        .and_then(|(start, _)| start.rsplit_once('['));
+    cpu.map(|(_, cpu)| line.small(cpu.trim())).transpose()
+}
+
+/// ` 9/9 ts:1470836488.206734548 nmi-total:5 nmi-count:1 count:3`; gives the number of NMIs.
+fn gap(line: &Line, after: &str, cpu: &mut Cpu, room: &mut Room) -> Result<u64, ReadError> {
+    let mut words = after.split_whitespace();
+    let pair = words.next().unwrap_or_default();
+    let (inner, outer) = pair
+        .split_once('/')
+        .ok_or_else(|| line.wrong(after, Problem::NotANumber(quoted(pair))))?;
+    let (inner, outer) = (line.number(inner)?, line.number(outer)?);
+    let longest = inner.max(outer);
+    cpu.inner = cpu.inner.saturating_add(u64::from(inner >= outer));
+    let (mut at_ns, mut nmis) = (None, 0);
+    for word in words.take(16) {
+        match word.split_once(':') {
+            Some(("ts", at)) => {
+                let place = || line.wrong(at, Problem::NotANumber(quoted(at)));
+                at_ns = Some(seconds(at).ok_or_else(place)?);
+            }
+            Some(("nmi-count", count)) => nmis = line.number(count)?,
+            _ => {}
+        }
+    }
+    let too_large = || line.wrong(pair, Problem::TooLarge(quoted(pair)));
+    if !cpu.tally.add_exact(longest, UNIT_NS, room)? {
+        return Err(too_large());
+    }
+    if let Some(at_ns) = at_ns {
+        let duration_ns = longest.checked_mul(UNIT_NS).ok_or_else(too_large)?;
+        cpu.spikes.add(Spike { at_ns, duration_ns });
+    }
+    Ok(nmis)
+}

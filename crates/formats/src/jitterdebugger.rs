@@ -1,0 +1,180 @@
+//! jitterdebugger's results.json, and its samples as text (`cpu;seconds;latency`).
+
+use crate::error::{Problem, ReadError, quoted};
+use crate::lines::Lines;
+use crate::model::{Kind, Recording, Series, Spike};
+use crate::pairs::{Pairs, document};
+use crate::tally::{Room, Spikes, Tally, check_series};
+use measure::Level;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+/// The name of the JSON in our list.
+pub(crate) const NAME: &str = "jitterdebugger";
+
+/// The name of the samples in our list.
+pub(crate) const SAMPLES: &str = "jitterdebugger-samples";
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(default)]
+    sysinfo: BTreeMap<String, serde_json::Value>,
+    cpu: Pairs<Cpu>,
+}
+
+#[derive(Deserialize)]
+struct Cpu {
+    histogram: Pairs<u64>,
+    count: Option<u64>,
+    min: Option<u64>,
+    max: Option<u64>,
+    avg: Option<f64>,
+}
+
+/// Whether the beginning of a file is its JSON.
+#[must_use]
+pub fn looks_like(head: &str) -> bool {
+    // rt-tests has a member of this name, too, which is a number.
+    let opens = |rest: &str| {
+        rest.trim_start()
+            .strip_prefix(':')
+            .is_some_and(|rest| rest.trim_start().starts_with('{'))
+    };
+    head.trim_start().starts_with('{')
+        && head.split("\"cpu\"").skip(1).any(opens)
+        && head.contains("\"histogram\"")
+}
+
+/// Reads the JSON.
+///
+/// # Errors
+/// JSON that is broken, with line and column; no CPU.
+pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
+    let file: File = document(input)?;
+    check_series(file.cpu.0.len())?;
+    let resolution = file
+        .sysinfo
+        .get("resolution_in_ns")
+        .and_then(serde_json::Value::as_u64);
+    let unit_ns = resolution
+        .filter(|ns| (1..=1_000_000).contains(ns))
+        .unwrap_or(1_000);
+    let mut recording = Recording::new(NAME, "jitterdebugger", unit_ns);
+    for (name, value) in file.sysinfo {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        recording.fact(&name, value);
+    }
+    let mut room = Room::new();
+    for (number, cpu) in file.cpu.0 {
+        let mut series = Series::new(Kind::Latency);
+        series.cpu = u32::try_from(number).ok();
+        let mut tally = Tally::default();
+        for (value, count) in cpu.histogram.0 {
+            let low = value
+                .checked_mul(unit_ns)
+                .ok_or(ReadError::Nothing("a latency is too large"))?;
+            if !tally.add(low, unit_ns, count, &mut room)? {
+                return Err(ReadError::Nothing("a count is too large"));
+            }
+        }
+        series.buckets = tally.buckets();
+        series.stated.count = cpu.count;
+        let time = |value: u64| value.saturating_mul(unit_ns);
+        series.stated.min_ns = cpu.min.map(time);
+        series.stated.max_ns = cpu.max.map(time);
+        #[allow(clippy::cast_precision_loss)]
+        let mean = cpu.avg.map(|value| value * unit_ns as f64);
+        series.stated.mean_ns = mean;
+        let missing = cpu.count.map(|count| count.saturating_sub(series.in_buckets()));
+        series.overflow = missing.or(Some(0)).filter(|_| !series.buckets.is_empty());
+        recording.series.push(series);
+    }
+    if recording.series.is_empty() {
+        return Err(ReadError::Nothing("no CPU"));
+    }
+    recording.note_overflows();
+    let message = "jitterdebugger does not say how many wake-ups were due";
+    recording.note(Level::Info, "missed_not_counted", "missed wake-ups", message);
+    Ok(recording)
+}
+
+/// Whether the beginning of a file is its samples.
+#[must_use]
+pub fn looks_like_samples(head: &str) -> bool {
+    let first = head
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default();
+    let digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let words: Vec<&str> = first.trim().split(';').collect();
+    matches!(words.as_slice(), [cpu, at, value] if digits(cpu) && digits(value) && at.split('.').count() == 2 && at.split('.').all(digits))
+}
+
+/// Reads the samples.
+///
+/// # Errors
+/// What does not belong into such a file, with its place.
+pub fn read_samples(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
+    const UNIT_NS: u64 = 1_000;
+    let mut cpus: BTreeMap<u32, (Tally, Spikes)> = BTreeMap::new();
+    let mut room = Room::new();
+    let mut lines = Lines::of(input);
+    while let Some(line) = lines.next()? {
+        if line.text.trim().is_empty() {
+            continue;
+        }
+        let words: Vec<&str> = line.text.splitn(4, ';').map(str::trim).collect();
+        let [cpu, at, value] = words.as_slice() else {
+            let problem = Problem::Columns {
+                found: words.len(),
+                wanted: 3,
+            };
+            return Err(line.wrong(line.text, problem));
+        };
+        let number = line.small(cpu)?;
+        let duration_ns = line.time(value, UNIT_NS)?;
+        let at_ns = seconds(at).ok_or_else(|| {
+            line.decimal(at)
+                .err()
+                .unwrap_or_else(|| line.wrong(at, Problem::NotANumber(quoted(at))))
+        })?;
+        let units = line.number(value)?;
+        let (tally, spikes) = cpus.entry(number).or_default();
+        if !tally.add_exact(units, UNIT_NS, &mut room)? {
+            return Err(line.wrong(value, Problem::TooLarge(quoted(value))));
+        }
+        spikes.add(Spike { at_ns, duration_ns });
+        check_series(cpus.len())?;
+    }
+    let mut recording = Recording::new(SAMPLES, "jitterdebugger", UNIT_NS);
+    for (cpu, (tally, spikes)) in cpus {
+        let mut series = Series::new(Kind::Latency);
+        series.cpu = Some(cpu);
+        series.buckets = tally.buckets();
+        series.overflow = Some(0);
+        series.spikes = spikes.in_order();
+        recording.series.push(series);
+    }
+    if recording.series.is_empty() {
+        return Err(ReadError::Nothing("no sample"));
+    }
+    let message = "jitterdebugger does not say how many wake-ups were due";
+    recording.note(Level::Info, "missed_not_counted", "missed wake-ups", message);
+    Ok(recording)
+}
+
+/// `1114.936950838` in nanoseconds, without rounding.
+pub(crate) fn seconds(text: &str) -> Option<u64> {
+    let (whole, rest) = text.split_once('.').unwrap_or((text, "0"));
+    let digits = |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole) || !digits(rest) {
+        return None;
+    }
+    let nine: String = rest.chars().chain(std::iter::repeat('0')).take(9).collect();
+    whole
+        .parse::<u64>()
+        .ok()?
+        .checked_mul(1_000_000_000)?
+        .checked_add(nine.parse().ok()?)
+}

@@ -1,0 +1,211 @@
+//! Lines of a foreign file one by one, in bounded memory, and their numbers with line and column when they are wrong.
+
+use crate::error::{Problem, ReadError, quoted};
+use std::io::BufRead;
+
+/// No data row of any tool is longer; comments are cut here.
+pub(crate) const LONGEST_LINE: usize = 1 << 16;
+
+/// The lines of a file.
+pub(crate) struct Lines<'a> {
+    input: &'a mut dyn BufRead,
+    buffer: Vec<u8>,
+    number: u64,
+}
+
+/// One line without its end.
+#[derive(Clone, Copy)]
+pub(crate) struct Line<'a> {
+    /// From 1.
+    pub(crate) number: u64,
+    pub(crate) text: &'a str,
+}
+
+impl<'a> Lines<'a> {
+    pub(crate) fn of(input: &'a mut dyn BufRead) -> Lines<'a> {
+        Lines {
+            input,
+            buffer: Vec::new(),
+            number: 0,
+        }
+    }
+
+    /// The next line; `None` at the end. A comment (`#`) that is too long is cut, anything else is an error.
+    pub(crate) fn next(&mut self) -> Result<Option<Line<'_>>, ReadError> {
+        self.buffer.clear();
+        self.number += 1;
+        let mut cut = false;
+        let mut any = false;
+        loop {
+            let chunk = self.input.fill_buf().map_err(ReadError::Io)?;
+            if chunk.is_empty() {
+                break;
+            }
+            any = true;
+            let end = chunk.iter().position(|byte| *byte == b'\n');
+            let piece = &chunk[..end.unwrap_or(chunk.len())];
+            let room = LONGEST_LINE - self.buffer.len();
+            cut |= piece.len() > room;
+            self.buffer.extend_from_slice(&piece[..piece.len().min(room)]);
+            let used = end.map_or(chunk.len(), |end| end + 1);
+            self.input.consume(used);
+            if end.is_some() {
+                break;
+            }
+        }
+        if !any {
+            return Ok(None);
+        }
+        if cut {
+            if self.buffer.first() != Some(&b'#') {
+                return Err(self.here(LONGEST_LINE, Problem::LongLine(LONGEST_LINE)));
+            }
+            while std::str::from_utf8(&self.buffer).is_err_and(|error| error.error_len().is_none()) {
+                self.buffer.pop();
+            }
+        }
+        if self.buffer.last() == Some(&b'\r') {
+            self.buffer.pop();
+        }
+        match std::str::from_utf8(&self.buffer) {
+            Ok(text) => Ok(Some(Line {
+                number: self.number,
+                text,
+            })),
+            Err(error) => Err(self.here(error.valid_up_to(), Problem::NotText)),
+        }
+    }
+
+    fn here(&self, place: usize, problem: Problem) -> ReadError {
+        ReadError::Text {
+            line: self.number,
+            column: place + 1,
+            problem,
+        }
+    }
+}
+
+impl<'a> Line<'a> {
+    /// What is wrong with this line, at a word of it.
+    pub(crate) fn wrong(&self, word: &str, problem: Problem) -> ReadError {
+        let place = (word.as_ptr() as usize).wrapping_sub(self.text.as_ptr() as usize);
+        ReadError::Text {
+            line: self.number,
+            column: if place <= self.text.len() { place + 1 } else { 1 },
+            problem,
+        }
+    }
+
+    /// A line that does not belong here.
+    pub(crate) fn unexpected(&self) -> ReadError {
+        let word = self.text.trim();
+        self.wrong(word, Problem::Unexpected(quoted(word)))
+    }
+
+    pub(crate) fn words(&self) -> std::str::SplitWhitespace<'a> {
+        self.text.split_whitespace()
+    }
+
+    /// A whole number that cannot be negative.
+    pub(crate) fn number(&self, word: &str) -> Result<u64, ReadError> {
+        word.parse().map_err(|_| self.wrong(word, problem_of(word)))
+    }
+
+    /// A small whole number: of a CPU, a thread.
+    pub(crate) fn small(&self, word: &str) -> Result<u32, ReadError> {
+        u32::try_from(self.number(word)?).map_err(|_| self.wrong(word, Problem::TooLarge(quoted(word))))
+    }
+
+    /// A whole number of units in nanoseconds.
+    pub(crate) fn time(&self, word: &str, unit_ns: u64) -> Result<u64, ReadError> {
+        self.number(word)?
+            .checked_mul(unit_ns)
+            .ok_or_else(|| self.wrong(word, Problem::TooLarge(quoted(word))))
+    }
+
+    /// A number with decimals that cannot be negative.
+    pub(crate) fn decimal(&self, word: &str) -> Result<f64, ReadError> {
+        match word.parse::<f64>() {
+            Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+            _ => Err(self.wrong(word, problem_of(word))),
+        }
+    }
+
+    /// Adds, and says where it was when that is too much.
+    pub(crate) fn add(&self, word: &str, sum: u64, more: u64) -> Result<u64, ReadError> {
+        sum.checked_add(more)
+            .ok_or_else(|| self.wrong(word, Problem::TooLarge(quoted(word))))
+    }
+}
+
+/// Why a word is no number that we take.
+pub(crate) fn problem_of(word: &str) -> Problem {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    match word.strip_prefix('-') {
+        Some(rest) if rest.parse::<f64>().is_ok_and(f64::is_finite) => Problem::Negative(quoted(word)),
+        _ if digits(word)
+            || word.parse::<f64>() == Ok(f64::INFINITY) && word.contains(|c: char| c.is_ascii_digit()) =>
+        {
+            Problem::TooLarge(quoted(word))
+        }
+        _ => Problem::NotANumber(quoted(word)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::BufReader;
+
+    fn first_error(bytes: &[u8]) -> String {
+        let mut input = BufReader::with_capacity(7, bytes);
+        let mut lines = Lines::of(&mut input);
+        loop {
+            match lines.next() {
+                Ok(Some(line)) => {
+                    for word in line.words() {
+                        if let Err(error) = line.time(word, 1_000) {
+                            return error.to_string();
+                        }
+                    }
+                }
+                Ok(None) => return "none".to_owned(),
+                Err(error) => return error.to_string(),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        assert_eq!(first_error(b"1 2\r\n 33 44\n"), "none");
+        assert_eq!(
+            first_error(b"1\n 5 -2\n"),
+            "line 2, column 4: \"-2\" is negative, and nothing here can be"
+        );
+        assert_eq!(first_error(b"nan"), "line 1, column 1: \"nan\" is no number");
+        assert_eq!(
+            first_error(b"1 99999999999999999999999"),
+            "line 1, column 3: \"99999999999999999999999\" is too large"
+        );
+        assert_eq!(
+            first_error(b"18446744073709551615"),
+            "line 1, column 1: \"18446744073709551615\" is too large"
+        );
+        assert_eq!(first_error(b"1 \xff"), "line 1, column 3: this is no text");
+        assert_eq!(
+            first_error("\u{202e}\u{1b}[2J".as_bytes()),
+            "line 1, column 1: \"\\u{202e}\\u{1b}[2J\" is no number"
+        );
+    }
+
+    #[test]
+    fn endless_lines_are_refused_and_endless_comments_cut() {
+        let mut long = vec![b'7'; LONGEST_LINE + 1];
+        assert!(first_error(&long).contains("longer than 65536 bytes"));
+        long[0] = b'#';
+        let mut input = long.as_slice();
+        let mut lines = Lines::of(&mut input);
+        assert_eq!(lines.next().unwrap().unwrap().text.len(), LONGEST_LINE);
+        assert!(lines.next().unwrap().is_none());
+    }
+}

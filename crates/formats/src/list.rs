@@ -1,0 +1,102 @@
+//! Every format in one list, and which of them a file is in: by what stands in it, never by its name.
+
+use crate::error::ReadError;
+use crate::model::Recording;
+use crate::{
+    csv, cyclictest, gnuplot, hlog, hwlat, jitterdebugger, openmetrics, oslat, own, rt_tests_json, rtla,
+    stress_ng, sysjitter, systress,
+};
+use std::io::BufRead;
+
+/// One foreign format.
+pub struct Format {
+    /// Its name, as `--format` and `--as` take it.
+    pub name: &'static str,
+    /// What it is.
+    pub what: &'static str,
+    /// Reads it.
+    pub reader: Option<Reader>,
+    /// Writes it.
+    pub write: Option<fn(&Recording) -> String>,
+}
+
+/// How a format is read.
+pub struct Reader {
+    /// Whether the beginning of a file looks like it.
+    pub looks_like: fn(&str) -> bool,
+    /// Reads a whole file.
+    pub read: fn(&mut dyn BufRead) -> Result<Recording, ReadError>,
+}
+
+const fn reader(
+    looks_like: fn(&str) -> bool,
+    read: fn(&mut dyn BufRead) -> Result<Recording, ReadError>,
+) -> Option<Reader> {
+    Some(Reader { looks_like, read })
+}
+
+/// Every format. A file is the first one here that it looks like.
+#[rustfmt::skip] // One line each.
+pub const FORMATS: &[Format] = &[
+    Format { name: own::NAME, what: "a result of quietcore", reader: reader(own::looks_like, own::read), write: None },
+    Format { name: rt_tests_json::NAME, what: "--json of cyclictest, also of oslat for reading", reader: reader(rt_tests_json::looks_like, rt_tests_json::read), write: Some(rt_tests_json::write) },
+    Format { name: jitterdebugger::NAME, what: "results.json of jitterdebugger", reader: reader(jitterdebugger::looks_like, jitterdebugger::read), write: None },
+    Format { name: hlog::NAME, what: "an HdrHistogram log, one tag per CPU", reader: reader(hlog::looks_like, hlog::read), write: Some(hlog::write) },
+    Format { name: rtla::NAME, what: "rtla timerlat hist and osnoise hist", reader: reader(rtla::looks_like, rtla::read), write: None },
+    Format { name: sysjitter::NAME, what: "a raw file of sysjitter", reader: reader(sysjitter::looks_like, sysjitter::read), write: None },
+    Format { name: stress_ng::NAME, what: "stress-ng --cyclic", reader: reader(stress_ng::looks_like, stress_ng::read), write: None },
+    Format { name: hwlat::NAME, what: "a trace of the kernel's hwlat tracer", reader: reader(hwlat::looks_like, hwlat::read), write: None },
+    Format { name: oslat::NAME, what: "the text of oslat", reader: reader(oslat::looks_like, oslat::read), write: None },
+    Format { name: systress::NAME, what: "the text file of systress", reader: reader(systress::looks_like, systress::read), write: Some(systress::write) },
+    Format { name: cyclictest::NAME, what: "the text of cyclictest; written as -h prints it, with every row", reader: reader(cyclictest::looks_like, cyclictest::read), write: Some(cyclictest::every_row) },
+    Format { name: "cyclictest-2.7", what: "the same without rows that have no sample", reader: None, write: Some(cyclictest::rows_with_samples) },
+    Format { name: jitterdebugger::SAMPLES, what: "jitterdebugger's samples: cpu;seconds;us", reader: reader(jitterdebugger::looks_like_samples, jitterdebugger::read_samples), write: None },
+    Format { name: "csv", what: "one line per bucket", reader: None, write: Some(csv::write) },
+    Format { name: "gnuplot", what: "a gnuplot script that holds its data", reader: None, write: Some(gnuplot::write) },
+    Format { name: "openmetrics", what: "OpenMetrics text, histograms in seconds", reader: None, write: Some(openmetrics::write) },
+];
+
+/// So much of a file says what it is.
+const HEAD: usize = 1 << 16;
+
+/// Reads a file in any format.
+///
+/// # Errors
+/// A file that is empty, unknown, or broken; where in it, and why.
+pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
+    let mut head = Vec::new();
+    while head.len() < HEAD {
+        let chunk = input.fill_buf().map_err(ReadError::Io)?;
+        if chunk.is_empty() {
+            break;
+        }
+        let used = chunk.len().min(HEAD - head.len());
+        head.extend_from_slice(&chunk[..used]);
+        input.consume(used);
+    }
+    if head.iter().all(u8::is_ascii_whitespace) {
+        return Err(ReadError::Empty);
+    }
+    let text = String::from_utf8_lossy(&head);
+    let mut readers = FORMATS.iter().filter_map(|format| format.reader.as_ref());
+    let reader = readers
+        .find(|reader| (reader.looks_like)(&text))
+        .ok_or(ReadError::Unknown)?;
+    let mut whole = std::io::Read::chain(head.as_slice(), input);
+    let mut recording = (reader.read)(&mut whole)?;
+    for series in &mut recording.series {
+        series.unit_ns = recording.unit_ns;
+    }
+    Ok(recording)
+}
+
+/// The formats that can be written.
+pub fn writers() -> impl Iterator<Item = &'static Format> {
+    FORMATS.iter().filter(|format| format.write.is_some())
+}
+
+/// The format of this name that can be written, with its writer.
+#[must_use]
+pub fn writer(name: &str) -> Option<fn(&Recording) -> String> {
+    writers().find(|format| format.name == name)?.write
+}

@@ -1,0 +1,74 @@
+//! A JSON object whose keys are numbers in quotes, as the histograms of rt-tests and jitterdebugger are: in the order
+//! of the file, and with a limit.
+
+use crate::tally::MOST_BUCKETS;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// The largest JSON document that is read.
+pub(crate) const LONGEST_JSON: u64 = 64 << 20;
+
+/// Keys and values. The same key twice is an error.
+#[derive(Debug)]
+pub(crate) struct Pairs<T>(pub(crate) Vec<(u64, T)>);
+
+impl<T> Default for Pairs<T> {
+    fn default() -> Pairs<T> {
+        Pairs(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Pairs<T>, D::Error> {
+        deserializer.deserialize_map(Numbered(PhantomData))
+    }
+}
+
+struct Numbered<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for Numbered<T> {
+    type Value = Pairs<T>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+        formatter.write_str("an object whose keys are numbers")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<T>, A::Error> {
+        let mut pairs: Vec<(u64, T)> = Vec::new();
+        while let Some(key) = map.next_key::<String>()? {
+            let number: u64 = key.trim().parse().map_err(|_| {
+                A::Error::custom(format!("the key {:?} is no number", crate::error::quoted(&key)))
+            })?;
+            if pairs.len() as u64 >= MOST_BUCKETS {
+                return Err(A::Error::custom(format!("more than {MOST_BUCKETS} entries")));
+            }
+            pairs.push((number, map.next_value()?));
+        }
+        pairs.sort_by_key(|(key, _)| *key);
+        if let Some(twice) = pairs.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+            return Err(A::Error::custom(format!(
+                "the key \"{}\" is there twice",
+                twice[0].0
+            )));
+        }
+        Ok(Pairs(pairs))
+    }
+}
+
+/// Reads a document of bounded length.
+pub(crate) fn document<T: serde::de::DeserializeOwned>(
+    input: &mut dyn std::io::BufRead,
+) -> Result<T, crate::ReadError> {
+    use std::io::Read;
+    let mut limited = input.take(LONGEST_JSON);
+    let read = serde_json::from_reader(&mut limited);
+    match read {
+        Err(_) if limited.limit() == 0 => Err(crate::ReadError::TooMuch {
+            what: "bytes of JSON",
+            most: LONGEST_JSON,
+        }),
+        Err(error) if error.is_io() => Err(crate::ReadError::Io(error.into())),
+        read => Ok(read?),
+    }
+}

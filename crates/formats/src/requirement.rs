@@ -1,0 +1,269 @@
+//! What a user requires of a measurement (`p99.99 < 50us`), and whether a file shows that it holds. Three answers: it
+//! holds, it does not, or the file cannot show it.
+
+use crate::model::{Kind, Series};
+use crate::statistics::{as_f64, not_below, whole};
+use serde::Serialize;
+
+/// The error that is accepted when a run is taken for what it is a sample of: 5 %.
+const RISK: f64 = 0.05;
+
+/// Which value shall be below a limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Which {
+    /// The value that this share (0 to 1) of the samples is not above.
+    Quantile(f64),
+    /// The largest.
+    Max,
+}
+
+/// A requirement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Requirement {
+    /// As the user wrote it.
+    pub text: String,
+    /// Which value.
+    pub which: Which,
+    /// It must be below this.
+    pub below_ns: u64,
+}
+
+impl Requirement {
+    /// Of its two sides: `p99.99` or `max`, and the limit. `text` is what the user wrote.
+    ///
+    /// # Errors
+    /// What is wrong with the left side, in words.
+    pub fn new(text: &str, which: &str, below_ns: u64) -> Result<Requirement, String> {
+        let wrong = || format!("`{which}` is neither `max` nor a percentile such as p99 or p99.99");
+        let which = match which {
+            "max" => Which::Max,
+            _ => {
+                let percent: f64 = which
+                    .strip_prefix('p')
+                    .and_then(|rest| rest.parse().ok())
+                    .ok_or_else(wrong)?;
+                if !(percent > 0.0 && percent < 100.0) {
+                    return Err(wrong());
+                }
+                Which::Quantile(percent / 100.0)
+            }
+        };
+        Ok(Requirement {
+            text: text.to_owned(),
+            which,
+            below_ns,
+        })
+    }
+}
+
+/// What a file says about a requirement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It holds, as far as a sample of this size can say.
+    Held,
+    /// It does not.
+    Violated,
+    /// The file cannot show it.
+    NotShown,
+}
+
+/// An outcome with its reason.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Judgement {
+    /// Held or not.
+    pub outcome: Outcome,
+    /// Why, in words.
+    pub why: String,
+}
+
+/// How many samples a run must have before it can show anything about a quantile: so many that, if the share of samples
+/// above the limit were as large as the requirement still allows, one of them would have been seen with 95 %.
+#[must_use]
+pub fn samples_needed(share: f64) -> u64 {
+    whole((RISK.ln() / share.ln()).ceil())
+}
+
+/// Judges one series.
+#[must_use]
+pub fn judge(series: &Series, requirement: &Requirement) -> Judgement {
+    let (outcome, why) = match requirement.which {
+        Which::Max => judge_max(series, requirement.below_ns),
+        Which::Quantile(share) => judge_quantile(series, share, requirement.below_ns),
+    };
+    Judgement { outcome, why }
+}
+
+fn judge_max(series: &Series, below_ns: u64) -> (Outcome, String) {
+    let complete = series.overflow == Some(0);
+    let last = series
+        .buckets
+        .last()
+        .filter(|_| complete)
+        .map(|bucket| (bucket.low_ns, bucket.high_ns()));
+    match series.stated_max_ns().or(last) {
+        None => (
+            Outcome::NotShown,
+            "the file does not say its largest sample".to_owned(),
+        ),
+        Some((low, _)) if low >= below_ns => (
+            Outcome::Violated,
+            format!("the largest sample is {low} ns or more"),
+        ),
+        Some((_, high)) if high >= below_ns => (
+            Outcome::NotShown,
+            format!("the largest sample may be {high} ns: the file is not finer"),
+        ),
+        Some((_, high)) => (
+            Outcome::Held,
+            format!("the largest of {} samples is at most {high} ns", series.samples()),
+        ),
+    }
+}
+
+fn judge_quantile(series: &Series, share: f64, below_ns: u64) -> (Outcome, String) {
+    let missed = match series.kind {
+        Kind::Latency => series.missed.unwrap_or(0),
+        Kind::Noise => 0,
+    };
+    let count = series.samples();
+    let total = count.saturating_add(missed);
+    let needed = samples_needed(share);
+    let too_few = || {
+        (
+            Outcome::NotShown,
+            format!("too few samples: {total}, and this percentile needs {needed} or more"),
+        )
+    };
+    if count == 0 {
+        return (
+            Outcome::NotShown,
+            "the file does not say how many samples there were".to_owned(),
+        );
+    }
+    if series.buckets.is_empty() {
+        return match series
+            .stated
+            .quantiles
+            .iter()
+            .find(|(known, _)| (known - share).abs() < 1e-9)
+        {
+            None => (
+                Outcome::NotShown,
+                "the file has no histogram, and does not state this percentile".to_owned(),
+            ),
+            Some((_, value)) if *value >= below_ns => {
+                (Outcome::Violated, format!("the file states {value} ns"))
+            }
+            Some(_) if total < needed => too_few(),
+            Some((_, value)) => (Outcome::Held, format!("the file states {value} ns")),
+        };
+    }
+    // The nearest rank: so many samples may be above it.
+    let allowed = total - whole((as_f64(total) * share - 1e-6).ceil()).clamp(1, total);
+    let (surely, possibly) = not_below(series, below_ns);
+    if surely > allowed {
+        let why = format!("{surely} of {total} samples are not below, and {allowed} may be");
+        return (Outcome::Violated, why);
+    }
+    if total < needed {
+        return too_few();
+    }
+    if series.overflow.is_none() {
+        let why = "the file does not say how many samples were above its histogram";
+        return (Outcome::NotShown, why.to_owned());
+    }
+    if possibly > allowed {
+        let why = format!(
+            "{possibly} of {total} samples may not be below, and {allowed} may be: the file is not finer"
+        );
+        return (Outcome::NotShown, why);
+    }
+    if possibly.saturating_add(missed) > allowed {
+        let why = format!("{missed} wake-ups were missed, so nobody knows how late they would have been");
+        return (Outcome::NotShown, why);
+    }
+    (
+        Outcome::Held,
+        format!("{} of {total} samples are below", count.saturating_sub(possibly)),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Bucket;
+
+    fn series(buckets: &[(u64, u64)]) -> Series {
+        let mut series = Series::new(Kind::Latency);
+        series.buckets = buckets
+            .iter()
+            .map(|(us, count)| Bucket {
+                low_ns: us * 1_000,
+                width_ns: 1_000,
+                count: *count,
+            })
+            .collect();
+        series.overflow = Some(0);
+        series
+    }
+
+    fn outcome(series: &Series, which: &str, below_us: u64) -> Outcome {
+        judge(series, &Requirement::new("", which, below_us * 1_000).unwrap()).outcome
+    }
+
+    #[test]
+    fn so_many_samples_are_needed() {
+        assert_eq!(samples_needed(0.99), 299);
+        assert_eq!(samples_needed(0.9999), 29_956);
+        assert_eq!(outcome(&series(&[(5, 298)]), "p99", 50), Outcome::NotShown);
+        assert_eq!(outcome(&series(&[(5, 299)]), "p99", 50), Outcome::Held);
+        assert_eq!(outcome(&series(&[(5, 9), (50, 1)]), "p99", 50), Outcome::Violated);
+    }
+
+    #[test]
+    fn limits_within_a_bucket_cannot_be_shown() {
+        let one = series(&[(5, 9_900), (50, 100)]);
+        assert_eq!(
+            outcome(&one, "p99", 50),
+            Outcome::Held,
+            "100 of 10,000 may be above"
+        );
+        assert_eq!(outcome(&one, "p99.5", 50), Outcome::Violated);
+        let within = Requirement::new("", "p99.5", 50_500).unwrap();
+        assert_eq!(judge(&one, &within).outcome, Outcome::NotShown);
+        assert_eq!(outcome(&one, "p99.5", 51), Outcome::Held);
+        assert_eq!(outcome(&one, "max", 51), Outcome::Held);
+        assert_eq!(outcome(&one, "max", 50), Outcome::Violated);
+    }
+
+    #[test]
+    fn what_was_lost_counts_against_it() {
+        let mut one = series(&[(5, 10_000)]);
+        one.missed = Some(101);
+        assert_eq!(outcome(&one, "p99", 50), Outcome::Held, "101 of 10,101 are 1 %");
+        one.missed = Some(200);
+        assert_eq!(outcome(&one, "p99", 50), Outcome::NotShown);
+        one.missed = None;
+        one.overflow = Some(200);
+        assert_eq!(outcome(&one, "p99", 50), Outcome::NotShown);
+        one.overflow_from_ns = 50_000;
+        assert_eq!(outcome(&one, "p99", 50), Outcome::Violated);
+        one.overflow = None;
+        assert_eq!(outcome(&one, "p99", 50), Outcome::NotShown);
+        one.buckets.clear();
+        assert_eq!(outcome(&one, "p99", 50), Outcome::NotShown);
+        assert_eq!(outcome(&one, "max", 50), Outcome::NotShown);
+    }
+
+    #[test]
+    fn names_of_values() {
+        for wrong in ["p", "p0", "p100", "p-1", "pnan", "99", "mean", ""] {
+            assert!(Requirement::new("", wrong, 1).is_err(), "{wrong}");
+        }
+        assert_eq!(
+            Requirement::new("", "p50", 1).unwrap().which,
+            Which::Quantile(0.5)
+        );
+    }
+}

@@ -1,0 +1,225 @@
+//! `--json` of cyclictest and oslat (rt-tests), with the keys as they really are: `"cmdline:"`, `"rt_test_version:"`,
+//! and `resolution_in_ns`, which is no resolution but says whether the numbers are nanoseconds.
+
+use crate::cyclictest::SKIPS;
+use crate::error::ReadError;
+use crate::model::{Kind, Recording, Series};
+use crate::pairs::{Pairs, document};
+use crate::statistics::{best_mean_ns, whole};
+use crate::tally::{Room, Tally, check_series};
+use measure::Level;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+/// Its name in our list.
+pub(crate) const NAME: &str = "cyclictest-json";
+
+#[derive(Deserialize)]
+struct File {
+    #[serde(rename = "cmdline:", alias = "cmdline")]
+    cmdline: Option<String>,
+    #[serde(rename = "rt_test_version:", alias = "rt_test_version")]
+    version: Option<String>,
+    start_time: Option<String>,
+    return_code: Option<i64>,
+    #[serde(default)]
+    sysinfo: BTreeMap<String, serde_json::Value>,
+    #[serde(default)]
+    resolution_in_ns: u64,
+    thread: Pairs<Thread>,
+}
+
+#[derive(Deserialize)]
+struct Thread {
+    #[serde(default)]
+    histogram: Pairs<u64>,
+    cycles: Option<u64>,
+    min: Option<u64>,
+    max: Option<u64>,
+    avg: Option<f64>,
+    cpu: Option<u32>,
+    freq: Option<u64>,
+    duration: Option<f64>,
+}
+
+/// Whether the beginning of a file is of rt-tests.
+#[must_use]
+pub fn looks_like(head: &str) -> bool {
+    head.trim_start().starts_with('{') && head.contains("\"rt_test_version")
+}
+
+/// Reads it.
+///
+/// # Errors
+/// JSON that is broken, with line and column; no thread.
+pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
+    let file: File = document(input)?;
+    check_series(file.thread.0.len())?;
+    let threads = file.thread.0;
+    let Some((_, first)) = threads.first() else {
+        return Err(ReadError::Nothing("no thread"));
+    };
+    let command = file.cmdline.as_deref().unwrap_or_default();
+    let name = command
+        .split_whitespace()
+        .next()
+        .and_then(|path| path.rsplit('/').next());
+    let is_oslat = first.freq.is_some();
+    let tool = name.unwrap_or(if is_oslat { "oslat" } else { "cyclictest" });
+    let unit_ns = if file.resolution_in_ns == 0 { 1_000 } else { 1 };
+    let mut recording = Recording::new(NAME, tool, unit_ns);
+    recording.version = file.version;
+    recording.started_at = file.start_time;
+    if let Some(command) = file.cmdline {
+        recording.fact("command", command);
+    }
+    if let Some(code) = file.return_code {
+        recording.fact("return_code", code.to_string());
+    }
+    for (name, value) in file.sysinfo {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        recording.fact(&name, value);
+    }
+    let mut mhz = Vec::new();
+    let mut room = Room::new();
+    for (number, thread) in threads {
+        mhz.extend(thread.freq);
+        let series = series(number, thread, unit_ns, &mut room)?;
+        recording.series.push(series);
+    }
+    if is_oslat {
+        crate::oslat::notes(&mut recording, &mhz);
+    } else {
+        recording.note(Level::Warning, "missed_not_counted", "missed wake-ups", SKIPS);
+        recording.note_overflows();
+        if recording.series.iter().all(|series| series.buckets.is_empty()) {
+            let message = "there is no histogram: percentiles, median and deviation cannot be known";
+            recording.note(Level::Warning, "no_histogram", "histogram", message);
+        }
+    }
+    Ok(recording)
+}
+
+fn series(number: u64, thread: Thread, unit_ns: u64, room: &mut Room) -> Result<Series, ReadError> {
+    let too_large = |what| ReadError::Nothing(what);
+    let is_oslat = thread.freq.is_some();
+    let mut series = Series::new(if is_oslat { Kind::Noise } else { Kind::Latency });
+    series.thread = u32::try_from(number).ok();
+    series.cpu = thread.cpu;
+    let mut tally = Tally::default();
+    let mut pairs = thread.histogram.0;
+    if is_oslat && let Some((last, count)) = pairs.pop() {
+        series.overflow = Some(count);
+        series.overflow_from_ns = last.saturating_mul(unit_ns);
+    }
+    for (value, count) in pairs {
+        let low_ns = value
+            .checked_mul(unit_ns)
+            .ok_or_else(|| too_large("a latency is too large"))?;
+        let (low_ns, width_ns) = match is_oslat {
+            true => crate::oslat::bucket_of(value, low_ns),
+            false => (low_ns, unit_ns),
+        };
+        if !tally.add(low_ns, width_ns, count, room)? {
+            return Err(too_large("a count is too large"));
+        }
+    }
+    series.buckets = tally.buckets();
+    series.stated.count = thread.cycles;
+    if thread.cycles != Some(0) {
+        series.stated.min_ns = thread.min.map(|value| value.saturating_mul(unit_ns));
+        series.stated.max_ns = thread.max.map(|value| value.saturating_mul(unit_ns));
+        #[allow(clippy::cast_precision_loss)]
+        let mean = thread.avg.map(|value| value * unit_ns as f64);
+        series.stated.mean_ns = mean;
+    }
+    series.stated.duration_ns = thread.duration.map(|seconds| whole(seconds * 1e9));
+    // The file does not tell its overflows, but it tells all cycles.
+    if !series.buckets.is_empty()
+        && let Some(cycles) = thread.cycles
+    {
+        series.overflow = Some(cycles.saturating_sub(series.in_buckets()));
+    }
+    Ok(series)
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    file_version: u32,
+    #[serde(rename = "cmdline:")]
+    cmdline: &'a str,
+    #[serde(rename = "rt_test_version:")]
+    version: &'a str,
+    start_time: &'a str,
+    end_time: &'a str,
+    return_code: i32,
+    sysinfo: BTreeMap<&'a str, &'a str>,
+    num_threads: usize,
+    resolution_in_ns: u32,
+    thread: BTreeMap<u64, WrittenThread>,
+}
+
+#[derive(Serialize)]
+struct WrittenThread {
+    histogram: BTreeMap<u64, u64>,
+    cycles: u64,
+    min: u64,
+    max: u64,
+    avg: f64,
+    cpu: Option<u32>,
+    node: i32,
+}
+
+/// Writes it in microseconds, as cyclictest does without `-N`. What the recording does not know is an empty text.
+#[must_use]
+pub fn write(recording: &Recording) -> String {
+    let recording = &*recording.of_one_kind();
+    let fact = |name: &str| {
+        let mut facts = recording.facts.iter();
+        facts
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+    };
+    let mut sysinfo = BTreeMap::from([("sysname", "Linux")]);
+    for name in ["nodename", "release", "version", "machine", "realtime"] {
+        sysinfo.extend(fact(name).map(|value| (name, value)));
+    }
+    let version = recording.version.as_deref().unwrap_or_default();
+    let threads = recording.series.iter().enumerate().map(|(place, series)| {
+        let mut histogram = BTreeMap::new();
+        for bucket in &series.buckets {
+            let count: &mut u64 = histogram.entry(bucket.low_ns / 1_000).or_default();
+            *count = count.saturating_add(bucket.count);
+        }
+        let last = series.buckets.last().map_or(0, |bucket| bucket.low_ns);
+        let first = series.buckets.first().map_or(0, |bucket| bucket.low_ns);
+        let mean = best_mean_ns(series).unwrap_or(0.0);
+        let thread = WrittenThread {
+            histogram,
+            cycles: series.samples(),
+            min: series.stated.min_ns.unwrap_or(first) / 1_000,
+            max: series.stated.max_ns.unwrap_or(last) / 1_000,
+            avg: (mean / 10.0).round() / 100.0,
+            cpu: series.cpu,
+            node: -1,
+        };
+        (place as u64, thread)
+    });
+    let written = Written {
+        file_version: 1,
+        cmdline: fact("command").unwrap_or(&recording.tool),
+        version,
+        start_time: recording.started_at.as_deref().unwrap_or_default(),
+        end_time: "",
+        return_code: 0,
+        sysinfo,
+        num_threads: recording.series.len(),
+        resolution_in_ns: 0,
+        thread: threads.collect(),
+    };
+    // Numbers and text in maps with unique keys cannot fail to become JSON.
+    let mut text = serde_json::to_string_pretty(&written).unwrap_or_default();
+    text.push('\n');
+    text
+}

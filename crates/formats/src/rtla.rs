@@ -1,0 +1,252 @@
+//! `rtla timerlat hist` and `rtla osnoise hist`: one column per CPU, or per CPU and part of the wake-up.
+
+use crate::error::{Problem, ReadError, quoted};
+use crate::lines::{Line, Lines};
+use crate::model::{Kind, Part, Recording, Series};
+use crate::tally::{Room, Tally, check_series};
+use measure::Level;
+use std::io::BufRead;
+
+/// Its name in our list.
+pub(crate) const NAME: &str = "rtla";
+
+/// Whether the beginning of a file is of rtla.
+#[must_use]
+pub fn looks_like(head: &str) -> bool {
+    head.lines().any(|line| kind_of(line).is_some())
+}
+
+fn kind_of(line: &str) -> Option<Kind> {
+    match line.trim() {
+        "# RTLA timerlat histogram" => Some(Kind::Latency),
+        "# RTLA osnoise histogram" => Some(Kind::Noise),
+        _ => None,
+    }
+}
+
+struct Table {
+    kind: Option<Kind>,
+    unit_ns: Option<u64>,
+    duration: Option<String>,
+    columns: Vec<(Series, Tally)>,
+    head: bool,
+    rows: Vec<u64>,
+    ended: bool,
+    /// The block about all CPUs together that rtla appends since 6.11; it says nothing new.
+    all: bool,
+    room: Room,
+}
+
+/// Reads it.
+///
+/// # Errors
+/// What does not belong into such a file, with its place.
+pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
+    let mut table = Table {
+        kind: None,
+        unit_ns: None,
+        duration: None,
+        columns: Vec::new(),
+        head: false,
+        rows: Vec::new(),
+        ended: false,
+        all: false,
+        room: Room::new(),
+    };
+    // Two passes over the rows would need the whole file; so counts go under the row's own number, and the width of
+    // the buckets is set at the end.
+    let mut lines = Lines::of(input);
+    while let Some(line) = lines.next()? {
+        table.take(&line)?;
+    }
+    table.end()
+}
+
+impl Table {
+    fn take(&mut self, line: &Line) -> Result<(), ReadError> {
+        if let Some(kind) = kind_of(line.text) {
+            if self.kind.replace(kind).is_some() {
+                return Err(line.wrong(line.text, Problem::Order(quoted(line.text.trim()))));
+            }
+            return Ok(());
+        }
+        let mut words = line.words();
+        let Some(first) = words.next() else { return Ok(()) };
+        if first == "#" {
+            let rest: Vec<&str> = words.take(8).collect();
+            match rest.as_slice() {
+                ["Time", "unit", "is", "nanoseconds", ..] => self.unit_ns = Some(1),
+                ["Time", "unit", "is", "microseconds", ..] => self.unit_ns = Some(1_000),
+                ["Duration:", rest @ ..] => self.duration = Some(rest.join(" ")),
+                _ => {}
+            }
+            return Ok(());
+        }
+        let rest: Vec<&str> = words.collect();
+        check_series(rest.len())?;
+        match first.trim_end_matches(':') {
+            "Index" if !self.head => self.columns(line, &rest),
+            "ALL" => {
+                self.all = true;
+                Ok(())
+            }
+            "over" | "count" | "min" | "avg" | "max" if self.all => Ok(()),
+            name @ ("over" | "count" | "min" | "avg" | "max") if self.head => self.summary(line, name, &rest),
+            // What rtla says about its own end, as `timerlat hit stop tracing`.
+            _ if self.ended && first.starts_with(char::is_alphabetic) => Ok(()),
+            _ if self.head && !self.ended => self.row(line, first, &rest),
+            _ => Err(line.unexpected()),
+        }
+    }
+
+    fn columns(&mut self, line: &Line, names: &[&str]) -> Result<(), ReadError> {
+        self.head = true;
+        for name in names {
+            let (part, cpu) = name.split_once('-').ok_or_else(|| line.unexpected())?;
+            let part = match part {
+                "IRQ" => Some(Part::Irq),
+                "Thr" => Some(Part::Thread),
+                "Usr" => Some(Part::User),
+                "CPU" => None,
+                _ => return Err(line.wrong(name, Problem::Unexpected(quoted(name)))),
+            };
+            let mut series = Series::new(self.kind.unwrap_or(Kind::Latency));
+            series.cpu = Some(line.small(cpu)?);
+            series.part = part;
+            self.columns.push((series, Tally::default()));
+        }
+        Ok(())
+    }
+
+    fn check(&self, line: &Line, first: &str, found: usize) -> Result<(), ReadError> {
+        if found == self.columns.len() {
+            return Ok(());
+        }
+        let wanted = self.columns.len() + 1;
+        Err(line.wrong(
+            first,
+            Problem::Columns {
+                found: found + 1,
+                wanted,
+            },
+        ))
+    }
+
+    fn unit(&self) -> u64 {
+        self.unit_ns.unwrap_or(1_000)
+    }
+
+    fn row(&mut self, line: &Line, first: &str, counts: &[&str]) -> Result<(), ReadError> {
+        let low_ns = line.time(first, self.unit())?;
+        self.check(line, first, counts.len())?;
+        if self.rows.last().is_some_and(|last| *last >= low_ns) {
+            return Err(line.wrong(first, Problem::Order(quoted(first))));
+        }
+        if self.rows.len() as u64 >= crate::tally::MOST_BUCKETS {
+            return Err(ReadError::TooMuch {
+                what: "rows",
+                most: crate::tally::MOST_BUCKETS,
+            });
+        }
+        self.rows.push(low_ns);
+        for (word, (_, tally)) in counts.iter().zip(&mut self.columns) {
+            tally.add(low_ns, 1, line.number(word)?, &mut self.room)?;
+        }
+        Ok(())
+    }
+
+    fn summary(&mut self, line: &Line, name: &str, values: &[&str]) -> Result<(), ReadError> {
+        self.ended = true;
+        // Without noise there are no columns, and one zero.
+        if self.columns.is_empty() {
+            return Ok(());
+        }
+        self.check(line, line.text.trim_start(), values.len())?;
+        let unit = self.unit();
+        for (word, (series, _)) in values.iter().zip(&mut self.columns) {
+            if *word == "-" {
+                continue;
+            }
+            match name {
+                "over" => series.overflow = Some(line.number(word)?),
+                "count" => series.stated.count = Some(line.number(word)?),
+                "min" => series.stated.min_ns = Some(line.time(word, unit)?),
+                "max" => series.stated.max_ns = Some(line.time(word, unit)?),
+                _ => {
+                    #[allow(clippy::cast_precision_loss)]
+                    let mean = line.decimal(word)? * unit as f64;
+                    series.stated.mean_ns = Some(mean);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn end(self) -> Result<Recording, ReadError> {
+        if !self.head {
+            return Err(ReadError::Nothing("no head of a table"));
+        }
+        let unit = self.unit();
+        let mut recording = Recording::new(NAME, "rtla", unit);
+        let kind = self.kind.unwrap_or(Kind::Latency);
+        recording.fact(
+            "command",
+            match kind {
+                Kind::Latency => "timerlat hist",
+                Kind::Noise => "osnoise hist",
+            },
+        );
+        recording
+            .facts
+            .extend(self.duration.map(|text| ("duration".to_owned(), text)));
+        let width_ns = self.rows.iter().fold(0, |sum, row| gcd(sum, *row));
+        let width_ns = if width_ns == 0 { unit } else { width_ns };
+        let from = self.rows.last().map_or(0, |last| last.saturating_add(width_ns));
+        let mut differ = Vec::new();
+        for (mut series, tally) in self.columns {
+            series.buckets = tally.buckets();
+            for bucket in &mut series.buckets {
+                bucket.width_ns = width_ns;
+            }
+            series.overflow_from_ns = from;
+            let stated = series.stated.count;
+            let found = series.in_buckets().saturating_add(series.overflow.unwrap_or(0));
+            if stated.is_some_and(|stated| stated != found) {
+                differ.push(series.label());
+            }
+            recording.series.push(series);
+        }
+        for label in differ {
+            let message = "its rows do not add up to its count";
+            recording.note(Level::Error, "sums_differ", &label, message);
+        }
+        if !self.ended {
+            let message = "the summary below the rows is missing (--no-summary, or the file was cut)";
+            recording.note(Level::Warning, "truncated", "summary", message);
+        }
+        if recording.series.is_empty() {
+            let message = "no sample was above the threshold, so no CPU is named";
+            recording.note(Level::Info, "no_samples", "CPUs", message);
+        }
+        recording.note_overflows();
+        if width_ns != unit {
+            let message = format!(
+                "the file does not name its bucket size (-b): {} us is the largest that fits its rows",
+                width_ns / 1_000
+            );
+            recording.note(Level::Info, "width_not_stated", "buckets", message);
+        }
+        if kind == Kind::Latency {
+            let message = "the tracer leaves out the activations that were due while it was late, and counts none of them";
+            recording.note(Level::Warning, "missed_not_counted", "missed wake-ups", message);
+        }
+        Ok(recording)
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    match b {
+        0 => a,
+        _ => gcd(b, a % b),
+    }
+}

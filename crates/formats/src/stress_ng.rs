@@ -1,0 +1,174 @@
+//! `stress-ng --cyclic`: statistics, percentiles, and with `--cyclic-dist` the beginning of the distribution.
+
+use crate::error::{Problem, ReadError, quoted};
+use crate::lines::{Line, Lines};
+use crate::model::{Kind, Recording, Series};
+use crate::statistics::whole;
+use crate::tally::{Room, Tally};
+use measure::Level;
+use std::io::BufRead;
+
+/// Its name in our list.
+pub(crate) const NAME: &str = "stress-ng";
+
+/// Whether the beginning of a file is of stress-ng's cyclic stressor.
+#[must_use]
+pub fn looks_like(head: &str) -> bool {
+    head.lines()
+        .any(|line| line.starts_with("stress-ng:") && line.contains(" cyclic:"))
+}
+
+struct State {
+    recording: Recording,
+    series: Series,
+    tally: Tally,
+    room: Room,
+    step_ns: Option<u64>,
+    last_row: Option<u64>,
+    asked: Option<u64>,
+    cut: bool,
+}
+
+/// Reads it.
+///
+/// # Errors
+/// What does not belong into such a file, with its place.
+pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
+    let mut state = State {
+        recording: Recording::new(NAME, "stress-ng", 1),
+        series: Series::new(Kind::Latency),
+        tally: Tally::default(),
+        room: Room::new(),
+        step_ns: None,
+        last_row: None,
+        asked: None,
+        cut: false,
+    };
+    let mut lines = Lines::of(input);
+    while let Some(line) = lines.next()? {
+        let text = line.text.trim();
+        if text.is_empty() {
+            continue;
+        }
+        let Some(rest) = text.strip_prefix("stress-ng:") else {
+            return Err(line.unexpected());
+        };
+        if let Some((_, said)) = rest.split_once("] cyclic:") {
+            state.take(&line, said.trim())?;
+        }
+    }
+    state.end()
+}
+
+impl State {
+    fn take(&mut self, line: &Line, said: &str) -> Result<(), ReadError> {
+        let words: Vec<&str> = said.split_whitespace().take(10).collect();
+        let stated = &mut self.series.stated;
+        match words.as_slice() {
+            ["sched", policy, delay, "ns", "delay,", samples, "samples"] => {
+                if self.asked.is_some() {
+                    return Err(line.wrong(said, Problem::Order("sched".to_owned())));
+                }
+                self.recording.fact("policy", policy.trim_end_matches(':'));
+                self.recording.fact("delay_ns", line.number(delay)?.to_string());
+                self.asked = Some(line.number(samples)?);
+            }
+            ["mean:", mean, "ns,", "mode:", mode, "ns"] => {
+                stated.mean_ns = Some(line.decimal(mean)?);
+                stated.mode_ns = Some(line.number(mode)?);
+            }
+            ["min:", min, "ns,", "max:", max, "ns,", "std.dev.", stddev] => {
+                stated.min_ns = Some(line.number(min)?);
+                stated.max_ns = Some(line.number(max)?);
+                stated.stddev_ns = Some(line.decimal(stddev)?);
+            }
+            [share, value, "ns"] if share.ends_with("%:") => {
+                let share = line.decimal(share.trim_end_matches("%:"))? / 100.0;
+                let value = line.number(value)?;
+                if stated.quantiles.len() < 100 {
+                    stated.quantiles.push((share, value));
+                }
+                if (share - 0.5).abs() < 1e-9 {
+                    stated.median_ns = Some(value);
+                }
+            }
+            ["latency", "distribution", step, "ns", "intervals):"] => {
+                self.step_ns = Some(line.number(step.trim_start_matches('('))?.max(1));
+            }
+            ["(for", "the", "first", ..] => self.cut = true,
+            ["Note:", "--cyclic-samples", "needed", "to", "be", samples, ..] => {
+                let message = format!(
+                    "it kept the first {} of {} samples; the rest was not measured",
+                    self.asked.unwrap_or(0),
+                    line.number(samples)?
+                );
+                self.recording
+                    .note(Level::Warning, "samples_lost", "samples", message);
+                self.series.stated.count = self.asked;
+            }
+            [low, count]
+                if self.step_ns.is_some() && low.starts_with(|c: char| c.is_ascii_digit() || c == '-') =>
+            {
+                self.row(line, low, count)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn row(&mut self, line: &Line, low: &str, count: &str) -> Result<(), ReadError> {
+        let low_ns = line.number(low)?;
+        if self.last_row.is_some_and(|last| last >= low_ns) {
+            return Err(line.wrong(low, Problem::Order(quoted(low))));
+        }
+        self.last_row = Some(low_ns);
+        let width = self.step_ns.unwrap_or(1);
+        self.tally
+            .add(low_ns, width, line.number(count)?, &mut self.room)?;
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<Recording, ReadError> {
+        let series = &mut self.series;
+        if series.stated.mean_ns.is_none() && series.stated.min_ns.is_none() {
+            return Err(ReadError::Nothing(
+                "no latency; the stressor says so itself when it could not run",
+            ));
+        }
+        series.buckets = self.tally.buckets();
+        series.overflow_from_ns = self
+            .last_row
+            .map_or(0, |last| last.saturating_add(self.step_ns.unwrap_or(1)));
+        let inside = series.in_buckets();
+        series.overflow = match series.stated.count {
+            _ if series.buckets.is_empty() => None,
+            Some(count) => Some(count.saturating_sub(inside)),
+            None if self.cut => None,
+            None => Some(0),
+        };
+        let recording = &mut self.recording;
+        if series.buckets.is_empty() {
+            let message =
+                "there is no distribution (--cyclic-dist): only what the tool computed itself is known";
+            recording.note(Level::Info, "no_histogram", "histogram", message);
+        } else if self.cut {
+            let message =
+                format!("the distribution shows the first 250 buckets: {inside} samples are in them");
+            recording.note(Level::Warning, "rows_omitted", "histogram", message);
+        }
+        let message = "its sleep is relative, so that late wake-ups shift all later ones: none is ever missed, and the \
+             numbers do not compare with those of a fixed schedule";
+        recording.note(Level::Warning, "relative_sleep", "schedule", message);
+        let mean = series.stated.mean_ns.unwrap_or(0.0);
+        if series.stated.max_ns.is_some_and(|max| whole(mean) > max) {
+            recording.note(
+                Level::Error,
+                "sums_differ",
+                "mean",
+                "the mean is above the maximum",
+            );
+        }
+        recording.series.push(self.series);
+        Ok(self.recording)
+    }
+}

@@ -1,0 +1,214 @@
+//! systress's text file: rows of microseconds and occurrences, then its summary. Rows that an article left out (`[...]`)
+//! are read as what they are: left out.
+
+use crate::error::{Problem, ReadError, quoted};
+use crate::lines::{Line, Lines};
+use crate::model::{Kind, Recording, Series};
+use crate::statistics::{as_f64, mean_ns, quantile, statistics, stddev_ns, whole};
+use crate::tally::{Room, Tally, check_series};
+use measure::Level;
+use std::fmt::Write as _;
+use std::io::BufRead;
+
+/// Its name in our list.
+pub(crate) const NAME: &str = "systress";
+
+const UNIT_NS: u64 = 1_000;
+
+/// Rows that we write at most; what is longer is outside of the histogram, as it is in systress.
+const MOST_ROWS: u64 = 1_000_000;
+
+/// Whether the beginning of a file is of systress.
+#[must_use]
+pub fn looks_like(head: &str) -> bool {
+    let first = head
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default();
+    let words: Vec<&str> = first.split_whitespace().collect();
+    let digits = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    let begins = first.starts_with(' ') && matches!(words.as_slice(), ["0", count] if digits(count));
+    begins
+        || head
+            .lines()
+            .any(|line| line.starts_with('#') && line.contains("L_avg_H"))
+}
+
+struct State {
+    recording: Recording,
+    tally: Tally,
+    room: Room,
+    last_row: Option<u64>,
+    gap: bool,
+}
+
+/// Reads it; several files one after the other are several threads.
+///
+/// # Errors
+/// What does not belong into such a file, with its place.
+pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
+    let mut state = State {
+        recording: Recording::new(NAME, "systress", UNIT_NS),
+        tally: Tally::default(),
+        room: Room::new(),
+        last_row: None,
+        gap: false,
+    };
+    let mut lines = Lines::of(input);
+    while let Some(line) = lines.next()? {
+        let text = line.text.trim();
+        match text.strip_prefix('#') {
+            _ if text.is_empty() => {}
+            Some(comment) => state.comment(&line, comment)?,
+            None if text == "[...]" => state.gap = true,
+            None => state.row(&line)?,
+        }
+    }
+    if state.last_row.is_some() {
+        state.close(Series::new(Kind::Latency), None);
+        let message = "the summary below the rows is missing: how many samples were above them is unknown";
+        state
+            .recording
+            .note(Level::Warning, "truncated", "summary", message);
+    }
+    let mut recording = state.recording;
+    if recording.series.is_empty() {
+        return Err(ReadError::Nothing("neither a row nor a summary"));
+    }
+    recording.note_overflows();
+    let message = "systress leaves out the wake-ups that were due while it was late, and counts none of them; its period \
+         starts anew at each wake-up, so it drifts";
+    recording.note(Level::Warning, "missed_not_counted", "missed wake-ups", message);
+    let message = "mean, median and deviation in the file are cut to whole microseconds";
+    recording.note(Level::Info, "mean_truncated", "mean", message);
+    Ok(recording)
+}
+
+impl State {
+    fn row(&mut self, line: &Line) -> Result<(), ReadError> {
+        let words: Vec<&str> = line.words().take(4).collect();
+        let [value, count] = words.as_slice() else {
+            let problem = Problem::Columns {
+                found: words.len(),
+                wanted: 2,
+            };
+            return Err(line.wrong(line.text.trim_start(), problem));
+        };
+        let low_ns = line.time(value, UNIT_NS)?;
+        if self.last_row.is_some_and(|last| last >= low_ns) {
+            return Err(line.wrong(value, Problem::Order(quoted(value))));
+        }
+        self.last_row = Some(low_ns);
+        self.tally
+            .add(low_ns, UNIT_NS, line.number(count)?, &mut self.room)?;
+        Ok(())
+    }
+
+    /// `#      0 13029    60000      2    100     17      55431       16       17        3        17`
+    fn comment(&mut self, line: &Line, comment: &str) -> Result<(), ReadError> {
+        let words: Vec<&str> = comment.split_whitespace().take(12).collect();
+        let [
+            index,
+            tid,
+            samples,
+            min,
+            max,
+            mean,
+            inside,
+            _,
+            median,
+            stddev,
+            mode,
+        ] = words.as_slice()
+        else {
+            return Ok(());
+        };
+        if index.starts_with(char::is_alphabetic) {
+            return Ok(());
+        }
+        let mut series = Series::new(Kind::Latency);
+        series.thread = Some(line.small(index)?);
+        self.recording.fact("tid", line.number(tid)?.to_string());
+        let count = line.number(samples)?;
+        let inside = line.number(inside)?;
+        series.stated.count = Some(count);
+        series.stated.min_ns = Some(line.time(min, UNIT_NS)?);
+        series.stated.max_ns = Some(line.time(max, UNIT_NS)?);
+        series.stated.mean_ns = Some(as_f64(line.time(mean, UNIT_NS)?));
+        series.stated.median_ns = Some(line.time(median, UNIT_NS)?);
+        series.stated.stddev_ns = Some(as_f64(line.time(stddev, UNIT_NS)?));
+        series.stated.mode_ns = Some(line.time(mode, UNIT_NS)?);
+        series.overflow = Some(count.saturating_sub(inside));
+        self.close(series, Some(inside));
+        check_series(self.recording.series.len())
+    }
+
+    /// The rows so far belong to this thread.
+    fn close(&mut self, mut series: Series, inside: Option<u64>) {
+        series.buckets = std::mem::take(&mut self.tally).buckets();
+        series.overflow_from_ns = self.last_row.map_or(0, |last| last.saturating_add(UNIT_NS));
+        let found = series.in_buckets();
+        let label = series.label();
+        if let Some(inside) = inside.filter(|inside| *inside != found) {
+            // Nothing says where the missing ones are, so no quantile can be told.
+            series.overflow = None;
+            let (level, id) = match self.gap {
+                true => (Level::Warning, "rows_omitted"),
+                false => (Level::Error, "sums_differ"),
+            };
+            let message =
+                format!("its rows hold {found} of the {inside} samples that its summary counts in them");
+            self.recording.note(level, id, &label, message);
+        }
+        (self.last_row, self.gap) = (None, false);
+        self.recording.series.push(series);
+    }
+}
+
+/// Writes every thread as systress writes its file, one after the other.
+#[must_use]
+pub fn write(recording: &Recording) -> String {
+    let recording = &*recording.of_one_kind();
+    let mut text = String::new();
+    for (place, series) in recording.series.iter().enumerate() {
+        let last = series
+            .buckets
+            .iter()
+            .map(|bucket| bucket.low_ns / 1_000)
+            .filter(|us| *us < MOST_ROWS)
+            .max();
+        let mut buckets = series.buckets.iter().peekable();
+        let mut inside = series.clone();
+        inside.buckets.retain(|bucket| bucket.low_ns / 1_000 < MOST_ROWS);
+        inside.overflow = Some(0);
+        for us in 0..last.map_or(0, |last| last + 1) {
+            let mut count = 0_u64;
+            while let Some(bucket) = buckets.next_if(|bucket| bucket.low_ns / 1_000 <= us) {
+                count = count.saturating_add(bucket.count);
+            }
+            let _ = writeln!(text, "{us:>8} {count:>8}");
+        }
+        text.push_str("\n#                            SUMMARY\n#\n");
+        text.push_str(
+            "# Index    TID  Samples  L_min  L_max  L_avg  Samples_H  L_avg_H  L_med_H  L_std_H  L_mode_H\n#\n",
+        );
+        let first = series.buckets.first().map_or(0, |bucket| bucket.low_ns);
+        let end = series.buckets.last().map_or(0, |bucket| bucket.low_ns);
+        let us = |ns: f64| whole(ns / 1e3);
+        let _ = writeln!(
+            text,
+            "#{place:>7} {:>5} {:>8} {:>6} {:>6} {:>6} {:>10} {:>8} {:>8} {:>8} {:>9}",
+            0,
+            series.samples(),
+            series.stated.min_ns.unwrap_or(first) / 1_000,
+            series.stated.max_ns.unwrap_or(end) / 1_000,
+            us(crate::statistics::best_mean_ns(series).unwrap_or(0.0)),
+            inside.in_buckets(),
+            us(mean_ns(&inside).unwrap_or(0.0)),
+            quantile(&inside, 0.5).map_or(0, |span| span.low_ns / 1_000),
+            us(stddev_ns(&inside).unwrap_or(0.0)),
+            statistics(&inside).mode.map_or(0, |span| span.low_ns / 1_000),
+        );
+    }
+    text
+}

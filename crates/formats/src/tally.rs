@@ -1,0 +1,180 @@
+//! Buckets and spikes as they are gathered from a file, with limits that keep hostile files from eating the memory.
+
+use crate::error::ReadError;
+use crate::model::{Bucket, Spike};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Non-empty buckets of one file; cyclictest itself has at most so many.
+pub(crate) const MOST_BUCKETS: u64 = 1_000_000;
+
+/// Threads, CPUs or columns of one file.
+pub(crate) const MOST_SERIES: u64 = 1 << 14;
+
+/// Spikes that are kept of one series: the longest.
+pub(crate) const SPIKES_KEPT: usize = 10_000;
+
+/// How many non-empty buckets a file may still have.
+pub(crate) struct Room(u64);
+
+impl Room {
+    pub(crate) fn new() -> Room {
+        Room(MOST_BUCKETS)
+    }
+
+    fn take(&mut self) -> Result<(), ReadError> {
+        self.0 = self.0.checked_sub(1).ok_or(ReadError::TooMuch {
+            what: "different values",
+            most: MOST_BUCKETS,
+        })?;
+        Ok(())
+    }
+}
+
+/// Refuses a file with more series than any machine has CPUs.
+pub(crate) fn check_series(count: usize) -> Result<(), ReadError> {
+    if count as u64 > MOST_SERIES {
+        return Err(ReadError::TooMuch {
+            what: "threads",
+            most: MOST_SERIES,
+        });
+    }
+    Ok(())
+}
+
+/// The buckets of one series, by their lower bounds.
+#[derive(Default)]
+pub(crate) struct Tally(BTreeMap<u64, Bucket>);
+
+impl Tally {
+    /// Adds samples; false when the sum does not fit.
+    pub(crate) fn add(
+        &mut self,
+        low_ns: u64,
+        width_ns: u64,
+        count: u64,
+        room: &mut Room,
+    ) -> Result<bool, ReadError> {
+        if count == 0 {
+            return Ok(true);
+        }
+        if let Some(bucket) = self.0.get_mut(&low_ns) {
+            let sum = bucket.count.checked_add(count);
+            bucket.count = sum.unwrap_or(bucket.count);
+            return Ok(sum.is_some());
+        }
+        room.take()?;
+        self.0.insert(
+            low_ns,
+            Bucket {
+                low_ns,
+                width_ns: width_ns.max(1),
+                count,
+            },
+        );
+        Ok(true)
+    }
+
+    /// Adds one sample that the file gives exactly. Above 16,384 units values that differ by less than 1/8192 share a
+    /// bucket, so that no run is too long for the memory.
+    pub(crate) fn add_exact(&mut self, units: u64, unit_ns: u64, room: &mut Room) -> Result<bool, ReadError> {
+        let step = 1_u64 << units.checked_ilog2().unwrap_or(0).saturating_sub(13);
+        let (Some(low), Some(width)) = (
+            (units - units % step).checked_mul(unit_ns),
+            step.checked_mul(unit_ns),
+        ) else {
+            return Ok(false);
+        };
+        self.add(low, width, 1, room)
+    }
+
+    /// In ascending order.
+    pub(crate) fn buckets(self) -> Vec<Bucket> {
+        self.0.into_values().collect()
+    }
+}
+
+/// The longest samples with their times.
+#[derive(Default)]
+pub(crate) struct Spikes {
+    kept: Vec<Spike>,
+    seen: u64,
+}
+
+impl Spikes {
+    pub(crate) fn add(&mut self, spike: Spike) {
+        self.seen += 1;
+        self.kept.push(spike);
+        if self.kept.len() >= 2 * SPIKES_KEPT {
+            self.cut();
+        }
+    }
+
+    /// How many there were.
+    pub(crate) fn seen(&self) -> u64 {
+        self.seen
+    }
+
+    fn cut(&mut self) {
+        self.kept
+            .sort_unstable_by_key(|spike| Reverse((spike.duration_ns, spike.at_ns)));
+        self.kept.truncate(SPIKES_KEPT);
+    }
+
+    /// In order of time.
+    pub(crate) fn in_order(mut self) -> Vec<Spike> {
+        if self.kept.len() > SPIKES_KEPT {
+            self.cut();
+        }
+        self.kept
+            .sort_unstable_by_key(|spike| (spike.at_ns, spike.duration_ns));
+        self.kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exact_values_stay_within_what_their_bucket_says() {
+        for value in [0, 1, 7, 8_191, 16_383, 16_385, 99_999, 123_456_789, u64::MAX] {
+            let mut tally = Tally::default();
+            assert!(tally.add_exact(value, 1, &mut Room::new()).unwrap());
+            let bucket = tally.buckets()[0];
+            assert!(bucket.low_ns <= value && value <= bucket.high_ns(), "{value}");
+            assert!(bucket.width_ns == 1 || bucket.width_ns <= value / 8_192);
+        }
+        assert!(
+            !Tally::default()
+                .add_exact(u64::MAX, 1_000, &mut Room::new())
+                .unwrap()
+        );
+    }
+
+    #[test]
+    fn the_longest_spikes_are_kept() {
+        let mut spikes = Spikes::default();
+        for at_ns in 0..50_000 {
+            spikes.add(Spike {
+                at_ns,
+                duration_ns: at_ns % 100,
+            });
+        }
+        assert_eq!(spikes.seen(), 50_000);
+        let kept = spikes.in_order();
+        assert_eq!(kept.len(), SPIKES_KEPT);
+        assert!(kept.iter().all(|spike| spike.duration_ns >= 80));
+        assert!(kept.is_sorted_by_key(|spike| spike.at_ns));
+    }
+
+    #[test]
+    fn too_many_values_are_refused() {
+        let mut room = Room(2);
+        let mut tally = Tally::default();
+        assert!(tally.add(1, 1, 1, &mut room).unwrap());
+        assert!(tally.add(2, 1, u64::MAX, &mut room).unwrap());
+        assert!(!tally.add(2, 1, 1, &mut room).unwrap());
+        assert!(tally.add(3, 1, 1, &mut room).is_err());
+    }
+}

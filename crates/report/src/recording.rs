@@ -1,0 +1,200 @@
+//! What a file of any tool says, for people and as JSON: one table of quantiles, what else is known, and what the file
+//! lost.
+
+mod comparison;
+mod json;
+
+pub use comparison::{Compared, Judged, comparison_json, comparison_text};
+pub use json::{COMPARE_SCHEMA, REPORT_SCHEMA, recording_json};
+
+use crate::measurement::{maybe_mean, notes_text, time};
+use crate::style::{COLUMNS, Role, Style, cut, grouped, safe, wrap};
+use formats::statistics::{SHARES, Span, Statistics, statistics};
+use formats::{Kind, Recording, Series};
+use machine::Nanos;
+use std::fmt::Write as _;
+
+/// The screen of one file.
+#[must_use]
+pub fn recording_text(recording: &Recording, style: Style) -> String {
+    let mut text = String::new();
+    let _ = writeln!(text, "{}", style.paint(Role::Head, &title(recording)));
+    for (name, value) in &recording.facts {
+        let line = wrap(&format!("{}: {}", safe(name), safe(value)), 4, COLUMNS);
+        let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &line));
+    }
+    let _ = writeln!(text, "\n{}", head(style));
+    for series in &recording.series {
+        text.push_str(&row(series));
+    }
+    for series in &recording.series {
+        let _ = writeln!(text, "{}", details(series));
+    }
+    let _ = writeln!(
+        text,
+        "\n  {}",
+        style.paint(Role::Quiet, &wrap(&reading(recording), 2, COLUMNS))
+    );
+    text.push_str(&notes_text(&recording.notes, style));
+    text
+}
+
+/// `cyclictest 2.40: latency of wake-ups, in whole microseconds`
+pub(crate) fn title(recording: &Recording) -> String {
+    let version = recording
+        .version
+        .as_deref()
+        .map_or_else(String::new, |version| format!(" {}", safe(version)));
+    let kind = match recording.kind() {
+        Kind::Latency => "latency of wake-ups",
+        Kind::Noise => "gaps in a busy loop",
+    };
+    let unit = match recording.unit_ns {
+        1 => "in nanoseconds".to_owned(),
+        1_000 => "in whole microseconds".to_owned(),
+        unit => format!("in units of {}", time(unit)),
+    };
+    format!("{}{version}: {kind}, {unit}", safe(&recording.tool))
+}
+
+/// How the numbers of the table are to be read.
+fn reading(recording: &Recording) -> String {
+    let widest = recording
+        .series
+        .iter()
+        .flat_map(|series| &series.buckets)
+        .map(|bucket| bucket.width_ns)
+        .max();
+    let lower = match widest {
+        None | Some(1) => String::new(),
+        Some(_) if recording.unit_ns == 1 && recording.own.is_some() => {
+            "Values are exact to three digits. ".to_owned()
+        }
+        Some(width) => format!(
+            "Values are lower ends of buckets: the truth is less than {} above. ",
+            time(width)
+        ),
+    };
+    format!("{lower}`-` is what this file cannot tell; `>` that it was above the histogram.")
+}
+
+pub(crate) fn head(style: Style) -> String {
+    let mut head = format!("{:<14} {:>11}", "", "samples");
+    for share in SHARES.iter().filter(|share| **share != 0.9) {
+        let _ = write!(head, " {:>8}", share_name(*share));
+    }
+    let _ = write!(head, " {:>8}", "max");
+    style.paint(Role::Quiet, &head)
+}
+
+/// `p99.9`
+pub(crate) fn share_name(share: f64) -> String {
+    let percent = format!("{:.6}", share * 100.0);
+    format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))
+}
+
+pub(crate) fn row(series: &Series) -> String {
+    let found = statistics(series);
+    let mut text = format!(
+        "{:<14} {:>11}",
+        cut(&series.label(), 14),
+        grouped(series.samples())
+    );
+    for quantile in found.quantiles.iter().filter(|quantile| quantile.share != 0.9) {
+        let value = match quantile.value {
+            Some(span) => span_text(span),
+            // What the tool computed itself is better than nothing.
+            None => stated(series, quantile.share).map_or_else(|| "-".to_owned(), short),
+        };
+        let _ = write!(text, " {value:>8}");
+    }
+    let _ = write!(
+        text,
+        " {:>8}",
+        largest(series).map_or_else(|| "-".to_owned(), short)
+    );
+    text.push('\n');
+    text
+}
+
+fn stated(series: &Series, share: f64) -> Option<u64> {
+    let known = series
+        .stated
+        .quantiles
+        .iter()
+        .find(|(known, _)| (known - share).abs() < 1e-9);
+    let median = series.stated.median_ns.filter(|_| (share - 0.5).abs() < 1e-9);
+    known.map(|(_, value)| *value).or(median)
+}
+
+/// The largest sample, as the file states it or as its last bucket says.
+pub(crate) fn largest(series: &Series) -> Option<u64> {
+    let last = series.buckets.last().filter(|_| series.overflow == Some(0));
+    series.stated.max_ns.or(last.map(|bucket| bucket.low_ns))
+}
+
+/// A value, with `>` where it was above the histogram, and `<` where it was in a first bucket that begins at nothing.
+pub(crate) fn span_text(span: Span) -> String {
+    if let (0, Some(high)) = (span.low_ns, span.high_ns.filter(|high| *high > 0)) {
+        return format!("<{}", short(high.saturating_add(1)));
+    }
+    let known = span
+        .high_ns
+        .is_some_and(|high| high - span.low_ns <= (span.low_ns / 2).max(20_000));
+    format!("{}{}", if known { "" } else { ">" }, short(span.low_ns))
+}
+
+/// A time in few columns: `21 us`, `1.2 ms`.
+pub(crate) fn short(ns: u64) -> String {
+    match time(ns) {
+        long if long.len() > 8 => Nanos(ns).to_string(),
+        text => text,
+    }
+}
+
+fn details(series: &Series) -> String {
+    let found: Statistics = statistics(series);
+    let mut parts = Vec::new();
+    if let Some(min) = series
+        .stated
+        .min_ns
+        .or(series.buckets.first().map(|bucket| bucket.low_ns))
+    {
+        parts.push(format!("smallest {}", short(min)));
+    }
+    match (series.stated.mean_ns, found.mean_ns) {
+        (Some(mean), _) => parts.push(format!("mean {}", maybe_mean(Some(mean)))),
+        (None, Some(mean)) => parts.push(format!("mean of the buckets {}", maybe_mean(Some(mean)))),
+        (None, None) => {}
+    }
+    if let Some(stddev) = found.stddev_ns.or(series.stated.stddev_ns) {
+        parts.push(format!("deviation {}", maybe_mean(Some(stddev))));
+    }
+    if let Some(mode) = found.mode.map(span_text).or(series.stated.mode_ns.map(short)) {
+        parts.push(format!("most often {mode}"));
+    }
+    parts.push(match (series.kind, series.missed) {
+        (Kind::Latency, Some(missed)) => format!("{} missed", grouped(missed)),
+        (Kind::Latency, None) => "missed ones not counted".to_owned(),
+        (Kind::Noise, Some(missed)) if missed > 0 => format!("{} not recorded", grouped(missed)),
+        (Kind::Noise, _) => String::new(),
+    });
+    parts.push(match series.overflow {
+        Some(0) => String::new(),
+        Some(count) => format!("{} above the histogram", grouped(count)),
+        None if series.buckets.is_empty() => "no histogram".to_owned(),
+        None => "how many were above the histogram is unknown".to_owned(),
+    });
+    if !series.spikes.is_empty() {
+        parts.push(format!(
+            "{} kept with their times",
+            grouped(series.spikes.len() as u64)
+        ));
+    }
+    parts.retain(|part| !part.is_empty());
+    format!(
+        "{:<14} {}",
+        cut(&series.label(), 14),
+        wrap(&parts.join("; "), 15, COLUMNS)
+    )
+}

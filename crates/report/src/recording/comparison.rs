@@ -1,0 +1,279 @@
+//! Several files side by side: their quantiles, what each lost, where their machines differ, and what they show of what
+//! the user requires. Differences are stated, and nothing is called better: that needs more than one run of each.
+
+use super::json::{COMPARE_SCHEMA, Report};
+use super::{head, row, share_name, span_text, title};
+use crate::measurement::notes_text;
+use crate::style::{COLUMNS, Role, Style, safe, wrap};
+use formats::requirement::{Judgement, Outcome, Requirement, judge};
+use formats::statistics::{SHARES, Span, quantile};
+use formats::{Recording, Series};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// One of the files.
+pub struct Compared {
+    /// Its name, as the user gave it.
+    pub file: String,
+    /// What it says.
+    pub recording: Recording,
+}
+
+/// What one series of a file says about one requirement.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    /// The requirement, as the user wrote it.
+    pub requirement: String,
+    /// The file.
+    pub file: String,
+    /// The series in it.
+    pub thread: String,
+    /// Held or not, and why.
+    #[serde(flatten)]
+    pub judgement: Judgement,
+}
+
+impl Judged {
+    /// Judges every series of every file by every requirement.
+    #[must_use]
+    pub fn all(files: &[Compared], requirements: &[Requirement]) -> Vec<Judged> {
+        let mut judged = Vec::new();
+        for requirement in requirements {
+            for file in files {
+                judged.extend(file.recording.series.iter().map(|series| Judged {
+                    requirement: requirement.text.clone(),
+                    file: file.file.clone(),
+                    thread: series.label(),
+                    judgement: judge(series, requirement),
+                }));
+                // A file without any series shows nothing.
+                if file.recording.series.is_empty() {
+                    judged.push(Judged {
+                        requirement: requirement.text.clone(),
+                        file: file.file.clone(),
+                        thread: String::new(),
+                        judgement: Judgement {
+                            outcome: Outcome::NotShown,
+                            why: "there is no sample in it".to_owned(),
+                        },
+                    });
+                }
+            }
+        }
+        judged
+    }
+}
+
+/// A quantile in the first file and in another one.
+#[derive(Serialize)]
+struct Difference {
+    first: String,
+    other: String,
+    thread: String,
+    which: String,
+    first_ns: Span,
+    other_ns: Span,
+    /// How much more it is in the other one, at least and at most.
+    more_ns: [Option<i128>; 2],
+}
+
+/// Where the machines or runs differ, of what all files tell.
+#[derive(Serialize)]
+struct Fact<'a> {
+    name: &'a str,
+    values: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Comparison<'a> {
+    schema: &'static str,
+    files: Vec<Report<'a>>,
+    differences: Vec<Difference>,
+    environment: Vec<Fact<'a>>,
+    requirements: &'a [Judged],
+}
+
+/// As JSON.
+#[must_use]
+pub fn comparison_json<'a>(files: &'a [Compared], judged: &'a [Judged]) -> impl Serialize + 'a {
+    Comparison {
+        schema: COMPARE_SCHEMA,
+        files: files
+            .iter()
+            .map(|one| Report::of(&one.file, &one.recording, None))
+            .collect(),
+        differences: differences(files),
+        environment: environment(files),
+        requirements: judged,
+    }
+}
+
+/// As text.
+#[must_use]
+pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> String {
+    let mut text = head(style);
+    text.push('\n');
+    for one in files {
+        let name = format!("{}: {}", safe(&one.file), title(&one.recording));
+        let _ = writeln!(text, "{}", style.paint(Role::Head, &wrap(&name, 2, COLUMNS)));
+        for series in &one.recording.series {
+            text.push_str(&row(series));
+        }
+    }
+    let found = differences(files);
+    if !found.is_empty() {
+        let _ = writeln!(
+            text,
+            "\n{}",
+            style.paint(Role::Head, "Differences from the first")
+        );
+    }
+    for one in &found {
+        let line = format!(
+            "{}, {}: {} is {} to {}, where {} has {}",
+            safe(&one.other),
+            one.thread,
+            one.which,
+            signed(one.more_ns[0]),
+            signed(one.more_ns[1]),
+            safe(&one.first),
+            span_text(one.first_ns)
+        );
+        let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
+    }
+    let machines = environment(files);
+    if !machines.is_empty() {
+        let _ = writeln!(
+            text,
+            "\n{}",
+            style.paint(Role::Head, "Where the machines or the runs differ")
+        );
+    }
+    for fact in &machines {
+        let values: Vec<String> = fact.values.iter().map(|value| safe(value)).collect();
+        let line = format!("{}: {}", safe(fact.name), values.join(" | "));
+        let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
+    }
+    for one in files.iter().filter(|one| !one.recording.notes.is_empty()) {
+        let _ = write!(text, "\n{}", style.paint(Role::Head, &safe(&one.file)));
+        text.push_str(&notes_text(&one.recording.notes, style));
+    }
+    if !judged.is_empty() {
+        let _ = writeln!(text, "\n{}", style.paint(Role::Head, "Required"));
+    }
+    for one in judged {
+        let (word, role) = match one.judgement.outcome {
+            Outcome::Held => ("holds", Role::Good),
+            Outcome::Violated => ("VIOLATED", Role::Bad),
+            Outcome::NotShown => ("NOT SHOWN", Role::Care),
+        };
+        let line = format!(
+            "{} {}: {}: {}",
+            safe(&one.file),
+            one.thread,
+            safe(&one.requirement),
+            one.judgement.why
+        );
+        let gap = 10 - word.len();
+        let _ = writeln!(
+            text,
+            "  {}{:gap$}{}",
+            style.paint(role, word),
+            "",
+            wrap(&line, 12, COLUMNS)
+        );
+    }
+    text
+}
+
+/// `3.2 us more`, `800 ns less`.
+fn signed(more_ns: Option<i128>) -> String {
+    let Some(ns) = more_ns else {
+        return "nobody knows how much more".to_owned();
+    };
+    let size = super::short(u64::try_from(ns.unsigned_abs()).unwrap_or(u64::MAX));
+    match ns {
+        0 => "nothing more".to_owned(),
+        ns if ns > 0 => format!("{size} more"),
+        _ => format!("{size} less"),
+    }
+}
+
+/// Of series that are surely the same thing: the same CPU and part, or the only series of both files.
+fn differences(files: &[Compared]) -> Vec<Difference> {
+    let Some((first, others)) = files.split_first() else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for other in others {
+        for series in &other.recording.series {
+            let Some(base) = counterpart(&first.recording, &other.recording, series) else {
+                continue;
+            };
+            if base.kind != series.kind {
+                continue;
+            }
+            let mut add = |which: String, a: Option<Span>, b: Option<Span>| {
+                let (Some(a), Some(b)) = (a, b) else { return };
+                let less = |x: Option<u64>, y: Option<u64>| Some(i128::from(x?) - i128::from(y?));
+                found.push(Difference {
+                    first: first.file.clone(),
+                    other: other.file.clone(),
+                    thread: series.label(),
+                    which,
+                    first_ns: a,
+                    other_ns: b,
+                    more_ns: [less(Some(b.low_ns), a.high_ns), less(b.high_ns, Some(a.low_ns))],
+                });
+            };
+            for share in SHARES {
+                add(share_name(share), quantile(base, share), quantile(series, share));
+            }
+            add("max".to_owned(), largest_span(base), largest_span(series));
+        }
+    }
+    found
+}
+
+/// The only series of the first file, or the only one on this CPU, for the same part of the wake-up.
+fn counterpart<'a>(first: &'a Recording, other: &Recording, series: &Series) -> Option<&'a Series> {
+    if let ([base], [_]) = (first.series.as_slice(), other.series.as_slice()) {
+        return Some(base);
+    }
+    let same = |one: &&Series| one.cpu.is_some() && one.cpu == series.cpu && one.part == series.part;
+    let mut there = first.series.iter().filter(same);
+    let alone = other.series.iter().filter(same).count() == 1;
+    there.next().filter(|_| alone && there.next().is_none())
+}
+
+fn largest_span(series: &Series) -> Option<Span> {
+    let last = series.buckets.last().filter(|_| series.overflow == Some(0));
+    let last = last.map(|bucket| (bucket.low_ns, bucket.high_ns()));
+    let (low_ns, high_ns) = series.stated_max_ns().or(last)?;
+    Some(Span {
+        low_ns,
+        high_ns: Some(high_ns),
+    })
+}
+
+fn environment(files: &[Compared]) -> Vec<Fact<'_>> {
+    let value = |one: &'_ Compared, name: &str| -> Option<usize> {
+        one.recording.facts.iter().position(|(known, _)| known == name)
+    };
+    let Some(first) = files.first() else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for (name, _) in &first.recording.facts {
+        let values: Option<Vec<&str>> = files
+            .iter()
+            .map(|one| Some(one.recording.facts.get(value(one, name)?)?.1.as_str()))
+            .collect();
+        let Some(values) = values else { continue };
+        let seen = found.iter().any(|fact: &Fact| fact.name == name);
+        if !seen && values.iter().any(|value| *value != values[0]) {
+            found.push(Fact { name, values });
+        }
+    }
+    found
+}
