@@ -23,7 +23,16 @@ pub(crate) struct Accumulator {
     longest: BinaryHeap<Reverse<(u64, u64)>>,
     listed: Listed,
     reached: u64,
+    above: Above,
     last: Option<Sample>,
+}
+
+/// What is counted for a claim.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Above {
+    /// In the thread's own ticks.
+    limit: Option<u64>,
+    count: u64,
 }
 
 /// When a thread shall wake up.
@@ -59,6 +68,7 @@ impl Accumulator {
             longest: BinaryHeap::new(),
             listed,
             reached: 0,
+            above: Above::default(),
             last: None,
         })
     }
@@ -96,6 +106,18 @@ impl Accumulator {
             None => sample.value,
         };
         self.raw.add(value);
+        if let Some(limit) = self.above.limit
+            && value > limit
+        {
+            self.above.count += match self.wake_ups.as_ref().map(|wake_ups| wake_ups.rhythm) {
+                // With it came those that it ran over, as long as they were late enough.
+                Some(Rhythm::Grid(grid)) => {
+                    let late_enough = (value - limit - 1) / grid.interval;
+                    grid.skipped(sample.at, value).min(late_enough) + 1
+                }
+                _ => 1,
+            };
+        }
         if value >= self.listed.from {
             self.list(value, sample.at);
         }
@@ -129,6 +151,16 @@ impl Accumulator {
     /// Samples that were long enough to be listed, whether or not there was room.
     pub(crate) fn reached(&self) -> u64 {
         self.reached
+    }
+
+    /// Counts what is above a limit in ticks, from now on.
+    pub(crate) fn count_above(&mut self, limit: u64) {
+        self.above.limit = Some(limit);
+    }
+
+    /// What was above the limit: samples, and activations on the schedule.
+    pub(crate) fn above(&self) -> u64 {
+        self.above.count
     }
 
     /// The newest sample.
@@ -242,6 +274,7 @@ mod tests {
         let ms = 1_000_000;
         let mut seen = wake_ups(NONE, Rhythm::Grid(Grid::new(0, 1, 1)));
         seen.follow(Grid::new(0, 2_000, ms));
+        seen.count_above(400 * ms + 7);
         // On time, one that slept over 500 due times, and then again on time.
         for (due, late) in [(ms, 2_000), (2 * ms, 500 * ms + 7), (503 * ms, 2_000)] {
             seen.add(Sample {
@@ -251,6 +284,7 @@ mod tests {
             });
         }
         let raw = seen.raw().distribution(Pace::NANOSECONDS);
+        assert_eq!(seen.above(), 100, "of those that were above 400 ms");
         assert_eq!((raw.count, raw.max_ns), (3, Some(500 * ms + 7)));
         let wake_ups = seen.wake_ups().unwrap();
         let schedule = wake_ups.schedule.distribution(Pace::NANOSECONDS);

@@ -79,6 +79,12 @@ fn lane_of(lane: &Lane) -> Result<(), Wrong> {
         "threshold",
         "it must be 100 ns to 1 s",
     )?;
+    demand(
+        lane.claim
+            .is_none_or(|claim| claim.at_most > 0.0 && claim.at_most.is_finite()),
+        "claim",
+        "the share must be above 0",
+    )?;
     policy(lane)
 }
 

@@ -5,9 +5,12 @@ use crate::accumulate::Accumulator;
 use crate::collect::{Closing, Moment};
 use crate::counter::{Pace, Pair, Source};
 use crate::labels::{self, Limits};
+use crate::proof::{Seen, proof};
 use crate::sampler::{Job, policy_from};
 use crate::shared::{Track, state};
-use crate::{Counter, Early, Gap, Jitter, Kind, Level, Note, Own, Sleep, Spike, ThreadResult, findings};
+use crate::{
+    Counter, Early, Gap, Jitter, Kind, Level, Note, Own, Proof, Sleep, Spike, ThreadResult, findings,
+};
 use machine::CpuId;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -44,6 +47,7 @@ pub(crate) fn thread(
         p99999_ns: raw.p99999_ns,
         max_ns: raw.max_ns,
         histogram: raw.histogram,
+        proof: None,
         own: window.own,
         started_monotonic_ns: Some(get(&track.start_ns)).filter(|&at| at != 0),
         duration_ns: window.duration_ns,
@@ -71,6 +75,7 @@ pub(crate) fn thread(
         Kind::Latency | Kind::All => add_wake_ups(&mut result, lane, samples, &window, closing.gaps),
         Kind::Noise => add_gaps(&mut result, job, lane, samples, &window, limits, closing.gaps),
     }
+    result.proof = proved(&result, lane, samples);
     let mut notes: Vec<Note> =
         findings::about_policy(lane, &result, track.policy_errno.load(Ordering::Relaxed))
             .into_iter()
@@ -187,6 +192,28 @@ pub(crate) fn pace(job: &Job<'_>, lane: &Lane, track: &Track, moment: Moment) ->
         false => job.source(lane).pair(),
     };
     Pace::between(start, end).unwrap_or(Pace::NANOSECONDS)
+}
+
+/// What the run proves about the claim, or about its largest sample. What nobody saw counts as above the limit.
+fn proved(result: &ThreadResult, lane: &Lane, samples: &Accumulator) -> Option<Proof> {
+    let (trials, unseen) = match (lane.kind, &result.schedule) {
+        (Kind::Noise, _) => (None, result.missed),
+        (_, Some(schedule)) => (
+            Some(result.expected),
+            result.expected.saturating_sub(schedule.count),
+        ),
+        (_, None) => (Some(result.expected), result.missed),
+    };
+    let (limit_ns, above) = match lane.claim {
+        Some(claim) => (claim.limit_ns, samples.above()),
+        None => (result.max_ns.unwrap_or(lane.threshold_ns), 0),
+    };
+    let seen = Seen {
+        trials,
+        above: above.saturating_add(unseen),
+        duration_ns: result.duration_ns,
+    };
+    proof(limit_ns, seen, lane.claim)
 }
 
 fn add_wake_ups(result: &mut ThreadResult, lane: &Lane, samples: &Accumulator, window: &Window, most: usize) {

@@ -3,7 +3,7 @@
 
 use crate::accumulate::Rhythm;
 use crate::timer::Grid;
-use crate::{Clock, Deadline, Kind, Sleep};
+use crate::{Claim, Clock, Deadline, Kind, Sleep};
 use machine::{CpuId, Policy};
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ pub enum Life {
 }
 
 /// One sampler thread. Several may share a CPU.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Lane {
     /// Its question.
     pub kind: Kind,
@@ -41,6 +41,8 @@ pub struct Lane {
     pub sleep: Sleep,
     /// Latency: wake-ups as late as this, and later, are listed with their times; in nanoseconds.
     pub spike_ns: Option<u64>,
+    /// What the run shall prove.
+    pub claim: Option<Claim>,
     /// Noise: the shortest gap that counts, in nanoseconds, 100 ns to 1 s.
     pub threshold_ns: u64,
 }
@@ -68,6 +70,7 @@ impl Lane {
             clock: Clock::Monotonic,
             sleep: Sleep::Until,
             spike_ns: None,
+            claim: None,
             threshold_ns: DEFAULT_THRESHOLD_NS,
         }
     }

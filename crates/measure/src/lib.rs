@@ -20,6 +20,7 @@ pub mod load;
 mod os;
 pub mod programs;
 mod progress;
+mod proof;
 mod request;
 mod result;
 mod ring;
@@ -35,6 +36,7 @@ pub use environment::Environment;
 pub use error::MeasureError;
 pub use lane::{Lane, Life};
 pub use progress::{Phase, Progress, ThreadProgress};
+pub use proof::{Claim, Judged, Proof, Verdict};
 pub use request::{
     Break, Clock, Deadline, Hit, IdleStates, Join, Keep, Kind, Request, Sleep, SystemCalls, Trip,
 };

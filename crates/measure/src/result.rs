@@ -2,7 +2,7 @@
 //!
 //! Unknown is `null`, and a statistic over no samples is unknown. `expected == recorded + missed`, always.
 
-use crate::{Clock, Environment, Kind};
+use crate::{Clock, Environment, Kind, Proof};
 use machine::{CpuId, Policy};
 use serde::{Deserialize, Serialize};
 
@@ -88,6 +88,9 @@ pub struct ThreadResult {
     pub max_ns: Option<u64>,
     /// Lower bound of a bucket and samples in it, ascending, without empty buckets; three significant digits.
     pub histogram: Vec<(u64, u64)>,
+    /// What the length of the run proves about the claim, or about the largest sample.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
     /// What the thread itself suffered while it sampled; `None` when it did not live to tell.
     pub own: Option<Own>,
     /// When the window began, on `CLOCK_MONOTONIC`, so that samples can be joined with traces.

@@ -109,6 +109,11 @@ fn thread(job: &Job<'_>, place: usize, lane: &Lane) {
     touch_stack();
     Writer::new(track, slots).touch();
     let pace = rehearse(job, lane, track, slots, &control.stop.0);
+    if let Some(claim) = lane.claim {
+        track
+            .claim_ticks
+            .store(pace.to_ticks(claim.limit_ns), Ordering::Relaxed);
+    }
     arrive(&control.ready);
     pass(control, gate::GO);
     window(job, lane, track, slots, pace);

@@ -74,6 +74,8 @@ pub(crate) struct Track {
     pub policy: AtomicU32,
     /// Priority read back.
     pub priority: AtomicU32,
+    /// The limit of the claim in ticks, as the calibration has it.
+    pub claim_ticks: AtomicU64,
     /// The thread's number.
     pub tid: AtomicU32,
     /// Latency: when the windows begin on this thread's clock; set before the gate opens.

@@ -1,5 +1,6 @@
 //! `measure`: wake-up latency, or gaps in a busy loop.
 
+mod claim;
 pub(crate) mod join;
 mod kept;
 mod policy;
@@ -11,9 +12,10 @@ use crate::screen::{Form, Volume};
 use machine::parse_duration;
 use crate::{CommandError, Screen, Status, changing};
 use clap::{Subcommand, ValueEnum};
+use claim::parse_claim;
 use kept::Kept;
 use machine::{CpuSet, Machine, Nanos};
-use measure::{Break, Environment, IdleStates, Kind, Level, Measurement, Progress, Request};
+use measure::{Break, Claim, Environment, IdleStates, Kind, Level, Measurement, Progress, Request};
 use policy::{Sampler, parse_policy};
 use waking::Waking;
 use report::Histograms;
@@ -71,6 +73,10 @@ struct Shared {
     /// Stop at the first wake-up that comes so late, or gap that takes so long; the exit status is then 1
     #[arg(long = "break", value_name = "TIME", value_parser = parse_duration)]
     limit: Option<Duration>,
+    /// Say whether the run proves that wake-ups later than LIMIT have a probability of at most SHARE, or longer gaps a
+    /// rate of at most SHARE per second, and how long it would have to run (50us:1e-6)
+    #[arg(long, value_name = "LIMIT:SHARE", value_parser = parse_claim)]
+    claim: Option<Claim>,
     /// Whether the CPUs are kept out of deep idle states meanwhile
     #[arg(long, value_name = "WHAT", default_value = "hold")]
     idle: Idle,
@@ -114,6 +120,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             });
         }
     }
+    request.each(|lane| lane.claim = shared.claim);
     request.break_at = shared.limit.map(|limit| Break {
         limit_ns: nanoseconds(limit),
         trip: None,

@@ -246,6 +246,9 @@ impl<'a> Collection<'a> {
             accumulator.follow(lane.grid(start));
             if let Some((track, _)) = self.job.shared.track(place) {
                 track.start_clock_ns.store(start, Ordering::Release);
+                if lane.claim.is_some() {
+                    accumulator.count_above(track.claim_ticks.load(Ordering::Relaxed));
+                }
             }
         }
     }

@@ -131,6 +131,9 @@ fn every_cpu_at_once() {
         // The last digit of a fraction may be lost on the way.
         for thread in [&mut there, &mut back] {
             (thread.mean_ns, thread.stddev_ns) = (None, None);
+            if let Some(proof) = &mut thread.proof {
+                proof.bound = 0.0;
+            }
             let jitter = thread.jitter.as_mut().map(|jitter| &mut jitter.distance);
             for distribution in thread.schedule.as_mut().into_iter().chain(jitter) {
                 (distribution.mean_ns, distribution.stddev_ns) = (None, None);

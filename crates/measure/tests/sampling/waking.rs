@@ -3,8 +3,8 @@
 use crate::{allowed, alone, assert_accounts, changed, on_all_cpus, one_cpu, request, signal};
 use machine::Policy;
 use measure::{
-    Break, Clock, Deadline, Hit, Kind, Life, MeasureError, Measurement, Phase, Request, Sleep, SystemCalls,
-    Trip, run,
+    Break, Claim, Clock, Deadline, Hit, Kind, Life, MeasureError, Measurement, Phase, Request, Sleep,
+    SystemCalls, Trip, Verdict, run,
 };
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -307,4 +307,41 @@ fn nothing_happens_below_the_limit() {
     std::fs::File::from(reader).read_to_end(&mut bytes).unwrap();
     assert!(bytes.is_empty() && result.complete && result.broke.is_none());
     assert_eq!(result.threads[0].expected, 200);
+}
+
+#[test]
+fn a_run_proves_what_its_length_allows() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let result = with_a_stall(&changed(request(Kind::Latency, 1_000, &stop), |lane| {
+        lane.claim = Some(Claim {
+            limit_ns: 100_000_000,
+            at_most: 1e-6,
+        });
+    }));
+    let proof = result.threads[0].proof.as_ref().unwrap();
+    // 0.3 s: the activations of its first 0.2 s were more than 0.1 s late, and one of them was sampled.
+    assert_eq!(proof.trials, Some(1_000));
+    assert!((150..500).contains(&proof.above), "{proof:?}");
+    let share = proof.above as f64 / 1_000.0;
+    assert!(proof.bound > share && proof.bound < share + 0.05, "{proof:?}");
+    assert_eq!(proof.claim.unwrap().verdict, Verdict::Refuted);
+
+    let quiet = run(&request(Kind::Latency, 100, &stop), &mut |_| {}).unwrap();
+    let (thread, proof) = (&quiet.threads[0], quiet.threads[0].proof.as_ref().unwrap());
+    assert_eq!((Some(proof.limit_ns), proof.above), (thread.max_ns, 0));
+    assert!((proof.bound - 0.0295).abs() < 0.0001, "3 in 100: {proof:?}");
+
+    let noise = with_a_stall(&changed(request(Kind::Noise, 1_000, &stop), |lane| {
+        lane.claim = Some(Claim {
+            limit_ns: 200_000_000,
+            at_most: 1_000.0,
+        });
+    }));
+    let proof = noise.threads[0].proof.as_ref().unwrap();
+    assert!(
+        proof.trials.is_none() && proof.above >= 1 && proof.bound > 2.0,
+        "{proof:?}"
+    );
+    assert_eq!(proof.claim.unwrap().verdict, Verdict::Shown);
 }

@@ -3,7 +3,7 @@
 use super::{maybe_mean, maybe_time, time};
 use crate::style::grouped;
 use machine::Nanos;
-use measure::{Distribution, Jitter, Spike, ThreadResult};
+use measure::{Distribution, Jitter, Proof, Spike, ThreadResult, Verdict};
 
 /// One line each, without indent.
 pub(super) fn lines(thread: &ThreadResult) -> Vec<String> {
@@ -30,6 +30,7 @@ pub(super) fn lines(thread: &ThreadResult) -> Vec<String> {
         ));
     }
     lines.extend(spikes(thread));
+    lines.extend(thread.proof.as_ref().map(proof));
     lines
 }
 
@@ -67,6 +68,58 @@ fn period(jitter: &Jitter) -> String {
         time(jitter.longer_ns),
         time(jitter.shorter_ns)
     )
+}
+
+/// What the run proves, and what it would take.
+fn proof(proof: &Proof) -> String {
+    let limit = time(proof.limit_ns);
+    let seen = match (proof.trials, proof.above) {
+        (Some(trials), above) => format!(
+            "{} of {} were later than {limit}",
+            grouped(above),
+            grouped(trials)
+        ),
+        (None, above) => format!("{} gaps were longer than {limit}", grouped(above)),
+    };
+    let what = match proof.trials {
+        Some(_) => format!("at most {:.2e} of all wake-ups are", proof.bound),
+        None => format!("there are at most {:.2e} of them per second", proof.bound),
+    };
+    let how = match proof.method.as_str() {
+        "zero_events" => "rule of three, exact",
+        "clopper_pearson" => "Clopper-Pearson",
+        _ => "Poisson",
+    };
+    let mut text = format!(
+        "proves: {seen}; with {} % confidence {what} ({how})",
+        proof.confidence_percent
+    );
+    if let Some(claim) = proof.claim {
+        let verdict = match claim.verdict {
+            Verdict::Shown => "shown",
+            Verdict::NotShown => "not shown yet",
+            Verdict::Refuted => "REFUTED",
+        };
+        text.push_str(&format!("; the claim of {:e} is {verdict}", claim.at_most));
+        if let Some(needed) = claim.needed_ns.filter(|_| claim.verdict == Verdict::NotShown) {
+            text.push_str(&format!(
+                ", it would take {} in all, without another one",
+                long_time(needed)
+            ));
+        }
+    }
+    text
+}
+
+/// A time that may be long, for people.
+fn long_time(ns: u64) -> String {
+    let minutes = ns / 60_000_000_000;
+    match minutes {
+        0..=1 => time(ns),
+        2..=119 => format!("{minutes} min"),
+        120..=2_879 => format!("{} h", minutes.div_ceil(60)),
+        _ => format!("{} days", grouped(minutes.div_ceil(1_440))),
+    }
 }
 
 /// How many, and the worst of them: all are in the result.

@@ -1,0 +1,269 @@
+//! What the length of a run proves: how rare a sample above a limit must be, given how many were seen.
+//!
+//! Wake-ups are counted as trials: with `above` of `trials` later than the limit, the exact (Clopper-Pearson) upper bound
+//! of the probability at 95 %; with none above it is `1 - 0.05^(1/trials)`, about 3 / trials (the "rule of three"). Gaps
+//! come in time, so they have a rate per second, with the exact Poisson (Garwood) bound. Both suppose that one sample
+//! says nothing about the next; where latencies come in bursts, a run proves less than this.
+
+mod tail;
+
+use serde::{Deserialize, Serialize};
+use tail::{binomial_at_most, bisect, poisson_at_most};
+
+/// The share of wrong claims that is accepted: the bounds hold with 95 % confidence.
+const RISK: f64 = 0.05;
+
+/// What somebody wants to be true: hardly anything is above a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    /// The limit, in nanoseconds.
+    pub limit_ns: u64,
+    /// Latency: the probability that a wake-up is later, between 0 and 1. Noise: longer gaps per second.
+    pub at_most: f64,
+}
+
+/// What a run says about a limit.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Proof {
+    /// The limit; the largest sample where no claim was made.
+    pub limit_ns: u64,
+    /// Latency: due wake-ups. Noise: `None`, because gaps come in time.
+    pub trials: Option<u64>,
+    /// Samples above the limit; wake-ups that found no room in memory count as such.
+    pub above: u64,
+    /// With this confidence, in percent, the true value is not above the bound.
+    pub confidence_percent: u32,
+    /// Latency: a probability. Noise: gaps per second.
+    pub bound: f64,
+    /// `zero_events` (closed form), `clopper_pearson` or `poisson`.
+    pub method: String,
+    /// What was claimed, and whether the run shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub claim: Option<Judged>,
+}
+
+/// A claim, judged.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// As it was made.
+    pub at_most: f64,
+    /// What the run says about it.
+    pub verdict: Verdict,
+    /// How long it would have to run in all, in nanoseconds, to show it, if no further sample were above the limit.
+    /// `None` for a claim that is refuted.
+    pub needed_ns: Option<u64>,
+}
+
+/// What a run says about a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The bound is not above the claim.
+    Shown,
+    /// The run is too short to tell.
+    NotShown,
+    /// Even the lower bound is above the claim.
+    Refuted,
+}
+
+/// What was seen of one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Seen {
+    /// Due wake-ups; `None` for gaps.
+    pub trials: Option<u64>,
+    /// Those above the limit.
+    pub above: u64,
+    /// For how long.
+    pub duration_ns: u64,
+}
+
+/// What it proves. `None` where nothing was seen.
+pub(crate) fn proof(limit_ns: u64, seen: Seen, claim: Option<Claim>) -> Option<Proof> {
+    let bound = upper(seen)?;
+    Some(Proof {
+        limit_ns,
+        trials: seen.trials,
+        above: seen.above,
+        confidence_percent: 95,
+        bound,
+        method: match (seen.trials, seen.above) {
+            (None, _) => "poisson",
+            (Some(_), 0) => "zero_events",
+            (Some(_), _) => "clopper_pearson",
+        }
+        .to_owned(),
+        claim: claim.map(|claim| judge(claim.at_most, bound, seen)),
+    })
+}
+
+fn judge(at_most: f64, bound: f64, seen: Seen) -> Judged {
+    let verdict = match bound <= at_most {
+        true => Verdict::Shown,
+        false if lower(seen) > at_most => Verdict::Refuted,
+        false => Verdict::NotShown,
+    };
+    Judged {
+        at_most,
+        verdict,
+        needed_ns: (verdict != Verdict::Refuted)
+            .then(|| needed_ns(at_most, seen))
+            .flatten(),
+    }
+}
+
+/// The exact upper bound.
+#[allow(clippy::cast_precision_loss)]
+fn upper(seen: Seen) -> Option<f64> {
+    match seen.trials {
+        Some(0) => None,
+        Some(trials) if seen.above >= trials => Some(1.0),
+        Some(trials) if seen.above == 0 => Some(-f64::exp_m1(RISK.ln() / trials as f64)),
+        Some(trials) => Some(bisect(0.0, 1.0, |p| {
+            binomial_at_most(seen.above, trials, p) > RISK
+        })),
+        None if seen.duration_ns == 0 => None,
+        None => {
+            // Garwood's bound of a count: far below count + 10 sqrt(count + 1) + 10.
+            let count = seen.above as f64;
+            let highest = count + 10.0 * (count + 1.0).sqrt() + 10.0;
+            let events = bisect(0.0, highest, |mean| poisson_at_most(seen.above, mean) > RISK);
+            Some(events / (seen.duration_ns as f64 / 1e9))
+        }
+    }
+}
+
+/// The exact lower bound; 0 where nothing was above.
+#[allow(clippy::cast_precision_loss)]
+fn lower(seen: Seen) -> f64 {
+    let Some(below) = seen.above.checked_sub(1) else {
+        return 0.0;
+    };
+    match seen.trials {
+        Some(trials) => bisect(0.0, 1.0, |p| 1.0 - binomial_at_most(below, trials, p) < RISK),
+        None => {
+            let events = bisect(0.0, seen.above as f64, |mean| {
+                1.0 - poisson_at_most(below, mean) < RISK
+            });
+            events / (seen.duration_ns as f64 / 1e9).max(f64::MIN_POSITIVE)
+        }
+    }
+}
+
+/// The shortest run with so many above whose bound is not above the claim. Rounded up; `None` beyond 500 years.
+#[allow(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss
+)]
+fn needed_ns(at_most: f64, seen: Seen) -> Option<u64> {
+    const LONGEST: f64 = 1.6e19;
+    if at_most <= 0.0 || at_most.is_nan() {
+        return None;
+    }
+    let ns = match seen.trials {
+        Some(_) if at_most >= 1.0 => 0.0,
+        Some(trials) => {
+            let each_ns = seen.duration_ns as f64 / trials.max(1) as f64;
+            let enough = |n: f64| {
+                upper(Seen {
+                    trials: Some(n as u64),
+                    ..seen
+                })
+                .is_some_and(|bound| bound <= at_most)
+            };
+            // A count of n is bounded by (above + 10 sqrt(above + 1) + 10) / n.
+            let above = seen.above as f64;
+            let most = (above + 10.0 * (above + 1.0).sqrt() + 10.0) / at_most + 1.0;
+            bisect(1.0, most, |n| !enough(n)).ceil() * each_ns
+        }
+        None => {
+            upper(Seen {
+                duration_ns: 1_000_000_000,
+                ..seen
+            })? / at_most
+                * 1e9
+        }
+    };
+    (ns < LONGEST).then_some(ns.ceil() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(trials: u64, above: u64) -> Seen {
+        Seen {
+            trials: Some(trials),
+            above,
+            duration_ns: trials * 1_000_000,
+        }
+    }
+
+    fn close(ours: f64, known: f64) {
+        assert!((ours - known).abs() <= known * 1e-4, "{ours} for {known}");
+    }
+
+    #[test]
+    fn the_bounds_are_those_of_the_tables() {
+        // One-sided 95 % limits, as published for Clopper-Pearson and Garwood.
+        for (trials, above, known) in [
+            (1_000, 0, 0.002_991_25),
+            (10, 1, 0.394_163),
+            (10, 5, 0.777_559),
+            (100, 5, 0.102_253),
+            (100, 99, 0.999_487),
+            (7, 7, 1.0),
+        ] {
+            close(upper(of(trials, above)).unwrap(), known);
+        }
+        close(lower(of(10, 5)), 0.222_441);
+        close(lower(of(100, 1)), 0.000_512_8);
+        for (above, known) in [(0, 2.995_732), (1, 4.743_865), (10, 16.962_219), (100, 118.078_6)] {
+            let seen = Seen {
+                trials: None,
+                above,
+                duration_ns: 1_000_000_000,
+            };
+            close(upper(seen).unwrap(), known);
+        }
+        // So many that a product of probabilities would be 0: near the normal bound 1e-3 + 1.645 sqrt(1e-3 / n).
+        let many = upper(of(1_000_000_000, 1_000_000)).unwrap();
+        assert!((1.001_6e-3..1.001_7e-3).contains(&many), "{many}");
+    }
+
+    #[test]
+    fn nothing_seen_proves_nothing() {
+        assert_eq!(proof(1, of(0, 0), None), None);
+        let no_time = Seen {
+            trials: None,
+            above: 0,
+            duration_ns: 0,
+        };
+        assert_eq!(proof(1, no_time, None), None);
+    }
+
+    #[test]
+    fn a_claim_is_shown_refuted_or_takes_longer() {
+        let claim = |at_most| {
+            Some(Claim {
+                limit_ns: 50_000,
+                at_most,
+            })
+        };
+        let judged = |seen, at_most| proof(50_000, seen, claim(at_most)).unwrap().claim.unwrap();
+        let short = judged(of(10_000, 0), 1e-6);
+        assert_eq!(short.verdict, Verdict::NotShown);
+        // ln 0.05 / ln(1 - 1e-6) wake-ups of a millisecond each.
+        let needed = short.needed_ns.unwrap();
+        assert!(needed.abs_diff(2_995_731 * 1_000_000) <= 2_000_000, "{needed}");
+        assert_eq!(judged(of(2_995_731, 0), 1e-6).verdict, Verdict::Shown);
+        assert_eq!(judged(of(2_995_700, 0), 1e-6).verdict, Verdict::NotShown);
+        let refuted = judged(of(10_000, 3), 1e-6);
+        assert_eq!((refuted.verdict, refuted.needed_ns), (Verdict::Refuted, None));
+        // One in ten thousand refutes no claim of 2e-5 (its lower bound is 5.1e-6); it makes the run longer.
+        let longer = judged(of(10_000, 1), 2e-5);
+        assert_eq!(longer.verdict, Verdict::NotShown);
+        close(longer.needed_ns.unwrap() as f64, 4.743_865 / 2e-5 * 1e6);
+        assert_eq!(judged(of(10_000, 9), 1.0).verdict, Verdict::Shown);
+    }
+}
