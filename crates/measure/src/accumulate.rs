@@ -16,11 +16,32 @@ pub(crate) struct Listed {
     pub most: usize,
 }
 
-/// The samples of one track, in its own ticks.
+/// Whose doing a gap is, as far as the tool knows that it is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Cause {
+    /// The machine's.
+    Others,
+    /// A wake-up of our own, on the same CPU.
+    OwnWakeUp,
+}
+
+/// Gaps that are our own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct OwnWakeUps {
+    /// How many.
+    pub count: u64,
+    /// Their sum in ticks.
+    pub sum: u64,
+    /// The longest of the others.
+    pub others_max: Option<u64>,
+}
+
+/// The samples of one lane, in its own ticks.
 pub(crate) struct Accumulator {
     raw: Tally,
     wake_ups: Option<WakeUps>,
-    longest: BinaryHeap<Reverse<(u64, u64)>>,
+    longest: BinaryHeap<Reverse<(u64, u64, Cause)>>,
+    own: OwnWakeUps,
     listed: Listed,
     reached: u64,
     above: Above,
@@ -66,6 +87,7 @@ impl Accumulator {
             raw: Tally::new()?,
             wake_ups: None,
             longest: BinaryHeap::new(),
+            own: OwnWakeUps::default(),
             listed,
             reached: 0,
             above: Above::default(),
@@ -100,12 +122,24 @@ impl Accumulator {
 
     /// Takes one sample.
     pub(crate) fn add(&mut self, sample: Sample) {
+        self.add_of(sample, Cause::Others);
+    }
+
+    /// Takes one sample, and whose doing it is.
+    pub(crate) fn add_of(&mut self, sample: Sample, cause: Cause) {
         // Only a thread that wakes up can be early; a gap has no sign.
         let value = match &mut self.wake_ups {
             Some(wake_ups) => wake_ups.add(sample, self.last),
             None => sample.value,
         };
         self.raw.add(value);
+        match cause {
+            Cause::Others => self.own.others_max = self.own.others_max.max(Some(value)),
+            Cause::OwnWakeUp => {
+                self.own.count += 1;
+                self.own.sum = self.own.sum.saturating_add(value);
+            }
+        }
         if let Some(limit) = self.above.limit
             && value > limit
         {
@@ -119,22 +153,22 @@ impl Accumulator {
             };
         }
         if value >= self.listed.from {
-            self.list(value, sample.at);
+            self.list((value, sample.at, cause));
         }
         self.last = Some(sample);
     }
 
-    fn list(&mut self, value: u64, at: u64) {
+    fn list(&mut self, entry: (u64, u64, Cause)) {
         self.reached += 1;
         if self.longest.len() < self.listed.most {
-            self.longest.push(Reverse((value, at)));
+            self.longest.push(Reverse(entry));
         } else if self
             .longest
             .peek()
-            .is_some_and(|Reverse((shortest, _))| *shortest < value)
+            .is_some_and(|Reverse((shortest, _, _))| *shortest < entry.0)
         {
             self.longest.pop();
-            self.longest.push(Reverse((value, at)));
+            self.longest.push(Reverse(entry));
         }
     }
 
@@ -177,15 +211,20 @@ impl Accumulator {
         })
     }
 
-    /// The longest samples, at most so many, as (time, value) in ticks, in order of time.
-    pub(crate) fn longest(&self, most: usize) -> Vec<(u64, u64)> {
-        let mut longest: Vec<(u64, u64)> = self
+    /// Gaps that are our own wake-ups.
+    pub(crate) fn own(&self) -> OwnWakeUps {
+        self.own
+    }
+
+    /// The longest samples, at most so many, as (time, value, cause) in ticks, in order of time.
+    pub(crate) fn longest(&self, most: usize) -> Vec<(u64, u64, Cause)> {
+        let mut longest: Vec<(u64, u64, Cause)> = self
             .longest
             .iter()
-            .map(|Reverse((value, at))| (*at, *value))
+            .map(|Reverse((value, at, cause))| (*at, *value, *cause))
             .collect();
         if longest.len() > most {
-            longest.sort_unstable_by_key(|&(at, value)| Reverse((value, at)));
+            longest.sort_unstable_by_key(|&(at, value, _)| Reverse((value, at)));
             longest.truncate(most);
         }
         longest.sort_unstable();
@@ -252,11 +291,16 @@ mod tests {
         accumulator
     }
 
+    fn times(seen: &Accumulator, most: usize) -> Vec<(u64, u64)> {
+        let longest = seen.longest(most).into_iter();
+        longest.map(|(at, value, _)| (at, value)).collect()
+    }
+
     #[test]
     fn keeps_the_longest_in_order_of_time() {
         let seen = gaps(&[5, 90, 7, 80, 6, 95, 1]);
-        assert_eq!(seen.longest(3), [(1, 90), (3, 80), (5, 95)]);
-        assert_eq!(seen.longest(2), [(1, 90), (5, 95)]);
+        assert_eq!(times(&seen, 3), [(1, 90), (3, 80), (5, 95)]);
+        assert_eq!(times(&seen, 2), [(1, 90), (5, 95)]);
         assert_eq!(gaps(&[u64::MAX]).raw().max(), Some(u64::MAX));
     }
 
@@ -266,7 +310,7 @@ mod tests {
         for (at, value) in [(1, 99), (2, 100), (3, 5_000), (4, 100), (5, 300)] {
             seen.add(Sample { at, value, missed: 0 });
         }
-        assert_eq!((seen.reached(), seen.longest(9)), (4, vec![(3, 5_000), (5, 300)]));
+        assert_eq!((seen.reached(), times(&seen, 9)), (4, vec![(3, 5_000), (5, 300)]));
     }
 
     #[test]

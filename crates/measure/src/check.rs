@@ -103,14 +103,18 @@ fn policy(lane: &Lane) -> Result<(), Wrong> {
 }
 
 fn available(cpus: &CpuSet, root: &Root) -> Result<(), MeasureError> {
-    let online = root.value("/sys/devices/system/cpu/online")?;
-    let online = online.and_then(|text| CpuSet::parse_list(&text).ok());
-    if let Some(online) = online
+    if let Some(online) = online(root)?
         && let Some(cpu) = cpus.minus(&online).first()
     {
         return Err(MeasureError::Offline { cpu, online });
     }
     Ok(())
+}
+
+/// The CPUs that run; `None` where the kernel does not say.
+pub(crate) fn online(root: &Root) -> Result<Option<CpuSet>, MeasureError> {
+    let text = root.value("/sys/devices/system/cpu/online")?;
+    Ok(text.and_then(|text| CpuSet::parse_list(&text).ok()))
 }
 
 /// What `__checkparam_dl` of the kernel takes, with the limits of `kernel.sched_deadline_period_*_us`.

@@ -1,7 +1,9 @@
 //! The collector: starts the sampler process, empties its rings, and makes the result.
 
 mod assemble;
+mod clocks;
 mod keeping;
+mod neighbours;
 mod running;
 
 use crate::Lane;

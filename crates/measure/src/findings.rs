@@ -65,6 +65,20 @@ pub(crate) fn about_break(broke: Option<Broke>) -> Option<Note> {
     ))
 }
 
+/// Measured CPUs that went offline.
+pub(crate) fn about_offline(gone: &CpuSet) -> Note {
+    note(
+        Level::Error,
+        "cpu_went_offline",
+        format!("cpus {gone}"),
+        format!(
+            "CPU {gone} went offline while it was measured, which ended the measurement. Samples of its last moments may \
+             come from another CPU."
+        ),
+        "bring it up again, and measure again",
+    )
+}
+
 /// The machine itself.
 pub(crate) fn about_machine(environment: &Environment, kind: Kind, counter: counter::Source) -> Vec<Note> {
     let mut notes = Vec::new();
@@ -217,13 +231,15 @@ pub(crate) fn about_thread(result: &ThreadResult, dropped: u64) -> Vec<Note> {
             "raise the threshold",
         );
     }
-    let labelled = result.gaps.iter().flatten().filter_map(|gap| gap.label);
+    let labels = result.gaps.iter().flatten().filter_map(|gap| gap.label);
+    let labelled = labels.filter(|&label| label != GapLabel::OwnWakeUp);
     if let Some(label) = labelled.clone().next() {
         let (who, fix) = match label {
             GapLabel::RtThrottling => (
                 "real-time throttling",
                 "measure as an ordinary task, or set kernel.sched_rt_runtime_us -1",
             ),
+            GapLabel::OwnWakeUp => ("our own wake-ups", ""),
             GapLabel::FairServer => (
                 "the fair server",
                 "measure as an ordinary task, or set the fair server's runtime to 0",

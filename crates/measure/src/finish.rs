@@ -1,7 +1,7 @@
 //! Turns a track and what was collected from it into a result.
 
 use crate::Lane;
-use crate::accumulate::Accumulator;
+use crate::accumulate::{Accumulator, Cause};
 use crate::collect::{Closing, Moment};
 use crate::counter::{Pace, Pair, Source};
 use crate::labels::{self, Limits};
@@ -9,7 +9,8 @@ use crate::proof::{Seen, proof};
 use crate::sampler::{Job, policy_from};
 use crate::shared::{Track, state};
 use crate::{
-    Counter, Early, Gap, Jitter, Kind, Level, Note, Own, Proof, Sleep, Spike, ThreadResult, findings,
+    Counter, Early, Gap, GapLabel, Jitter, Kind, Level, Note, Own, Proof, Sleep, Spike, ThreadResult,
+    findings,
 };
 use machine::CpuId;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,6 +67,7 @@ pub(crate) fn thread(
         stolen_ns: None,
         stolen_max_ns: None,
         own_ns: None,
+        own_wake_ups: None,
         steal_ns: steal(closing, lane.cpu),
         turns: None,
         turn_ns_min: None,
@@ -236,7 +238,7 @@ fn add_wake_ups(result: &mut ThreadResult, lane: &Lane, samples: &Accumulator, w
         });
     }
     if lane.spike_ns.is_some() {
-        let spikes = samples.longest(most).into_iter().map(|(due, late_ns)| Spike {
+        let spikes = samples.longest(most).into_iter().map(|(due, late_ns, _)| Spike {
             at_ns: due.saturating_sub(window.start),
             late_ns,
         });
@@ -259,27 +261,32 @@ fn add_gaps(
     let mut gaps: Vec<Gap> = samples
         .longest(most)
         .into_iter()
-        .map(|(at, ticks)| Gap {
+        .map(|(at, ticks, cause)| Gap {
             at_ns: pace.to_ns(at.saturating_sub(window.start)),
             duration_ns: pace.to_ns(ticks),
-            label: None,
+            label: (cause == Cause::OwnWakeUp).then_some(GapLabel::OwnWakeUp),
         })
         .collect();
     labels::label(&mut gaps, result.policy, limits);
-    let own_ns: u64 = gaps
-        .iter()
-        .filter(|gap| gap.label.is_some())
-        .map(|gap| gap.duration_ns)
-        .sum();
+    let of_kernel = |gap: &&Gap| gap.label.is_some_and(|label| label != GapLabel::OwnWakeUp);
+    let kernel_ns: u64 = gaps.iter().filter(of_kernel).map(|gap| gap.duration_ns).sum();
+    let own = samples.own();
+    let own_ns = kernel_ns.saturating_add(pace.to_ns(own.sum));
+    result.own_wake_ups = (own.count > 0).then_some(own.count);
     result.threshold_ns = Some(lane.threshold_ns);
     result.gaps_total = Some(samples.raw().count());
     result.gaps_kept = Some(gaps.len() as u64);
     result.stolen_ns = Some(pace.to_ns(samples.raw().sum()).saturating_sub(own_ns));
-    result.stolen_max_ns = gaps
+    let listed_max = gaps
         .iter()
         .filter(|gap| gap.label.is_none())
         .map(|gap| gap.duration_ns)
         .max();
+    // Our own wake-ups may fill the list; what the kernel did to a real-time thread is longer than they are.
+    result.stolen_max_ns = match listed_max {
+        None if kernel_ns == 0 => own.others_max.map(|ticks| pace.to_ns(ticks)),
+        listed => listed,
+    };
     result.own_ns = Some(own_ns);
     result.gaps = Some(gaps);
     result.turns = window.turns;

@@ -141,9 +141,13 @@ pub struct ThreadResult {
     /// Noise: the longest gap that is not the tool's own doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen_max_ns: Option<u64>,
-    /// Noise: sum of the gaps that the kernel made because of this very thread (throttling, fair server).
+    /// Noise: sum of the gaps that the kernel made because of this very thread (throttling, fair server), and of
+    /// those that hold a wake-up of our own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_ns: Option<u64>,
+    /// Noise: gaps that hold a wake-up of our own thread on the same CPU; their sum is in `own_ns`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_wake_ups: Option<u64>,
     /// What the hypervisor took from this CPU by `/proc/stat`, with the resolution of `USER_HZ`; see `activity`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_ns: Option<u64>,
@@ -258,12 +262,14 @@ pub struct Gap {
     pub label: Option<GapLabel>,
 }
 
-/// Gaps that exist only because a real-time thread spins.
+/// Gaps that exist only because the tool measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GapLabel {
     /// Real-time throttling (`sched_rt_runtime_us`).
     RtThrottling,
+    /// A wake-up of our own: both kinds were measured on this CPU.
+    OwnWakeUp,
     /// The fair server, a deadline server for ordinary tasks (6.12 and later).
     FairServer,
 }

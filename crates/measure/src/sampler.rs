@@ -159,7 +159,10 @@ fn window(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], pace: Pace)
             track.seen.store(end.seen, Ordering::Relaxed);
         }
         Kind::Noise => {
-            track.start_ns.store(clock::monotonic_ns(), Ordering::Relaxed);
+            // The same moment as `start`, so that gaps can be joined with what has the time of the clock.
+            let since = pace.to_ns(job.source(lane).read().saturating_sub(start.ticks));
+            let begun = clock::monotonic_ns().saturating_sub(since);
+            track.start_ns.store(begun, Ordering::Relaxed);
             track.state.0.store(state::SAMPLING, Ordering::Release);
             let limit = job
                 .break_at

@@ -236,13 +236,18 @@ fn own(thread: &ThreadResult) -> Vec<String> {
         parts.push(format!("{} taken by others", time(stolen)));
     }
     let labels = thread.gaps.iter().flatten().filter_map(|gap| gap.label);
-    let throttled = labels.clone().any(|label| label == GapLabel::RtThrottling);
+    let has = |wanted| labels.clone().any(|label| label == wanted);
     if let Some(own) = thread.own_ns.filter(|own| *own > 0) {
-        let by = if throttled {
-            "real-time throttling"
-        } else {
-            "the fair server"
-        };
+        let mut by = Vec::new();
+        if let Some(count) = thread.own_wake_ups {
+            by.push(counted_u64(count, "wake-up"));
+        }
+        if has(GapLabel::RtThrottling) {
+            by.push("real-time throttling".to_owned());
+        } else if by.is_empty() || has(GapLabel::FairServer) {
+            by.push("the fair server".to_owned());
+        }
+        let by = by.join(", ");
         parts.push(format!("{} are the tool's own doing ({by})", time(own)));
     }
     if let Some(steal) = thread.steal_ns.filter(|steal| *steal > 0) {

@@ -44,13 +44,30 @@ enum What {
     Noise {
         #[command(flatten)]
         shared: Shared,
-        /// The shortest gap that counts: 100ns or more
-        #[arg(long, value_name = "TIME", default_value = "1us", value_parser = parse_duration)]
-        threshold: Duration,
+        #[command(flatten)]
+        spinning: Spinning,
         /// other, or fifo:1 to fifo:99, rr:1 to rr:99, which measure how the kernel throttles the thread itself
         #[arg(long, value_name = "POLICY", default_value = "other", value_parser = parse_policy)]
         policy: Sampler,
     },
+    /// Both at the same time: a thread that wakes up above one that never sleeps, on each CPU, with one clock
+    ///
+    /// The gaps that our own wake-ups make are known and counted apart.
+    All {
+        #[command(flatten)]
+        shared: Shared,
+        #[command(flatten)]
+        waking: Waking,
+        #[command(flatten)]
+        spinning: Spinning,
+    },
+}
+
+#[derive(clap::Args)]
+struct Spinning {
+    /// The shortest gap that counts: 100ns or more
+    #[arg(long, value_name = "TIME", default_value = "1us", value_parser = parse_duration)]
+    threshold: Duration,
 }
 
 #[derive(clap::Args)]
@@ -95,6 +112,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let (kind, shared) = match &args.what {
         What::Latency { shared, .. } => (Kind::Latency, shared),
         What::Noise { shared, .. } => (Kind::Noise, shared),
+        What::All { shared, .. } => (Kind::All, shared),
     };
     // First of all, so that a path that cannot be written costs no time.
     let kept = shared.out.as_deref().map(Kept::at).transpose()?;
@@ -113,11 +131,13 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let mut request = base(cpus, shared.duration, environment, stop);
     match &args.what {
         What::Latency { waking, .. } => waking.fill(&mut request),
-        What::Noise { threshold, policy, .. } => {
-            request.each(|lane| {
-                lane.threshold_ns = nanoseconds(*threshold);
-                policy.fill(lane);
-            });
+        What::Noise { spinning, policy, .. } => request.each(|lane| {
+            lane.threshold_ns = nanoseconds(spinning.threshold);
+            policy.fill(lane);
+        }),
+        What::All { waking, spinning, .. } => {
+            waking.fill(&mut request);
+            request.each(|lane| lane.threshold_ns = nanoseconds(spinning.threshold));
         }
     }
     request.each(|lane| lane.claim = shared.claim);

@@ -25,6 +25,7 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
     ));
     notes.extend(findings::about_idle(request.idle_states, collection.idle_refused));
     notes.extend(findings::about_starvation(request));
+    notes.extend(collection.clocks.notes(job.lanes));
     let activity = match moment {
         Moment::Passing => None,
         Moment::End => collection.counters.activity(&request.cpus()),

@@ -1,11 +1,13 @@
 //! The part of the collector that runs beside the samplers: gate, rings, counters, patience.
 
+use super::clocks::Clocks;
 use super::keeping::Schedule;
+use super::neighbours::Neighbours;
 use super::{Moment, assemble};
 use crate::accumulate::{Accumulator, Listed};
 use crate::child::Child;
 use crate::counter::{Pace, Pair, Source};
-use crate::ring::drain;
+use crate::ring;
 use crate::sampler::{self, Job};
 use crate::shared::{Control, gate, state};
 use crate::{
@@ -63,6 +65,8 @@ pub(super) struct Collection<'a> {
     pub(super) accumulators: Vec<Accumulator>,
     pub(super) counters: Window,
     pub(super) started_at: String,
+    pub(super) clocks: Clocks,
+    neighbours: Option<Neighbours>,
     start_ns: u64,
     /// The counter of each thread when the window began, for numbers in between.
     pairs: Vec<Pair>,
@@ -92,6 +96,8 @@ impl<'a> Collection<'a> {
             })?,
             counters: Window::default(),
             started_at: clock::wall_time(),
+            clocks: Clocks::default(),
+            neighbours: Neighbours::of(job.lanes, job.counter),
             start_ns: 0,
             pairs: Vec::new(),
             notes: Vec::new(),
@@ -175,6 +181,7 @@ impl<'a> Collection<'a> {
             let ended = child.ended().map(str::to_owned);
             self.drain();
             let now = clock::monotonic_ns();
+            self.clocks.look(now.saturating_sub(self.start_ns));
             if all_done {
                 self.complete = !told_to_stop && !self.is_hit();
                 break;
@@ -187,6 +194,12 @@ impl<'a> Collection<'a> {
                 told_to_stop = true;
                 self.stopped_after_ns = Some(now.saturating_sub(self.start_ns));
                 self.counters.last = Some(Sample::take(self.root));
+                control.stop.0.store(1, Ordering::Relaxed);
+                deadline = deadline.min(now.saturating_add(self.stop_patience()));
+            }
+            if let Some(note) = self.offline().filter(|_| !told_to_stop) {
+                self.notes.push(note);
+                told_to_stop = true;
                 control.stop.0.store(1, Ordering::Relaxed);
                 deadline = deadline.min(now.saturating_add(self.stop_patience()));
             }
@@ -241,8 +254,13 @@ impl<'a> Collection<'a> {
             .store(self.start_ns, Ordering::Release);
         let lanes = self.job.lanes.iter().zip(&mut self.accumulators);
         for (place, (lane, accumulator)) in lanes.enumerate() {
-            let (on_clock, monotonic) = now(lane.clock);
-            let start = on_clock + self.start_ns.saturating_sub(monotonic);
+            let start = match lane.clock {
+                Clock::Monotonic => self.start_ns,
+                other => {
+                    let (on_clock, monotonic) = now(other);
+                    on_clock + self.start_ns.saturating_sub(monotonic)
+                }
+            };
             accumulator.follow(lane.grid(start));
             if let Some((track, _)) = self.job.shared.track(place) {
                 track.start_clock_ns.store(start, Ordering::Release);
@@ -274,6 +292,13 @@ impl<'a> Collection<'a> {
         }
     }
 
+    /// A measured CPU that is no longer there: the kernel lets its thread run elsewhere, so nothing more can be measured.
+    fn offline(&self) -> Option<Note> {
+        let online = check::online(self.root).ok()??;
+        let gone = self.request.cpus().minus(&online);
+        (!gone.is_empty()).then(|| findings::about_offline(&gone))
+    }
+
     fn stop_patience(&self) -> u64 {
         let mut lanes = self.job.lanes.iter();
         match lanes.any(|lane| lane.kind == Kind::Latency && lane.interval_ns > LONG_SLEEP_NS) {
@@ -303,16 +328,76 @@ impl<'a> Collection<'a> {
         tracks.map(|(track, _)| track.state.0.load(Ordering::Acquire))
     }
 
-    /// Takes out what the rings hold.
+    /// Takes out what the rings hold. Gaps that may hold a wake-up of our own come first, because by then it has been
+    /// noted; they are added last, when it is known.
     pub(super) fn drain(&mut self) {
-        for (place, accumulator) in self.accumulators.iter_mut().enumerate() {
-            if let Some((track, slots)) = self.job.shared.track(place) {
-                // While a thread prepares, its ring holds the rehearsal.
-                if track.state.0.load(Ordering::Acquire) != state::IDLE {
-                    drain(track, slots, |sample| accumulator.add(sample));
-                }
+        if let Some(neighbours) = &mut self.neighbours {
+            neighbours.look();
+        }
+        let mut waiting: Vec<(usize, ring::Sample)> = Vec::new();
+        for place in 0..self.job.lanes.len() {
+            if self.waits(place) {
+                self.drain_one(place, |_, _, sample| waiting.push((place, sample)));
             }
         }
+        for (place, lane) in self.job.lanes.iter().enumerate() {
+            if self.waits(place) {
+                continue;
+            }
+            let to_monotonic = self.to_monotonic(place);
+            self.drain_one(place, |accumulator, neighbours, sample| {
+                accumulator.add(sample);
+                if let Some(neighbours) = neighbours {
+                    let woke = sample.at.wrapping_add(sample.value);
+                    neighbours.woke(lane.cpu, woke.wrapping_add(to_monotonic));
+                }
+            });
+        }
+        for (place, sample) in waiting {
+            if let (Some(lane), Some(neighbours), Some(accumulator)) = (
+                self.job.lanes.get(place),
+                &self.neighbours,
+                self.accumulators.get_mut(place),
+            ) {
+                let cause = neighbours.cause(lane.cpu, sample.at, sample.value);
+                accumulator.add_of(sample, cause);
+            }
+        }
+    }
+
+    fn drain_one(
+        &mut self,
+        place: usize,
+        mut each: impl FnMut(&mut Accumulator, Option<&mut Neighbours>, ring::Sample),
+    ) {
+        let (Some((track, slots)), Some(accumulator)) =
+            (self.job.shared.track(place), self.accumulators.get_mut(place))
+        else {
+            return;
+        };
+        let neighbours = &mut self.neighbours;
+        // While a thread prepares, its ring holds the rehearsal.
+        if track.state.0.load(Ordering::Acquire) != state::IDLE {
+            ring::drain(track, slots, |sample| {
+                each(accumulator, neighbours.as_mut(), sample);
+            });
+        }
+    }
+
+    /// Whether a lane's gaps have to wait for the wake-ups on its CPU.
+    fn waits(&self, place: usize) -> bool {
+        let lane = self.job.lanes.get(place);
+        lane.zip(self.neighbours.as_ref())
+            .is_some_and(|(lane, neighbours)| lane.kind == Kind::Noise && neighbours.has(lane.cpu))
+    }
+
+    /// What to add to a time on a lane's clock, modulo 2^64.
+    fn to_monotonic(&self, place: usize) -> u64 {
+        let track = self.job.shared.track(place);
+        track.map_or(0, |(track, _)| {
+            let on_clock = track.start_clock_ns.load(Ordering::Relaxed);
+            self.start_ns.wrapping_sub(on_clock)
+        })
     }
 
     fn progress(&self, sampler_pid: u32, phase: Phase) -> Progress {

@@ -3,8 +3,8 @@
 use crate::{allowed, alone, assert_accounts, changed, on_all_cpus, one_cpu, request, signal};
 use machine::Policy;
 use measure::{
-    Break, Claim, Clock, Deadline, Hit, Kind, Life, MeasureError, Measurement, Phase, Request, Sleep,
-    SystemCalls, Trip, Verdict, run,
+    Break, Claim, Clock, Deadline, GapLabel, Hit, Kind, Life, MeasureError, Measurement, Phase, Request,
+    Sleep, SystemCalls, Trip, Verdict, run,
 };
 use std::io::Read;
 use std::os::fd::OwnedFd;
@@ -344,4 +344,66 @@ fn a_run_proves_what_its_length_allows() {
         "{proof:?}"
     );
     assert_eq!(proof.claim.unwrap().verdict, Verdict::Shown);
+}
+
+#[test]
+fn both_at_once_know_their_own_wake_ups() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    // Every wake-up is listed, so that the test can look for itself.
+    let request = changed(request(Kind::All, 1_000, &stop), |lane| lane.spike_ns = Some(1));
+    let result = run(&request, &mut |_| {}).unwrap();
+    assert_accounts(&result);
+    assert!(result.complete && result.kind == Kind::All);
+    let [latency, noise] = &result.threads[..] else {
+        panic!("{:?}", result.threads)
+    };
+    assert_eq!((latency.kind, noise.kind), (Kind::Latency, Kind::Noise));
+    if latency.policy != Policy::Fifo {
+        println!("SKIP: both_at_once: no real-time policy here, so neither stands above the other");
+        return;
+    }
+    let start = latency.started_monotonic_ns.unwrap();
+    let spikes = latency.spikes.as_ref().unwrap();
+    let wakes: Vec<u64> = spikes
+        .iter()
+        .map(|spike| start + spike.at_ns + spike.late_ns)
+        .collect();
+    let gaps = noise.gaps.as_ref().unwrap();
+    assert_eq!(gaps.len() as u64, noise.recorded);
+    let begun = noise.started_monotonic_ns.unwrap();
+    let (mut inside, mut wrong) = (0, Vec::new());
+    for gap in gaps {
+        let (from, to) = (begun + gap.at_ns, begun + gap.at_ns + gap.duration_ns);
+        let hit = |slack: u64| {
+            let hits = wakes
+                .iter()
+                .filter(|wake| (from - slack..=to + slack).contains(*wake));
+            hits.count()
+        };
+        // Two clocks: at the edges of a gap nobody can tell.
+        let is_own = gap.label == Some(GapLabel::OwnWakeUp);
+        if (is_own && hit(5_000) == 0) || (!is_own && hit(0) > 0 && gap.duration_ns > 10_000) {
+            wrong.push(*gap);
+        }
+        inside += if is_own { hit(0) } else { 0 };
+    }
+    assert!(
+        wrong.len() * 50 <= gaps.len(),
+        "{} of {}: {wrong:?}",
+        wrong.len(),
+        gaps.len()
+    );
+    // While a wake-up is handled, the other thread cannot run.
+    assert!(inside * 10 >= wakes.len() * 8, "{inside} of {}", wakes.len());
+    let own: Vec<u64> = gaps
+        .iter()
+        .filter(|gap| gap.label == Some(GapLabel::OwnWakeUp))
+        .map(|gap| gap.duration_ns)
+        .collect();
+    assert_eq!(noise.own_wake_ups, Some(own.len() as u64));
+    let all: u64 = gaps.iter().map(|gap| gap.duration_ns).sum();
+    let sum: u64 = own.iter().sum();
+    let near = |ours: u64, theirs: u64| ours.abs_diff(theirs) <= gaps.len() as u64;
+    assert!(near(noise.own_ns.unwrap(), sum) && near(noise.stolen_ns.unwrap(), all - sum));
 }

@@ -82,8 +82,8 @@ fn proof(proof: &Proof) -> String {
         (None, above) => format!("{} gaps were longer than {limit}", grouped(above)),
     };
     let what = match proof.trials {
-        Some(_) => format!("at most {:.2e} of all wake-ups are", proof.bound),
-        None => format!("there are at most {:.2e} of them per second", proof.bound),
+        Some(_) => format!("at most {} of all wake-ups are", share(proof.bound)),
+        None => format!("there are at most {} of them per second", share(proof.bound)),
     };
     let how = match proof.method.as_str() {
         "zero_events" => "rule of three, exact",
@@ -100,7 +100,7 @@ fn proof(proof: &Proof) -> String {
             Verdict::NotShown => "not shown yet",
             Verdict::Refuted => "REFUTED",
         };
-        text.push_str(&format!("; the claim of {:e} is {verdict}", claim.at_most));
+        text.push_str(&format!("; the claim of {} is {verdict}", share(claim.at_most)));
         if let Some(needed) = claim.needed_ns.filter(|_| claim.verdict == Verdict::NotShown) {
             text.push_str(&format!(
                 ", it would take {} in all, without another one",
@@ -109,6 +109,14 @@ fn proof(proof: &Proof) -> String {
         }
     }
     text
+}
+
+/// A number with the digits that it needs.
+fn share(value: f64) -> String {
+    match value {
+        value if (0.001..1_000.0).contains(&value) => format!("{value:.3}"),
+        value => format!("{value:.1e}"),
+    }
 }
 
 /// A time that may be long, for people.

@@ -157,7 +157,7 @@ fn strip(
 
 fn is_own(label: Option<GapLabel>) -> bool {
     match label {
-        Some(GapLabel::RtThrottling | GapLabel::FairServer) => true,
+        Some(GapLabel::RtThrottling | GapLabel::FairServer | GapLabel::OwnWakeUp) => true,
         None => false,
     }
 }

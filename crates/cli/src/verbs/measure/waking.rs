@@ -4,7 +4,7 @@ use super::nanoseconds;
 use super::policy::{Sampler, parse_policy};
 use machine::parse_duration;
 use clap::ValueEnum;
-use measure::{Life, Request, Sleep};
+use measure::{Kind, Life, Request, Sleep};
 use std::time::Duration;
 
 /// Arguments that only wake-ups have.
@@ -57,8 +57,9 @@ enum Clock {
 impl Waking {
     /// Writes them into a request.
     pub fn fill(&self, request: &mut Request) {
-        let mut place = 0;
-        request.each(|lane| {
+        let lanes = request.lanes.iter_mut();
+        let own = lanes.filter(|lane| lane.kind == Kind::Latency);
+        for (place, lane) in (0..).zip(own) {
             lane.interval_ns = nanoseconds(self.interval)
                 .saturating_add(nanoseconds(self.distance).saturating_mul(place));
             if let Some(loops) = self.loops {
@@ -78,8 +79,7 @@ impl Waking {
                 lane.sleep = Sleep::For;
             }
             lane.spike_ns = self.spike.map(nanoseconds);
-            place += 1;
-        });
+        }
         request.whole_second = self.secaligned.map(nanoseconds);
     }
 }

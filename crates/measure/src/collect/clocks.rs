@@ -1,0 +1,132 @@
+//! Watches the clocks while the samplers run: somebody who sets the wall clock, and a machine that was suspended.
+//!
+//! Between a step and the next, `CLOCK_REALTIME` and `CLOCK_MONOTONIC` are apart by exactly the same time (both are slewed
+//! together), and so are `CLOCK_BOOTTIME` and `CLOCK_MONOTONIC` while the machine is awake. The collector looks, so that the
+//! samplers need not.
+
+use crate::findings::note;
+use crate::{Clock, Lane, Level, Note, clock};
+use machine::Nanos;
+
+/// Smaller differences are those of reading two clocks one after the other.
+const STEP_NS: u64 = 1_000_000;
+
+/// Steps that are listed; a result is no log.
+const MOST: usize = 20;
+
+/// The clocks as they were last seen.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Clocks {
+    /// How far each is from `CLOCK_MONOTONIC`.
+    realtime: Option<i64>,
+    boottime: Option<i64>,
+    /// When, since the window began, and by how much the wall clock was set.
+    steps: Vec<(u64, i64)>,
+    suspended_ns: u64,
+}
+
+impl Clocks {
+    /// Looks at them, at a time since the window began.
+    pub(super) fn look(&mut self, elapsed_ns: u64) {
+        self.compare(elapsed_ns, offset(Clock::Realtime), offset(Clock::Boottime));
+    }
+
+    fn compare(&mut self, elapsed_ns: u64, realtime: Option<i64>, boottime: Option<i64>) {
+        if let Some(step) = step(self.realtime, realtime)
+            && self.steps.len() < MOST
+        {
+            self.steps.push((elapsed_ns, step));
+        }
+        if let Some(step) = step(self.boottime, boottime) {
+            self.suspended_ns = self.suspended_ns.saturating_add(step.unsigned_abs());
+        }
+        self.realtime = realtime.or(self.realtime);
+        self.boottime = boottime.or(self.boottime);
+    }
+
+    /// What is to be said of them.
+    pub(super) fn notes(&self, lanes: &[Lane]) -> Vec<Note> {
+        let is_measured = |lane: &Lane| matches!(lane.clock, Clock::Realtime | Clock::Tai);
+        let (level, fix) = match lanes.iter().any(is_measured) {
+            true => (
+                Level::Error,
+                "the samples at that time are those of the jump; measure again, or with --clock monotonic",
+            ),
+            false => (Level::Info, ""),
+        };
+        let steps = self.steps.iter().map(|(at, step)| {
+            let way = if *step > 0 { "forward" } else { "back" };
+            let message = format!(
+                "The wall clock was set {way} by {} about {} after the beginning.",
+                Nanos(step.unsigned_abs()),
+                Nanos(*at)
+            );
+            note(level, "clock_jumped", "CLOCK_REALTIME", message, fix)
+        });
+        let suspended = (self.suspended_ns > 0).then(|| {
+            note(
+                Level::Warning,
+                "suspended",
+                "machine",
+                format!(
+                    "The machine was suspended for {} meanwhile.",
+                    Nanos(self.suspended_ns)
+                ),
+                "measure again while it stays awake",
+            )
+        });
+        steps.chain(suspended).collect()
+    }
+}
+
+fn step(before: Option<i64>, now: Option<i64>) -> Option<i64> {
+    let step = now?.wrapping_sub(before?);
+    (step.unsigned_abs() >= STEP_NS).then_some(step)
+}
+
+/// How far a clock is from `CLOCK_MONOTONIC`; `None` where we were interrupted each time between the readings.
+fn offset(other: Clock) -> Option<i64> {
+    (0..5).find_map(|_| {
+        let (before, at, after) = (clock::monotonic_ns(), other.now_ns(), clock::monotonic_ns());
+        let width = after.saturating_sub(before);
+        (width < STEP_NS / 4).then(|| at.wrapping_sub(before + width / 2).cast_signed())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::CpuId;
+    use std::time::Duration;
+
+    #[test]
+    fn steps_are_told_and_slewing_is_not() {
+        let mut clocks = Clocks::default();
+        let second = 1_000_000_000;
+        clocks.compare(0, Some(50), Some(9));
+        clocks.compare(1, Some(900_000), Some(9));
+        assert!(clocks.notes(&[]).is_empty());
+        clocks.compare(2 * second, Some(5_000_900_000), None);
+        clocks.compare(3 * second, None, Some(9));
+        clocks.compare(4 * second, Some(900_000), Some(9 + 7_000_000_000));
+        let mut lane = Lane::latency(CpuId(0), Duration::from_secs(1));
+        let told = |lane: &Lane| -> Vec<(String, Level)> {
+            let notes = clocks.notes(std::slice::from_ref(lane));
+            notes.into_iter().map(|note| (note.message, note.level)).collect()
+        };
+        let notes = told(&lane);
+        assert_eq!(notes.len(), 3, "{notes:?}");
+        assert!(notes[0].0.contains("forward by 5.00 s") && notes[0].1 == Level::Info);
+        assert!(notes[1].0.contains("back by 5.00 s"));
+        assert!(notes[2].0.contains("suspended for 7.00 s") && notes[2].1 == Level::Warning);
+        lane.clock = Clock::Tai;
+        assert_eq!(told(&lane)[0].1, Level::Error);
+    }
+
+    #[test]
+    fn nothing_happens_to_the_clocks_of_a_quiet_machine() {
+        let mut clocks = Clocks::default();
+        (0..200).for_each(|at| clocks.look(at));
+        assert!(clocks.notes(&[]).is_empty() && clocks.boottime.is_some());
+    }
+}

@@ -1,0 +1,157 @@
+//! Where a thread that wakes up and one that never sleeps share a CPU, every wake-up is a gap of the other: which gaps
+//! hold one, so that the noise does not blame the machine for what the tool itself did.
+
+use crate::accumulate::Cause;
+use crate::counter::Source;
+use crate::{Kind, Lane, clock};
+use machine::CpuId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// How far the reading of the two clocks may be off.
+const SLACK_NS: u64 = 1_000;
+
+/// A gap that is longer than this is not the doing of the wake-up at its beginning.
+const KEPT_NS: u64 = 1_000_000_000;
+
+/// The wake-ups on CPUs that have lanes of both kinds.
+pub(super) struct Neighbours {
+    wakes: BTreeMap<CpuId, BTreeSet<u64>>,
+    source: Source,
+    /// The counter and `CLOCK_MONOTONIC`, at the beginning, or a while ago, and now.
+    readings: [Reading; 2],
+}
+
+/// Two clocks at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Reading {
+    ticks: u64,
+    monotonic_ns: u64,
+}
+
+impl Reading {
+    /// The narrowest of several.
+    fn take(source: Source) -> Reading {
+        let read = || {
+            let (before, ticks, after) = (clock::monotonic_ns(), source.read(), clock::monotonic_ns());
+            let width = after.saturating_sub(before);
+            (
+                width,
+                Reading {
+                    ticks,
+                    monotonic_ns: before + width / 2,
+                },
+            )
+        };
+        let mut best = read();
+        for _ in 0..15 {
+            let next = read();
+            if next.0 < best.0 {
+                best = next;
+            }
+        }
+        best.1
+    }
+}
+
+impl Neighbours {
+    /// `None` where no CPU has both.
+    pub(super) fn of(lanes: &[Lane], source: Source) -> Option<Neighbours> {
+        let on = |kind: Kind| -> BTreeSet<CpuId> {
+            let lanes = lanes.iter().filter(|lane| lane.kind == kind);
+            lanes.map(|lane| lane.cpu).collect()
+        };
+        let both = &on(Kind::Latency) & &on(Kind::Noise);
+        (!both.is_empty()).then(|| Neighbours {
+            wakes: both.into_iter().map(|cpu| (cpu, BTreeSet::new())).collect(),
+            source,
+            readings: [Reading::take(source); 2],
+        })
+    }
+
+    /// Whether gaps on this CPU have to wait for the wake-ups.
+    pub(super) fn has(&self, cpu: CpuId) -> bool {
+        self.wakes.contains_key(&cpu)
+    }
+
+    /// Reads both clocks. Between two readings 1 s and less apart the slope is as good as constant.
+    pub(super) fn look(&mut self) {
+        let now = Reading::take(self.source);
+        let [first, last] = self.readings;
+        self.readings = match now.monotonic_ns.saturating_sub(first.monotonic_ns) > KEPT_NS {
+            true => [last, now],
+            false => [first, now],
+        };
+        let old = now.monotonic_ns.saturating_sub(KEPT_NS);
+        for wakes in self.wakes.values_mut() {
+            *wakes = wakes.split_off(&old);
+        }
+    }
+
+    /// A thread woke up, on `CLOCK_MONOTONIC`.
+    pub(super) fn woke(&mut self, cpu: CpuId, at_ns: u64) {
+        if let Some(wakes) = self.wakes.get_mut(&cpu) {
+            wakes.insert(at_ns);
+        }
+    }
+
+    /// Whose doing a gap is, by its beginning and length in ticks.
+    pub(super) fn cause(&self, cpu: CpuId, at: u64, ticks: u64) -> Cause {
+        let from = self.monotonic(at).saturating_sub(SLACK_NS);
+        let to = self
+            .monotonic(at.saturating_add(ticks))
+            .saturating_add(SLACK_NS)
+            .max(from);
+        let held = self
+            .wakes
+            .get(&cpu)
+            .is_some_and(|wakes| wakes.range(from..=to).next().is_some());
+        match held {
+            true => Cause::OwnWakeUp,
+            false => Cause::Others,
+        }
+    }
+
+    fn monotonic(&self, ticks: u64) -> u64 {
+        let [first, last] = self
+            .readings
+            .map(|reading| (i128::from(reading.ticks), i128::from(reading.monotonic_ns)));
+        let (ticks, run) = (i128::from(ticks), last.0 - first.0);
+        let ns = match run > 0 {
+            true => last.1 + (ticks - last.0) * (last.1 - first.1) / run,
+            false => last.1,
+        };
+        u64::try_from(ns).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn a_gap_with_a_wake_up_in_it_is_ours() {
+        let (here, elsewhere) = (CpuId(1), CpuId(2));
+        let time = Duration::from_secs(1);
+        let lanes = [
+            Lane::latency(here, time),
+            Lane::noise(here, time),
+            Lane::noise(elsewhere, time),
+        ];
+        let mut neighbours = Neighbours::of(&lanes, Source::Monotonic).unwrap();
+        assert!(neighbours.has(here) && !neighbours.has(elsewhere));
+        // 2.5 ticks per nanosecond, from 1 ms on the clock and 10,000 ticks on the counter.
+        let reading = |ns: u64| Reading {
+            ticks: 10_000 + ns * 5 / 2,
+            monotonic_ns: 1_000_000 + ns,
+        };
+        neighbours.readings = [reading(0), reading(4_000_000)];
+        neighbours.woke(here, 1_000_000 + 3_000_000);
+        let cause = |cpu, from: u64, ns: u64| neighbours.cause(cpu, reading(from).ticks, ns * 5 / 2);
+        assert_eq!(cause(here, 2_998_000, 5_000), Cause::OwnWakeUp);
+        assert_eq!(cause(here, 2_990_000, 5_000), Cause::Others, "over before it");
+        assert_eq!(cause(here, 3_004_000, 5_000), Cause::Others, "began after it");
+        assert_eq!(cause(elsewhere, 2_998_000, 5_000), Cause::Others);
+        assert!(Neighbours::of(&lanes[1..], Source::Monotonic).is_none());
+    }
+}
