@@ -59,8 +59,8 @@ impl<'a> Reader<'a> {
         self.or_note(path, self.root.inflated(path))
     }
 
-    pub(crate) fn bytes_into(&self, path: &str, content: &mut Vec<u8>) -> bool {
-        self.or_note(path, self.root.bytes_into(path, content).map(Some))
+    pub(crate) fn record_into(&self, path: &str, content: &mut Vec<u8>) -> bool {
+        self.or_note(path, self.root.record_into(path, content).map(Some))
             .unwrap_or(false)
     }
 
@@ -71,9 +71,9 @@ impl<'a> Reader<'a> {
         Some((place, numbers))
     }
 
-    /// As [`Reader::bytes_into`] for a name in an open directory.
-    pub(crate) fn bytes_at(&self, place: &Place, name: &str, content: &mut Vec<u8>) -> bool {
-        place.bytes_into(name, content).unwrap_or_else(|error| {
+    /// As [`Reader::record_into`] for a name in an open directory.
+    pub(crate) fn record_at(&self, place: &Place, name: &str, content: &mut Vec<u8>) -> bool {
+        place.record_into(name, content).unwrap_or_else(|error| {
             self.note(&place.path_of(name), &error);
             false
         })

@@ -165,6 +165,18 @@ impl Root {
         self.bytes_at_most(path, u64::MAX, content)
     }
 
+    /// As [`Root::bytes_into`], for a file that is one record to the kernel, as all files of one value and most of a task
+    /// are: these need no second read.
+    ///
+    /// # Errors
+    /// As [`Root::bytes`].
+    pub fn record_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+        match &self.backend {
+            Backend::Live(live) => live.record_into(path, content),
+            Backend::Captured(captured) => captured.bytes_into(path, u64::MAX, content),
+        }
+    }
+
     /// As [`Root::bytes_into`], for a file that may be larger than anybody wants.
     ///
     /// # Errors
@@ -214,7 +226,9 @@ impl Root {
     /// As [`Root::bytes`].
     pub fn value(&self, path: &str) -> Result<Option<String>, RootError> {
         let blank = |letter: char| letter.is_whitespace() || letter == '\0';
-        Ok(self.text(path)?.map(|text| text.trim_matches(blank).to_owned()))
+        let mut content = Vec::new();
+        let found = self.record_into(path, &mut content)?;
+        Ok(found.then(|| into_text(content).trim_matches(blank).to_owned()))
     }
 
     /// Calls `each` with every line of a file that may be too large to hold. `false` where there is no file.

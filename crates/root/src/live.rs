@@ -50,6 +50,13 @@ impl Live {
         Ok(self.bytes_into(path, u64::MAX, &mut content)?.then_some(content))
     }
 
+    pub(crate) fn record_into(&self, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+        let Some(file) = self.open(path)? else {
+            return Ok(false);
+        };
+        read_record(&file, path, content)
+    }
+
     pub(crate) fn bytes_into(
         &self,
         path: &str,
@@ -222,6 +229,29 @@ impl Live {
     }
 }
 
+/// Reads a file that is one record. The kernel gives such a one whole as soon as it fits (`seq_read_iter`), so a read
+/// that leaves room has met the end, and nobody has to ask for it again.
+pub(crate) fn read_record(file: &OwnedFd, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+    content.clear();
+    content.reserve(4096);
+    let room = content.capacity();
+    match rustix::io::read(file, rustix::buffer::spare_capacity(content)) {
+        Ok(_) if content.len() < room => Ok(true),
+        Ok(_) | Err(Errno::INTR) => read_whole(file, path, u64::MAX, content),
+        Err(errno) => no_content(errno, path, content),
+    }
+}
+
+/// What a failed read means.
+fn no_content(errno: Errno, path: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+    // A task that exits while we read gives ESRCH; a directory is not a file.
+    if is_absence(errno) || errno == Errno::ISDIR {
+        content.clear();
+        return Ok(false);
+    }
+    Err(RootError::from_io(path, "read", &errno.into()))
+}
+
 /// Reads to the end. Files of `/proc` have no size, and a short read is not their end.
 pub(crate) fn read_whole(
     file: &OwnedFd,
@@ -240,12 +270,7 @@ pub(crate) fn read_whole(
         match rustix::io::read(file, rustix::buffer::spare_capacity(content)) {
             Ok(0) => return Ok(true),
             Ok(_) | Err(Errno::INTR) => {}
-            // A task that exits while we read gives ESRCH; a directory is not a file.
-            Err(errno) if is_absence(errno) || errno == Errno::ISDIR => {
-                content.clear();
-                return Ok(false);
-            }
-            Err(errno) => return Err(RootError::from_io(path, "read", &errno.into())),
+            Err(errno) => return no_content(errno, path, content),
         }
     }
 }
@@ -332,4 +357,37 @@ pub(crate) fn is_absence(errno: Errno) -> bool {
         errno,
         Errno::NOENT | Errno::NOTDIR | Errno::SRCH | Errno::NXIO | Errno::NODEV
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Live, Root};
+
+    /// A record is read as any file, whatever its length, and so are those of the running kernel.
+    #[test]
+    fn a_record_is_the_whole_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let rehearsal = Root::of(&Live::rehearsal(dir.path()));
+        let same = |root: &Root, path: &str| {
+            let mut record = b"what was there before".to_vec();
+            let found = root.record_into(path, &mut record).unwrap();
+            assert_eq!(found.then_some(record), root.bytes(path).unwrap(), "{path}");
+        };
+        for length in [0, 1, 4095, 4096, 4097, 8191, 8192, 30_000] {
+            std::fs::write(dir.path().join("file"), vec![b'x'; length]).unwrap();
+            same(&rehearsal, "/file");
+        }
+        same(&rehearsal, "/");
+        same(&rehearsal, "/none");
+        let files = [
+            "/proc/version",
+            "/proc/cmdline",
+            "/proc/self/comm",
+            "/proc/self/cgroup",
+            "/proc/sys/kernel/osrelease",
+            "/sys/devices/system/cpu/online",
+            "/proc/1073741824/stat",
+        ];
+        files.iter().for_each(|path| same(&Root::live(), path));
+    }
 }

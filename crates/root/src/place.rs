@@ -3,7 +3,7 @@
 //! With a hundred thousand threads the kernel would walk `/proc/PID/task` once for every file of every thread, and
 //! look up the process each time.
 
-use crate::live::{is_absence, read_whole};
+use crate::live::{is_absence, read_record};
 use crate::{Backend, Root, RootError, captured, folder};
 use rustix::fs::{Mode, OFlags, RawDir};
 use std::mem::MaybeUninit;
@@ -82,11 +82,11 @@ impl Place<'_> {
         format!("{}/{name}", self.path)
     }
 
-    /// As [`Root::bytes_into`], for a name below it.
+    /// As [`Root::record_into`], for a name below it.
     ///
     /// # Errors
     /// As there.
-    pub fn bytes_into(&self, name: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
+    pub fn record_into(&self, name: &str, content: &mut Vec<u8>) -> Result<bool, RootError> {
         content.clear();
         let file = match (&self.root.backend, &self.dir) {
             (Backend::Live(_), Some(dir)) => {
@@ -109,8 +109,7 @@ impl Place<'_> {
             _ => return self.root.bytes_into(&self.path_of(name), content),
         };
         // The long way again tells the whole path of what went wrong.
-        read_whole(&file, name, u64::MAX, content)
-            .or_else(|_| self.root.bytes_into(&self.path_of(name), content))
+        read_record(&file, name, content).or_else(|_| self.root.bytes_into(&self.path_of(name), content))
     }
 }
 
@@ -155,7 +154,7 @@ mod tests {
             let mut content = Vec::new();
             let (mut here, mut there) = (Vec::new(), Vec::new());
             for name in ["9/stat", "100/stat", "7/stat", "9", "10/upwards", "10/dangling"] {
-                let short = place.bytes_into(name, &mut here);
+                let short = place.record_into(name, &mut here);
                 let long = root.bytes_into(&format!("/proc/9/task/{name}"), &mut there);
                 assert_eq!(
                     format!("{short:?} {here:?}"),
@@ -165,9 +164,9 @@ mod tests {
             }
             // A rehearsal stands in for a live machine, whose links lead where they lead.
             if *what != "live" {
-                assert!(place.bytes_into("10/absolute", &mut content).unwrap(), "{what}");
+                assert!(place.record_into("10/absolute", &mut content).unwrap(), "{what}");
                 assert_eq!(content, b"outside the place", "{what}");
-                let out = place.bytes_into("10/out", &mut content);
+                let out = place.record_into("10/out", &mut content);
                 assert!(out.is_err(), "{what}: {out:?}");
             }
             assert!(root.place("/proc/10/task").unwrap().is_none(), "{what}");

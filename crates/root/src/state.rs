@@ -4,13 +4,17 @@
 //! file there: the directory is 0700 and ours, symbolic links are refused, and every file is reached through
 //! the descriptor of the directory that was checked, never again by its path.
 
+mod append;
+
 use crate::RootError;
+use append::Appended;
 use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// State of this boot: gone after a restart, as are the changes that it describes.
@@ -36,6 +40,7 @@ pub enum Durability {
 pub struct StateDir {
     path: PathBuf,
     dir: OwnedFd,
+    appended: Mutex<Option<Appended>>,
 }
 
 /// The right to change the state, held until dropped.
@@ -103,44 +108,6 @@ impl StateDir {
             .read_to_end(&mut content)
             .map_err(|error| RootError::from_io(&shown, "read", &error))?;
         Ok(Some(content))
-    }
-
-    /// Appends a record with exactly one `write(2)`, making the file where it is missing. When the kernel
-    /// takes only a part (a full disk), the file is cut back to its old length and the error says so: a
-    /// record is there in whole or not at all, unless the machine dies within the write.
-    ///
-    /// # Errors
-    /// The errno of open, write (`ENOSPC`) or fsync; [`RootError::State`] for a name or file that is not safe.
-    pub fn append(&self, name: &str, record: &[u8], durability: Durability) -> Result<(), RootError> {
-        let place = self.made_place(name)?;
-        let shown = self.shown(name);
-        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
-        let file = self
-            .open_file(&place, flags)?
-            .ok_or_else(|| io(&shown, "open", Errno::NOENT))?;
-        let old_len = rustix::fs::fstat(&file)
-            .map_err(|errno| io(&shown, "stat", errno))?
-            .st_size;
-        let outcome = match rustix::io::retry_on_intr(|| rustix::io::write(&file, record)) {
-            Ok(written) if written == record.len() => match durability {
-                Durability::Kernel => Ok(()),
-                Durability::Disk => sync(&file, &shown).and_then(|()| sync(place.dir(self), &shown)),
-            },
-            // A file system that runs full takes what fits and reports the error only at the next write.
-            Ok(_) => Err(io(&shown, "append", Errno::NOSPC)),
-            Err(errno) => Err(io(&shown, "append", errno)),
-        };
-        if outcome.is_err() {
-            let old_len = u64::try_from(old_len).unwrap_or(0);
-            rustix::fs::ftruncate(&file, old_len).map_err(|errno| RootError::State {
-                path: shown,
-                what: format!(
-                    "a record was written in part and could not be cut off again ({errno}); free some space \
-                     there, then run `quietcore undo`, which ignores a torn last record"
-                ),
-            })?;
-        }
-        outcome
     }
 
     /// Replaces a whole file: readers see the old or the new content, also after the machine died.
@@ -333,6 +300,7 @@ impl StateDir {
         Ok(StateDir {
             path: path.to_owned(),
             dir,
+            appended: Mutex::default(),
         })
     }
 

@@ -83,8 +83,8 @@ pub fn listed(root: &Root, mount: &str, version: Version) -> Option<Vec<u32>> {
     tids.contains(&std::process::id()).then_some(tids)
 }
 
-/// The threads whose mask is none of `usual`, read one by one, by number; all of them where nobody can be asked
-/// cheaply. On a machine with ten thousand tasks that nobody pinned these are a few.
+/// The threads that can be moved and whose mask is none of `usual`, read one by one, by number; all threads where nobody
+/// can be asked cheaply. On a machine with ten thousand tasks that nobody pinned these are a few.
 #[must_use]
 pub fn unusual(
     root: &Root,
@@ -99,9 +99,10 @@ pub fn unusual(
     let is_unusual = |tid: &u32| glance.mask(*tid).is_some_and(|mask| !usual(mask));
     let mut tids: Vec<u32> = tids.into_iter().filter(is_unusual).collect();
     tids.sort_unstable();
-    Some(
-        tids.into_iter()
-            .filter_map(|tid| super::read_one(root, tid))
-            .collect(),
-    )
+    // Most of them are the kernel's own and bound: their `stat` says so, and more of them nobody needs.
+    let movable = tids
+        .into_iter()
+        .filter_map(|tid| super::read_stat(root, tid))
+        .filter(Task::is_movable);
+    Some(movable.map(|task| super::with_status(root, task)).collect())
 }

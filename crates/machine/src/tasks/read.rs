@@ -21,12 +21,28 @@ pub fn read(root: &Root) -> Option<Vec<Task>> {
 /// One thread; `None` when it is gone (or not to be read).
 #[must_use]
 pub fn read_one(root: &Root, tid: u32) -> Option<Task> {
-    let mut buffers = Buffers::default();
+    read_stat(root, tid).map(|task| with_status(root, task))
+}
+
+/// As [`read_one`] by one file alone, without mask; its process is taken to be its own. For who looks at very many.
+#[must_use]
+pub fn read_stat(root: &Root, tid: u32) -> Option<Task> {
     let reader = Reader::new(root);
-    let mut task = buffers.stat(&reader, "/proc", tid)?.task;
-    // `/proc/TID` exists for every thread but is not listed; its `status` knows the process.
-    task.pid = buffers.thread_group().unwrap_or(tid);
-    Some(task)
+    let read = |name: &str, content: &mut Vec<u8>| reader.record_into(&format!("/proc/{name}"), content);
+    let stat = Buffers::default().line_by(&reader, "/proc", tid, read)?;
+    Some(stat.task)
+}
+
+/// The same thread with what [`read_stat`] left out.
+#[must_use]
+pub fn with_status(root: &Root, mut task: Task) -> Task {
+    let mut status = Vec::new();
+    if Reader::new(root).record_into(&format!("/proc/{}/status", task.key.tid), &mut status) {
+        task.allowed = allowed_of(&status);
+        // `/proc/TID` exists for every thread but is not listed; its `status` knows the process.
+        task.pid = thread_group(&status).unwrap_or(task.pid);
+    }
+    task
 }
 
 /// The cgroup of one thread in the hierarchy of a version; `None` when it is gone, or not in one.
@@ -129,7 +145,7 @@ impl Buffers {
             return;
         };
         for tid in listed.into_iter().filter(|tid| *tid != pid) {
-            let read = |name: &str, content: &mut Vec<u8>| reader.bytes_at(&place, name, content);
+            let read = |name: &str, content: &mut Vec<u8>| reader.record_at(&place, name, content);
             // None: it has ended since the directory was listed.
             if let Some(Stat { mut task, .. }) = self.stat_by(reader, &dir, tid, read) {
                 task.pid = pid;
@@ -140,11 +156,27 @@ impl Buffers {
 
     fn stat(&mut self, reader: &Reader, dir: &str, tid: u32) -> Option<Stat> {
         self.stat_by(reader, dir, tid, |name, content| {
-            reader.bytes_into(&format!("{dir}/{name}"), content)
+            reader.record_into(&format!("{dir}/{name}"), content)
         })
     }
 
     fn stat_by(
+        &mut self,
+        reader: &Reader,
+        dir: &str,
+        tid: u32,
+        read: impl Fn(&str, &mut Vec<u8>) -> bool,
+    ) -> Option<Stat> {
+        let mut stat = self.line_by(reader, dir, tid, &read)?;
+        self.name.push_str("us");
+        if read(&self.name, &mut self.status) {
+            stat.task.allowed = allowed_of(&self.status);
+        }
+        Some(stat)
+    }
+
+    /// What `stat` alone says.
+    fn line_by(
         &mut self,
         reader: &Reader,
         dir: &str,
@@ -157,25 +189,20 @@ impl Buffers {
         if !read(&self.name, &mut self.stat) {
             return None;
         }
-        let Some(mut stat) = stat_of(&self.stat) else {
+        let stat = stat_of(&self.stat);
+        if stat.is_none() {
             reader.note(
                 &format!("{dir}/{}", self.name),
                 &"it is not the line that a kernel writes",
             );
-            return None;
-        };
-        self.name.push_str("us");
-        if read(&self.name, &mut self.status) {
-            stat.task.allowed = allowed_of(&self.status);
         }
-        Some(stat)
+        stat
     }
+}
 
-    fn thread_group(&self) -> Option<u32> {
-        let line = self
-            .status
-            .split(|&byte| byte == b'\n')
-            .find_map(|line| line.strip_prefix(b"Tgid:"))?;
-        std::str::from_utf8(line).ok()?.trim().parse().ok()
-    }
+fn thread_group(status: &[u8]) -> Option<u32> {
+    let line = status
+        .split(|&byte| byte == b'\n')
+        .find_map(|line| line.strip_prefix(b"Tgid:"))?;
+    std::str::from_utf8(line).ok()?.trim().parse().ok()
 }

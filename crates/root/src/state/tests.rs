@@ -56,6 +56,32 @@ fn appends_whole_records() -> Outcome {
     Ok(())
 }
 
+/// Its file is kept open from one record to the next, and still the name decides.
+#[test]
+fn appends_to_the_file_that_has_the_name_now() -> Outcome {
+    let (temp, state) = made()?;
+    let append = |record: &[u8]| state.append("journal", record, Durability::Kernel);
+    append(b"one\n")?;
+    state.rename("journal", "history/1")?;
+    append(b"two\n")?;
+    state.replace("journal", b"three\n")?;
+    append(b"four\n")?;
+    assert_eq!(state.read("history/1")?.as_deref(), Some(&b"one\n"[..]));
+    assert_eq!(state.read("journal")?.as_deref(), Some(&b"three\nfour\n"[..]));
+    state.remove("journal")?;
+    append(b"five\n")?;
+    state.append("other", b"six\n", Durability::Kernel)?;
+    append(b"seven\n")?;
+    assert_eq!(state.read("journal")?.as_deref(), Some(&b"five\nseven\n"[..]));
+    assert_eq!(state.read("other")?.as_deref(), Some(&b"six\n"[..]));
+    let victim = temp.path().join("victim");
+    std::fs::rename(state.path().join("journal"), &victim)?;
+    symlink(&victim, state.path().join("journal"))?;
+    assert!(append(b"x").is_err(), "it was given to somebody else's link");
+    assert_eq!(std::fs::read(&victim)?, b"five\nseven\n");
+    Ok(())
+}
+
 #[test]
 fn cuts_a_record_off_that_did_not_fit() -> Outcome {
     // The limit on file sizes makes the kernel take a part of a write, as a full disk does. It belongs

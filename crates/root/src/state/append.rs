@@ -1,0 +1,81 @@
+//! Appending to a file of the state directory: a record is there in whole or not at all.
+//!
+//! A journal gets some eighty records in a row. Its file is opened and checked for the first of them, and for the others
+//! one question to the directory tells whether the name still is that of the file that was checked.
+
+use super::{Durability, StateDir, io, sync};
+use crate::RootError;
+use rustix::fs::{AtFlags, OFlags, Stat};
+use rustix::io::Errno;
+use std::os::fd::OwnedFd;
+use std::sync::PoisonError;
+
+/// The file that was appended to last.
+#[derive(Debug)]
+pub(super) struct Appended {
+    name: String,
+    file: OwnedFd,
+    /// As it was before the last append.
+    stat: Stat,
+}
+
+impl StateDir {
+    /// Appends a record with exactly one `write(2)`, making the file where it is missing. When the kernel
+    /// takes only a part (a full disk), the file is cut back to its old length and the error says so: a
+    /// record is there in whole or not at all, unless the machine dies within the write.
+    ///
+    /// # Errors
+    /// The errno of open, write (`ENOSPC`) or fsync; [`RootError::State`] for a name or file that is not safe.
+    pub fn append(&self, name: &str, record: &[u8], durability: Durability) -> Result<(), RootError> {
+        let place = self.made_place(name)?;
+        let shown = self.shown(name);
+        let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE;
+        // Whoever panicked with it left a whole value or none.
+        let mut held = self.appended.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = match held.take().and_then(|last| last.still(self, name)) {
+            Some(last) => last,
+            None => {
+                let file = self
+                    .open_file(&place, flags)?
+                    .ok_or_else(|| io(&shown, "open", Errno::NOENT))?;
+                let stat = rustix::fs::fstat(&file).map_err(|errno| io(&shown, "stat", errno))?;
+                let name = name.to_owned();
+                Appended { name, file, stat }
+            }
+        };
+        let Appended { file, stat, .. } = held.insert(last);
+        let outcome = match rustix::io::retry_on_intr(|| rustix::io::write(&*file, record)) {
+            Ok(written) if written == record.len() => match durability {
+                Durability::Kernel => Ok(()),
+                Durability::Disk => sync(file, &shown).and_then(|()| sync(place.dir(self), &shown)),
+            },
+            // A file system that runs full takes what fits and reports the error only at the next write.
+            Ok(_) => Err(io(&shown, "append", Errno::NOSPC)),
+            Err(errno) => Err(io(&shown, "append", errno)),
+        };
+        if outcome.is_err() {
+            let old_len = u64::try_from(stat.st_size).unwrap_or(0);
+            rustix::fs::ftruncate(&*file, old_len).map_err(|errno| RootError::State {
+                path: shown,
+                what: format!(
+                    "a record was written in part and could not be cut off again ({errno}); free some space \
+                     there, then run `quietcore undo`, which ignores a torn last record"
+                ),
+            })?;
+        }
+        outcome
+    }
+}
+
+impl Appended {
+    /// Itself as it is now, if its file is the one that has the name.
+    fn still(self, state: &StateDir, name: &str) -> Option<Appended> {
+        // The name of a file in a subdirectory is not looked up here, so it is never the same.
+        if self.name != name || name.contains('/') {
+            return None;
+        }
+        let stat = rustix::fs::statat(&state.dir, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        let is_same = stat.st_dev == self.stat.st_dev && stat.st_ino == self.stat.st_ino;
+        is_same.then_some(Appended { stat, ..self })
+    }
+}
