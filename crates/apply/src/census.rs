@@ -12,20 +12,20 @@ pub(crate) fn state_of(
     tid: u32,
     version: Version,
 ) -> Result<Option<(Task, TaskState)>, ApplyError> {
-    let Some(task) = machine::tasks::read_one(system.root(), tid) else {
-        return Ok(None);
-    };
-    let Some(mask) = task.allowed.clone() else {
-        return Ok(None);
-    };
-    let cgroup = machine::tasks::cgroup_of(system.root(), tid, version);
+    let task = machine::tasks::read_stat(system.root(), tid);
+    Ok(task.and_then(|task| state_with(system, task, version)))
+}
+
+/// As [`state_of`] of a task of which [`machine::tasks::read_stat`] was read.
+pub(crate) fn state_with(system: &dyn System, task: Task, version: Version) -> Option<(Task, TaskState)> {
+    let task = machine::tasks::with_status(system.root(), task);
     let state = TaskState {
         key: task.key,
         comm: task.comm.clone(),
-        cgroup,
-        mask,
+        cgroup: machine::tasks::cgroup_of(system.root(), task.key.tid, version),
+        mask: task.allowed.clone()?,
     };
-    Ok(Some((task, state)))
+    Some((task, state))
 }
 
 /// The mask of a task that still is the same one.

@@ -145,14 +145,20 @@ fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, App
                 Some(_) => {}
             }
         }
-        let Some((task, state)) = census::state_of(stage.system, tid, stage.version)? else {
+        let Some(task) = machine::tasks::read_stat(stage.system.root(), tid) else {
             unsettled = true;
             continue;
         };
         // The cgroup code refuses bound threads with EINVAL (cgroup_procs_write_start); there is no need to try.
         if !task.is_movable() {
             done.bound.insert(tid);
-        } else if moves(&task, road.who) {
+            continue;
+        }
+        let Some((task, state)) = census::state_with(stage.system, task, stage.version) else {
+            unsettled = true;
+            continue;
+        };
+        if moves(&task, road.who) {
             tasks.push(stage.noted(state));
         }
     }
