@@ -101,7 +101,7 @@ fn apply_as(
         guard: request.guard.clone(),
         intent: Box::new(request.intent.clone()),
         changes: request.plan.changes.clone(),
-        files: fingerprint::files(system.root(), request.machine),
+        files: fingerprint::files(system.root(), &request.machine.cgroups),
     })?;
     let mut findings = request.plan.findings.clone();
     match make_changes(system, &mut journal, &others, request, &mut findings) {

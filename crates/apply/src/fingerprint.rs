@@ -1,6 +1,6 @@
 //! The state that an undo must give back: every file and every task's place that isolation touches.
 
-use machine::{CpuSet, Machine, Task, TaskKey, Version};
+use machine::{Cgroups, CpuSet, Task, TaskKey, Version};
 use root::Root;
 use std::collections::BTreeMap;
 
@@ -31,8 +31,8 @@ impl Fingerprint {
     /// Reads the state now.
     #[must_use]
     pub fn take(root: &Root) -> Fingerprint {
-        let machine = Machine::read(root);
-        let version = machine.cgroups.cpuset.as_ref().map(|hierarchy| hierarchy.version);
+        let cgroups = Cgroups::read(root);
+        let version = cgroups.cpuset.as_ref().map(|hierarchy| hierarchy.version);
         let tasks = machine::tasks::read(root)
             .unwrap_or_default()
             .into_iter()
@@ -50,7 +50,7 @@ impl Fingerprint {
                 )
             });
         Fingerprint {
-            files: files(root, &machine),
+            files: files(root, &cgroups),
             tasks: tasks.collect(),
         }
     }
@@ -97,7 +97,7 @@ fn is_compared(task: &Task) -> bool {
 }
 
 /// Reads only the files.
-pub(crate) fn files(root: &Root, machine: &Machine) -> BTreeMap<String, String> {
+pub(crate) fn files(root: &Root, cgroups: &Cgroups) -> BTreeMap<String, String> {
     const GLOBAL: [&str; 4] = [
         ONLINE,
         "/proc/irq/default_smp_affinity",
@@ -116,7 +116,7 @@ pub(crate) fn files(root: &Root, machine: &Machine) -> BTreeMap<String, String> 
             keep(format!("/proc/irq/{name}/smp_affinity_list"));
         }
     }
-    if let Some(hierarchy) = &machine.cgroups.cpuset {
+    if let Some(hierarchy) = &cgroups.cpuset {
         let names: &[&str] = match hierarchy.version {
             Version::V1 => &[
                 "cpus",

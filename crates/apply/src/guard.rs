@@ -9,7 +9,7 @@ use crate::layers::{Layer, LayerState};
 use crate::record::Event;
 use crate::undo::{Force, Which, undo};
 use crate::{ApplyError, System};
-use machine::{CpuSet, Machine, Version};
+use machine::{Cgroups, CpuSet, Version};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
@@ -201,7 +201,7 @@ fn boot_id(system: &dyn System) -> Option<String> {
 pub fn detach(system: &dyn System) {
     let _ = rustix::process::setsid();
     let pid = std::process::id();
-    for (version, mount, controllers) in &Machine::read(system.root()).cgroups.mounts {
+    for (version, mount, controllers) in &Cgroups::read(system.root()).mounts {
         // Only the hierarchies by which a session is killed: v2, and systemd's own on v1.
         if *version == Version::V2 || controllers.iter().any(|name| name == "name=systemd") {
             let _ = system.write(&format!("{mount}/cgroup.procs"), &pid.to_string());

@@ -2,6 +2,7 @@
 
 use crate::CpuSet;
 use crate::reading::Reader;
+use root::Root;
 use serde::{Deserialize, Serialize};
 
 /// The cgroup layout as far as CPU isolation needs it.
@@ -13,6 +14,14 @@ pub struct Cgroups {
     pub mounts: Vec<(Version, String, Vec<String>)>,
     /// Who manages the tree, as far as the machine shows it.
     pub owners: Vec<Owner>,
+}
+
+impl Cgroups {
+    /// The layout alone, of the several hundred files of [`crate::Machine::read`] only those that it needs.
+    #[must_use]
+    pub fn read(root: &Root) -> Cgroups {
+        read(&Reader::new(root))
+    }
 }
 
 /// cgroup version.

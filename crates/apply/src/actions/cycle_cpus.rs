@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 pub(crate) fn enact(stage: &mut Stage, change: &Change, cpus: &CpuSet) -> Result<Step, ApplyError> {
     let machine = Machine::read(stage.system.root());
-    let files = fingerprint::files(stage.system.root(), &machine);
+    let files = fingerprint::files(stage.system.root(), &machine.cgroups);
     let tasks = census::pinned(stage)?;
     let before = Before::Value {
         value: change.before.clone(),

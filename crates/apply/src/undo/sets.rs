@@ -7,7 +7,7 @@ use crate::masks::Acquaintance;
 use crate::record::{Before, Event, Outcome, Record};
 use crate::{ApplyError, System, census};
 use machine::tasks::{Glance, KTHREADD};
-use machine::{CpuSet, Hierarchy, Machine, Partition, Policy, Task, Version, tenants};
+use machine::{Cgroups, CpuSet, Hierarchy, Partition, Policy, Task, Version, tenants};
 use plan::{Action, Change};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -151,8 +151,8 @@ pub(super) fn newcomers(
 /// Sets that others made below one of theirs while it was narrowed: they were born with its CPUs of that time, and only
 /// their owners know whether they want more.
 pub(super) fn came(system: &dyn System, before: &BTreeMap<String, String>, isolated: &CpuSet) -> Vec<String> {
-    let machine = Machine::read(system.root());
-    let Some(hierarchy) = machine.cgroups.cpuset.as_ref() else {
+    let cgroups = Cgroups::read(system.root());
+    let Some(hierarchy) = cgroups.cpuset.as_ref() else {
         return Vec::new();
     };
     let is_new = |set: &&Partition| !before.contains_key(&hierarchy.file(&set.name, "cpus"));

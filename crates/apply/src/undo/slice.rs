@@ -119,7 +119,7 @@ pub(super) fn is_used(system: &dyn System, control: &str) -> bool {
     let Some((above, _)) = control.rsplit_once('/') else {
         return false;
     };
-    let cgroups = machine::Machine::read(system.root()).cgroups;
+    let cgroups = machine::Cgroups::read(system.root());
     let hierarchy = cgroups.cpuset.filter(|tree| tree.version == Version::V2);
     let Some(hierarchy) = hierarchy else { return false };
     let base = above.strip_prefix(hierarchy.mount.as_str()).unwrap_or_default();

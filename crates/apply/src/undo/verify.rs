@@ -3,7 +3,7 @@
 use super::{Force, Undone, offline, unban};
 use crate::layers::{Layer, LayerState};
 use crate::{System, fingerprint};
-use machine::Machine;
+use machine::Cgroups;
 use std::collections::BTreeMap;
 
 /// The files as they must be afterwards, where the journal holds such a state: before the first layer when none
@@ -49,8 +49,7 @@ fn unexplained(
     files: &BTreeMap<String, String>,
     undone: &mut Undone,
 ) -> BTreeMap<String, String> {
-    let machine = Machine::read(system.root());
-    let now = fingerprint::files(system.root(), &machine);
+    let now = fingerprint::files(system.root(), &Cgroups::read(system.root()));
     let mut others = BTreeMap::new();
     for difference in fingerprint::file_differences(files, &now) {
         let path = difference.split(':').next().unwrap_or_default();
