@@ -68,6 +68,8 @@ fn script(cell: &Cell) -> String {
     let mut text = "export PATH=/bin:/usr/bin:/usr/sbin HOME=/root
 echo 4000000 >/proc/sys/kernel/pid_max
 echo 400000 >/proc/sys/kernel/threads-max
+# QEMU translates a program anew for every address at which it is loaded. No real machine pays for that at each start.
+echo 0 >/proc/sys/kernel/randomize_va_space
 lab-guest sleepers 9900 >/dev/null
 rec seed quietcore apply --cpus 3 --quiet
 cp /run/quietcore/journal /tmp/written
@@ -90,6 +92,7 @@ calm() { kill $breeder; wait $breeder; sleep 2; }
     for round in 1..=ROUNDS {
         text.push_str(&format!(
             "rec bare{round} lab-guest bare /tmp/written\nrec bare-undo{round} lab-guest bare-undo /tmp/written
+rec careful{round} lab-guest careful /tmp/written\nrec careful-undo{round} lab-guest bare-undo /tmp/written
 rec apply{round} quietcore apply --cpus 3 --quiet\nrec apply{round}-left lab-guest left 3
 rec undo{round} quietcore undo --quiet\n"
         ));
@@ -130,7 +133,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         Some(found["user"].as_u64()? + found["kernel"].as_u64()?)
     };
     for round in 1..=ROUNDS {
-        for name in ["bare", "apply", "undo"] {
+        for name in ["bare", "careful", "apply", "undo"] {
             verdict.status(seen, &format!("{name}{round}"), 0);
         }
         verdict.equal(
@@ -148,6 +151,14 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.that(
         apply <= 1.5 * bare,
         format!("apply takes {:.2} of the bare loop, 1.5 at most", apply / bare),
+    );
+    let careful = best("careful", &looped);
+    verdict.that(
+        apply <= 1.5 * careful,
+        format!(
+            "apply takes {:.2} of the loop that also asks for every mask, 1.5 at most",
+            apply / careful
+        ),
     );
     for peer in peers(cell) {
         for (ours, name) in [

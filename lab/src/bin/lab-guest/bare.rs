@@ -1,7 +1,8 @@
 //! The yardstick of the speed figures: a loop that writes the values of an isolation and does nothing else. No
 //! record, no look at what was there, no read-back, no second pass.
 //!
-//! What it writes is what a journal of quietcore says that was written, so both do the same work.
+//! What it writes is what a journal of quietcore says that was written, so both do the same work. A second yardstick also
+//! asks every task for its mask before and after, without which nobody can give everything back.
 
 use serde_json::Value;
 use std::fs::File;
@@ -12,6 +13,28 @@ use std::time::Instant;
 pub fn apply(journal: &str) -> Result<(), String> {
     let steps = steps(journal)?;
     timed(|| steps.iter().try_for_each(Step::make))
+}
+
+/// `lab-guest careful JOURNAL`: as `bare`, with the mask of every task before and after.
+pub fn careful(journal: &str) -> Result<(), String> {
+    let steps = steps(journal)?;
+    timed(|| {
+        let list = ["/sys/fs/cgroup/cpuset/tasks", "/sys/fs/cgroup/cgroup.threads"]
+            .into_iter()
+            .find_map(|list| std::fs::read_to_string(list).ok())
+            .ok_or("no list of tasks")?;
+        let tids: Vec<i32> = list.lines().filter_map(|line| line.parse().ok()).collect();
+        let before: Vec<u128> = tids.iter().map(|tid| mask_of(*tid).unwrap_or(0)).collect();
+        steps.iter().try_for_each(Step::make)?;
+        let masks = tids.iter().map(|tid| mask_of(*tid).unwrap_or(0));
+        let changed = masks
+            .zip(&before)
+            .filter(|(after, before)| after != *before)
+            .count();
+        (changed > 0)
+            .then_some(())
+            .ok_or_else(|| "no task has another mask".to_owned())
+    })
 }
 
 /// `lab-guest bare-undo JOURNAL`: takes them back, last to first.
@@ -112,18 +135,36 @@ fn narrow(isolated: u128) -> Result<(), String> {
     let list = "/sys/fs/cgroup/cgroup.threads";
     let tids = std::fs::read_to_string(list).map_err(|error| format!("{list}: {error}"))?;
     for tid in tids.lines().filter_map(|line| line.parse::<i32>().ok()) {
-        let mut mask = 0_u128;
-        let size = std::mem::size_of::<u128>();
-        // SAFETY: the kernel reads and writes at most `size` bytes of a number that lives across the calls.
+        let Some(mask) = mask_of(tid).filter(|mask| mask & isolated != 0) else {
+            continue;
+        };
+        let rest = mask & !isolated;
+        // SAFETY: the kernel reads at most the size of a number that lives across the call.
         unsafe {
-            let got = libc::syscall(libc::SYS_sched_getaffinity, tid, size, &raw mut mask);
-            if got > 0 && mask & isolated != 0 {
-                mask &= !isolated;
-                libc::syscall(libc::SYS_sched_setaffinity, tid, size, &raw const mask);
-            }
+            libc::syscall(
+                libc::SYS_sched_setaffinity,
+                tid,
+                size_of_val(&rest),
+                &raw const rest,
+            );
         }
     }
     Ok(())
+}
+
+/// One `sched_getaffinity`; `None` when the task is gone.
+fn mask_of(tid: i32) -> Option<u128> {
+    let mut mask = 0_u128;
+    // SAFETY: the kernel writes at most the size of a number that lives across the call.
+    let got = unsafe {
+        libc::syscall(
+            libc::SYS_sched_getaffinity,
+            tid,
+            size_of_val(&mask),
+            &raw mut mask,
+        )
+    };
+    (got > 0).then_some(mask)
 }
 
 /// What the journal's first layer wrote, in its order.

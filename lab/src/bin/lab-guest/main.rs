@@ -26,6 +26,7 @@ const USAGE: &str = "usage: lab-guest VERB ...
   hold CPU                        sleep for ever, pinned to CPU
   breed COUNT DONE                fork a sleeping child every 2 ms, COUNT in all, make the file DONE, and stay; they end with it
   bare JOURNAL | bare-undo JOURNAL   write what a journal says that was written, and nothing else; prints the time
+  careful JOURNAL                 as bare, and the mask of every task before and after
   left CPU                        how many movable tasks may run on the CPU: user, kernel, and whether kthreadd may
   who CPU                         JSON lines: every task whose allowed mask has the CPU
   as UID COMMAND...               run as another user, without any privilege
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         ["storm", stop, life_ms] => population::storm(stop, number(life_ms)),
         ["breed", count, done] => population::breed(number(count), done),
         ["bare", journal] => bare::apply(journal),
+        ["careful", journal] => bare::careful(journal),
         ["bare-undo", journal] => bare::undo(journal),
         ["left", cpu] => tasks::left(number(cpu)),
         ["hold", cpu] => population::hold(number(cpu)),
