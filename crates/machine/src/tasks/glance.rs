@@ -106,3 +106,44 @@ pub fn unusual(
         .filter(Task::is_movable);
     Some(movable.map(|task| super::with_status(root, task)).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use root::Live;
+
+    /// Who cannot be moved has no pin that anybody could take or give back.
+    #[test]
+    fn bound_threads_are_not_unusual() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let own = std::process::id();
+        for (tid, flags, mask) in [
+            (7, Task::PF_KTHREAD | Task::PF_NO_SETAFFINITY, "1"),
+            (8, 0, "1"),
+            (own, 0, "0-3"),
+        ] {
+            let rest = "0 ".repeat(40);
+            write(
+                &format!("proc/{tid}/stat"),
+                &format!("{tid} (x) S 1 1 1 0 -1 {flags} {rest}"),
+            );
+            write(
+                &format!("proc/{tid}/status"),
+                &format!("Tgid:\t5\nCpus_allowed_list:\t{mask}\n"),
+            );
+        }
+        write("cg/cgroup.threads", &format!("7\n8\n{own}\n"));
+        let root = Root::of(&Live::rehearsal(dir.path()));
+        let found = unusual(&root, "/cg", Version::V2, |mask| *mask == CpuSet::range(0, 3)).unwrap();
+        let told: Vec<_> = found
+            .iter()
+            .map(|task| (task.key.tid, task.pid, task.allowed.clone()))
+            .collect();
+        assert_eq!(told, [(8, 5, Some(CpuSet::range(1, 1)))]);
+    }
+}
