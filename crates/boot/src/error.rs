@@ -6,13 +6,15 @@ pub enum BootError {
     /// No loader was recognised.
     #[error(
         "no boot loader was found that quietcore can edit\nlooked for: {looked_for}{refused}\n\
-         give the kernel these words in the way of this machine (hypervisor, firmware, image): `quietcore plan` shows them"
+         {next}"
     )]
     NoLoader {
         /// Names of the loaders.
         looked_for: String,
         /// What could not be read, if anything.
         refused: String,
+        /// What to do.
+        next: String,
     },
     /// More than one loader was recognised.
     #[error("several boot loaders were found\n{found}\nsay which one starts this machine: --loader NAME")]

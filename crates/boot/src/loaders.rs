@@ -19,7 +19,7 @@ mod variable;
 use crate::line::Line;
 
 use crate::tools::Run;
-use crate::tree::Tree;
+use crate::tree::{self, Tree};
 use crate::trial::Trial;
 use crate::{BootError, Edit};
 
@@ -232,6 +232,7 @@ pub fn choose(tree: &dyn Tree, named: Option<&str>, refused: &[String]) -> Resul
                 .collect::<Vec<_>>()
                 .join(", "),
             refused: refused.iter().map(|said| format!("; {said}")).collect(),
+            next: in_other_ways(tree).to_owned(),
         }),
         [only] => Ok(only.clone()),
         several => {
@@ -255,6 +256,19 @@ pub fn choose(tree: &dyn Tree, named: Option<&str>, refused: &[String]) -> Resul
                         .join("; "),
                 }),
             }
+        }
+    }
+}
+
+/// How a machine without files that say the line gets words.
+fn in_other_ways(tree: &dyn Tree) -> &'static str {
+    match tree::is_there(tree, "/etc/fw_env.config") {
+        true => {
+            "here U-Boot keeps the line in its environment, which quietcore does not write: `fw_printenv bootargs` shows it, \
+             and `fw_setenv bootargs 'LINE WORDS'` sets it with the words that `quietcore plan` shows"
+        }
+        false => {
+            "give the kernel these words in the way of this machine (hypervisor, firmware, image): `quietcore plan` shows them"
         }
     }
 }

@@ -3,7 +3,7 @@
 //! what `grubby` edits too.
 
 use super::systemd_boot::kernel_cmdline;
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words, no_remark};
+use super::{Entry, Fallback, Keeper, Loader, Turn, Words};
 use crate::bls;
 use crate::line::{Length, Line, Slot};
 use crate::tools::{Run, first_of};
@@ -31,7 +31,7 @@ pub static LOADER: Loader = Loader {
     words: Words::Plain,
     keeper: Keeper::Files,
     efi_name: Some("grub"),
-    remark: no_remark,
+    remark,
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -68,6 +68,15 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     }
     lines.extend(kernel_cmdline(tree)?);
     Ok(lines)
+}
+
+/// Tools that write the same files.
+fn remark(tree: &dyn Tree) -> Option<String> {
+    tree::is_there(tree, "/usr/sbin/grubby").then(|| {
+        "`grubby` edits the same files: `grubby --info=ALL` shows what it makes of them; `grub2-mkconfig --update-bls-cmdline` \
+         writes every entry anew from /etc/default/grub, without these words"
+            .to_owned()
+    })
 }
 
 /// The line in the environment block, where there is one.

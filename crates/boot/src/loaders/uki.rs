@@ -14,6 +14,12 @@ const PLACES: &[&str] = &["/efi", "/boot", "/boot/efi", "/esp"];
 /// The firmware's own word on whether it starts only what is signed.
 const SECURE_BOOT: &str = "/sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c";
 
+/// What the stub in the image calls itself, by the Boot Loader Interface.
+const STUB_INFO: &str = "/sys/firmware/efi/efivars/StubInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+
+/// systemd-stub takes add-ons with words since this version (its manual page).
+const ADDONS_SINCE: u32 = 254;
+
 /// Unified kernel images.
 pub static LOADER: Loader = Loader {
     name: "uki",
@@ -75,18 +81,45 @@ fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
 }
 
 fn remark(tree: &dyn Tree) -> Option<String> {
-    let secure = tree
-        .bytes(SECURE_BOOT)
-        .is_some_and(|bytes| bytes.get(4) == Some(&1));
-    let sign = match secure {
-        true => " and sign it: secure boot is on, so words given in another way are ignored",
-        false => "",
-    };
     let tool = match tree::is_there(tree, "/usr/bin/mkinitcpio") {
         true => "mkinitcpio -P",
         false => "kernel-install add-all",
     };
+    let secure = tree
+        .bytes(SECURE_BOOT)
+        .is_some_and(|bytes| bytes.get(4) == Some(&1));
+    let sign = match secure {
+        true => {
+            " and sign it with this machine's keys: secure boot is on, so a line that is not inside something signed is \
+             ignored"
+        }
+        false => "",
+    };
+    let addon = match (stub_version(tree).map(|version| version >= ADDONS_SINCE), secure) {
+        (Some(false), _) => "",
+        (_, true) => {
+            "; quietcore makes no add-on (IMAGE.extra.d/*.addon.efi), which would have to be signed as well"
+        }
+        (Some(true), false) => {
+            "; its systemd-stub would also take an add-on, IMAGE.extra.d/NAME.addon.efi, which quietcore does not make: \
+             `ukify build --cmdline='WORDS' --output=NAME.addon.efi`"
+        }
+        (None, false) => {
+            "; where the image has a systemd-stub of version 254 or later, an add-on (`ukify build --cmdline='WORDS' \
+             --output=NAME.addon.efi`, to IMAGE.extra.d) would do as well, which quietcore does not make"
+        }
+    };
     Some(format!(
-        "nothing changes at the next boot by itself: build the image anew (`{tool}`){sign}"
+        "nothing changes at the next boot by itself, because the line is inside the image: build the image anew (`{tool}`)\
+         {sign}{addon}"
     ))
+}
+
+/// The version of the stub that started this machine; `None` where it was another one, or a captured machine does not tell.
+fn stub_version(tree: &dyn Tree) -> Option<u32> {
+    let bytes = tree.bytes(STUB_INFO)?;
+    let text = super::utf16(bytes.get(4..)?);
+    let version = text.strip_prefix("systemd-stub ")?;
+    let digits: String = version.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
 }
