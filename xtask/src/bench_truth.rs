@@ -309,6 +309,11 @@ mod tests {
         };
         assert_eq!(names(1), names(1));
         assert_ne!(names(1), names(2));
+        let first = |seed: u64| names(seed).first().map(|(tool, _)| *tool);
+        assert!(
+            (1..20).any(|seed| first(seed) != first(20)),
+            "tools change places too"
+        );
         let mut all = names(3);
         all.sort_unstable();
         all.dedup();
