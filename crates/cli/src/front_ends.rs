@@ -5,6 +5,7 @@ pub mod bitcalc;
 mod count_ticks;
 mod cset;
 mod partrt;
+mod systress;
 
 use crate::{Screen, Status};
 use std::ffi::OsString;
@@ -19,6 +20,7 @@ const FRONT_ENDS: &[(&str, FrontEnd)] = &[
     ("partrt", partrt::run),
     ("bitcalc", bitcalc::run),
     ("count_ticks", count_ticks::run),
+    ("systress", systress::run),
 ];
 
 /// Runs the front end that a command line is for; `None` where it is for quietcore itself.

@@ -28,6 +28,7 @@ pub use error::{Problem, ReadError};
 pub use list::{FORMATS, Format, Reader, read, writer, writers};
 pub use model::{Bucket, Kind, Part, Recording, Series, Spike, Stated};
 pub use own::of_measurement;
+pub use systress::systress_file;
 
 #[cfg(test)]
 pub(crate) mod example {

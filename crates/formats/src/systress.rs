@@ -4,9 +4,11 @@
 use crate::error::{Problem, ReadError, quoted};
 use crate::lines::{Line, Lines};
 use crate::model::{Kind, Recording, Series};
+use crate::of_measurement;
 use crate::statistics::{as_f64, mean_ns, quantile, statistics, stddev_ns, whole};
 use crate::tally::{Room, Tally, check_series};
-use measure::Level;
+use machine::Nanos;
+use measure::{Level, Measurement};
 use std::fmt::Write as _;
 use std::io::BufRead;
 
@@ -171,44 +173,74 @@ pub fn write(recording: &Recording) -> String {
     let recording = &*recording.of_one_kind();
     let mut text = String::new();
     for (place, series) in recording.series.iter().enumerate() {
-        let last = series
-            .buckets
-            .iter()
-            .map(|bucket| bucket.low_ns / 1_000)
-            .filter(|us| *us < MOST_ROWS)
-            .max();
-        let mut buckets = series.buckets.iter().peekable();
-        let mut inside = series.clone();
-        inside.buckets.retain(|bucket| bucket.low_ns / 1_000 < MOST_ROWS);
-        inside.overflow = Some(0);
-        for us in 0..last.map_or(0, |last| last + 1) {
-            let mut count = 0_u64;
-            while let Some(bucket) = buckets.next_if(|bucket| bucket.low_ns / 1_000 <= us) {
-                count = count.saturating_add(bucket.count);
-            }
-            let _ = writeln!(text, "{us:>8} {count:>8}");
-        }
-        text.push_str("\n#                            SUMMARY\n#\n");
-        text.push_str(
-            "# Index    TID  Samples  L_min  L_max  L_avg  Samples_H  L_avg_H  L_med_H  L_std_H  L_mode_H\n#\n",
-        );
-        let first = series.buckets.first().map_or(0, |bucket| bucket.low_ns);
-        let end = series.buckets.last().map_or(0, |bucket| bucket.low_ns);
-        let us = |ns: f64| whole(ns / 1e3);
-        let _ = writeln!(
-            text,
-            "#{place:>7} {:>5} {:>8} {:>6} {:>6} {:>6} {:>10} {:>8} {:>8} {:>8} {:>9}",
-            0,
-            series.samples(),
-            series.stated.min_ns.unwrap_or(first) / 1_000,
-            series.stated.max_ns.unwrap_or(end) / 1_000,
-            us(crate::statistics::best_mean_ns(series).unwrap_or(0.0)),
-            inside.in_buckets(),
-            us(mean_ns(&inside).unwrap_or(0.0)),
-            quantile(&inside, 0.5).map_or(0, |span| span.low_ns / 1_000),
-            us(stddev_ns(&inside).unwrap_or(0.0)),
-            statistics(&inside).mode.map_or(0, |span| span.low_ns / 1_000),
-        );
+        let rows = series.buckets.iter().map(|bucket| bucket.low_ns / UNIT_NS);
+        let last = rows.filter(|us| *us < MOST_ROWS).max();
+        table(&mut text, series, place, tid(recording, place), last);
     }
     text
+}
+
+/// The file of one described timer thread: its index, and the rows from 0 to the size of its histogram, whatever was
+/// measured.
+#[must_use]
+pub fn systress_file(measurement: Measurement, index: u32, size: Option<Nanos>) -> String {
+    let Some(size) = size else {
+        return write(&of_measurement(measurement));
+    };
+    let recording = of_measurement(measurement);
+    let mut text = String::new();
+    for (place, series) in recording.series.iter().enumerate() {
+        let last = (size.0 / UNIT_NS).min(MOST_ROWS - 1);
+        let index = usize::try_from(index).unwrap_or(usize::MAX);
+        table(&mut text, series, index, tid(&recording, place), Some(last));
+    }
+    text
+}
+
+/// The number of the thread that a series is of: series of one kind are in the order of their threads.
+fn tid(recording: &Recording, place: usize) -> u32 {
+    let Some(own) = &recording.own else { return 0 };
+    let noise = recording.kind() == Kind::Noise;
+    let mut threads = own
+        .threads
+        .iter()
+        .filter(|thread| (thread.kind == measure::Kind::Noise) == noise);
+    threads.nth(place).and_then(|thread| thread.tid).unwrap_or(0)
+}
+
+/// Rows from 0 to the last, and the summary; what is above the last row is in the first half of the summary only.
+fn table(text: &mut String, series: &Series, index: usize, tid: u32, last: Option<u64>) {
+    let mut buckets = series.buckets.iter().peekable();
+    let mut inside = series.clone();
+    inside
+        .buckets
+        .retain(|bucket| last.is_some_and(|last| bucket.low_ns / UNIT_NS <= last));
+    inside.overflow = Some(0);
+    for us in 0..last.map_or(0, |last| last + 1) {
+        let mut count = 0_u64;
+        while let Some(bucket) = buckets.next_if(|bucket| bucket.low_ns / UNIT_NS <= us) {
+            count = count.saturating_add(bucket.count);
+        }
+        let _ = writeln!(text, "{us:>8} {count:>8}");
+    }
+    text.push_str("\n#                            SUMMARY\n#\n");
+    text.push_str(
+        "# Index    TID  Samples  L_min  L_max  L_avg  Samples_H  L_avg_H  L_med_H  L_std_H  L_mode_H\n#\n",
+    );
+    let first = series.buckets.first().map_or(0, |bucket| bucket.low_ns);
+    let end = series.buckets.last().map_or(0, |bucket| bucket.low_ns);
+    let us = |ns: f64| whole(ns / 1e3);
+    let _ = writeln!(
+        text,
+        "#{index:>7} {tid:>5} {:>8} {:>6} {:>6} {:>6} {:>10} {:>8} {:>8} {:>8} {:>9}",
+        series.samples(),
+        series.stated.min_ns.unwrap_or(first) / UNIT_NS,
+        series.stated.max_ns.unwrap_or(end) / UNIT_NS,
+        us(crate::statistics::best_mean_ns(series).unwrap_or(0.0)),
+        inside.in_buckets(),
+        us(mean_ns(&inside).unwrap_or(0.0)),
+        quantile(&inside, 0.5).map_or(0, |span| span.low_ns / UNIT_NS),
+        us(stddev_ns(&inside).unwrap_or(0.0)),
+        statistics(&inside).mode.map_or(0, |span| span.low_ns / UNIT_NS),
+    );
 }

@@ -2,6 +2,7 @@
 //!
 //! Unknown is `null`, and a statistic over no samples is unknown. `expected == recorded + missed`, always.
 
+use crate::programs::ProgramResult;
 use crate::{Clock, Environment, Kind, Proof};
 use machine::{CpuId, Policy};
 use serde::{Deserialize, Serialize};
@@ -34,6 +35,9 @@ pub struct Measurement {
     pub broke: Option<Broke>,
     /// What limits the meaning of the numbers.
     pub findings: Vec<Note>,
+    /// What became of the programs that ran beside, where a described run had some.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramResult>,
     /// Whether it ran to its planned end. False as well in a file that was written while the measurement ran
     /// (finding `still_measuring`).
     pub complete: bool,

@@ -191,6 +191,18 @@ fn nothing_stays_when_we_are_killed() {
 }
 
 #[test]
+fn a_load_that_was_started_later_holds_nobody() {
+    let programs = Programs::start(&[order("true")]).unwrap();
+    let cpu = CpuSet::range(0, 0);
+    let load = measure::load::Load::start(&cpu, &[measure::load::LoadKind::Timers]).unwrap();
+    // It has a copy of everything that we had open, and lives on.
+    let (ended, end) = std::sync::mpsc::channel();
+    std::thread::spawn(move || ended.send(programs.end().len()));
+    assert_eq!(end.recv_timeout(Duration::from_secs(60)), Ok(1));
+    load.stop();
+}
+
+#[test]
 fn what_cannot_be_started_is_named_and_leaves_nothing() {
     let word = own_word(4);
     let refused = |change: &dyn Fn(&mut Order), errno: i32, words: &str| {

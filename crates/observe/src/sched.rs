@@ -6,10 +6,41 @@ use std::collections::BTreeMap;
 /// Times of one CPU in `USER_HZ` ticks (`fs/proc/stat.c`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuTimes {
+    /// Time in all states. The time of guests is in that of their user already.
+    #[serde(default)]
+    pub total: u64,
+    /// Time in which nothing ran, with or without input or output to wait for.
+    #[serde(default)]
+    pub idle: u64,
     /// Time that the hypervisor took; `None` before the field existed.
     pub steal: Option<u64>,
     /// Time spent running guests.
     pub guest: Option<u64>,
+}
+
+impl CpuTimes {
+    /// How much of the time since an earlier look something ran, in percent; `None` where no time has passed.
+    #[must_use]
+    pub fn load_since(&self, earlier: &CpuTimes) -> Option<f64> {
+        let total = self.total.checked_sub(earlier.total).filter(|total| *total > 0)?;
+        // The kernel's idle time of a CPU may step back by a tick.
+        let idle = self.idle.saturating_sub(earlier.idle).min(total);
+        #[allow(clippy::cast_precision_loss)]
+        Some((total - idle) as f64 * 100.0 / total as f64)
+    }
+
+    /// Of several CPUs together.
+    #[must_use]
+    pub fn sum<'a>(times: impl IntoIterator<Item = &'a CpuTimes>) -> CpuTimes {
+        times
+            .into_iter()
+            .fold(CpuTimes::default(), |sum, times| CpuTimes {
+                total: sum.total + times.total,
+                idle: sum.idle + times.idle,
+                steal: None,
+                guest: None,
+            })
+    }
 }
 
 /// The lines `cpuN user nice system idle iowait irq softirq steal guest guest_nice`.
@@ -26,6 +57,8 @@ pub fn parse_stat(text: &str) -> BTreeMap<u32, CpuTimes> {
             Some((
                 cpu,
                 CpuTimes {
+                    total: (0..8).filter_map(field).sum(),
+                    idle: field(3).unwrap_or(0) + field(4).unwrap_or(0),
                     steal: field(7),
                     guest: field(8),
                 },
@@ -60,4 +93,27 @@ pub fn parse_schedstat(text: &str) -> Option<BTreeMap<u32, u64>> {
 fn cpu_line(line: &str) -> Option<(u32, &str)> {
     let (cpu, rest) = line.strip_prefix("cpu")?.split_once(' ')?;
     Some((cpu.parse().ok()?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn load_is_what_was_not_idle() {
+        let at = |text| parse_stat(text).remove(&3).unwrap();
+        let earlier = at("cpu  9 9 9 9\ncpu3 100 0 50 800 50 0 0 0 0 0\n");
+        let later = at("cpu3 130 0 60 850 60 0 0 0 25 0\n");
+        assert_eq!(later.load_since(&earlier), Some(40.0));
+        assert_eq!(later.load_since(&later), None);
+        assert_eq!(earlier.load_since(&later), None);
+        let stepped = CpuTimes {
+            total: later.total + 10,
+            idle: later.idle - 1,
+            ..later
+        };
+        assert_eq!(stepped.load_since(&later), Some(100.0));
+        let both = CpuTimes::sum([&later, &earlier]);
+        assert_eq!((both.total, both.idle), (2_100, 1_760));
+    }
 }

@@ -14,6 +14,7 @@ mod plan;
 pub mod prove;
 mod recording;
 mod style;
+mod systress;
 
 pub use cpus::CpusReport;
 pub use diff::{DIFF_SCHEMA, diff_json, diff_text};
@@ -26,3 +27,4 @@ pub use recording::{
     recording_text,
 };
 pub use style::{Style, safe, safe_lines};
+pub use systress::{TimerRow, systress_elapsed, systress_screen, systress_statistics};

@@ -1,6 +1,7 @@
 //! `measure`: wake-up latency, or gaps in a busy loop.
 
 mod claim;
+pub mod described;
 pub(crate) mod join;
 mod kept;
 mod policy;
@@ -61,6 +62,8 @@ enum What {
         #[command(flatten)]
         spinning: Spinning,
     },
+    /// A whole run described in a file: samplers, loads, programs (also a configuration file of systress)
+    Run(described::Args),
 }
 
 #[derive(clap::Args)]
@@ -110,6 +113,7 @@ enum Idle {
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let (kind, shared) = match &args.what {
+        What::Run(args) => return described::run(args, screen),
         What::Latency { shared, .. } => (Kind::Latency, shared),
         What::Noise { shared, .. } => (Kind::Noise, shared),
         What::All { shared, .. } => (Kind::All, shared),
@@ -130,6 +134,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let join = |pid: u32| door.as_deref().map_or(Ok(()), |door| join::enter(door, pid));
     let mut request = base(cpus, shared.duration, environment, stop);
     match &args.what {
+        What::Run(_) => {}
         What::Latency { waking, .. } => waking.fill(&mut request),
         What::Noise { spinning, policy, .. } => request.each(|lane| {
             lane.threshold_ns = nanoseconds(spinning.threshold);
@@ -202,16 +207,21 @@ fn chosen_cpus(shared: &Shared, machine: &Machine, screen: &mut Screen) -> Resul
     if let Some(expression) = &shared.cpus {
         return existing_cpus(expression, machine);
     }
-    let isolated = report::isolated_cpus(machine).and(&machine.topology.online);
-    let (cpus, why) = match isolated.is_empty() {
-        false => (isolated, "isolated"),
-        true => (
-            plan::choose_one_core(machine)?,
-            "the core that `plan` would choose; nothing is isolated",
-        ),
-    };
+    let (cpus, why) = default_cpus(machine)?;
     screen.note(&format!("measuring CPU {cpus} ({why}); --cpus chooses others\n"));
     Ok(cpus)
+}
+
+/// What is measured where nobody says it, and why these.
+fn default_cpus(machine: &Machine) -> Result<(CpuSet, &'static str), CommandError> {
+    let isolated = report::isolated_cpus(machine).and(&machine.topology.online);
+    match isolated.is_empty() {
+        false => Ok((isolated, "isolated")),
+        true => Ok((
+            plan::choose_one_core(machine)?,
+            "the core that `plan` would choose; nothing is isolated",
+        )),
+    }
 }
 
 /// Measures, with a bar on standard error where that is a terminal.

@@ -60,6 +60,7 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
         broke,
         threads,
         findings: notes,
+        programs: Vec::new(),
         complete: collection.complete && moment == Moment::End,
     }
 }

@@ -5,7 +5,6 @@ use super::{
     After, BuiltIn, Configuration, CpuLoad, Form, Main, Memory, Program, Question, Sampler, Written,
     command_line,
 };
-use crate::Kind;
 use crate::load::LoadKind;
 use machine::{Nanos, parse_duration};
 use serde::Deserialize;
@@ -175,12 +174,20 @@ pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
         notes: Vec::new(),
     };
     for (index, table) in document.latency.into_iter().enumerate() {
-        described
-            .samplers
-            .push(sampler(text, Kind::Latency, index, table)?);
+        described.samplers.push(sampler(
+            text,
+            Question::Latency { interval: INTERVAL },
+            index,
+            table,
+        )?);
     }
     for (index, table) in document.noise.into_iter().enumerate() {
-        described.samplers.push(sampler(text, Kind::Noise, index, table)?);
+        described.samplers.push(sampler(
+            text,
+            Question::Noise { threshold: THRESHOLD },
+            index,
+            table,
+        )?);
     }
     for table in document.load {
         described.loads.push(BuiltIn {
@@ -207,28 +214,26 @@ pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
     Ok(described)
 }
 
+/// `usual` is what it asks where its table does not say more.
 fn sampler(
     text: &str,
-    kind: Kind,
+    usual: Question,
     index: usize,
     table: Spanned<SamplerTable>,
 ) -> Result<Sampler, ConfigurationError> {
-    let word = match kind {
-        Kind::Latency | Kind::All => "latency",
-        Kind::Noise => "noise",
-    };
-    let name = named(text, table.span().start, word, index);
+    let start = table.span().start;
     let table = table.into_inner();
-    let (question, misplaced) = match kind {
-        Kind::Latency | Kind::All => {
-            let interval = table.interval.map_or(INTERVAL, |time| time.into_inner().0);
-            (Question::Latency { interval }, table.threshold)
+    let (word, question, misplaced) = match usual {
+        Question::Latency { interval } => {
+            let interval = table.interval.map_or(interval, |time| time.into_inner().0);
+            ("latency", Question::Latency { interval }, table.threshold)
         }
-        Kind::Noise => {
-            let threshold = table.threshold.map_or(THRESHOLD, |time| time.into_inner().0);
-            (Question::Noise { threshold }, table.interval)
+        Question::Noise { threshold } => {
+            let threshold = table.threshold.map_or(threshold, |time| time.into_inner().0);
+            ("noise", Question::Noise { threshold }, table.interval)
         }
     };
+    let name = named(text, start, word, index);
     if let Some(time) = misplaced {
         return Err(ConfigurationError::at(
             place(text, time.span().start),

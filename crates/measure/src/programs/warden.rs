@@ -55,6 +55,8 @@ impl Warden {
 
 impl Drop for Warden {
     fn drop(&mut self) {
+        // Said and not only closed: processes that were forked from us since hold the pipe as well.
+        self.tell(0);
         self.pipe = None;
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         let _ = rustix::process::waitpid(pid, rustix::process::WaitOptions::empty());
@@ -71,6 +73,9 @@ fn watch(pipe: &OwnedFd) {
             _ => break,
         }
         let said = i64::from_ne_bytes(word);
+        if said == 0 {
+            return;
+        }
         let Ok(group) = i32::try_from(said.unsigned_abs()) else {
             continue;
         };

@@ -1,0 +1,80 @@
+//! `systress`: a run from its configuration file, with its screen and its text file. The options are those of its
+//! manual page as the article on `isolcpus` and cpusets shows it.
+
+use crate::verbs::measure::described;
+use crate::{CommandError, Screen, Status};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+const USAGE: &str = "\
+usage: systress [-c|--cfg CFG_FILE] [-d DBG_LEVEL] [-h] [-V]
+
+Runs the timer threads and programs of a configuration file, shows their latencies, and writes the statistics of each
+to its file.
+
+  -c, --cfg CFG_FILE  the configuration file
+  -d DBG_LEVEL        taken and not used: there are no debug levels here
+  -h                  shows this
+  -V                  shows the version
+";
+
+/// Runs it.
+pub fn run(args: &[OsString], screen: &mut Screen) -> Status {
+    match wanted(args) {
+        Ok(Wanted::Help) => screen.text(USAGE),
+        Ok(Wanted::Version) => screen.text(&format!(
+            "systress front end of quietcore {}\n",
+            env!("CARGO_PKG_VERSION")
+        )),
+        Ok(Wanted::Run(file)) => {
+            let args = described::Args {
+                file,
+                out: None,
+                check: false,
+            };
+            return described::run(&args, screen).unwrap_or_else(|error| screen.error(&error));
+        }
+        Err(error) => return screen.error(&error),
+    }
+    Status::Done
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Wanted {
+    Help,
+    Version,
+    Run(PathBuf),
+}
+
+fn wanted(args: &[OsString]) -> Result<Wanted, CommandError> {
+    let mut file = None;
+    let mut args = args.iter();
+    while let Some(word) = args.next() {
+        let text = word.to_string_lossy();
+        let mut value = |name: &str| {
+            let given = args.next().cloned();
+            given.ok_or_else(|| wrong(&format!("{name} has no value")))
+        };
+        match text.as_ref() {
+            "-h" | "--help" => return Ok(Wanted::Help),
+            "-V" | "--version" => return Ok(Wanted::Version),
+            "-c" | "--cfg" => file = Some(PathBuf::from(value(&text)?)),
+            "-d" => {
+                let level = value("-d")?;
+                if level.to_string_lossy().parse::<u32>().is_err() {
+                    return Err(wrong("-d takes a number"));
+                }
+            }
+            other => match other.strip_prefix("--cfg=") {
+                Some(path) if !path.is_empty() => file = Some(PathBuf::from(path)),
+                _ => return Err(wrong(&format!("`{other}` is no option"))),
+            },
+        }
+    }
+    file.map(Wanted::Run)
+        .ok_or_else(|| wrong("there is no configuration file: name one with --cfg"))
+}
+
+fn wrong(why: &str) -> CommandError {
+    CommandError::usage("systress was called wrongly", why, "see systress -h")
+}

@@ -1,0 +1,72 @@
+//! `measure run FILE`: a whole run from a file: samplers, built-in loads, programs, and where the statistics go.
+
+mod conduct;
+mod display;
+mod settle;
+mod statistics;
+
+use super::kept::Kept;
+use crate::{CommandError, Screen, Status};
+use machine::Machine;
+use measure::configuration::{self, Configuration, Form};
+use root::{Root, input, output};
+use std::path::{Path, PathBuf};
+
+/// Arguments of `measure run`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The description: TOML, or a configuration file of systress
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Write the result to this file as JSON, and its page beside it (FILE with the ending .html)
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Read the description, settle it on this machine, say what would run, and start nothing
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// A description that is wrong or impossible here, files that cannot be written, a measurement that could not be made.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let described = read(&args.file)?;
+    for note in &described.notes {
+        screen.note(&format!("note: {note}\n"));
+    }
+    let root = Root::live();
+    let machine = Machine::read(&root);
+    let settled = settle::settle(&described, &args.file, &machine)?;
+    if args.check {
+        screen.text(&conduct::intended(&described, &settled));
+        return Ok(Status::Done);
+    }
+    let kept = args.out.as_deref().map(Kept::at).transpose()?;
+    for file in described.samplers.iter().filter_map(|sampler| sampler.file.as_deref()) {
+        output::check(file).map_err(|error| unwritable(&args.file, file, &error))?;
+    }
+    conduct::conduct(&described, settled, &root, &machine, kept.as_ref(), screen)
+}
+
+fn read(file: &Path) -> Result<Configuration, CommandError> {
+    let bytes = input::bytes(file, configuration::MOST_BYTES as u64).map_err(|error| CommandError {
+        status: Status::Usage,
+        next: "name the file that describes the run".to_owned(),
+        ..error.into()
+    })?;
+    configuration::parse(&bytes).map_err(|error| settle::refused(file, &error))
+}
+
+fn unwritable(description: &Path, file: &Path, error: &root::RootError) -> CommandError {
+    CommandError::usage(
+        format!("the statistics of {} have no place", description.display()),
+        error.to_string(),
+        format!("name another file than {}, or make its folder", file.display()),
+    )
+}
+
+/// Whether the screen is systress's.
+fn is_systress(described: &Configuration) -> bool {
+    described.form == Form::Systress
+}

@@ -1,0 +1,235 @@
+//! What a description means on this machine: CPUs, policies and cgroups settled, or refused with the place where they
+//! stand.
+
+use super::super::policy::parse_policy;
+use super::statistics;
+use crate::intent::existing_cpus;
+use crate::{CommandError, Status};
+use machine::{CpuId, CpuSet, Machine, Policy};
+use measure::configuration::{Configuration, ConfigurationError, CpuLoad, Form, Program, Question, Sampler, Written};
+use measure::load::LoadKind;
+use measure::programs::Order;
+use measure::{Lane, Level, Note};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a sampler without a life time runs: until it is interrupted, and no longer than a measurement may.
+const FOR_EVER: Duration = Duration::from_secs(365 * 86_400);
+
+/// A description, settled.
+pub struct Settled {
+    /// One per sampled CPU, in the order of the file.
+    pub lanes: Vec<Lane>,
+    /// Which sampler of the file each lane belongs to.
+    pub sampler_of: Vec<usize>,
+    /// Built-in loads with their CPUs.
+    pub loads: Vec<(LoadKind, CpuSet)>,
+    /// Programs.
+    pub orders: Vec<Order>,
+    /// Where the conductor runs.
+    pub main: Option<CpuSet>,
+    /// Whose load is shown.
+    pub shown: Option<CpuSet>,
+    /// What the reader of the numbers must know before anything ran.
+    pub notes: Vec<Note>,
+}
+
+/// Settles it.
+///
+/// # Errors
+/// The first thing that this machine cannot do, with its place in the file.
+pub fn settle(described: &Configuration, file: &Path, machine: &Machine) -> Result<Settled, CommandError> {
+    let at = Place { file, machine };
+    let mut settled = Settled {
+        lanes: Vec::new(),
+        sampler_of: Vec::new(),
+        loads: Vec::new(),
+        orders: Vec::new(),
+        main: at.cpus(described.main.cpus.as_ref())?,
+        shown: None,
+        notes: Vec::new(),
+    };
+    for (index, sampler) in described.samplers.iter().enumerate() {
+        at.check_format(sampler)?;
+        for cpu in at.sampled(sampler, described.form)? {
+            settled.lanes.push(at.lane(sampler, cpu)?);
+            settled.sampler_of.push(index);
+        }
+    }
+    let measured: CpuSet = settled.lanes.iter().map(|lane| lane.cpu).collect();
+    let rest = machine.topology.online.minus(&measured);
+    for load in &described.loads {
+        let cpus = at.cpus(load.cpus.as_ref())?.unwrap_or_else(|| rest.clone());
+        settled.note_sharing(&format!("load {}", load.kind.name()), &cpus, &measured);
+        settled.loads.push((load.kind, cpus));
+    }
+    for program in &described.programs {
+        let order = at.order(program)?;
+        let cpus = order.cpus.clone().unwrap_or_else(|| machine.topology.online.clone());
+        settled.note_sharing(&order.name, &cpus, &measured);
+        settled.orders.push(order);
+    }
+    settled.shown = match &described.main.cpu_load {
+        CpuLoad::Hidden => None,
+        CpuLoad::All => Some(machine.topology.online.clone()),
+        CpuLoad::Of(cpus) => at.cpus(Some(cpus))?,
+    };
+    Ok(settled)
+}
+
+/// A place that is wrong, as an error of the verb.
+pub fn refused(file: &Path, error: &ConfigurationError) -> CommandError {
+    CommandError::usage(
+        format!("{} describes no run", file.display()),
+        error.to_string(),
+        error.next.clone(),
+    )
+}
+
+impl Settled {
+    fn note_sharing(&mut self, what: &str, cpus: &CpuSet, measured: &CpuSet) {
+        let shared = cpus.and(measured);
+        if !shared.is_empty() {
+            self.notes.push(Note {
+                id: "measured_cpu_shared".to_owned(),
+                level: Level::Warning,
+                subject: what.to_owned(),
+                message: format!("{what} may run on CPU {shared}, which is measured: the numbers hold its work too"),
+                fix: "give it other CPUs in the file, unless that is the question".to_owned(),
+            });
+        }
+    }
+}
+
+/// Where things stand, and on which machine.
+struct Place<'a> {
+    file: &'a Path,
+    machine: &'a Machine,
+}
+
+impl Place<'_> {
+    fn wrong<T>(&self, what: &Written<T>, why: String, next: &str) -> CommandError {
+        refused(self.file, &ConfigurationError::at((what.line, what.column), why, next))
+    }
+
+    fn cpus(&self, expression: Option<&Written<String>>) -> Result<Option<CpuSet>, CommandError> {
+        let Some(expression) = expression else { return Ok(None) };
+        let cpus = existing_cpus(&expression.value, self.machine).map_err(|error| CommandError {
+            what: format!("{} describes no run", self.file.display()),
+            why: format!(
+                "line {}, column {}: {}; {}",
+                expression.line, expression.column, error.what, error.why
+            ),
+            ..error
+        })?;
+        Ok(Some(cpus))
+    }
+
+    fn sampled(&self, sampler: &Sampler, form: Form) -> Result<Vec<CpuId>, CommandError> {
+        let cpus = match self.cpus(sampler.cpus.as_ref())? {
+            Some(cpus) => cpus,
+            None => super::super::default_cpus(self.machine)?.0,
+        };
+        if form == Form::Systress
+            && cpus.len() > 1
+            && let Some(written) = &sampler.cpus
+        {
+            return Err(self.wrong(
+                written,
+                format!("{} may run on several CPUs, whose latencies would end up in one histogram", sampler.name.value),
+                "give each CPU its own timer_thread, with its own index",
+            ));
+        }
+        Ok(cpus.iter().collect())
+    }
+
+    fn check_format(&self, sampler: &Sampler) -> Result<(), CommandError> {
+        let Some(format) = &sampler.format else { return Ok(()) };
+        let known = statistics::names();
+        if known.contains(&format.value.as_str()) {
+            return Ok(());
+        }
+        let why = format!("`{}` is no format of statistics", format.value);
+        Err(self.wrong(format, why, &format!("there are {}", known.join(", "))))
+    }
+
+    fn lane(&self, sampler: &Sampler, cpu: CpuId) -> Result<Lane, CommandError> {
+        let life = sampler.lifetime.unwrap_or(FOR_EVER);
+        let mut lane = match sampler.question {
+            Question::Latency { interval } => Lane {
+                interval_ns: nanoseconds(interval),
+                policy: Policy::Other,
+                priority: 0,
+                ..Lane::latency(cpu, life)
+            },
+            Question::Noise { threshold } => Lane {
+                threshold_ns: nanoseconds(threshold),
+                ..Lane::noise(cpu, life)
+            },
+        };
+        if let Some(policy) = &sampler.policy {
+            parse_policy(&policy.value)
+                .map_err(|why| self.wrong(policy, why, "write it as --policy takes it"))?
+                .fill(&mut lane);
+        }
+        Ok(lane)
+    }
+
+    fn order(&self, program: &Program) -> Result<Order, CommandError> {
+        use crate::policy::Policy::{Deadline, Plain};
+        let (policy, priority) = match &program.policy {
+            None => (Policy::Other, 0),
+            Some(written) => match crate::policy::parse(&written.value) {
+                Ok(Plain { policy, priority }) => (policy, priority),
+                Ok(Deadline { .. }) => {
+                    let why = "a program that forks cannot be started with SCHED_DEADLINE".to_owned();
+                    return Err(self.wrong(written, why, "use fifo:PRIORITY, rr:PRIORITY, other, batch or idle"));
+                }
+                Err(why) => return Err(self.wrong(written, why, "write it as `run --policy` takes it")),
+            },
+        };
+        Ok(Order {
+            name: program.name.value.clone(),
+            command: program.command.value.clone(),
+            cpus: self.cpus(program.cpus.as_ref())?,
+            policy,
+            priority,
+            door: program.cgroup.as_ref().map(|cgroup| self.door(cgroup)).transpose()?,
+            output: program.output.clone(),
+            errors: program.errors.clone(),
+            after_success: program.after_success,
+            after_failure: program.after_failure,
+            lifetime: program.lifetime,
+        })
+    }
+
+    /// The file by which a process gets into a cgroup of the cpuset hierarchy.
+    fn door(&self, cgroup: &Written<String>) -> Result<String, CommandError> {
+        let hierarchy = self.machine.cgroups.cpuset.as_ref().ok_or_else(|| {
+            CommandError::new(
+                Status::Unable,
+                format!("{} describes no run", self.file.display()),
+                format!("line {}: there is no cpuset hierarchy here", cgroup.line),
+                "mount cgroups, or leave the cgroup out",
+            )
+        })?;
+        let name = format!("/{}", cgroup.value.trim_matches('/'));
+        let known = hierarchy.sets.iter().any(|set| set.name == name);
+        if !known || name.split('/').any(|part| part == "..") {
+            return Err(self.wrong(
+                cgroup,
+                format!("there is no cgroup {name} in {}", hierarchy.mount),
+                "make it first (`quietcore apply` makes partitions), or leave the cgroup out",
+            ));
+        }
+        let file = match hierarchy.version {
+            machine::Version::V1 => "tasks",
+            machine::Version::V2 => "cgroup.procs",
+        };
+        Ok(format!("{}{name}/{file}", hierarchy.mount))
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

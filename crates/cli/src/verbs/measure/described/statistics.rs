@@ -1,0 +1,55 @@
+//! The file of one sampler's statistics, in the format that was asked for.
+
+use crate::{CommandError, Status};
+use measure::Measurement;
+use measure::configuration::Sampler;
+use root::output;
+use std::path::Path;
+
+/// Writes what the threads of one sampler have found.
+///
+/// # Errors
+/// A format that does not exist, or a file that cannot be written.
+pub fn write(
+    result: &Measurement,
+    own: impl Fn(usize) -> bool,
+    sampler: &Sampler,
+    usual: &str,
+    file: &Path,
+) -> Result<(), CommandError> {
+    let mut alone = result.clone();
+    let mut place = 0;
+    alone.threads.retain(|_| {
+        place += 1;
+        own(place - 1)
+    });
+    let format = sampler.format.as_ref().map_or(usual, |format| format.value.as_str());
+    let text = match format {
+        "json" => serde_json::to_string(&alone).map_err(|error| bug(&error.to_string()))? + "\n",
+        "systress" => formats::systress_file(alone, sampler.index, sampler.histogram),
+        other => {
+            let writer = formats::writer(other).ok_or_else(|| bug(other))?;
+            writer(&formats::of_measurement(alone))
+        }
+    };
+    output::write(file, text.as_bytes()).map_err(|error| CommandError {
+        status: Status::Failed,
+        what: format!("the statistics of {} were not written", sampler.name.value),
+        ..error.into()
+    })
+}
+
+/// The formats that there are.
+pub fn names() -> Vec<&'static str> {
+    let foreign = formats::writers().map(|format| format.name);
+    std::iter::once("json").chain(foreign).collect()
+}
+
+fn bug(why: &str) -> CommandError {
+    CommandError::new(
+        Status::Bug,
+        "the statistics could not be written",
+        why,
+        "please report this as a bug",
+    )
+}
