@@ -259,8 +259,15 @@ impl<'a> Journal<'a> {
     pub fn retire(self) -> Result<(), ApplyError> {
         let began = self.records.first().map_or_else(now_ns, |record| record.at_ns);
         // Nanoseconds sort as the times do, and two journals cannot begin in the same one.
-        self.storage.rename(NAME, &format!("history/{began:020}"))?;
-        Ok(())
+        let past = format!("history/{began:020}");
+        match self.storage.rename(NAME, &past) {
+            // Who was killed in `put_over_away` left a copy of our first records there.
+            Err(error) if error.errno() == Some(libc::EEXIST) => {
+                self.storage.remove(&past)?;
+                Ok(self.storage.rename(NAME, &past)?)
+            }
+            outcome => Ok(outcome?),
+        }
     }
 }
 
@@ -368,8 +375,9 @@ pub(crate) fn now_ns() -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{decode, encode};
+    use super::{Journal, decode, encode};
     use crate::{Event, Record};
+    use root::state::StateDir;
 
     fn journal(events: usize) -> Vec<u8> {
         let record = |seq| Record {
@@ -389,6 +397,19 @@ mod tests {
         for cut in 0..=bytes.len() {
             assert_eq!(decode(&bytes[..cut]).unwrap().len(), cut / length, "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn a_past_that_was_copied_but_not_cut_off_is_put_away_once() {
+        let temp = tempfile::tempdir().unwrap();
+        let state = StateDir::create(&temp.path().join("state")).unwrap();
+        // As a kill between the two writes of `put_over_away` leaves it.
+        let copied = format!("history/{:020}", 7);
+        state.replace(&copied, &journal(1)).unwrap();
+        state.replace(super::NAME, &journal(3)).unwrap();
+        Journal::open(&state).unwrap().unwrap().retire().unwrap();
+        assert_eq!(state.read(super::NAME).unwrap(), None);
+        assert_eq!(state.read(&copied).unwrap(), Some(journal(3)));
     }
 
     #[test]
