@@ -35,8 +35,8 @@ impl CpuTimes {
         times
             .into_iter()
             .fold(CpuTimes::default(), |sum, times| CpuTimes {
-                total: sum.total + times.total,
-                idle: sum.idle + times.idle,
+                total: sum.total.saturating_add(times.total),
+                idle: sum.idle.saturating_add(times.idle),
                 steal: None,
                 guest: None,
             })
@@ -54,11 +54,14 @@ pub fn parse_stat(text: &str) -> BTreeMap<u32, CpuTimes> {
                     .nth(place)
                     .and_then(|word| word.parse().ok())
             };
+            let sum = |places: &mut dyn Iterator<Item = usize>| {
+                places.filter_map(field).fold(0, u64::saturating_add)
+            };
             Some((
                 cpu,
                 CpuTimes {
-                    total: (0..8).filter_map(field).sum(),
-                    idle: field(3).unwrap_or(0) + field(4).unwrap_or(0),
+                    total: sum(&mut (0..8)),
+                    idle: sum(&mut (3..5)),
                     steal: field(7),
                     guest: field(8),
                 },
@@ -115,5 +118,9 @@ mod tests {
         assert_eq!(stepped.load_since(&later), Some(100.0));
         let both = CpuTimes::sum([&later, &earlier]);
         assert_eq!((both.total, both.idle), (2_100, 1_760));
+        // A file can say anything.
+        let huge = at("cpu3 18446744073709551615 1 2 18446744073709551615 3 0 0 0 0 0\n");
+        assert_eq!((huge.total, huge.idle), (u64::MAX, u64::MAX));
+        assert_eq!(CpuTimes::sum([&huge, &huge]).total, u64::MAX);
     }
 }
