@@ -61,7 +61,7 @@ same same_{name} before after
     }
     for (name, cpu) in GOES {
         script.push_str(&format!(
-            "rec {name}_meanwhile lab-guest meanwhile 'echo 0 >/sys/devices/system/cpu/cpu{cpu}/online' 31 {offset} \
+            "rec {name}_meanwhile lab-guest meanwhile 'echo 0 >/sys/devices/system/cpu/cpu{cpu}/online' 19 {offset} \
              -- quietcore apply --cpus 3 --quiet \
              -- sh -c 'echo 1 >/sys/devices/system/cpu/cpu{cpu}/online; quietcore undo'\n"
         ));

@@ -64,7 +64,7 @@ rec rt_goes quietcore undo --partition rt --json
 state fast_left
 same same_fast only_fast fast_left
 rec sweep_apply lab-guest sweep entry 17 2 -- quietcore apply --cpus 3 --quiet -- quietcore undo --partition rt --quiet
-rec sweep_undo lab-guest sweep-undo entry 23 3 -- sh -c 'quietcore undo --all --quiet; quietcore apply --cpus 3 --quiet; quietcore apply --cpus 2 --partition fast --quiet' -- quietcore undo --partition rt --quiet
+rec sweep_undo lab-guest sweep-undo entry 15 3 -- sh -c 'quietcore undo --all --quiet; quietcore apply --cpus 3 --quiet; quietcore apply --cpus 2 --partition fast --quiet' -- quietcore undo --partition rt --quiet
 q apply --cpus 3
 rec all quietcore undo --all --json
 q apply --cpus 2-3

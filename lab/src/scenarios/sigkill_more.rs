@@ -58,13 +58,13 @@ const SWEEPS: &[(&str, u64, u32, &str)] = &[
     (
         "partrt",
         3,
-        41,
+        23,
         "sweep -- quietcore partrt create 0x8 -- quietcore undo --all --quiet",
     ),
     (
         "partrt_undo",
         2,
-        37,
+        19,
         "sweep-undo -- quietcore partrt create 0x8 -- quietcore partrt undo",
     ),
 ];

@@ -29,25 +29,25 @@ const SWEEPS: &[Sweep] = &[
     (
         "apply",
         "1",
-        90,
+        25,
         "term N -- quietcore apply --cpus 3 --quiet -- sh /tmp/again",
     ),
     (
         "resize",
         "1",
-        130,
+        55,
         "int N -- quietcore apply --resize --cpus 2-3 --quiet -- sh /tmp/again -- sh /tmp/inhabited",
     ),
     (
         "undo",
         "0",
-        45,
+        15,
         "hup N -- quietcore undo --quiet -- sh /tmp/again -- quietcore apply --cpus 3 --quiet",
     ),
     (
         "reset",
         "143",
-        40,
+        20,
         "term N -- quietcore cset shield --reset -- sh /tmp/again -- quietcore cset shield -c 3",
     ),
 ];

@@ -98,8 +98,8 @@ rec undo quietcore undo --json
 same_as_before undo
 ";
 
-const GUARD: &str = "rec killed_apply lab-guest sweep entry 29 5 -- quietcore apply --cpus 3 --profile minimal --quiet -- quietcore undo --quiet
-rec killed_undo lab-guest sweep-undo entry 23 4 -- quietcore apply --cpus 3 --profile minimal --quiet -- quietcore undo --quiet
+const GUARD: &str = "rec killed_apply lab-guest sweep entry 23 5 -- quietcore apply --cpus 3 --profile minimal --quiet -- quietcore undo --quiet
+rec killed_undo lab-guest sweep-undo entry 15 4 -- quietcore apply --cpus 3 --profile minimal --quiet -- quietcore undo --quiet
 systemd-run --quiet --scope --unit=session-8 --slice=user-1000.slice sh -c 'quietcore apply --cpus 3 --profile minimal --confirm-within 15s --quiet; sleep 900' &
 wait_for 90 grep -q event...applied /run/quietcore/journal
 systemctl stop session-8.scope

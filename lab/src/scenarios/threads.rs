@@ -106,7 +106,7 @@ cat >/tmp/divided <<END
 quietcore apply --cpus 3 --profile minimal -q && quietcore move --tid $one --cpus 3 -q
 END
 rec sweep_out lab-guest sweep entry 4 3 -- quietcore move --thread 'lab io' --out -q -- quietcore undo -q -- sh /tmp/divided
-rec sweep_undo lab-guest sweep-undo entry 40 8 -- sh /tmp/divided -- quietcore undo -q
+rec sweep_undo lab-guest sweep-undo entry 23 8 -- sh /tmp/divided -- quietcore undo -q
 "#
     .to_owned()
 }
