@@ -1,0 +1,133 @@
+//! The descriptions of all events of one trace, by number and by name.
+
+use crate::error::FormatError;
+use crate::field::Field;
+use crate::format::Format;
+use crate::layout::Endian;
+use std::collections::HashMap;
+
+/// All descriptions of one kernel.
+#[derive(Clone, Debug, Default)]
+pub struct Formats {
+    /// Order of bytes of that kernel.
+    pub endian: Endian,
+    all: Vec<Format>,
+    /// Place in `all` and one more, by number; 0 where no event has the number.
+    by_id: Vec<u32>,
+    by_name: HashMap<(String, String), u32>,
+    common: Option<Places>,
+}
+
+/// What every event carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Common {
+    /// Number of its event.
+    pub id: u16,
+    /// `common_flags`: 1 interrupts off, 4 `need_resched`, 8 in a hard interrupt, 16 in a softirq, 64 in an NMI.
+    pub flags: u8,
+    /// Depth of disabled preemption in the lower four bits, of disabled migration in the upper ones.
+    pub preempt_count: u8,
+    /// Thread that was current; 0 is the idle task.
+    pub pid: i32,
+}
+
+#[derive(Clone, Debug)]
+struct Places {
+    id: Field,
+    flags: Option<Field>,
+    preempt_count: Option<Field>,
+    pid: Field,
+}
+
+impl Formats {
+    /// None yet.
+    #[must_use]
+    pub fn new(endian: Endian) -> Formats {
+        Formats {
+            endian,
+            ..Formats::default()
+        }
+    }
+
+    /// Adds one.
+    ///
+    /// # Errors
+    /// When another event has its number, or when it lacks the common fields.
+    pub fn add(&mut self, format: Format) -> Result<(), FormatError> {
+        let id = usize::from(format.id);
+        if self.by_id.len() <= id {
+            self.by_id.resize(id + 1, 0);
+        }
+        if let Some(first) = self.get(format.id) {
+            return Err(FormatError::Twice {
+                id: format.id,
+                first: first.name.clone(),
+                second: format.name,
+            });
+        }
+        if self.common.is_none() {
+            self.common = Some(Places::of(&format)?);
+        }
+        let place = self.all.len() as u32;
+        if let Some(slot) = self.by_id.get_mut(id) {
+            *slot = place + 1;
+        }
+        self.by_name
+            .insert((format.system.clone(), format.name.clone()), place);
+        self.all.push(format);
+        Ok(())
+    }
+
+    /// The event of that number.
+    #[must_use]
+    #[inline]
+    pub fn get(&self, id: u16) -> Option<&Format> {
+        let place = *self.by_id.get(usize::from(id))?;
+        self.all.get((place as usize).checked_sub(1)?)
+    }
+
+    /// The event of that name.
+    #[must_use]
+    pub fn named(&self, system: &str, name: &str) -> Option<&Format> {
+        let place = self.by_name.get(&(system.to_owned(), name.to_owned()))?;
+        self.all.get(*place as usize)
+    }
+
+    /// All, in the order in which they came.
+    #[must_use]
+    pub fn all(&self) -> &[Format] {
+        &self.all
+    }
+
+    /// The common fields of a payload; nothing where it is too short for them.
+    #[must_use]
+    #[inline]
+    pub fn common(&self, payload: &[u8]) -> Option<Common> {
+        let places = self.common.as_ref()?;
+        let small = |field: &Option<Field>| {
+            let value = field
+                .as_ref()
+                .and_then(|field| field.unsigned(payload, self.endian));
+            value.unwrap_or(0) as u8
+        };
+        Some(Common {
+            id: places.id.unsigned(payload, self.endian)? as u16,
+            flags: small(&places.flags),
+            preempt_count: small(&places.preempt_count),
+            pid: places.pid.number(payload, self.endian)? as i32,
+        })
+    }
+}
+
+impl Places {
+    fn of(format: &Format) -> Result<Places, FormatError> {
+        let common = |name: &str| format.common.iter().find(|field| field.name == name).cloned();
+        let whole = |name: &str, missing| common(name).ok_or(FormatError::Missing { missing });
+        Ok(Places {
+            id: whole("common_type", "the field common_type")?,
+            flags: common("common_flags"),
+            preempt_count: common("common_preempt_count"),
+            pid: whole("common_pid", "the field common_pid")?,
+        })
+    }
+}

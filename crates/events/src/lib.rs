@@ -1,0 +1,27 @@
+//! What the kernel writes into its trace buffers, as data: the formats of events, pages of the ring buffer, saved
+//! traces. Pure: bytes and text go in, events come out, and no file is opened here.
+//!
+//! Everything that differs between kernels (where a field stands, how long a page is, how a header is packed) is taken
+//! from the kernel's own description beside the data, never assumed.
+
+mod error;
+mod field;
+mod format;
+mod formats;
+mod layout;
+mod line;
+mod merge;
+mod names;
+mod page;
+mod print;
+
+pub use error::{FormatError, PageError};
+pub use field::{Field, Shape};
+pub use format::Format;
+pub use formats::{Common, Formats};
+pub use layout::{Endian, Layout};
+pub use line::{Lines, Unit};
+pub use merge::{Event, Merge, Source};
+pub use names::KernelNames;
+pub use page::{Lost, Page, Record, Records};
+pub use print::{Names, NoNames, Printer, Symbol};

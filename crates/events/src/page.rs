@@ -1,0 +1,216 @@
+//! One page of the ring buffer, entry by entry.
+//!
+//! An entry is a header of 32 bits (5 bits of kind or length, 27 bits of time since the entry before) and its payload.
+//! Source: the kernel's `include/linux/ring_buffer.h` (`enum ring_buffer_type`) and `kernel/trace/ring_buffer.c`
+//! (`RB_MISSED_EVENTS`, `rb_fix_abs_ts`), and `events/header_event`, which has said the same since 2.6.32.
+
+use crate::error::PageError;
+use crate::layout::{Endian, Layout};
+
+/// Bit of the count that says: entries were lost before this page.
+const MISSED: u64 = 1 << 31;
+/// Bit of the count that says: how many stands behind the data.
+const MISSED_STORED: u64 = 1 << 30;
+
+const PADDING: u32 = 29;
+const TIME_EXTEND: u32 = 30;
+const TIME_STAMP: u32 = 31;
+/// Bits of time in a header.
+const DELTA_BITS: u32 = 27;
+/// An absolute time stamp carries 59 bits; the upper 5 are those of the time before.
+const ABSOLUTE_BITS: u32 = 59;
+
+/// What was lost between the page before and this one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lost {
+    /// Nothing.
+    #[default]
+    None,
+    /// Entries, and the kernel says how many.
+    Counted(u64),
+    /// Entries, and the page had no room for their number.
+    Uncounted,
+}
+
+/// A page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page<'a> {
+    /// Time of the page: what the first entry's time counts from, in units of the trace clock.
+    pub timestamp: u64,
+    /// What was lost before it.
+    pub lost: Lost,
+    data: &'a [u8],
+    endian: Endian,
+}
+
+/// One entry that carries an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<'a> {
+    /// When, in units of the trace clock.
+    pub at: u64,
+    /// The event: its common fields, then its own.
+    pub payload: &'a [u8],
+}
+
+impl<'a> Page<'a> {
+    /// Reads the head of a page. `bytes` may be shorter than a whole page when no data are missing.
+    ///
+    /// # Errors
+    /// When the head is not there, or names more data than follow it.
+    pub fn parse(bytes: &'a [u8], layout: &Layout) -> Result<Page<'a>, PageError> {
+        let no_head = PageError::NoHead {
+            len: bytes.len(),
+            head: layout.data_at,
+        };
+        let (Some(timestamp), Some(commit), Some(rest)) = (
+            bytes.first_chunk::<8>(),
+            bytes.get(layout.commit_at..layout.commit_at + layout.commit_len),
+            bytes.get(layout.data_at..),
+        ) else {
+            return Err(no_head);
+        };
+        let commit = layout.endian.number(commit).ok_or(no_head)?;
+        let says = (commit & (MISSED_STORED - 1)) as usize;
+        let data = rest.get(..says).ok_or(PageError::TooLong {
+            says,
+            len: rest.len(),
+        })?;
+        let lost = if commit & MISSED == 0 {
+            Lost::None
+        } else if commit & MISSED_STORED == 0 {
+            Lost::Uncounted
+        } else {
+            rest.get(says..says + layout.commit_len)
+                .and_then(|count| layout.endian.number(count))
+                .map_or(Lost::Uncounted, Lost::Counted)
+        };
+        Ok(Page {
+            timestamp: layout.endian.u64(*timestamp),
+            lost,
+            data,
+            endian: layout.endian,
+        })
+    }
+
+    /// Its entries, in their order.
+    #[must_use]
+    pub fn records(&self) -> Records<'a> {
+        Records {
+            data: self.data,
+            next: 0,
+            at: self.timestamp,
+            endian: self.endian,
+        }
+    }
+
+    /// Bytes of entries in it.
+    #[must_use]
+    pub fn data_len(&self) -> usize {
+        self.data.len()
+    }
+}
+
+/// The entries of a page. After an error there are no more.
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    data: &'a [u8],
+    next: usize,
+    at: u64,
+    endian: Endian,
+}
+
+impl<'a> Records<'a> {
+    #[inline]
+    fn word(&self, at: usize) -> Option<u32> {
+        let bytes = self.data.get(at..)?.first_chunk::<4>()?;
+        Some(self.endian.u32(*bytes))
+    }
+
+    /// Big-endian kernels pack the two parts of a header the other way round.
+    #[inline]
+    const fn header(&self, word: u32) -> (u32, u64) {
+        match self.endian {
+            Endian::Little => (word & 31, (word >> 5) as u64),
+            Endian::Big => (word >> DELTA_BITS, (word & ((1 << DELTA_BITS) - 1)) as u64),
+        }
+    }
+
+    #[cold]
+    fn cut(&mut self, needs: usize) -> Option<Result<Record<'a>, PageError>> {
+        let at = self.next;
+        self.next = usize::MAX;
+        Some(Err(PageError::Entry {
+            at,
+            needs,
+            left: self.data.len().saturating_sub(at),
+        }))
+    }
+
+    /// The time that an absolute stamp of 59 bits means, after a time that is known whole.
+    const fn whole(&self, stamp: u64) -> u64 {
+        let upper = self.at >> ABSOLUTE_BITS;
+        if upper == 0 {
+            return stamp;
+        }
+        let whole = stamp | (upper << ABSOLUTE_BITS);
+        if whole < self.at {
+            whole.wrapping_add(1 << ABSOLUTE_BITS)
+        } else {
+            whole
+        }
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>, PageError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if self.next >= self.data.len() {
+                return None;
+            }
+            let Some(word) = self.word(self.next) else {
+                return self.cut(4);
+            };
+            let (kind, delta) = self.header(word);
+            let body = self.next + 4;
+            let (from, len) = match kind {
+                1..PADDING => (body, kind as usize * 4),
+                PADDING if delta == 0 => return None,
+                kind => {
+                    let Some(first) = self.word(body) else {
+                        return self.cut(8);
+                    };
+                    match kind {
+                        TIME_EXTEND => {
+                            self.at = self.at.wrapping_add((u64::from(first) << DELTA_BITS) + delta);
+                            self.next = body + 4;
+                            continue;
+                        }
+                        TIME_STAMP => {
+                            self.at = self.whole((u64::from(first) << DELTA_BITS) | delta);
+                            self.next = body + 4;
+                            continue;
+                        }
+                        PADDING => {
+                            // An event that was thrown away still stands between its neighbours in time.
+                            self.at = self.at.wrapping_add(delta);
+                            // The length counts its own word.
+                            self.next = body + (first as usize).max(4);
+                            continue;
+                        }
+                        _ if first < 4 => return self.cut(8),
+                        _ => (body + 4, first as usize - 4),
+                    }
+                }
+            };
+            let Some(payload) = self.data.get(from..from.saturating_add(len)) else {
+                return self.cut(from - self.next + len);
+            };
+            self.at = self.at.wrapping_add(delta);
+            self.next = from + len;
+            return Some(Ok(Record { at: self.at, payload }));
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a `print fmt:` line is made of.
+
+/// A whole line.
+#[derive(Clone, Debug)]
+pub(super) struct Printing {
+    pub(super) pieces: Vec<Piece>,
+    pub(super) arguments: Vec<Expression>,
+}
+
+/// A piece of the format string.
+#[derive(Clone, Debug)]
+pub(super) enum Piece {
+    Text(String),
+    Conversion(Conversion),
+}
+
+/// Width or precision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Measure {
+    Number(usize),
+    /// `*`: the next argument.
+    Argument,
+}
+
+/// `%-16.3lx` and its like.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Conversion {
+    pub(super) left: bool,
+    pub(super) zero: bool,
+    pub(super) plus: bool,
+    pub(super) space: bool,
+    pub(super) alternate: bool,
+    pub(super) width: Option<Measure>,
+    pub(super) precision: Option<Measure>,
+    /// Bits of the number that is printed.
+    pub(super) bits: u32,
+    /// `d`, `u`, `x`, `s`, `p` ...
+    pub(super) letter: char,
+    /// The letters behind `%p`: `S`, `I4`, `bl`.
+    pub(super) kind: String,
+}
+
+/// A C expression.
+#[derive(Clone, Debug)]
+pub(super) enum Expression {
+    Number(i128),
+    /// A name that only the kernel's sources explain. What depends on it is shown as `?`.
+    Unknown,
+    Text(String),
+    /// `REC->field`: place in the event's list of all fields.
+    Field(Place),
+    /// `REC->field[i]`.
+    Element(Place, Box<Expression>),
+    /// `(u16)x`, `(int)x`.
+    Cast {
+        bits: u32,
+        signed: bool,
+        of: Box<Expression>,
+    },
+    Unary(char, Box<Expression>),
+    Binary(&'static str, Box<Expression>, Box<Expression>),
+    Either(Box<Expression>, Box<Expression>, Box<Expression>),
+    /// `__get_str`, `__get_dynamic_array`.
+    Content(Place),
+    /// `__get_dynamic_array_len`.
+    ContentLen(Place),
+    /// `__get_bitmask`, `__get_cpumask`.
+    Mask(Place),
+    /// `__print_flags(value, between, { bits, name }, ...)`.
+    Flags(Box<Expression>, String, Vec<(i128, String)>),
+    /// `__print_symbolic(value, { value, name }, ...)`.
+    Symbolic(Box<Expression>, Vec<(i128, String)>),
+    /// `__print_hex(bytes, length)`, with or without spaces.
+    Hex {
+        bytes: Box<Expression>,
+        len: Box<Expression>,
+        between: &'static str,
+    },
+    /// `__print_array(array, count, bytes of one)`.
+    Array(Box<Expression>, Box<Expression>, Box<Expression>),
+}
+
+/// Which field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Own(usize),
+    Common(usize),
+}

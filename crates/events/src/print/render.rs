@@ -1,0 +1,242 @@
+//! Carries out what a `print fmt:` line says, for one event.
+
+use super::evaluate::{Scene, Value, cut, mask, of_field, value};
+use super::expression::{Conversion, Measure, Piece, Printing};
+use crate::field::Shape;
+use crate::layout::Endian;
+use std::fmt::Write;
+
+/// A function, and where in it an address points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Symbol<'a> {
+    /// Its name.
+    pub function: &'a str,
+    /// Bytes from its beginning.
+    pub offset: u64,
+    /// Its bytes; 0 when nobody knows.
+    pub size: u64,
+    /// `[module]` that it belongs to.
+    pub module: Option<&'a str>,
+}
+
+/// Names of addresses, which only the kernel that wrote the event knows (`/proc/kallsyms`, `printk_formats`).
+pub trait Names {
+    /// The function that holds an address.
+    fn symbol(&self, address: u64) -> Option<Symbol<'_>>;
+
+    /// The text that stands at an address of the kernel.
+    fn text(&self, address: u64) -> Option<&str>;
+}
+
+/// No names: addresses stay numbers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoNames;
+
+impl Names for NoNames {
+    fn symbol(&self, _: u64) -> Option<Symbol<'_>> {
+        None
+    }
+
+    fn text(&self, _: u64) -> Option<&str> {
+        None
+    }
+}
+
+/// Prints an event in its own words. What a truncated payload lacks is shown as `?`.
+pub(super) fn print(out: &mut String, printing: &Printing, scene: &Scene) {
+    let mut arguments = printing.arguments.iter();
+    let mut next = || {
+        arguments
+            .next()
+            .map_or(Value::Number(0), |argument| value(argument, scene))
+    };
+    for piece in &printing.pieces {
+        match piece {
+            Piece::Text(text) => out.push_str(text),
+            Piece::Conversion(conversion) => {
+                let mut measure = |measure| match measure {
+                    Some(Measure::Argument) => as_len(&next()),
+                    Some(Measure::Number(number)) => Some(number),
+                    None => None,
+                };
+                let width = measure(conversion.width);
+                let precision = measure(conversion.precision);
+                let text = converted(conversion, &next(), precision, width, scene);
+                pad(out, &text, conversion, width.unwrap_or(0));
+            }
+        }
+    }
+}
+
+/// Prints an event field by field: `prev_comm=bash prev_pid=12`.
+pub(super) fn fields(out: &mut String, scene: &Scene) {
+    for (at, field) in scene.format.fields.iter().enumerate() {
+        let space = if at == 0 { "" } else { " " };
+        let content = match field.shape {
+            Shape::Number => field.number(scene.payload, scene.endian).map(|number| {
+                match (field.signed, u64::try_from(number)) {
+                    (false, _) if field.size == 8 => format!("{:#x}", number as u64),
+                    _ => number.to_string(),
+                }
+            }),
+            _ => of_field(field, scene).map(|value| text(&value)),
+        };
+        let content = content.unwrap_or_else(|| "?".to_owned());
+        let _ = write!(out, "{space}{}={content}", field.name);
+    }
+}
+
+/// A width; those of real events stay far below the bound.
+fn as_len(value: &Value) -> Option<usize> {
+    match value {
+        Value::Number(number) => usize::try_from(*number).ok().filter(|len| *len <= 1024),
+        _ => None,
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::Number(number) => number.to_string(),
+        Value::Unknown => "?".to_owned(),
+        Value::Text(text) => text.clone(),
+        Value::Bytes(bytes) => {
+            let end = memchr::memchr(0, bytes).unwrap_or(bytes.len());
+            String::from_utf8_lossy(bytes.get(..end).unwrap_or(bytes)).into_owned()
+        }
+    }
+}
+
+fn converted(
+    conversion: &Conversion,
+    value: &Value,
+    precision: Option<usize>,
+    width: Option<usize>,
+    scene: &Scene,
+) -> String {
+    let number = match value {
+        Value::Number(number) => *number,
+        _ => 0,
+    };
+    let cut_to = |signed| cut(number, conversion.bits, signed);
+    let digits = |digits: String| match precision {
+        Some(least) => format!("{digits:0>least$}"),
+        None => digits,
+    };
+    match (conversion.letter, value) {
+        ('s', Value::Number(address)) => {
+            let known = scene.names.text(*address as u64);
+            known.map_or_else(|| format!("{:#x}", *address as u64), str::to_owned)
+        }
+        ('s', value) => {
+            let whole = text(value);
+            precision.map_or(whole.clone(), |most| whole.chars().take(most).collect())
+        }
+        ('p', Value::Number(address)) => pointer(conversion, *address as u64, scene),
+        ('p', Value::Bytes(bytes)) => behind(&conversion.kind, bytes, width, scene.endian),
+        (_, Value::Text(_) | Value::Unknown) => text(value),
+        ('d' | 'i', _) => {
+            let number = cut_to(true);
+            let sign = match number {
+                ..0 => "-",
+                _ if conversion.plus => "+",
+                _ if conversion.space => " ",
+                _ => "",
+            };
+            format!("{sign}{}", digits(number.unsigned_abs().to_string()))
+        }
+        ('x', _) => {
+            let hex = digits(format!("{:x}", cut_to(false)));
+            if conversion.alternate {
+                format!("0x{hex}")
+            } else {
+                hex
+            }
+        }
+        ('X', _) => {
+            let hex = digits(format!("{:X}", cut_to(false)));
+            if conversion.alternate {
+                format!("0X{hex}")
+            } else {
+                hex
+            }
+        }
+        ('o', _) => {
+            let octal = digits(format!("{:o}", cut_to(false)));
+            if conversion.alternate {
+                format!("0{octal}")
+            } else {
+                octal
+            }
+        }
+        ('c', _) => char::from(cut(number, 8, false) as u8).to_string(),
+        _ => digits(cut_to(false).to_string()),
+    }
+}
+
+/// `%p` and its kinds that mean the address itself.
+fn pointer(conversion: &Conversion, address: u64, scene: &Scene) -> String {
+    if !conversion.kind.starts_with(['S', 's', 'F', 'f', 'B']) {
+        return format!("{address:016x}");
+    }
+    let Some(symbol) = scene.names.symbol(address) else {
+        return format!("{address:#x}");
+    };
+    let module = symbol.module.map_or(String::new(), |module| format!(" {module}"));
+    if conversion.kind.starts_with(['s', 'f']) {
+        return format!("{}{module}", symbol.function);
+    }
+    format!(
+        "{}+{:#x}/{:#x}{module}",
+        symbol.function, symbol.offset, symbol.size
+    )
+}
+
+/// `%p` and its kinds that mean what stands at the address.
+fn behind(kind: &str, bytes: &[u8], width: Option<usize>, endian: Endian) -> String {
+    let joined = |between: &str| {
+        let all: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        all.join(between)
+    };
+    match kind {
+        "I4" | "i4" if bytes.len() >= 4 => {
+            let all: Vec<String> = bytes.iter().take(4).map(u8::to_string).collect();
+            all.join(".")
+        }
+        "I6" | "I6c" if bytes.len() >= 16 => {
+            let mut octets = [0_u8; 16];
+            octets.iter_mut().zip(bytes).for_each(|(to, from)| *to = *from);
+            std::net::Ipv6Addr::from(octets).to_string()
+        }
+        "M" => joined(":"),
+        "b" | "bl" => mask(
+            bytes.get(..width.unwrap_or(0).div_ceil(8)).unwrap_or(bytes),
+            endian,
+        ),
+        _ => joined(" "),
+    }
+}
+
+fn pad(out: &mut String, text: &str, conversion: &Conversion, width: usize) {
+    let missing = width.saturating_sub(text.chars().count());
+    let mask = conversion.letter == 'p' && conversion.kind.starts_with('b');
+    if missing == 0 || mask {
+        out.push_str(text);
+    } else if conversion.left {
+        out.push_str(text);
+        out.extend(std::iter::repeat_n(' ', missing));
+    } else if conversion.zero && conversion.precision.is_none() && conversion.letter != 's' {
+        let digits_at = text.len() - text.trim_start_matches(['-', '+', ' ']).len();
+        let prefix = if text.get(digits_at..).is_some_and(|rest| rest.starts_with("0x")) {
+            2
+        } else {
+            0
+        };
+        let (head, digits) = text.split_at(digits_at + prefix);
+        out.push_str(head);
+        out.extend(std::iter::repeat_n('0', missing));
+        out.push_str(digits);
+    } else {
+        out.extend(std::iter::repeat_n(' ', missing));
+        out.push_str(text);
+    }
+}
