@@ -2,6 +2,7 @@
 
 mod assemble;
 mod clocks;
+mod facts;
 mod keeping;
 mod neighbours;
 mod running;
@@ -14,6 +15,7 @@ use crate::sampler::{self, Job};
 use crate::shared::Shared;
 use crate::{IdleStates, Kind, MeasureError, Measurement, Progress, Request, check};
 use assemble::assemble;
+pub(crate) use facts::Facts;
 use observe::Activity;
 use root::Root;
 use running::Collection;
@@ -61,8 +63,10 @@ pub fn run(request: &Request<'_>, progress: &mut dyn FnMut(&Progress)) -> Result
     };
     let mut collection = Collection::new(&job, request, &root, held.as_ref().err().copied())?;
     collection.prepare(&mut child, progress)?;
+    collection.ask_before();
     collection.sample(&mut child, progress);
     child.end(Duration::from_secs(1));
+    collection.ask_after();
     collection.drain();
     let result = assemble(&collection, Moment::End);
     drop(held);
@@ -84,6 +88,8 @@ pub(crate) struct Closing<'a> {
     pub moment: Moment,
     /// What the counters say about the window.
     pub activity: Option<&'a Activity>,
+    /// What is known about the counter.
+    pub facts: &'a Facts,
     /// Most gaps that are listed per CPU.
     pub gaps: usize,
 }

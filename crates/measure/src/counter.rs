@@ -1,6 +1,12 @@
 //! The fastest counter that can be trusted, and how its ticks become nanoseconds.
 
+pub(crate) mod invariance;
+pub(crate) mod kernel_rate;
+pub(crate) mod offset;
+pub(crate) mod slope;
+
 use crate::clock;
+use invariance::invariant_tsc;
 
 /// A counter that the busy loop can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +54,16 @@ impl Source {
         }
     }
 
+    /// Reads it once, after everything that stands before it: a processor may read the TSC ahead of a load.
+    pub(crate) fn read_ordered(self) -> u64 {
+        #[cfg(target_arch = "x86_64")]
+        if self == Source::Tsc {
+            // SAFETY: SSE2, which every x86-64 processor has. Linux makes it wait for all loads on AMD too.
+            unsafe { core::arch::x86_64::_mm_lfence() };
+        }
+        self.read()
+    }
+
     /// The counter and the raw clock at the same moment: the narrowest of several readings.
     pub(crate) fn pair(self) -> Pair {
         let mut best = (u64::MAX, Pair::default());
@@ -60,6 +76,7 @@ impl Source {
                     Pair {
                         ticks,
                         raw_ns: before + width / 2,
+                        width_ns: width,
                     },
                 );
             }
@@ -88,6 +105,8 @@ pub(crate) struct Pair {
     pub ticks: u64,
     /// `CLOCK_MONOTONIC_RAW`.
     pub raw_ns: u64,
+    /// Between the two readings of the clock around that of the counter.
+    pub width_ns: u64,
 }
 
 /// How many nanoseconds a tick has, as a fraction: nothing is rounded to MHz.
@@ -191,18 +210,6 @@ impl Count for Cntvct {
     }
 }
 
-#[cfg(target_arch = "x86_64")]
-fn invariant_tsc() -> bool {
-    use core::arch::x86_64::__cpuid;
-    // The highest extended leaf comes first: an older processor has no leaf 0x8000_0007.
-    __cpuid(0x8000_0000).eax >= 0x8000_0007 && __cpuid(0x8000_0007).edx & (1 << 8) != 0
-}
-
-#[cfg(not(target_arch = "x86_64"))]
-fn invariant_tsc() -> bool {
-    false
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -212,11 +219,13 @@ mod tests {
         let start = Pair {
             ticks: 1_000,
             raw_ns: 5_000,
+            width_ns: 0,
         };
         // 2,599,999,999 Hz over 100 s: an integer MHz would be off by 33 us in a day.
         let end = Pair {
             ticks: 1_000 + 259_999_999_900,
             raw_ns: 5_000 + 100_000_000_000,
+            width_ns: 0,
         };
         let pace = Pace::between(start, end).unwrap();
         assert_eq!(pace.to_ns(2_599_999_999 * 86_400), 86_400_000_000_000);
@@ -226,9 +235,13 @@ mod tests {
 
     #[test]
     fn no_slope_without_time() {
-        let pair = Pair { ticks: 7, raw_ns: 7 };
+        let pair = Pair {
+            ticks: 7,
+            raw_ns: 7,
+            width_ns: 0,
+        };
         assert_eq!(Pace::between(pair, pair), None);
-        assert_eq!(Pace::between(Pair { ticks: 8, raw_ns: 9 }, pair), None);
+        assert_eq!(Pace::between(Pair { raw_ns: 9, ..pair }, pair), None);
         assert_eq!(Pace::NANOSECONDS.to_ns(u64::MAX), u64::MAX);
     }
 

@@ -3,9 +3,10 @@
 use crate::Lane;
 use crate::collect::Moment;
 use crate::{
-    Broke, Clock, Environment, GapLabel, IdleStates, Kind, Level, Note, Request, ThreadResult, counter,
+    Broke, Clock, Counter, Environment, GapLabel, IdleStates, Kind, Level, Note, Request, SystemCalls,
+    ThreadResult, counter,
 };
-use machine::{CpuSet, Nanos, Policy};
+use machine::{CpuId, CpuSet, Nanos, Policy};
 
 /// Builds a note; the texts are whole sentences.
 pub(crate) fn note(level: Level, id: &str, subject: impl ToString, message: String, fix: &str) -> Note {
@@ -42,6 +43,36 @@ pub(crate) fn about_end(moment: Moment, stopped_after_ns: Option<u64>) -> Option
         )),
         (Moment::End, None) => None,
     }
+}
+
+/// A sampler process that did not live to its end.
+pub(crate) fn about_death(how: &str, system_calls: SystemCalls) -> Note {
+    note(
+        Level::Error,
+        "sampler_died",
+        "sampler process",
+        format!("The sampler process ended early ({how}). What it had recorded until then is in the result."),
+        match system_calls {
+            SystemCalls::Trusted => {
+                "look for the out-of-memory killer in the kernel's log, and measure again"
+            }
+            SystemCalls::Enforced => {
+                "signal 31 is the filter's: a clock that needs a system call, or a defect of this tool"
+            }
+        },
+    )
+}
+
+/// A sampler that had to be ended.
+pub(crate) fn about_overdue() -> Note {
+    note(
+        Level::Error,
+        "sampler_overdue",
+        "sampler process",
+        "A sampler did not reach the end of its window in time and was ended: something kept the CPU from it."
+            .to_owned(),
+        "look for real-time tasks on the measured CPUs, or for a stopped process",
+    )
 }
 
 /// A sample that was too long, and ended it.
@@ -113,6 +144,32 @@ pub(crate) fn about_machine(environment: &Environment, kind: Kind, counter: coun
         ));
     }
     notes
+}
+
+/// A counter that is not where the others are: times of two CPUs cannot be compared.
+pub(crate) fn about_counter(cpu: CpuId, counter: &Counter) -> Option<Note> {
+    /// More than this changes the order of what happens on two CPUs.
+    const APART_NS: u64 = 1_000;
+    let offset = counter.offset?;
+    let certain = offset
+        .offset_ns
+        .unsigned_abs()
+        .saturating_sub(offset.uncertainty_ns);
+    (certain > APART_NS).then(|| {
+        let way = if offset.offset_ns < 0 { "behind" } else { "ahead of" };
+        note(
+            Level::Warning,
+            "counters_apart",
+            format!("cpu{cpu}"),
+            format!(
+                "Its counter is {} {way} that of CPU {}, give or take {}: times of these CPUs cannot be compared.",
+                Nanos(offset.offset_ns.unsigned_abs()),
+                offset.against,
+                Nanos(offset.uncertainty_ns)
+            ),
+            "lengths of gaps are right; for times across CPUs look for a BIOS update",
+        )
+    })
 }
 
 /// The memory of the sampler.

@@ -1,5 +1,7 @@
 //! Turns a track and what was collected from it into a result.
 
+mod counter;
+
 use crate::Lane;
 use crate::accumulate::{Accumulator, Cause};
 use crate::collect::{Closing, Moment};
@@ -9,8 +11,7 @@ use crate::proof::{Seen, proof};
 use crate::sampler::{Job, policy_from};
 use crate::shared::{Track, state};
 use crate::{
-    Counter, Early, Gap, GapLabel, Jitter, Kind, Level, Note, Own, Proof, Sleep, Spike, ThreadResult,
-    findings,
+    Early, Gap, GapLabel, Jitter, Kind, Level, Note, Own, Proof, Sleep, Spike, ThreadResult, findings,
 };
 use machine::CpuId;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +19,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// The result of one thread, and what is to be said about it.
 pub(crate) fn thread(
     job: &Job<'_>,
+    place: usize,
     lane: &Lane,
     track: &Track,
     samples: &Accumulator,
@@ -73,15 +75,19 @@ pub(crate) fn thread(
         turn_ns_min: None,
         counter: None,
     };
+    let mut notes: Vec<Note> = Vec::new();
     match lane.kind {
         Kind::Latency | Kind::All => add_wake_ups(&mut result, lane, samples, &window, closing.gaps),
-        Kind::Noise => add_gaps(&mut result, job, lane, samples, &window, limits, closing.gaps),
+        Kind::Noise => {
+            add_gaps(&mut result, lane, samples, &window, limits, closing.gaps);
+            let counter = counter::counter(job, lane, track, window.pace, place, closing);
+            notes.extend(findings::about_counter(lane.cpu, &counter));
+            result.counter = Some(counter);
+        }
     }
     result.proof = proved(&result, lane, samples);
-    let mut notes: Vec<Note> =
-        findings::about_policy(lane, &result, track.policy_errno.load(Ordering::Relaxed))
-            .into_iter()
-            .collect();
+    let policy_errno = track.policy_errno.load(Ordering::Relaxed);
+    notes.extend(findings::about_policy(lane, &result, policy_errno));
     notes.extend(findings::about_thread(&result, get(&track.dropped)));
     let seccomp_errno = track.seccomp_errno.load(Ordering::Relaxed);
     if seccomp_errno != 0 {
@@ -176,6 +182,11 @@ impl Window {
     }
 }
 
+/// Whether a thread's own report counts. In passing it does not, even where one has just finished.
+fn is_done(track: &Track, moment: Moment) -> bool {
+    track.state.0.load(Ordering::Acquire) == state::DONE && moment == Moment::End
+}
+
 /// The slope of a thread's ticks over its window. One that did not live to take its last reading gets one now.
 pub(crate) fn pace(job: &Job<'_>, lane: &Lane, track: &Track, moment: Moment) -> Pace {
     if job.source(lane) == Source::Monotonic {
@@ -184,12 +195,13 @@ pub(crate) fn pace(job: &Job<'_>, lane: &Lane, track: &Track, moment: Moment) ->
     let start = Pair {
         ticks: get(&track.start_ticks),
         raw_ns: get(&track.start_raw_ns),
+        width_ns: get(&track.start_width_ns),
     };
-    let is_done = track.state.0.load(Ordering::Acquire) == state::DONE && moment == Moment::End;
-    let end = match is_done {
+    let end = match is_done(track, moment) {
         true => Pair {
             ticks: get(&track.end_ticks),
             raw_ns: get(&track.end_raw_ns),
+            width_ns: get(&track.end_width_ns),
         },
         false => job.source(lane).pair(),
     };
@@ -250,7 +262,6 @@ fn add_wake_ups(result: &mut ThreadResult, lane: &Lane, samples: &Accumulator, w
 
 fn add_gaps(
     result: &mut ThreadResult,
-    job: &Job<'_>,
     lane: &Lane,
     samples: &Accumulator,
     window: &Window,
@@ -291,11 +302,6 @@ fn add_gaps(
     result.gaps = Some(gaps);
     result.turns = window.turns;
     result.turn_ns_min = window.turn_min.map(|ticks| pace.to_ns(ticks));
-    result.counter = Some(Counter {
-        name: job.source(lane).name().to_owned(),
-        khz: (job.source(lane) != Source::Monotonic && pace != Pace::NANOSECONDS).then(|| pace.khz()),
-        invariant: true,
-    });
 }
 
 fn steal(closing: &Closing<'_>, cpu: CpuId) -> Option<u64> {

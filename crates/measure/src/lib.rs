@@ -41,8 +41,8 @@ pub use request::{
     Break, Clock, Deadline, Hit, IdleStates, Join, Keep, Kind, Request, Sleep, SystemCalls, Trip,
 };
 pub use result::{
-    Broke, Counter, Distribution, Early, Gap, GapLabel, Jitter, Level, Measurement, Note, Own, SCHEMA, Spike,
-    ThreadResult,
+    Broke, Counter, CounterOffset, CounterRate, Distribution, Early, Gap, GapLabel, Jitter, Level,
+    Measurement, Note, Own, SCHEMA, Spike, ThreadResult,
 };
 
 /// Most gaps, or spikes, that a result lists per CPU; the histogram counts all.

@@ -279,14 +279,57 @@ pub enum GapLabel {
 }
 
 /// The counter that the busy loop reads.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Counter {
     /// `tsc`, `cntvct_el0` or `clock_monotonic`.
     pub name: String,
     /// Its frequency in kHz as measured over the run; `None` for a clock that counts nanoseconds.
     pub khz: Option<u64>,
-    /// Whether it keeps its pace in every power state.
-    pub invariant: bool,
+    /// Whether it keeps its pace in every power state: what the processor says (x86), what the architecture demands
+    /// (arm64); `None` where neither does.
+    pub invariant: Option<bool>,
+    /// The kernel's clock source after the run.
+    #[serde(default)]
+    pub clocksource: Option<String>,
+    /// How fast it ran; `None` for a clock, and for a thread that did not live to the end.
+    #[serde(default)]
+    pub rate: Option<CounterRate>,
+    /// How far it is from the counter of another CPU; `None` where no CPU was free to ask it, or it did not answer in
+    /// time.
+    #[serde(default)]
+    pub offset: Option<CounterOffset>,
+}
+
+/// The counter's frequency over the whole run, against `CLOCK_MONOTONIC_RAW`, and beside what the kernel takes it for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct CounterRate {
+    /// Measured.
+    pub khz: f64,
+    /// What the readings at both ends may be off by, in millionths.
+    pub uncertainty_ppm: f64,
+    /// The kernel's own; `None` where it does not say it.
+    pub kernel_khz: Option<f64>,
+    /// Where it says so.
+    pub kernel_says: Option<String>,
+    /// How far the measured one is above the kernel's, in millionths.
+    pub apart_ppm: Option<f64>,
+    /// What that may be off by, the last digit of the kernel's number included.
+    pub apart_uncertainty_ppm: Option<f64>,
+    /// Whether the clock is made of this very counter: then both agree whatever the crystal does.
+    pub clock_is_counter: Option<bool>,
+}
+
+/// The counter of the measured CPU less that of another, asked just before the run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CounterOffset {
+    /// The other CPU, which is not measured.
+    pub against: CpuId,
+    /// How far ahead; negative when it is behind.
+    pub offset_ns: i64,
+    /// The true offset is within so much of it.
+    pub uncertainty_ns: u64,
+    /// The shortest way to the other CPU and back.
+    pub round_trip_ns: u64,
 }
 
 /// Something that the reader of the numbers must know.

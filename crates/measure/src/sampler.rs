@@ -3,7 +3,7 @@
 //! It is a process of its own so that its memory can be locked, so that it can be moved into a partition while
 //! the collector stays outside, and so that killing it loses nothing that was recorded.
 
-use crate::counter::{Cntvct, Monotonic, Pace, Source, Tsc};
+use crate::counter::{Cntvct, Monotonic, Pace, Source, Tsc, offset};
 use crate::os::{self, Errno, Side};
 use crate::ring::{Slot, Writer};
 use crate::seccomp::{self, Breaks};
@@ -115,6 +115,9 @@ fn thread(job: &Job<'_>, place: usize, lane: &Lane) {
             .store(pace.to_ticks(claim.limit_ns), Ordering::Relaxed);
     }
     arrive(&control.ready);
+    if lane.kind == Kind::Noise {
+        offset::answer(job.counter, track);
+    }
     pass(control, gate::GO);
     window(job, lane, track, slots, pace);
     // A thread that ends unmaps its stack, which sends an interrupt to the CPUs of all threads of the process:
@@ -146,6 +149,7 @@ fn window(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], pace: Pace)
     let start = job.source(lane).pair();
     track.start_ticks.store(start.ticks, Ordering::Relaxed);
     track.start_raw_ns.store(start.raw_ns, Ordering::Relaxed);
+    track.start_width_ns.store(start.width_ns, Ordering::Relaxed);
     match lane.kind {
         Kind::Latency | Kind::All => {
             let start_ns = track.start_clock_ns.load(Ordering::Acquire);
@@ -179,6 +183,7 @@ fn window(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], pace: Pace)
     let end = job.source(lane).pair();
     track.end_ticks.store(end.ticks, Ordering::Relaxed);
     track.end_raw_ns.store(end.raw_ns, Ordering::Relaxed);
+    track.end_width_ns.store(end.width_ns, Ordering::Relaxed);
     track.missed.store(writer.missed(), Ordering::Relaxed);
     track.dropped.store(writer.dropped(), Ordering::Relaxed);
     track
@@ -342,6 +347,11 @@ fn touch_stack() {
 /// Counts the calling thread in a word that others wait on.
 fn arrive(word: &AtomicU32) {
     word.fetch_add(1, Ordering::AcqRel);
+    notify(word);
+}
+
+/// Wakes all that wait on a word.
+pub(crate) fn notify(word: &AtomicU32) {
     let _ = futex::wake(word, futex::Flags::empty(), u32::MAX >> 1);
 }
 
@@ -350,7 +360,7 @@ fn pass(control: &Control, gate: u32) {
 }
 
 /// Sleeps, without a timer, until a word in shared memory has reached a value.
-fn wait_until(word: &AtomicU32, value: u32) {
+pub(crate) fn wait_until(word: &AtomicU32, value: u32) {
     loop {
         let now = word.load(Ordering::Acquire);
         if now >= value {
@@ -364,5 +374,5 @@ fn wait_until(word: &AtomicU32, value: u32) {
 /// Opens the gate up to `value`.
 pub(crate) fn open(control: &Control, value: u32) {
     control.gate.0.store(value, Ordering::Release);
-    let _ = futex::wake(&control.gate.0, futex::Flags::empty(), u32::MAX >> 1);
+    notify(&control.gate.0);
 }

@@ -66,6 +66,14 @@ pub(crate) struct Track {
     pub alive: Line<AtomicU64>,
     /// [`state`].
     pub state: Line<AtomicU32>,
+    /// What the collector asks before the window: the number of a round; see [`crate::counter::offset`].
+    pub ping: Line<AtomicU64>,
+    /// The round that was answered.
+    pub pong: Line<AtomicU64>,
+    /// With it: the counter.
+    pub pong_ticks: AtomicU64,
+    /// Whether the thread shall answer; a futex.
+    pub turn: AtomicU32,
     /// Errno of pinning.
     pub errno: AtomicI32,
     /// Errno of a policy that was refused; 0 when it was granted.
@@ -84,12 +92,16 @@ pub(crate) struct Track {
     pub start_ticks: AtomicU64,
     /// Start of the window: raw clock at `start_ticks`.
     pub start_raw_ns: AtomicU64,
+    /// How wide the reading of both was.
+    pub start_width_ns: AtomicU64,
     /// Start of the window: `CLOCK_MONOTONIC`.
     pub start_ns: AtomicU64,
     /// A moment after the window: counter.
     pub end_ticks: AtomicU64,
     /// A moment after the window: raw clock.
     pub end_raw_ns: AtomicU64,
+    /// How wide the reading of both was.
+    pub end_width_ns: AtomicU64,
     /// Where the window really ended, in ticks, or on the sampler's clock. Everything up to here is accounted for.
     pub covered: AtomicU64,
     /// Latency: due times missed. Noise: gaps that found no room.

@@ -1,5 +1,6 @@
 //! A measurement for people: one table, one small histogram per CPU, and what the numbers cannot tell.
 
+mod counter;
 mod page;
 mod thread;
 
@@ -222,7 +223,7 @@ fn table_of(kind: Kind, threads: &[&ThreadResult], style: Style) -> String {
             thread.cpu.0,
             wrap(&parts.join("; "), 6, COLUMNS)
         );
-        for line in thread::lines(thread) {
+        for line in thread::lines(thread).into_iter().chain(counter::lines(thread)) {
             let _ = writeln!(text, "      {}", wrap(&line, 8, COLUMNS));
         }
     }

@@ -97,6 +97,53 @@ fn measurements_as_a_page() {
 }
 
 #[test]
+fn the_counter_is_told_with_its_doubts() {
+    let counter = |value: Value| {
+        let mut measurement = measurement("noise", 3_000, &[]);
+        measurement.threads[0].counter = Some(serde_json::from_value(value).expect("a counter"));
+        let text = report::measurement_text(&measurement, report::Histograms::Left, Style::Plain);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let page = report::measurement_html(&measurement, "x.json");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        (words, page)
+    };
+    let rate = serde_json::json!({
+        "khz": 2_599_998.25, "uncertainty_ppm": 0.004, "kernel_khz": 2_599_998.0,
+        "kernel_says": "kernel log, detected at boot", "apart_ppm": 0.096, "apart_uncertainty_ppm": 0.196,
+        "clock_is_counter": true,
+    });
+    let offset = |offset_ns: i64| serde_json::json!({"against": 0, "offset_ns": offset_ns, "uncertainty_ns": 40, "round_trip_ns": 97});
+    let (text, page) = counter(serde_json::json!({
+        "name": "tsc", "khz": 2_599_998, "invariant": true, "clocksource": "tsc", "rate": rate, "offset": offset(-7),
+    }));
+    for part in [
+        "counter tsc, invariant; the kernel's clock source is tsc",
+        "it ran at 2599998.250 kHz, give or take 0.004 ppm; the kernel says 2599998.000 (kernel log, detected at boot): 0.096 ppm +-0.196 apart",
+        "by a clock that is made of this counter",
+        "its counter and that of CPU 0 agree within 47 ns (way and back 97 ns)",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(page.contains("counter tsc, invariant") && page.contains("way and back"));
+    let (text, _) = counter(serde_json::json!({
+        "name": "tsc", "khz": null, "invariant": false, "clocksource": null, "offset": offset(-9_000),
+    }));
+    assert!(
+        text.contains("NOT invariant; the kernel's clock source is unknown"),
+        "{text}"
+    );
+    assert!(
+        text.contains("is 9 us behind that of CPU 0, give or take 40 ns"),
+        "{text}"
+    );
+    let (text, _) = counter(serde_json::json!({"name": "clock_monotonic", "khz": null, "invariant": null}));
+    assert!(
+        text.contains("invariant or not is unknown") && text.contains("other CPUs is unknown"),
+        "{text}"
+    );
+}
+
+#[test]
 fn plans_as_text() {
     golden::check(
         "plan.txt",

@@ -26,6 +26,7 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
     notes.extend(findings::about_idle(request.idle_states, collection.idle_refused));
     notes.extend(findings::about_starvation(request));
     notes.extend(collection.clocks.notes(job.lanes));
+    notes.extend(collection.facts.notes(&request.environment, job.counter));
     let activity = match moment {
         Moment::Passing => None,
         Moment::End => collection.counters.activity(&request.cpus()),
@@ -33,6 +34,7 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
     let closing = Closing {
         moment,
         activity: activity.as_ref(),
+        facts: &collection.facts,
         gaps: match moment {
             Moment::Passing => GAPS_KEPT.min(GAPS_IN_PASSING / job.lanes.len().max(1)),
             Moment::End => GAPS_KEPT,
@@ -44,7 +46,7 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
             continue;
         };
         let limits = limits(collection.root, lane.cpu, &request.environment);
-        let (result, thread_notes) = finish::thread(job, lane, track, accumulator, &closing, &limits);
+        let (result, thread_notes) = finish::thread(job, place, lane, track, accumulator, &closing, &limits);
         notes.extend(thread_notes);
         threads.push(result);
     }

@@ -1,6 +1,7 @@
 //! The part of the collector that runs beside the samplers: gate, rings, counters, patience.
 
 use super::clocks::Clocks;
+use super::facts::Facts;
 use super::keeping::Schedule;
 use super::neighbours::Neighbours;
 use super::{Moment, assemble};
@@ -11,8 +12,8 @@ use crate::ring;
 use crate::sampler::{self, Job};
 use crate::shared::{Control, gate, state};
 use crate::{
-    Clock, GAPS_KEPT, Kind, Lane, MeasureError, Note, Phase, Progress, Request, SystemCalls, ThreadProgress,
-    check, clock, findings,
+    Clock, GAPS_KEPT, Kind, Lane, MeasureError, Note, Phase, Progress, Request, ThreadProgress, check, clock,
+    findings,
 };
 use machine::CpuSet;
 use observe::{Activity, Sample};
@@ -66,6 +67,7 @@ pub(super) struct Collection<'a> {
     pub(super) counters: Window,
     pub(super) started_at: String,
     pub(super) clocks: Clocks,
+    pub(super) facts: Facts,
     neighbours: Option<Neighbours>,
     start_ns: u64,
     /// The counter of each thread when the window began, for numbers in between.
@@ -97,6 +99,10 @@ impl<'a> Collection<'a> {
             counters: Window::default(),
             started_at: clock::wall_time(),
             clocks: Clocks::default(),
+            facts: Facts {
+                clocksource: request.environment.clocksource.clone(),
+                ..Facts::default()
+            },
             neighbours: Neighbours::of(job.lanes, job.counter),
             start_ns: 0,
             pairs: Vec::new(),
@@ -151,6 +157,18 @@ impl<'a> Collection<'a> {
         check::pinned(self.job, child.pid(), self.root)
     }
 
+    /// What is asked while all threads stand at the gate. Each of them waits for its turn, so each must have one.
+    pub(super) fn ask_before(&mut self) {
+        if !self.stopped() {
+            self.facts = Facts::before(self.job, self.root, &self.request.environment);
+        }
+    }
+
+    /// What is asked when no sampler runs any more.
+    pub(super) fn ask_after(&mut self) {
+        self.facts.after(self.root);
+    }
+
     /// Opens the gate and empties the rings until all samplers are done, or will never be.
     pub(super) fn sample(&mut self, child: &mut Child, progress: &mut dyn FnMut(&Progress)) {
         let control = self.control();
@@ -187,7 +205,8 @@ impl<'a> Collection<'a> {
                 break;
             }
             if let Some(how) = ended {
-                self.note_death(&how);
+                self.notes
+                    .push(findings::about_death(&how, self.request.system_calls));
                 break;
             }
             if self.stopped() && !told_to_stop {
@@ -205,7 +224,7 @@ impl<'a> Collection<'a> {
             }
             if now > deadline {
                 if !told_to_stop {
-                    self.note_overdue();
+                    self.notes.push(findings::about_overdue());
                 }
                 child.kill();
                 break;
@@ -437,36 +456,6 @@ impl<'a> Collection<'a> {
     fn tid(&self, place: usize) -> Option<u32> {
         let (track, _) = self.job.shared.track(place)?;
         Some(track.tid.load(Ordering::Relaxed)).filter(|&tid| tid != 0)
-    }
-
-    fn note_death(&mut self, how: &str) {
-        self.notes.push(findings::note(
-            crate::Level::Error,
-            "sampler_died",
-            "sampler process",
-            format!(
-                "The sampler process ended early ({how}). What it had recorded until then is in the result."
-            ),
-            match self.request.system_calls {
-                SystemCalls::Trusted => {
-                    "look for the out-of-memory killer in the kernel's log, and measure again"
-                }
-                SystemCalls::Enforced => {
-                    "signal 31 is the filter's: a clock that needs a system call, or a defect of this tool"
-                }
-            },
-        ));
-    }
-
-    fn note_overdue(&mut self) {
-        self.notes.push(findings::note(
-            crate::Level::Error,
-            "sampler_overdue",
-            "sampler process",
-            "A sampler did not reach the end of its window in time and was ended: something kept the CPU from it."
-                .to_owned(),
-            "look for real-time tasks on the measured CPUs, or for a stopped process",
-        ));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Every due time and every gap is accounted for: under stalls, death, cancellation and full rings.
 
-use crate::{alone, assert_accounts, changed, request, signal};
+use crate::{allowed, alone, assert_accounts, changed, environment, one_cpu, request, signal};
 use measure::{Kind, Measurement, Phase, Request, run};
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -274,4 +274,46 @@ fn what_is_kept_in_between_accounts_for_itself() {
         );
         assert!(end.complete && !end.findings.iter().any(|note| note.id == "still_measuring"));
     }
+}
+
+#[test]
+fn the_counter_tells_how_fast_it_ran_and_how_far_from_others() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let result = run(&request(Kind::Noise, 400, &stop), &mut |_| {}).unwrap();
+    let counter = result.threads[0].counter.clone().unwrap();
+    assert_eq!(counter.clocksource, environment().clocksource);
+    match (&counter.rate, counter.khz) {
+        (Some(rate), Some(khz)) => {
+            assert!((rate.khz - khz as f64).abs() <= 0.5, "{counter:?}");
+            // Two readings of a few hundred nanoseconds, 0.4 s apart.
+            assert!(
+                rate.uncertainty_ppm > 0.0 && rate.uncertainty_ppm < 1_000.0,
+                "{rate:?}"
+            );
+            assert_eq!(rate.kernel_khz.is_some(), rate.apart_ppm.is_some());
+            if let Some(apart) = rate.apart_ppm {
+                assert!(apart.abs() < 5_000.0, "another unit? {rate:?}");
+            }
+        }
+        (rate, khz) => assert_eq!((rate, khz), (&None, None), "a clock has no rate"),
+    }
+    if allowed().len() < 2 {
+        println!("SKIP: the_counter_tells_how_fast_it_ran_and_how_far_from_others: offset: there is one CPU");
+        return;
+    }
+    let Some(offset) = counter.offset else {
+        println!(
+            "SKIP: the_counter_tells_how_fast_it_ran_and_how_far_from_others: offset: nobody answered in time"
+        );
+        return;
+    };
+    assert!(!one_cpu().contains(offset.against) && offset.round_trip_ns > 0);
+    assert!(offset.uncertainty_ns <= offset.round_trip_ns.max(1), "{offset:?}");
+    let apart = result.findings.iter().any(|note| note.id == "counters_apart");
+    assert_eq!(
+        apart,
+        offset.offset_ns.unsigned_abs() > offset.uncertainty_ns + 1_000,
+        "{offset:?}"
+    );
 }

@@ -214,6 +214,7 @@ fn statistics(page: &mut String, measurement: &Measurement) {
             grouped(thread.missed)
         )];
         words.extend(own(thread));
+        words.extend(super::counter::lines(thread));
         let _ = write!(page, "<li>CPU {}: {}</li>", thread.cpu.0, unit(&words.join("; ")));
     }
     page.push_str("</ul>\n");

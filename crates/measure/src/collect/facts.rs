@@ -1,0 +1,183 @@
+//! What is known about the counter besides what the samplers read: asked before the window and after it.
+
+use crate::counter::kernel_rate::{self, Rate};
+use crate::counter::offset::{self, Offset};
+use crate::counter::{Source, readable_in_user_space};
+use crate::findings::note;
+use crate::housekeeping::step_onto;
+use crate::sampler::Job;
+use crate::{Environment, Kind, Level, Note, os};
+use machine::{CpuId, CpuSet};
+use root::Root;
+
+/// All of it. What was not asked, or not answered, is unknown.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Facts {
+    /// What the kernel takes the counter's frequency for.
+    pub rate: Option<Rate>,
+    /// Per lane: how far its CPU's counter is from that of a CPU that is not measured.
+    pub offsets: Vec<Option<Offset>>,
+    /// The clock source after the window; before it, that of the environment.
+    pub clocksource: Option<String>,
+    /// What the kernel said when it stopped trusting the TSC.
+    pub distrust: Option<String>,
+}
+
+const CURRENT: &str = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+
+/// `tsc: Marking TSC unstable due to ...` (`mark_tsc_unstable`), `Marking clocksource 'tsc' as unstable because the
+/// skew is too large` (`clocksource_watchdog`).
+const DISTRUST: &[&str] = &["Marking TSC unstable", "Marking clocksource 'tsc"];
+
+impl Facts {
+    /// Before the window, while all threads are ready and sleep.
+    pub(super) fn before(job: &Job<'_>, root: &Root, environment: &Environment) -> Facts {
+        Facts {
+            rate: kernel_rate::rate(job.counter, root),
+            offsets: offsets(job),
+            clocksource: environment.clocksource.clone(),
+            distrust: distrust(root),
+        }
+    }
+
+    /// After it: the kernel may have changed its mind about the counter meanwhile.
+    pub(super) fn after(&mut self, root: &Root) {
+        let now = root.value(CURRENT).ok().flatten();
+        if now != self.clocksource {
+            self.distrust = distrust(root).or(self.distrust.take());
+        }
+        self.clocksource = now.or(self.clocksource.take());
+    }
+
+    /// What is to be said about the clock source.
+    pub(super) fn notes(&self, environment: &Environment, counter: Source) -> Vec<Note> {
+        let mut notes = Vec::new();
+        if let (Some(then), Some(now)) = (&environment.clocksource, &self.clocksource)
+            && then != now
+        {
+            notes.push(note(
+                Level::Error,
+                "clocksource_changed",
+                now,
+                format!(
+                    "The kernel changed its clock source from {then} to {now} while this was measured{}.",
+                    if counter == Source::Monotonic || readable_in_user_space(now) {
+                        ""
+                    } else {
+                        ": it no longer trusts the counter that was read"
+                    }
+                ),
+                "measure again with the clock source as it is now",
+            ));
+        }
+        if let Some(message) = &self.distrust {
+            notes.push(note(
+                Level::Warning,
+                "tsc_unstable",
+                "tsc",
+                format!("The kernel does not trust the time-stamp counter: \"{message}\"."),
+                "look for a BIOS update; `tsc=reliable` on the boot line only hides it",
+            ));
+        }
+        notes
+    }
+}
+
+fn distrust(root: &Root) -> Option<String> {
+    let log = root.kernel_log().ok().flatten()?;
+    let says_so = |line: &&String| DISTRUST.iter().any(|words| line.contains(words));
+    log.iter().find(says_so).cloned()
+}
+
+/// From one CPU that is not measured to each that is. All the threads that are not asked sleep.
+fn offsets(job: &Job<'_>) -> Vec<Option<Offset>> {
+    let measured: CpuSet = job.lanes.iter().map(|lane| lane.cpu).collect();
+    let place = aside(&measured);
+    let _here = place.and_then(|cpu| step_onto(&CpuSet::range(cpu.0, cpu.0)).ok());
+    let offsets = job.lanes.iter().enumerate().map(|(number, lane)| {
+        let (track, _) = job.shared.track(number)?;
+        let offset = match (lane.kind, place) {
+            (Kind::Noise, Some(cpu)) if _here.is_some() => offset::ask(job.counter, track, cpu),
+            _ => None,
+        };
+        offset::pass(track);
+        offset
+    });
+    offsets.collect()
+}
+
+/// A CPU that we may use and do not measure.
+fn aside(measured: &CpuSet) -> Option<CpuId> {
+    os::allowed().ok()?.minus(measured).first()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(clocksource: &str) -> Environment {
+        Environment {
+            clocksource: Some(clocksource.to_owned()),
+            ..Environment::default()
+        }
+    }
+
+    fn root(files: &[(&str, &str)]) -> (tempfile::TempDir, Root) {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path.trim_start_matches('/'));
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let root = Root::open(dir.path()).unwrap();
+        (dir, root)
+    }
+
+    fn told(facts: &Facts, environment: &Environment) -> Vec<(String, Level)> {
+        let notes = facts.notes(environment, Source::Tsc).into_iter();
+        notes.map(|note| (note.id, note.level)).collect()
+    }
+
+    #[test]
+    fn a_counter_that_the_kernel_gives_up_meanwhile_is_an_error() {
+        let log = "clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:\n";
+        let (_dir, root) = root(&[(CURRENT, "hpet\n"), (root::KERNEL_LOG, log)]);
+        let before = environment("tsc");
+        let mut facts = Facts {
+            clocksource: before.clocksource.clone(),
+            ..Facts::default()
+        };
+        assert!(told(&facts, &before).is_empty());
+        facts.after(&root);
+        let wanted = [
+            ("clocksource_changed", Level::Error),
+            ("tsc_unstable", Level::Warning),
+        ];
+        assert_eq!(
+            told(&facts, &before),
+            wanted.map(|(id, level)| (id.to_owned(), level))
+        );
+    }
+
+    #[test]
+    fn a_clock_source_that_stays_is_nothing_to_speak_of() {
+        let (_dir, root) = root(&[
+            (CURRENT, "tsc\n"),
+            (root::KERNEL_LOG, "tsc: Detected 2600.000 MHz TSC\n"),
+        ]);
+        let before = environment("tsc");
+        let mut facts = Facts {
+            clocksource: before.clocksource.clone(),
+            distrust: distrust(&root),
+            ..Facts::default()
+        };
+        facts.after(&root);
+        assert!(told(&facts, &before).is_empty(), "{facts:?}");
+        let (_other, empty) = self::root(&[("/proc/nothing", "")]);
+        facts.after(&empty);
+        assert!(
+            told(&facts, &before).is_empty(),
+            "what cannot be read has not changed"
+        );
+    }
+}

@@ -1,0 +1,64 @@
+//! Whether a counter keeps its pace in every power state: asked of the processor, not assumed.
+
+use super::Source;
+
+/// Whether it does; `None` where nobody says so.
+///
+/// x86: CPUID 0x8000_0007, bit 8 of EDX ("invariant TSC"). arm64: the architecture demands it of the generic counter
+/// ("at a fixed frequency, in an always-on power domain").
+pub(crate) fn invariant(source: Source) -> Option<bool> {
+    match source {
+        Source::Tsc => Some(invariant_tsc()),
+        Source::Cntvct => Some(true),
+        Source::Monotonic => None,
+    }
+}
+
+/// What the processor says of its TSC; `false` for one that does not say anything.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn invariant_tsc() -> bool {
+    use core::arch::x86_64::__cpuid;
+    says_so(__cpuid(0x8000_0000).eax, || __cpuid(0x8000_0007).edx)
+}
+
+/// There is none.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn invariant_tsc() -> bool {
+    false
+}
+
+/// The highest extended leaf comes first: an older processor has no leaf 0x8000_0007, and answers with another one.
+#[cfg(any(target_arch = "x86_64", test))]
+fn says_so(highest: u32, power_management: impl FnOnce() -> u32) -> bool {
+    (0x8000_0007..=0x8000_ffff).contains(&highest) && power_management() & (1 << 8) != 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_processor_that_says_so_has_an_invariant_counter() {
+        assert!(says_so(0x8000_0008, || 0x100));
+        assert!(!says_so(0x8000_0008, || 0xfffe_feff));
+        assert!(!says_so(0x8000_0004, || 0x100), "an old one has no such leaf");
+        assert!(
+            !says_so(0x0000_000d, || 0x100),
+            "one without extended leaves answers anything"
+        );
+        assert_eq!(invariant(Source::Monotonic), None);
+        assert_eq!(invariant(Source::Cntvct), Some(true));
+    }
+
+    #[test]
+    fn this_processor_is_asked() {
+        let text = root::Root::live().text("/proc/cpuinfo").ok().flatten();
+        let flags = text.as_deref().unwrap_or_default();
+        if !flags.contains("constant_tsc") {
+            println!("SKIP: this_processor_is_asked: no x86 with a constant TSC");
+            return;
+        }
+        // The kernel sets the word by the same bit (`early_init_intel`, `early_init_amd`).
+        assert_eq!(invariant(Source::Tsc), Some(flags.contains("nonstop_tsc")));
+    }
+}

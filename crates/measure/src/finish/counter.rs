@@ -1,0 +1,72 @@
+//! The honest facts of the counter that a thread has read.
+
+use super::{get, is_done};
+use crate::Lane;
+use crate::collect::{Closing, Facts};
+use crate::counter::invariance::invariant;
+use crate::counter::offset::Offset;
+use crate::counter::readable_in_user_space;
+use crate::counter::slope::slope;
+use crate::counter::{Pace, Pair, Source};
+use crate::sampler::Job;
+use crate::shared::Track;
+use crate::{Counter, CounterOffset, CounterRate};
+
+/// Of one thread, with the pace of its own run.
+pub(super) fn counter(
+    job: &Job<'_>,
+    lane: &Lane,
+    track: &Track,
+    pace: Pace,
+    place: usize,
+    closing: &Closing<'_>,
+) -> Counter {
+    let source = job.source(lane);
+    let facts = closing.facts;
+    let offset = facts.offsets.get(place).copied().flatten();
+    Counter {
+        name: source.name().to_owned(),
+        khz: (source != Source::Monotonic && pace != Pace::NANOSECONDS).then(|| pace.khz()),
+        invariant: invariant(source),
+        clocksource: facts.clocksource.clone(),
+        rate: (source != Source::Monotonic && is_done(track, closing.moment))
+            .then(|| rate(track, facts))
+            .flatten(),
+        offset: offset.map(|offset| apart(offset, pace)),
+    }
+}
+
+fn rate(track: &Track, facts: &Facts) -> Option<CounterRate> {
+    let start = Pair {
+        ticks: get(&track.start_ticks),
+        raw_ns: get(&track.start_raw_ns),
+        width_ns: get(&track.start_width_ns),
+    };
+    let end = Pair {
+        ticks: get(&track.end_ticks),
+        raw_ns: get(&track.end_raw_ns),
+        width_ns: get(&track.end_width_ns),
+    };
+    let slope = slope(start, end)?;
+    let against = facts.rate.as_ref().map(|rate| slope.against(rate));
+    Some(CounterRate {
+        khz: slope.khz,
+        uncertainty_ppm: slope.uncertainty_ppm,
+        kernel_khz: facts.rate.as_ref().map(|rate| rate.khz),
+        kernel_says: facts.rate.as_ref().map(|rate| rate.from.clone()),
+        apart_ppm: against.map(|(ppm, _)| ppm),
+        apart_uncertainty_ppm: against.map(|(_, uncertainty)| uncertainty),
+        // Every clock source that is read in user space is a scaled form of the one counter there is.
+        clock_is_counter: facts.clocksource.as_deref().map(readable_in_user_space),
+    })
+}
+
+fn apart(offset: Offset, pace: Pace) -> CounterOffset {
+    let ns = pace.to_ns(offset.ticks.unsigned_abs()).cast_signed();
+    CounterOffset {
+        against: offset.against,
+        offset_ns: if offset.ticks < 0 { -ns } else { ns },
+        uncertainty_ns: pace.to_ns(offset.uncertainty).max(1),
+        round_trip_ns: pace.to_ns(offset.round_trip),
+    }
+}
