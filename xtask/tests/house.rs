@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 
 /// The crates from top to bottom (see ARCHITECTURE.md): one may use those after it. A new crate needs a place here.
 const ORDER: &[&str] = &[
-    "cli", "report", "formats", "measure", "observe", "apply", "boot", "plan", "machine", "root", "events",
+    "cli", "report", "formats", "blame", "measure", "observe", "apply", "boot", "plan", "machine", "root",
+    "events",
 ];
 
 /// Crates that compute and touch no machine.
-const PURE: &[&str] = &["report", "formats", "plan", "events"];
+const PURE: &[&str] = &["report", "formats", "blame", "plan", "events"];
 
 /// Files that open others although they are not in `root`, and why that is right.
 const OPENS: &[(&str, &str)] = &[(

@@ -49,6 +49,16 @@ pub enum Class {
     SoftBlock,
     /// Softirqs `TASKLET` and `HI`.
     SoftTasklet,
+    /// Another program's thread ran.
+    Preemption,
+    /// A thread of the kernel ran.
+    KernelThread,
+    /// Work from a workqueue ran.
+    Work,
+    /// The program's own page fault.
+    PageFault,
+    /// The program's own system call.
+    SystemCall,
     /// Spurious interrupts and read retries.
     Spurious,
     /// Anything that the table does not know.
@@ -234,6 +244,41 @@ pub const CLASSES: &[ClassRow] = &[
         "A driver's deferred work ran here.",
         "An interrupt of that driver on this CPU.",
         "move the driver's interrupts",
+    ),
+    row(
+        Class::Preemption,
+        "preemption",
+        "Another program's thread ran on this CPU.",
+        "It may run here: its affinity and its cpuset include this CPU, and its priority was at least as high.",
+        "isolate the CPU (cpuset partition or isolcpus), move the thread, or raise the priority of yours",
+    ),
+    row(
+        Class::KernelThread,
+        "kernel thread",
+        "A thread of the kernel ran on this CPU.",
+        "Work that belongs to this CPU (ksoftirqd, migration, rcuc), or one that may run anywhere.",
+        "move those that may be moved; rcu_nocbs=CPUS; find out who gives work to the bound ones",
+    ),
+    row(
+        Class::Work,
+        "workqueue work",
+        "A kworker ran a function that somebody queued.",
+        "A driver or file system queued it on this CPU, or the unbound workers may run here.",
+        "write the housekeeping CPUs to /sys/devices/virtual/workqueue/cpumask; move who queues it",
+    ),
+    row(
+        Class::PageFault,
+        "page fault",
+        "The program touched memory that was not there yet.",
+        "Memory that was not locked, or touched for the first time.",
+        "mlockall(MCL_CURRENT | MCL_FUTURE) and touch all memory before the work begins",
+    ),
+    row(
+        Class::SystemCall,
+        "system call",
+        "The program asked the kernel for something.",
+        "Its own code, or a library that it uses.",
+        "none of our knobs: the program itself has to do without",
     ),
     row(
         Class::Spurious,

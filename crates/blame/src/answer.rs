@@ -1,0 +1,86 @@
+//! What `blame` answers. Field names are a contract with whoever reads its JSON.
+
+use observe::Class;
+use serde::{Deserialize, Serialize};
+
+/// How sure a name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// An event of the kernel says it.
+    Traced,
+    /// A counter says how often, and time says when.
+    Counted,
+    /// It follows from events that say something else.
+    Inferred,
+}
+
+/// Who is to blame.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Culprit {
+    /// Its thread; 0 when an interrupt did it on an idle CPU.
+    pub pid: i32,
+    /// That thread's name.
+    pub comm: String,
+    /// CPU on which it did that.
+    pub cpu: u32,
+    /// Where in the kernel, where an event says so.
+    pub callsite: Option<String>,
+    /// The interrupt on top of that thread which in truth did it.
+    pub via: Option<String>,
+}
+
+/// All interruptions of one kind, by one culprit.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interruption {
+    /// Its class.
+    pub class: Class,
+    /// What exactly: `ahci[0000:87:00.0]`, `tick_nohz_handler`, `ksoftirqd/1`.
+    pub name: String,
+    /// How often.
+    pub count: u64,
+    /// Time in it, without what interrupted it in turn, in nanoseconds.
+    pub total_ns: u64,
+    /// The longest single one.
+    pub max_ns: u64,
+    /// Of `total_ns`, the way into it and out of it, for which there are no events.
+    pub transition_ns: u64,
+    /// Who caused it; nothing when no event says so.
+    pub culprit: Option<Culprit>,
+    /// How sure the name is; the culprit's is not better.
+    pub confidence: Confidence,
+    /// What would stop it; empty where nothing does.
+    pub fix: String,
+}
+
+/// One CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CpuAnswer {
+    /// Which.
+    pub cpu: u32,
+    /// How long it was watched, in nanoseconds.
+    pub duration_ns: u64,
+    /// Time that the program on it did not get: `explained_ns + unexplained_ns`.
+    pub stolen_ns: u64,
+    /// Time that is in the rows.
+    pub explained_ns: u64,
+    /// Time in gaps that no event accounts for.
+    pub unexplained_ns: u64,
+    /// Gaps.
+    pub gaps: u64,
+    /// Gaps in which nothing at all was traced.
+    pub outside: u64,
+    /// Longest time between two gaps.
+    pub longest_run_ns: u64,
+    /// Events that the kernel could not keep for this CPU. With any, names may be missing.
+    pub lost_events: u64,
+    /// The rows, most time first.
+    pub interruptions: Vec<Interruption>,
+}
+
+/// The answer for all CPUs that were asked about.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// One after the other, in their order.
+    pub cpus: Vec<CpuAnswer>,
+}

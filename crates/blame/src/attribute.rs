@@ -1,0 +1,456 @@
+//! From the stream of events of all CPUs to the answer for those that were asked about.
+
+use crate::answer::{Answer, Confidence, Culprit};
+use crate::context::{Context, What};
+use crate::cpu::Cpu;
+use crate::gaps::Gap;
+use crate::happened::{Happened, Reader};
+use crate::origins::{Origins, Send};
+use crate::softirqs;
+use events::{Common, Event, Names};
+use observe::Class;
+use std::collections::HashMap;
+
+/// `TLB_REMOTE_SEND_IPI` (`include/linux/mm_types.h`): others are told to forget translations.
+const TLB_REMOTE_SEND_IPI: i64 = 4;
+/// `common_flags`: in a hard interrupt, in a softirq.
+const IN_INTERRUPT: u8 = 0x08 | 0x10;
+/// States of a thread that could have gone on have none of these bits (`kernel/sched`, `__trace_sched_switch_state`).
+const SLEEPS: u64 = 0xff;
+
+/// Whose time it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Victim {
+    /// Its threads.
+    pub pids: Vec<i32>,
+}
+
+/// One CPU that is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Which.
+    pub cpu: u32,
+    /// Whose time it is there.
+    pub victim: Victim,
+    /// From when to when, on the trace clock.
+    pub window: Gap,
+    /// Gaps that the victim saw itself; nothing when events alone have to tell.
+    pub gaps: Option<Vec<Gap>>,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Question {
+    /// Each CPU once.
+    pub targets: Vec<Target>,
+    /// Names of threads that are known beforehand (`saved_cmdlines`).
+    pub comms: HashMap<i32, String>,
+}
+
+/// Answers it. The events must come in the order of time.
+pub fn attribute<'a>(
+    reader: &Reader,
+    names: &dyn Names,
+    events: impl Iterator<Item = Event<'a>>,
+    question: &Question,
+) -> Answer {
+    let mut scene = Scene {
+        names,
+        sends_are_told: reader.formats().named("ipi", "ipi_send_cpu").is_some(),
+        comms: question.comms.clone(),
+        origins: Origins::default(),
+        busy: HashMap::new(),
+        flush: None,
+        tick_kept: HashMap::new(),
+    };
+    let mut cpus: Vec<Cpu> = question.targets.iter().map(Cpu::new).collect();
+    for event in events {
+        match event {
+            Event::Record { cpu, record } => {
+                let (Some(common), Some(happened)) =
+                    (reader.formats().common(record.payload), reader.read(&record))
+                else {
+                    continue;
+                };
+                let now = Now {
+                    cpu,
+                    at: record.at,
+                    common,
+                };
+                scene.remember(&now, &happened);
+                if let Some(target) = cpus.iter_mut().find(|target| target.cpu == cpu) {
+                    scene.act(target, &now, &happened);
+                }
+                scene.follow(&now, &happened);
+            }
+            Event::Lost { cpu, count } => {
+                if let Some(target) = cpus.iter_mut().find(|target| target.cpu == cpu) {
+                    target.lost_events += count.unwrap_or(1);
+                }
+            }
+            Event::Broken { cpu, .. } => {
+                if let Some(target) = cpus.iter_mut().find(|target| target.cpu == cpu) {
+                    target.lost_events += 1;
+                }
+            }
+        }
+    }
+    Answer {
+        cpus: cpus.into_iter().map(Cpu::finish).collect(),
+    }
+}
+
+struct Now {
+    cpu: u32,
+    at: u64,
+    common: Common,
+}
+
+struct Scene<'n> {
+    names: &'n dyn Names,
+    /// Whether this kernel has events for the sending of interrupts.
+    sends_are_told: bool,
+    comms: HashMap<i32, String>,
+    origins: Origins,
+    /// Names of interrupts and softirqs in progress, per CPU, innermost last.
+    busy: HashMap<u32, Vec<String>>,
+    /// The last shootdown that somebody told others about.
+    flush: Option<(u64, Culprit)>,
+    tick_kept: HashMap<u32, &'static str>,
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+impl Scene<'_> {
+    fn comm(&self, pid: i32) -> String {
+        match pid {
+            0 => "<idle>".to_owned(),
+            pid => self
+                .comms
+                .get(&pid)
+                .cloned()
+                .unwrap_or_else(|| "<...>".to_owned()),
+        }
+    }
+
+    fn function(&self, address: u64) -> String {
+        let symbol = self.names.symbol(address);
+        symbol.map_or_else(|| format!("{address:#x}"), |symbol| symbol.function.to_owned())
+    }
+
+    fn callsite(&self, address: u64) -> String {
+        match self.names.symbol(address) {
+            Some(symbol) => format!("{}+{:#x}", symbol.function, symbol.offset),
+            None => format!("{address:#x}"),
+        }
+    }
+
+    /// Who does something now.
+    fn culprit(&self, now: &Now, callsite: Option<String>) -> Culprit {
+        let busy = self.busy.get(&now.cpu).and_then(|busy| busy.last());
+        let in_interrupt = now.common.flags & IN_INTERRUPT != 0;
+        Culprit {
+            pid: now.common.pid,
+            comm: self.comm(now.common.pid),
+            cpu: now.cpu,
+            callsite,
+            via: match busy {
+                Some(name) => Some(name.clone()),
+                None if in_interrupt => Some("an interrupt".to_owned()),
+                None => None,
+            },
+        }
+    }
+
+    /// What may become a cause later.
+    fn remember(&mut self, now: &Now, happened: &Happened) {
+        match *happened {
+            Happened::Switch { prev, next, .. } => {
+                for thread in [prev, next] {
+                    if thread.pid != 0 {
+                        self.comms.insert(thread.pid, text(thread.comm));
+                    }
+                }
+            }
+            Happened::Waking { thread, target_cpu } => {
+                self.comms.insert(thread.pid, text(thread.comm));
+                let by = self.culprit(now, None);
+                if !self.sends_are_told && target_cpu != now.cpu {
+                    self.sent(now, target_cpu, 0, by.clone());
+                }
+                self.origins.woken(thread.pid, by);
+            }
+            Happened::IpiSend {
+                cpu,
+                callsite,
+                callback,
+            } => {
+                let by = self.culprit(now, Some(self.callsite(callsite)));
+                self.sent(now, cpu, callback, by);
+            }
+            Happened::IpiSendMask {
+                mask,
+                callsite,
+                callback,
+            } => {
+                let by = self.culprit(now, Some(self.callsite(callsite)));
+                for cpu in cpus_of(mask) {
+                    self.sent(now, cpu, callback, by.clone());
+                }
+            }
+            Happened::TimerStart { timer, .. } => {
+                let by = self.culprit(now, None);
+                self.origins.timer_set(timer, by);
+            }
+            Happened::WorkQueue { work, .. } => {
+                let by = self.culprit(now, None);
+                self.origins.queued(work, by);
+            }
+            Happened::SoftirqRaise { vec } => {
+                let by = self.culprit(now, None);
+                self.origins.raised(now.cpu, vec, by);
+            }
+            Happened::TlbFlush {
+                reason: TLB_REMOTE_SEND_IPI,
+            } => {
+                self.flush = Some((now.at, self.culprit(now, None)));
+            }
+            _ => {}
+        }
+    }
+
+    fn sent(&mut self, now: &Now, to: u32, callback: u64, by: Culprit) {
+        let at = now.at;
+        self.origins.sent(to, Send { at, callback, by });
+    }
+
+    /// What changes on a CPU that is asked about.
+    fn act(&mut self, cpu: &mut Cpu, now: &Now, happened: &Happened) {
+        if let Happened::Nmi { handler, delta_ns } = *happened {
+            // The event comes when the handler has ended.
+            cpu.charge(now.at.saturating_sub(delta_ns));
+            let function = self.function(handler);
+            if let Some(context) = cpu.begin_irq(What::Nmi) {
+                context.detail(function);
+            }
+            cpu.charge(now.at);
+            return cpu.end_irq(|what| *what == What::Nmi);
+        }
+        cpu.charge(now.at);
+        if !matches!(happened, Happened::Switch { .. }) {
+            let comm = self.comm(now.common.pid);
+            cpu.seen(now.common.pid, &comm);
+        }
+        let of_victim = cpu.is_victim(now.common.pid);
+        match *happened {
+            Happened::Switch {
+                prev,
+                prev_state,
+                next,
+            } => {
+                let woken_by = if cpu.is_victim(next.pid) {
+                    None
+                } else {
+                    self.origins.waker(next.pid)
+                };
+                let comm = if next.pid == 0 {
+                    "<idle>".to_owned()
+                } else {
+                    text(next.comm)
+                };
+                cpu.switch(prev.pid, prev_state & SLEEPS == 0, (next.pid, &comm), woken_by);
+            }
+            Happened::IrqEntry { irq, name } => {
+                cpu.begin_irq(What::Irq {
+                    irq,
+                    name: text(name),
+                });
+            }
+            Happened::IrqExit => cpu.end_irq(|what| matches!(what, What::Irq { .. })),
+            Happened::VectorEntry { name } => {
+                let name = text(name);
+                if let Some(context) = cpu.begin_irq(What::Vector { name }) {
+                    self.sender_of(context, now);
+                }
+            }
+            Happened::VectorExit => cpu.end_irq(|what| matches!(what, What::Vector { .. })),
+            Happened::SoftirqEntry { vec } => {
+                let raiser = self.origins.raiser(now.cpu, vec);
+                if let Some(context) = cpu.begin_in_task(What::Softirq { vec }) {
+                    context.culprit = raiser;
+                }
+            }
+            Happened::SoftirqExit => cpu.end_in_task(|what| matches!(what, What::Softirq { .. })),
+            Happened::SyscallEntry { nr } if of_victim => {
+                cpu.end_in_task(|what| *what == What::Fault);
+                cpu.begin_in_task(What::Syscall { nr });
+            }
+            Happened::SyscallExit if of_victim => {
+                cpu.end_in_task(|what| matches!(what, What::Syscall { .. }))
+            }
+            Happened::Fault { .. } if of_victim => {
+                cpu.end_in_task(|what| *what == What::Fault);
+                // Without a measured gap nothing tells when it ends, so it would take the program's own time.
+                if cpu.is_measured() {
+                    cpu.begin_in_task(What::Fault);
+                }
+            }
+            Happened::UserEnter if of_victim => {
+                cpu.end_in_task(|what| matches!(what, What::Fault | What::Syscall { .. }));
+            }
+            Happened::TimerEntry { timer, function } => self.timer(cpu, timer, function),
+            Happened::WorkStart { work, function } if !of_victim => {
+                let (queuer, function) = (self.origins.queuer(work), self.function(function));
+                if let Some(context) = cpu.begin_in_task(What::Work { function }) {
+                    context.culprit = queuer;
+                }
+            }
+            Happened::WorkEnd => cpu.end_in_task(|what| matches!(what, What::Work { .. })),
+            Happened::CsdEntry { function } => {
+                let function = self.function(function);
+                if let Some(context) = cpu
+                    .innermost()
+                    .filter(|context| context.class == Class::FunctionCall)
+                {
+                    if function.contains("flush_tlb") {
+                        context.class = Class::TlbShootdown;
+                    }
+                    context.detail(function);
+                }
+            }
+            Happened::TlbFlush { .. } => {
+                if let Some(context) = cpu
+                    .innermost()
+                    .filter(|context| context.class == Class::FunctionCall)
+                {
+                    context.class = Class::TlbShootdown;
+                    self.flusher_of(context, now);
+                }
+            }
+            Happened::TickStop { success, dependency } => {
+                if success {
+                    self.tick_kept.remove(&now.cpu);
+                } else {
+                    self.tick_kept.insert(now.cpu, dependency_name(dependency));
+                }
+            }
+            Happened::Waking { thread, .. } if cpu.is_victim(thread.pid) => cpu.victim_woken(),
+            _ => {}
+        }
+    }
+
+    /// Notes what the CPU is in the middle of, for what comes next.
+    fn follow(&mut self, now: &Now, happened: &Happened) {
+        let name = match *happened {
+            Happened::IrqEntry { irq, name } => format!("irq {irq} {}", text(name)),
+            Happened::VectorEntry { name } => text(name),
+            Happened::SoftirqEntry { vec } => format!("softirq {}", softirqs::name(vec)),
+            Happened::IrqExit | Happened::VectorExit | Happened::SoftirqExit => {
+                if let Some(busy) = self.busy.get_mut(&now.cpu) {
+                    busy.pop();
+                }
+                return;
+            }
+            Happened::Switch { .. } => {
+                self.busy.remove(&now.cpu);
+                return;
+            }
+            _ => return,
+        };
+        let busy = self.busy.entry(now.cpu).or_default();
+        // An end that was lost must not make this grow.
+        if busy.len() < 8 {
+            busy.push(name);
+        }
+    }
+
+    /// Who sent the interrupt that begins.
+    fn sender_of(&mut self, context: &mut Context, now: &Now) {
+        let found = match context.class {
+            Class::Reschedule => self.origins.sender(now.cpu, now.at, |send| send.callback == 0),
+            Class::FunctionCall => self.origins.sender(now.cpu, now.at, |send| send.callback != 0),
+            Class::Tick => {
+                if let Some(kept) = self.tick_kept.get(&now.cpu) {
+                    context.detail(format!("kept for {kept}"));
+                }
+                None
+            }
+            _ => None,
+        };
+        let Some(send) = found else {
+            return;
+        };
+        if send.callback != 0 {
+            let function = self.function(send.callback);
+            if function.contains("flush_tlb") {
+                context.class = Class::TlbShootdown;
+            }
+            context.detail(function);
+        }
+        context.culprit = Some(send.by);
+        if !self.sends_are_told {
+            context.confidence = Confidence::Inferred;
+        }
+    }
+
+    /// Who flushed, on a kernel that does not tell who sent the interrupt.
+    fn flusher_of(&self, context: &mut Context, now: &Now) {
+        const FLIGHT_NS: u64 = 1_000_000;
+        let flush = self.flush.as_ref().filter(|(at, by)| {
+            by.cpu != now.cpu && now.at.saturating_sub(*at) <= FLIGHT_NS && context.culprit.is_none()
+        });
+        if let Some((_, by)) = flush {
+            context.culprit = Some(by.clone());
+            context.confidence = Confidence::Inferred;
+        }
+    }
+
+    /// A timer's function runs in the interrupt or softirq in progress.
+    fn timer(&mut self, cpu: &mut Cpu, timer: u64, function: u64) {
+        let setter = self.origins.timer_setter(timer);
+        let function = self.function(function);
+        let Some(context) = cpu.innermost() else {
+            return;
+        };
+        if !matches!(
+            context.what,
+            What::Vector { .. } | What::Irq { .. } | What::Softirq { .. }
+        ) {
+            return;
+        }
+        // The tick sets itself again; who was current then has nothing to do with it.
+        if context.culprit.is_none() && !function.starts_with("tick_") {
+            context.culprit = setter;
+        }
+        context.detail(function);
+    }
+}
+
+/// CPUs of a mask as the kernel lays one out in memory, on a little-endian machine.
+fn cpus_of(mask: &[u8]) -> Vec<u32> {
+    let mut cpus = Vec::new();
+    for (at, byte) in mask.iter().enumerate() {
+        for bit in 0..8 {
+            if byte & (1 << bit) != 0 {
+                cpus.push((at * 8) as u32 + bit);
+            }
+        }
+    }
+    cpus
+}
+
+/// `TICK_DEP_MASK_*` (`include/linux/tick.h`).
+const fn dependency_name(dependency: u64) -> &'static str {
+    match dependency {
+        0 => "nothing",
+        1 => "a POSIX CPU timer",
+        2 => "perf events",
+        4 => "the scheduler (more than one runnable task)",
+        8 => "an unstable clock",
+        16 => "RCU",
+        32 => "RCU, expedited",
+        _ => "several reasons",
+    }
+}

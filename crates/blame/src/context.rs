@@ -1,0 +1,146 @@
+//! What a CPU does instead of running the program: one interrupt, softirq, thread, fault or system call in progress.
+
+use crate::answer::{Confidence, Culprit};
+use crate::softirqs;
+use observe::{Class, of_softirq};
+
+/// Most function names that one context collects.
+const MOST_DETAILS: usize = 4;
+
+/// One in progress.
+#[derive(Clone, Debug)]
+pub(crate) struct Context {
+    pub(crate) class: Class,
+    pub(crate) what: What,
+    /// Functions that ran in it, in their order, each once.
+    pub(crate) details: Vec<String>,
+    pub(crate) culprit: Option<Culprit>,
+    pub(crate) confidence: Confidence,
+    /// Number by which the gaps know it.
+    pub(crate) serial: u64,
+    /// Time in it that lies in gaps.
+    pub(crate) in_gaps_ns: u64,
+}
+
+/// What it is; decides which event ends it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    Irq { irq: i64, name: String },
+    Vector { name: String },
+    Nmi,
+    Softirq { vec: u32 },
+    Task { pid: i32, comm: String },
+    Work { function: String },
+    Syscall { nr: i64 },
+    Fault,
+}
+
+impl Context {
+    pub(crate) fn new(what: What, serial: u64) -> Context {
+        Context {
+            class: class_of(&what),
+            what,
+            details: Vec::new(),
+            culprit: None,
+            confidence: Confidence::Traced,
+            serial,
+            in_gaps_ns: 0,
+        }
+    }
+
+    /// A function ran in it.
+    pub(crate) fn detail(&mut self, function: String) {
+        if self.details.len() < MOST_DETAILS && !self.details.contains(&function) {
+            self.details.push(function);
+        }
+    }
+
+    /// Its name in the answer.
+    pub(crate) fn name(&self) -> String {
+        let plain = match &self.what {
+            What::Irq { irq, name } => format!("irq {irq} {name}"),
+            What::Vector { name } => name.clone(),
+            What::Nmi => "nmi".to_owned(),
+            What::Softirq { vec } => softirqs::name(*vec).to_owned(),
+            What::Task { comm, .. } => comm.clone(),
+            What::Work { function } => function.clone(),
+            What::Syscall { nr } => format!("system call {nr}"),
+            What::Fault => "page fault".to_owned(),
+        };
+        if self.details.is_empty() {
+            plain
+        } else {
+            format!("{plain}: {}", self.details.join(", "))
+        }
+    }
+}
+
+fn class_of(what: &What) -> Class {
+    match what {
+        What::Irq { name, .. } => match name.as_str() {
+            "arch_timer" | "twd" | "riscv-timer" => Class::Tick,
+            _ => Class::Device,
+        },
+        What::Vector { name } => of_vector(name),
+        What::Nmi => Class::Nmi,
+        What::Softirq { vec } => of_softirq(softirqs::name(*vec)),
+        What::Task { comm, .. } => match comm.as_str() {
+            comm if is_kernel_thread(comm) => Class::KernelThread,
+            _ => Class::Preemption,
+        },
+        What::Work { .. } => Class::Work,
+        What::Syscall { .. } => Class::SystemCall,
+        What::Fault => Class::PageFault,
+    }
+}
+
+/// Kernel threads whose names end in the number of their CPU, or are known. A program may call itself so; the caller knows
+/// better where `/proc` could be asked.
+fn is_kernel_thread(comm: &str) -> bool {
+    const STEMS: &[&str] = &[
+        "kworker/",
+        "ksoftirqd/",
+        "migration/",
+        "cpuhp/",
+        "rcuc/",
+        "rcuop/",
+        "rcuog/",
+        "rcuos/",
+        "irq/",
+        "idle_inject/",
+        "irq_work/",
+        "ktimers/",
+        "posixcputmr/",
+        "osnoise/",
+        "timerlat/",
+        "backlog_napi/",
+        "stopper/",
+    ];
+    const WHOLE: &[&str] = &[
+        "kthreadd",
+        "khugepaged",
+        "kcompactd0",
+        "kswapd0",
+        "rcu_preempt",
+        "rcu_sched",
+        "khungtaskd",
+    ];
+    STEMS.iter().any(|stem| comm.starts_with(stem)) || WHOLE.contains(&comm)
+}
+
+/// Class of an x86 vector (`arch/x86/include/asm/trace/irq_vectors.h`) or of an arm IPI (`arch/arm64/kernel/smp.c`).
+fn of_vector(name: &str) -> Class {
+    match name {
+        "local_timer" => Class::Tick,
+        "reschedule" | "Rescheduling interrupts" => Class::Reschedule,
+        "call_function" | "call_function_single" | "Function call interrupts" => Class::FunctionCall,
+        "irq_work" | "IRQ work interrupts" => Class::IrqWork,
+        "thermal_apic" => Class::Thermal,
+        "threshold_apic" | "deferred_error_apic" => Class::MachineCheck,
+        "x86_platform_ipi" | "error_apic" => Class::Other,
+        "spurious_apic" => Class::Spurious,
+        "Timer broadcast interrupts" => Class::TimerBroadcast,
+        name if name.starts_with("CPU ") => Class::CpuControl,
+        _ => Class::Other,
+    }
+}

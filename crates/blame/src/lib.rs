@@ -1,0 +1,21 @@
+//! Who interrupted a CPU: events of the kernel, joined with the gaps that somebody measured, become rows with a name, a
+//! culprit and a cure. Pure: events go in, an answer comes out.
+//!
+//! Time is never given to a name without an event. What lies in a gap and no event covers is `unexplained`; only the way
+//! into and out of an interruption, which is as long as it usually is, belongs to that.
+
+mod answer;
+mod attribute;
+mod context;
+mod cpu;
+mod gaps;
+mod happened;
+mod origins;
+mod rows;
+mod softirqs;
+
+pub use answer::{Answer, Confidence, CpuAnswer, Culprit, Interruption};
+pub use attribute::{Question, Target, Victim, attribute};
+pub use gaps::Gap;
+pub use happened::{EVENTS, Happened, Reader, Thread};
+pub use observe::Class;

@@ -1,0 +1,114 @@
+//! What happened before and may turn out to be the cause: interrupts that were sent, threads that were woken, timers that
+//! were set, work that was queued. All of it bounded: the oldest is forgotten.
+
+use crate::answer::Culprit;
+use std::collections::{HashMap, VecDeque};
+
+/// Most that is remembered of each kind.
+const MOST: usize = 65_536;
+/// Most sends per CPU that wait for their interrupt.
+const MOST_SENDS: usize = 256;
+/// Longest time from a send to its interrupt; a CPU with interrupts off for longer has another problem.
+const LONGEST_FLIGHT_NS: u64 = 100_000_000;
+
+/// A send.
+#[derive(Clone, Debug)]
+pub(crate) struct Send {
+    pub(crate) at: u64,
+    /// Function that is to be called there; 0 for a rescheduling.
+    pub(crate) callback: u64,
+    pub(crate) by: Culprit,
+}
+
+/// What is remembered.
+#[derive(Debug, Default)]
+pub(crate) struct Origins {
+    sends: HashMap<u32, VecDeque<Send>>,
+    wakers: Memory<i32, Culprit>,
+    timers: Memory<u64, Culprit>,
+    works: Memory<u64, Culprit>,
+    raised: HashMap<(u32, u32), Culprit>,
+}
+
+/// A map that forgets everything when it is full, twice as much as it must keep.
+#[derive(Debug)]
+struct Memory<K, V> {
+    now: HashMap<K, V>,
+    before: HashMap<K, V>,
+}
+
+impl<K, V> Default for Memory<K, V> {
+    fn default() -> Self {
+        Memory {
+            now: HashMap::new(),
+            before: HashMap::new(),
+        }
+    }
+}
+
+impl<K: std::hash::Hash + Eq, V> Memory<K, V> {
+    fn put(&mut self, key: K, value: V) {
+        if self.now.len() >= MOST {
+            self.before = std::mem::take(&mut self.now);
+        }
+        self.now.insert(key, value);
+    }
+
+    fn take(&mut self, key: &K) -> Option<V> {
+        let now = self.now.remove(key);
+        let before = self.before.remove(key);
+        now.or(before)
+    }
+}
+
+impl Origins {
+    pub(crate) fn sent(&mut self, to: u32, send: Send) {
+        let sends = self.sends.entry(to).or_default();
+        if sends.len() >= MOST_SENDS {
+            sends.pop_front();
+        }
+        sends.push_back(send);
+    }
+
+    /// Who sent the interrupt that now begins. Several sends before it came as one interrupt; the first is to blame.
+    pub(crate) fn sender(&mut self, cpu: u32, at: u64, is: impl Fn(&Send) -> bool) -> Option<Send> {
+        let sends = self.sends.get_mut(&cpu)?;
+        sends.retain(|send| at.saturating_sub(send.at) <= LONGEST_FLIGHT_NS);
+        let first = sends.iter().find(|send| send.at <= at && is(send)).cloned();
+        sends.retain(|send| send.at > at || !is(send));
+        first
+    }
+
+    pub(crate) fn woken(&mut self, pid: i32, by: Culprit) {
+        self.wakers.put(pid, by);
+    }
+
+    pub(crate) fn waker(&mut self, pid: i32) -> Option<Culprit> {
+        self.wakers.take(&pid)
+    }
+
+    pub(crate) fn timer_set(&mut self, timer: u64, by: Culprit) {
+        self.timers.put(timer, by);
+    }
+
+    pub(crate) fn timer_setter(&mut self, timer: u64) -> Option<Culprit> {
+        self.timers.take(&timer)
+    }
+
+    pub(crate) fn queued(&mut self, work: u64, by: Culprit) {
+        self.works.put(work, by);
+    }
+
+    pub(crate) fn queuer(&mut self, work: u64) -> Option<Culprit> {
+        self.works.take(&work)
+    }
+
+    /// A softirq was asked for on a CPU.
+    pub(crate) fn raised(&mut self, cpu: u32, vec: u32, by: Culprit) {
+        self.raised.entry((cpu, vec)).or_insert(by);
+    }
+
+    pub(crate) fn raiser(&mut self, cpu: u32, vec: u32) -> Option<Culprit> {
+        self.raised.remove(&(cpu, vec))
+    }
+}

@@ -1,0 +1,83 @@
+//! The table: interruptions of one kind and one culprit, counted together.
+
+use crate::answer::{Confidence, Culprit, Interruption};
+use crate::context::Context;
+use observe::Class;
+use std::collections::HashMap;
+
+/// Most rows that are told apart. What comes later is counted by class.
+const MOST: usize = 4_096;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Key {
+    class: Class,
+    name: String,
+    culprit: Option<Culprit>,
+}
+
+/// The rows of one CPU.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    places: HashMap<Key, usize>,
+    rows: Vec<Interruption>,
+}
+
+impl Rows {
+    /// Counts one that ended; the place of its row.
+    pub(crate) fn add(&mut self, context: &Context) -> usize {
+        let key = if self.rows.len() < MOST {
+            Key {
+                class: context.class,
+                name: context.name(),
+                culprit: context.culprit.clone(),
+            }
+        } else {
+            Key {
+                class: context.class,
+                name: "many others".to_owned(),
+                culprit: None,
+            }
+        };
+        let place = match self.places.get(&key) {
+            Some(place) => *place,
+            None => {
+                let place = self.rows.len();
+                self.rows.push(Interruption {
+                    class: key.class,
+                    name: key.name.clone(),
+                    count: 0,
+                    total_ns: 0,
+                    max_ns: 0,
+                    transition_ns: 0,
+                    culprit: key.culprit.clone(),
+                    confidence: Confidence::Traced,
+                    fix: key.class.row().knob.to_owned(),
+                });
+                self.places.insert(key, place);
+                place
+            }
+        };
+        if let Some(row) = self.rows.get_mut(place) {
+            row.count += 1;
+            row.total_ns += context.in_gaps_ns;
+            row.max_ns = row.max_ns.max(context.in_gaps_ns);
+            row.confidence = row.confidence.max(context.confidence);
+        }
+        place
+    }
+
+    /// Gives a row the way into or out of one of its interruptions.
+    pub(crate) fn transition(&mut self, place: usize, ns: u64) {
+        if let Some(row) = self.rows.get_mut(place) {
+            row.total_ns += ns;
+            row.transition_ns += ns;
+        }
+    }
+
+    /// The rows, most time first; equal ones by name, so that an answer is the same each time.
+    pub(crate) fn into_rows(self) -> Vec<Interruption> {
+        let mut rows = self.rows;
+        rows.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
+        rows
+    }
+}

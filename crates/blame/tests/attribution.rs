@@ -1,0 +1,340 @@
+//! Streams of events whose truth is known, to the nanosecond: each disturbance by itself, nested, and across CPUs.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A whole file of tests.
+
+mod stream;
+
+use blame::{
+    Answer, Class, Confidence, CpuAnswer, Gap, Interruption, Question, Reader, Target, Victim, attribute,
+};
+use stream::{Names, Stream};
+
+const PROBE: i32 = 100;
+
+fn gaps(gaps: &[(u64, u64)]) -> Option<Vec<Gap>> {
+    Some(
+        gaps.iter()
+            .map(|(start, end)| Gap {
+                start: *start,
+                end: *end,
+            })
+            .collect(),
+    )
+}
+
+fn ask(stream: &Stream, gaps: Option<Vec<Gap>>) -> CpuAnswer {
+    let question = Question {
+        targets: vec![Target {
+            cpu: 1,
+            victim: Victim { pids: vec![PROBE] },
+            window: Gap {
+                start: 0,
+                end: 1_000_000,
+            },
+            gaps,
+        }],
+        comms: [(PROBE, "probe".to_owned())].into(),
+    };
+    let reader = Reader::new(stream.formats.clone());
+    let answer: Answer = attribute(&reader, &Names, stream.events(), &question);
+    let cpu = answer.cpus.into_iter().next().unwrap();
+    assert_eq!(cpu.stolen_ns, cpu.explained_ns + cpu.unexplained_ns);
+    let rows: u64 = cpu.interruptions.iter().map(|row| row.total_ns).sum();
+    assert_eq!(rows, cpu.explained_ns, "{:#?}", cpu.interruptions);
+    cpu
+}
+
+fn row<'a>(cpu: &'a CpuAnswer, name: &str) -> &'a Interruption {
+    let found = cpu.interruptions.iter().find(|row| row.name == name);
+    found.unwrap_or_else(|| panic!("no row {name}: {:#?}", cpu.interruptions))
+}
+
+#[test]
+fn a_tick_takes_its_time_and_the_way_in_and_out() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    stream.at(10_200, "local_timer_entry", &[("vector", 236)]);
+    stream.at(
+        10_300,
+        "hrtimer_expire_entry",
+        &[("hrtimer", 7), ("function", 0x100)],
+    );
+    stream.at(11_300, "hrtimer_expire_exit", &[("hrtimer", 7)]);
+    stream.at(12_200, "local_timer_exit", &[("vector", 236)]);
+    let cpu = ask(&stream, gaps(&[(10_000, 12_500)]));
+    assert_eq!(
+        (cpu.stolen_ns, cpu.unexplained_ns, cpu.gaps, cpu.outside),
+        (2_500, 0, 1, 0)
+    );
+    let tick = row(&cpu, "local_timer: tick_nohz_handler");
+    assert_eq!((tick.class, tick.count), (Class::Tick, 1));
+    assert_eq!(
+        (tick.total_ns, tick.max_ns, tick.transition_ns),
+        (2_500, 2_000, 500)
+    );
+    assert_eq!(tick.culprit, None);
+    assert_eq!(tick.confidence, Confidence::Traced);
+}
+
+#[test]
+fn nested_interruptions_are_counted_net() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    stream.at(10_000, "irq_handler_entry", &[("irq", 47)]);
+    stream.at(13_000, "irq_handler_exit", &[("irq", 47)]);
+    stream.at(13_000, "softirq_entry", &[("vec", 4)]);
+    stream.at(15_000, "local_timer_entry", &[]);
+    stream.at(16_000, "local_timer_exit", &[]);
+    stream.at(20_000, "softirq_exit", &[("vec", 4)]);
+    let cpu = ask(&stream, gaps(&[(10_000, 20_000)]));
+    assert_eq!(cpu.unexplained_ns, 0);
+    assert_eq!(row(&cpu, "irq 47 disk").total_ns, 3_000);
+    assert_eq!(row(&cpu, "BLOCK").total_ns, 6_000);
+    assert_eq!(row(&cpu, "local_timer").total_ns, 1_000);
+}
+
+#[test]
+fn a_softirq_is_blamed_on_the_interrupt_that_raised_it() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    stream.at(10_000, "irq_handler_entry", &[("irq", 47)]);
+    stream.interrupt().at(10_500, "softirq_raise", &[("vec", 4)]);
+    stream.task().at(11_000, "irq_handler_exit", &[("irq", 47)]);
+    stream.at(11_000, "softirq_entry", &[("vec", 4)]);
+    stream.at(20_000, "softirq_exit", &[("vec", 4)]);
+    let cpu = ask(&stream, gaps(&[(10_000, 20_000)]));
+    let culprit = row(&cpu, "BLOCK").culprit.clone().unwrap();
+    assert_eq!((culprit.cpu, culprit.via.as_deref()), (1, Some("irq 47 disk")));
+}
+
+#[test]
+fn a_thread_that_ran_instead_is_named_with_who_woke_it() {
+    let mut stream = Stream::new();
+    stream.on(0, 300, 0);
+    stream.at(9_000, "sched_waking", &[("pid", 200), ("target_cpu", 1)]);
+    stream.on(1, PROBE, 0);
+    stream.switch(10_500, PROBE, 0, 200);
+    stream.on(1, 200, 0);
+    stream.switch(60_500, 200, 1, PROBE);
+    let cpu = ask(&stream, gaps(&[(10_000, 61_000)]));
+    assert_eq!(cpu.unexplained_ns, 0);
+    let other = row(&cpu, "task-200");
+    assert_eq!(
+        (other.class, other.total_ns, other.max_ns),
+        (Class::Preemption, 51_000, 50_000)
+    );
+    let culprit = other.culprit.clone().unwrap();
+    assert_eq!((culprit.pid, culprit.cpu, culprit.via), (300, 0, None));
+}
+
+#[test]
+fn an_interrupt_from_another_cpu_names_its_sender_and_the_place_in_the_kernel() {
+    let mut stream = Stream::new();
+    stream.on(0, 300, 0);
+    stream.at(
+        9_000,
+        "ipi_send_cpu",
+        &[("cpu", 1), ("callsite", 0x205), ("callback", 0x300)],
+    );
+    stream.on(1, PROBE, 0);
+    stream.at(10_200, "call_function_single_entry", &[]);
+    stream.at(11_200, "call_function_single_exit", &[]);
+    let cpu = ask(&stream, gaps(&[(10_000, 11_400)]));
+    let ipi = row(&cpu, "call_function_single: ipi_mb");
+    assert_eq!((ipi.class, ipi.total_ns), (Class::FunctionCall, 1_400));
+    let culprit = ipi.culprit.clone().unwrap();
+    assert_eq!((culprit.pid, culprit.cpu), (300, 0));
+    assert_eq!(culprit.callsite.as_deref(), Some("membarrier+0x5"));
+    assert_eq!(ipi.confidence, Confidence::Traced);
+}
+
+#[test]
+fn a_send_is_not_blamed_for_an_interrupt_of_another_kind_or_cpu() {
+    let mut stream = Stream::new();
+    stream.on(0, 300, 0);
+    stream.at(
+        8_000,
+        "ipi_send_cpu",
+        &[("cpu", 0), ("callsite", 0x205), ("callback", 0x300)],
+    );
+    stream.at(
+        9_000,
+        "ipi_send_cpu",
+        &[("cpu", 1), ("callsite", 0x205), ("callback", 0)],
+    );
+    stream.on(1, PROBE, 0);
+    stream.at(10_200, "call_function_single_entry", &[]);
+    stream.at(11_200, "call_function_single_exit", &[]);
+    let cpu = ask(&stream, gaps(&[(10_000, 11_400)]));
+    assert_eq!(row(&cpu, "call_function_single").culprit, None);
+}
+
+#[test]
+fn a_shootdown_has_its_own_class() {
+    let mut stream = Stream::new();
+    stream.on(0, 300, 0);
+    stream.at(
+        9_000,
+        "ipi_send_cpu",
+        &[("cpu", 1), ("callsite", 0x205), ("callback", 0x400)],
+    );
+    stream.on(1, PROBE, 0);
+    stream.at(10_200, "call_function_entry", &[]);
+    stream.at(11_200, "call_function_exit", &[]);
+    let cpu = ask(&stream, gaps(&[(10_000, 11_400)]));
+    assert_eq!(
+        row(&cpu, "call_function: flush_tlb_func").class,
+        Class::TlbShootdown
+    );
+}
+
+#[test]
+fn a_gap_without_an_event_is_outside_and_unexplained() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    stream.at(500_000, "local_timer_entry", &[]);
+    stream.at(501_000, "local_timer_exit", &[]);
+    let cpu = ask(&stream, gaps(&[(10_000, 310_000), (500_000, 501_000)]));
+    assert_eq!(
+        (cpu.stolen_ns, cpu.unexplained_ns, cpu.outside),
+        (301_000, 300_000, 1)
+    );
+}
+
+#[test]
+fn what_is_far_longer_than_a_way_out_stays_unexplained() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    let mut all = Vec::new();
+    for tick in 0..20_u64 {
+        let at = 10_000 + tick * 20_000;
+        stream.at(at + 300, "local_timer_entry", &[]);
+        stream.at(at + 1_300, "local_timer_exit", &[]);
+        all.push((at, at + 1_600));
+    }
+    // The hypervisor took the CPU away while the last tick returned.
+    stream.at(900_300, "local_timer_entry", &[]);
+    stream.at(901_300, "local_timer_exit", &[]);
+    all.push((900_000, 990_000));
+    let cpu = ask(&stream, gaps(&all));
+    assert_eq!(cpu.unexplained_ns, 990_000 - 901_300 - 300);
+    assert_eq!(row(&cpu, "local_timer").count, 21);
+}
+
+#[test]
+fn work_is_named_by_its_function_and_blamed_on_who_queued_it() {
+    let mut stream = Stream::new();
+    stream.on(0, 300, 0);
+    stream.at(
+        9_000,
+        "workqueue_queue_work",
+        &[("work", 0x55), ("function", 0x500)],
+    );
+    stream.on(1, PROBE, 0);
+    stream.switch(10_000, PROBE, 0, 50);
+    stream.on(1, 50, 0);
+    stream.at(
+        11_000,
+        "workqueue_execute_start",
+        &[("work", 0x55), ("function", 0x500)],
+    );
+    stream.at(15_000, "workqueue_execute_end", &[("work", 0x55)]);
+    stream.switch(16_000, 50, 1, PROBE);
+    let cpu = ask(&stream, gaps(&[(10_000, 16_000)]));
+    let work = row(&cpu, "vmstat_update");
+    assert_eq!((work.class, work.total_ns), (Class::Work, 4_000));
+    assert_eq!(work.culprit.as_ref().unwrap().pid, 300);
+    assert_eq!(row(&cpu, "kworker/1:1").total_ns, 2_000);
+}
+
+#[test]
+fn the_programs_own_faults_and_calls_are_its_own() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    stream.at(10_100, "page_fault_user", &[("address", 0x7000)]);
+    stream.at(20_100, "sys_enter", &[("id", 39)]);
+    stream.at(21_000, "sys_exit", &[("id", 39)]);
+    let cpu = ask(&stream, gaps(&[(10_000, 13_000), (20_000, 21_100)]));
+    assert_eq!(cpu.unexplained_ns, 0);
+    assert_eq!(row(&cpu, "page fault").total_ns, 3_000);
+    assert_eq!(row(&cpu, "system call 39").total_ns, 1_100);
+}
+
+#[test]
+fn an_nmi_is_told_after_it_ended() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    stream.at(15_000, "nmi_handler", &[("handler", 0x600), ("delta_ns", 4_000)]);
+    let cpu = ask(&stream, gaps(&[(10_900, 15_100)]));
+    let nmi = row(&cpu, "nmi: perf_event_nmi_handler");
+    assert_eq!(
+        (nmi.class, nmi.max_ns, nmi.transition_ns),
+        (Class::Nmi, 4_000, 200)
+    );
+}
+
+#[test]
+fn what_lies_outside_of_every_gap_is_not_stolen() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    stream.at(10_000, "local_timer_entry", &[]);
+    stream.at(10_100, "local_timer_exit", &[]);
+    let cpu = ask(&stream, gaps(&[]));
+    assert_eq!((cpu.stolen_ns, cpu.interruptions.len()), (0, 0));
+    assert_eq!(cpu.longest_run_ns, 1_000_000);
+}
+
+#[test]
+fn without_a_measurement_events_say_when_the_program_did_not_run() {
+    let mut stream = Stream::new();
+    stream.on(1, 0, 0);
+    stream.switch(100_000, 0, 0, PROBE);
+    stream.on(1, PROBE, 0);
+    stream.at(200_000, "local_timer_entry", &[]);
+    stream.at(203_000, "local_timer_exit", &[]);
+    // It sleeps of its own will: what runs then takes nothing from it.
+    stream.switch(400_000, PROBE, 1, 200);
+    stream.on(1, 200, 0);
+    stream.at(
+        500_000,
+        "sched_waking",
+        &[("pid", PROBE as u64), ("target_cpu", 1)],
+    );
+    // From here on it waits.
+    stream.switch(550_000, 200, 0, PROBE);
+    let cpu = ask(&stream, None);
+    assert_eq!(cpu.unexplained_ns, 0);
+    assert_eq!(row(&cpu, "local_timer").total_ns, 3_000);
+    assert_eq!(row(&cpu, "task-200").total_ns, 50_000);
+    assert_eq!(cpu.longest_run_ns, 450_000);
+}
+
+#[test]
+fn lost_events_are_told() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    stream.at(10_000, "local_timer_entry", &[]);
+    stream.lose(1, 12);
+    let cpu = ask(&stream, gaps(&[]));
+    assert_eq!(cpu.lost_events, 12);
+}
+
+#[test]
+fn a_preempted_softirq_does_not_take_the_time_of_who_preempted_it() {
+    // PREEMPT_RT: softirqs run in threads and are preempted.
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    stream.switch(10_000, PROBE, 0, 60);
+    stream.on(1, 60, 0);
+    stream.at(11_000, "softirq_entry", &[("vec", 3)]);
+    stream.switch(12_000, 60, 0, 200);
+    stream.on(1, 200, 0);
+    stream.switch(15_000, 200, 1, 60);
+    stream.on(1, 60, 0);
+    stream.at(18_000, "softirq_exit", &[("vec", 3)]);
+    stream.switch(19_000, 60, 1, PROBE);
+    let cpu = ask(&stream, gaps(&[(10_000, 19_000)]));
+    assert_eq!(row(&cpu, "NET_RX").total_ns, 1_000 + 3_000);
+    assert_eq!(row(&cpu, "task-200").total_ns, 3_000);
+    assert_eq!(row(&cpu, "ksoftirqd/1").total_ns, 2_000);
+}
