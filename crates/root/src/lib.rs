@@ -17,6 +17,7 @@ pub mod latency;
 mod live;
 pub mod output;
 mod ownership;
+pub mod pipe;
 mod place;
 pub mod process;
 pub mod sched;

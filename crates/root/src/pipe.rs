@@ -1,0 +1,44 @@
+//! A file that gives what it has and never waits: a CPU's raw trace buffer.
+
+use crate::RootError;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use std::os::fd::OwnedFd;
+
+/// It, open for reading.
+#[derive(Debug)]
+pub struct Pipe {
+    path: String,
+    descriptor: OwnedFd,
+}
+
+impl Pipe {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// The errno of open.
+    pub fn open(path: &str) -> Result<Pipe, RootError> {
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let descriptor = rustix::fs::open(path, flags, Mode::empty())
+            .map_err(|errno| RootError::from_io(path, "open", &errno.into()))?;
+        Ok(Pipe {
+            path: path.to_owned(),
+            descriptor,
+        })
+    }
+
+    /// Reads into a buffer what is there; 0 when there is nothing.
+    ///
+    /// # Errors
+    /// The errno of read.
+    pub fn read(&self, into: &mut [u8]) -> Result<usize, RootError> {
+        loop {
+            match rustix::io::read(&self.descriptor, &mut *into) {
+                Ok(read) => return Ok(read),
+                Err(Errno::AGAIN) => return Ok(0),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(RootError::from_io(&self.path, "read", &errno.into())),
+            }
+        }
+    }
+}
