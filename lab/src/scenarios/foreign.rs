@@ -16,7 +16,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// The records leave by a virtio console; these machines have one serial port.
-const VIRT: Shape = Shape {
+pub(super) const VIRT: Shape = Shape {
     modules: &["virtio_mmio", "virtio_console"],
     ..USUAL
 };

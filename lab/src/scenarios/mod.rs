@@ -23,6 +23,7 @@ mod hotplug;
 mod inspect_shapes;
 mod irqbalance;
 mod knobs;
+mod measuring;
 mod owners;
 mod partrt;
 mod prove;
@@ -54,6 +55,7 @@ pub const ALL: &[&Scenario] = &[
     &fork_storm::SCENARIO,
     &faults::SCENARIO,
     &first_cpu_core::SCENARIO,
+    &measuring::SCENARIO,
     &bad_input::SCENARIO,
     &knobs::SCENARIO,
     &apply_undo::SCENARIO,
@@ -68,9 +70,14 @@ pub const ALL: &[&Scenario] = &[
     &too_old::SCENARIO,
 ];
 
-/// Those that run only when they are asked for by name: [`foreign`] and [`boot_raspberry_pi`] need binaries of another
-/// architecture, [`speed`] takes long.
-const BY_NAME: &[&Scenario] = &[&foreign::SCENARIO, &boot_raspberry_pi::SCENARIO, &speed::SCENARIO];
+/// Those that run only when they are asked for by name: the first three need binaries of another architecture, [`speed`]
+/// takes long.
+const BY_NAME: &[&Scenario] = &[
+    &foreign::SCENARIO,
+    &measuring::ON_ARM64,
+    &boot_raspberry_pi::SCENARIO,
+    &speed::SCENARIO,
+];
 
 /// Every scenario in every cell whose label has all words of the filter as parts.
 #[must_use]

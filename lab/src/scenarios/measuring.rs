@@ -1,0 +1,178 @@
+//! `measure` where only a real kernel answers: isolated CPUs outside the caller's own set are measured without being
+//! named, every policy is granted where the kernel can grant it, every activation is accounted for, and the tracer of
+//! system calls, which knows nothing of us, sees one sleep per wake-up and nothing else.
+
+mod ends;
+mod one_clock;
+mod own_calls;
+
+use crate::kernels::{ARM64, K6_1, K6_12_RT, K7};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::verdict::Verdict;
+use serde_json::Value;
+
+/// On v1 and v2, where the way of the sampler into the partition differs, and with the real-time patches.
+pub const SCENARIO: Scenario = Scenario {
+    name: "measuring",
+    about: "measure finds isolated CPUs, has every policy there, accounts for all, makes no other call, and ends well",
+    cells: || {
+        vec![
+            Cell::new(K6_1, Layout::V1),
+            Cell::new(K7, Layout::V2),
+            Cell::new(K6_12_RT, Layout::V2),
+        ]
+    },
+    script,
+    check,
+};
+
+/// The same with the arm64 binary; run by `make dist`.
+pub const ON_ARM64: Scenario = Scenario {
+    name: "measuring_arm64",
+    about: "the same with the arm64 binary and its counter",
+    cells: || vec![Cell::new(ARM64, Layout::V2).on(super::foreign::VIRT).within(240)],
+    script,
+    check,
+};
+
+/// What the sampler may be told to be, with the kernel's name and priority of it. The deadline is granted because CPU 3
+/// is isolated alone.
+const POLICIES: &[(&str, &str, u64)] = &[
+    ("other", "other", 0),
+    ("batch", "batch", 0),
+    ("idle", "idle", 0),
+    ("fifo:1", "fifo", 1),
+    ("rr:99", "rr", 99),
+    ("deadline:2ms/10ms", "deadline", 0),
+];
+
+/// The caller is pinned to CPU 0, so that neither its mask nor, on v1, its cpuset has CPU 3.
+fn script(_: &Cell) -> String {
+    let mut script = "rec apply quietcore apply --cpus 3 --json
+rec isolated taskset -c 0 quietcore measure latency --interval 10ms --for 300ms --json
+rec gaps taskset -c 0 quietcore measure noise --for 300ms --json
+"
+    .to_owned();
+    script.push_str(one_clock::SCRIPT);
+    for (policy, ..) in POLICIES {
+        script.push_str(&format!(
+            "rec policy-{policy} quietcore measure latency --policy {policy} --interval 10ms --for 100ms --json\n"
+        ));
+    }
+    // A spinner above the sampler: what was due meanwhile has to be among the missed.
+    script.push_str(
+        "rec shared quietcore measure latency --cpus 1 --policy deadline:2ms/10ms --interval 10ms --for 100ms
+lab-guest spin 1 fifo:50 4 >/dev/null &
+rec late quietcore measure latency --cpus 1 --policy fifo:1 --interval 1ms --for 2s --json
+",
+    );
+    script.push_str(own_calls::SCRIPT);
+    script.push_str(ends::SCRIPT);
+    script
+}
+
+fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    verdict.status(seen, "apply", 0);
+    for name in ["isolated", "gaps"] {
+        let record = verdict.status(seen, name, 0);
+        let result = record.json();
+        verdict.equal(&format!("{name}: measured CPUs"), measured(&result), vec![3]);
+        // And not because it would have chosen the same one where nothing is isolated.
+        verdict.that(
+            record.stderr.contains("CPU 3 (isolated)"),
+            format!("{name}: it says {}", record.stderr),
+        );
+        accounts(name, &result, verdict);
+    }
+    one_clock::check(seen, verdict);
+    for (policy, name, priority) in POLICIES {
+        let result = verdict.status(seen, &format!("policy-{policy}"), 0).json();
+        accounts(policy, &result, verdict);
+        let thread = first(&result);
+        let had = (thread["policy"].as_str(), thread["priority"].as_u64());
+        verdict.equal(
+            &format!("{policy}: as the kernel has it"),
+            had,
+            (Some(*name), Some(*priority)),
+        );
+        verdict.equal(&format!("{policy}: due"), thread["expected"].as_u64(), Some(10));
+    }
+    let shared = verdict.status(seen, "shared", 4);
+    verdict.that(
+        shared.stderr.contains("scheduling domain"),
+        format!("a deadline is refused without a word why: {}", shared.stderr),
+    );
+    late(&verdict.status(seen, "late", 0).json(), verdict);
+    own_calls::check(cell, seen, verdict);
+    ends::check(seen, verdict);
+}
+
+/// A sampler that did not get its CPU: nothing that was due is lost, and the schedule has what the samples have not.
+fn late(result: &Value, verdict: &mut Verdict) {
+    accounts("late", result, verdict);
+    let thread = first(result);
+    let [expected, recorded, missed] = ["expected", "recorded", "missed"].map(|field| thread[field].as_u64());
+    verdict.equal("late: due in 2 s at 1 ms", expected, Some(2_000));
+    verdict.that(
+        missed.is_some_and(|missed| missed > 0),
+        format!("{missed:?} missed beside a spinner above the sampler"),
+    );
+    let all = recorded.zip(missed).map(|(recorded, missed)| recorded + missed);
+    verdict.equal(
+        "late: activations in the schedule",
+        thread["schedule"]["count"].as_u64(),
+        all,
+    );
+    verdict.note(format!("{} of 2000 missed beside a spinner", missed.unwrap_or(0)));
+}
+
+fn threads(result: &Value) -> &[Value] {
+    result["threads"].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn first(result: &Value) -> Value {
+    threads(result).first().cloned().unwrap_or_default()
+}
+
+fn measured(result: &Value) -> Vec<u64> {
+    threads(result)
+        .iter()
+        .filter_map(|thread| thread["cpu"].as_u64())
+        .collect()
+}
+
+fn has(result: &Value, finding: &str) -> bool {
+    let findings = result["findings"].as_array();
+    findings.into_iter().flatten().any(|note| note["id"] == finding)
+}
+
+/// Claims that every thread has samples, that nothing which was due is unaccounted for, and that none faulted.
+fn accounts(name: &str, result: &Value, verdict: &mut Verdict) {
+    verdict.that(
+        !threads(result).is_empty(),
+        format!("{name}: nothing was measured"),
+    );
+    for thread in threads(result) {
+        let number = |field: &str| thread[field].as_u64();
+        let sum = number("recorded")
+            .zip(number("missed"))
+            .map(|(recorded, missed)| recorded + missed);
+        verdict.that(sum.is_some(), format!("{name}: no counts in {}", thread["kind"]));
+        verdict.equal(
+            &format!("{name}: expected = recorded + missed"),
+            number("expected"),
+            sum,
+        );
+        verdict.that(
+            number("recorded").is_some_and(|recorded| recorded > 0),
+            format!("{name}: no sample on CPU {}", thread["cpu"]),
+        );
+        // Unknown in a file that was written on the way.
+        verdict.that(
+            thread["own"].is_null() || thread["own"]["page_faults"] == 0,
+            format!("{name}: own page faults: {}", thread["own"]),
+        );
+    }
+}

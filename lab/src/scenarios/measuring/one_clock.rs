@@ -1,0 +1,78 @@
+//! `measure all` has one clock for both kinds: the moment at which the one thread says that it ran lies in a gap that the
+//! other thread saw on the same CPU. Calculated here anew, from the times in the result alone.
+
+use super::{accounts, measured, threads};
+use crate::records::Records;
+use crate::verdict::Verdict;
+use serde_json::Value;
+
+/// Every wake-up is listed, because every one is later than a nanosecond. The caller may not run on CPU 3.
+pub const SCRIPT: &str =
+    "rec both taskset -c 0 quietcore measure all --interval 50ms --spike 1ns --for 2s --json\n";
+
+/// The counter's pace is calculated, and the two readings at its beginning are a moment apart.
+const SLACK_NS: u64 = 20_000;
+
+/// The claims.
+pub fn check(seen: &Records, verdict: &mut Verdict) {
+    let result = verdict.status(seen, "both", 0).json();
+    accounts("both", &result, verdict);
+    verdict.equal("both: measured CPUs", measured(&result), vec![3, 3]);
+    let of = |kind: &str| threads(&result).iter().find(|thread| thread["kind"] == kind);
+    let (Some(latency), Some(noise)) = (of("latency"), of("noise")) else {
+        return verdict.that(false, "both: there are no two kinds");
+    };
+    let gaps: Vec<[u64; 2]> = spans(noise, "gaps", |gap| {
+        Some([gap["at_ns"].as_u64()?, gap["duration_ns"].as_u64()?])
+    });
+    let ran: Vec<[u64; 2]> = spans(latency, "spikes", |spike| {
+        Some([spike["at_ns"].as_u64()? + spike["late_ns"].as_u64()?, 0])
+    });
+    // The two windows do not begin and end together.
+    let common: Vec<u64> = ran
+        .iter()
+        .map(|[at, _]| *at)
+        .filter(|at| {
+            let window = noise["started_monotonic_ns"]
+                .as_u64()
+                .zip(noise["duration_ns"].as_u64());
+            window.is_some_and(|(start, length)| (start..start + length).contains(at))
+        })
+        .collect();
+    let inside = common.iter().filter(|at| {
+        gaps.iter()
+            .any(|[begin, length]| (begin.saturating_sub(SLACK_NS)..=begin + length + SLACK_NS).contains(at))
+    });
+    let inside = inside.count();
+    verdict.that(
+        common.len() >= 5,
+        format!("both: only {} wake-ups in both windows", common.len()),
+    );
+    verdict.equal(
+        "both: wake-ups that lie in a gap of the other thread",
+        inside,
+        common.len(),
+    );
+    let own = noise["own_wake_ups"].as_u64().unwrap_or(0);
+    verdict.that(
+        own > 0 && own <= common.len() as u64 + 1,
+        format!(
+            "both: {own} gaps are said to be our own, of {} wake-ups",
+            common.len()
+        ),
+    );
+    verdict.note(format!(
+        "{inside} of {} wake-ups lie in gaps, {own} known as own",
+        common.len()
+    ));
+}
+
+/// Times of a list, on the clock of the machine, with their lengths.
+fn spans(thread: &Value, list: &str, read: impl Fn(&Value) -> Option<[u64; 2]>) -> Vec<[u64; 2]> {
+    let start = thread["started_monotonic_ns"].as_u64().unwrap_or(0);
+    let entries = thread[list].as_array().into_iter().flatten();
+    entries
+        .filter_map(read)
+        .map(|[at, length]| [start + at, length])
+        .collect()
+}
