@@ -117,6 +117,24 @@ pub const SYSTEMD_BOOT: Packages = Packages {
     ],
 };
 
+/// What busybox has not, or not so: `ping -f` and `tar --null -T -` of Debian 12, and a shell that calls these.
+pub const PING_AND_TAR: Packages = Packages {
+    name: "ping-and-tar-2",
+    suite: "bookworm",
+    names: &[
+        "dash",
+        "iputils-ping",
+        "libacl1",
+        "libc6",
+        "libcap2",
+        "libidn2-0",
+        "libpcre2-8-0",
+        "libselinux1",
+        "libunistring2",
+        "tar",
+    ],
+};
+
 /// What nobody needs in a guest, below the top.
 const LEFT_OUT: &[&str] = &[
     "usr/share/doc",

@@ -4,6 +4,7 @@ use crate::runner::Job;
 use crate::scenario::Scenario;
 
 mod apply_undo;
+mod article_runs;
 mod bad_input;
 mod boot_disk;
 mod boot_grub;
@@ -56,6 +57,7 @@ pub const ALL: &[&Scenario] = &[
     &faults::SCENARIO,
     &first_cpu_core::SCENARIO,
     &measuring::SCENARIO,
+    &article_runs::SCENARIO,
     &bad_input::SCENARIO,
     &knobs::SCENARIO,
     &apply_undo::SCENARIO,

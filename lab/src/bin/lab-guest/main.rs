@@ -10,6 +10,7 @@ mod report;
 mod state;
 mod sweep;
 mod tasks;
+mod terminal;
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -29,10 +30,12 @@ const USAGE: &str = "usage: lab-guest VERB ...
   careful JOURNAL                 as bare, and the mask of every task before and after
   left CPU                        how many movable tasks may run on the CPU: user, kernel, and whether kthreadd may
   who CPU                         JSON lines: every task whose allowed mask has the CPU
+  named NAME...                   the same of every task that has one of the names
   as UID COMMAND...               run as another user, without any privilege
   listhas LIST CPU                status 0 when a kernel list has the CPU
   on CPUS                         pin itself to a list like 0,2 and print what the kernel made of it
   ask SOCKET TEXT                 say TEXT to a daemon and print its answer
+  terminal COMMAND...             run on a terminal of its own and print what was drawn
   victim DIR                      make files in a known order, to be killed at
   state                           everything that isolation may change, as sorted lines
   diff A B                        compare two states; status 1 and the differences when they differ
@@ -61,6 +64,7 @@ fn main() -> ExitCode {
         ["left", cpu] => tasks::left(number(cpu)),
         ["hold", cpu] => population::hold(number(cpu)),
         ["ask", socket, text] => ask(socket, text),
+        ["terminal", command @ ..] => terminal::run(command),
         ["victim", dir] => population::victim(dir),
         ["listhas", list, cpu] => {
             return if tasks::list_has(list, number(cpu)) {
@@ -70,6 +74,7 @@ fn main() -> ExitCode {
             };
         }
         ["as", user, command @ ..] => population::run_as(number(user), command),
+        ["named", names @ ..] => tasks::named(names),
         ["who", cpu] => tasks::who(number(cpu)),
         ["brood", pid] => tasks::brood(number(pid)),
         ["on", cpus] => population::on(cpus),

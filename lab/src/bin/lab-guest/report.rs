@@ -78,7 +78,7 @@ fn send(name: &str, record: &Record) -> Result<(), String> {
 }
 
 /// Takes all processing off a terminal, so that bytes arrive as they are.
-fn raw(descriptor: i32) -> bool {
+pub fn raw(descriptor: i32) -> bool {
     // SAFETY: termios is plain data that tcgetattr fills before cfmakeraw and tcsetattr read it.
     unsafe {
         let mut settings: libc::termios = std::mem::zeroed();

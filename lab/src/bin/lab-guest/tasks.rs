@@ -72,13 +72,30 @@ fn numbers_of_all() -> Vec<(u32, u32)> {
 /// `lab-guest who CPU`.
 pub fn who(cpu: u32) -> Result<(), String> {
     for task in all().iter().filter(|task| list_has(&task.allowed, cpu)) {
-        let line = json!({
-            "tid": task.tid, "pid": task.pid, "comm": task.comm, "cpu": task.cpu, "allowed": task.allowed,
-            "movable": task.movable(), "kernel": task.kernel(),
-        });
-        println!("{line}");
+        println!("{}", told(task));
     }
     Ok(())
+}
+
+/// `lab-guest named NAME...`. Of the others only the name is read: on a loaded emulator all files take too long.
+pub fn named(names: &[&str]) -> Result<(), String> {
+    for (pid, tid) in numbers_of_all() {
+        let dir = format!("/proc/{pid}/task/{tid}");
+        let name = std::fs::read_to_string(format!("{dir}/comm")).unwrap_or_default();
+        if names.contains(&name.trim_end())
+            && let Some(task) = one(Path::new(&dir), pid, tid)
+        {
+            println!("{}", told(&task));
+        }
+    }
+    Ok(())
+}
+
+fn told(task: &Task) -> serde_json::Value {
+    json!({
+        "tid": task.tid, "pid": task.pid, "comm": task.comm, "cpu": task.cpu, "allowed": task.allowed,
+        "movable": task.movable(), "kernel": task.kernel(), "policy": task.policy,
+    })
 }
 
 /// `lab-guest left CPU`: how many movable tasks may run there. Each is asked by system call, and only who may is read:
