@@ -46,7 +46,11 @@ pub fn run() -> Done {
         );
         fine &= small && is_static;
         let scenarios: &[[&str; 2]] = match arch {
-            "aarch64" => &[["foreign", "6.1-arm64"], ["boot_raspberry_pi", "6.1-arm64"]],
+            "aarch64" => &[
+                ["foreign", "6.1-arm64"],
+                ["measuring_arm64", "6.1-arm64"],
+                ["boot_raspberry_pi", "6.1-arm64"],
+            ],
             "armv7" => &[["foreign", "6.1-armhf"]],
             _ => continue,
         };
