@@ -10,6 +10,7 @@ mod cpu_expressions;
 mod cpu_lists;
 mod cpu_masks;
 mod declared;
+mod event_formats;
 mod foreign_results;
 mod interrupts;
 mod journals;
@@ -19,6 +20,8 @@ mod results;
 mod snapshots;
 mod softirqs;
 mod tasks;
+mod trace_files;
+mod trace_text;
 
 /// One parser, or several of one kind of file.
 pub struct Target {
@@ -42,6 +45,7 @@ pub const TARGETS: &[Target] = &[
     cpu_lists::TARGET,
     cpu_masks::TARGET,
     declared::TARGET,
+    event_formats::TARGET,
     foreign_results::TARGET,
     interrupts::TARGET,
     journals::TARGET,
@@ -51,6 +55,8 @@ pub const TARGETS: &[Target] = &[
     snapshots::TARGET,
     softirqs::TARGET,
     tasks::TARGET,
+    trace_files::TARGET,
+    trace_text::TARGET,
 ];
 
 /// Text as a `Root` gives it.

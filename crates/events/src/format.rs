@@ -150,9 +150,8 @@ pub(crate) fn declared(line: &Line) -> Result<Field, FormatError> {
         None => (declaration.to_owned(), None),
     };
     let stem = stem.trim();
-    let name_at = stem
-        .rfind(|letter: char| !letter.is_alphanumeric() && letter != '_')
-        .map_or(0, |at| at + 1);
+    let of_name = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let name_at = stem.trim_end_matches(of_name).len();
     let (kind, name) = stem.split_at(name_at);
     let kind = kind.trim();
     if name.is_empty() {

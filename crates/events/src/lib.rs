@@ -4,6 +4,7 @@
 //! Everything that differs between kernels (where a field stands, how long a page is, how a header is packed) is taken
 //! from the kernel's own description beside the data, never assumed.
 
+pub mod dat;
 mod error;
 mod field;
 mod format;
@@ -14,6 +15,7 @@ mod merge;
 mod names;
 mod page;
 mod print;
+pub mod text;
 
 pub use error::{FormatError, PageError};
 pub use field::{Field, Shape};

@@ -1,0 +1,148 @@
+//! Files `trace.dat` as trace-cmd writes and reads them, and KernelShark reads them: versions 6 and 7.
+//!
+//! Such a file holds everything that its events need to be understood anywhere: descriptions, names of functions and
+//! threads, and the pages of each CPU's ring buffer as the kernel gave them. Sources: trace-cmd.dat.v6(5) and
+//! trace-cmd.dat.v7(5); where they are silent (instances in version 6), files of trace-cmd 3.1.6 and its report of ours.
+
+mod clock;
+mod cursor;
+mod description;
+mod error;
+mod merged;
+mod option;
+mod packed;
+mod seven;
+mod six;
+mod write;
+
+pub use clock::{Correction, TscToNanos};
+pub use description::Description;
+pub use error::DatError;
+pub use merged::{Merged, OfBuffer};
+pub use option::{DatOption, id};
+pub use write::{Head, PlannedBuffer, Writing, written};
+
+use crate::layout::{Endian, Layout};
+use cursor::Cursor;
+use std::borrow::Cow;
+
+/// Begins every file.
+pub const MAGIC: &[u8] = b"\x17\x08\x44tracing";
+
+/// A file.
+#[derive(Clone, Debug)]
+pub struct TraceFile<'a> {
+    /// Version of the format: 6 or 7.
+    pub version: u8,
+    /// Bytes of a `long` of the programs on that machine.
+    pub long_len: u8,
+    /// Bytes of a page of that machine.
+    pub page_len: usize,
+    /// What its events need to be understood.
+    pub description: Description,
+    /// Whatever else its writer noted, in its order.
+    pub options: Vec<DatOption>,
+    /// Its trace buffers: the top one first, then one for each instance.
+    pub buffers: Vec<Buffer<'a>>,
+}
+
+/// What one trace buffer held: the top one, or that of an instance.
+#[derive(Clone, Debug)]
+pub struct Buffer<'a> {
+    /// Name of the instance; empty for the top one.
+    pub name: String,
+    /// Its clock, without the brackets of `trace_clock`; empty when the file does not say.
+    pub clock: String,
+    /// How its pages are laid out.
+    pub layout: Layout,
+    /// Pages of its CPUs.
+    pub cpus: Vec<CpuPages<'a>>,
+    /// The text of `trace` in place of pages: of a latency tracer.
+    pub text: Option<Cow<'a, [u8]>>,
+}
+
+/// Pages of one CPU.
+#[derive(Clone, Debug)]
+pub struct CpuPages<'a> {
+    /// The CPU.
+    pub cpu: u32,
+    /// Its pages, one after the other.
+    pub bytes: Cow<'a, [u8]>,
+}
+
+impl<'a> TraceFile<'a> {
+    /// Whether bytes begin as such a file does.
+    #[must_use]
+    pub fn begins(bytes: &[u8]) -> bool {
+        bytes.starts_with(MAGIC)
+    }
+
+    /// Reads a whole file. What stands in it unpacked is not copied; what is packed is unpacked, at most `unpacked_limit`
+    /// bytes of it together.
+    ///
+    /// # Errors
+    /// Where the file ends too early, what of it is none of such a file, and a packing that nobody here knows.
+    pub fn parse(bytes: &'a [u8], unpacked_limit: usize) -> Result<TraceFile<'a>, DatError> {
+        let mut cursor = Cursor::new(bytes, Endian::Little);
+        if cursor.bytes(MAGIC.len(), "the magic number").ok() != Some(MAGIC) {
+            return Err(DatError::NotOne);
+        }
+        let version = cursor.text("the version")?;
+        let endian = match cursor.bytes(1, "the order of bytes")? {
+            [0] => Endian::Little,
+            [1] => Endian::Big,
+            _ => return Err(cursor.wrong("0 or 1 for the order of bytes")),
+        };
+        cursor.endian = endian;
+        let long_len = match cursor.bytes(1, "the bytes of a long")? {
+            [4] => 4,
+            [8] => 8,
+            _ => return Err(cursor.wrong("4 or 8 bytes of a long")),
+        };
+        let page_len = cursor.u32("the bytes of a page")? as usize;
+        if !(64..=1 << 24).contains(&page_len) {
+            return Err(cursor.wrong("a page of 64 bytes to 16 MiB"));
+        }
+        let start = Start { long_len, page_len };
+        match version.as_str() {
+            "6" => six::read(cursor, start),
+            "7" => seven::read(cursor, start, unpacked_limit),
+            _ => Err(DatError::Version {
+                version: version.chars().take(20).collect(),
+            }),
+        }
+    }
+
+    /// How times of its events become nanoseconds of the clock that its writer meant.
+    #[must_use]
+    pub fn correction(&self) -> Correction {
+        Correction::of(&self.options)
+    }
+
+    /// The kernel and machine that it was recorded on (`uname`), where it says.
+    #[must_use]
+    pub fn machine(&self) -> Option<String> {
+        let mut all = self.options.iter();
+        all.find(|option| option.id == id::UNAME).map(DatOption::text)
+    }
+
+    /// All events of all its buffers in the order of time.
+    #[must_use]
+    pub fn events(&self) -> Merged<'_> {
+        Merged::of(&self.buffers)
+    }
+}
+
+impl Buffer<'_> {
+    /// Its pages of one CPU, one by one.
+    pub fn pages<'b>(&'b self, of: &'b CpuPages<'_>) -> std::slice::Chunks<'b, u8> {
+        of.bytes.chunks(self.layout.page_len)
+    }
+}
+
+/// What both versions begin with.
+#[derive(Clone, Copy)]
+struct Start {
+    long_len: u8,
+    page_len: usize,
+}

@@ -1,0 +1,104 @@
+//! Unpacks what a version 7 file holds packed, within a bound.
+
+use super::error::DatError;
+use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
+use std::io::Read;
+
+/// How the sections of a file are packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Packing {
+    None,
+    Zlib,
+    Zstd,
+}
+
+impl Packing {
+    pub(super) fn named(name: &str) -> Result<Packing, DatError> {
+        match name {
+            "none" => Ok(Packing::None),
+            "zlib" => Ok(Packing::Zlib),
+            "zstd" => Ok(Packing::Zstd),
+            _ => Err(DatError::Packing {
+                name: name.chars().take(20).collect(),
+            }),
+        }
+    }
+}
+
+/// Unpacks pieces; together they may not become larger than the bound.
+pub(super) struct Unpacker {
+    pub(super) packing: Packing,
+    limit: usize,
+    left: usize,
+}
+
+impl Unpacker {
+    pub(super) const fn new(packing: Packing, limit: usize) -> Unpacker {
+        Unpacker {
+            packing,
+            limit,
+            left: limit,
+        }
+    }
+
+    /// Appends what `packed`, which stands at `at` of the file and claims to become `len` bytes, becomes.
+    pub(super) fn unpack(
+        &mut self,
+        packed: &[u8],
+        len: usize,
+        at: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), DatError> {
+        if len > self.left {
+            return Err(DatError::TooLarge { limit: self.limit });
+        }
+        self.left -= len;
+        let before = out.len();
+        let broken = |why: String| DatError::Unpack { at, why };
+        match self.packing {
+            Packing::None => out.extend_from_slice(packed),
+            // One byte more than it claims to become tells that it becomes more.
+            Packing::Zlib => {
+                let mut reader = flate2::read::ZlibDecoder::new(packed).take(len as u64 + 1);
+                reader
+                    .read_to_end(out)
+                    .map_err(|error| broken(error.to_string()))?;
+            }
+            Packing::Zstd => zstd(packed, len, out).map_err(broken)?,
+        }
+        if out.len() - before == len {
+            Ok(())
+        } else {
+            Err(broken(format!(
+                "it becomes {} bytes where {len} are promised",
+                out.len() - before
+            )))
+        }
+    }
+}
+
+/// What is decoded at a time.
+const STEP: usize = 1 << 17;
+
+fn zstd(packed: &[u8], len: usize, out: &mut Vec<u8>) -> Result<(), String> {
+    let said = |error: &dyn std::fmt::Display| error.to_string();
+    let mut source = packed;
+    let mut decoder = FrameDecoder::new();
+    decoder.reset(&mut source).map_err(|error| said(&error))?;
+    let end = out.len() + len;
+    loop {
+        let finished = decoder.is_finished();
+        let mut some = Vec::new();
+        // What is not decoded to its end keeps a window of it, which is read at the end.
+        decoder
+            .collect_to_writer(&mut some)
+            .map_err(|error| said(&error))?;
+        out.append(&mut some);
+        if finished || out.len() > end {
+            return Ok(());
+        }
+        decoder
+            .decode_blocks(&mut source, BlockDecodingStrategy::UptoBytes(STEP))
+            .map_err(|error| said(&error))?;
+    }
+}

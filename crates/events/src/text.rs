@@ -1,0 +1,135 @@
+//! Text that ftrace and trace-cmd write: `trace`, `trace_pipe`, the latency format, `trace-cmd report`, of kernels from
+//! 2.6.32 on. Line by line with bounded memory; a line that is none of such a text is counted and the first ones are kept,
+//! and the reading goes on.
+//!
+//! Sources: the kernel's `kernel/trace/trace_output.c` and `Documentation/trace/ftrace.rst`, and real outputs.
+
+mod fields;
+mod header;
+mod line;
+
+pub use header::TextHeader;
+pub use line::TextEvent;
+
+use std::io::{BufRead, Read};
+
+/// Longest line that is read; what follows is skipped. A real one has some hundreds of bytes.
+pub const LONGEST_LINE: usize = 1 << 16;
+
+/// Unknown lines that are kept to be shown.
+const KEPT: usize = 5;
+
+/// What a line says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TextItem<'a> {
+    /// An event.
+    Event(TextEvent<'a>),
+    /// Events are missing before what follows.
+    Lost {
+        /// The CPU that lost them.
+        cpu: u32,
+        /// How many; nothing when the text does not say.
+        count: Option<u64>,
+    },
+    /// From here on there are events of this CPU as well (`##### CPU 1 buffer started ####`).
+    Began {
+        /// The CPU.
+        cpu: u32,
+    },
+    /// One line of a stack, which belongs to the event before.
+    Frame(&'a str),
+}
+
+/// What in a text is none of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unknown {
+    /// Lines that say nothing known.
+    pub lines: u64,
+    /// Number, from 1, and beginning of the first of them.
+    pub first: Vec<(u64, String)>,
+    /// Lines that were longer than [`LONGEST_LINE`] and read up to there.
+    pub cut: u64,
+}
+
+/// Reads a text.
+pub struct TextReader<R> {
+    input: R,
+    header: TextHeader,
+    unknown: Unknown,
+    number: u64,
+    bytes: Vec<u8>,
+    line: String,
+}
+
+impl<R: BufRead> TextReader<R> {
+    /// From its beginning, or from any line.
+    pub fn new(input: R) -> TextReader<R> {
+        TextReader {
+            input,
+            header: TextHeader::default(),
+            unknown: Unknown::default(),
+            number: 0,
+            bytes: Vec::new(),
+            line: String::new(),
+        }
+    }
+
+    /// What the lines so far that begin with `#` say.
+    #[must_use]
+    pub const fn header(&self) -> &TextHeader {
+        &self.header
+    }
+
+    /// What could not be read so far.
+    #[must_use]
+    pub const fn unknown(&self) -> &Unknown {
+        &self.unknown
+    }
+
+    /// Lines read so far.
+    #[must_use]
+    pub const fn lines(&self) -> u64 {
+        self.number
+    }
+
+    /// The next thing that a line says; nothing at the end.
+    ///
+    /// # Errors
+    /// Those of the input.
+    pub fn next_item(&mut self) -> std::io::Result<Option<TextItem<'_>>> {
+        while self.next_line()? {
+            match line::kind(&self.line) {
+                line::Kind::Item => break,
+                line::Kind::Header => self.header.take(&self.line),
+                line::Kind::Nothing => {}
+                line::Kind::Unknown => {
+                    self.unknown.lines += 1;
+                    if self.unknown.first.len() < KEPT {
+                        let beginning = self.line.chars().take(120).collect();
+                        self.unknown.first.push((self.number, beginning));
+                    }
+                }
+            }
+            self.line.clear();
+        }
+        // Empty at the end of the input.
+        Ok(line::item(&self.line, self.header.tracer.as_deref()))
+    }
+
+    fn next_line(&mut self) -> std::io::Result<bool> {
+        self.bytes.clear();
+        self.line.clear();
+        let mut some = self.input.by_ref().take(LONGEST_LINE as u64);
+        if some.read_until(b'\n', &mut self.bytes)? == 0 {
+            return Ok(false);
+        }
+        self.number += 1;
+        if self.bytes.last() != Some(&b'\n') && self.bytes.len() == LONGEST_LINE {
+            self.unknown.cut += 1;
+            self.input.skip_until(b'\n')?;
+        }
+        self.line.push_str(&String::from_utf8_lossy(&self.bytes));
+        self.line.truncate(self.line.trim_end().len());
+        Ok(true)
+    }
+}

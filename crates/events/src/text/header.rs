@@ -1,0 +1,58 @@
+//! What stands above the events of a text.
+
+/// The facts of the lines that begin with `#`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TextHeader {
+    /// The tracer: `nop`, `function`, `osnoise`.
+    pub tracer: Option<String>,
+    /// Events that are still in the buffer.
+    pub entries_in_buffer: Option<u64>,
+    /// Events that were written into it; what is more than those in it was lost.
+    pub entries_written: Option<u64>,
+    /// Online CPUs of that machine (`#P:48`, or `cpus=2` of trace-cmd).
+    pub cpus: Option<u32>,
+    /// The latency that a latency tracer caught, in microseconds.
+    pub latency_us: Option<u64>,
+}
+
+impl TextHeader {
+    /// Events that were written and are not in the buffer any more; nothing when the text does not say.
+    #[must_use]
+    pub fn overwritten(&self) -> Option<u64> {
+        self.entries_written?.checked_sub(self.entries_in_buffer?)
+    }
+
+    pub(super) fn take(&mut self, line: &str) {
+        let line = line.trim_start_matches(['#', ' ']);
+        let after = |key: &str| line.split_once(key).map(|(_, rest)| rest.trim_start());
+        let number = |text: &str| -> Option<u64> {
+            let end = text
+                .find(|letter: char| !letter.is_ascii_digit())
+                .unwrap_or(text.len());
+            text.get(..end)?.parse().ok()
+        };
+        if let Some(tracer) = line.strip_prefix("tracer:") {
+            self.tracer = Some(tracer.trim().to_owned());
+        }
+        if let Some((in_buffer, written)) =
+            after("entries-in-buffer/entries-written:").and_then(|rest| rest.split_once('/'))
+        {
+            self.entries_in_buffer = in_buffer.trim().parse().ok();
+            self.entries_written = number(written);
+        }
+        if let Some((latency, rest)) = line
+            .strip_prefix("latency:")
+            .and_then(|rest| rest.split_once("us"))
+        {
+            self.latency_us = latency.trim().parse().ok();
+            if let Some((in_buffer, written)) = rest.trim_start_matches([',', ' ', '#']).split_once('/') {
+                self.entries_in_buffer = in_buffer.parse().ok();
+                self.entries_written = number(written);
+            }
+        }
+        let cpus = after("#P:").or_else(|| line.strip_prefix("cpus="));
+        if let Some(cpus) = cpus.and_then(number) {
+            self.cpus = u32::try_from(cpus).ok();
+        }
+    }
+}

@@ -1,0 +1,265 @@
+//! One line of text.
+//!
+//! A task's name may hold anything, spaces, hyphens and brackets too. So a line is taken apart from the middle: the CPU in
+//! brackets behind a number, or, in the latency format, the CPU with its flags, and the time behind it with its colon.
+
+use super::TextItem;
+use crate::line::Unit;
+
+/// An event as text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextEvent<'a> {
+    /// Name of the instance that it comes from, where `trace-cmd report` shows one.
+    pub instance: Option<&'a str>,
+    /// Name of the thread; `<...>` where the writer did not know it.
+    pub task: &'a str,
+    /// Number of the thread.
+    pub pid: i32,
+    /// Number of its process, where the text has that column and the writer knew it.
+    pub tgid: Option<i32>,
+    /// The CPU.
+    pub cpu: u32,
+    /// The letters between CPU and time, from four to eight of them; empty where the text has none.
+    pub flags: &'a str,
+    /// When: nanoseconds, or whatever the clock counts.
+    pub at: u64,
+    /// What `at` is.
+    pub unit: Unit,
+    /// The event's name. Lines of a tracer that writes no names have the tracer's.
+    pub name: &'a str,
+    /// What the line says behind the name.
+    pub text: &'a str,
+}
+
+impl<'a> TextEvent<'a> {
+    /// From a line. `tracer` names events that have no name of their own.
+    #[must_use]
+    pub fn parse(line: &'a str, tracer: Option<&'a str>) -> Option<TextEvent<'a>> {
+        let (place, (flags, at, unit, rest)) = Place::find(line)?;
+        let (instance, task) = instance(place.task);
+        let (name, text) = named(rest, tracer);
+        Some(TextEvent {
+            instance,
+            task,
+            pid: place.pid,
+            tgid: place.tgid,
+            cpu: place.cpu,
+            flags: if flags.is_empty() { place.flags } else { flags },
+            at,
+            unit,
+            name,
+            text,
+        })
+    }
+
+    /// Names and values of what the text holds: `key=value`, and what older tracers and trace-cmd write without names, under
+    /// the names that the kernel's own format has for it.
+    #[must_use]
+    pub fn fields(&self) -> Vec<(&'a str, &'a str)> {
+        super::fields::fields(self.name, self.text)
+    }
+
+    /// The value of that name.
+    #[must_use]
+    pub fn field(&self, name: &str) -> Option<&'a str> {
+        let all = self.fields();
+        all.iter().find(|(key, _)| *key == name).map(|(_, value)| *value)
+    }
+}
+
+/// What kind of line it is.
+pub(super) enum Kind {
+    Item,
+    Header,
+    /// Empty, or something that a reader of the whole may skip.
+    Nothing,
+    Unknown,
+}
+
+pub(super) fn kind(line: &str) -> Kind {
+    let trimmed = line.trim_start();
+    let said_by_trace_cmd = trimmed.starts_with("version = ") || trimmed.ends_with(" is empty");
+    if trimmed.is_empty() || said_by_trace_cmd || trimmed == "<stack trace>" {
+        Kind::Nothing
+    } else if item(line, None).is_some() {
+        Kind::Item
+    } else if trimmed.starts_with('#') || trimmed.starts_with("cpus=") {
+        Kind::Header
+    } else {
+        Kind::Unknown
+    }
+}
+
+pub(super) fn item<'a>(line: &'a str, tracer: Option<&'a str>) -> Option<TextItem<'a>> {
+    let trimmed = line.trim_start();
+    if let Some(frame) = trimmed.strip_prefix("=> ") {
+        return Some(TextItem::Frame(frame.trim()));
+    }
+    if let Some(began) = trimmed.strip_prefix("##### CPU ") {
+        let cpu = began.strip_suffix(" buffer started ####")?.trim().parse().ok()?;
+        return Some(TextItem::Began { cpu });
+    }
+    if let Some(rest) = trimmed.strip_prefix("CPU:") {
+        let (cpu, said) = rest.split_once(" [")?;
+        let said = said.strip_suffix(']')?;
+        let count = said
+            .strip_prefix("LOST ")
+            .map(|rest| rest.trim_end_matches("EVENTS"))
+            .or_else(|| said.strip_suffix("EVENTS DROPPED"))?;
+        return Some(TextItem::Lost {
+            cpu: cpu.trim().parse().ok()?,
+            count: count.trim().parse().ok(),
+        });
+    }
+    TextEvent::parse(line, tracer).map(TextItem::Event)
+}
+
+/// The columns up to the CPU.
+struct Place<'a> {
+    task: &'a str,
+    pid: i32,
+    tgid: Option<i32>,
+    cpu: u32,
+    flags: &'a str,
+    rest: &'a str,
+}
+
+impl<'a> Place<'a> {
+    /// The first place from which on the line goes on as one does: a name may hold what looks like a place.
+    fn find(line: &'a str) -> Option<(Place<'a>, Stamped<'a>)> {
+        let whole = |place: Place<'a>| time(place.rest).map(|stamped| (place, stamped));
+        let mut brackets = line.match_indices('[');
+        let found = brackets.find_map(|(at, _)| Place::bracketed(line, at).and_then(whole));
+        // In the latency format there is no bracket before the time; one in the text has no thread before it.
+        found.or_else(|| {
+            let mut hyphens = line.match_indices('-');
+            hyphens.find_map(|(at, _)| Place::latency(line, at).and_then(whole))
+        })
+    }
+
+    /// `TASK-PID   [001] ...`, `TASK-PID   (  123) [001] ...`.
+    fn bracketed(line: &'a str, at: usize) -> Option<Place<'a>> {
+        let (cpu, rest) = line.get(at + 1..)?.split_once(']')?;
+        let cpu = digits(cpu)?.parse().ok()?;
+        let mut before = line.get(..at)?.trim_end();
+        let mut tgid = None;
+        if let Some(inside) = before.strip_suffix(')') {
+            let (head, group) = inside.rsplit_once('(')?;
+            let group = group.trim();
+            if !group.bytes().all(|letter| letter == b'-') {
+                tgid = Some(digits(group)?.parse().ok()?);
+            }
+            before = head.trim_end();
+        }
+        let (task, pid) = before.rsplit_once('-')?;
+        Some(Place {
+            task,
+            pid: digits(pid)?.parse().ok()?,
+            tgid,
+            cpu,
+            flags: "",
+            rest,
+        })
+    }
+
+    /// `TASK-PID   1d.s.. 70251098us!: ...`.
+    fn latency(line: &'a str, at: usize) -> Option<Place<'a>> {
+        let after = line.get(at + 1..)?;
+        let (pid, rest) = after.split_once(' ')?;
+        let (column, rest) = rest.trim_start().split_once(' ')?;
+        let end = column.find(|letter: char| !letter.is_ascii_digit())?;
+        let (cpu, flags) = column.split_at(end);
+        if !(3..=8).contains(&flags.len()) || !flags.bytes().all(is_flag) {
+            return None;
+        }
+        Some(Place {
+            task: line.get(..at)?,
+            pid: digits(pid)?.parse().ok()?,
+            tgid: None,
+            cpu: digits(cpu)?.parse().ok()?,
+            flags,
+            rest,
+        })
+    }
+}
+
+fn digits(text: &str) -> Option<&str> {
+    (!text.is_empty() && text.bytes().all(|letter| letter.is_ascii_digit())).then_some(text)
+}
+
+const fn is_flag(letter: u8) -> bool {
+    letter.is_ascii_alphanumeric() || matches!(letter, b'.' | b'#' | b'?')
+}
+
+/// Flags, time, what the time is, and what follows.
+type Stamped<'a> = (&'a str, u64, Unit, &'a str);
+
+/// `d..2.  1783.517521: ...`, `70251098us!: ...`, `202528218730611: ...`.
+fn time(rest: &str) -> Option<Stamped<'_>> {
+    let rest = rest.trim_start();
+    let (before, after) = rest.split_once(':')?;
+    let before = before.trim_end();
+    let (flags, stamp) = match before.rsplit_once(char::is_whitespace) {
+        Some((flags, stamp)) => (flags.trim(), stamp),
+        None => ("", before),
+    };
+    if !flags.bytes().all(is_flag) || flags.len() > 8 {
+        return None;
+    }
+    let (at, unit) = stamp_of(stamp)?;
+    Some((flags, at, unit, after.trim_start()))
+}
+
+fn stamp_of(stamp: &str) -> Option<(u64, Unit)> {
+    if let Some((seconds, fraction)) = stamp.split_once('.') {
+        let seconds: u64 = digits(seconds)?.parse().ok()?;
+        let shown = digits(fraction)?;
+        if shown.len() > 9 {
+            return None;
+        }
+        let scale = 10_u64.pow(9 - shown.len() as u32);
+        let fraction: u64 = shown.parse::<u64>().ok()? * scale;
+        let at = seconds.checked_mul(1_000_000_000)?.checked_add(fraction)?;
+        return Some((at, Unit::Nanos));
+    }
+    // Behind the unit stands how long it is to the next line: `!` for more than 100 us, and so on.
+    if let Some((micros, mark)) = stamp.split_once("us") {
+        let known = mark.len() <= 1 && mark.bytes().all(|mark| b"+!#@*$ ".contains(&mark));
+        let micros: u64 = digits(micros).filter(|_| known)?.parse().ok()?;
+        return Some((micros.checked_mul(1000)?, Unit::Nanos));
+    }
+    Some((digits(stamp)?.parse().ok()?, Unit::Ticks))
+}
+
+/// `other:   TASK`: trace-cmd shows an instance before the thread. It begins the line, while the name of a thread, which
+/// has at most 15 letters and 16 columns, never does.
+fn instance(task: &str) -> (Option<&str>, &str) {
+    match task.split_once(": ") {
+        Some((instance, task)) if !instance.is_empty() && !instance.contains(char::is_whitespace) => {
+            (Some(instance), task.trim_start())
+        }
+        _ => (None, task.trim_start()),
+    }
+}
+
+/// The name of an event and what follows it.
+fn named<'a>(rest: &'a str, tracer: Option<&'a str>) -> (&'a str, &'a str) {
+    let end = rest.find(|letter: char| !letter.is_ascii_alphanumeric() && !b"_.-/".contains(&(letter as u8)));
+    let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
+    if let Some(text) = after.strip_prefix(':')
+        && (text.is_empty() || text.starts_with(' '))
+        && word.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '_')
+    {
+        return (word, text.trim_start());
+    }
+    let name = if rest.contains(" <-") {
+        "function"
+    } else if rest.contains(" ==> [") {
+        "sched_switch"
+    } else if rest.contains(" + [") {
+        "sched_wakeup"
+    } else {
+        tracer.unwrap_or_default()
+    };
+    (name, rest)
+}

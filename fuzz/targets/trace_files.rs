@@ -1,0 +1,73 @@
+//! Files of trace-cmd: whatever is in them, what is read of one can be written, and read again, and is the same.
+
+use super::Target;
+use events::dat::{PlannedBuffer, TraceFile, Writing, written};
+use events::{Event, Lines, Unit};
+
+/// Room for what is packed.
+const ROOM: usize = 1 << 20;
+
+pub const TARGET: Target = Target {
+    name: "trace_files",
+    seeds: || {
+        let files: [&[u8]; 4] = [
+            include_bytes!("../../fixtures/trace-dat/events.v6.dat"),
+            include_bytes!("../../fixtures/trace-dat/events.v7.dat"),
+            include_bytes!("../../fixtures/trace-dat/instance.v6.dat"),
+            include_bytes!("../../fixtures/trace-dat/instance.v7.dat"),
+        ];
+        files.iter().map(|file| file.to_vec()).collect()
+    },
+    run: |bytes| {
+        let Ok(file) = TraceFile::parse(bytes, ROOM) else {
+            return;
+        };
+        let (formats, _) = file.description.formats();
+        let (names, comms) = (file.description.names(), file.description.comms());
+        let mut lines = Lines::new(&formats, &names, &comms, Unit::Nanos);
+        let mut line = String::new();
+        for of in file.events().take(2_000) {
+            if let Event::Record { cpu, record } = of.event {
+                line.clear();
+                lines.write(&mut line, cpu, &record);
+            }
+        }
+        let _ = (file.correction().apply(u64::MAX), file.machine());
+        // A damaged number of CPUs makes many that are empty.
+        if file.buffers.iter().any(|buffer| buffer.cpus.len() > 64) || file.buffers.is_empty() {
+            return;
+        }
+        again(&file);
+    },
+};
+
+fn again(file: &TraceFile) {
+    let buffers: Vec<PlannedBuffer> = file
+        .buffers
+        .iter()
+        .map(|buffer| PlannedBuffer {
+            name: buffer.name.clone(),
+            clock: buffer.clock.clone(),
+            cpus: buffer.cpus.iter().map(|cpu| cpu.bytes.len() as u64).collect(),
+        })
+        .collect();
+    let pages: Vec<Vec<&[u8]>> = file
+        .buffers
+        .iter()
+        .map(|buffer| buffer.cpus.iter().map(|cpu| cpu.bytes.as_ref()).collect())
+        .collect();
+    let writing = Writing {
+        description: &file.description,
+        page_len: 4096,
+        long_len: file.long_len,
+        options: &[],
+        buffers: &buffers,
+    };
+    let bytes = written(&writing, &pages);
+    let read = TraceFile::parse(&bytes, 0).expect("what was written can be read");
+    for (before, after) in file.buffers.iter().zip(&read.buffers) {
+        for (before, after) in before.cpus.iter().zip(&after.cpus) {
+            assert!(before.bytes == after.bytes, "other pages");
+        }
+    }
+}
