@@ -170,6 +170,15 @@ pub enum ApplyError {
         /// What to do.
         next: String,
     },
+    /// Another process measures with a tracer whose settings all share.
+    #[error(
+        "the kernel's tracer is taken\nprocess {pid} measures with it, and its settings are the same for everybody\n\
+         wait for it, or measure without --method"
+    )]
+    Tracing {
+        /// The process.
+        pid: u32,
+    },
     /// There is nothing to confirm.
     #[error("nothing waits for a confirmation\n{why}\n`quietcore history` shows what was done")]
     NothingToConfirm {

@@ -30,6 +30,7 @@ mod relocate;
 pub mod resize;
 mod system;
 pub mod threads;
+pub mod tracing;
 mod undo;
 
 pub use bus::BusError;

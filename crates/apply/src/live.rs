@@ -3,7 +3,7 @@
 use crate::bus::{self, BusError};
 use crate::{FormerPolicy, System};
 use machine::{CpuSet, Policy};
-use root::{Address, Live, Ownership, Root, RootError};
+use root::{Address, Live, Ownership, Root, RootError, Tracefs};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -92,6 +92,10 @@ impl System for Host {
 
     fn ask(&self, addresses: &[Address], question: &str) -> Result<String, RootError> {
         self.live.ask(addresses, question, ANSWER_WITHIN)
+    }
+
+    fn tracefs(&self) -> Result<Option<Tracefs>, RootError> {
+        self.live.tracefs()
     }
 
     fn pause(&self, time: Duration) {

@@ -5,7 +5,7 @@
 
 use crate::{BusError, FormerPolicy};
 use machine::CpuSet;
-use root::{Address, Ownership, Root, RootError};
+use root::{Address, Ownership, Root, RootError, Tracefs};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
@@ -96,6 +96,11 @@ pub trait System {
     /// # Errors
     /// The errno of connecting, ENOENT where nobody listens, ETIMEDOUT for no answer.
     fn ask(&self, addresses: &[Address], question: &str) -> Result<String, RootError>;
+    /// The kernel's tracing files; `None` where there are none.
+    ///
+    /// # Errors
+    /// As [`Tracefs::find`].
+    fn tracefs(&self) -> Result<Option<Tracefs>, RootError>;
     /// Waits; how long is only a hint.
     fn pause(&self, time: Duration);
 }

@@ -23,7 +23,8 @@ pub struct Changing {
     pub host: Host,
     /// `/run/quietcore`.
     pub state: StateDir,
-    /// What programs that died had limited ([`apply::latency`]) and somebody else changed since: left alone.
+    /// What programs that died had limited ([`apply::latency`]) or traced ([`apply::tracing`]) and somebody else changed
+    /// since: left alone.
     pub left: Vec<String>,
     _lock: Lock,
     // Last, so that a signal that was held meets a lock that is free.
@@ -87,7 +88,8 @@ impl Changing {
         let held = Held::unless_watched();
         let host = Host::new(Live::host());
         // Whoever was killed did not give back what it held.
-        let left = apply::latency::sweep(&host, &state)?;
+        let mut left = apply::latency::sweep(&host, &state)?;
+        left.extend(apply::tracing::sweep(&host, &state)?);
         Ok(Changing {
             host,
             state,
@@ -240,6 +242,7 @@ impl From<ApplyError> for CommandError {
             | ApplyError::Unfinished { .. }
             | ApplyError::Resizing { .. }
             | ApplyError::Busy { .. }
+            | ApplyError::Tracing { .. }
             | ApplyError::Journal { .. }
             | ApplyError::Installed { .. }
             | ApplyError::NothingToConfirm { .. } => Status::Conflict,

@@ -3,28 +3,14 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod alone;
+
+use alone::{alone, cpu, small_disk};
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
-
-/// Two samplers on one CPU would measure each other.
-fn alone() -> MutexGuard<'static, ()> {
-    static CPU: Mutex<()> = Mutex::new(());
-    CPU.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
-}
-
-/// The highest CPU that we may use.
-fn cpu() -> String {
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let list = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))
-        .unwrap();
-    list.trim().rsplit([',', '-']).next().unwrap().to_owned()
-}
 
 fn measure(kind: &str, seconds: u32, out: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
@@ -207,35 +193,6 @@ fn an_older_result_stays_until_there_is_a_newer_one_and_links_are_followed() {
     let result = read(&real).unwrap();
     assert_eq!(result["complete"], true);
     assert!(recorded(&result) > 0 && !has(&result, "still_measuring"));
-}
-
-/// A small disk that only this thread and its children see, and that is gone with them; the errno without the right.
-fn small_disk(at: &Path) -> Result<(), std::io::Error> {
-    let check = |result: libc::c_int| match result {
-        0 => Ok(()),
-        _ => Err(std::io::Error::last_os_error()),
-    };
-    let at = std::ffi::CString::new(at.to_str().unwrap()).unwrap();
-    // SAFETY: the strings end in NUL and live; a mount namespace of this thread alone touches nobody else's mounts.
-    unsafe {
-        check(libc::unshare(libc::CLONE_NEWNS))?;
-        let none = std::ptr::null();
-        check(libc::mount(
-            none,
-            c"/".as_ptr(),
-            none,
-            libc::MS_REC | libc::MS_PRIVATE,
-            none.cast(),
-        ))?;
-        let size = c"size=512k".as_ptr().cast();
-        check(libc::mount(
-            c"tmpfs".as_ptr(),
-            at.as_ptr(),
-            c"tmpfs".as_ptr(),
-            0,
-            size,
-        ))
-    }
 }
 
 #[test]

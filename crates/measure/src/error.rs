@@ -1,5 +1,6 @@
 //! Why a measurement could not be made.
 
+use crate::rights::may_be_nice;
 use machine::{CpuId, CpuSet};
 use root::{Root, RootError};
 
@@ -122,12 +123,4 @@ impl MeasureError {
             next,
         }
     }
-}
-
-/// Whether we have CAP_SYS_NICE (bit 23). What cannot be read is no reason to blame the privilege.
-fn may_be_nice(root: &Root) -> bool {
-    let status = root.text("/proc/self/status").ok().flatten().unwrap_or_default();
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let mask = effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_none_or(|mask| mask & (1 << 23) != 0)
 }

@@ -4,9 +4,10 @@ use crate::Lane;
 use crate::collect::Moment;
 use crate::{
     Broke, Clock, Counter, Environment, GapLabel, IdleStates, Kind, Level, Note, Request, SystemCalls,
-    ThreadResult, counter,
+    ThreadResult, counter, rights,
 };
 use machine::{CpuId, CpuSet, Nanos, Policy};
+use root::Root;
 
 /// Builds a note; the texts are whole sentences.
 pub(crate) fn note(level: Level, id: &str, subject: impl ToString, message: String, fix: &str) -> Note {
@@ -179,14 +180,20 @@ pub(crate) fn about_memory(locked: i32) -> Option<Note> {
             Level::Warning,
             "memory_not_locked",
             "mlockall",
-            match locked {
-                0 => "Memory was not locked.".to_owned(),
-                errno => format!(
+            match (locked, rights::locked_memory()) {
+                (0, _) => "Memory was not locked.".to_owned(),
+                (_, Some(limit)) if matches!(-locked, libc::ENOMEM | libc::EPERM) => format!(
+                    "Memory could not be locked: without CAP_IPC_LOCK it is limited to {} KiB (RLIMIT_MEMLOCK); page faults \
+                     may disturb the samplers.",
+                    limit / 1024
+                ),
+                (errno, _) => format!(
                     "Memory could not be locked ({}); page faults may disturb the samplers.",
                     os_text(-errno)
                 ),
             },
-            "run as root, or raise `ulimit -l`",
+            "run as root, or `ulimit -l unlimited` before it; where that is refused, put `USER - memlock unlimited` into \
+             /etc/security/limits.conf and log in again",
         )
     })
 }
@@ -206,17 +213,16 @@ pub(crate) fn about_idle(wanted: IdleStates, refused: Option<i32>) -> Option<Not
 /// One thread's policy.
 pub(crate) fn about_policy(lane: &Lane, result: &ThreadResult, errno: i32) -> Option<Note> {
     (errno != 0).then(|| {
+        let (why, fix) = rights::about_refused_policy(lane, errno, &Root::live());
         note(
             Level::Warning,
             "policy_refused",
             format!("cpu{}", result.cpu),
             format!(
-                "{:?} {} was refused ({}); the sampler ran as an ordinary task.",
-                lane.policy,
-                lane.priority,
-                os_text(errno)
+                "{:?} {} was refused ({why}); the sampler ran as an ordinary task.",
+                lane.policy, lane.priority,
             ),
-            "run as root; in a cgroup with RT_GROUP_SCHED give it cpu.rt_runtime_us; else raise `ulimit -r`",
+            &fix,
         )
     })
 }

@@ -23,6 +23,7 @@ mod progress;
 mod proof;
 mod request;
 mod result;
+mod rights;
 mod ring;
 mod sampler;
 mod seccomp;

@@ -91,6 +91,8 @@ pub struct Hit {
     pub value_ns: u64,
     /// What was too long, in nanoseconds.
     pub limit_ns: u64,
+    /// When the thread looked, on `CLOCK_MONOTONIC`.
+    pub at_monotonic_ns: u64,
 }
 
 /// Ends the measurement at the first sample of a length.

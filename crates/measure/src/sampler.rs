@@ -229,6 +229,7 @@ fn trip(job: &Job<'_>, lane: &Lane, track: &Track, hit: Option<u64>, pace: Pace)
             cpu: lane.cpu,
             value_ns: pace.to_ns(ticks),
             limit_ns: limit.limit_ns,
+            at_monotonic_ns: clock::monotonic_ns(),
         });
     }
     track.hit.store(ticks, Ordering::Relaxed);

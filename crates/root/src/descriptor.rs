@@ -35,6 +35,14 @@ pub fn door(path: &Path) -> Result<OwnedFd, RootError> {
     open(path, OFlags::WRONLY)
 }
 
+/// A file of the kernel that is written to later, where opening would come too late (`trace_marker`, `tracing_on`).
+///
+/// # Errors
+/// The errno of open.
+pub fn writable(path: &str) -> Result<OwnedFd, RootError> {
+    open(Path::new(path), OFlags::WRONLY)
+}
+
 fn open(path: &Path, flags: OFlags) -> Result<OwnedFd, RootError> {
     rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o666))
         .map_err(|errno| RootError::from_io(&path.display().to_string(), "open", &errno.into()))

@@ -24,6 +24,7 @@ pub mod sched;
 pub mod snapshot;
 mod standing;
 pub mod state;
+mod tracefs;
 mod tree;
 mod zstd;
 
@@ -33,6 +34,7 @@ pub use live::Live;
 pub use ownership::Ownership;
 pub use place::Place;
 pub use standing::{Content, Renames, Standing};
+pub use tracefs::Tracefs;
 
 use std::io::Read;
 use std::path::Path;

@@ -4,7 +4,7 @@ use super::cgroups::Moves;
 use super::{Kernel, ROOTS, Rules, io};
 use apply::{BusError, FormerPolicy, System};
 use machine::{CpuSet, Policy};
-use root::{Address, Ownership, Root, RootError};
+use root::{Address, Ownership, Root, RootError, Tracefs};
 use std::fs;
 use std::time::Duration;
 
@@ -93,6 +93,12 @@ impl System for Kernel {
     fn make_dir(&self, path: &str) -> Result<(), RootError> {
         self.step(|_| {
             self.live.make_dir(path)?;
+            if path.contains("/instances/") {
+                for name in ["tracing_on", "current_tracer", "trace_clock"] {
+                    self.put(&format!("{path}/{name}"), "0\n");
+                }
+                return Ok(());
+            }
             match self.rules {
                 Rules::V1DropsPins | Rules::V1KeepsPins => self.v1_files(path, "", "", 0),
                 Rules::V2 => {
@@ -115,6 +121,13 @@ impl System for Kernel {
 
     fn remove_dir(&self, path: &str) -> Result<(), RootError> {
         self.step(|_| {
+            if path.contains("/instances/") {
+                if let Some(errno) = self.refusals.borrow().get(path) {
+                    return Err(io(path, *errno));
+                }
+                fs::remove_dir_all(self.live.locate(path)).unwrap();
+                return Ok(());
+            }
             let group = path.strip_prefix(self.mount_point()).unwrap();
             if self.tasks.borrow().iter().any(|task| task.cgroup == group) {
                 return Err(io(path, libc::EBUSY));
@@ -147,6 +160,10 @@ impl System for Kernel {
             self.owners.borrow_mut().insert(path.to_owned(), wanted);
             Ok(())
         })
+    }
+
+    fn tracefs(&self) -> Result<Option<Tracefs>, RootError> {
+        self.live.tracefs()
     }
 
     fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> Result<(), RootError> {

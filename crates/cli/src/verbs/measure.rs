@@ -2,6 +2,7 @@
 
 mod claim;
 pub mod described;
+mod frozen;
 pub(crate) mod join;
 mod kept;
 mod policy;
@@ -93,6 +94,8 @@ struct Shared {
     /// Stop at the first wake-up that comes so late, or gap that takes so long; the exit status is then 1
     #[arg(long = "break", value_name = "TIME", value_parser = parse_duration)]
     limit: Option<Duration>,
+    #[command(flatten)]
+    trace: frozen::Args,
     /// Say whether the run proves that wake-ups later than LIMIT have a probability of at most SHARE, or longer gaps a
     /// rate of at most SHARE per second, and how long it would have to run (50us:1e-6)
     #[arg(long, value_name = "LIMIT:SHARE", value_parser = parse_claim)]
@@ -146,9 +149,13 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         }
     }
     request.each(|lane| lane.claim = shared.claim);
+    let trace = match shared.limit {
+        Some(_) => shared.trace.prepare(shared.out.as_deref(), machine.topology.online.len())?,
+        None => None,
+    };
     request.break_at = shared.limit.map(|limit| Break {
         limit_ns: nanoseconds(limit),
-        trip: None,
+        trip: trace.as_ref().and_then(|trace| trace.as_ref().ok()?.trip()),
     });
     if shared.idle == Idle::Leave {
         request.idle_states = IdleStates::Leave;
@@ -165,7 +172,12 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         }
     };
     request.keep = kept.is_some().then_some(&keep);
-    let result = with_progress(&request, screen)?;
+    let mut result = with_progress(&request, screen)?;
+    match trace {
+        Some(Ok(trace)) => trace.end(&mut result),
+        Some(Err(note)) => result.findings.push(note),
+        None => {}
+    }
     show(&result, shared, screen);
     if let Some(kept) = &kept {
         kept.end(&result)?;

@@ -96,7 +96,8 @@ fn incomplete(path: &Path, error: &RootError) -> CommandError {
     )
 }
 
-fn refused(error: RootError) -> CommandError {
+/// A file that cannot be written, found out before anything is done.
+pub fn refused(error: RootError) -> CommandError {
     CommandError {
         status: Status::Usage,
         next: "name a file in a directory that you may write to, on a disk with room".to_owned(),

@@ -1,0 +1,314 @@
+//! What a measurement changes in tracefs: an instance of its own, and settings that all tracers share.
+//!
+//! Neither ends with the process that made it. Who made what is in a ledger of its own, written before: the end of the
+//! measurement removes the instance and gives back what was there, and after a death the next call does.
+
+use crate::journal::{Storage, decode_line, encode, is_torn};
+use crate::{ApplyError, System};
+use machine::TaskKey;
+use root::{RootError, Tracefs};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+const NAME: &str = "tracing";
+
+/// How often a removal is tried, because a sampler that was killed may still have files of the instance open.
+const TRIES: u32 = 20;
+
+/// One file and what it shall say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// Its name below the instance, or below tracefs.
+    pub file: String,
+    /// What is written.
+    pub value: String,
+    /// Whether it has to be there.
+    pub need: Need,
+}
+
+/// Whether a measurement can do without a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Need {
+    /// It cannot.
+    Must,
+    /// A kernel without the file, or that refuses the value, will do.
+    May,
+}
+
+impl Setting {
+    /// One that has to be.
+    #[must_use]
+    pub fn must(file: &str, value: impl Into<String>) -> Setting {
+        Setting {
+            file: file.to_owned(),
+            value: value.into(),
+            need: Need::Must,
+        }
+    }
+
+    /// One that may fail.
+    #[must_use]
+    pub fn may(file: &str, value: impl Into<String>) -> Setting {
+        Setting {
+            need: Need::May,
+            ..Setting::must(file, value)
+        }
+    }
+}
+
+/// What a measurement wants.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Below tracefs, seen by every tracer; written first, in this order.
+    pub shared: Vec<Setting>,
+    /// Below the instance, in this order.
+    pub own: Vec<Setting>,
+}
+
+/// One line of the ledger.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Line {
+    Hold(Hold),
+    Release { holder: TaskKey },
+}
+
+/// What one process has.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Hold {
+    holder: TaskKey,
+    /// Below `instances`.
+    instance: String,
+    /// The shared settings, in the order of writing.
+    shared: Vec<Shared>,
+}
+
+/// A shared setting.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Shared {
+    file: String,
+    former: String,
+    ours: String,
+}
+
+/// Makes an instance for a process, named after it, and writes all that is wanted. The path of the instance below tracefs.
+///
+/// # Errors
+/// A ledger that cannot be written, a kernel that refuses; what was done before is taken back.
+/// [`ApplyError::Tracing`] where another process has shared settings already.
+pub fn hold(
+    system: &dyn System,
+    storage: &dyn Storage,
+    tracefs: &Tracefs,
+    holder: TaskKey,
+    wanted: &Wanted,
+) -> Result<String, ApplyError> {
+    let holds = read(storage)?;
+    let other = holds.iter().find(|hold| !hold.shared.is_empty());
+    if let Some(other) = other.filter(|_| !wanted.shared.is_empty()) {
+        return Err(ApplyError::Tracing {
+            pid: other.holder.tid,
+        });
+    }
+    let mut shared = Vec::new();
+    for setting in &wanted.shared {
+        match system.root().value(&tracefs.file(&setting.file))? {
+            Some(former) => shared.push(Shared {
+                file: setting.file.clone(),
+                former,
+                ours: setting.value.clone(),
+            }),
+            None if setting.need == Need::May => {}
+            None => return Err(missing(&setting.file).into()),
+        }
+    }
+    let hold = Hold {
+        holder,
+        instance: format!("quietcore-{}", holder.tid),
+        shared,
+    };
+    let path = format!("instances/{}", hold.instance);
+    if system.root().kind(&tracefs.file(&path))?.is_some() {
+        return Err(ApplyError::Exists {
+            path: Tracefs::shown(&path),
+        });
+    }
+    append(storage, &Line::Hold(hold))?;
+    let done = set_up(system, tracefs, &path, wanted);
+    match done {
+        Ok(()) => Ok(path),
+        Err(error) => {
+            release(system, storage, Some(tracefs), |hold| hold == holder)?;
+            Err(error.into())
+        }
+    }
+}
+
+fn set_up(system: &dyn System, tracefs: &Tracefs, path: &str, wanted: &Wanted) -> Result<(), RootError> {
+    system.make_dir(&tracefs.file(path))?;
+    for setting in &wanted.shared {
+        let file = tracefs.file(&setting.file);
+        if system
+            .root()
+            .value(&file)?
+            .is_some_and(|now| now != setting.value)
+        {
+            take(setting, system.write(&file, &setting.value))?;
+        }
+    }
+    for setting in &wanted.own {
+        let file = tracefs.file(&format!("{path}/{}", setting.file));
+        take(setting, system.write(&file, &setting.value))?;
+    }
+    Ok(())
+}
+
+fn take(setting: &Setting, outcome: Result<(), RootError>) -> Result<(), RootError> {
+    match setting.need {
+        Need::Must => outcome,
+        Need::May => Ok(()),
+    }
+}
+
+/// Removes the instance of one process and gives back what it had changed. What somebody else changed since, or holds, is
+/// left alone and named. Files of the instance have to be closed before.
+///
+/// # Errors
+/// A ledger that cannot be read or written, a file that refuses.
+pub fn let_go(
+    system: &dyn System,
+    storage: &dyn Storage,
+    tracefs: &Tracefs,
+    holder: TaskKey,
+) -> Result<Vec<String>, ApplyError> {
+    release(system, storage, Some(tracefs), |hold| hold == holder)
+}
+
+/// Does it for processes that ended without.
+///
+/// # Errors
+/// As [`let_go`].
+pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
+    release(system, storage, None, |holder| {
+        let now = machine::tasks::read_one(system.root(), holder.tid);
+        now.is_none_or(|now| now.key != holder || matches!(now.state, 'Z' | 'X'))
+    })
+}
+
+fn release(
+    system: &dyn System,
+    storage: &dyn Storage,
+    tracefs: Option<&Tracefs>,
+    goes: impl Fn(TaskKey) -> bool,
+) -> Result<Vec<String>, ApplyError> {
+    let holds = read(storage)?;
+    let (gone, mut stay): (Vec<Hold>, Vec<Hold>) = holds.into_iter().partition(|hold| goes(hold.holder));
+    if gone.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found = match tracefs {
+        Some(_) => None,
+        None => system.tracefs()?,
+    };
+    let mut left = Vec::new();
+    let mut done = Vec::new();
+    for hold in gone {
+        let Some(tracefs) = tracefs.or(found.as_ref()) else {
+            // A kernel without tracing has nothing of ours.
+            done.push(hold.holder);
+            continue;
+        };
+        match give_back(system, tracefs, &hold, &mut left)? {
+            true => done.push(hold.holder),
+            false => stay.push(hold),
+        }
+    }
+    match (done.is_empty(), stay.is_empty()) {
+        (true, _) => {}
+        (false, true) => storage.remove(NAME)?,
+        (false, false) => {
+            for holder in done {
+                append(storage, &Line::Release { holder })?;
+            }
+        }
+    }
+    Ok(left)
+}
+
+/// The instance first: while its tracer runs, some settings are refused. Whether all of it is over.
+fn give_back(
+    system: &dyn System,
+    tracefs: &Tracefs,
+    hold: &Hold,
+    left: &mut Vec<String>,
+) -> Result<bool, ApplyError> {
+    let path = format!("instances/{}", hold.instance);
+    let dir = tracefs.file(&path);
+    let mut tries = 0;
+    while system.root().kind(&dir)?.is_some() {
+        match system.remove_dir(&dir) {
+            Ok(()) => break,
+            Err(error) if error.errno() == Some(libc::EBUSY) && tries < TRIES => {
+                tries += 1;
+                system.pause(Duration::from_millis(50));
+            }
+            Err(error) if error.errno() == Some(libc::EBUSY) => {
+                left.push(format!(
+                    "{}: somebody reads it, so it stays until then",
+                    Tracefs::shown(&path)
+                ));
+                return Ok(false);
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    for shared in hold.shared.iter().rev() {
+        let file = tracefs.file(&shared.file);
+        let Some(now) = system.root().value(&file)? else {
+            continue;
+        };
+        if now == shared.former {
+            continue;
+        }
+        if now == shared.ours {
+            system.write(&file, &shared.former)?;
+        } else {
+            left.push(format!(
+                "{}: `{now}` now, by somebody else; before it was `{}`",
+                Tracefs::shown(&shared.file),
+                shared.former
+            ));
+        }
+    }
+    Ok(true)
+}
+
+fn missing(file: &str) -> RootError {
+    RootError::Io {
+        path: Tracefs::shown(file),
+        doing: "open",
+        errno: libc::ENOENT,
+    }
+}
+
+/// What is held. A torn last line is one whose instance was never made.
+fn read(storage: &dyn Storage) -> Result<Vec<Hold>, ApplyError> {
+    let bytes = storage.read(NAME)?.unwrap_or_default();
+    let mut holds: Vec<Hold> = Vec::new();
+    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+        match decode_line::<Line>(line) {
+            Ok(Line::Hold(hold)) => holds.push(hold),
+            Ok(Line::Release { holder }) => holds.retain(|hold| hold.holder != holder),
+            Err(_) => {}
+        }
+    }
+    Ok(holds)
+}
+
+fn append(storage: &dyn Storage, line: &Line) -> Result<(), ApplyError> {
+    let mut bytes = encode(line)?;
+    if is_torn(&storage.read(NAME)?.unwrap_or_default()) {
+        bytes.insert(0, b'\n');
+    }
+    Ok(storage.append(NAME, &bytes)?)
+}

@@ -1,0 +1,184 @@
+//! Level 3 for what a measurement changes in tracefs: its instance, the settings that all share, death at every step.
+
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code)] // Shared with the other tests of level 3.
+mod rehearsal;
+
+use apply::tracing::{Setting, Wanted, hold, let_go, sweep};
+use apply::{ApplyError, System};
+use machine::TaskKey;
+use rehearsal::acting::dies;
+use rehearsal::{Death, Disk, Kernel, Rules};
+use root::Tracefs;
+
+const TOP: &str = "/sys/kernel/tracing";
+const PERIOD: &str = "osnoise/timerlat_period_us";
+const CPUS: &str = "osnoise/cpus";
+
+fn boot() -> Kernel {
+    let kernel = Kernel::boot_with_settings(Rules::V2);
+    for (file, text) in [
+        (PERIOD, "500\n"),
+        (CPUS, "0-3\n"),
+        ("tracing_on", "1\n"),
+        ("instances/of-somebody/tracing_on", "1\n"),
+    ] {
+        kernel.put(&format!("{TOP}/{file}"), text);
+    }
+    kernel
+}
+
+fn at(kernel: &Kernel, file: &str) -> Option<String> {
+    kernel.root().value(&format!("{TOP}/{file}")).unwrap()
+}
+
+fn holder(kernel: &Kernel, tid: u32) -> TaskKey {
+    machine::tasks::read_one(kernel.root(), tid).unwrap().key
+}
+
+const DEAD: TaskKey = TaskKey {
+    tid: 100,
+    start_time: 1,
+};
+
+fn timerlat() -> Wanted {
+    Wanted {
+        shared: vec![
+            Setting::must(CPUS, "3"),
+            Setting::must(PERIOD, "1000"),
+            Setting::may("osnoise/of-a-later-kernel", "1"),
+        ],
+        own: vec![
+            Setting::must("trace_clock", "mono"),
+            Setting::may("absent", "1"),
+            Setting::must("current_tracer", "timerlat"),
+        ],
+    }
+}
+
+#[test]
+fn what_was_there_comes_back() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    let tracefs = Tracefs::at(TOP);
+    let before = kernel.dump();
+    let one = holder(&kernel, 100);
+    let path = hold(&kernel, &disk, &tracefs, one, &timerlat()).unwrap();
+    assert_eq!(path, "instances/quietcore-100");
+    assert_eq!(
+        at(&kernel, &format!("{path}/current_tracer")).unwrap(),
+        "timerlat"
+    );
+    assert_eq!(at(&kernel, PERIOD).unwrap(), "1000");
+    assert!(sweep(&kernel, &disk).unwrap().is_empty());
+    assert_eq!(at(&kernel, PERIOD).unwrap(), "1000", "its owner lives");
+    // A second one without shared settings has its own instance; with them it is refused before anything is written.
+    let two = holder(&kernel, 102);
+    let between = kernel.dump();
+    let refused = hold(&kernel, &disk, &tracefs, two, &timerlat()).unwrap_err();
+    assert!(matches!(refused, ApplyError::Tracing { pid: 100 }), "{refused}");
+    assert_eq!(kernel.dump(), between);
+    let own = Wanted {
+        shared: Vec::new(),
+        ..timerlat()
+    };
+    hold(&kernel, &disk, &tracefs, two, &own).unwrap();
+    assert!(let_go(&kernel, &disk, &tracefs, one).unwrap().is_empty());
+    assert!(at(&kernel, "instances/quietcore-102/trace_clock").is_some());
+    assert!(let_go(&kernel, &disk, &tracefs, two).unwrap().is_empty());
+    assert_eq!(kernel.dump(), before);
+}
+
+#[test]
+fn a_refusal_takes_back_what_was_done() {
+    for (file, errno) in [
+        (format!("{TOP}/{PERIOD}"), libc::EINVAL),
+        (
+            format!("{TOP}/instances/quietcore-100/current_tracer"),
+            libc::EBUSY,
+        ),
+    ] {
+        let kernel = boot();
+        let disk = Disk::new(&kernel);
+        let before = kernel.dump();
+        kernel.refusals.borrow_mut().insert(file.clone(), errno);
+        let error = hold(
+            &kernel,
+            &disk,
+            &Tracefs::at(TOP),
+            holder(&kernel, 100),
+            &timerlat(),
+        )
+        .unwrap_err();
+        assert!(error.to_string().starts_with(&file), "{error}");
+        assert_eq!(kernel.dump(), before);
+    }
+}
+
+#[test]
+fn what_is_somebody_elses_is_left() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    let tracefs = Tracefs::at(TOP);
+    let one = holder(&kernel, 100);
+    kernel.put(&format!("{TOP}/instances/quietcore-100/tracing_on"), "1\n");
+    let before = kernel.dump();
+    let error = hold(&kernel, &disk, &tracefs, one, &timerlat()).unwrap_err();
+    assert!(matches!(error, ApplyError::Exists { .. }), "{error}");
+    assert_eq!(kernel.dump(), before);
+    let two = holder(&kernel, 102);
+    hold(&kernel, &disk, &tracefs, two, &timerlat()).unwrap();
+    kernel.put(&format!("{TOP}/{PERIOD}"), "77\n");
+    let left = let_go(&kernel, &disk, &tracefs, two).unwrap();
+    assert!(
+        left[0].contains("`77` now") && left[0].contains("`500`"),
+        "{left:?}"
+    );
+    assert_eq!(at(&kernel, PERIOD).unwrap(), "77");
+    assert_eq!(at(&kernel, CPUS).unwrap(), "0-3");
+}
+
+/// An instance that somebody reads cannot be removed; the next call does it.
+#[test]
+fn an_instance_in_use_is_removed_later() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    let before = kernel.dump();
+    let path = hold(&kernel, &disk, &Tracefs::at(TOP), DEAD, &timerlat()).unwrap();
+    let dir = format!("{TOP}/{path}");
+    kernel.refusals.borrow_mut().insert(dir.clone(), libc::EBUSY);
+    let left = sweep(&kernel, &disk).unwrap();
+    assert!(left[0].starts_with(&dir), "{left:?}");
+    kernel.refusals.borrow_mut().clear();
+    assert!(sweep(&kernel, &disk).unwrap().is_empty());
+    assert_eq!(kernel.dump(), before);
+}
+
+#[test]
+fn death_at_every_step_is_taken_back() {
+    let tracefs = Tracefs::at(TOP);
+    let work = |kernel: &Kernel, disk: &Disk| {
+        hold(kernel, disk, &tracefs, DEAD, &timerlat()).unwrap();
+        let_go(kernel, disk, &tracefs, DEAD).unwrap();
+    };
+    let whole = boot();
+    work(&whole, &Disk::new(&whole));
+    let last = whole.steps.get();
+    assert!(last >= 10, "{last}");
+    for death in (1..=last).flat_map(|step| [Death::Before(step), Death::Torn(step), Death::After(step)]) {
+        let kernel = boot();
+        let disk = Disk::new(&kernel);
+        let before = kernel.dump();
+        kernel.death.set(death);
+        assert!(dies(|| work(&kernel, &disk)), "{death:?} did not die");
+        kernel.death.set(Death::Never);
+        sweep(&kernel, &disk).unwrap();
+        // What is torn stays until the next line is written.
+        let one = holder(&kernel, 102);
+        hold(&kernel, &disk, &tracefs, one, &timerlat()).unwrap();
+        assert_eq!(at(&kernel, PERIOD).unwrap(), "1000", "{death:?}");
+        let_go(&kernel, &disk, &tracefs, one).unwrap();
+        assert_eq!(kernel.dump(), before, "{death:?}");
+    }
+}

@@ -1,0 +1,316 @@
+//! `--break`: what the kernel did around the sample that was too long, in a trace that stops at it.
+//!
+//! The trace is an instance of tracefs of our own, so that nobody else's is touched, and its files are open before the
+//! measurement begins: at the sample the sampler itself writes the marker and stops the trace, with two system calls.
+
+use crate::changing::Changing;
+use crate::{CommandError, Status};
+use apply::tracing::{Setting, Wanted};
+use clap::ValueEnum;
+use machine::TaskKey;
+use measure::{Hit, Kind, Level, Measurement, Note, Trip};
+use root::{Root, Tracefs};
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+/// What says why a CPU was not with its program; a kernel that lacks one does without.
+const EVENTS: &[&str] = &[
+    "irq/irq_handler_entry",
+    "irq/irq_handler_exit",
+    "irq/softirq_entry",
+    "irq/softirq_exit",
+    "irq_vectors",
+    "ipi",
+    "csd",
+    "nmi",
+    "exceptions",
+    "tlb",
+    "sched/sched_switch",
+    "sched/sched_waking",
+    "sched/sched_wakeup",
+    "sched/sched_migrate_task",
+    "timer/hrtimer_expire_entry",
+    "timer/hrtimer_expire_exit",
+    "timer/timer_expire_entry",
+    "timer/timer_expire_exit",
+    "workqueue/workqueue_execute_start",
+    "workqueue/workqueue_execute_end",
+];
+
+/// Room for events of all CPUs together: seconds of an ordinary machine, and a text of tens of megabytes at most.
+const BUFFER_KIB: usize = 8192;
+
+/// The longest text that is kept.
+const LONGEST: u64 = 256 << 20;
+
+/// Where a trace is kept that nobody gave a file: in `/run/quietcore`, until the next one or a restart.
+const KEPT_AS: &str = "break.trace";
+
+/// Arguments about the trace of `--break`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Which trace stops at that sample, with a marker in it
+    #[arg(long, value_name = "WHICH", default_value = "own", requires = "limit")]
+    break_trace: Which,
+    /// Write that trace to this file; without it beside --out (FILE with the ending .trace), else in /run/quietcore
+    #[arg(long, value_name = "FILE", requires = "limit")]
+    trace_out: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Which {
+    /// One of our own, with interrupts, softirqs, IPIs, switches, timers and work items of all CPUs
+    Own,
+    /// The one that you have started in the top directory of tracefs; it stays frozen
+    Top,
+    /// None
+    None,
+}
+
+/// A trace that waits for the sample that is too long.
+pub struct Frozen {
+    tracefs: Tracefs,
+    /// Open as long as the samplers may need them.
+    files: Option<Files>,
+    /// Below tracefs: the directory of the trace.
+    place: String,
+    /// Whose instance it is; `None` for the top directory.
+    holder: Option<TaskKey>,
+    /// Where the text goes.
+    kept: Option<PathBuf>,
+}
+
+/// What the sampler writes to.
+pub struct Files {
+    marker: OwnedFd,
+    tracing_on: OwnedFd,
+}
+
+impl Trip for Files {
+    fn hit(&self, hit: &Hit) {
+        let mut line = [0_u8; 192];
+        let mut room = line.as_mut_slice();
+        let (what, late) = match hit.kind {
+            Kind::Noise => ("had a gap of", ""),
+            Kind::Latency | Kind::All => ("woke", " late"),
+        };
+        let at = [hit.at_monotonic_ns / 1_000_000_000, hit.at_monotonic_ns % 1_000_000_000];
+        let _ = writeln!(
+            room,
+            "quietcore: CPU {} {what} {} ns{late}, limit {} ns, seen at {}.{:09} of CLOCK_MONOTONIC",
+            hit.cpu, hit.value_ns, hit.limit_ns, at[0], at[1]
+        );
+        let rest = room.len();
+        let length = line.len() - rest;
+        let _ = rustix::io::write(&self.marker, line.get(..length).unwrap_or_default());
+        let _ = rustix::io::write(&self.tracing_on, b"0");
+    }
+}
+
+impl Args {
+    /// Gets the trace going; `None` where none was asked for. A machine that has none, or forbids it, costs the trace and
+    /// not the measurement: the note says so.
+    ///
+    /// # Errors
+    /// A file for the trace that cannot be written: nothing has been done yet.
+    pub fn prepare(&self, out: Option<&Path>, cpus: usize) -> Result<Option<Result<Frozen, Note>>, CommandError> {
+        let beside = || out.map(|out| out.with_extension("trace"));
+        let kept = match self.break_trace {
+            Which::None => return Ok(None),
+            Which::Own => self.trace_out.clone().or_else(beside),
+            Which::Top => self.trace_out.clone(),
+        };
+        if let Some(kept) = &kept {
+            root::output::check(kept).map_err(super::kept::refused)?;
+        }
+        let begun = match self.break_trace {
+            Which::Own => own(cpus, kept),
+            Which::Top | Which::None => top(kept),
+        };
+        Ok(Some(begun.map_err(|error| unavailable(&error))))
+    }
+}
+
+fn own(cpus: usize, kept: Option<PathBuf>) -> Result<Frozen, CommandError> {
+    let tracefs = found()?;
+    let changing = Changing::begin()?;
+    let holder = own_key()?;
+    let size = (BUFFER_KIB / cpus.max(1)).clamp(128, 1024);
+    let mut own = vec![
+        Setting::must("tracing_on", "0"),
+        Setting::may("buffer_size_kb", size.to_string()),
+        Setting::must("trace_clock", "mono"),
+    ];
+    let events = EVENTS.iter().map(|event| Setting::may(&format!("events/{event}/enable"), "1"));
+    own.extend(events);
+    own.push(Setting::must("tracing_on", "1"));
+    let wanted = Wanted { shared: Vec::new(), own };
+    let place = apply::tracing::hold(&changing.host, &changing.state, &tracefs, holder, &wanted)?;
+    drop(changing);
+    let mut frozen = Frozen {
+        tracefs,
+        files: None,
+        place,
+        holder: Some(holder),
+        kept,
+    };
+    frozen.open()?;
+    Ok(frozen)
+}
+
+fn top(kept: Option<PathBuf>) -> Result<Frozen, CommandError> {
+    let mut frozen = Frozen {
+        tracefs: found()?,
+        files: None,
+        place: ".".to_owned(),
+        holder: None,
+        kept,
+    };
+    frozen.open()?;
+    Ok(frozen)
+}
+
+/// The tracing files.
+///
+/// # Errors
+/// Why there are none.
+pub fn found() -> Result<Tracefs, CommandError> {
+    match Tracefs::find() {
+        Ok(Some(tracefs)) => Ok(tracefs),
+        Ok(None) => Err(CommandError::new(
+            Status::Unable,
+            "tracefs",
+            "this kernel has no tracing (CONFIG_FTRACE)",
+            "use a kernel that has it",
+        )),
+        Err(error) if error.errno() == Some(libc::ENOSYS) => Err(CommandError::new(
+            Status::Unable,
+            "tracefs",
+            "it is not mounted",
+            "mount -t tracefs nodev /sys/kernel/tracing",
+        )),
+        Err(error) => Err(CommandError {
+            next: "run it as root; a locked-down kernel (/sys/kernel/security/lockdown) or a container may forbid tracing"
+                .to_owned(),
+            ..error.into()
+        }),
+    }
+}
+
+/// This process, as a ledger names it.
+///
+/// # Errors
+/// No `/proc`.
+pub fn own_key() -> Result<TaskKey, CommandError> {
+    let own = machine::tasks::read_stat(&Root::live(), std::process::id());
+    own.map(|task| task.key).ok_or_else(|| {
+        CommandError::new(Status::Unable, "/proc/self/stat", "it cannot be read", "mount /proc")
+    })
+}
+
+impl Frozen {
+    /// What the samplers write to.
+    pub fn trip(&self) -> Option<&dyn Trip> {
+        self.files.as_ref().map(|files| files as &dyn Trip)
+    }
+
+    fn open(&mut self) -> Result<(), CommandError> {
+        let open = |name: &str| root::descriptor::writable(&self.tracefs.file(&format!("{}/{name}", self.place)));
+        self.files = Some(Files {
+            marker: open("trace_marker")?,
+            tracing_on: open("tracing_on")?,
+        });
+        Ok(())
+    }
+
+    /// Keeps the trace where the measurement was ended by a sample, takes down what was set up, and says so in the result.
+    pub fn end(mut self, result: &mut Measurement) {
+        // An instance with open files cannot be removed.
+        self.files = None;
+        if result.broke.is_some() {
+            let note = self.keep().unwrap_or_else(|error| unavailable(&error));
+            result.findings.push(note);
+        }
+        if let Err(error) = self.take_down() {
+            result.findings.push(Note {
+                id: "trace_left_behind".to_owned(),
+                level: Level::Warning,
+                subject: Tracefs::shown(&self.place),
+                message: format!("The trace could not be removed: {}: {}.", error.what, error.why),
+                fix: "quietcore undo".to_owned(),
+            });
+        }
+    }
+
+    fn keep(&self) -> Result<Note, CommandError> {
+        let shown = Tracefs::shown(&format!("{}/trace", self.place));
+        let frozen = |subject: String, message: String, fix: &str| Note {
+            id: "trace_frozen".to_owned(),
+            level: Level::Info,
+            subject,
+            message,
+            fix: fix.to_owned(),
+        };
+        let text = || -> Result<Vec<u8>, CommandError> {
+            let mut text = Vec::new();
+            let path = self.tracefs.file(&format!("{}/trace", self.place));
+            match Root::live().bytes_at_most(&path, LONGEST, &mut text)? {
+                true => Ok(text),
+                false => Err(CommandError::new(Status::Unable, shown.clone(), "it is gone", "look who removed it")),
+            }
+        };
+        let go_on = "echo 1 > /sys/kernel/tracing/tracing_on lets it go on";
+        let path = match (&self.kept, self.holder) {
+            (None, None) => {
+                let message = "The trace in the top directory is frozen at that sample, and stays so.".to_owned();
+                return Ok(frozen(shown.replace("/./", "/"), message, go_on));
+            }
+            (Some(path), _) => {
+                root::output::write(path, &text()?)?;
+                path.clone()
+            }
+            (None, Some(_)) => {
+                let state = Changing::begin()?.state;
+                state.replace(KEPT_AS, &text()?)?;
+                state.path().join(KEPT_AS)
+            }
+        };
+        let message = format!("The trace up to that sample, with times of the trace's clock, is in {}.", path.display());
+        let fix = match self.holder {
+            Some(_) => "look for the marker `quietcore:` at its end",
+            None => go_on,
+        };
+        Ok(frozen(path.display().to_string(), message, fix))
+    }
+
+    fn take_down(&mut self) -> Result<(), CommandError> {
+        let Some(holder) = self.holder.take() else {
+            return Ok(());
+        };
+        let changing = Changing::begin()?;
+        let left = apply::tracing::let_go(&changing.host, &changing.state, &self.tracefs, holder)?;
+        match left.first() {
+            None => Ok(()),
+            Some(left) => Err(CommandError::new(Status::Conflict, "tracefs", left, "quietcore undo")),
+        }
+    }
+}
+
+/// A measurement that fails takes it down as well; what fails here is done by the next call.
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        self.files = None;
+        let _ = self.take_down();
+    }
+}
+
+fn unavailable(error: &CommandError) -> Note {
+    Note {
+        id: "trace_not_recorded".to_owned(),
+        level: Level::Info,
+        subject: "tracefs".to_owned(),
+        message: format!("No trace of that moment was kept: {}: {}.", error.what, error.why),
+        fix: error.next.clone(),
+    }
+}

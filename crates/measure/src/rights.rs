@@ -1,0 +1,47 @@
+//! What this process may ask of the kernel, for words about what was refused. The sampler is forked from it, and may
+//! the same.
+
+use crate::Lane;
+use machine::Policy;
+use root::Root;
+use rustix::process::{Resource, getrlimit};
+
+/// Whether we have CAP_SYS_NICE (bit 23). What cannot be read is no reason to blame the privilege.
+pub(crate) fn may_be_nice(root: &Root) -> bool {
+    let status = root.text("/proc/self/status").ok().flatten().unwrap_or_default();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let mask = effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_none_or(|mask| mask & (1 << 23) != 0)
+}
+
+/// Why a policy was refused, and what to do (`sched(7)`: without the capability up to RLIMIT_RTPRIO).
+pub(crate) fn about_refused_policy(lane: &Lane, errno: i32, root: &Root) -> (String, String) {
+    let limit = getrlimit(Resource::Rtprio);
+    let is_limit =
+        errno == libc::EPERM && matches!(lane.policy, Policy::Fifo | Policy::Rr) && !may_be_nice(root);
+    let Some(soft) = limit.current.filter(|_| is_limit) else {
+        return (
+            std::io::Error::from_raw_os_error(errno).to_string(),
+            "run as root; in a cgroup with RT_GROUP_SCHED give it cpu.rt_runtime_us; else raise `ulimit -r`"
+                .to_owned(),
+        );
+    };
+    let wanted = lane.priority;
+    let why = format!("without CAP_SYS_NICE it needs RLIMIT_RTPRIO of {wanted}, which is {soft}");
+    let smaller = match soft {
+        0 => String::new(),
+        soft => format!("ask for priority {soft} at most, or "),
+    };
+    let fix = match limit.maximum {
+        Some(hard) if hard < u64::from(wanted) => format!(
+            "{smaller}run as root, or put `USER - rtprio {wanted}` into /etc/security/limits.conf and log in again"
+        ),
+        _ => format!("{smaller}run as root, or `ulimit -r {wanted}` before it"),
+    };
+    (why, fix)
+}
+
+/// The limit on locked memory in bytes; `None` where there is none.
+pub(crate) fn locked_memory() -> Option<u64> {
+    getrlimit(Resource::Memlock).current
+}

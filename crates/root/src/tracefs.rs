@@ -1,0 +1,86 @@
+//! Where the kernel's tracing files are. On a machine where nobody has mounted them they are reached through a mount
+//! that no directory shows and that ends with us, so that nothing is left behind.
+
+use crate::{Live, RootError};
+use rustix::io::Errno;
+use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags};
+use std::os::fd::{AsRawFd, OwnedFd};
+
+/// Where it is mounted, if it is (`Documentation/trace/ftrace.rst`); the second comes with debugfs.
+const MOUNTS: &[&str] = &["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+/// The tracing files, for as long as this lives.
+#[derive(Debug)]
+pub struct Tracefs {
+    path: String,
+    /// Our own mount.
+    _mount: Option<OwnedFd>,
+}
+
+impl Tracefs {
+    /// That of the running kernel; `None` for a kernel without tracing.
+    ///
+    /// # Errors
+    /// [`RootError::Denied`] for who may not look, and under kernel lockdown; ENOSYS where it is not mounted and the
+    /// kernel (before 5.2) cannot mount without a directory.
+    pub fn find() -> Result<Option<Tracefs>, RootError> {
+        for path in MOUNTS {
+            match rustix::fs::stat(format!("{path}/trace_marker")) {
+                Ok(_) => return Ok(Some(Tracefs::at(path))),
+                Err(Errno::NOENT | Errno::NOTDIR) => {}
+                Err(errno) => return Err(RootError::from_io(path, "open", &errno.into())),
+            }
+        }
+        match mount() {
+            Ok(mount) => Ok(Some(Tracefs {
+                path: format!("/proc/self/fd/{}", mount.as_raw_fd()),
+                _mount: Some(mount),
+            })),
+            Err(Errno::NODEV) => Ok(None),
+            Err(errno) => Err(RootError::from_io("tracefs", "mount", &errno.into())),
+        }
+    }
+
+    /// One that stands at a path of a machine.
+    #[must_use]
+    pub fn at(path: &str) -> Tracefs {
+        Tracefs {
+            path: path.to_owned(),
+            _mount: None,
+        }
+    }
+
+    /// One of its files, by a path that leads there while this lives, in this process and its children.
+    #[must_use]
+    pub fn file(&self, name: &str) -> String {
+        format!("{}/{name}", self.path)
+    }
+
+    /// A file of it as a person finds it: through the usual mount.
+    #[must_use]
+    pub fn shown(name: &str) -> String {
+        format!("{}/{name}", MOUNTS.first().copied().unwrap_or_default())
+    }
+}
+
+fn mount() -> Result<OwnedFd, Errno> {
+    let context = rustix::mount::fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
+    rustix::mount::fsconfig_create(&context)?;
+    rustix::mount::fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::empty())
+}
+
+impl Live {
+    /// The tracing files of this machine; those of a rehearsal stand where they are mounted most often.
+    ///
+    /// # Errors
+    /// As [`Tracefs::find`].
+    pub fn tracefs(&self) -> Result<Option<Tracefs>, RootError> {
+        match self.is_host() {
+            true => Tracefs::find(),
+            false => {
+                let mount = MOUNTS.first().copied().unwrap_or_default();
+                Ok(self.kind(mount)?.map(|_| Tracefs::at(mount)))
+            }
+        }
+    }
+}
