@@ -5,11 +5,9 @@ use super::{accounts, first, has, measured};
 use crate::records::Records;
 use crate::verdict::Verdict;
 
-/// After the others: it takes the isolation back. `begun` waits until a file that is written on the way has samples: what a
-/// guest's second is worth changes with the load of the host. Of two processes the one with the lower number is the
-/// collector, whose child samples with signals blocked.
-pub const SCRIPT: &str = "begun() { wait_for 60 grep -q '\"recorded\":[1-9]' \"$1\"; }
-interrupt() { kill -INT $(pids_of quietcore | sort -n | head -n 1); }
+/// After the others: it takes the isolation back. Of two processes the one with the lower number is the collector, whose
+/// child samples with signals blocked.
+pub const SCRIPT: &str = "interrupt() { kill -INT $(pids_of quietcore | sort -n | head -n 1); }
 quietcore measure latency --interval 10ms --for 300s --quiet --out /run/killed.json >/dev/null 2>&1 &
 victim=$!
 begun /run/killed.json
