@@ -6,10 +6,12 @@ mod facts;
 mod keeping;
 mod neighbours;
 mod running;
+mod window;
 
 use crate::Lane;
 use crate::child::Child;
 use crate::counter::Source;
+use crate::counts::Look;
 use crate::housekeeping::step_aside;
 use crate::sampler::{self, Job};
 use crate::shared::Shared;
@@ -90,6 +92,8 @@ pub(crate) struct Closing<'a> {
     pub activity: Option<&'a Activity>,
     /// What is known about the counter.
     pub facts: &'a Facts,
+    /// What was counted before the window and after it.
+    pub looks: Option<[&'a Look; 2]>,
     /// Most gaps that are listed per CPU.
     pub gaps: usize,
 }

@@ -34,6 +34,9 @@ pub struct Environment {
     pub partitioned: Option<CpuSet>,
     /// Frequency governors in use, without repetition; `None` where there is no frequency scaling.
     pub governor: Option<String>,
+    /// What the kernel is built to check itself with, as options of its configuration; `None` where that is unknown.
+    #[serde(default)]
+    pub debug_options: Option<Vec<String>>,
     /// `kernel.sched_rt_runtime_us`; -1 is unlimited.
     pub sched_rt_runtime_us: Option<i64>,
 }
@@ -64,6 +67,7 @@ impl Environment {
             nohz_full: machine.isolation.nohz_full.clone(),
             partitioned: partitioned(machine),
             governor: governor(root),
+            debug_options: debug_options(machine),
             sched_rt_runtime_us: machine.kernel.sched_rt_runtime_us,
         }
     }
@@ -76,6 +80,31 @@ impl Environment {
             .split(|letter: char| !letter.is_ascii_digit());
         Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
     }
+}
+
+/// Options that make the paths of the kernel several times as long (`lib/Kconfig.debug`, `lib/Kconfig.k*san`). What
+/// distributions build in without such a price (KFENCE, DEBUG_INFO) is not among them.
+const DEBUG_OPTIONS: &[&str] = &[
+    "CONFIG_PROVE_LOCKING",
+    "CONFIG_LOCKDEP",
+    "CONFIG_LOCK_STAT",
+    "CONFIG_DEBUG_LOCK_ALLOC",
+    "CONFIG_KASAN",
+    "CONFIG_KCSAN",
+    "CONFIG_KMSAN",
+    "CONFIG_DEBUG_KMEMLEAK",
+    "CONFIG_DEBUG_OBJECTS",
+    "CONFIG_DEBUG_PAGEALLOC_ENABLE_DEFAULT",
+    "CONFIG_DEBUG_ATOMIC_SLEEP",
+    "CONFIG_SLUB_DEBUG_ON",
+];
+
+fn debug_options(machine: &Machine) -> Option<Vec<String>> {
+    let config = machine.kernel.config.as_ref()?;
+    let set = DEBUG_OPTIONS
+        .iter()
+        .filter(|name| config.get(**name).is_some_and(|value| value == "y"));
+    Some(set.map(|name| (*name).to_owned()).collect())
 }
 
 fn partitioned(machine: &Machine) -> Option<CpuSet> {

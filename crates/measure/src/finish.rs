@@ -6,6 +6,7 @@ use crate::Lane;
 use crate::accumulate::{Accumulator, Cause};
 use crate::collect::{Closing, Moment};
 use crate::counter::{Pace, Pair, Source};
+use crate::counts;
 use crate::labels::{self, Limits};
 use crate::proof::{Seen, proof};
 use crate::sampler::{Job, policy_from};
@@ -73,6 +74,7 @@ pub(crate) fn thread(
         steal_ns: steal(closing, lane.cpu),
         turns: None,
         turn_ns_min: None,
+        counts: Vec::new(),
         counter: None,
     };
     let mut notes: Vec<Note> = Vec::new();
@@ -85,6 +87,7 @@ pub(crate) fn thread(
             result.counter = Some(counter);
         }
     }
+    result.counts = counts::counts(&result, limits, closing.looks);
     result.proof = proved(&result, lane, samples);
     let policy_errno = track.policy_errno.load(Ordering::Relaxed);
     notes.extend(findings::about_policy(lane, &result, policy_errno));

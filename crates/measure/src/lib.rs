@@ -7,8 +7,10 @@ mod check;
 mod child;
 mod clock;
 mod collect;
+mod conditions;
 pub mod configuration;
 mod counter;
+mod counts;
 mod environment;
 mod error;
 mod findings;
@@ -33,6 +35,7 @@ mod stats;
 mod timer;
 
 pub use collect::run;
+pub use conditions::condition_words;
 pub use environment::Environment;
 pub use error::MeasureError;
 pub use lane::{Lane, Life};
@@ -42,9 +45,23 @@ pub use request::{
     Break, Clock, Deadline, Hit, IdleStates, Join, Keep, Kind, Request, Sleep, SystemCalls, Trip,
 };
 pub use result::{
-    Broke, Counter, CounterOffset, CounterRate, Distribution, Early, Gap, GapLabel, Jitter, Level,
+    Broke, Count, Counter, CounterOffset, CounterRate, Distribution, Early, Gap, GapLabel, Jitter, Level,
     Measurement, Note, Own, SCHEMA, Spike, ThreadResult,
 };
 
 /// Most gaps, or spikes, that a result lists per CPU; the histogram counts all.
 pub const GAPS_KEPT: usize = 10_000;
+
+#[cfg(test)]
+pub(crate) mod captured {
+    //! Files of a machine that has what this one lacks.
+
+    use std::path::Path;
+
+    /// Puts one below `base`.
+    pub(crate) fn put(base: &Path, path: &str, content: impl AsRef<[u8]>) {
+        let path = base.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+}

@@ -33,6 +33,10 @@ pub struct Measurement {
     /// The sample that was too long, and ended it ([`crate::Break`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broke: Option<Broke>,
+    /// Why the numbers are not those of the machine as it will be used: identifiers of findings, for whose words see
+    /// [`crate::condition_words`]. Empty where nothing of the kind was seen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_representative: Vec<String>,
     /// What limits the meaning of the numbers.
     pub findings: Vec<Note>,
     /// What became of the programs that ran beside, where a described run had some.
@@ -161,6 +165,9 @@ pub struct ThreadResult {
     /// Noise: the shortest turn; nothing shorter can be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn_ns_min: Option<u64>,
+    /// What was counted on this CPU besides, each with its source, or why there is no number.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counts: Vec<Count>,
     /// Noise: the counter that was read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counter: Option<Counter>,
@@ -330,6 +337,23 @@ pub struct CounterOffset {
     pub uncertainty_ns: u64,
     /// The shortest way to the other CPU and back.
     pub round_trip_ns: u64,
+}
+
+/// Something that was counted over the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Count {
+    /// Stable name: `smi`, `core_throttle`, `package_throttle`, `steal`, `rt_throttling_gaps`, `fair_server_gaps`,
+    /// `rt_throttled_seen`, `own_page_faults`, `own_voluntary_switches`, `own_involuntary_switches`.
+    pub name: String,
+    /// The number; `None` is unknown.
+    pub count: Option<u64>,
+    /// What it is a number of; `ns` for a time.
+    pub unit: String,
+    /// Where it comes from.
+    pub source: String,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
 }
 
 /// Something that the reader of the numbers must know.

@@ -1,6 +1,8 @@
 //! A measurement for people: one table, one small histogram per CPU, and what the numbers cannot tell.
 
+mod conditions;
 mod counter;
+mod counts;
 mod page;
 mod thread;
 
@@ -42,6 +44,9 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
             ),
         };
         let _ = writeln!(text, "{}", style.paint(Role::Bad, &note));
+    }
+    if let Some(line) = conditions::line(measurement) {
+        let _ = writeln!(text, "{}", style.paint(Role::Bad, &wrap(&line, 2, COLUMNS)));
     }
     let environment = &measurement.environment;
     let release = environment
@@ -223,7 +228,12 @@ fn table_of(kind: Kind, threads: &[&ThreadResult], style: Style) -> String {
             thread.cpu.0,
             wrap(&parts.join("; "), 6, COLUMNS)
         );
-        for line in thread::lines(thread).into_iter().chain(counter::lines(thread)) {
+        let lines = [
+            thread::lines(thread),
+            counter::lines(thread),
+            counts::lines(thread),
+        ];
+        for line in lines.into_iter().flatten() {
             let _ = writeln!(text, "      {}", wrap(&line, 8, COLUMNS));
         }
     }

@@ -144,6 +144,52 @@ fn the_counter_is_told_with_its_doubts() {
 }
 
 #[test]
+fn what_does_not_represent_the_machine_is_red_and_every_count_is_told() {
+    let mut measurement = measurement("noise", 3_000, &[]);
+    let plain = report::measurement_text(&measurement, report::Histograms::Left, Style::Plain);
+    let page = report::measurement_html(&measurement, "x.json");
+    for words in ["NOT REPRESENTATIVE", "counted:", "not known:"] {
+        assert!(!plain.contains(words) && !page.contains(words), "{words}");
+    }
+    measurement.not_representative = ["cpu_not_isolated", "steal", "of_a_newer_version"]
+        .map(str::to_owned)
+        .to_vec();
+    let count = |name: &str, count: Option<u64>, unit: &str, why: Option<&str>| measure::Count {
+        name: name.to_owned(),
+        count,
+        unit: unit.to_owned(),
+        source: "somewhere".to_owned(),
+        why: why.map(str::to_owned),
+    };
+    measurement.threads[0].counts = vec![
+        count("smi", None, "interrupts", Some("there is no /dev/cpu/1/msr")),
+        count("core_throttle", Some(1_234), "events", None),
+        count("steal", Some(30_000_000), "ns", None),
+    ];
+    let text = report::measurement_text(&measurement, report::Histograms::Left, Style::Plain);
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let page = report::measurement_html(&measurement, "x.json");
+    let sum =
+        "NOT REPRESENTATIVE OF THIS MACHINE: not isolated; the hypervisor took time; of_a_newer_version";
+    assert!(words.contains(sum), "{text}");
+    assert!(page.contains(&format!("<p class=\"stamp\" role=\"note\">{sum}</p>")));
+    for part in [
+        "counted: core throttle 1,234, steal 30 ms",
+        "not known: smi: there is no /dev/cpu/1/msr",
+    ] {
+        assert!(words.contains(part), "{part}: {text}");
+    }
+    assert!(page.contains("core throttle 1,234") && page.contains("/dev/cpu/1/msr"));
+    let painted = report::measurement_text(&measurement, report::Histograms::Left, Style::Colour);
+    let red = painted
+        .lines()
+        .find(|line| line.contains("NOT REPRESENTATIVE"))
+        .expect("the line");
+    assert!(red.starts_with("\u{1b}["), "{red:?}");
+}
+
+#[test]
 fn plans_as_text() {
     golden::check(
         "plan.txt",

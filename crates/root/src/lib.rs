@@ -20,6 +20,7 @@ mod ownership;
 pub mod pipe;
 mod place;
 pub mod process;
+mod registers;
 pub mod sched;
 pub mod snapshot;
 mod standing;

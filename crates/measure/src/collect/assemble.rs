@@ -2,7 +2,10 @@
 
 use super::running::Collection;
 use super::{Closing, Moment};
-use crate::{Broke, Environment, GAPS_KEPT, Measurement, SCHEMA, ThreadResult, findings, finish, labels};
+use crate::conditions::{self, Idle, Scene};
+use crate::{
+    Broke, Environment, GAPS_KEPT, Measurement, Note, SCHEMA, ThreadResult, findings, finish, labels,
+};
 use machine::CpuId;
 use root::Root;
 use std::sync::atomic::Ordering;
@@ -35,6 +38,10 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
         moment,
         activity: activity.as_ref(),
         facts: &collection.facts,
+        looks: match (moment, &collection.looks) {
+            (Moment::End, [Some(before), Some(after)]) => Some([before, after]),
+            _ => None,
+        },
         gaps: match moment {
             Moment::Passing => GAPS_KEPT.min(GAPS_IN_PASSING / job.lanes.len().max(1)),
             Moment::End => GAPS_KEPT,
@@ -50,6 +57,9 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
         notes.extend(thread_notes);
         threads.push(result);
     }
+    let conditions = conditions(collection, &threads);
+    let not_representative = conditions.iter().map(|note| note.id.clone()).collect();
+    notes.extend(conditions);
     let broke = broke(collection, &threads);
     notes.extend(findings::about_break(broke));
     Measurement {
@@ -61,10 +71,27 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
         activity,
         broke,
         threads,
+        not_representative,
         findings: notes,
         programs: Vec::new(),
         complete: collection.complete && moment == Moment::End,
     }
+}
+
+/// Why the machine is another one without this measurement, or at another time.
+fn conditions(collection: &Collection<'_>, threads: &[ThreadResult]) -> Vec<Note> {
+    conditions::notes(&Scene {
+        lanes: collection.job.lanes,
+        environment: &collection.request.environment,
+        standing: &collection.standing,
+        idle: match collection.idle_refused {
+            None => Idle::Held,
+            Some(_) => Idle::Allowed,
+        },
+        loads: &collection.counters.loads(),
+        threads,
+        waited_ns: &collection.counters.waited_ns(),
+    })
 }
 
 /// The sample that ended it: of several at the same time, the longest.

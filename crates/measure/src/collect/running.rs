@@ -4,10 +4,13 @@ use super::clocks::Clocks;
 use super::facts::Facts;
 use super::keeping::Schedule;
 use super::neighbours::Neighbours;
+use super::window::Window;
 use super::{Moment, assemble};
 use crate::accumulate::{Accumulator, Listed};
 use crate::child::Child;
+use crate::conditions::Standing;
 use crate::counter::{Pace, Pair, Source};
+use crate::counts::Look;
 use crate::ring;
 use crate::sampler::{self, Job};
 use crate::shared::{Control, gate, state};
@@ -15,8 +18,6 @@ use crate::{
     Clock, GAPS_KEPT, Kind, Lane, MeasureError, Note, Phase, Progress, Request, ThreadProgress, check, clock,
     findings,
 };
-use machine::CpuSet;
-use observe::{Activity, Sample};
 use root::Root;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -39,23 +40,6 @@ const STOP_PATIENCE_NS: u64 = 4_000_000_000;
 /// A sampler that sleeps longer than this is not waited for when it shall stop: killing it loses nothing.
 const LONG_SLEEP_NS: u64 = 500_000_000;
 
-/// The counters at both ends of the window, read while the samplers run: what starting and ending them costs
-/// is outside.
-#[derive(Default)]
-pub(super) struct Window {
-    first: Option<Sample>,
-    last: Option<Sample>,
-}
-
-impl Window {
-    /// What happened on `cpus`; `None` when one of the readings is missing.
-    pub(super) fn activity(&self, cpus: &CpuSet) -> Option<Activity> {
-        let mut activity = observe::activity(self.first.as_ref()?, self.last.as_ref()?);
-        activity.cpus.retain(|activity| cpus.contains(activity.cpu));
-        Some(activity)
-    }
-}
-
 /// A running measurement: what was collected, and how it went.
 pub(super) struct Collection<'a> {
     pub(super) job: &'a Job<'a>,
@@ -68,6 +52,9 @@ pub(super) struct Collection<'a> {
     pub(super) started_at: String,
     pub(super) clocks: Clocks,
     pub(super) facts: Facts,
+    pub(super) standing: Standing,
+    /// What was counted before the window, and after it.
+    pub(super) looks: [Option<Look>; 2],
     neighbours: Option<Neighbours>,
     start_ns: u64,
     /// The counter of each thread when the window began, for numbers in between.
@@ -103,6 +90,8 @@ impl<'a> Collection<'a> {
                 clocksource: request.environment.clocksource.clone(),
                 ..Facts::default()
             },
+            standing: Standing::default(),
+            looks: [None, None],
             neighbours: Neighbours::of(job.lanes, job.counter),
             start_ns: 0,
             pairs: Vec::new(),
@@ -159,14 +148,19 @@ impl<'a> Collection<'a> {
 
     /// What is asked while all threads stand at the gate. Each of them waits for its turn, so each must have one.
     pub(super) fn ask_before(&mut self) {
-        if !self.stopped() {
-            self.facts = Facts::before(self.job, self.root, &self.request.environment);
+        if self.stopped() {
+            return;
         }
+        let cpus = self.request.cpus();
+        self.standing = Standing::read(self.root, &cpus);
+        self.looks[0] = Some(Look::take(self.root, &cpus));
+        self.facts = Facts::before(self.job, self.root, &self.request.environment);
     }
 
     /// What is asked when no sampler runs any more.
     pub(super) fn ask_after(&mut self) {
         self.facts.after(self.root);
+        self.looks[1] = Some(Look::take(self.root, &self.request.cpus()));
     }
 
     /// Opens the gate and empties the rings until all samplers are done, or will never be.
@@ -212,7 +206,7 @@ impl<'a> Collection<'a> {
             if self.stopped() && !told_to_stop {
                 told_to_stop = true;
                 self.stopped_after_ns = Some(now.saturating_sub(self.start_ns));
-                self.counters.last = Some(Sample::take(self.root));
+                self.counters.end(self.root, &self.tids());
                 control.stop.0.store(1, Ordering::Relaxed);
                 deadline = deadline.min(now.saturating_add(self.stop_patience()));
             }
@@ -235,7 +229,7 @@ impl<'a> Collection<'a> {
                 Phase::Sampling
             };
             progress(&self.progress(child.pid(), phase));
-            if !told_to_stop && self.counters.last.is_none() && schedule.due(now) {
+            if !told_to_stop && !self.counters.has_ended() && schedule.due(now) {
                 self.keep();
                 schedule.kept(now, clock::monotonic_ns());
             }
@@ -244,7 +238,7 @@ impl<'a> Collection<'a> {
             } else {
                 planned_end + 500_000
             };
-            let pause = if told_to_stop || self.counters.first.is_none() {
+            let pause = if told_to_stop || !self.counters.has_begun() {
                 2_000_000
             } else {
                 next.saturating_sub(now).clamp(2_000_000, DRAIN_NS)
@@ -302,13 +296,17 @@ impl<'a> Collection<'a> {
     /// The first reading as soon as the samplers run, the last one shortly before they end.
     fn read_counters(&mut self, planned_end: u64) {
         let now = clock::monotonic_ns();
-        if self.counters.first.is_none() {
+        if !self.counters.has_begun() {
             if now >= self.start_ns && self.in_window() {
-                self.counters.first = Some(Sample::take(self.root));
+                self.counters.begin(self.root, &self.tids());
             }
-        } else if self.counters.last.is_none() && now >= planned_end.saturating_sub(COUNTERS_NS) {
-            self.counters.last = Some(Sample::take(self.root));
+        } else if !self.counters.has_ended() && now >= planned_end.saturating_sub(COUNTERS_NS) {
+            self.counters.end(self.root, &self.tids());
         }
+    }
+
+    fn tids(&self) -> Vec<Option<u32>> {
+        (0..self.job.lanes.len()).map(|place| self.tid(place)).collect()
     }
 
     /// A measured CPU that is no longer there: the kernel lets its thread run elsewhere, so nothing more can be measured.

@@ -1,7 +1,8 @@
 //! What the tool itself does meanwhile: no system call, no page fault, nothing on the measured CPU.
 
-use crate::{allowed, alone, assert_accounts, one_cpu, request};
-use machine::CpuSet;
+use crate::{allowed, alone, assert_accounts, changed, one_cpu, request};
+use machine::{CpuSet, Policy};
+use measure::load::{Load, LoadKind};
 use measure::{Kind, SystemCalls, ThreadResult, run};
 use root::Root;
 use std::sync::atomic::AtomicBool;
@@ -134,4 +135,59 @@ fn the_collector_stays_off_the_measured_cpu_and_comes_back() {
     })
     .unwrap();
     assert_eq!(thread_allowed(), before.0);
+}
+
+#[test]
+fn every_count_has_a_source_and_a_number_or_a_reason() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let result = run(&request(Kind::All, 300, &stop), &mut |_| {}).unwrap();
+    for thread in &result.threads {
+        let own = thread.own.unwrap();
+        let of = |name: &str| thread.counts.iter().find(|count| count.name == name).unwrap();
+        assert_eq!(of("own_page_faults").count, Some(own.page_faults));
+        assert_eq!(
+            of("own_involuntary_switches").count,
+            Some(own.involuntary_switches)
+        );
+        assert_eq!(of("steal").count, thread.steal_ns);
+        let has_msr = Root::live().kind("/dev/cpu/0/msr").ok().flatten().is_some();
+        assert!(has_msr || of("smi").why.as_deref().is_some_and(|why| why.contains("msr")));
+        for count in &thread.counts {
+            assert!(!count.source.is_empty() && !count.unit.is_empty(), "{count:?}");
+            assert_eq!(count.count.is_some(), count.why.is_none(), "{count:?}");
+        }
+    }
+}
+
+/// A CPU hog beside a sampler is seen by what the sampler had to wait for.
+#[test]
+fn a_measured_cpu_that_a_load_shares_is_told() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let told = |load: bool| {
+        let _load = load.then(|| Load::start(&one_cpu(), &[LoadKind::Cpu]).unwrap());
+        // The load has nice 19, so a spinner gets nearly all: as an equal of it, half.
+        let request = changed(request(Kind::Noise, 500, &stop), |lane| {
+            lane.policy = if load { Policy::Idle } else { Policy::Fifo };
+            lane.priority = u32::from(!load);
+        });
+        let result = run(&request, &mut |_| {}).unwrap();
+        if result.findings.iter().any(|note| note.id == "policy_refused") {
+            return None;
+        }
+        let found = result.findings.iter().any(|note| note.id == "cpu_shared");
+        assert_eq!(
+            found,
+            result.not_representative.iter().any(|id| id == "cpu_shared")
+        );
+        Some(found)
+    };
+    assert_eq!(told(true), Some(true));
+    match told(false) {
+        None => {
+            println!("SKIP: a_measured_cpu_that_a_load_shares_is_told: alone: real-time priority was refused")
+        }
+        found => assert_eq!(found, Some(false)),
+    }
 }

@@ -52,6 +52,9 @@ fn header(page: &mut String, measurement: &Measurement) {
              nothing about any machine.</p>\n",
         );
     }
+    if let Some(line) = super::conditions::line(measurement) {
+        let _ = writeln!(page, "<p class=\"stamp\" role=\"note\">{}</p>", html(&line));
+    }
     let model = environment.model_name.as_deref().unwrap_or("processor unknown");
     let release = environment.release.as_deref().map_or_else(
         || "kernel unknown".to_owned(),
@@ -215,6 +218,7 @@ fn statistics(page: &mut String, measurement: &Measurement) {
         )];
         words.extend(own(thread));
         words.extend(super::counter::lines(thread));
+        words.extend(super::counts::lines(thread));
         let _ = write!(page, "<li>CPU {}: {}</li>", thread.cpu.0, unit(&words.join("; ")));
     }
     page.push_str("</ul>\n");

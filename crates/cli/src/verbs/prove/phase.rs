@@ -51,7 +51,13 @@ pub fn measure(
             Kind::Noise => Request::noise,
             Kind::All => Request::all,
         };
-        let mut request = base(setting.cpus.clone(), setting.each, setting.environment.clone(), setting.stop);
+        let mut environment = setting.environment.clone();
+        if door.is_some() {
+            // The environment was read before the partition was made.
+            let former = environment.partitioned.take().unwrap_or_default();
+            environment.partitioned = Some(former.or(setting.cpus));
+        }
+        let mut request = base(setting.cpus.clone(), setting.each, environment, setting.stop);
         if door.is_some() {
             request.join = Some(&join);
         }
@@ -62,7 +68,11 @@ pub fn measure(
                 bar.set_message(worst.map_or_else(String::new, |ns| format!("max {}", machine::Nanos(ns))));
             })
         });
-        result.map_err(|error: CommandError| could_not.push(missing(what, &error))).ok()
+        let mut result = result.map_err(|error: CommandError| could_not.push(missing(what, &error))).ok()?;
+        if door.is_none() {
+            leave_out_the_question(&mut result);
+        }
+        Some(result)
     };
     let latency = one("latency", Kind::Latency);
     let noise = one("noise", Kind::Noise);
@@ -73,6 +83,13 @@ pub fn measure(
     drop(load);
     let activity = noise.as_ref().and_then(|noise| noise.activity.clone());
     Phase { latency, noise, activity, load: text }
+}
+
+/// That everybody may use the CPUs is what the measurement before is about, and nothing to warn of.
+fn leave_out_the_question(result: &mut Measurement) {
+    const QUESTION: [&str; 2] = ["cpu_not_isolated", "cpu_shared"];
+    result.not_representative.retain(|id| !QUESTION.contains(&id.as_str()));
+    result.findings.retain(|note| !QUESTION.contains(&note.id.as_str()));
 }
 
 fn missing(what: &str, error: &CommandError) -> Finding {

@@ -1,0 +1,141 @@
+//! What the kernel's accounts say at both ends of the window, read while the samplers run: what starting and ending
+//! them costs is outside. Only files whose reading leaves the measured CPUs alone.
+
+use machine::{CpuId, CpuSet};
+use observe::{Activity, Sample};
+use root::Root;
+use std::collections::BTreeMap;
+
+/// Both ends.
+#[derive(Default)]
+pub(super) struct Window {
+    first: Option<End>,
+    last: Option<End>,
+}
+
+/// One of them.
+struct End {
+    counters: Sample,
+    /// Per lane: how long its thread has waited for its CPU since it began.
+    waited_ns: Vec<Option<u64>>,
+}
+
+impl End {
+    fn take(root: &Root, threads: &[Option<u32>]) -> End {
+        let waited = threads.iter().map(|tid| waited_ns(root, (*tid)?));
+        End {
+            waited_ns: waited.collect(),
+            counters: Sample::take(root),
+        }
+    }
+}
+
+impl Window {
+    /// Reads what there is at its beginning.
+    pub(super) fn begin(&mut self, root: &Root, threads: &[Option<u32>]) {
+        self.first = Some(End::take(root, threads));
+    }
+
+    /// The same at its end.
+    pub(super) fn end(&mut self, root: &Root, threads: &[Option<u32>]) {
+        self.last = Some(End::take(root, threads));
+    }
+
+    /// Whether the beginning was read.
+    pub(super) fn has_begun(&self) -> bool {
+        self.first.is_some()
+    }
+
+    /// Whether the end was read.
+    pub(super) fn has_ended(&self) -> bool {
+        self.last.is_some()
+    }
+
+    /// What happened on `cpus`; `None` when one of the readings is missing.
+    pub(super) fn activity(&self, cpus: &CpuSet) -> Option<Activity> {
+        let [first, last] = self.ends()?;
+        let mut activity = observe::activity(&first.counters, &last.counters);
+        activity.cpus.retain(|activity| cpus.contains(activity.cpu));
+        Some(activity)
+    }
+
+    /// How busy every CPU of the machine was, in percent.
+    pub(super) fn loads(&self) -> BTreeMap<CpuId, f64> {
+        let loads = || {
+            let [first, last] = self.ends()?;
+            let (first, last) = (first.counters.times.as_ref()?, last.counters.times.as_ref()?);
+            let loads = last.iter().filter_map(|(cpu, times)| {
+                let load = times.load_since(first.get(cpu)?)?;
+                Some((CpuId(*cpu), load))
+            });
+            Some(loads.collect())
+        };
+        loads().unwrap_or_default()
+    }
+
+    /// Per lane: how long its thread waited for its CPU meanwhile.
+    pub(super) fn waited_ns(&self) -> Vec<Option<u64>> {
+        let Some([first, last]) = self.ends() else {
+            return Vec::new();
+        };
+        let both = first.waited_ns.iter().zip(&last.waited_ns);
+        both.map(|(first, last)| (*last)?.checked_sub((*first)?))
+            .collect()
+    }
+
+    fn ends(&self) -> Option<[&End; 2]> {
+        Some([self.first.as_ref()?, self.last.as_ref()?])
+    }
+}
+
+/// The second field of `/proc/TID/schedstat`: time on the run queue without running (`Documentation/scheduler/
+/// sched-stats.rst`). All fields are 0 where the kernel keeps no such account.
+fn waited_ns(root: &Root, tid: u32) -> Option<u64> {
+    let text = root.value(&format!("/proc/{tid}/schedstat")).ok().flatten()?;
+    let mut fields = text.split_whitespace().map(|field| field.parse::<u64>().ok());
+    let (ran, waited) = (fields.next()??, fields.next()??);
+    (ran > 0).then_some(waited)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn root(waited: &str, stat: &str) -> (tempfile::TempDir, Root) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join("proc/77")).unwrap();
+        std::fs::write(dir.path().join("proc/77/schedstat"), waited).unwrap();
+        std::fs::write(dir.path().join("proc/stat"), stat).unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        (dir, root)
+    }
+
+    #[test]
+    fn what_happened_is_what_grew_from_one_end_to_the_other() {
+        let threads = [Some(77), None, Some(78)];
+        let mut window = Window::default();
+        let (_first, before) = root(
+            "1000 200 3\n",
+            "cpu 0\ncpu0 10 0 0 90 0 0 0 0 0 0\ncpu1 0 0 0 100 0 0 0 0 0 0\n",
+        );
+        let (_last, after) = root(
+            "9000 950 4\n",
+            "cpu 0\ncpu0 40 0 0 160 0 0 0 0 0 0\ncpu1 0 0 0 200 0 0 0 0 0 0\n",
+        );
+        window.begin(&before, &threads);
+        assert!(window.has_begun() && !window.has_ended() && window.loads().is_empty());
+        assert!(window.waited_ns().is_empty());
+        window.end(&after, &threads);
+        assert_eq!(window.waited_ns(), [Some(750), None, None]);
+        assert_eq!(
+            window.loads(),
+            BTreeMap::from([(CpuId(0), 30.0), (CpuId(1), 0.0)])
+        );
+    }
+
+    #[test]
+    fn a_kernel_that_keeps_no_account_says_nothing() {
+        let (_dir, root) = root("0 0 0\n", "");
+        assert_eq!(waited_ns(&root, 77), None);
+    }
+}

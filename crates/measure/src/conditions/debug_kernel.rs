@@ -1,0 +1,28 @@
+//! A kernel that checks itself: its paths are several times as long as those of the kernel that will be used.
+
+use super::{Condition, Scene, Seen, seen};
+
+pub(super) const CONDITION: Condition = Condition {
+    id: "debug_kernel",
+    words: "a debug kernel",
+    fix: "measure with the kernel that will be used",
+    look,
+};
+
+fn look(scene: &Scene<'_>) -> Option<Seen> {
+    let mut options = scene.environment.debug_options.clone().unwrap_or_default();
+    if options.is_empty() && scene.standing.lockdep {
+        options.push("CONFIG_LOCKDEP".to_owned());
+    }
+    if options.is_empty() {
+        return None;
+    }
+    let subject = scene.environment.release.as_deref().unwrap_or("kernel");
+    seen(
+        subject,
+        format!(
+            "The kernel is built to check itself ({}), which makes it slow.",
+            options.join(", ")
+        ),
+    )
+}

@@ -1,0 +1,28 @@
+//! A frequency that follows the load: a thread that wakes up finds its CPU slow.
+
+use super::{Condition, Scene, Seen, seen};
+use machine::CpuSet;
+use std::collections::BTreeSet;
+
+pub(super) const CONDITION: Condition = Condition {
+    id: "governor_not_performance",
+    words: "the frequency may change",
+    fix: "`quietcore apply --with scaling_governor` sets the governor performance, and takes it back",
+    look,
+};
+
+fn look(scene: &Scene<'_>) -> Option<Seen> {
+    let wrong = scene
+        .standing
+        .governors
+        .iter()
+        .filter(|(_, governor)| *governor != "performance");
+    let cpus: CpuSet = wrong.clone().map(|(cpu, _)| *cpu).collect();
+    let names: BTreeSet<&str> = wrong.map(|(_, governor)| governor.as_str()).collect();
+    if cpus.is_empty() {
+        return None;
+    }
+    let names = names.into_iter().collect::<Vec<_>>().join(", ");
+    let message = format!("The frequency governor of CPU {cpus} is {names}, not performance.");
+    seen(format!("cpus {cpus}"), message)
+}

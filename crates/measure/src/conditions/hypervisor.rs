@@ -1,0 +1,19 @@
+//! A guest: the host may stop its CPUs at any time, and a quiet guest proves nothing about a busy host.
+
+use super::{Condition, Scene, Seen, seen};
+
+pub(super) const CONDITION: Condition = Condition {
+    id: "under_hypervisor",
+    words: "runs under a hypervisor",
+    fix: "measure on the host, or pin the guest's CPUs to isolated ones of the host",
+    look,
+};
+
+fn look(scene: &Scene<'_>) -> Option<Seen> {
+    let name = scene.environment.hypervisor.as_deref()?;
+    seen(
+        name,
+        "The machine is a guest: its times are those of the host as well, at the host's load of today."
+            .to_owned(),
+    )
+}

@@ -1,0 +1,34 @@
+//! Idle states that take long to leave, where what is measured is how late a thread wakes up.
+
+use super::{Condition, Idle, Scene, Seen, seen};
+use crate::Kind;
+use machine::CpuSet;
+
+pub(super) const CONDITION: Condition = Condition {
+    id: "deep_idle_states",
+    words: "deep idle states allowed",
+    fix: "leave out --idle leave, or run as root; a program of yours holds /dev/cpu_dma_latency itself",
+    look,
+};
+
+/// Microseconds: leaving a state of more than this is seen in every wake-up (C1 takes 1 or 2).
+const DEEP_US: u64 = 9;
+
+fn look(scene: &Scene<'_>) -> Option<Seen> {
+    if scene.idle == Idle::Held {
+        return None;
+    }
+    let sleeping = scene.lanes.iter().filter(|lane| lane.kind == Kind::Latency);
+    let sleeping: CpuSet = sleeping.map(|lane| lane.cpu).collect();
+    let states = scene.standing.idle_states.iter();
+    let deep = states
+        .filter(|(cpu, _)| sleeping.contains(**cpu))
+        .filter_map(|(cpu, states)| {
+            let (name, latency) = states.iter().max_by_key(|(_, latency)| *latency)?;
+            (*latency > DEEP_US).then_some((*cpu, name, *latency))
+        });
+    let cpus: CpuSet = deep.clone().map(|(cpu, _, _)| cpu).collect();
+    let (_, name, latency) = deep.max_by_key(|(_, _, latency)| *latency)?;
+    let message = format!("CPU {cpus} may sleep as deep as {name}, which takes {latency} us to leave.");
+    seen(format!("cpus {cpus}"), message)
+}

@@ -1,0 +1,29 @@
+//! A measured CPU that the scheduler uses for everybody.
+
+use super::{Condition, Scene, Seen, seen};
+use machine::CpuSet;
+
+pub(super) const CONDITION: Condition = Condition {
+    id: "cpu_not_isolated",
+    words: "not isolated",
+    fix: "isolate it first (`quietcore apply --cpus`), unless a CPU like any other was the question",
+    look,
+};
+
+fn look(scene: &Scene<'_>) -> Option<Seen> {
+    let environment = scene.environment;
+    let known = [&environment.boot_isolated, &environment.partitioned];
+    if known.iter().all(|set| set.is_none()) {
+        return None;
+    }
+    let isolated = known
+        .into_iter()
+        .flatten()
+        .fold(CpuSet::new(), |all, set| all.or(set));
+    let shared = scene.cpus().minus(&isolated);
+    if shared.is_empty() {
+        return None;
+    }
+    let message = format!("CPU {shared} is not isolated: the scheduler puts any task there.");
+    seen(format!("cpus {shared}"), message)
+}

@@ -1,0 +1,57 @@
+//! A measured CPU that others ran on: a load of ours, or any task that may run there.
+
+use super::{Condition, Scene, Seen, seen};
+use crate::Kind;
+use machine::{CpuId, CpuSet};
+use std::collections::BTreeMap;
+
+pub(super) const CONDITION: Condition = Condition {
+    id: "cpu_shared",
+    words: "shared with other tasks",
+    fix: "move loads and other tasks off the measured CPUs, unless they are the question",
+    look,
+};
+
+/// Percent of the window. Threads of the kernel that are bound to the CPU take less.
+const SHARED: f64 = 2.0;
+
+/// The same where nothing but the whole load of the CPU is known, which holds our own wake-ups.
+const SHARED_BY_LOAD: f64 = 20.0;
+
+fn look(scene: &Scene<'_>) -> Option<Seen> {
+    let mut shared: BTreeMap<CpuId, f64> = BTreeMap::new();
+    let spins = |cpu: CpuId| {
+        let mut lanes = scene.lanes.iter();
+        lanes.any(|lane| lane.kind == Kind::Noise && lane.cpu == cpu)
+    };
+    for (place, lane) in scene.lanes.iter().enumerate() {
+        let percent = match lane.kind {
+            Kind::Noise => waited(scene, place).filter(|percent| *percent > SHARED),
+            // Beside one that never sleeps the CPU is always busy.
+            _ if spins(lane.cpu) => None,
+            _ => scene
+                .loads
+                .get(&lane.cpu)
+                .copied()
+                .filter(|load| *load > SHARED_BY_LOAD),
+        };
+        if let Some(percent) = percent {
+            let most = shared.entry(lane.cpu).or_default();
+            *most = most.max(percent);
+        }
+    }
+    let cpus: CpuSet = shared.keys().copied().collect();
+    let most = shared.into_values().max_by(f64::total_cmp)?;
+    let message =
+        format!("Others ran on CPU {cpus} for up to {most:.0} % of the time, by the scheduler's account.");
+    seen(format!("cpus {cpus}"), message)
+}
+
+/// How long a thread that never sleeps had to wait for its CPU, without what it waited for our own wake-ups.
+#[allow(clippy::cast_precision_loss)]
+fn waited(scene: &Scene<'_>, place: usize) -> Option<f64> {
+    let thread = scene.threads.get(place)?;
+    let waited = scene.waited_ns.get(place).copied().flatten()?;
+    let own = thread.own_ns.unwrap_or(0);
+    (thread.duration_ns > 0).then(|| waited.saturating_sub(own) as f64 * 100.0 / thread.duration_ns as f64)
+}

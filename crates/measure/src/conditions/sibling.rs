@@ -1,0 +1,35 @@
+//! The other thread of a measured core: what runs there takes execution units, caches, and turbo from it.
+
+use super::{Condition, Scene, Seen, seen};
+use machine::{CpuId, CpuSet};
+
+pub(super) const CONDITION: Condition = Condition {
+    id: "sibling_busy",
+    words: "the other thread of the core was busy",
+    fix: "isolate whole cores (`--cpus core-of:N`), or keep the sibling empty or offline",
+    look,
+};
+
+/// Percent. What the kernel does on any idle CPU is less.
+const BUSY: f64 = 2.0;
+
+fn look(scene: &Scene<'_>) -> Option<Seen> {
+    let mut busy: Vec<(CpuId, CpuId, f64)> = Vec::new();
+    for (cpu, siblings) in &scene.standing.siblings {
+        for sibling in siblings.iter() {
+            if let Some(&load) = scene.loads.get(&sibling).filter(|load| **load > BUSY) {
+                busy.push((*cpu, sibling, load));
+            }
+        }
+    }
+    let (cpu, sibling, load) = *busy.iter().max_by(|one, other| one.2.total_cmp(&other.2))?;
+    let cpus: CpuSet = busy.iter().map(|(cpu, _, _)| *cpu).collect();
+    let whose = match scene.cpus().contains(sibling) {
+        true => ", which was measured as well",
+        false => "",
+    };
+    let message = format!(
+        "CPU {sibling} is on the same core as CPU {cpu}, and was busy for {load:.0} % of the time{whose}."
+    );
+    seen(format!("cpus {cpus}"), message)
+}

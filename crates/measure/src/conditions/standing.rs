@@ -1,0 +1,105 @@
+//! What stands before the window, and need not be looked at again: governors, idle states, siblings, tracers.
+
+use machine::{CpuId, CpuSet};
+use root::Root;
+use std::collections::BTreeMap;
+
+/// Read once, before the window. What is not there is left out.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Standing {
+    /// The frequency governor of each measured CPU.
+    pub governors: BTreeMap<CpuId, String>,
+    /// The idle states of each measured CPU that are not disabled: name, and microseconds to leave it.
+    pub idle_states: BTreeMap<CpuId, Vec<(String, u64)>>,
+    /// The other CPUs of each measured CPU's core.
+    pub siblings: BTreeMap<CpuId, CpuSet>,
+    /// Tracers and trace events that are on: where, and what.
+    pub tracing: Vec<(String, String)>,
+    /// Whether the kernel checks its own locks.
+    pub lockdep: bool,
+}
+
+const CPU: &str = "/sys/devices/system/cpu";
+
+/// The place from 4.1 on, and the one before.
+const TRACING: &[&str] = &["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
+
+impl Standing {
+    /// Of these CPUs. Asks no CPU: all of it is kept in memory by the kernel.
+    pub(crate) fn read(root: &Root, cpus: &CpuSet) -> Standing {
+        let by_cpu = |read: &dyn Fn(CpuId) -> Option<String>| -> BTreeMap<CpuId, String> {
+            cpus.iter().filter_map(|cpu| Some((cpu, read(cpu)?))).collect()
+        };
+        Standing {
+            governors: by_cpu(&|cpu| value(root, &format!("{CPU}/cpu{cpu}/cpufreq/scaling_governor"))),
+            idle_states: cpus.iter().map(|cpu| (cpu, idle_states(root, cpu))).collect(),
+            siblings: cpus
+                .iter()
+                .filter_map(|cpu| Some((cpu, siblings(root, cpu)?)))
+                .collect(),
+            tracing: tracing(root),
+            lockdep: root.kind("/proc/lockdep").ok().flatten().is_some(),
+        }
+    }
+}
+
+fn value(root: &Root, path: &str) -> Option<String> {
+    root.value(path).ok().flatten()
+}
+
+fn idle_states(root: &Root, cpu: CpuId) -> Vec<(String, u64)> {
+    let dir = format!("{CPU}/cpu{cpu}/cpuidle");
+    let names = root.names(&dir).ok().flatten().unwrap_or_default();
+    let states = names.iter().filter(|name| name.starts_with("state"));
+    let known = states.filter_map(|state| {
+        let number = |file: &str| value(root, &format!("{dir}/{state}/{file}"))?.parse::<u64>().ok();
+        let name = value(root, &format!("{dir}/{state}/name")).unwrap_or_else(|| state.clone());
+        // A kernel before the file existed could not disable any.
+        match number("disable") {
+            Some(0) | None => Some((name, number("latency")?)),
+            Some(_) => None,
+        }
+    });
+    known.collect()
+}
+
+fn siblings(root: &Root, cpu: CpuId) -> Option<CpuSet> {
+    let names = ["core_cpus_list", "thread_siblings_list"];
+    let list = names
+        .iter()
+        .find_map(|name| value(root, &format!("{CPU}/cpu{cpu}/topology/{name}")))?;
+    let core = CpuSet::parse_list(&list).ok()?;
+    Some(core.minus(&CpuSet::range(cpu.0, cpu.0)))
+}
+
+/// In the main trace and in all instances of it, unless recording is off there.
+fn tracing(root: &Root) -> Vec<(String, String)> {
+    let Some(top) = TRACING
+        .iter()
+        .find(|dir| value(root, &format!("{dir}/current_tracer")).is_some())
+    else {
+        return Vec::new();
+    };
+    let instances = root
+        .names(&format!("{top}/instances"))
+        .ok()
+        .flatten()
+        .unwrap_or_default();
+    let below = instances.iter().map(|name| format!("{top}/instances/{name}"));
+    let places = std::iter::once((*top).to_owned()).chain(below);
+    places
+        .filter_map(|dir| traced(root, &dir).map(|what| (dir, what)))
+        .collect()
+}
+
+fn traced(root: &Root, dir: &str) -> Option<String> {
+    let read = |file: &str| value(root, &format!("{dir}/{file}"));
+    if read("tracing_on").as_deref() == Some("0") {
+        return None;
+    }
+    match read("current_tracer") {
+        Some(tracer) if tracer != "nop" => Some(format!("the tracer {tracer}")),
+        // 1: all of them; X: some.
+        _ => matches!(read("events/enable").as_deref(), Some("1" | "X")).then(|| "trace events".to_owned()),
+    }
+}

@@ -1,0 +1,22 @@
+//! Time that the hypervisor took from a measured CPU.
+
+use super::{Condition, Scene, Seen, seen};
+use machine::{CpuSet, Nanos};
+
+pub(super) const CONDITION: Condition = Condition {
+    id: "steal",
+    words: "the hypervisor took time",
+    fix: "give the guest CPUs of the host that nobody else uses, or measure on the host",
+    look,
+};
+
+fn look(scene: &Scene<'_>) -> Option<Seen> {
+    let taken = scene.threads.iter().filter(|thread| thread.steal_ns > Some(0));
+    let cpus: CpuSet = taken.clone().map(|thread| thread.cpu).collect();
+    let most = taken.filter_map(|thread| thread.steal_ns).max()?;
+    let message = format!(
+        "The hypervisor took up to {} from CPU {cpus} meanwhile, by /proc/stat.",
+        Nanos(most)
+    );
+    seen(format!("cpus {cpus}"), message)
+}

@@ -1,0 +1,32 @@
+//! A processor that slowed down because it was too hot.
+
+use super::{Condition, Scene, Seen, seen};
+use machine::CpuSet;
+
+pub(super) const CONDITION: Condition = Condition {
+    id: "thermal_throttling",
+    words: "throttled because of heat",
+    fix: "cool the machine, and measure again",
+    look,
+};
+
+/// The counters of [`crate::counts`] that say so.
+const COUNTERS: &[&str] = &["core_throttle", "package_throttle"];
+
+fn look(scene: &Scene<'_>) -> Option<Seen> {
+    let throttled = |thread: &&crate::ThreadResult| {
+        let mut counts = thread.counts.iter();
+        counts.any(|count| COUNTERS.contains(&count.name.as_str()) && count.count > Some(0))
+    };
+    let cpus: CpuSet = scene
+        .threads
+        .iter()
+        .filter(throttled)
+        .map(|thread| thread.cpu)
+        .collect();
+    if cpus.is_empty() {
+        return None;
+    }
+    let message = format!("The processor slowed CPU {cpus} down meanwhile because of heat.");
+    seen(format!("cpus {cpus}"), message)
+}

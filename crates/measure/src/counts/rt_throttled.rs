@@ -1,0 +1,63 @@
+//! Whether the real-time tasks of a CPU stood still because they had used up their time, when somebody looked
+//! (`print_rt_rq` in `kernel/sched/debug.c`). From 6.12 on only kernels with RT_GROUP_SCHED have it.
+
+use super::{Known, Row, Way, each};
+use machine::{CpuId, CpuSet};
+use root::Root;
+use std::collections::BTreeMap;
+
+/// The file from 5.13 on, and the one before.
+const FILES: &[&str] = &["/sys/kernel/debug/sched/debug", "/proc/sched_debug"];
+
+pub(super) const ROW: Row = Row {
+    name: "rt_throttled_seen",
+    unit: "of 2 looks",
+    source: "rt_throttled of rt_rq[#] in /sys/kernel/debug/sched/debug, before and after the run",
+    way: Way::Seen(read),
+};
+
+fn read(root: &Root, cpus: &CpuSet) -> BTreeMap<CpuId, Known> {
+    let mut seen = None;
+    for path in FILES {
+        let mut states = States::default();
+        if matches!(root.lines(path, &mut |line| states.line(line)), Ok(true)) {
+            seen = Some(states.by_cpu);
+            break;
+        }
+    }
+    each(cpus, |cpu| match &seen {
+        None => Err("/sys/kernel/debug/sched/debug is not there, or may be read by root only".to_owned()),
+        Some(by_cpu) => by_cpu
+            .get(&cpu)
+            .copied()
+            .ok_or_else(|| "this kernel does not throttle real-time tasks, or does not show it".to_owned()),
+    })
+}
+
+/// `rt_rq[3]:` and, below it, `  .rt_throttled                  : 0`. With groups there are several of a CPU.
+#[derive(Default)]
+struct States {
+    cpu: Option<CpuId>,
+    by_cpu: BTreeMap<CpuId, u64>,
+}
+
+impl States {
+    fn line(&mut self, line: &[u8]) {
+        let Ok(text) = std::str::from_utf8(line) else {
+            return;
+        };
+        let text = text.trim();
+        if let Some((name, rest)) = text.split_once('[').filter(|(name, _)| name.ends_with("_rq")) {
+            let number = rest.split(']').next().and_then(|number| number.parse().ok());
+            self.cpu = number.map(CpuId).filter(|_| name == "rt_rq");
+        }
+        if let Some(cpu) = self.cpu
+            && let Some((name, value)) = text.split_once(':')
+            && name.trim() == ".rt_throttled"
+            && let Ok(value) = value.trim().parse::<u64>()
+        {
+            let state = self.by_cpu.entry(cpu).or_default();
+            *state = (*state).max(value.min(1));
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! System management interrupts: firmware that stops a CPU, or all of them, behind the kernel's back.
+
+use super::{Known, Row, Way, each, refusal};
+use root::Root;
+
+/// MSR_SMI_COUNT of Intel processors since Nehalem (Software Developer's Manual, volume 4).
+const REGISTER: u64 = 0x34;
+
+pub(super) const ROW: Row = Row {
+    name: "smi",
+    unit: "interrupts",
+    source: "/dev/cpu/#/msr, register 0x34, before and after the run",
+    way: Way::Grown(|root, cpus| each(cpus, |cpu| read(root, &format!("/dev/cpu/{cpu}/msr")))),
+};
+
+fn read(root: &Root, path: &str) -> Known {
+    match root.register(path, REGISTER) {
+        // 32 bits count; the others are reserved.
+        Ok(Some(count)) => Ok(count & 0xffff_ffff),
+        Ok(None) => Err(format!("there is no {path}: load the kernel's module msr (x86)")),
+        Err(error) if error.errno() == Some(libc::EIO) => {
+            Err("this processor does not count them".to_owned())
+        }
+        Err(error) => Err(refusal(&error)),
+    }
+}

@@ -1,0 +1,14 @@
+//! Time that the hypervisor took, where it says so.
+
+use super::{Row, Way};
+
+pub(super) const ROW: Row = Row {
+    name: "steal",
+    unit: "ns",
+    source: "/proc/stat, in ticks of USER_HZ",
+    way: Way::Found(|result, _| {
+        result
+            .steal_ns
+            .ok_or_else(|| "/proc/stat was not read at both ends".to_owned())
+    }),
+};

@@ -1,0 +1,28 @@
+//! Times when the processor slowed down because it was too hot (`drivers/thermal/intel/therm_throt.c`). The files
+//! hold what the interrupt handler has counted: reading them asks no CPU.
+
+use super::{Row, Way, each, number_in};
+use machine::{CpuId, CpuSet};
+use root::Root;
+use std::collections::BTreeMap;
+
+pub(super) const CORE: Row = Row {
+    name: "core_throttle",
+    unit: "events",
+    source: "/sys/devices/system/cpu/cpu#/thermal_throttle/core_throttle_count",
+    way: Way::Grown(|root, cpus| read(root, cpus, "core_throttle_count")),
+};
+
+pub(super) const PACKAGE: Row = Row {
+    name: "package_throttle",
+    unit: "events",
+    source: "/sys/devices/system/cpu/cpu#/thermal_throttle/package_throttle_count",
+    way: Way::Grown(|root, cpus| read(root, cpus, "package_throttle_count")),
+};
+
+fn read(root: &Root, cpus: &CpuSet, name: &str) -> BTreeMap<CpuId, super::Known> {
+    each(cpus, |cpu| {
+        let path = format!("/sys/devices/system/cpu/cpu{cpu}/thermal_throttle/{name}");
+        number_in(root, &path, "this processor or kernel does not count it")
+    })
+}

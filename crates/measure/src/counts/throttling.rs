@@ -1,0 +1,33 @@
+//! Gaps that the kernel made because this very thread ran too long (see [`crate::labels`]).
+
+use super::{Known, Row, Way};
+use crate::labels::Limits;
+use crate::{GapLabel, Kind, ThreadResult};
+use machine::Policy;
+
+pub(super) const REAL_TIME: Row = Row {
+    name: "rt_throttling_gaps",
+    unit: "gaps",
+    source: "gaps as long, and as far apart, as kernel.sched_rt_runtime_us has it",
+    way: Way::Found(|result, limits| labelled(result, limits, GapLabel::RtThrottling)),
+};
+
+pub(super) const FAIR_SERVER: Row = Row {
+    name: "fair_server_gaps",
+    unit: "gaps",
+    source: "gaps as long, and as far apart, as /sys/kernel/debug/sched/fair_server/cpu# has it",
+    way: Way::Found(|result, limits| labelled(result, limits, GapLabel::FairServer)),
+};
+
+fn labelled(result: &ThreadResult, limits: &Limits, label: GapLabel) -> Known {
+    if result.kind != Kind::Noise {
+        return Err("gaps are seen by a thread that never sleeps".to_owned());
+    }
+    // An ordinary task is stopped by neither.
+    let may_be = matches!(result.policy, Policy::Fifo | Policy::Rr);
+    if may_be && limits.rt_runtime_us.is_none() && limits.fair_server.is_none() {
+        return Err("what the kernel grants could not be read".to_owned());
+    }
+    let gaps = result.gaps.iter().flatten();
+    Ok(gaps.filter(|gap| gap.label == Some(label)).count() as u64)
+}
