@@ -4,6 +4,7 @@
 mod csv;
 mod cyclictest;
 mod error;
+mod gaps;
 mod gnuplot;
 mod hlog;
 mod hwlat;

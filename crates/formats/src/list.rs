@@ -3,8 +3,8 @@
 use crate::error::ReadError;
 use crate::model::Recording;
 use crate::{
-    csv, cyclictest, gnuplot, hlog, hwlat, jitterdebugger, openmetrics, oslat, own, rt_tests_json, rtla,
-    stress_ng, sysjitter, systress,
+    csv, cyclictest, gaps, gnuplot, hlog, hwlat, jitterdebugger, openmetrics, oslat, own, rt_tests_json,
+    rtla, stress_ng, sysjitter, systress,
 };
 use std::io::BufRead;
 
@@ -39,6 +39,7 @@ const fn reader(
 #[rustfmt::skip] // One line each.
 pub const FORMATS: &[Format] = &[
     Format { name: own::NAME, what: "a result of quietcore", reader: reader(own::looks_like, own::read), write: None },
+    Format { name: gaps::NAME, what: "every gap with its time, of measure noise --gaps", reader: reader(gaps::looks_like, gaps::read), write: None },
     Format { name: rt_tests_json::NAME, what: "--json of cyclictest, also of oslat for reading", reader: reader(rt_tests_json::looks_like, rt_tests_json::read), write: Some(rt_tests_json::write) },
     Format { name: jitterdebugger::NAME, what: "results.json of jitterdebugger", reader: reader(jitterdebugger::looks_like, jitterdebugger::read), write: None },
     Format { name: hlog::NAME, what: "an HdrHistogram log, one tag per CPU", reader: reader(hlog::looks_like, hlog::read), write: Some(hlog::write) },

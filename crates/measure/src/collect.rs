@@ -4,6 +4,7 @@ mod assemble;
 mod clocks;
 mod facts;
 mod keeping;
+mod log;
 mod neighbours;
 mod running;
 mod window;
@@ -66,10 +67,12 @@ pub fn run(request: &Request<'_>, progress: &mut dyn FnMut(&Progress)) -> Result
     let mut collection = Collection::new(&job, request, &root, held.as_ref().err().copied())?;
     collection.prepare(&mut child, progress)?;
     collection.ask_before();
+    collection.open_gaps()?;
     collection.sample(&mut child, progress);
     child.end(Duration::from_secs(1));
     collection.ask_after();
     collection.drain();
+    collection.close_gaps();
     let result = assemble(&collection, Moment::End);
     drop(held);
     Ok(result)

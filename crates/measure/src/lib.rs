@@ -15,6 +15,7 @@ mod environment;
 mod error;
 mod findings;
 mod finish;
+pub mod gaps;
 mod housekeeping;
 pub mod labels;
 mod lane;
@@ -45,8 +46,8 @@ pub use request::{
     Break, Clock, Deadline, Hit, IdleStates, Join, Keep, Kind, Request, Sleep, SystemCalls, Trip,
 };
 pub use result::{
-    Broke, Count, Counter, CounterOffset, CounterRate, Distribution, Early, Gap, GapLabel, Jitter, Level,
-    Measurement, Note, Own, SCHEMA, Spike, ThreadResult,
+    Broke, Count, Counter, CounterOffset, CounterRate, Distribution, Early, Gap, GapLabel, GapsWritten,
+    Jitter, Level, Measurement, Note, Own, SCHEMA, Spike, ThreadResult,
 };
 
 /// Most gaps, or spikes, that a result lists per CPU; the histogram counts all.

@@ -3,6 +3,7 @@
 use crate::{Environment, Lane, Measurement};
 use machine::{CpuId, CpuSet};
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -130,6 +131,8 @@ pub struct Request<'a> {
     /// Who gets the result as it grows, about once a second, and less often where that takes long. It is never
     /// `complete`, has no `activity`, and its accounts hold: a sample counts from the moment it was collected.
     pub keep: Option<Keep<'a>>,
+    /// The file that gets every gap with its time, while they come; see [`crate::gaps`].
+    pub gaps: Option<&'a Path>,
     /// When this becomes true, sampling ends and the partial result is returned.
     pub stop: &'a AtomicBool,
     /// Stored with the result.
@@ -148,6 +151,7 @@ impl<'a> Request<'a> {
             system_calls: SystemCalls::Trusted,
             join: None,
             keep: None,
+            gaps: None,
             stop,
             environment,
         }

@@ -33,6 +33,9 @@ pub struct Measurement {
     /// The sample that was too long, and ended it ([`crate::Break`]).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broke: Option<Broke>,
+    /// The file that every gap was written to ([`crate::Request::gaps`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap_file: Option<GapsWritten>,
     /// Why the numbers are not those of the machine as it will be used: identifiers of findings, for whose words see
     /// [`crate::condition_words`]. Empty where nothing of the kind was seen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -271,6 +274,17 @@ pub struct Gap {
     /// Whose doing it is, where the tool can tell that it is its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<GapLabel>,
+}
+
+/// What became of the file of gaps.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GapsWritten {
+    /// Where it is.
+    pub path: String,
+    /// Gaps in it.
+    pub written: u64,
+    /// Gaps that are not: no room in a ring, on the way, or on the disk.
+    pub lost: u64,
 }
 
 /// Gaps that exist only because the tool measures.

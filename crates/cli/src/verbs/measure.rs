@@ -72,6 +72,24 @@ struct Spinning {
     /// The shortest gap that counts: 100ns or more
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = parse_duration)]
     threshold: Duration,
+    /// Write every gap with its time to this file while it runs, so that no run is too long for the memory
+    ///
+    /// One line per gap: its beginning on CLOCK_MONOTONIC, CPU, length, and whose doing it is where it is ours. What finds
+    /// no room on its way to the disk is counted, and told at the end of the file. `report` reads it back.
+    #[arg(long, value_name = "FILE")]
+    gaps: Option<PathBuf>,
+}
+
+impl Spinning {
+    /// Puts what was asked for into a request, once it is sure that the file can be written.
+    fn fill<'a>(&'a self, request: &mut Request<'a>) -> Result<(), CommandError> {
+        request.each(|lane| lane.threshold_ns = nanoseconds(self.threshold));
+        if let Some(path) = &self.gaps {
+            root::output::check(path).map_err(kept::refused)?;
+            request.gaps = Some(path);
+        }
+        Ok(())
+    }
 }
 
 #[derive(clap::Args)]
@@ -139,13 +157,13 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     match &args.what {
         What::Run(_) => {}
         What::Latency { waking, .. } => waking.fill(&mut request),
-        What::Noise { spinning, policy, .. } => request.each(|lane| {
-            lane.threshold_ns = nanoseconds(spinning.threshold);
-            policy.fill(lane);
-        }),
+        What::Noise { spinning, policy, .. } => {
+            spinning.fill(&mut request)?;
+            request.each(|lane| policy.fill(lane));
+        }
         What::All { waking, spinning, .. } => {
             waking.fill(&mut request);
-            request.each(|lane| lane.threshold_ns = nanoseconds(spinning.threshold));
+            spinning.fill(&mut request)?;
         }
     }
     request.each(|lane| lane.claim = shared.claim);

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Arguments of `report`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A result: of quietcore, cyclictest, oslat, sysjitter, rtla, jitterdebugger, systress, stress-ng, hwlat, or an
+    /// A result: of quietcore (also its file of gaps), cyclictest, oslat, sysjitter, rtla, jitterdebugger, systress, stress-ng, hwlat, or an
     /// HdrHistogram log; `-` is standard input. What it is is seen by what stands in it
     #[arg(value_name = "FILE")]
     file: PathBuf,

@@ -71,6 +71,7 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
         activity,
         broke,
         threads,
+        gap_file: collection.gaps_written.clone(),
         not_representative,
         findings: notes,
         programs: Vec::new(),

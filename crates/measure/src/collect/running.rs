@@ -3,20 +3,22 @@
 use super::clocks::Clocks;
 use super::facts::Facts;
 use super::keeping::Schedule;
+use super::log::Log;
 use super::neighbours::Neighbours;
 use super::window::Window;
 use super::{Moment, assemble};
-use crate::accumulate::{Accumulator, Listed};
+use crate::accumulate::{Accumulator, Cause, Listed};
 use crate::child::Child;
 use crate::conditions::Standing;
 use crate::counter::{Pace, Pair, Source};
 use crate::counts::Look;
+use crate::gaps::GapFile;
 use crate::ring;
 use crate::sampler::{self, Job};
 use crate::shared::{Control, gate, state};
 use crate::{
-    Clock, GAPS_KEPT, Kind, Lane, MeasureError, Note, Phase, Progress, Request, ThreadProgress, check, clock,
-    findings,
+    Clock, GAPS_KEPT, GapsWritten, Kind, Lane, MeasureError, Note, Phase, Progress, Request, ThreadProgress,
+    check, clock, findings,
 };
 use root::Root;
 use std::sync::atomic::Ordering;
@@ -55,10 +57,14 @@ pub(super) struct Collection<'a> {
     pub(super) standing: Standing,
     /// What was counted before the window, and after it.
     pub(super) looks: [Option<Look>; 2],
+    /// The file of gaps, while it is open.
+    pub(super) gaps: Option<GapFile>,
+    /// The same when it is closed.
+    pub(super) gaps_written: Option<GapsWritten>,
     neighbours: Option<Neighbours>,
     start_ns: u64,
     /// The counter of each thread when the window began, for numbers in between.
-    pairs: Vec<Pair>,
+    pub(super) pairs: Vec<Pair>,
     pub(super) notes: Vec<Note>,
     pub(super) complete: bool,
     /// When the samplers were told to stop before their time, since the beginning.
@@ -92,6 +98,8 @@ impl<'a> Collection<'a> {
             },
             standing: Standing::default(),
             looks: [None, None],
+            gaps: None,
+            gaps_written: None,
             neighbours: Neighbours::of(job.lanes, job.counter),
             start_ns: 0,
             pairs: Vec::new(),
@@ -352,6 +360,7 @@ impl<'a> Collection<'a> {
             neighbours.look();
         }
         let mut waiting: Vec<(usize, ring::Sample)> = Vec::new();
+        let mut log = Log::of(self);
         for place in 0..self.job.lanes.len() {
             if self.waits(place) {
                 self.drain_one(place, |_, _, sample| waiting.push((place, sample)));
@@ -364,6 +373,7 @@ impl<'a> Collection<'a> {
             let to_monotonic = self.to_monotonic(place);
             self.drain_one(place, |accumulator, neighbours, sample| {
                 accumulator.add(sample);
+                log.note(place, sample, Cause::Others);
                 if let Some(neighbours) = neighbours {
                     let woke = sample.at.wrapping_add(sample.value);
                     neighbours.woke(lane.cpu, woke.wrapping_add(to_monotonic));
@@ -378,8 +388,10 @@ impl<'a> Collection<'a> {
             ) {
                 let cause = neighbours.cause(lane.cpu, sample.at, sample.value);
                 accumulator.add_of(sample, cause);
+                log.note(place, sample, cause);
             }
         }
+        log.hand_on(self.gaps.as_mut());
     }
 
     fn drain_one(
@@ -417,14 +429,19 @@ impl<'a> Collection<'a> {
         })
     }
 
+    /// How long a tick of a thread takes, by what passed since the window began.
+    pub(super) fn pace_so_far(&self, place: usize, lane: &Lane) -> Pace {
+        match (self.job.source(lane), self.pairs.get(place)) {
+            (Source::Monotonic, _) | (_, None) => Pace::NANOSECONDS,
+            (source, Some(&begin)) => Pace::between(begin, source.pair()).unwrap_or(Pace::NANOSECONDS),
+        }
+    }
+
     fn progress(&self, sampler_pid: u32, phase: Phase) -> Progress {
         let now = clock::monotonic_ns();
         let lanes = self.job.lanes.iter().zip(&self.accumulators).enumerate();
         let threads = lanes.map(|(place, (lane, accumulator))| {
-            let pace = match (self.job.source(lane), self.pairs.get(place)) {
-                (Source::Monotonic, _) | (_, None) => Pace::NANOSECONDS,
-                (source, Some(&begin)) => Pace::between(begin, source.pair()).unwrap_or(Pace::NANOSECONDS),
-            };
+            let pace = self.pace_so_far(place, lane);
             ThreadProgress {
                 cpu: lane.cpu,
                 kind: lane.kind,

@@ -1,0 +1,243 @@
+//! Our own file of gaps (`measure noise --gaps`): every gap with its time, one line each.
+
+use crate::error::{Problem, ReadError, quoted};
+use crate::lines::{Line, Lines};
+use crate::model::{Kind, Recording, Series, Spike};
+use crate::tally::{Room, Spikes, Tally, check_series};
+use measure::Level;
+use measure::gaps::{END, HEAD, TORN};
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+/// Its name in our list.
+pub(crate) const NAME: &str = "gaps";
+
+/// Whether the beginning of a file is one.
+#[must_use]
+pub fn looks_like(head: &str) -> bool {
+    head.starts_with(HEAD)
+}
+
+/// What is known of one CPU.
+#[derive(Default)]
+struct Cpu {
+    tally: Tally,
+    spikes: Spikes,
+    seen: Option<u64>,
+    lost: Option<u64>,
+    own: u64,
+}
+
+/// Reads it. Half a line at the end is what a run that died was writing: it is left out, and said.
+///
+/// # Errors
+/// What does not belong into such a file, with its place.
+pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
+    let mut recording = Recording::new(NAME, "quietcore", 1);
+    let mut cpus: BTreeMap<u32, Cpu> = BTreeMap::new();
+    let mut room = Room::new();
+    let (mut torn, mut whole) = (None, false);
+    let mut lines = Lines::of(input);
+    while let Some(line) = lines.next()? {
+        let text = line.text.trim();
+        if text.is_empty() || text == TORN {
+            continue;
+        }
+        if let Some(error) = torn.take() {
+            return Err(error);
+        }
+        whole = text == END;
+        match text.strip_prefix('#') {
+            Some(comment) => of_comment(&line, comment, &mut recording, &mut cpus)?,
+            // The names of the columns.
+            None if text.starts_with("at_") => {}
+            None => match text.split(',').count() {
+                4 => of_row(&line, text, &mut cpus, &mut room)?,
+                found => {
+                    torn = Some(line.wrong(line.text.trim_start(), Problem::Columns { found, wanted: 4 }))
+                }
+            },
+        }
+        check_series(cpus.len())?;
+    }
+    if recording.started_at.is_none() && cpus.is_empty() {
+        return Err(ReadError::Nothing("neither a head nor a gap"));
+    }
+    let mut kept_all = true;
+    let (mut lost, mut own) = (0_u64, 0_u64);
+    for (number, cpu) in cpus {
+        let seen = cpu.spikes.seen();
+        let mut series = Series::new(Kind::Noise);
+        series.cpu = Some(number);
+        series.buckets = cpu.tally.buckets();
+        series.overflow = Some(0);
+        series.missed = cpu.lost;
+        series.stated.count = cpu.seen.map(|all| all.saturating_sub(cpu.lost.unwrap_or(0)));
+        series.spikes = cpu.spikes.in_order();
+        kept_all &= series.spikes.len() as u64 == seen;
+        lost = lost.saturating_add(cpu.lost.unwrap_or(0));
+        own = own.saturating_add(cpu.own);
+        if series.stated.count.is_some_and(|stated| stated != seen) {
+            let message = format!(
+                "{seen} gaps are in the file, whose end says {}",
+                series.stated.count.unwrap_or(0)
+            );
+            recording.note(Level::Error, "sums_differ", &series.label(), message);
+        }
+        recording.series.push(series);
+    }
+    if !whole {
+        let message =
+            "the file has no end: the run died, or the disk was full; what was written until then is read";
+        recording.note(Level::Error, "gaps_incomplete", "gaps", message);
+    }
+    if lost > 0 {
+        let message = format!("{lost} gaps found no room on their way to the file; they count as missed");
+        recording.note(Level::Warning, "gaps_lost", "gaps", message);
+    }
+    if own > 0 {
+        let message = format!("{own} gaps are the tool's own wake-ups");
+        recording.note(Level::Info, "own_gaps", "gaps", message);
+    }
+    if !kept_all {
+        recording.note(
+            Level::Info,
+            "spikes_left_out",
+            "gaps",
+            "the longest gaps of each CPU are kept with their times",
+        );
+    }
+    Ok(recording)
+}
+
+/// `# started TIME`, `# cpu N threshold_ns N`, `# cpu N seen N written N lost N`; others are somebody's own words.
+fn of_comment(
+    line: &Line<'_>,
+    comment: &str,
+    recording: &mut Recording,
+    cpus: &mut BTreeMap<u32, Cpu>,
+) -> Result<(), ReadError> {
+    let words: Vec<&str> = comment.split_whitespace().take(9).collect();
+    match words.as_slice() {
+        ["quietcore", "gaps", "1"] => {}
+        ["quietcore", "gaps", _] => {
+            return Err(ReadError::Nothing("its form is of another version of quietcore"));
+        }
+        ["started", at] => recording.started_at = Some((*at).to_owned()),
+        ["cpu", cpu, "threshold_ns", threshold] => {
+            cpus.entry(line.small(cpu)?).or_default();
+            recording.fact(
+                &format!("threshold_ns of CPU {cpu}"),
+                line.number(threshold)?.to_string(),
+            );
+        }
+        ["cpu", cpu, "seen", seen, "written", _, "lost", lost] => {
+            let (seen, lost) = (line.number(seen)?, line.number(lost)?);
+            let cpu = cpus.entry(line.small(cpu)?).or_default();
+            (cpu.seen, cpu.lost) = (Some(seen), Some(lost));
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn of_row(
+    line: &Line<'_>,
+    text: &str,
+    cpus: &mut BTreeMap<u32, Cpu>,
+    room: &mut Room,
+) -> Result<(), ReadError> {
+    let mut fields = text.split(',');
+    let mut field = || fields.next().unwrap_or_default();
+    let (at, cpu, duration, cause) = (field(), field(), field(), field());
+    let spike = Spike {
+        at_ns: line.number(at)?,
+        duration_ns: line.number(duration)?,
+    };
+    let cpu = cpus.entry(line.small(cpu)?).or_default();
+    if !cpu.tally.add_exact(spike.duration_ns, 1, room)? {
+        return Err(line.wrong(duration, Problem::TooLarge(quoted(duration))));
+    }
+    cpu.own += u64::from(!cause.is_empty());
+    cpu.spikes.add(spike);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = "# quietcore gaps 1\n# started 2026-01-02T03:04:05Z\n# cpu 1 threshold_ns 1000\n# cpu 3 threshold_ns 1000\n\
+        at_monotonic_ns,cpu,duration_ns,cause\n5000,3,1500,\n6000,3,90000,own_wake_up\n\
+        # cpu 1 seen 0 written 0 lost 0\n# cpu 3 seen 7 written 2 lost 5\n# end\n";
+
+    fn ids(recording: &Recording) -> Vec<&str> {
+        recording.notes.iter().map(|note| note.id.as_str()).collect()
+    }
+
+    #[test]
+    fn a_whole_file_says_what_was_lost() {
+        assert!(looks_like(WHOLE));
+        let recording = crate::read(&mut WHOLE.as_bytes()).unwrap();
+        assert_eq!(
+            (recording.format, recording.started_at.as_deref()),
+            (NAME, Some("2026-01-02T03:04:05Z"))
+        );
+        let [quiet, noisy] = recording.series.as_slice() else {
+            panic!("{recording:?}")
+        };
+        assert_eq!((quiet.cpu, quiet.samples(), quiet.missed), (Some(1), 0, Some(0)));
+        assert_eq!((noisy.cpu, noisy.samples(), noisy.missed), (Some(3), 2, Some(5)));
+        assert_eq!((noisy.kind, noisy.stated.count), (Kind::Noise, Some(2)));
+        assert_eq!(
+            noisy.spikes[1],
+            Spike {
+                at_ns: 6_000,
+                duration_ns: 90_000
+            }
+        );
+        assert_eq!(ids(&recording), ["gaps_lost", "own_gaps"]);
+    }
+
+    #[test]
+    fn a_file_that_ends_anywhere_gives_what_was_whole() {
+        let rows = WHOLE.find("5000,3").unwrap();
+        for length in rows..WHOLE.len() - 2 {
+            let recording = crate::read(&mut &WHOLE.as_bytes()[..length]).unwrap();
+            let gaps: u64 = recording.series.iter().map(Series::samples).sum();
+            let lines = WHOLE[rows..length].matches(",\n").count() as u64;
+            assert!(gaps == lines || gaps <= 2, "{gaps} of {length} bytes");
+            assert!(ids(&recording).contains(&"gaps_incomplete"), "{length}");
+            for spike in recording.series.iter().flat_map(|series| &series.spikes) {
+                assert!(
+                    matches!((spike.at_ns, spike.duration_ns), (5_000, 1_500) | (6_000, 90_000)),
+                    "{spike:?}"
+                );
+            }
+        }
+        let full = format!("{}\n{TORN}\n", &WHOLE[..rows + 9]);
+        let recording = crate::read(&mut full.as_bytes()).unwrap();
+        assert_eq!(
+            (recording.series[1].samples(), ids(&recording)),
+            (0, vec!["gaps_incomplete"])
+        );
+    }
+
+    #[test]
+    fn what_does_not_belong_is_named_with_its_place() {
+        for (wrong, right) in [
+            ("5000,3,15", "5000,3,1500,"),
+            ("x,3,1,", "5000,3,1500,"),
+            ("5000,3,,", "5000,3,1500,"),
+        ] {
+            let text = WHOLE.replace(right, wrong);
+            let error = crate::read(&mut text.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains("line 6"), "{wrong}: {error}");
+        }
+        let newer = WHOLE.replace("gaps 1", "gaps 2");
+        assert!(crate::read(&mut newer.as_bytes()).is_err());
+        let differs = WHOLE.replace("seen 7", "seen 9");
+        let recording = crate::read(&mut differs.as_bytes()).unwrap();
+        assert!(ids(&recording).contains(&"sums_differ"));
+    }
+}

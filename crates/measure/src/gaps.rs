@@ -1,0 +1,222 @@
+//! The file of `--gaps`: every gap with its time, written while they come, so that no run is too long for the memory.
+//!
+//! The collector takes the gaps out of the rings of the samplers and hands them on; a thread of its own, on the same
+//! CPUs, writes them, because a disk may take seconds for one block. What waits for the disk is bounded; what finds no
+//! room is lost, counted, and told, in the file as well. This is the only thread that we start beside the collector.
+
+mod file;
+
+pub use file::{END, HEAD, TORN};
+
+use crate::accumulate::Cause;
+use crate::findings::note;
+use crate::{Level, MeasureError, Note};
+use file::Written;
+use machine::CpuId;
+use root::output::Appender;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
+
+/// One gap on its way to the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Entry {
+    /// When it began, on `CLOCK_MONOTONIC`.
+    pub at_ns: u64,
+    /// Where.
+    pub cpu: CpuId,
+    /// How long it was.
+    pub duration_ns: u64,
+    /// Whose doing it was.
+    pub cause: Cause,
+}
+
+/// Gaps that may wait for the disk: about 8 MB.
+const ROOM: usize = 1 << 18;
+
+/// An open file, and who writes it.
+pub(crate) struct GapFile {
+    path: PathBuf,
+    sender: Sender<Vec<Entry>>,
+    writer: JoinHandle<Written>,
+    waiting: Arc<AtomicUsize>,
+    /// Per CPU, what found no room.
+    lost: BTreeMap<CpuId, u64>,
+}
+
+/// What became of it.
+pub(crate) struct Outcome {
+    /// Gaps in the file.
+    pub written: u64,
+    /// Gaps that are not in it.
+    pub lost: u64,
+    /// What is to be said.
+    pub note: Note,
+}
+
+impl GapFile {
+    /// Begins the file: its head says when and what.
+    ///
+    /// # Errors
+    /// The file cannot be made, or its head cannot be written; there is no thread for it.
+    pub(crate) fn begin(
+        path: &Path,
+        started_at: &str,
+        thresholds: &[(CpuId, u64)],
+    ) -> Result<GapFile, MeasureError> {
+        let mut file = Appender::create(path)?;
+        file.append(file::head(started_at, thresholds).as_bytes())?;
+        GapFile::onto(path, file)
+    }
+
+    /// Starts who writes the rest.
+    fn onto(path: &Path, file: Appender) -> Result<GapFile, MeasureError> {
+        let (sender, receiver) = channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let left = Arc::clone(&waiting);
+        let writer = std::thread::Builder::new()
+            .name("gaps".to_owned())
+            .spawn(move || file::write(file, &receiver, &left))
+            .map_err(|error| MeasureError::Os {
+                doing: "start the thread that writes the gaps",
+                errno: error.raw_os_error().unwrap_or(libc::EAGAIN),
+            })?;
+        Ok(GapFile {
+            path: path.to_owned(),
+            sender,
+            writer,
+            waiting,
+            lost: BTreeMap::new(),
+        })
+    }
+
+    /// Hands gaps on, or counts them as lost where too many wait already.
+    pub(crate) fn put(&mut self, entries: Vec<Entry>) {
+        let count = entries.len();
+        if count == 0 {
+            return;
+        }
+        let waiting = self.waiting.fetch_add(count, Ordering::AcqRel);
+        if waiting + count > ROOM {
+            self.waiting.fetch_sub(count, Ordering::AcqRel);
+            entries
+                .iter()
+                .for_each(|entry| *self.lost.entry(entry.cpu).or_default() += 1);
+        } else if let Err(refused) = self.sender.send(entries) {
+            refused
+                .0
+                .iter()
+                .for_each(|entry| *self.lost.entry(entry.cpu).or_default() += 1);
+        }
+    }
+
+    /// Waits for the writer, with what each CPU has seen in all; what found no room in the rings is lost as well.
+    pub(crate) fn end(self, seen: &BTreeMap<CpuId, u64>) -> Outcome {
+        drop(self.sender);
+        let written = self.writer.join().unwrap_or_default();
+        written.finish(&self.path, seen)
+    }
+}
+
+impl Written {
+    /// The end of the file, and what is to be said.
+    fn finish(mut self, path: &Path, seen: &BTreeMap<CpuId, u64>) -> Outcome {
+        let total: u64 = seen.values().sum();
+        let count: u64 = self.by_cpu.values().sum();
+        self.finish_file(seen);
+        let lost = total.saturating_sub(count);
+        let subject = path.display().to_string();
+        let note = match (&self.failed, lost) {
+            (Some(why), _) => note(
+                Level::Error,
+                "gaps_incomplete",
+                subject,
+                format!("{why}: {count} of {total} gaps are in the file."),
+                "make room for it, or raise the threshold, and measure again",
+            ),
+            (None, 0) => note(
+                Level::Info,
+                "gaps_written",
+                subject,
+                format!("All {total} gaps are in the file, with their times."),
+                "",
+            ),
+            (None, lost) => note(
+                Level::Warning,
+                "gaps_lost",
+                subject,
+                format!("{lost} of {total} gaps found no room on their way to the file, which says so."),
+                "less load on the other CPUs, a faster disk, or a higher threshold",
+            ),
+        };
+        Outcome {
+            written: count,
+            lost,
+            note,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(at_ns: u64) -> Entry {
+        Entry {
+            at_ns,
+            cpu: CpuId(3),
+            duration_ns: 1_500,
+            cause: Cause::Others,
+        }
+    }
+
+    #[test]
+    fn what_finds_no_room_is_counted_and_told_in_the_file_too() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("gaps.csv");
+        let mut file = GapFile::begin(&path, "now", &[(CpuId(3), 1_000)]).unwrap();
+        file.put((0..100).map(entry).collect());
+        // More than may ever wait.
+        file.put((0..=ROOM as u64).map(entry).collect());
+        file.put(vec![]);
+        let seen = BTreeMap::from([(CpuId(3), 100 + ROOM as u64 + 1 + 7)]);
+        let outcome = file.end(&seen);
+        assert_eq!((outcome.written, outcome.lost), (100, ROOM as u64 + 8));
+        assert_eq!(
+            (outcome.note.id.as_str(), outcome.note.level),
+            ("gaps_lost", Level::Warning)
+        );
+        let text = std::fs::read_to_string(&path).unwrap();
+        let rows = text.lines().filter(|line| line.ends_with(",3,1500,")).count();
+        assert_eq!(rows, 100);
+        let end = format!(
+            "# cpu 3 seen {} written 100 lost {}\n{END}\n",
+            108 + ROOM,
+            ROOM + 8
+        );
+        assert!(text.starts_with(HEAD) && text.ends_with(&end), "{text}");
+    }
+
+    #[test]
+    fn a_full_disk_is_told_and_does_not_stop_anybody() {
+        let full = Path::new("/dev/full");
+        // Its head needs room as well.
+        assert!(GapFile::begin(full, "now", &[]).is_err());
+        let mut file = GapFile::onto(full, Appender::create(full).unwrap()).unwrap();
+        (0..9).for_each(|at| file.put(vec![entry(at)]));
+        let outcome = file.end(&BTreeMap::from([(CpuId(3), 9)]));
+        assert_eq!((outcome.written, outcome.lost), (0, 9));
+        assert_eq!(
+            (outcome.note.id.as_str(), outcome.note.level),
+            ("gaps_incomplete", Level::Error)
+        );
+        assert!(
+            outcome.note.message.contains("No space left"),
+            "{}",
+            outcome.note.message
+        );
+    }
+}

@@ -1,0 +1,113 @@
+//! How the file looks: comments with `#`, one line per gap, and an end that says what is in it. Read back by the
+//! crate `formats`.
+
+use super::Entry;
+use crate::accumulate::Cause;
+use machine::CpuId;
+use root::output::Appender;
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::Receiver;
+
+/// How the first line begins; the number of the version follows.
+pub const HEAD: &str = "# quietcore gaps ";
+
+/// The last line of a file that is whole.
+pub const END: &str = "# end";
+
+/// How the end of a file begins that could not be written to its end.
+pub const TORN: &str = "# incomplete";
+
+/// The names of the columns.
+const COLUMNS: &str = "at_monotonic_ns,cpu,duration_ns,cause";
+
+/// The first lines.
+pub(super) fn head(started_at: &str, thresholds: &[(CpuId, u64)]) -> String {
+    let mut text = format!("{HEAD}1\n# started {started_at}\n");
+    for (cpu, threshold_ns) in thresholds {
+        let _ = writeln!(text, "# cpu {cpu} threshold_ns {threshold_ns}");
+    }
+    let _ = writeln!(text, "{COLUMNS}");
+    text
+}
+
+/// What was written, and by what it was stopped.
+#[derive(Debug, Default)]
+pub(super) struct Written {
+    pub(super) by_cpu: BTreeMap<CpuId, u64>,
+    pub(super) failed: Option<String>,
+    file: Option<Appender>,
+}
+
+/// Writes what comes until nobody can send any more. After an error nothing follows: half a line may be the last.
+pub(super) fn write(file: Appender, blocks: &Receiver<Vec<Entry>>, waiting: &AtomicUsize) -> Written {
+    let mut written = Written {
+        file: Some(file),
+        ..Written::default()
+    };
+    let mut text = String::new();
+    while let Ok(block) = blocks.recv() {
+        text.clear();
+        for entry in &block {
+            let cause = match entry.cause {
+                Cause::Others => "",
+                Cause::OwnWakeUp => "own_wake_up",
+            };
+            let Entry {
+                at_ns,
+                cpu,
+                duration_ns,
+                ..
+            } = entry;
+            let _ = writeln!(text, "{at_ns},{cpu},{duration_ns},{cause}");
+        }
+        if written.append(&text) {
+            for entry in &block {
+                *written.by_cpu.entry(entry.cpu).or_default() += 1;
+            }
+        }
+        waiting.fetch_sub(block.len(), Ordering::AcqRel);
+    }
+    written
+}
+
+impl Written {
+    fn append(&mut self, text: &str) -> bool {
+        let (Some(file), None) = (&mut self.file, &self.failed) else {
+            return false;
+        };
+        match file.append(text.as_bytes()) {
+            Ok(()) => true,
+            Err(error) => {
+                self.failed = Some(error.to_string());
+                false
+            }
+        }
+    }
+
+    /// The last lines. Where half a line is the last, a line of its own says so, as far as there is room for it.
+    pub(super) fn finish_file(&mut self, seen: &BTreeMap<CpuId, u64>) {
+        if self.failed.is_some() {
+            if let Some(file) = &mut self.file {
+                let _ = file.append(format!("\n{TORN}\n").as_bytes());
+            }
+            return;
+        }
+        let mut text = String::new();
+        for (cpu, seen) in seen {
+            let written = self.by_cpu.get(cpu).copied().unwrap_or(0);
+            let lost = seen.saturating_sub(written);
+            let _ = writeln!(text, "# cpu {cpu} seen {seen} written {written} lost {lost}");
+        }
+        let _ = writeln!(text, "{END}");
+        if self.append(&text)
+            && let Some(file) = self.file.take()
+            // A pipe and a device have nothing to wait for.
+            && let Err(error) = file.finish()
+            && !matches!(error.errno(), Some(libc::EINVAL | libc::EROFS))
+        {
+            self.failed = Some(error.to_string());
+        }
+    }
+}
