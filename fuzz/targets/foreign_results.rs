@@ -25,6 +25,7 @@ const FILES: &[&[u8]] = files![
     "oslat-2.4-z.txt",
     "oslat-2.4.json",
     "oslat-2.4.txt",
+    "quietcore-gaps.csv",
     "rtla-osnoise.txt",
     "rtla-timerlat-7.txt",
     "rtla-timerlat.txt",

@@ -232,3 +232,101 @@ fn a_disk_that_fills_up_costs_the_file_and_not_the_result() {
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
     assert_eq!(names(dir.path()).len(), 3, "{:?}", names(dir.path()));
 }
+
+/// The file of gaps holds every gap of the result, and `report` reads it back as the same ones.
+#[test]
+fn every_gap_is_in_the_file_and_comes_back() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let (json, gaps) = (dir.path().join("result.json"), dir.path().join("gaps.csv"));
+    let output = measure("noise", 2, &json)
+        .args(["--threshold", "100ns", "--gaps"])
+        .arg(&gaps)
+        .output()
+        .unwrap();
+    let result = read(&json).unwrap();
+    assert!(
+        has(&result, "gaps_written") || has(&result, "gaps_lost"),
+        "{}: {}",
+        said(&output),
+        result["findings"]
+    );
+    let thread = &result["threads"][0];
+    let lost = result["gap_file"]["lost"].as_u64().unwrap();
+    assert_eq!(
+        result["gap_file"]["written"].as_u64().unwrap() + lost,
+        thread["expected"].as_u64().unwrap()
+    );
+    let back = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["report", "--json"])
+        .arg(&gaps)
+        .output()
+        .unwrap();
+    let back: Value = serde_json::from_slice(&back.stdout).unwrap();
+    assert_eq!(back["format"], "gaps");
+    let series = &back["threads"][0];
+    assert_eq!(series["missed"].as_u64(), Some(lost), "{series}");
+    assert_eq!(series["samples"], result["gap_file"]["written"], "{series}");
+    // Its time is that of the result, to the reading of two clocks.
+    let text = fs::read_to_string(&gaps).unwrap();
+    let mut rows = text.lines().filter(|line| line.starts_with(|digit: char| digit.is_ascii_digit()));
+    let first: u64 = rows.next().unwrap().split(',').next().unwrap().parse().unwrap();
+    let began = thread["started_monotonic_ns"].as_u64().unwrap();
+    let since = first.checked_sub(began).unwrap();
+    assert!(since < 2_100_000_000, "{since}");
+    if thread["gaps_total"] == thread["gaps_kept"] {
+        let listed = thread["gaps"][0]["at_ns"].as_u64().unwrap();
+        assert!(listed.abs_diff(since) < 5_000, "{listed} and {since}");
+    }
+    let end = text.trim_end().lines().last().unwrap();
+    assert_eq!(end, "# end");
+}
+
+#[test]
+fn a_full_disk_costs_the_gaps_their_file_and_not_the_result() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    if let Err(error) = small_disk(dir.path()) {
+        println!("SKIP: a_full_disk_costs_the_gaps: no disk of our own can be mounted here: {error}");
+        return;
+    }
+    let gaps = dir.path().join("gaps.csv");
+    let other = tempfile::tempdir().unwrap();
+    // Hundreds of thousands of turns are longer than 100 ns where the clock is slow, and at least every tick is.
+    fs::write(dir.path().join("filler"), vec![1; 512 * 1024 - 12 * 1024]).unwrap();
+    let mut child = measure("noise", 4, &other.path().join("result.json"))
+        .args(["--json", "--threshold", "100ns", "--gaps"])
+        .arg(&gaps)
+        .spawn()
+        .unwrap();
+    let mut filler = fs::File::create(dir.path().join("more")).unwrap();
+    while child.try_wait().unwrap().is_none() {
+        let begun = fs::metadata(&gaps).is_ok_and(|file| file.len() > 0);
+        if !begun || std::io::Write::write_all(&mut filler, &[1; 4096]).is_err() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let output = child.wait_with_output().unwrap();
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    if !has(&result, "gaps_incomplete") {
+        println!("SKIP: a_full_disk_costs_the_gaps: there were too few gaps to fill what was left of a page");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(result["complete"], true);
+    assert!(recorded(&result) > 0 && result["gap_file"]["lost"].as_u64() > Some(0));
+}
+
+#[test]
+fn a_gap_file_that_cannot_be_written_is_refused_before_measuring() {
+    let dir = tempfile::tempdir().unwrap();
+    let begun = Instant::now();
+    let output = measure("noise", 60, &dir.path().join("result.json"))
+        .arg("--gaps")
+        .arg(dir.path().join("absent/gaps.csv"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(begun.elapsed() < Duration::from_secs(50), "it measured first");
+    assert!(names(dir.path()).is_empty());
+}

@@ -1,5 +1,6 @@
 //! A CPU goes offline in the middle of `apply`, and between `apply` and `undo`: one of the partition, one of everything
-//! else. What is said is true, and when the CPU is back everything is as before.
+//! else. What is said is true, and when the CPU is back everything is as before. One goes while it is measured: the result
+//! keeps what it had, and says so.
 
 use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::Records;
@@ -66,8 +67,19 @@ same same_{name} before after
              -- sh -c 'echo 1 >/sys/devices/system/cpu/cpu{cpu}/online; quietcore undo'\n"
         ));
     }
+    for kind in KINDS {
+        script.push_str(&format!(
+            "(wait_for 60 test -s /tmp/{kind}.json; turn 3 0) &
+rec {kind} quietcore measure {kind} --cpus 3 --for 60s --json --out /tmp/{kind}.json
+turn 3 1
+"
+        ));
+    }
     script
 }
+
+/// What is measured while the CPU goes.
+const KINDS: &[&str] = &["latency", "noise", "all"];
 
 /// Somebody's own set, with programs inside. Hotplug takes the CPU from it for good.
 const FOREIGN_SET: &str = "mkdir /sys/fs/cgroup/cpuset/foreign
@@ -105,6 +117,36 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         verdict.that(
             strange.is_empty(),
             format!("{meanwhile}: exit statuses {statuses}"),
+        );
+    }
+    for kind in KINDS {
+        went(kind, seen, verdict);
+    }
+}
+
+/// A measurement whose CPU went offline: an error, a part of the samples, and accounts that hold.
+fn went(kind: &str, seen: &Records, verdict: &mut Verdict) {
+    let result = verdict.status(seen, kind, 1).json();
+    verdict.that(
+        result["complete"] == false,
+        format!("{kind}: it is not complete: {}", result["complete"]),
+    );
+    let mut findings = result["findings"].as_array().into_iter().flatten();
+    let told = findings.find(|finding| finding["id"] == "cpu_went_offline");
+    verdict.that(
+        told.is_some_and(|told| told["level"] == "error" && told["subject"] == "cpus 3"),
+        format!("{kind}: what became of the CPU is an error: {}", result["findings"]),
+    );
+    let short = result["duration_ns"].as_u64().is_some_and(|ns| (1..60_000_000_000).contains(&ns));
+    verdict.that(short, format!("{kind}: it ended early, after {}", result["duration_ns"]));
+    let threads = result["threads"].as_array().map_or(&[][..], Vec::as_slice);
+    verdict.that(!threads.is_empty(), format!("{kind}: there are threads"));
+    for thread in threads {
+        let number = |name: &str| thread[name].as_u64().unwrap_or(u64::MAX);
+        verdict.that(
+            number("recorded") > 0
+                && number("expected") == number("recorded").saturating_add(number("missed")),
+            format!("{kind}: samples until then, all accounted for: {}", thread["expected"]),
         );
     }
 }
