@@ -269,7 +269,9 @@ fn every_gap_is_in_the_file_and_comes_back() {
     assert_eq!(series["samples"], result["gap_file"]["written"], "{series}");
     // Its time is that of the result, to the reading of two clocks.
     let text = fs::read_to_string(&gaps).unwrap();
-    let mut rows = text.lines().filter(|line| line.starts_with(|digit: char| digit.is_ascii_digit()));
+    let mut rows = text
+        .lines()
+        .filter(|line| line.starts_with(|digit: char| digit.is_ascii_digit()));
     let first: u64 = rows.next().unwrap().split(',').next().unwrap().parse().unwrap();
     let began = thread["started_monotonic_ns"].as_u64().unwrap();
     let since = first.checked_sub(began).unwrap();
@@ -292,10 +294,10 @@ fn a_full_disk_costs_the_gaps_their_file_and_not_the_result() {
     }
     let gaps = dir.path().join("gaps.csv");
     let other = tempfile::tempdir().unwrap();
-    // Hundreds of thousands of turns are longer than 100 ns where the clock is slow, and at least every tick is.
     fs::write(dir.path().join("filler"), vec![1; 512 * 1024 - 12 * 1024]).unwrap();
-    let mut child = measure("noise", 4, &other.path().join("result.json"))
-        .args(["--json", "--threshold", "100ns", "--gaps"])
+    let json = other.path().join("result.json");
+    let mut child = measure("noise", 4, &json)
+        .args(["--threshold", "100ns", "--gaps"])
         .arg(&gaps)
         .spawn()
         .unwrap();
@@ -307,7 +309,7 @@ fn a_full_disk_costs_the_gaps_their_file_and_not_the_result() {
         }
     }
     let output = child.wait_with_output().unwrap();
-    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let result = read(&json).unwrap();
     if !has(&result, "gaps_incomplete") {
         println!("SKIP: a_full_disk_costs_the_gaps: there were too few gaps to fill what was left of a page");
         return;

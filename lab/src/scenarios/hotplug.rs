@@ -135,10 +135,18 @@ fn went(kind: &str, seen: &Records, verdict: &mut Verdict) {
     let told = findings.find(|finding| finding["id"] == "cpu_went_offline");
     verdict.that(
         told.is_some_and(|told| told["level"] == "error" && told["subject"] == "cpus 3"),
-        format!("{kind}: what became of the CPU is an error: {}", result["findings"]),
+        format!(
+            "{kind}: what became of the CPU is an error: {}",
+            result["findings"]
+        ),
     );
-    let short = result["duration_ns"].as_u64().is_some_and(|ns| (1..60_000_000_000).contains(&ns));
-    verdict.that(short, format!("{kind}: it ended early, after {}", result["duration_ns"]));
+    let short = result["duration_ns"]
+        .as_u64()
+        .is_some_and(|ns| (1..60_000_000_000).contains(&ns));
+    verdict.that(
+        short,
+        format!("{kind}: it ended early, after {}", result["duration_ns"]),
+    );
     let threads = result["threads"].as_array().map_or(&[][..], Vec::as_slice);
     verdict.that(!threads.is_empty(), format!("{kind}: there are threads"));
     for thread in threads {
@@ -146,7 +154,10 @@ fn went(kind: &str, seen: &Records, verdict: &mut Verdict) {
         verdict.that(
             number("recorded") > 0
                 && number("expected") == number("recorded").saturating_add(number("missed")),
-            format!("{kind}: samples until then, all accounted for: {}", thread["expected"]),
+            format!(
+                "{kind}: samples until then, all accounted for: {}",
+                thread["expected"]
+            ),
         );
     }
 }
