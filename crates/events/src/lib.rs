@@ -16,6 +16,7 @@ mod names;
 mod page;
 mod print;
 pub mod text;
+pub mod timeline;
 
 pub use error::{FormatError, PageError};
 pub use field::{Field, Shape};

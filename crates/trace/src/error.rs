@@ -24,7 +24,9 @@ pub enum TraceError {
         path: String,
     },
     /// None of the events that were asked for.
-    #[error("this kernel has none of these events: {wanted}; `available_events` in its tracefs lists those that it has")]
+    #[error(
+        "this kernel has none of these events: {wanted}; `available_events` in its tracefs lists those that it has"
+    )]
     NoEvents {
         /// What was asked for.
         wanted: String,
