@@ -72,6 +72,7 @@ pub fn run() -> Done {
     );
     crate::bench_planning::run(&binary, full)?;
     crate::bench_archives::run(&binary, full)?;
+    crate::bench_traces::run()?;
     // Hundreds of thousands of small files: three gigabytes of blocks.
     for dir in &dirs {
         std::fs::remove_dir_all(dir).map_err(XtaskError::file(dir))?;

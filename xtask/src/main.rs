@@ -3,6 +3,7 @@
 mod bench;
 mod bench_archives;
 mod bench_planning;
+mod bench_traces;
 mod bench_truth;
 mod dist;
 mod dist_armv7;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         ["test"] => suite::test(),
         ["lab", filter @ ..] => suite::lab(filter),
         ["bench"] => bench::run(),
+        ["bench-traces"] => bench_traces::run(),
         ["bench-truth", rest @ ..] => bench_truth::run(rest),
         ["inject", rest @ ..] => inject::run(rest),
         ["generate", dir, cpus, irqs, tasks] => generate::from_words(dir, [cpus, irqs, tasks]),

@@ -260,6 +260,9 @@ fn nothing_is_rounded_or_lost() {
     assert!(from_protobuf(&bytes(perfetto::write, &empty)).is_empty());
 }
 
+/// Begin, length, name and a number.
+type Made = (u64, Option<u64>, String, i64);
+
 proptest! {
     #[test]
     fn both_files_show_every_mark(
@@ -268,7 +271,7 @@ proptest! {
             0..4,
         ),
     ) {
-        let track = |(number, marks): (usize, Vec<(u64, Option<u64>, String, i64)>)| Track {
+        let track = |(number, marks): (usize, Vec<Made>)| Track {
             name: format!("CPU {number}"),
             marks: marks
                 .into_iter()

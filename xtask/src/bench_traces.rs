@@ -1,0 +1,108 @@
+//! How many events of a trace are decoded in a second, beside what trace-cmd and awk need for the same trace.
+//!
+//! Time is that of the CPU: others on the machine do not count, and one core is all that each of them uses.
+
+use crate::bench::{Cost, measured};
+use crate::error::{Done, XtaskError, output, target_dir, top};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Events of the trace that is made.
+const EVENTS: &str = "500000";
+/// Runs of each, of which the fastest counts.
+const RUNS: usize = 5;
+/// The longest time between two lines, as the article of the function tracer asks for it.
+const LONGEST: &str =
+    "{ now = $4; gsub(/[.:]/, \"\", now); if (last && now - last > most) most = now - last; last = now }
+    END { print most }";
+
+/// Prints the table.
+pub(crate) fn run() -> Done {
+    let mut build = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    build.args([
+        "build",
+        "--quiet",
+        "--release",
+        "--locked",
+        "-p",
+        "events",
+        "--example",
+        "trace_speed",
+    ]);
+    output(build.current_dir(top()))?;
+    let program = target_dir().join("release/examples/trace_speed");
+    let dir = target_dir().join("bench-traces");
+    std::fs::create_dir_all(&dir).map_err(XtaskError::file(&dir))?;
+    let (trace, text) = (dir.join("trace.dat"), dir.join("trace.txt"));
+    let recorded = top().join("fixtures/trace-dat/events.v6.dat");
+    output(
+        Command::new(&program)
+            .arg("make")
+            .args([&recorded, &trace])
+            .arg(EVENTS),
+    )?;
+    let into = std::fs::File::create(&text).map_err(XtaskError::file(&text))?;
+    let mut writing = Command::new(&program);
+    let written = writing.arg("text").arg(&trace).stdout(into).status();
+    written.map_err(XtaskError::file(&program))?;
+    let said = output(Command::new(&program).arg("decode").arg(&trace))?;
+    let events: f64 = said
+        .split(' ')
+        .next()
+        .and_then(|count| count.parse().ok())
+        .unwrap_or(0.0);
+    println!(
+        "a trace of {events} events (sched, irq, timer, workqueue), the fastest of {RUNS} runs, time of one CPU:"
+    );
+    let ours = line("decoded, every field (5 M/s wanted)", events, None, || {
+        with(&program, &["decode"], &trace)
+    })?;
+    line("as the kernel's own text", events, ours, || {
+        with(&program, &["text"], &trace)
+    })?;
+    line("trace-cmd report (10 times wanted)", events, ours, || {
+        with(Path::new("trace-cmd"), &["report", "-N", "-i"], &trace)
+    })?;
+    line("awk over the text (50 times wanted)", events, ours, || {
+        with(Path::new("awk"), &[LONGEST], &text)
+    })?;
+    std::fs::remove_dir_all(&dir).map_err(XtaskError::file(&dir))
+}
+
+fn with(program: &Path, words: &[&str], file: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.args(words).arg(file);
+    command
+}
+
+/// One row; `ours` is the rate that it is compared with. Gives its rate in events a second.
+fn line(name: &str, events: f64, ours: Option<f64>, command: impl Fn() -> Command) -> Done<Option<f64>> {
+    let program = command().get_program().to_owned();
+    if Command::new(&program)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_err()
+    {
+        println!("  {name:<38} absent: there is no {}", program.display());
+        return Ok(None);
+    }
+    let mut best: Option<Cost> = None;
+    for _ in 0..RUNS {
+        let cost = measured(&mut command())?;
+        if best.as_ref().is_none_or(|best| cost.cpu() < best.cpu()) {
+            best = Some(cost);
+        }
+    }
+    let Some(best) = best else { return Ok(None) };
+    let rate = events / best.cpu().as_secs_f64().max(1e-6);
+    let times = ours.map_or(String::new(), |ours| {
+        format!(", decoding is {:.1} times as fast", ours / rate)
+    });
+    println!(
+        "  {name:<38} {:>8.2} M events/s, {:>6.1} MiB{times}",
+        rate / 1e6,
+        best.peak_kib as f64 / 1024.0
+    );
+    Ok(Some(rate))
+}
