@@ -19,6 +19,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- VERB
   test            formatting, lints, all tests, the lab; one closing line
   lab [FILTER]    only the scenarios on real kernels
   bench           speed, memory and size
+  bench-traces    of these only how fast a trace is decoded
   bench-truth [--blocks N] [--seconds S] [--seed N]   samplers against known disturbances
   inject KIND ...  disturbs a CPU or a process at known times, one line per event
   generate DIR CPUS IRQS TASKS   a captured machine of that size
