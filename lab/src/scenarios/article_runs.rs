@@ -65,7 +65,7 @@ gone() {{ [ -z \"$(pids_of systress; pids_of find; pids_of ping; pids_of tar; pi
 rec screen lab-guest terminal systress --cfg=./host.cfg
 rec file cat timer_thread00.txt
 rm timer_thread00.txt
-(sampling; killall -KILL find ping tar; rec places lab-guest named sampler/7 systress find ping sh tar) &
+(sampling; killall -KILL find ping tar; wait_for 5 pidof tar; rec places lab-guest named sampler/7 systress find ping sh tar) &
 rec loaded systress --cfg=./host2.cfg
 note gone $(gone && echo all)
 wait
