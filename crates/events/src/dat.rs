@@ -20,7 +20,7 @@ pub use description::Description;
 pub use error::DatError;
 pub use merged::{Merged, OfBuffer};
 pub use option::{DatOption, id};
-pub use write::{Head, PlannedBuffer, Writing, written};
+pub use write::{Head, PlannedBuffer, Writing, planned, written};
 
 use crate::layout::{Endian, Layout};
 use cursor::Cursor;
@@ -28,6 +28,9 @@ use std::borrow::Cow;
 
 /// Begins every file.
 pub const MAGIC: &[u8] = b"\x17\x08\x44tracing";
+
+/// More CPUs than any kernel has.
+const MOST_CPUS: u32 = 1 << 16;
 
 /// A file.
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A whole file of tests.
 
-use events::dat::{DatError, DatOption, PlannedBuffer, TraceFile, Writing, id, written};
+use events::dat::{CpuPages, DatError, DatOption, PlannedBuffer, TraceFile, Writing, id, planned, written};
 use events::text::{TextEvent, TextItem, TextReader};
 use events::{Event, Lines, Unit};
 use proptest::prelude::*;
@@ -141,15 +141,7 @@ fn options() -> Vec<DatOption> {
 
 /// Writes again what was read.
 fn again(file: &TraceFile, options: &[DatOption]) -> Vec<u8> {
-    let buffers: Vec<PlannedBuffer> = file
-        .buffers
-        .iter()
-        .map(|buffer| PlannedBuffer {
-            name: buffer.name.clone(),
-            clock: buffer.clock.clone(),
-            cpus: buffer.cpus.iter().map(|cpu| cpu.bytes.len() as u64).collect(),
-        })
-        .collect();
+    let (buffers, pages) = planned(&file.buffers);
     let writing = Writing {
         description: &file.description,
         page_len: 4096,
@@ -157,11 +149,6 @@ fn again(file: &TraceFile, options: &[DatOption]) -> Vec<u8> {
         options,
         buffers: &buffers,
     };
-    let pages: Vec<Vec<&[u8]>> = file
-        .buffers
-        .iter()
-        .map(|buffer| buffer.cpus.iter().map(|cpu| cpu.bytes.as_ref()).collect())
-        .collect();
     written(&writing, &pages)
 }
 
@@ -189,6 +176,24 @@ fn what_we_write_is_what_we_read() {
         };
         assert_eq!(clocks(&read), clocks(&file));
     }
+}
+
+#[test]
+fn a_cpu_that_is_missing_leaves_its_place_empty() {
+    let bytes = fixture("events.v7.dat");
+    let mut file = parse(&bytes);
+    let second = file.buffers[0].cpus.pop().unwrap();
+    file.buffers[0].cpus[0].cpu = 2;
+    file.buffers[0].cpus.push(CpuPages { cpu: 5, ..second });
+    let written = again(&file, &options());
+    let read = parse(&written);
+    assert_eq!(ours(&read), ours(&file));
+    let lens: Vec<bool> = read.buffers[0]
+        .cpus
+        .iter()
+        .map(|cpu| cpu.bytes.is_empty())
+        .collect();
+    assert_eq!(lens, [true, true, false, true, true, false]);
 }
 
 /// `trace-cmd report` of a file, or nothing where there is no trace-cmd.

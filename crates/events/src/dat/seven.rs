@@ -5,7 +5,7 @@ use super::description::Description;
 use super::error::DatError;
 use super::option::{DatOption, chosen_clock, id};
 use super::packed::{Packing, Unpacker};
-use super::{Buffer, CpuPages, Start, TraceFile};
+use super::{Buffer, CpuPages, MOST_CPUS, Start, TraceFile};
 use crate::layout::Layout;
 use std::borrow::Cow;
 
@@ -141,6 +141,9 @@ impl<'a> Reading<'a> {
         let packed = section.u16(WHAT)? & PACKED != 0;
         for _ in 0..told.u32(WHAT)? {
             let cpu = told.u32(WHAT)?;
+            if cpu >= MOST_CPUS {
+                return Err(told.wrong("the number of a CPU that a machine can have"));
+            }
             let (at, len) = (told.u64(WHAT)?, told.u64(WHAT)?);
             let bytes = match len {
                 0 => Cow::Borrowed(&[] as &[u8]),

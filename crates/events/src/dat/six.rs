@@ -4,7 +4,7 @@ use super::cursor::Cursor;
 use super::description::Description;
 use super::error::DatError;
 use super::option::{DatOption, chosen_clock, id};
-use super::{Buffer, CpuPages, Start, TraceFile};
+use super::{Buffer, CpuPages, MOST_CPUS, Start, TraceFile};
 use crate::layout::Layout;
 use std::borrow::Cow;
 
@@ -12,9 +12,6 @@ use std::borrow::Cow;
 const OPTIONS: &[u8] = b"options  \0";
 const LATENCY: &[u8] = b"latency  \0";
 const FLYRECORD: &[u8] = b"flyrecord\0";
-
-/// More CPUs than any kernel has.
-const MOST_CPUS: u32 = 1 << 16;
 
 pub(super) fn read(mut cursor: Cursor, start: Start) -> Result<TraceFile, DatError> {
     let mut description = Description {

@@ -3,9 +3,9 @@
 //! The pages of a recording are large, so what stands before them is made alone, with the place of each CPU's pages: the
 //! caller puts them there as they come.
 
-use super::MAGIC;
 use super::description::{Description, FTRACE};
 use super::option::{DatOption, id};
+use super::{Buffer, MAGIC};
 use crate::layout::Endian;
 
 /// One trace buffer that is to be written.
@@ -121,6 +121,30 @@ impl Writing<'_> {
         }
         (out.bytes, starts)
     }
+}
+
+/// Buffers that were read, as they are to be written again, and their pages. The list of a version 6 file has no numbers of
+/// CPUs, so one that is missing gets an empty place.
+#[must_use]
+pub fn planned<'b>(buffers: &'b [Buffer]) -> (Vec<PlannedBuffer>, Vec<Vec<&'b [u8]>>) {
+    let pages = |buffer: &'b Buffer| {
+        let mut pages: Vec<&[u8]> = Vec::new();
+        for cpu in &buffer.cpus {
+            let place = cpu.cpu as usize;
+            pages.resize(pages.len().max(place + 1), &[]);
+            if let Some(slot) = pages.get_mut(place) {
+                *slot = &cpu.bytes;
+            }
+        }
+        pages
+    };
+    let all: Vec<Vec<&[u8]>> = buffers.iter().map(pages).collect();
+    let planned = buffers.iter().zip(&all).map(|(buffer, pages)| PlannedBuffer {
+        name: buffer.name.clone(),
+        clock: buffer.clock.clone(),
+        cpus: pages.iter().map(|pages| pages.len() as u64).collect(),
+    });
+    (planned.collect(), all)
 }
 
 /// A whole file, for pages that are in memory already: `pages` of each CPU of each buffer.
