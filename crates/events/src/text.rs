@@ -8,6 +8,7 @@ mod fields;
 mod header;
 mod line;
 
+pub use fields::fields;
 pub use header::TextHeader;
 pub use line::TextEvent;
 

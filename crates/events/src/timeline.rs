@@ -4,8 +4,11 @@
 //! Each writer is one file: [`chrome`] and [`perfetto`].
 
 pub mod chrome;
+mod drawing;
 mod lanes;
 pub mod perfetto;
+
+pub use drawing::Drawing;
 
 /// Everything that is drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A whole file of tests.
 
-use events::timeline::{Fact, Mark, Timeline, Track, chrome, perfetto};
+use events::timeline::{Drawing, Fact, Mark, Timeline, Track, chrome, perfetto};
 use proptest::prelude::*;
 use std::collections::HashMap;
 
@@ -258,6 +258,65 @@ fn nothing_is_rounded_or_lost() {
     let empty = Timeline::default();
     assert!(from_json(&bytes(chrome::write, &empty)).is_empty());
     assert!(from_protobuf(&bytes(perfetto::write, &empty)).is_empty());
+}
+
+#[test]
+fn a_trace_is_drawn_with_bars_for_what_begins_and_ends() {
+    let mut drawing = Drawing::new();
+    for (at, name, text) in [
+        (
+            100,
+            "sched_switch",
+            "prev_comm=swapper/1 prev_pid=0 ==> next_comm=fio next_pid=7 next_prio=120",
+        ),
+        (110, "irq_handler_entry", "irq=36 name=virtio1-req.0"),
+        (112, "softirq_entry", "vec=4 [action=BLOCK]"),
+        (115, "timer_cancel", "timer=ffff"),
+        (120, "irq_handler_exit", "irq=36 ret=handled"),
+        (130, "softirq_exit", "vec=4 [action=BLOCK]"),
+        (140, "sched_switch", "fio:7 [120] S ==> swapper/1:0 [120]"),
+        (
+            141,
+            "workqueue_execute_start",
+            "work struct 1: function vmstat_update",
+        ),
+        (142, "hrtimer_start", "hrtimer=1"),
+        (
+            149,
+            "workqueue_execute_end",
+            "work struct 1: function vmstat_update",
+        ),
+        (150, "local_timer_entry", "vector=236"),
+    ] {
+        drawing.take(1, at, name, text);
+    }
+    let timeline = drawing.finish("box");
+    let shown: Vec<(&str, &str, u64, Option<u64>)> = timeline
+        .tracks
+        .iter()
+        .flat_map(|track| {
+            let marks = track.marks.iter();
+            marks.map(|mark| (track.name.as_str(), mark.name.as_str(), mark.at_ns, mark.lasts_ns))
+        })
+        .collect();
+    let expected = [
+        ("CPU 1", "timer_cancel", 115, None),
+        ("CPU 1", "irq_handler", 110, Some(10)),
+        // Its end came after that of what it began in: a bar of it would be a guess.
+        ("CPU 1", "softirq_entry", 112, None),
+        ("CPU 1", "softirq_exit", 130, None),
+        ("CPU 1", "hrtimer_start", 142, None),
+        ("CPU 1", "workqueue", 141, Some(8)),
+        ("CPU 1", "local_timer_entry", 150, None),
+        ("CPU 1 runs", "fio", 100, Some(40)),
+    ];
+    assert_eq!(shown, expected);
+    let irq = &timeline.tracks[0].marks[1];
+    assert_eq!(irq.facts[0], (String::from("irq"), Fact::Number(36)));
+    assert_eq!(
+        irq.facts[2],
+        (String::from("ret"), Fact::Text(String::from("handled")))
+    );
 }
 
 /// Begin, length, name and a number.

@@ -1,7 +1,9 @@
 //! Names and values in the text of an event.
 
-/// All of them, in their order.
-pub(super) fn fields<'a>(name: &str, text: &'a str) -> Vec<(&'a str, &'a str)> {
+/// Names and values in the text of an event of that name, in their order: `key=value`, and what older tracers and trace-cmd
+/// write without names, under the names that the kernel's own format has for it.
+#[must_use]
+pub fn fields<'a>(name: &str, text: &'a str) -> Vec<(&'a str, &'a str)> {
     let found = match name {
         "function" => function(text),
         "sched_switch" => numbers(text, " ==> [").or_else(|| plugin_switch(text)),
