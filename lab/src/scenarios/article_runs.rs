@@ -35,7 +35,7 @@ const HOST2: &str = include_str!("../../../fixtures/systress/host2.cfg");
 
 /// Instead of a minute: long enough for two refreshes of 1.5 s, and, under load, for a look at all threads.
 const SECONDS: u64 = 4;
-const LOADED_SECONDS: u64 = 12;
+const LOADED_SECONDS: u64 = 15;
 
 fn shortened(file: &str, seconds: u64) -> String {
     file.replace(
@@ -65,7 +65,7 @@ gone() {{ [ -z \"$(pids_of systress; pids_of find; pids_of ping; pids_of tar; pi
 rec screen lab-guest terminal systress --cfg=./host.cfg
 rec file cat timer_thread00.txt
 rm timer_thread00.txt
-(sampling; killall -KILL find ping tar; wait_for 5 pidof tar; rec places lab-guest named sampler/7 systress find ping sh tar) &
+(sampling; rec places lab-guest named sampler/7 systress find ping sh tar; killall -KILL find ping tar) &
 rec loaded systress --cfg=./host2.cfg
 note gone $(gone && echo all)
 wait
