@@ -12,9 +12,10 @@ use crate::proof::{Seen, proof};
 use crate::sampler::{Job, policy_from};
 use crate::shared::{Track, state};
 use crate::{
-    Early, Gap, GapLabel, Jitter, Kind, Level, Note, Own, Proof, Sleep, Spike, ThreadResult, findings,
+    Distribution, Early, Gap, GapLabel, Jitter, Kind, Level, Note, Own, Proof, Sleep, Spike, ThreadResult,
+    findings,
 };
-use machine::CpuId;
+use machine::{CpuId, Policy};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The result of one thread, and what is to be said about it.
@@ -29,57 +30,23 @@ pub(crate) fn thread(
 ) -> (ThreadResult, Vec<Note>) {
     let window = Window::of(job, lane, track, samples, closing);
     let pace = window.pace;
-    let raw = samples.raw().distribution(pace);
     let mut result = ThreadResult {
-        kind: lane.kind,
-        cpu: lane.cpu,
         tid: Some(get32(&track.tid)).filter(|&tid| tid != 0),
         policy: policy_from(get32(&track.policy)),
         priority: get32(&track.priority),
         expected: window.expected,
-        recorded: raw.count,
         missed: window.missed,
-        min_ns: raw.min_ns,
-        mean_ns: raw.mean_ns,
-        stddev_ns: raw.stddev_ns,
-        mode_ns: raw.mode_ns,
-        p50_ns: raw.p50_ns,
-        p90_ns: raw.p90_ns,
-        p99_ns: raw.p99_ns,
-        p999_ns: raw.p999_ns,
-        p9999_ns: raw.p9999_ns,
-        p99999_ns: raw.p99999_ns,
-        max_ns: raw.max_ns,
-        histogram: raw.histogram,
-        proof: None,
         own: window.own,
         started_monotonic_ns: Some(get(&track.start_ns)).filter(|&at| at != 0),
         duration_ns: window.duration_ns,
-        interval_ns: None,
-        clock: None,
-        schedule: None,
-        jitter: None,
-        early: None,
-        spike_ns: None,
-        spikes: None,
-        spikes_total: None,
-        threshold_ns: None,
-        gaps: None,
-        gaps_total: None,
-        gaps_kept: None,
-        stolen_ns: None,
-        stolen_max_ns: None,
-        own_ns: None,
-        own_wake_ups: None,
         steal_ns: steal(closing, lane.cpu),
-        turns: None,
-        turn_ns_min: None,
-        counts: Vec::new(),
-        counter: None,
+        ..plain(lane.kind, lane.cpu, samples.raw().distribution(pace))
     };
     let mut notes: Vec<Note> = Vec::new();
     match lane.kind {
-        Kind::Latency | Kind::All => add_wake_ups(&mut result, lane, samples, &window, closing.gaps),
+        Kind::Latency | Kind::All => {
+            add_wake_ups(&mut result, lane, samples, (pace, window.start), closing.gaps);
+        }
         Kind::Noise => {
             add_gaps(&mut result, lane, samples, &window, limits, closing.gaps);
             let counter = counter::counter(job, lane, track, window.pace, place, closing);
@@ -104,6 +71,58 @@ pub(crate) fn thread(
         ));
     }
     (result, notes)
+}
+
+/// A thread of which nothing is known but its samples.
+pub(crate) fn plain(kind: Kind, cpu: CpuId, raw: Distribution) -> ThreadResult {
+    ThreadResult {
+        kind,
+        cpu,
+        tid: None,
+        policy: Policy::Unknown,
+        priority: 0,
+        expected: raw.count,
+        recorded: raw.count,
+        missed: 0,
+        min_ns: raw.min_ns,
+        mean_ns: raw.mean_ns,
+        stddev_ns: raw.stddev_ns,
+        mode_ns: raw.mode_ns,
+        p50_ns: raw.p50_ns,
+        p90_ns: raw.p90_ns,
+        p99_ns: raw.p99_ns,
+        p999_ns: raw.p999_ns,
+        p9999_ns: raw.p9999_ns,
+        p99999_ns: raw.p99999_ns,
+        max_ns: raw.max_ns,
+        histogram: raw.histogram,
+        proof: None,
+        own: None,
+        started_monotonic_ns: None,
+        duration_ns: 0,
+        interval_ns: None,
+        clock: None,
+        irq: None,
+        schedule: None,
+        jitter: None,
+        early: None,
+        spike_ns: None,
+        spikes: None,
+        spikes_total: None,
+        threshold_ns: None,
+        gaps: None,
+        gaps_total: None,
+        gaps_kept: None,
+        stolen_ns: None,
+        stolen_max_ns: None,
+        own_ns: None,
+        own_wake_ups: None,
+        steal_ns: None,
+        turns: None,
+        turn_ns_min: None,
+        counts: Vec::new(),
+        counter: None,
+    }
 }
 
 /// What the window was, whether or not its sampler lived to its end.
@@ -212,7 +231,7 @@ pub(crate) fn pace(job: &Job<'_>, lane: &Lane, track: &Track, moment: Moment) ->
 }
 
 /// What the run proves about the claim, or about its largest sample. What nobody saw counts as above the limit.
-fn proved(result: &ThreadResult, lane: &Lane, samples: &Accumulator) -> Option<Proof> {
+pub(crate) fn proved(result: &ThreadResult, lane: &Lane, samples: &Accumulator) -> Option<Proof> {
     let (trials, unseen) = match (lane.kind, &result.schedule) {
         (Kind::Noise, _) => (None, result.missed),
         (_, Some(schedule)) => (
@@ -233,8 +252,14 @@ fn proved(result: &ThreadResult, lane: &Lane, samples: &Accumulator) -> Option<P
     proof(limit_ns, seen, lane.claim)
 }
 
-fn add_wake_ups(result: &mut ThreadResult, lane: &Lane, samples: &Accumulator, window: &Window, most: usize) {
-    let pace = window.pace;
+/// What only wake-ups have; `start` is the beginning of the window on their clock.
+pub(crate) fn add_wake_ups(
+    result: &mut ThreadResult,
+    lane: &Lane,
+    samples: &Accumulator,
+    (pace, start): (Pace, u64),
+    most: usize,
+) {
     result.interval_ns = Some(lane.interval_ns);
     result.clock = Some(lane.clock);
     if let Some(wake_ups) = samples.wake_ups() {
@@ -254,7 +279,7 @@ fn add_wake_ups(result: &mut ThreadResult, lane: &Lane, samples: &Accumulator, w
     }
     if lane.spike_ns.is_some() {
         let spikes = samples.longest(most).into_iter().map(|(due, late_ns, _)| Spike {
-            at_ns: due.saturating_sub(window.start),
+            at_ns: due.saturating_sub(start),
             late_ns,
         });
         result.spike_ns = lane.spike_ns;

@@ -20,6 +20,7 @@ mod housekeeping;
 pub mod labels;
 mod lane;
 pub mod load;
+pub mod method;
 mod os;
 pub mod programs;
 mod progress;
@@ -40,6 +41,7 @@ pub use conditions::condition_words;
 pub use environment::Environment;
 pub use error::MeasureError;
 pub use lane::{Lane, Life};
+pub use method::Method;
 pub use progress::{Phase, Progress, ThreadProgress};
 pub use proof::{Claim, Judged, Proof, Verdict};
 pub use request::{

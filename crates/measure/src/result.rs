@@ -3,7 +3,7 @@
 //! Unknown is `null`, and a statistic over no samples is unknown. `expected == recorded + missed`, always.
 
 use crate::programs::ProgramResult;
-use crate::{Clock, Environment, Kind, Proof};
+use crate::{Clock, Environment, Kind, Method, Proof};
 use machine::{CpuId, Policy};
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,9 @@ pub struct Measurement {
     pub schema: String,
     /// What was measured.
     pub kind: Kind,
+    /// The kernel's tracer that sampled; `None` for samplers of our own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub method: Option<Method>,
     /// When sampling began: RFC 3339, UTC.
     pub started_at: String,
     /// How long sampling really took, in nanoseconds: the longest of the threads.
@@ -114,6 +117,9 @@ pub struct ThreadResult {
     /// Latency: the clock that it was late on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock: Option<Clock>,
+    /// Latency by `timerlat`: the part until the timer's interrupt ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub irq: Option<Distribution>,
     /// Latency: the same question asked of the schedule: how late was every activation that was due? Those that a late
     /// one ran over are in it, each as late as it would have been. It has `recorded` and `missed` together, without
     /// what found no room in memory. `None` without a schedule. Never mixed with `histogram`.

@@ -84,6 +84,10 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
 fn title(measurement: &Measurement) -> String {
     let first = measurement.threads.first();
     let policy = first.map_or_else(String::new, |thread| format!(", {}", policy_text(thread)));
+    let policy = match measurement.method {
+        Some(method) => format!(", by the kernel's {} tracer{policy}", method.tracer()),
+        None => policy,
+    };
     match measurement.kind {
         Kind::Latency | Kind::All => {
             let period = first

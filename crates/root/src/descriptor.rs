@@ -43,6 +43,14 @@ pub fn writable(path: &str) -> Result<OwnedFd, RootError> {
     open(Path::new(path), OFlags::WRONLY)
 }
 
+/// A file of the kernel that grows while it is read (`trace_pipe`); reading never waits.
+///
+/// # Errors
+/// The errno of open.
+pub fn readable(path: &str) -> Result<OwnedFd, RootError> {
+    open(Path::new(path), OFlags::RDONLY | OFlags::NONBLOCK)
+}
+
 fn open(path: &Path, flags: OFlags) -> Result<OwnedFd, RootError> {
     rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::from_raw_mode(0o666))
         .map_err(|errno| RootError::from_io(&path.display().to_string(), "open", &errno.into()))

@@ -37,6 +37,7 @@ mod speed;
 mod systemd;
 mod threads;
 mod too_old;
+mod tracers;
 
 /// In the order in which they run: long ones first, so that the last guests end together.
 pub const ALL: &[&Scenario] = &[
@@ -60,6 +61,7 @@ pub const ALL: &[&Scenario] = &[
     &article_runs::SCENARIO,
     &bad_input::SCENARIO,
     &knobs::SCENARIO,
+    &tracers::SCENARIO,
     &apply_undo::SCENARIO,
     &irqbalance::SCENARIO,
     &owners::SCENARIO,

@@ -3,9 +3,11 @@
 mod claim;
 pub mod described;
 mod frozen;
+mod instance;
 pub(crate) mod join;
 mod kept;
 mod policy;
+mod tracer;
 mod waking;
 
 use crate::foreign::{WrittenAs, written_as};
@@ -17,7 +19,9 @@ use clap::{Subcommand, ValueEnum};
 use claim::parse_claim;
 use kept::Kept;
 use machine::{CpuSet, Machine, Nanos};
-use measure::{Break, Claim, Environment, IdleStates, Kind, Level, Measurement, Progress, Request};
+use measure::{
+    Break, Claim, Environment, IdleStates, Kind, Level, MeasureError, Measurement, Method, Progress, Request,
+};
 use policy::{Sampler, parse_policy};
 use waking::Waking;
 use report::Histograms;
@@ -41,6 +45,11 @@ enum What {
         shared: Shared,
         #[command(flatten)]
         waking: Waking,
+        /// Have a tracer of the kernel measure, where it has one
+        #[arg(long, value_name = "TRACER", conflicts_with_all = [
+            "loops", "distance", "clock", "policy", "aligned", "secaligned", "relative", "break_trace", "trace_out",
+        ])]
+        method: Option<tracer::Waking>,
     },
     /// How often, and for how long, is a thread stopped that never sleeps? (oslat's and sysjitter's question)
     Noise {
@@ -51,6 +60,9 @@ enum What {
         /// other, or fifo:1 to fifo:99, rr:1 to rr:99, which measure how the kernel throttles the thread itself
         #[arg(long, value_name = "POLICY", default_value = "other", value_parser = parse_policy)]
         policy: Sampler,
+        /// Have a tracer of the kernel measure, where it has one
+        #[arg(long, value_name = "TRACER", conflicts_with_all = ["policy", "break_trace", "trace_out", "gaps"])]
+        method: Option<tracer::Spinning>,
     },
     /// Both at the same time: a thread that wakes up above one that never sleeps, on each CPU, with one clock
     ///
@@ -167,9 +179,14 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         }
     }
     request.each(|lane| lane.claim = shared.claim);
+    let tracer: Option<(Method, Duration)> = match &args.what {
+        What::Latency { waking, method, .. } => method.map(|method| (method.into(), waking.interval())),
+        What::Noise { spinning, method, .. } => method.map(|method| (method.into(), spinning.threshold)),
+        _ => None,
+    };
     let trace = match shared.limit {
-        Some(_) => shared.trace.prepare(shared.out.as_deref(), machine.topology.online.len())?,
-        None => None,
+        Some(_) if tracer.is_none() => shared.trace.prepare(shared.out.as_deref(), machine.topology.online.len())?,
+        _ => None,
     };
     request.break_at = shared.limit.map(|limit| Break {
         limit_ns: nanoseconds(limit),
@@ -190,7 +207,18 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         }
     };
     request.keep = kept.is_some().then_some(&keep);
-    let mut result = with_progress(&request, screen)?;
+    let mut result = match tracer {
+        None => with_progress(screen, |progress| measure::run(&request, progress))?,
+        Some((method, time)) => {
+            let mut instance = tracer::begin(method, &request, time)?;
+            let pipe = instance.file("trace_pipe");
+            let listen =
+                |progress: &mut dyn FnMut(&Progress)| measure::method::listen(&request, method, &pipe, progress);
+            let mut result = with_progress(screen, listen)?;
+            instance.end(&mut result);
+            result
+        }
+    };
     match trace {
         Some(Ok(trace)) => trace.end(&mut result),
         Some(Err(note)) => result.findings.push(note),
@@ -255,7 +283,10 @@ fn default_cpus(machine: &Machine) -> Result<(CpuSet, &'static str), CommandErro
 }
 
 /// Measures, with a bar on standard error where that is a terminal.
-fn with_progress(request: &Request, screen: &Screen) -> Result<Measurement, CommandError> {
+fn with_progress(
+    screen: &Screen,
+    measure: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<Measurement, MeasureError>,
+) -> Result<Measurement, CommandError> {
     let quiet = screen.volume == Volume::Quiet || !std::io::IsTerminal::is_terminal(&std::io::stderr());
     let target = if quiet {
         indicatif::ProgressDrawTarget::hidden()
@@ -266,7 +297,7 @@ fn with_progress(request: &Request, screen: &Screen) -> Result<Measurement, Comm
     if let Ok(style) = indicatif::ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}") {
         bar.set_style(style);
     }
-    let result = measure::run(request, &mut |progress: &Progress| {
+    let result = measure(&mut |progress: &Progress| {
         bar.set_length(progress.planned_ns / 1_000_000);
         bar.set_position(progress.elapsed_ns / 1_000_000);
         let worst = progress.threads.iter().filter_map(|thread| thread.max_ns).max();

@@ -65,6 +65,7 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
     Measurement {
         schema: SCHEMA.to_owned(),
         kind: request.kind(),
+        method: None,
         started_at: collection.started_at.clone(),
         duration_ns: threads.iter().map(|thread| thread.duration_ns).max().unwrap_or(0),
         environment: request.environment.clone(),

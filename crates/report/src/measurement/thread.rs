@@ -17,6 +17,9 @@ pub(super) fn lines(thread: &ThreadResult) -> Vec<String> {
     {
         lines.push(on_schedule(schedule));
     }
+    if let Some(irq) = &thread.irq {
+        lines.push(until_interrupt(irq));
+    }
     if let Some(jitter) = &thread.jitter
         && jitter.distance.count > 0
     {
@@ -57,6 +60,17 @@ fn on_schedule(schedule: &Distribution) -> String {
         maybe_time(schedule.p99_ns),
         maybe_time(schedule.p999_ns),
         maybe_time(schedule.max_ns)
+    )
+}
+
+fn until_interrupt(irq: &Distribution) -> String {
+    format!(
+        "until the timer's interrupt: p50 {}, p99 {}, p99.9 {}, max {} of {}",
+        maybe_time(irq.p50_ns),
+        maybe_time(irq.p99_ns),
+        maybe_time(irq.p999_ns),
+        maybe_time(irq.max_ns),
+        grouped(irq.count)
     )
 }
 

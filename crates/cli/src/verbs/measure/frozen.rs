@@ -3,13 +3,13 @@
 //! The trace is an instance of tracefs of our own, so that nobody else's is touched, and its files are open before the
 //! measurement begins: at the sample the sampler itself writes the marker and stops the trace, with two system calls.
 
+use super::instance::{Instance, found};
 use crate::changing::Changing;
 use crate::{CommandError, Status};
 use apply::tracing::{Setting, Wanted};
 use clap::ValueEnum;
-use machine::TaskKey;
 use measure::{Hit, Kind, Level, Measurement, Note, Trip};
-use root::{Root, Tracefs};
+use root::Root;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -70,13 +70,9 @@ enum Which {
 
 /// A trace that waits for the sample that is too long.
 pub struct Frozen {
-    tracefs: Tracefs,
-    /// Open as long as the samplers may need them.
+    /// Open as long as the samplers may need them, and closed before the instance goes.
     files: Option<Files>,
-    /// Below tracefs: the directory of the trace.
-    place: String,
-    /// Whose instance it is; `None` for the top directory.
-    holder: Option<TaskKey>,
+    instance: Instance,
     /// Where the text goes.
     kept: Option<PathBuf>,
 }
@@ -133,80 +129,26 @@ impl Args {
 }
 
 fn own(cpus: usize, kept: Option<PathBuf>) -> Result<Frozen, CommandError> {
-    let tracefs = found()?;
-    let changing = Changing::begin()?;
-    let holder = own_key()?;
     let size = (BUFFER_KIB / cpus.max(1)).clamp(128, 1024);
     let mut own = vec![
         Setting::must("tracing_on", "0"),
         Setting::may("buffer_size_kb", size.to_string()),
         Setting::must("trace_clock", "mono"),
     ];
-    let events = EVENTS.iter().map(|event| Setting::may(&format!("events/{event}/enable"), "1"));
+    let events = EVENTS
+        .iter()
+        .map(|event| Setting::may(&format!("events/{event}/enable"), "1"));
     own.extend(events);
     own.push(Setting::must("tracing_on", "1"));
-    let wanted = Wanted { shared: Vec::new(), own };
-    let place = apply::tracing::hold(&changing.host, &changing.state, &tracefs, holder, &wanted)?;
-    drop(changing);
-    let mut frozen = Frozen {
-        tracefs,
-        files: None,
-        place,
-        holder: Some(holder),
-        kept,
+    let wanted = Wanted {
+        shared: Vec::new(),
+        own,
     };
-    frozen.open()?;
-    Ok(frozen)
+    Frozen::on(Instance::begin(found()?, &wanted)?, kept)
 }
 
 fn top(kept: Option<PathBuf>) -> Result<Frozen, CommandError> {
-    let mut frozen = Frozen {
-        tracefs: found()?,
-        files: None,
-        place: ".".to_owned(),
-        holder: None,
-        kept,
-    };
-    frozen.open()?;
-    Ok(frozen)
-}
-
-/// The tracing files.
-///
-/// # Errors
-/// Why there are none.
-pub fn found() -> Result<Tracefs, CommandError> {
-    match Tracefs::find() {
-        Ok(Some(tracefs)) => Ok(tracefs),
-        Ok(None) => Err(CommandError::new(
-            Status::Unable,
-            "tracefs",
-            "this kernel has no tracing (CONFIG_FTRACE)",
-            "use a kernel that has it",
-        )),
-        Err(error) if error.errno() == Some(libc::ENOSYS) => Err(CommandError::new(
-            Status::Unable,
-            "tracefs",
-            "it is not mounted",
-            "mount -t tracefs nodev /sys/kernel/tracing",
-        )),
-        Err(error) => Err(CommandError {
-            next: "run it as root; a locked-down kernel (/sys/kernel/security/lockdown) or a container may forbid tracing"
-                .to_owned(),
-            ..error.into()
-        }),
-    }
-}
-
-/// This process, as a ledger names it.
-///
-/// # Errors
-/// No `/proc`.
-pub fn own_key() -> Result<TaskKey, CommandError> {
-    let own = machine::tasks::read_stat(&Root::live(), std::process::id());
-    own.map(|task| task.key).ok_or_else(|| {
-        CommandError::new(Status::Unable, "/proc/self/stat", "it cannot be read", "mount /proc")
-    })
+    Frozen::on(Instance::top(found()?), kept)
 }
 
 impl Frozen {
@@ -215,13 +157,16 @@ impl Frozen {
         self.files.as_ref().map(|files| files as &dyn Trip)
     }
 
-    fn open(&mut self) -> Result<(), CommandError> {
-        let open = |name: &str| root::descriptor::writable(&self.tracefs.file(&format!("{}/{name}", self.place)));
-        self.files = Some(Files {
-            marker: open("trace_marker")?,
-            tracing_on: open("tracing_on")?,
-        });
-        Ok(())
+    fn on(instance: Instance, kept: Option<PathBuf>) -> Result<Frozen, CommandError> {
+        let open = |name: &str| root::descriptor::writable(&instance.file(name));
+        Ok(Frozen {
+            files: Some(Files {
+                marker: open("trace_marker")?,
+                tracing_on: open("tracing_on")?,
+            }),
+            instance,
+            kept,
+        })
     }
 
     /// Keeps the trace where the measurement was ended by a sample, takes down what was set up, and says so in the result.
@@ -232,19 +177,11 @@ impl Frozen {
             let note = self.keep().unwrap_or_else(|error| unavailable(&error));
             result.findings.push(note);
         }
-        if let Err(error) = self.take_down() {
-            result.findings.push(Note {
-                id: "trace_left_behind".to_owned(),
-                level: Level::Warning,
-                subject: Tracefs::shown(&self.place),
-                message: format!("The trace could not be removed: {}: {}.", error.what, error.why),
-                fix: "quietcore undo".to_owned(),
-            });
-        }
+        self.instance.end(result);
     }
 
     fn keep(&self) -> Result<Note, CommandError> {
-        let shown = Tracefs::shown(&format!("{}/trace", self.place));
+        let shown = self.instance.shown("trace");
         let frozen = |subject: String, message: String, fix: &str| Note {
             id: "trace_frozen".to_owned(),
             level: Level::Info,
@@ -254,54 +191,33 @@ impl Frozen {
         };
         let text = || -> Result<Vec<u8>, CommandError> {
             let mut text = Vec::new();
-            let path = self.tracefs.file(&format!("{}/trace", self.place));
-            match Root::live().bytes_at_most(&path, LONGEST, &mut text)? {
+            match Root::live().bytes_at_most(&self.instance.file("trace"), LONGEST, &mut text)? {
                 true => Ok(text),
                 false => Err(CommandError::new(Status::Unable, shown.clone(), "it is gone", "look who removed it")),
             }
         };
         let go_on = "echo 1 > /sys/kernel/tracing/tracing_on lets it go on";
-        let path = match (&self.kept, self.holder) {
-            (None, None) => {
+        let path = match (&self.kept, self.instance.is_own()) {
+            (None, false) => {
                 let message = "The trace in the top directory is frozen at that sample, and stays so.".to_owned();
-                return Ok(frozen(shown.replace("/./", "/"), message, go_on));
+                return Ok(frozen(shown, message, go_on));
             }
             (Some(path), _) => {
                 root::output::write(path, &text()?)?;
                 path.clone()
             }
-            (None, Some(_)) => {
+            (None, true) => {
                 let state = Changing::begin()?.state;
                 state.replace(KEPT_AS, &text()?)?;
                 state.path().join(KEPT_AS)
             }
         };
         let message = format!("The trace up to that sample, with times of the trace's clock, is in {}.", path.display());
-        let fix = match self.holder {
-            Some(_) => "look for the marker `quietcore:` at its end",
-            None => go_on,
+        let fix = match self.instance.is_own() {
+            true => "look for the marker `quietcore:` at its end",
+            false => go_on,
         };
         Ok(frozen(path.display().to_string(), message, fix))
-    }
-
-    fn take_down(&mut self) -> Result<(), CommandError> {
-        let Some(holder) = self.holder.take() else {
-            return Ok(());
-        };
-        let changing = Changing::begin()?;
-        let left = apply::tracing::let_go(&changing.host, &changing.state, &self.tracefs, holder)?;
-        match left.first() {
-            None => Ok(()),
-            Some(left) => Err(CommandError::new(Status::Conflict, "tracefs", left, "quietcore undo")),
-        }
-    }
-}
-
-/// A measurement that fails takes it down as well; what fails here is done by the next call.
-impl Drop for Frozen {
-    fn drop(&mut self) {
-        self.files = None;
-        let _ = self.take_down();
     }
 }
 

@@ -55,6 +55,11 @@ enum Clock {
 }
 
 impl Waking {
+    /// The period of the first CPU.
+    pub fn interval(&self) -> Duration {
+        self.interval
+    }
+
     /// Writes them into a request.
     pub fn fill(&self, request: &mut Request) {
         let lanes = request.lanes.iter_mut();

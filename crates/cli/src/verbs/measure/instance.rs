@@ -1,0 +1,142 @@
+//! An instance of tracefs for as long as a measurement needs it, or the top directory, which is nobody's.
+
+use crate::changing::Changing;
+use crate::{CommandError, Status};
+use apply::tracing::Wanted;
+use machine::TaskKey;
+use measure::{Level, Measurement, Note};
+use root::{Root, Tracefs};
+
+/// A directory with a trace.
+pub struct Instance {
+    tracefs: Tracefs,
+    /// Below tracefs.
+    place: String,
+    /// Who has to take it down; `None` for the top directory, and when it is done.
+    holder: Option<TaskKey>,
+}
+
+/// The tracing files.
+///
+/// # Errors
+/// Why there are none.
+pub fn found() -> Result<Tracefs, CommandError> {
+    match Tracefs::find() {
+        Ok(Some(tracefs)) => Ok(tracefs),
+        Ok(None) => Err(CommandError::new(
+            Status::Unable,
+            "tracefs",
+            "this kernel has no tracing (CONFIG_FTRACE)",
+            "use a kernel that has it",
+        )),
+        Err(error) if error.errno() == Some(libc::ENOSYS) => Err(CommandError::new(
+            Status::Unable,
+            "tracefs",
+            "it is not mounted",
+            "mount -t tracefs nodev /sys/kernel/tracing",
+        )),
+        Err(error) => Err(CommandError {
+            next: "run it as root; a locked-down kernel (/sys/kernel/security/lockdown) or a container may forbid tracing"
+                .to_owned(),
+            ..error.into()
+        }),
+    }
+}
+
+impl Instance {
+    /// Makes one, with all that is wanted. It is in the ledger, so that it goes also when this process is killed.
+    ///
+    /// # Errors
+    /// What the kernel refuses, or another quietcore at work.
+    pub fn begin(tracefs: Tracefs, wanted: &Wanted) -> Result<Instance, CommandError> {
+        let changing = Changing::begin()?;
+        let own = machine::tasks::read_stat(&Root::live(), std::process::id());
+        let holder = own.map(|task| task.key).ok_or_else(|| {
+            CommandError::new(
+                Status::Unable,
+                "/proc/self/stat",
+                "it cannot be read",
+                "mount /proc",
+            )
+        })?;
+        let place = apply::tracing::hold(&changing.host, &changing.state, &tracefs, holder, wanted)?;
+        Ok(Instance {
+            tracefs,
+            place,
+            holder: Some(holder),
+        })
+    }
+
+    /// The directory that everybody shares.
+    #[must_use]
+    pub fn top(tracefs: Tracefs) -> Instance {
+        Instance {
+            tracefs,
+            place: ".".to_owned(),
+            holder: None,
+        }
+    }
+
+    /// Whether it is ours alone.
+    #[must_use]
+    pub fn is_own(&self) -> bool {
+        self.holder.is_some()
+    }
+
+    /// One of its files.
+    #[must_use]
+    pub fn file(&self, name: &str) -> String {
+        self.tracefs.file(&format!("{}/{name}", self.place))
+    }
+
+    /// One of its files as a person finds it.
+    #[must_use]
+    pub fn shown(&self, name: &str) -> String {
+        Tracefs::shown(&format!("{}/{name}", self.place)).replace("/./", "/")
+    }
+
+    /// Takes it down at the end of a measurement; what is left is said in the result.
+    pub fn end(&mut self, result: &mut Measurement) {
+        let subject = self.shown("");
+        if let Err(error) = self.take_down() {
+            result.findings.push(Note {
+                id: "trace_left_behind".to_owned(),
+                level: Level::Warning,
+                subject,
+                message: format!(
+                    "The trace could not be taken down: {}: {}.",
+                    error.what, error.why
+                ),
+                fix: error.next,
+            });
+        }
+    }
+
+    /// Removes it and gives back what it changed. Its files have to be closed.
+    ///
+    /// # Errors
+    /// What somebody else changed since, or reads.
+    fn take_down(&mut self) -> Result<(), CommandError> {
+        let Some(holder) = self.holder.take() else {
+            return Ok(());
+        };
+        let changing = Changing::begin()?;
+        let left = apply::tracing::let_go(&changing.host, &changing.state, &self.tracefs, holder)?;
+        match left.first() {
+            None => Ok(()),
+            Some(left) => Err(CommandError::new(
+                Status::Conflict,
+                "tracefs",
+                left,
+                "quietcore undo",
+            )),
+        }
+    }
+}
+
+/// A measurement that fails takes it down as well; what fails here is done by the next call.
+impl Drop for Instance {
+    fn drop(&mut self) {
+        let _ = self.take_down();
+    }
+}

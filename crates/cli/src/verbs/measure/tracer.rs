@@ -1,0 +1,183 @@
+//! `--method`: a tracer of the kernel measures instead of our own samplers, in an instance of tracefs that goes with it.
+
+use super::instance::{Instance, found};
+use super::nanoseconds;
+use crate::{CommandError, Status};
+use apply::tracing::{Setting, Wanted};
+use clap::ValueEnum;
+use machine::CpuSet;
+use measure::{Method, Request};
+use root::{Root, Tracefs};
+use std::time::Duration;
+
+/// What can wake threads instead of us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Waking {
+    /// The kernel's timerlat tracer: a timer and a thread of the kernel on each CPU (SCHED_FIFO 95)
+    Timerlat,
+}
+
+/// What can look for gaps instead of us.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Spinning {
+    /// The kernel's osnoise tracer: a thread of the kernel on each CPU that never sleeps
+    Osnoise,
+}
+
+impl From<Waking> for Method {
+    fn from(_: Waking) -> Method {
+        Method::Timerlat
+    }
+}
+
+impl From<Spinning> for Method {
+    fn from(_: Spinning) -> Method {
+        Method::Osnoise
+    }
+}
+
+/// Room for samples of each CPU until they are read.
+const BUFFER_KIB: u32 = 1024;
+
+/// Starts a tracer on the CPUs of a request, with its period or threshold.
+///
+/// # Errors
+/// Periods that the tracer cannot have, a kernel without it, somebody who has it already, no permission.
+pub fn begin(method: Method, request: &Request, time: Duration) -> Result<Instance, CommandError> {
+    let micros = whole_micros(method, time)?;
+    let tracefs = found()?;
+    let root = Root::live();
+    let read = |name: &str| root.value(&tracefs.file(name));
+    let available = read("available_tracers")?.unwrap_or_default();
+    if !available
+        .split_whitespace()
+        .any(|tracer| tracer == method.tracer())
+    {
+        return Err(CommandError::new(
+            Status::Unable,
+            format!("--method {}", method.tracer()),
+            format!(
+                "this kernel has no such tracer: {} is not set (it has: {available})",
+                method.config()
+            ),
+            "measure without --method, or boot a kernel with that option (Debian: the -rt ones)",
+        ));
+    }
+    if let Some(place) = taken(&root, &tracefs)? {
+        return Err(CommandError::new(
+            Status::Conflict,
+            format!("--method {}", method.tracer()),
+            format!("{place} runs a tracer whose settings are the same for all"),
+            "end what measures there (rtla?), or measure without --method",
+        ));
+    }
+    if let Some(option) = unsuitable(&read("osnoise/options")?.unwrap_or_default()) {
+        return Err(CommandError::new(
+            Status::Conflict,
+            format!("--method {}", method.tracer()),
+            format!(
+                "somebody has set {option} in {}",
+                Tracefs::shown("osnoise/options")
+            ),
+            format!("echo DEFAULTS > {}", Tracefs::shown("osnoise/options")),
+        ));
+    }
+    Instance::begin(tracefs, &wanted(method, &request.cpus(), micros))
+}
+
+fn wanted(method: Method, cpus: &CpuSet, micros: u64) -> Wanted {
+    let mut shared = vec![
+        Setting::must("osnoise/cpus", cpus.to_string()),
+        Setting::must("osnoise/stop_tracing_us", "0"),
+        Setting::must("osnoise/stop_tracing_total_us", "0"),
+    ];
+    let mut own = vec![
+        Setting::may("buffer_size_kb", BUFFER_KIB.to_string()),
+        Setting::must("trace_clock", "mono"),
+    ];
+    match method {
+        Method::Timerlat => {
+            shared.push(Setting::must("osnoise/timerlat_period_us", micros.to_string()));
+            shared.push(Setting::may("osnoise/print_stack", "0"));
+        }
+        Method::Osnoise => {
+            shared.push(Setting::must("tracing_thresh", micros.to_string()));
+            own.push(Setting::must("events/osnoise/sample_threshold/enable", "1"));
+        }
+    }
+    own.push(Setting::must("current_tracer", method.tracer()));
+    Wanted { shared, own }
+}
+
+/// The period or threshold in microseconds, as the tracers want it (`timerlat_period_us`: 100 to 1,000,000).
+fn whole_micros(method: Method, time: Duration) -> Result<u64, CommandError> {
+    let (name, range) = match method {
+        Method::Timerlat => ("--interval", 100..=1_000_000),
+        Method::Osnoise => ("--threshold", 1..=1_000_000),
+    };
+    let ns = nanoseconds(time);
+    let micros = ns / 1_000;
+    match ns.is_multiple_of(1_000) && range.contains(&micros) {
+        true => Ok(micros),
+        false => Err(CommandError::usage(
+            format!("{name} {time:?}"),
+            format!(
+                "the {} tracer takes whole microseconds from {} us to {} us",
+                method.tracer(),
+                range.start(),
+                range.end()
+            ),
+            "give it such a time, or measure without --method",
+        )),
+    }
+}
+
+/// The directory where one of the two tracers runs already: they share threads and settings.
+fn taken(root: &Root, tracefs: &Tracefs) -> Result<Option<String>, CommandError> {
+    let instances = root.names(&tracefs.file("instances"))?.unwrap_or_default();
+    let places = instances.iter().map(|name| format!("instances/{name}/"));
+    for place in places.chain([String::new()]) {
+        let now = root.value(&tracefs.file(&format!("{place}current_tracer")))?;
+        if matches!(now.as_deref(), Some("timerlat" | "osnoise")) {
+            return Ok(Some(Tracefs::shown(place.trim_end_matches('/'))));
+        }
+    }
+    Ok(None)
+}
+
+/// An option with which the tracer would bring no samples, or the machine down.
+fn unsuitable(options: &str) -> Option<&str> {
+    let mut words = options.split_whitespace();
+    words.find(|word| matches!(*word, "NO_OSNOISE_WORKLOAD" | "PANIC_ON_STOP"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_the_tracers() {
+        let micros = |method, ns| whole_micros(method, Duration::from_nanos(ns)).ok();
+        assert_eq!(micros(Method::Timerlat, 1_000_000), Some(1_000));
+        assert_eq!(micros(Method::Timerlat, 99_000), None);
+        assert_eq!(micros(Method::Timerlat, 1_000_500), None);
+        assert_eq!(micros(Method::Timerlat, 1_000_001_000), None);
+        assert_eq!(micros(Method::Osnoise, 1_000), Some(1));
+        assert_eq!(micros(Method::Osnoise, 500), None);
+    }
+
+    #[test]
+    fn options_that_stand_in_the_way() {
+        let usual = "NO_DEFAULTS OSNOISE_WORKLOAD NO_PANIC_ON_STOP NO_OSNOISE_PREEMPT_DISABLE";
+        assert_eq!(unsuitable(usual), None);
+        assert_eq!(
+            unsuitable("NO_OSNOISE_WORKLOAD NO_PANIC_ON_STOP"),
+            Some("NO_OSNOISE_WORKLOAD")
+        );
+        assert_eq!(
+            unsuitable("OSNOISE_WORKLOAD PANIC_ON_STOP"),
+            Some("PANIC_ON_STOP")
+        );
+        assert_eq!(unsuitable(""), None);
+    }
+}

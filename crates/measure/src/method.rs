@@ -1,0 +1,262 @@
+//! Tracers of the kernel as samplers: `timerlat` asks the question of `measure latency` with threads of the kernel, and
+//! `osnoise` that of `measure noise`. Their samples are read from the trace while they run.
+//!
+//! Who calls has set the tracer up in an instance of tracefs and takes it down again; here is only what is read.
+
+mod heard;
+mod line;
+
+use crate::collect::Moment;
+use crate::conditions::{self, Idle, Scene, Standing};
+use crate::counter::Source;
+use crate::housekeeping::step_aside;
+use crate::{
+    IdleStates, MeasureError, Measurement, Phase, Progress, Request, SCHEMA, check, clock, findings,
+};
+use heard::{Heard, Window};
+use observe::Sample;
+use root::{Root, RootError};
+use rustix::io::Errno;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// A tracer that samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// A timer per CPU, and a thread of the kernel that it wakes.
+    Timerlat,
+    /// A thread of the kernel per CPU that never sleeps.
+    Osnoise,
+}
+
+impl Method {
+    /// Its name in `available_tracers`.
+    #[must_use]
+    pub fn tracer(self) -> &'static str {
+        match self {
+            Method::Timerlat => "timerlat",
+            Method::Osnoise => "osnoise",
+        }
+    }
+
+    /// The option of the kernel's configuration that it comes with.
+    #[must_use]
+    pub fn config(self) -> &'static str {
+        match self {
+            Method::Timerlat => "CONFIG_TIMERLAT_TRACER",
+            Method::Osnoise => "CONFIG_OSNOISE_TRACER",
+        }
+    }
+}
+
+/// How often the trace is read.
+const READ: Duration = Duration::from_millis(20);
+
+/// How often what has been heard is kept in a file.
+const KEEP_NS: u64 = 1_000_000_000;
+
+/// How long after the window its last samples may come.
+const GRACE_NS: u64 = 200_000_000;
+
+/// Listens to a tracer that runs, through `pipe` (the instance's `trace_pipe`, whose clock is `mono`). The lanes of the
+/// request say CPUs, length, period or threshold; policy and clock are the tracer's.
+///
+/// # Errors
+/// A request that makes no sense, a CPU that is offline, a trace that cannot be read.
+pub fn listen(
+    request: &Request<'_>,
+    method: Method,
+    pipe: &str,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Measurement, MeasureError> {
+    let root = Root::live();
+    check::request(request, &root)?;
+    let mut standing = Standing::read(&root, &request.cpus());
+    // The tracer that measures is the question, and no condition.
+    let own = pipe.rsplit_once('/').map_or(pipe, |(dir, _)| dir);
+    standing.tracing.retain(|(dir, _)| dir != own);
+    let mut pipe = Pipe::open(pipe)?;
+    let _aside = step_aside(&request.cpus());
+    let held = match request.idle_states {
+        IdleStates::Hold => root::latency::hold(0).map_err(|error| error.errno().unwrap_or(libc::EIO)),
+        IdleStates::Leave => Err(0),
+    };
+    let start = clock::monotonic_ns();
+    let length = request
+        .lanes
+        .iter()
+        .map(crate::Lane::length_ns)
+        .max()
+        .unwrap_or(0);
+    let window = Window {
+        start,
+        end: start.saturating_add(length),
+    };
+    let mut run = Run {
+        request,
+        method,
+        root: &root,
+        started_at: clock::wall_time(),
+        window,
+        standing,
+        idle: match held {
+            Ok(_) => Idle::Held,
+            Err(_) => Idle::Allowed,
+        },
+        heard: Heard::of(request, method, window).ok_or(MeasureError::Os {
+            doing: "make the histograms",
+            errno: libc::EINVAL,
+        })?,
+    };
+    let first = Sample::take(&root);
+    let mut last = None;
+    let mut kept = start;
+    let end = loop {
+        pipe.read(&mut |line| run.heard.take(line))?;
+        let now = clock::monotonic_ns();
+        if now >= window.end && last.is_none() {
+            last = Some(Sample::take(&root));
+        }
+        if run.heard.broke().is_some() || request.stop.load(Ordering::Relaxed) {
+            break now;
+        }
+        if now >= window.end.saturating_add(GRACE_NS) {
+            break window.end;
+        }
+        progress(&run.progress(now));
+        if let Some(keep) = request.keep
+            && now.saturating_sub(kept) > KEEP_NS
+        {
+            kept = now;
+            keep(&run.result(now, Moment::Passing));
+        }
+        std::thread::sleep(READ);
+    };
+    let mut result = run.result(end, Moment::End);
+    let last = last.unwrap_or_else(|| Sample::take(&root));
+    let mut activity = observe::activity(&first, &last);
+    activity
+        .cpus
+        .retain(|activity| request.cpus().contains(activity.cpu));
+    result.activity = Some(activity);
+    let refused = held.as_ref().err().copied();
+    result
+        .findings
+        .extend(findings::about_idle(request.idle_states, refused));
+    Ok(result)
+}
+
+/// A tracer that is listened to.
+struct Run<'a> {
+    request: &'a Request<'a>,
+    method: Method,
+    root: &'a Root,
+    started_at: String,
+    window: Window,
+    standing: Standing,
+    idle: Idle,
+    heard: Heard,
+}
+
+impl Run<'_> {
+    fn result(&self, end: u64, moment: Moment) -> Measurement {
+        let (threads, mut notes) = self.heard.results(self.root, end);
+        let broke = self.heard.broke();
+        let complete = moment == Moment::End && end >= self.window.end;
+        let lasted = end.saturating_sub(self.window.start);
+        let stopped = (!complete && broke.is_none()).then_some(lasted);
+        notes.extend(findings::about_end(moment, stopped));
+        notes.extend(findings::about_break(broke));
+        // The kernel reads its own clock: no counter of ours is in play.
+        let environment = &self.request.environment;
+        notes.extend(findings::about_machine(
+            environment,
+            self.request.kind(),
+            Source::Tsc,
+        ));
+        let conditions = conditions::notes(&Scene {
+            lanes: &self.request.lanes,
+            environment,
+            standing: &self.standing,
+            idle: self.idle,
+            loads: &BTreeMap::new(),
+            threads: &threads,
+            waited_ns: &[],
+        });
+        let not_representative = conditions.iter().map(|note| note.id.clone()).collect();
+        notes.extend(conditions);
+        Measurement {
+            schema: SCHEMA.to_owned(),
+            kind: self.request.kind(),
+            method: Some(self.method),
+            started_at: self.started_at.clone(),
+            duration_ns: lasted,
+            environment: environment.clone(),
+            activity: None,
+            broke,
+            threads,
+            gap_file: None,
+            not_representative,
+            findings: notes,
+            programs: Vec::new(),
+            complete,
+        }
+    }
+
+    fn progress(&self, now: u64) -> Progress {
+        let planned_ns = self.window.end.saturating_sub(self.window.start);
+        Progress {
+            kind: self.request.kind(),
+            phase: Phase::Sampling,
+            elapsed_ns: now.saturating_sub(self.window.start).min(planned_ns),
+            planned_ns,
+            sampler_pid: 0,
+            threads: self.heard.progress(),
+        }
+    }
+}
+
+/// The trace as it grows: every event once.
+struct Pipe {
+    file: OwnedFd,
+    path: String,
+    /// The beginning of a line whose end has not come yet.
+    begun: Vec<u8>,
+}
+
+impl Pipe {
+    fn open(path: &str) -> Result<Pipe, RootError> {
+        Ok(Pipe {
+            file: root::descriptor::readable(path)?,
+            path: path.to_owned(),
+            begun: Vec::new(),
+        })
+    }
+
+    /// All whole lines that are there now.
+    fn read(&mut self, each: &mut dyn FnMut(&str)) -> Result<(), RootError> {
+        let mut buffer = [0_u8; 16 * 1024];
+        loop {
+            let count = match rustix::io::read(&self.file, &mut buffer) {
+                // A trace that is stopped has an end.
+                Ok(0) | Err(Errno::AGAIN) => return Ok(()),
+                Ok(count) => count,
+                Err(Errno::INTR) => continue,
+                Err(errno) => return Err(RootError::from_io(&self.path, "read", &errno.into())),
+            };
+            let mut rest = buffer.get(..count).unwrap_or_default();
+            while let Some(end) = rest.iter().position(|&byte| byte == b'\n') {
+                let (line, behind) = rest.split_at(end);
+                self.begun.extend_from_slice(line);
+                each(&String::from_utf8_lossy(&self.begun));
+                self.begun.clear();
+                rest = behind.get(1..).unwrap_or_default();
+            }
+            self.begun.extend_from_slice(rest);
+        }
+    }
+}
