@@ -1,20 +1,28 @@
 //! Foreign formats on the command line: chosen by name for writing, and read by what stands in a file.
 
 use crate::CommandError;
-use formats::{ReadError, Recording};
+use formats::{Format, ReadError, Recording};
 use std::io::BufRead;
 use std::path::Path;
 
 /// How a recording is written, chosen by name.
 #[derive(Clone, Copy)]
-pub struct WrittenAs(pub fn(&Recording) -> String);
+pub struct WrittenAs(&'static Format);
+
+impl WrittenAs {
+    /// The text, and what the format has no place for, in words.
+    pub fn write(self, recording: &Recording) -> (String, Option<String>) {
+        let text = self.0.write.map_or_else(String::new, |write| write(recording));
+        (text, formats::left_out(self.0, recording))
+    }
+}
 
 /// Reads the name of a format that can be written.
 ///
 /// # Errors
 /// The names that there are.
 pub fn written_as(name: &str) -> Result<WrittenAs, String> {
-    formats::writer(name).map(WrittenAs).ok_or_else(|| {
+    formats::format_written(name).map(WrittenAs).ok_or_else(|| {
         let names: Vec<&str> = formats::writers().map(|format| format.name).collect();
         format!("there are {}", names.join(", "))
     })

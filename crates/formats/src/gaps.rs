@@ -153,6 +153,7 @@ fn of_row(
     let spike = Spike {
         at_ns: line.number(at)?,
         duration_ns: line.number(duration)?,
+        label: crate::csv::label(cause),
     };
     let cpu = cpus.entry(line.small(cpu)?).or_default();
     if !cpu.tally.add_exact(spike.duration_ns, 1, room)? {
@@ -193,7 +194,8 @@ mod tests {
             noisy.spikes[1],
             Spike {
                 at_ns: 6_000,
-                duration_ns: 90_000
+                duration_ns: 90_000,
+                label: Some(measure::GapLabel::OwnWakeUp),
             }
         );
         assert_eq!(ids(&recording), ["gaps_lost", "own_gaps"]);

@@ -1,52 +1,171 @@
-//! A gnuplot script with its data inside: `gnuplot -p FILE` draws the histograms of all CPUs on logarithmic axes.
+//! A gnuplot script with its data inside: `gnuplot -p FILE` draws one panel for each thing that was measured, with the
+//! curves of all CPUs: wake-ups (as sampled, and beside that all that were due), gaps, period, early wake-ups, and when
+//! single samples were.
 
-use crate::model::{Kind, Recording};
+use crate::model::{Basis, Kind, Recording, Series};
 use std::fmt::Write as _;
 
-/// Writes the script: one named data block per series (lower bound in us, count), then the plot.
+/// A panel of the drawing.
+struct Panel {
+    title: &'static str,
+    axis: &'static str,
+    kind: Kind,
+    bases: &'static [Basis],
+}
+
+const PANELS: [Panel; 4] = [
+    Panel {
+        title: "Wake-up latency",
+        axis: "latency (us)",
+        kind: Kind::Latency,
+        bases: &[Basis::Samples, Basis::Schedule],
+    },
+    Panel {
+        title: "Noise",
+        axis: "gap (us)",
+        kind: Kind::Noise,
+        bases: &[Basis::Samples],
+    },
+    Panel {
+        title: "Period between wake-ups",
+        axis: "off by (us)",
+        kind: Kind::Latency,
+        bases: &[Basis::Period],
+    },
+    Panel {
+        title: "Wake-ups before their time",
+        axis: "early by (us)",
+        kind: Kind::Latency,
+        bases: &[Basis::Early],
+    },
+];
+
+/// Writes the script: what is known in words, one named data block per histogram (lower bound in us, count) and per list of
+/// single samples (seconds, us), then the panels that have something to show.
 #[must_use]
 pub fn write(recording: &Recording) -> String {
-    let (title, axis) = match recording.kind() {
-        Kind::Latency => ("Wake-up latency", "latency (us)"),
-        Kind::Noise => ("Noise", "gap (us)"),
-    };
-    let mut text = format!("# {title}");
-    if let Some(started_at) = &recording.started_at {
-        let _ = write!(
-            text,
-            ", measured at {}",
-            started_at.replace(char::is_control, " ")
-        );
-    }
-    text.push('\n');
-    let mut curves = Vec::new();
+    let mut text = String::new();
+    head(&mut text, recording);
+    let mut panels: Vec<(String, Vec<String>)> = PANELS.iter().map(histogram_panel).collect();
+    let mut times = Vec::new();
     for (place, series) in recording.series.iter().enumerate() {
-        if series.buckets.is_empty() {
-            continue;
+        for one in series.with_those_beside() {
+            let name = match one.basis {
+                Basis::Samples => format!("$series{place}"),
+                other => format!("$series{place}_{}", other.name()),
+            };
+            let panel = PANELS
+                .iter()
+                .position(|panel| panel.kind == one.kind && panel.bases.contains(&one.basis));
+            let (Some(panel), false) = (panel, one.buckets.is_empty()) else {
+                continue;
+            };
+            block(&mut text, &name, one);
+            let dashes = match one.basis {
+                Basis::Schedule => " dashtype 2",
+                _ => "",
+            };
+            let curve = format!(
+                "{name} using 1:2 with steps{dashes} title \"{}\"",
+                legend(recording, one)
+            );
+            panels[panel].1.push(curve);
         }
-        let _ = writeln!(text, "$series{place} << EOD");
-        for bucket in &series.buckets {
-            // A logarithmic axis has no zero: what is below a nanosecond is drawn at one.
-            let low = bucket.low_ns.max(1);
-            let _ = writeln!(text, "{}.{:03} {}", low / 1_000, low % 1_000, bucket.count);
+        if !series.spikes.is_empty() {
+            let _ = writeln!(text, "$times{place} << EOD");
+            for spike in &series.spikes {
+                let us = us(spike.duration_ns);
+                let (seconds, rest) = (spike.at_ns / 1_000_000_000, spike.at_ns % 1_000_000_000);
+                let _ = writeln!(text, "{seconds}.{rest:09} {us}");
+            }
+            text.push_str("EOD\n");
+            let what = match series.kind {
+                Kind::Latency => "late",
+                Kind::Noise => "gaps",
+            };
+            times.push(format!(
+                "$times{place} using 1:2 with points title \"{} {what}\"",
+                series.label()
+            ));
         }
-        text.push_str("EOD\n");
-        let what = if series.kind == recording.kind() {
-            ""
-        } else {
-            " (gaps)"
-        };
-        curves.push(format!(
-            "$series{place} using 1:2 with steps title \"{}{what}\"",
-            series.label()
-        ));
     }
-    let _ = write!(
-        text,
-        "set title \"{title}\"\nset xlabel \"{axis}\"\nset ylabel \"samples\"\nset logscale xy\nset yrange [0.5:*]\nset grid\n"
+    let when = "set title \"When single samples were\"\nset xlabel \"time (s)\"\nset ylabel \"us\"\n\
+                unset logscale\nset logscale y\nset yrange [*:*]\n";
+    panels.push((when.to_owned(), times));
+    panels.retain(|(_, curves)| !curves.is_empty());
+    text.push_str("set grid\n");
+    let many = panels.len() > 1;
+    if many {
+        let _ = writeln!(text, "set multiplot layout {},1", panels.len());
+    }
+    for (settings, curves) in panels {
+        let _ = writeln!(text, "{settings}plot {}", curves.join(", \\\n     "));
+    }
+    if many {
+        text.push_str("unset multiplot\n");
+    }
+    text
+}
+
+/// What no curve can show, as comments.
+fn head(text: &mut String, recording: &Recording) {
+    let mut line = |words: &str| {
+        let _ = writeln!(text, "# {}", words.replace(char::is_control, " "));
+    };
+    let version = recording.version.as_deref().unwrap_or_default();
+    line(&format!("{} {version}", recording.tool));
+    if let Some(started_at) = &recording.started_at {
+        line(&format!("measured at {started_at}"));
+    }
+    for (name, value) in &recording.facts {
+        line(&format!("{name}: {value}"));
+    }
+    for series in &recording.series {
+        for (name, value) in &series.facts {
+            line(&format!("{}: {name}: {value}", recording.name_of(series)));
+        }
+    }
+    for note in &recording.notes {
+        line(&format!("{:?}: {}: {}", note.level, note.subject, note.message));
+    }
+}
+
+fn histogram_panel(panel: &Panel) -> (String, Vec<String>) {
+    let settings = format!(
+        "set title \"{}\"\nset xlabel \"{}\"\nset ylabel \"samples\"\nset logscale xy\nset yrange [0.5:*]\n",
+        panel.title, panel.axis
     );
-    if !curves.is_empty() {
-        let _ = writeln!(text, "plot {}", curves.join(", \\\n     "));
+    (settings, Vec::new())
+}
+
+fn block(text: &mut String, name: &str, series: &Series) {
+    let _ = writeln!(text, "{name} << EOD");
+    for bucket in &series.buckets {
+        // A logarithmic axis has no zero: what is below a nanosecond is drawn at one.
+        let _ = writeln!(text, "{} {}", us(bucket.low_ns.max(1)), bucket.count);
+    }
+    text.push_str("EOD\n");
+}
+
+fn us(ns: u64) -> String {
+    format!("{}.{:03}", ns / 1_000, ns % 1_000)
+}
+
+/// Who, by which basis, what is not in the curve, and the largest.
+fn legend(recording: &Recording, series: &Series) -> String {
+    let mut text = recording.name_of(series);
+    let missed = match series.kind {
+        Kind::Latency => "missed",
+        Kind::Noise => "not recorded",
+    };
+    let not_in_it = [(series.missed, missed), (series.overflow, "above the histogram")];
+    for (count, what) in not_in_it {
+        if let Some(count) = count.filter(|count| *count > 0) {
+            let _ = write!(text, ", {count} {what}");
+        }
+    }
+    if let Some(max) = series.stated.max_ns {
+        let _ = write!(text, ", max {}", us(max));
     }
     text
 }
@@ -83,10 +202,11 @@ mod tests {
                 .collect();
             assert_eq!(read, wanted);
             assert!(text.contains(&format!(
-                "$series{place} using 1:2 with steps title \"CPU {}\"",
+                "$series{place} using 1:2 with steps title \"CPU {}",
                 series.cpu.expect("a CPU")
             )));
         }
+        assert!(text.contains("3 missed, max 70.016\""), "{text}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::error::{Problem, ReadError, quoted};
 use crate::lines::Lines;
-use crate::model::{Kind, Recording, Series};
+use crate::model::{Basis, Kind, Recording, Series};
 use crate::tally::{Room, Tally, check_series};
 use base64::Engine as _;
 use hdrhistogram::Histogram;
@@ -44,10 +44,12 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut tags: BTreeMap<String, (Tally, Duration)> = BTreeMap::new();
     let mut room = Room::new();
     let mut deserializer = Deserializer::new();
+    let mut gaps = false;
     let mut lines = Lines::of(input);
     while let Some(line) = lines.next()? {
         let text = line.text.trim();
         if let Some(comment) = text.strip_prefix("#[").and_then(|rest| rest.strip_suffix(']')) {
+            gaps |= comment.starts_with(GAPS);
             if recording.facts.len() < 64 {
                 recording.fact("comment", comment);
             }
@@ -88,16 +90,28 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         }
         check_series(tags.len())?;
     }
+    let mut beside = Vec::new();
     for (tag, (tally, length)) in tags {
-        let mut series = Series::new(Kind::Latency);
-        series.cpu = tag.strip_prefix("cpu").and_then(|number| number.parse().ok());
-        if series.cpu.is_none() && !tag.is_empty() {
+        let known = of_tag(&tag, gaps);
+        let mut series = known.clone().unwrap_or_else(|| Series::new(Kind::Latency));
+        if known.is_none() && !tag.is_empty() {
             recording.fact("tag", tag);
         }
         series.buckets = tally.buckets();
         series.overflow = Some(0);
         series.stated.duration_ns = u64::try_from(length.as_nanos()).ok();
-        recording.series.push(series);
+        match series.basis {
+            Basis::Samples => recording.series.push(series),
+            _ => beside.push(series),
+        }
+    }
+    beside.sort_by_key(|series: &Series| series.basis);
+    for one in beside {
+        let mut all = recording.series.iter_mut();
+        match all.find(|series| (series.kind, series.cpu) == (one.kind, one.cpu)) {
+            Some(series) => series.beside.push(one),
+            None => recording.series.push(one),
+        }
     }
     if recording.series.is_empty() {
         return Err(ReadError::Nothing("no interval"));
@@ -108,17 +122,38 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     Ok(recording)
 }
 
-/// Writes one interval per series.
+/// How the comment begins that says that no wake-ups were measured.
+const GAPS: &str = "gaps in a busy loop";
+
+/// `cpu3`, `cpu3-noise`, `cpu3-schedule`: what we write; of tags of others only the first means something.
+fn of_tag(tag: &str, gaps: bool) -> Option<Series> {
+    let (cpu, what) = tag.split_once('-').unwrap_or((tag, ""));
+    let cpu = cpu.strip_prefix("cpu")?.parse().ok()?;
+    let (kind, basis) = match what {
+        "" if gaps => (Kind::Noise, Basis::Samples),
+        "" => (Kind::Latency, Basis::Samples),
+        "noise" => (Kind::Noise, Basis::Samples),
+        other => {
+            let mut known = Basis::ALL.into_iter().skip(1);
+            (Kind::Latency, known.find(|basis| basis.name() == other)?)
+        }
+    };
+    let mut series = Series::new(kind);
+    (series.cpu, series.basis) = (Some(cpu), basis);
+    Some(series)
+}
+
+/// Writes one interval per series, and one for each that stands beside it.
 #[must_use]
 pub fn write(recording: &Recording) -> String {
     let mut bytes = Vec::new();
     let mut builder = IntervalLogWriterBuilder::new();
     builder.add_comment("[Histogram log format version 1.3]");
     let unit = match recording.kind() {
-        Kind::Latency => "[latency of wake-ups, in nanoseconds; Interval_Max in milliseconds]",
-        Kind::Noise => "[gaps in a busy loop, in nanoseconds; Interval_Max in milliseconds]",
+        Kind::Latency => "latency of wake-ups",
+        Kind::Noise => GAPS,
     };
-    builder.add_comment(unit);
+    builder.add_comment(&format!("[{unit}, in nanoseconds; Interval_Max in milliseconds]"));
     for series in &recording.series {
         for (count, what) in [
             (series.overflow, "above the histogram"),
@@ -137,13 +172,18 @@ pub fn write(recording: &Recording) -> String {
     let mut serializer = V2DeflateSerializer::new();
     // Writing into memory does not fail.
     if let Ok(mut log) = builder.begin_log_with(&mut bytes, &mut serializer) {
-        for (place, series) in recording.series.iter().enumerate() {
+        let all = recording.series.iter().enumerate();
+        let all = all.flat_map(|(place, series)| series.with_those_beside().map(move |one| (place, one)));
+        for (place, series) in all {
             let Some(histogram) = histogram_of(series) else {
                 continue;
             };
             let tag = match (series.cpu, series.part) {
                 // Both were measured at once, and a reader would add up what has one tag.
                 (Some(cpu), None) if series.kind != recording.kind() => format!("cpu{cpu}-noise"),
+                (Some(cpu), None) if series.basis != Basis::Samples => {
+                    format!("cpu{cpu}-{}", series.basis.name())
+                }
                 (Some(cpu), None) => format!("cpu{cpu}"),
                 (Some(_), Some(_)) => series.label().replace(' ', "-"),
                 (None, _) => format!("thread{place}"),

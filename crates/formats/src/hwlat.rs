@@ -119,7 +119,11 @@ fn gap(line: &Line, after: &str, cpu: &mut Cpu, room: &mut Room) -> Result<u64, 
     }
     if let Some(at_ns) = at_ns {
         let duration_ns = longest.checked_mul(UNIT_NS).ok_or_else(too_large)?;
-        cpu.spikes.add(Spike { at_ns, duration_ns });
+        cpu.spikes.add(Spike {
+            at_ns,
+            duration_ns,
+            label: None,
+        });
     }
     Ok(nmis)
 }

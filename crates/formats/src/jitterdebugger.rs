@@ -144,7 +144,11 @@ pub fn read_samples(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         if !tally.add_exact(units, UNIT_NS, &mut room)? {
             return Err(line.wrong(value, Problem::TooLarge(quoted(value))));
         }
-        spikes.add(Spike { at_ns, duration_ns });
+        spikes.add(Spike {
+            at_ns,
+            duration_ns,
+            label: None,
+        });
         check_series(cpus.len())?;
     }
     let mut recording = Recording::new(SAMPLES, "jitterdebugger", UNIT_NS);

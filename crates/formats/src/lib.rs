@@ -9,6 +9,7 @@ mod gnuplot;
 mod hlog;
 mod hwlat;
 mod jitterdebugger;
+mod left_out;
 mod lines;
 mod list;
 mod model;
@@ -26,8 +27,9 @@ mod systress;
 mod tally;
 
 pub use error::{Problem, ReadError};
-pub use list::{FORMATS, Format, Reader, read, writer, writers};
-pub use model::{Bucket, Kind, Part, Recording, Series, Spike, Stated};
+pub use left_out::left_out;
+pub use list::{FORMATS, Format, Holds, Reader, format_written, read, writer, writers};
+pub use model::{Basis, Bucket, Kind, Part, Recording, Rounding, Series, Spike, Stated};
 pub use own::of_measurement;
 pub use systress::systress_file;
 

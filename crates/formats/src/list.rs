@@ -18,6 +18,21 @@ pub struct Format {
     pub reader: Option<Reader>,
     /// Writes it.
     pub write: Option<fn(&Recording) -> String>,
+    /// What it has a place for, where it is written.
+    pub holds: Holds,
+}
+
+/// What of a recording a format has a place for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    /// All of it, but for what the kernel counted meanwhile, which our own results and pages have.
+    Everything,
+    /// All but single samples with their times.
+    NoTimes,
+    /// The histograms, of both kinds and by every basis.
+    Histograms,
+    /// The samples of one kind.
+    Samples,
 }
 
 /// How a format is read.
@@ -38,23 +53,23 @@ const fn reader(
 /// Every format. A file is the first one here that it looks like.
 #[rustfmt::skip] // One line each.
 pub const FORMATS: &[Format] = &[
-    Format { name: own::NAME, what: "a result of quietcore", reader: reader(own::looks_like, own::read), write: None },
-    Format { name: gaps::NAME, what: "every gap with its time, of measure noise --gaps", reader: reader(gaps::looks_like, gaps::read), write: None },
-    Format { name: rt_tests_json::NAME, what: "--json of cyclictest, also of oslat for reading", reader: reader(rt_tests_json::looks_like, rt_tests_json::read), write: Some(rt_tests_json::write) },
-    Format { name: jitterdebugger::NAME, what: "results.json of jitterdebugger", reader: reader(jitterdebugger::looks_like, jitterdebugger::read), write: None },
-    Format { name: hlog::NAME, what: "an HdrHistogram log, one tag per CPU", reader: reader(hlog::looks_like, hlog::read), write: Some(hlog::write) },
-    Format { name: rtla::NAME, what: "rtla timerlat hist and osnoise hist", reader: reader(rtla::looks_like, rtla::read), write: None },
-    Format { name: sysjitter::NAME, what: "a raw file of sysjitter", reader: reader(sysjitter::looks_like, sysjitter::read), write: None },
-    Format { name: stress_ng::NAME, what: "stress-ng --cyclic", reader: reader(stress_ng::looks_like, stress_ng::read), write: None },
-    Format { name: hwlat::NAME, what: "a trace of the kernel's hwlat tracer", reader: reader(hwlat::looks_like, hwlat::read), write: None },
-    Format { name: oslat::NAME, what: "the text of oslat", reader: reader(oslat::looks_like, oslat::read), write: None },
-    Format { name: systress::NAME, what: "the text file of systress", reader: reader(systress::looks_like, systress::read), write: Some(systress::write) },
-    Format { name: cyclictest::NAME, what: "the text of cyclictest; written as -h prints it, with every row", reader: reader(cyclictest::looks_like, cyclictest::read), write: Some(cyclictest::every_row) },
-    Format { name: "cyclictest-2.7", what: "the same without rows that have no sample", reader: None, write: Some(cyclictest::rows_with_samples) },
-    Format { name: jitterdebugger::SAMPLES, what: "jitterdebugger's samples: cpu;seconds;us", reader: reader(jitterdebugger::looks_like_samples, jitterdebugger::read_samples), write: None },
-    Format { name: "csv", what: "one line per bucket", reader: None, write: Some(csv::write) },
-    Format { name: "gnuplot", what: "a gnuplot script that holds its data", reader: None, write: Some(gnuplot::write) },
-    Format { name: "openmetrics", what: "OpenMetrics text, histograms in seconds", reader: None, write: Some(openmetrics::write) },
+    Format { name: own::NAME, what: "a result of quietcore", reader: reader(own::looks_like, own::read), write: None, holds: Holds::Everything },
+    Format { name: gaps::NAME, what: "every gap with its time, of measure noise --gaps", reader: reader(gaps::looks_like, gaps::read), write: None, holds: Holds::Samples },
+    Format { name: rt_tests_json::NAME, what: "--json of cyclictest, also of oslat for reading", reader: reader(rt_tests_json::looks_like, rt_tests_json::read), write: Some(rt_tests_json::write), holds: Holds::Samples },
+    Format { name: jitterdebugger::NAME, what: "results.json of jitterdebugger", reader: reader(jitterdebugger::looks_like, jitterdebugger::read), write: None, holds: Holds::Samples },
+    Format { name: hlog::NAME, what: "an HdrHistogram log, one tag per CPU", reader: reader(hlog::looks_like, hlog::read), write: Some(hlog::write), holds: Holds::Histograms },
+    Format { name: rtla::NAME, what: "rtla timerlat hist and osnoise hist", reader: reader(rtla::looks_like, rtla::read), write: None, holds: Holds::Samples },
+    Format { name: sysjitter::NAME, what: "a raw file of sysjitter", reader: reader(sysjitter::looks_like, sysjitter::read), write: None, holds: Holds::Samples },
+    Format { name: stress_ng::NAME, what: "stress-ng --cyclic", reader: reader(stress_ng::looks_like, stress_ng::read), write: None, holds: Holds::Samples },
+    Format { name: hwlat::NAME, what: "a trace of the kernel's hwlat tracer", reader: reader(hwlat::looks_like, hwlat::read), write: None, holds: Holds::Samples },
+    Format { name: oslat::NAME, what: "the text of oslat", reader: reader(oslat::looks_like, oslat::read), write: None, holds: Holds::Samples },
+    Format { name: systress::NAME, what: "the text file of systress", reader: reader(systress::looks_like, systress::read), write: Some(systress::write), holds: Holds::Samples },
+    Format { name: cyclictest::NAME, what: "the text of cyclictest; written as -h prints it, with every row", reader: reader(cyclictest::looks_like, cyclictest::read), write: Some(cyclictest::every_row), holds: Holds::Samples },
+    Format { name: "cyclictest-2.7", what: "the same without rows that have no sample", reader: None, write: Some(cyclictest::rows_with_samples), holds: Holds::Samples },
+    Format { name: jitterdebugger::SAMPLES, what: "jitterdebugger's samples: cpu;seconds;us", reader: reader(jitterdebugger::looks_like_samples, jitterdebugger::read_samples), write: None, holds: Holds::Samples },
+    Format { name: csv::NAME, what: "a table of ours with one line per bucket, single sample and statistic", reader: reader(csv::looks_like, csv::read), write: Some(csv::write), holds: Holds::Everything },
+    Format { name: "gnuplot", what: "a gnuplot script that holds its data", reader: None, write: Some(gnuplot::write), holds: Holds::Everything },
+    Format { name: "openmetrics", what: "OpenMetrics text, histograms in seconds", reader: None, write: Some(openmetrics::write), holds: Holds::NoTimes },
 ];
 
 /// So much of a file says what it is.
@@ -87,6 +102,9 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     let mut recording = (reader.read)(&mut whole)?;
     for series in &mut recording.series {
         series.unit_ns = recording.unit_ns;
+        for beside in &mut series.beside {
+            beside.unit_ns = recording.unit_ns;
+        }
     }
     Ok(recording)
 }
@@ -99,5 +117,11 @@ pub fn writers() -> impl Iterator<Item = &'static Format> {
 /// The format of this name that can be written, with its writer.
 #[must_use]
 pub fn writer(name: &str) -> Option<fn(&Recording) -> String> {
-    writers().find(|format| format.name == name)?.write
+    format_written(name)?.write
+}
+
+/// The format of this name that can be written.
+#[must_use]
+pub fn format_written(name: &str) -> Option<&'static Format> {
+    writers().find(|format| format.name == name)
 }

@@ -1,6 +1,6 @@
 //! What a file of any tool says, as one typed model: nothing added, and what the file does not say is `None`.
 
-use measure::{Level, Measurement, Note};
+use measure::{GapLabel, Level, Measurement, Note};
 use serde::Serialize;
 use std::borrow::Cow;
 
@@ -50,6 +50,15 @@ impl Recording {
         match self.series.first() {
             Some(_) if kinds.all(|kind| kind == Kind::Noise) => Kind::Noise,
             _ => Kind::Latency,
+        }
+    }
+
+    /// What a person calls a series of it: its [`Series::label`], and that it is about gaps where both were measured.
+    #[must_use]
+    pub fn name_of(&self, series: &Series) -> String {
+        match series.kind == self.kind() {
+            true => series.label(),
+            false => format!("{} gaps", series.label()),
         }
     }
 
@@ -105,6 +114,36 @@ pub enum Kind {
     Noise,
 }
 
+/// What the values of a series are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Basis {
+    /// What was measured: how late each wake-up was, or how long each gap.
+    Samples,
+    /// How late every wake-up was that was due: those that a late one ran over are as late as they would have been.
+    Schedule,
+    /// How far the distance of two wake-ups was from the one they were due at, whatever the sign.
+    Period,
+    /// How long before their time wake-ups came.
+    Early,
+}
+
+impl Basis {
+    /// All of them, samples first.
+    pub const ALL: [Basis; 4] = [Basis::Samples, Basis::Schedule, Basis::Period, Basis::Early];
+
+    /// Its name in files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Basis::Samples => "samples",
+            Basis::Schedule => "schedule",
+            Basis::Period => "period",
+            Basis::Early => "early",
+        }
+    }
+}
+
 /// Which part of a wake-up a series is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -117,11 +156,22 @@ pub enum Part {
     User,
 }
 
+/// What a tool does with the rest of a time that is not a whole unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// Cuts it off.
+    Down,
+    /// Counts it as one more.
+    Up,
+}
+
 /// The samples of one thread, or of one part of its wake-ups.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// What was measured.
     pub kind: Kind,
+    /// What its values are; samples, but for those in [`Series::beside`].
+    pub basis: Basis,
     /// The CPU, where the file says it.
     pub cpu: Option<u32>,
     /// The number of the thread in the file, where it has one.
@@ -130,6 +180,8 @@ pub struct Series {
     pub part: Option<Part>,
     /// What is stated may be so much above, less one nanosecond: the unit of the file's numbers.
     pub unit_ns: u64,
+    /// Or below, where the tool rounds up.
+    pub rounding: Rounding,
     /// Non-empty buckets in ascending order; they do not overlap.
     pub buckets: Vec<Bucket>,
     /// Samples above the last bucket that the file could hold; `None` where the file does not tell.
@@ -142,6 +194,10 @@ pub struct Series {
     pub stated: Stated,
     /// Single samples with their times, in order of time.
     pub spikes: Vec<Spike>,
+    /// What else is known of this thread: name and value.
+    pub facts: Vec<(String, String)>,
+    /// The same wake-ups by another basis. Their values are no further samples: they are never added to these.
+    pub beside: Vec<Series>,
 }
 
 impl Series {
@@ -149,29 +205,76 @@ impl Series {
     pub(crate) fn new(kind: Kind) -> Series {
         Series {
             kind,
+            basis: Basis::Samples,
             cpu: None,
             thread: None,
             part: None,
             unit_ns: 1,
+            rounding: Rounding::Down,
             buckets: Vec::new(),
             overflow: None,
             overflow_from_ns: 0,
             missed: None,
             stated: Stated::default(),
             spikes: Vec::new(),
+            facts: Vec::new(),
+            beside: Vec::new(),
         }
+    }
+
+    /// Nothing yet, of the same thread by another basis.
+    pub(crate) fn another(&self, basis: Basis) -> Series {
+        Series {
+            basis,
+            cpu: self.cpu,
+            thread: self.thread,
+            part: self.part,
+            unit_ns: self.unit_ns,
+            ..Series::new(self.kind)
+        }
+    }
+
+    /// These samples, or the same wake-ups by another basis.
+    #[must_use]
+    pub fn by(&self, basis: Basis) -> Option<&Series> {
+        self.with_those_beside().find(|series| series.basis == basis)
+    }
+
+    /// This one, then those beside it.
+    pub fn with_those_beside(&self) -> impl Iterator<Item = &Series> {
+        std::iter::once(self).chain(&self.beside)
     }
 
     /// The largest sample as the file states it: not below the first value, not above the second.
     #[must_use]
     pub fn stated_max_ns(&self) -> Option<(u64, u64)> {
-        let max = self.stated.max_ns?;
-        Some((max, max.saturating_add(self.unit_ns.saturating_sub(1))))
+        Some(self.meant(self.stated.max_ns?))
     }
 
-    /// What a person calls it: `CPU 3`, `CPU 3 (T0)` where threads have numbers, `CPU 3 irq`, `thread 0`.
+    /// What a time that the file states can have been before it was rounded: from, and to.
+    #[must_use]
+    pub fn meant(&self, ns: u64) -> (u64, u64) {
+        let rest = self.unit_ns.saturating_sub(1);
+        match self.rounding {
+            Rounding::Down => (ns, ns.saturating_add(rest)),
+            Rounding::Up => (ns.saturating_sub(rest), ns),
+        }
+    }
+
+    /// What a person calls it: `CPU 3`, `CPU 3 (T0)` where threads have numbers, `CPU 3 irq`, `thread 0`; `CPU 3 due`,
+    /// `CPU 3 period` and `CPU 3 early` by another basis.
     #[must_use]
     pub fn label(&self) -> String {
+        let place = self.place();
+        match self.basis {
+            Basis::Samples => place,
+            Basis::Schedule => format!("{place} due"),
+            Basis::Period => format!("{place} period"),
+            Basis::Early => format!("{place} early"),
+        }
+    }
+
+    fn place(&self) -> String {
         let place = match (self.cpu, self.thread) {
             (Some(cpu), None) => format!("CPU {cpu}"),
             (Some(cpu), Some(thread)) => format!("CPU {cpu} (T{thread})"),
@@ -230,6 +333,9 @@ pub struct Spike {
     pub at_ns: u64,
     /// How long.
     pub duration_ns: u64,
+    /// Whose doing it is, where the tool can tell that it is its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<GapLabel>,
 }
 
 /// What a file states, in nanoseconds, and unchanged but for the unit.

@@ -1,9 +1,10 @@
-//! OpenMetrics text: one histogram in seconds and, where missed wake-ups are counted, one counter of them, by CPU.
+//! OpenMetrics text: histograms in seconds by CPU, one family for each thing that was measured; counters of what was
+//! missed; everything else that is known as gauges and labels.
 //!
 //! Bounds are the same for every machine and run (1, 2, 5 times powers of ten), so that series of a fleet can be added
 //! up. A sample whose bucket reaches across a bound is counted above it: never better than it was.
 
-use crate::model::{Kind, Recording, Series};
+use crate::model::{Basis, Kind, Recording, Series};
 use crate::statistics::{as_f64, best_mean_ns};
 use std::fmt::Write as _;
 
@@ -13,37 +14,92 @@ fn bounds() -> impl Iterator<Item = u64> {
     decades.chain(std::iter::once(10_000_000_000))
 }
 
+/// One histogram.
+struct Family {
+    kind: Kind,
+    basis: Basis,
+    name: &'static str,
+    help: &'static str,
+}
+
+const FAMILIES: [Family; 5] = [
+    Family {
+        kind: Kind::Latency,
+        basis: Basis::Samples,
+        name: "quietcore_wakeup_latency_seconds",
+        help: "How late a periodic thread woke up.",
+    },
+    Family {
+        kind: Kind::Latency,
+        basis: Basis::Schedule,
+        name: "quietcore_wakeup_due_latency_seconds",
+        help: "How late every wake-up was that was due: missed ones as late as they would have been.",
+    },
+    Family {
+        kind: Kind::Latency,
+        basis: Basis::Period,
+        name: "quietcore_wakeup_period_error_seconds",
+        help: "How far the distance of two wake-ups was from the one they were due at.",
+    },
+    Family {
+        kind: Kind::Latency,
+        basis: Basis::Early,
+        name: "quietcore_wakeup_early_seconds",
+        help: "How long before their time wake-ups came.",
+    },
+    Family {
+        kind: Kind::Noise,
+        basis: Basis::Samples,
+        name: "quietcore_noise_gap_seconds",
+        help: "For how long a thread that never sleeps was stopped.",
+    },
+];
+
+/// A series with its place in the recording.
+type Placed<'a> = (usize, &'a Series);
+
 /// Writes it.
 #[must_use]
 pub fn write(recording: &Recording) -> String {
     let mut text = String::new();
-    for kind in [Kind::Latency, Kind::Noise] {
-        let series: Vec<(usize, &Series)> = recording
-            .series
-            .iter()
-            .enumerate()
-            .filter(|(_, series)| series.kind == kind)
+    let all = || recording.series.iter().enumerate();
+    for family in &FAMILIES {
+        let of_kind = all().filter(|(_, series)| series.kind == family.kind);
+        let found: Vec<Placed> = of_kind
+            .filter_map(|(place, series)| Some((place, series.by(family.basis)?)))
             .collect();
-        if !series.is_empty() {
-            family(&mut text, kind, &series);
+        if !found.is_empty() {
+            write_family(&mut text, family, &found);
         }
     }
+    for (kind, name, help) in [
+        (
+            Kind::Latency,
+            "quietcore_wakeups_missed",
+            "Wake-ups that were due while the thread was late for an earlier one.",
+        ),
+        (
+            Kind::Noise,
+            "quietcore_noise_gaps_missed",
+            "Gaps that found no room to be recorded.",
+        ),
+    ] {
+        missed(
+            &mut text,
+            all().filter(|(_, series)| series.kind == kind),
+            name,
+            help,
+        );
+    }
+    threads(&mut text, &all().collect::<Vec<_>>());
+    run(&mut text, recording);
     text.push_str("# EOF\n");
     text
 }
 
-/// All series of one kind, which must stand together.
-fn family(text: &mut String, kind: Kind, all: &[(usize, &Series)]) {
-    let (name, help) = match kind {
-        Kind::Latency => (
-            "quietcore_wakeup_latency_seconds",
-            "How late a periodic thread woke up.",
-        ),
-        Kind::Noise => (
-            "quietcore_noise_gap_seconds",
-            "For how long a thread that never sleeps was stopped.",
-        ),
-    };
+/// All series of one kind, which must stand together, and the largest of each, which no bucket tells.
+fn write_family(text: &mut String, family: &Family, all: &[Placed]) {
+    let Family { name, help, .. } = family;
     let _ = writeln!(
         text,
         "# TYPE {name} histogram\n# UNIT {name} seconds\n# HELP {name} {help}"
@@ -51,17 +107,118 @@ fn family(text: &mut String, kind: Kind, all: &[(usize, &Series)]) {
     for (place, series) in all {
         histogram(text, name, &labels(series, *place), series);
     }
-    let missed = all
-        .iter()
-        .filter_map(|(place, series)| Some((place, series, series.missed?)));
-    if kind == Kind::Latency && missed.clone().count() > 0 {
-        let name = "quietcore_wakeups_missed";
-        let help = "Wake-ups that were due while the thread was late for an earlier one.";
-        let _ = writeln!(text, "# TYPE {name} counter\n# HELP {name} {help}");
-        for (place, series, count) in missed {
-            let _ = writeln!(text, "{name}_total{{{}}} {count}", labels(series, *place));
+    if all.iter().all(|(_, series)| series.stated.max_ns.is_none()) {
+        return;
+    }
+    let largest = name.replace("_seconds", "_largest_seconds");
+    let _ = writeln!(
+        text,
+        "# TYPE {largest} gauge\n# UNIT {largest} seconds\n# HELP {largest} The largest of them."
+    );
+    for (place, series) in all {
+        if let Some(max) = series.stated.max_ns {
+            let _ = writeln!(text, "{largest}{{{}}} {}", labels(series, *place), seconds(max));
         }
     }
+}
+
+fn missed<'a>(text: &mut String, all: impl Iterator<Item = Placed<'a>>, name: &str, help: &str) {
+    let mut all = all
+        .filter_map(|(place, series)| Some((place, series, series.missed?)))
+        .peekable();
+    if all.peek().is_none() {
+        return;
+    }
+    let _ = writeln!(text, "# TYPE {name} counter\n# HELP {name} {help}");
+    for (place, series, count) in all {
+        let _ = writeln!(text, "{name}_total{{{}}} {count}", labels(series, place));
+    }
+}
+
+/// What else is known of each thread: numbers as gauges by their names in the result, words in one line of labels.
+fn threads(text: &mut String, all: &[Placed]) {
+    let number = |value: &str| value.parse::<f64>().is_ok_and(f64::is_finite);
+    if all.iter().all(|(_, series)| series.facts.is_empty()) {
+        return;
+    }
+    let (name, info) = ("quietcore_thread_value", "quietcore_thread");
+    let _ = writeln!(
+        text,
+        "# TYPE {name} gauge\n# HELP {name} A number of the result, by its name and in its unit there."
+    );
+    let of = |series: &Series, place: usize| {
+        let kind = match series.kind {
+            Kind::Latency => "latency",
+            Kind::Noise => "noise",
+        };
+        format!("{},kind=\"{kind}\"", labels(series, place))
+    };
+    for (place, series) in all {
+        for (field, value) in series.facts.iter().filter(|(_, value)| number(value)) {
+            let labels = of(series, *place);
+            let _ = writeln!(text, "{name}{{{labels},name=\"{}\"}} {value}", escaped(field));
+        }
+    }
+    let _ = writeln!(text, "# TYPE {info} info\n# HELP {info} What a thread was.");
+    for (place, series) in all {
+        let mut labels = of(series, *place);
+        for (field, value) in series.facts.iter().filter(|(_, value)| !number(value)) {
+            let _ = write!(labels, ",{}=\"{}\"", label_name(field), escaped(value));
+        }
+        let _ = writeln!(text, "{info}_info{{{labels}}} 1");
+    }
+}
+
+/// Where and how it was measured, and what limits the numbers.
+fn run(text: &mut String, recording: &Recording) {
+    let name = "quietcore_run";
+    let mut labels = vec![format!("tool=\"{}\"", escaped(&recording.tool))];
+    let version = recording.version.iter().map(|value| ("version", value));
+    let started_at = recording.started_at.iter().map(|value| ("started_at", value));
+    let facts = recording.facts.iter().map(|(name, value)| (name.as_str(), value));
+    let mut seen = vec!["tool".to_owned()];
+    for (field, value) in version.chain(started_at).chain(facts) {
+        let field = label_name(field);
+        if !seen.contains(&field) {
+            labels.push(format!("{field}=\"{}\"", escaped(value)));
+            seen.push(field);
+        }
+    }
+    let _ = writeln!(
+        text,
+        "# TYPE {name} info\n# HELP {name} Where and how it was measured."
+    );
+    let _ = writeln!(text, "{name}_info{{{}}} 1", labels.join(","));
+    if recording.notes.is_empty() {
+        return;
+    }
+    let name = "quietcore_finding";
+    let _ = writeln!(text, "# TYPE {name} info\n# HELP {name} What limits the numbers.");
+    for (place, note) in recording.notes.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "{name}_info{{place=\"{place}\",id=\"{}\",level=\"{}\",subject=\"{}\",message=\"{}\"}} 1",
+            escaped(&note.id),
+            format!("{:?}", note.level).to_lowercase(),
+            escaped(&note.subject),
+            escaped(&note.message)
+        );
+    }
+}
+
+/// A name of a label: letters, digits and underscores.
+fn label_name(name: &str) -> String {
+    let name = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
+    match name.starts_with(|letter: char| letter.is_ascii_digit()) || name.is_empty() {
+        true => format!("_{name}"),
+        false => name,
+    }
+}
+
+/// A value of a label.
+fn escaped(value: &str) -> String {
+    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+    value.replace(char::is_control, " ")
 }
 
 /// Numbers and our own words, so nothing in them needs an escape.
@@ -149,7 +306,7 @@ mod tests {
             assert!(counts.is_sorted() && counts.len() == 26, "{counts:?}");
         }
         let types = text.lines().filter(|line| line.starts_with("# TYPE")).count();
-        assert_eq!(types, 2);
+        assert_eq!(types, 6);
         assert_eq!(
             (seconds(1_000_000_000), seconds(100)),
             ("1.0".to_owned(), "0.0000001".to_owned())

@@ -1,16 +1,22 @@
-//! oslat's text (rt-tests): one row per microsecond, one column per core. The last row holds everything above, too.
+//! oslat's text (rt-tests): one row per microsecond, or per width of `-W`; one column per core. The last row holds
+//! everything above, too.
+
+mod rows;
+
+pub(crate) use rows::{Rows, rule};
 
 use crate::error::{Problem, ReadError, quoted};
 use crate::lines::{Line, Lines};
 use crate::model::{Kind, Recording, Series};
-use crate::tally::{Room, Tally, check_series};
+use crate::tally::{MOST_BUCKETS, check_series};
 use measure::Level;
 use std::io::BufRead;
 
 /// Its name in our list.
 pub(crate) const NAME: &str = "oslat";
 
-pub(crate) const UNIT_NS: u64 = 1_000;
+/// With `-W` below a microsecond times have three decimals.
+const DECIMAL: u64 = 1_000;
 
 /// Whether the beginning of a file is of oslat.
 #[must_use]
@@ -24,7 +30,7 @@ pub fn looks_like(head: &str) -> bool {
 /// # Errors
 /// What does not belong into such a file, with its place.
 pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
-    let mut recording = Recording::new(NAME, "oslat", UNIT_NS);
+    let mut recording = Recording::new(NAME, "oslat", DECIMAL);
     let mut table = Table::new();
     let mut lines = Lines::of(input);
     while let Some(line) = lines.next()? {
@@ -48,16 +54,19 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     Ok(recording)
 }
 
+/// What is known of one core.
 struct Wide {
     series: Series,
-    tally: Tally,
+    /// Upper end in thousandths of a microsecond, and count.
+    rows: Vec<(u64, u64)>,
 }
 
 struct Table {
     wide: Vec<Wide>,
+    rows: u64,
     last_row: u64,
     ended: bool,
-    room: Room,
+    decimals: bool,
     mhz: Vec<u64>,
 }
 
@@ -65,9 +74,10 @@ impl Table {
     fn new() -> Table {
         Table {
             wide: Vec::new(),
+            rows: 0,
             last_row: 0,
             ended: false,
-            room: Room::new(),
+            decimals: false,
             mhz: Vec::new(),
         }
     }
@@ -81,7 +91,7 @@ impl Table {
             series.cpu = Some(line.small(word)?);
             self.wide.push(Wide {
                 series,
-                tally: Tally::default(),
+                rows: Vec::new(),
             });
             check_series(self.wide.len())?;
         }
@@ -108,7 +118,7 @@ impl Table {
             }
             "Minimum" | "Maximum" => {
                 for (word, wide) in columns.iter().zip(&mut self.wide) {
-                    let time = Some(line.time(word, UNIT_NS)?);
+                    let time = Some(thousandths(line, word)?);
                     match name {
                         "Minimum" => wide.series.stated.min_ns = time,
                         _ => wide.series.stated.max_ns = time,
@@ -135,23 +145,21 @@ impl Table {
             .strip_suffix("(us)")
             .map(str::trim)
             .ok_or_else(|| line.unexpected())?;
-        let us = line.number(number)?;
-        if us <= self.last_row || self.ended {
+        let end_ns = thousandths(line, number)?;
+        if end_ns <= self.last_row || self.ended {
             return Err(line.wrong(number, Problem::Order(quoted(number))));
         }
-        let low_ns = line.time(number, UNIT_NS)?;
-        (self.last_row, self.ended) = (us, last);
+        self.rows += columns.len() as u64;
+        if self.rows > MOST_BUCKETS {
+            return Err(ReadError::TooMuch {
+                what: "rows",
+                most: MOST_BUCKETS,
+            });
+        }
+        (self.last_row, self.ended) = (end_ns, last);
+        self.decimals |= number.contains('.');
         for (word, wide) in columns.iter().zip(&mut self.wide) {
-            let count = line.number(word)?;
-            if last {
-                wide.series.overflow = Some(count);
-                wide.series.overflow_from_ns = low_ns;
-                continue;
-            }
-            let (low_ns, width_ns) = bucket_of(us, low_ns);
-            if !wide.tally.add(low_ns, width_ns, count, &mut self.room)? {
-                return Err(line.wrong(word, Problem::TooLarge(quoted(word))));
-            }
+            wide.rows.push((end_ns, line.number(word)?));
         }
         Ok(())
     }
@@ -160,11 +168,32 @@ impl Table {
         if self.last_row == 0 {
             return Err(ReadError::Nothing("no row of a histogram"));
         }
-        for wide in self.wide {
-            let mut series = wide.series;
-            series.buckets = wide.tally.buckets();
-            series.stated.count = None;
-            recording.series.push(series);
+        let unit_ns = if self.decimals { 1 } else { 1_000 };
+        recording.unit_ns = unit_ns;
+        let ends: Vec<u64> = self
+            .wide
+            .iter()
+            .flat_map(|wide| &wide.rows)
+            .map(|row| row.0)
+            .collect();
+        let width_ns = Rows::width(&ends, unit_ns);
+        let smallest = self
+            .wide
+            .iter()
+            .filter_map(|wide| wide.series.stated.min_ns)
+            .min();
+        let mut all = self.wide.iter().flat_map(|wide| &wide.rows);
+        let is_used = all.any(|(end_ns, count)| *end_ns == width_ns && *count > 0);
+        let rows = Rows {
+            rule: rule(recording.version.as_deref(), smallest, is_used),
+            unit_ns,
+            width_ns,
+        };
+        for mut wide in self.wide {
+            if !rows.fill(&mut wide.series, &wide.rows, self.ended)? {
+                return Err(ReadError::Nothing("a count is too large"));
+            }
+            recording.series.push(wide.series);
         }
         if !self.ended
             || recording
@@ -180,12 +209,16 @@ impl Table {
     }
 }
 
-/// Where the samples of a row are: the first one holds everything below two microseconds.
-pub(crate) fn bucket_of(us: u64, low_ns: u64) -> (u64, u64) {
-    match us {
-        1 => (0, 2 * UNIT_NS),
-        _ => (low_ns, UNIT_NS),
-    }
+/// A time in microseconds, with three decimals or none, in nanoseconds.
+fn thousandths(line: &Line, word: &str) -> Result<u64, ReadError> {
+    let Some((whole, rest)) = word.split_once('.').filter(|(_, rest)| rest.len() == 3) else {
+        return line.time(word, DECIMAL);
+    };
+    let whole = line.time(whole, DECIMAL)?;
+    let digits = rest.bytes().all(|byte| byte.is_ascii_digit());
+    let rest = rest.parse::<u64>().ok().filter(|_| digits);
+    rest.and_then(|rest| whole.checked_add(rest))
+        .ok_or_else(|| line.wrong(word, Problem::NotANumber(quoted(word))))
 }
 
 /// What oslat does to its numbers.
@@ -196,8 +229,8 @@ pub(crate) fn notes(recording: &mut Recording, mhz: &[u64]) {
              their number and the largest of them are known";
         recording.note(Level::Warning, "overflow", "histogram", message);
     }
-    let message = "every turn of the loop is a sample, so percentiles are of turns and not of time; the first row holds \
-         everything below 2 us, and the file's own minimum cannot be below 1 us";
+    let message = "every turn of the loop is a sample, so percentiles are of turns and not of time; rows are named by their \
+         upper ends, and the file's own mean takes every sample for that";
     recording.note(Level::Info, "every_turn", "samples", message);
     if mhz.is_empty() {
         return;

@@ -1,9 +1,11 @@
 //! Our own results (`measure --out`), as one more format.
 
 use crate::error::ReadError;
-use crate::model::{Bucket, Kind, Recording, Series, Spike};
+use crate::model::{Basis, Bucket, Kind, Recording, Series, Spike};
 use crate::pairs::document;
-use measure::{Measurement, ThreadResult};
+use measure::{Distribution, Measurement, ThreadResult};
+use serde::Serialize;
+use serde_json::Value;
 use std::io::BufRead;
 
 /// Its name in our list.
@@ -35,20 +37,82 @@ pub fn of_measurement(measurement: Measurement) -> Recording {
     let mut recording = Recording::new(NAME, "quietcore", 1);
     recording.version = Some(measurement.environment.tool_version.clone());
     recording.started_at = Some(measurement.started_at.clone());
-    // The environment as its own names and values, so that a new field of it is compared without another line here.
-    if let Ok(serde_json::Value::Object(environment)) = serde_json::to_value(&measurement.environment) {
-        for (name, value) in environment {
-            match value {
-                serde_json::Value::Null | serde_json::Value::Object(_) | serde_json::Value::Array(_) => {}
-                serde_json::Value::String(text) => recording.fact(&name, text),
-                other => recording.fact(&name, other.to_string()),
-            }
-        }
-    }
+    recording.facts = facts(&measurement.environment, &[]);
+    recording.facts.extend(facts(&measurement, &ELSEWHERE_OF_A_RUN));
     recording.series = measurement.threads.iter().map(series).collect();
     recording.notes = measurement.findings.clone();
     recording.own = Some(Box::new(measurement));
     recording
+}
+
+/// What of a measurement is no fact of it, because it has a place of its own, or because it is how one run went.
+const ELSEWHERE_OF_A_RUN: [&str; 7] = [
+    "schema",
+    "started_at",
+    "duration_ns",
+    "environment",
+    "threads",
+    "activity",
+    "findings",
+];
+
+/// What of a thread has a place of its own in a series.
+const ELSEWHERE_OF_A_THREAD: [&str; 22] = [
+    "kind",
+    "cpu",
+    "recorded",
+    "missed",
+    "min_ns",
+    "mean_ns",
+    "stddev_ns",
+    "mode_ns",
+    "p50_ns",
+    "p90_ns",
+    "p99_ns",
+    "p999_ns",
+    "p9999_ns",
+    "p99999_ns",
+    "max_ns",
+    "histogram",
+    "duration_ns",
+    "schedule",
+    "jitter.distance",
+    "early",
+    "gaps",
+    "spikes",
+];
+
+/// The fields of a record with their values, those of records in it as `outer.inner`, so that a new field of a result is
+/// shown and compared without another line here. What is unknown is left out.
+fn facts(record: &impl Serialize, elsewhere: &[&str]) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    if let Ok(Value::Object(fields)) = serde_json::to_value(record) {
+        for (name, value) in fields {
+            flatten(&name, value, elsewhere, &mut facts);
+        }
+    }
+    facts
+}
+
+fn flatten(name: &str, value: Value, elsewhere: &[&str], facts: &mut Vec<(String, String)>) {
+    if elsewhere.contains(&name) {
+        return;
+    }
+    match value {
+        Value::Null => {}
+        Value::String(text) => facts.push((name.to_owned(), text)),
+        Value::Object(fields) => {
+            for (inner, value) in fields {
+                flatten(&format!("{name}.{inner}"), value, elsewhere, facts);
+            }
+        }
+        Value::Array(values) => {
+            for (place, value) in values.into_iter().enumerate() {
+                flatten(&format!("{name}.{place}"), value, elsewhere, facts);
+            }
+        }
+        number_or_truth => facts.push((name.to_owned(), number_or_truth.to_string())),
+    }
 }
 
 fn series(thread: &ThreadResult) -> Series {
@@ -57,12 +121,79 @@ fn series(thread: &ThreadResult) -> Series {
         _ => Kind::Latency,
     });
     series.cpu = Some(thread.cpu.0);
-    // A tick of the counter can be longer than a nanosecond, and three significant digits are kept.
+    series.facts = facts(thread, &ELSEWHERE_OF_A_THREAD);
+    // A tick of the counter can be longer than a nanosecond.
     let khz = thread.counter.as_ref().and_then(|counter| counter.khz);
     let tick_ns = khz.map_or(1, |khz| 1_000_000_u64.div_ceil(khz.max(1))).max(1);
-    let lows = thread.histogram.iter().map(|(low, _)| *low).skip(1);
+    fill(&mut series, &as_distribution(thread), tick_ns);
+    series.missed = Some(thread.missed);
+    series.stated.duration_ns = Some(thread.duration_ns);
+    for gap in thread.gaps.iter().flatten() {
+        series.spikes.push(Spike {
+            at_ns: gap.at_ns,
+            duration_ns: gap.duration_ns,
+            label: gap.label,
+        });
+    }
+    for spike in thread.spikes.iter().flatten() {
+        series.spikes.push(Spike {
+            at_ns: spike.at_ns,
+            duration_ns: spike.late_ns,
+            label: None,
+        });
+    }
+    if let Some(schedule) = &thread.schedule {
+        let mut due = another(&series, Basis::Schedule, schedule);
+        // Those that found no room in memory: nobody knows how late they were.
+        due.missed = Some(thread.expected.saturating_sub(schedule.count));
+        series.beside.push(due);
+    }
+    if let Some(jitter) = &thread.jitter {
+        series
+            .beside
+            .push(another(&series, Basis::Period, &jitter.distance));
+    }
+    if let Some(early) = &thread.early {
+        let known = Distribution {
+            count: early.count,
+            max_ns: Some(early.max_ns),
+            histogram: early.histogram.clone(),
+            ..Distribution::default()
+        };
+        series.beside.push(another(&series, Basis::Early, &known));
+    }
+    series
+}
+
+fn another(series: &Series, basis: Basis, distribution: &Distribution) -> Series {
+    let mut another = series.another(basis);
+    fill(&mut another, distribution, 1);
+    another
+}
+
+fn as_distribution(thread: &ThreadResult) -> Distribution {
+    Distribution {
+        count: thread.recorded,
+        min_ns: thread.min_ns,
+        mean_ns: thread.mean_ns,
+        stddev_ns: thread.stddev_ns,
+        mode_ns: thread.mode_ns,
+        p50_ns: thread.p50_ns,
+        p90_ns: thread.p90_ns,
+        p99_ns: thread.p99_ns,
+        p999_ns: thread.p999_ns,
+        p9999_ns: thread.p9999_ns,
+        p99999_ns: thread.p99999_ns,
+        max_ns: thread.max_ns,
+        histogram: thread.histogram.clone(),
+    }
+}
+
+/// Buckets and statistics; three significant digits are kept of each value.
+fn fill(series: &mut Series, from: &Distribution, tick_ns: u64) {
+    let lows = from.histogram.iter().map(|(low, _)| *low).skip(1);
     let nexts = lows.map(Some).chain(std::iter::once(None));
-    for ((low_ns, count), next) in thread.histogram.iter().zip(nexts) {
+    for ((low_ns, count), next) in from.histogram.iter().zip(nexts) {
         let width = (low_ns / 1_024).saturating_add(tick_ns);
         let room = next.map_or(width, |next| next.saturating_sub(*low_ns));
         series.buckets.push(Bucket {
@@ -73,36 +204,21 @@ fn series(thread: &ThreadResult) -> Series {
     }
     series.buckets.retain(|bucket| bucket.count > 0);
     series.overflow = Some(0);
-    series.missed = Some(thread.missed);
     let stated = &mut series.stated;
-    stated.count = Some(thread.recorded);
-    stated.min_ns = thread.min_ns;
-    stated.mean_ns = thread.mean_ns;
-    stated.max_ns = thread.max_ns;
-    stated.stddev_ns = thread.stddev_ns;
-    stated.median_ns = thread.p50_ns;
-    stated.mode_ns = thread.mode_ns;
+    stated.count = Some(from.count);
+    stated.min_ns = from.min_ns;
+    stated.mean_ns = from.mean_ns;
+    stated.max_ns = from.max_ns;
+    stated.stddev_ns = from.stddev_ns;
+    stated.median_ns = from.p50_ns;
+    stated.mode_ns = from.mode_ns;
     for (share, value) in [
-        (0.9, thread.p90_ns),
-        (0.99, thread.p99_ns),
-        (0.999, thread.p999_ns),
-        (0.9999, thread.p9999_ns),
-        (0.99999, thread.p99999_ns),
+        (0.9, from.p90_ns),
+        (0.99, from.p99_ns),
+        (0.999, from.p999_ns),
+        (0.9999, from.p9999_ns),
+        (0.99999, from.p99999_ns),
     ] {
         stated.quantiles.extend(value.map(|value| (share, value)));
     }
-    stated.duration_ns = Some(thread.duration_ns);
-    for gap in thread.gaps.iter().flatten() {
-        series.spikes.push(Spike {
-            at_ns: gap.at_ns,
-            duration_ns: gap.duration_ns,
-        });
-    }
-    for spike in thread.spikes.iter().flatten() {
-        series.spikes.push(Spike {
-            at_ns: spike.at_ns,
-            duration_ns: spike.late_ns,
-        });
-    }
-    series
 }

@@ -1,5 +1,5 @@
-//! A JSON object whose keys are numbers in quotes, as the histograms of rt-tests and jitterdebugger are: in the order
-//! of the file, and with a limit.
+//! A JSON object whose keys are numbers in quotes, as the histograms of rt-tests and jitterdebugger are: in ascending
+//! order, and with a limit.
 
 use crate::tally::MOST_BUCKETS;
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
@@ -13,6 +13,20 @@ pub(crate) const LONGEST_JSON: u64 = 64 << 20;
 #[derive(Debug)]
 pub(crate) struct Pairs<T>(pub(crate) Vec<(u64, T)>);
 
+/// The same of a file that may have keys with three decimals: all keys are thousandths then.
+#[derive(Debug, Default)]
+pub(crate) struct Fine {
+    pub(crate) pairs: Vec<(u64, u64)>,
+    pub(crate) thousandths: bool,
+}
+
+impl<'de> Deserialize<'de> for Fine {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Fine, D::Error> {
+        let (pairs, thousandths) = deserializer.deserialize_map(Numbered(PhantomData))?;
+        Ok(Fine { pairs, thousandths })
+    }
+}
+
 impl<T> Default for Pairs<T> {
     fn default() -> Pairs<T> {
         Pairs(Vec::new())
@@ -21,23 +35,30 @@ impl<T> Default for Pairs<T> {
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Pairs<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Pairs<T>, D::Error> {
-        deserializer.deserialize_map(Numbered(PhantomData))
+        let (pairs, thousandths) = deserializer.deserialize_map(Numbered(PhantomData))?;
+        match thousandths {
+            true => Err(D::Error::custom("a key has decimals")),
+            false => Ok(Pairs(pairs)),
+        }
     }
 }
 
 struct Numbered<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for Numbered<T> {
-    type Value = Pairs<T>;
+    type Value = (Vec<(u64, T)>, bool);
 
     fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         formatter.write_str("an object whose keys are numbers")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<T>, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut pairs: Vec<(u64, T)> = Vec::new();
+        let mut thousandths = false;
         while let Some(key) = map.next_key::<String>()? {
-            let number: u64 = key.trim().parse().map_err(|_| {
+            let (digits, has_decimals) = without_point(key.trim());
+            thousandths |= has_decimals;
+            let number: u64 = digits.parse().map_err(|_| {
                 A::Error::custom(format!("the key {:?} is no number", crate::error::quoted(&key)))
             })?;
             if pairs.len() as u64 >= MOST_BUCKETS {
@@ -52,7 +73,15 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Numbered<T> {
                 twice[0].0
             )));
         }
-        Ok(Pairs(pairs))
+        Ok((pairs, thousandths))
+    }
+}
+
+/// `12.500` as `12500`, and whether it had three decimals.
+fn without_point(key: &str) -> (String, bool) {
+    match key.split_once('.') {
+        Some((whole, rest)) if rest.len() == 3 && !whole.is_empty() => (format!("{whole}{rest}"), true),
+        _ => (key.to_owned(), false),
     }
 }
 

@@ -1,7 +1,7 @@
-//! What a user requires of a measurement (`p99.99 < 50us`), and whether a file shows that it holds. Three answers: it
+//! What a user requires of a measurement (`p99.99 < 50us`, `noise max < 1ms`), and whether a file shows that it holds. Three answers: it
 //! holds, it does not, or the file cannot show it.
 
-use crate::model::{Kind, Series};
+use crate::model::{Basis, Kind, Recording, Series};
 use crate::statistics::{as_f64, not_below, whole};
 use serde::Serialize;
 
@@ -22,6 +22,8 @@ pub enum Which {
 pub struct Requirement {
     /// As the user wrote it.
     pub text: String,
+    /// Of wake-ups or of gaps alone; `None` for whatever was measured.
+    pub kind: Option<Kind>,
     /// Which value.
     pub which: Which,
     /// It must be below this.
@@ -29,30 +31,54 @@ pub struct Requirement {
 }
 
 impl Requirement {
-    /// Of its two sides: `p99.99` or `max`, and the limit. `text` is what the user wrote.
+    /// Of its two sides: `p99.99`, `max`, or one of them behind `latency` or `noise`; and the limit. `text` is what the
+    /// user wrote.
     ///
     /// # Errors
     /// What is wrong with the left side, in words.
-    pub fn new(text: &str, which: &str, below_ns: u64) -> Result<Requirement, String> {
-        let wrong = || format!("`{which}` is neither `max` nor a percentile such as p99 or p99.99");
-        let which = match which {
-            "max" => Which::Max,
-            _ => {
-                let percent: f64 = which
-                    .strip_prefix('p')
-                    .and_then(|rest| rest.parse().ok())
-                    .ok_or_else(wrong)?;
+    pub fn new(text: &str, left: &str, below_ns: u64) -> Result<Requirement, String> {
+        let wrong = || format!("`{left}` is neither `max` nor a percentile such as p99 or p99.99");
+        let words: Vec<&str> = left.split_whitespace().collect();
+        let (kind, which) = match words.as_slice() {
+            ["latency", which] => (Some(Kind::Latency), *which),
+            ["noise", which] => (Some(Kind::Noise), *which),
+            [which] => (None, *which),
+            [kind, _] => {
+                return Err(format!(
+                    "`{kind}` is no kind of measurement: there are `latency` and `noise`"
+                ));
+            }
+            _ => return Err(wrong()),
+        };
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        let which = match which.strip_prefix('p') {
+            None if which == "max" => Which::Max,
+            Some(percent) if digits(percent) => {
+                let percent: f64 = percent.parse().map_err(|_| wrong())?;
                 if !(percent > 0.0 && percent < 100.0) {
-                    return Err(wrong());
+                    return Err(format!("`{which}` is no percentile: it lies between p0 and p100"));
                 }
                 Which::Quantile(percent / 100.0)
             }
+            _ => return Err(wrong()),
         };
         Ok(Requirement {
             text: text.to_owned(),
+            kind,
             which,
             below_ns,
         })
+    }
+
+    /// What of a recording it is about: each series of its kind, by all wake-ups that were due where the file tells how
+    /// late they were, because those that were missed are the late ones.
+    pub fn about<'a>(&self, recording: &'a Recording) -> impl Iterator<Item = &'a Series> {
+        let kind = self.kind;
+        let of_kind = recording
+            .series
+            .iter()
+            .filter(move |series| kind.is_none_or(|kind| kind == series.kind));
+        of_kind.map(|series| series.by(Basis::Schedule).unwrap_or(series))
     }
 }
 
@@ -180,7 +206,7 @@ fn judge_quantile(series: &Series, share: f64, below_ns: u64) -> (Outcome, Strin
         return (Outcome::NotShown, why);
     }
     if possibly.saturating_add(missed) > allowed {
-        let why = format!("{missed} wake-ups were missed, so nobody knows how late they would have been");
+        let why = format!("{missed} wake-ups were missed, and nobody knows how late they would have been");
         return (Outcome::NotShown, why);
     }
     (
@@ -258,12 +284,33 @@ mod tests {
 
     #[test]
     fn names_of_values() {
-        for wrong in ["p", "p0", "p100", "p-1", "pnan", "99", "mean", ""] {
-            assert!(Requirement::new("", wrong, 1).is_err(), "{wrong}");
+        for (wrong, why) in [
+            ("p", "neither `max` nor a percentile"),
+            ("p0", "between p0 and p100"),
+            ("p100", "between p0 and p100"),
+            ("p-1", "neither"),
+            ("p+1", "neither"),
+            ("pnan", "neither"),
+            ("p1e1", "neither"),
+            ("p9.9.9", "neither"),
+            ("p99,9", "neither"),
+            ("99", "neither"),
+            ("Max", "neither"),
+            ("mean", "neither"),
+            ("", "neither"),
+            ("wakeups max", "no kind of measurement"),
+            ("max noise", "no kind of measurement"),
+            ("noise noise max", "neither"),
+        ] {
+            let error = Requirement::new("", wrong, 1).unwrap_err();
+            assert!(error.contains(why), "{wrong}: {error}");
         }
-        assert_eq!(
-            Requirement::new("", "p50", 1).unwrap().which,
-            Which::Quantile(0.5)
-        );
+        let found = |left: &str| {
+            let one = Requirement::new("", left, 1).unwrap();
+            (one.kind, one.which)
+        };
+        assert_eq!(found("p50"), (None, Which::Quantile(0.5)));
+        assert_eq!(found("latency  p50"), (Some(Kind::Latency), Which::Quantile(0.5)));
+        assert_eq!(found("noise max"), (Some(Kind::Noise), Which::Max));
     }
 }

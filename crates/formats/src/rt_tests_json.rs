@@ -4,7 +4,8 @@
 use crate::cyclictest::SKIPS;
 use crate::error::ReadError;
 use crate::model::{Kind, Recording, Series};
-use crate::pairs::{Pairs, document};
+use crate::oslat::{Rows, rule};
+use crate::pairs::{Fine, Pairs, document};
 use crate::statistics::{best_mean_ns, whole};
 use crate::tally::{Room, Tally, check_series};
 use measure::Level;
@@ -33,7 +34,7 @@ struct File {
 #[derive(Deserialize)]
 struct Thread {
     #[serde(default)]
-    histogram: Pairs<u64>,
+    histogram: Fine,
     cycles: Option<u64>,
     min: Option<u64>,
     max: Option<u64>,
@@ -67,7 +68,17 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         .and_then(|path| path.rsplit('/').next());
     let is_oslat = first.freq.is_some();
     let tool = name.unwrap_or(if is_oslat { "oslat" } else { "cyclictest" });
-    let unit_ns = if file.resolution_in_ns == 0 { 1_000 } else { 1 };
+    // cyclictest says so, and oslat with -W below a microsecond has decimals.
+    let fine = |thread: &(u64, Thread)| thread.1.histogram.thousandths;
+    let unit_ns = match file.resolution_in_ns == 0 && !threads.iter().any(fine) {
+        true => 1_000,
+        false => 1,
+    };
+    if !is_oslat && threads.iter().any(fine) {
+        return Err(ReadError::Nothing(
+            "whole numbers: a key of its histogram has decimals",
+        ));
+    }
     let mut recording = Recording::new(NAME, tool, unit_ns);
     recording.version = file.version;
     recording.started_at = file.start_time;
@@ -83,9 +94,10 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     }
     let mut mhz = Vec::new();
     let mut room = Room::new();
+    let rows = is_oslat.then(|| rows(&threads, recording.version.as_deref(), unit_ns));
     for (number, thread) in threads {
         mhz.extend(thread.freq);
-        let series = series(number, thread, unit_ns, &mut room)?;
+        let series = series(number, thread, unit_ns, rows, &mut room)?;
         recording.series.push(series);
     }
     if is_oslat {
@@ -101,40 +113,68 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
     Ok(recording)
 }
 
-fn series(number: u64, thread: Thread, unit_ns: u64, room: &mut Room) -> Result<Series, ReadError> {
+/// How oslat's rows are to be read.
+fn rows(threads: &[(u64, Thread)], version: Option<&str>, unit_ns: u64) -> Rows {
+    let ends: Vec<u64> = threads
+        .iter()
+        .flat_map(|(_, thread)| &thread.histogram.pairs)
+        .map(|(end, _)| end.saturating_mul(unit_ns))
+        .collect();
+    let width_ns = Rows::width(&ends, unit_ns);
+    let smallest = threads.iter().filter_map(|(_, thread)| thread.min).min();
+    Rows {
+        rule: rule(version, smallest, ends.contains(&width_ns)),
+        unit_ns,
+        width_ns,
+    }
+}
+
+fn series(
+    number: u64,
+    thread: Thread,
+    unit_ns: u64,
+    rows: Option<Rows>,
+    room: &mut Room,
+) -> Result<Series, ReadError> {
     let too_large = |what| ReadError::Nothing(what);
-    let is_oslat = thread.freq.is_some();
-    let mut series = Series::new(if is_oslat { Kind::Noise } else { Kind::Latency });
+    let mut series = Series::new(if rows.is_some() {
+        Kind::Noise
+    } else {
+        Kind::Latency
+    });
     series.thread = u32::try_from(number).ok();
     series.cpu = thread.cpu;
-    let mut tally = Tally::default();
-    let mut pairs = thread.histogram.0;
-    if is_oslat && let Some((last, count)) = pairs.pop() {
-        series.overflow = Some(count);
-        series.overflow_from_ns = last.saturating_mul(unit_ns);
-    }
-    for (value, count) in pairs {
-        let low_ns = value
-            .checked_mul(unit_ns)
-            .ok_or_else(|| too_large("a latency is too large"))?;
-        let (low_ns, width_ns) = match is_oslat {
-            true => crate::oslat::bucket_of(value, low_ns),
-            false => (low_ns, unit_ns),
-        };
-        if !tally.add(low_ns, width_ns, count, room)? {
-            return Err(too_large("a count is too large"));
-        }
-    }
-    series.buckets = tally.buckets();
     series.stated.count = thread.cycles;
     if thread.cycles != Some(0) {
         series.stated.min_ns = thread.min.map(|value| value.saturating_mul(unit_ns));
         series.stated.max_ns = thread.max.map(|value| value.saturating_mul(unit_ns));
+        // oslat's mean is in microseconds whatever its unit.
+        let mean_unit_ns = if rows.is_some() { 1_000 } else { unit_ns };
         #[allow(clippy::cast_precision_loss)]
-        let mean = thread.avg.map(|value| value * unit_ns as f64);
+        let mean = thread.avg.map(|value| value * mean_unit_ns as f64);
         series.stated.mean_ns = mean;
     }
     series.stated.duration_ns = thread.duration.map(|seconds| whole(seconds * 1e9));
+    let mut pairs = Vec::with_capacity(thread.histogram.pairs.len());
+    for (value, count) in thread.histogram.pairs {
+        let value = value
+            .checked_mul(unit_ns)
+            .ok_or_else(|| too_large("a latency is too large"))?;
+        pairs.push((value, count));
+    }
+    if let Some(rows) = rows {
+        if !rows.fill(&mut series, &pairs, true)? {
+            return Err(too_large("a count is too large"));
+        }
+        return Ok(series);
+    }
+    let mut tally = Tally::default();
+    for (low_ns, count) in pairs {
+        if !tally.add(low_ns, unit_ns, count, room)? {
+            return Err(too_large("a count is too large"));
+        }
+    }
+    series.buckets = tally.buckets();
     // The file does not tell its overflows, but it tells all cycles.
     if !series.buckets.is_empty()
         && let Some(cycles) = thread.cycles

@@ -49,6 +49,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
                 let spike = Spike {
                     at_ns: line.number(at)?,
                     duration_ns: line.number(gap)?,
+                    label: None,
                 };
                 if !tally.add_exact(spike.duration_ns, 1, &mut room)? {
                     return Err(line.wrong(gap, Problem::TooLarge(quoted(gap))));

@@ -159,6 +159,7 @@ mod tests {
             spikes.add(Spike {
                 at_ns,
                 duration_ns: at_ns % 100,
+                label: None,
             });
         }
         assert_eq!(spikes.seen(), 50_000);

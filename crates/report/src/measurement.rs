@@ -1,5 +1,6 @@
 //! A measurement for people: one table, one small histogram per CPU, and what the numbers cannot tell.
 
+mod bars;
 mod conditions;
 mod counter;
 mod counts;
@@ -8,9 +9,9 @@ mod thread;
 
 pub use page::measurement_html;
 
-use crate::bins::logarithmic;
 use crate::style::{COLUMNS, Role, Style, counted, grouped, safe, wrap};
 use machine::{Nanos, Policy};
+use measure::programs::ProgramResult;
 use measure::{GapLabel, Kind, Level, Measurement, Note, ThreadResult};
 use std::fmt::Write as _;
 
@@ -66,9 +67,10 @@ pub fn measurement_text(measurement: &Measurement, histograms: Histograms, style
         style.paint(Role::Quiet, &format!("{release} · {preemption}{guest}"))
     );
     text.push_str(&table(measurement, style));
+    text.push_str(&programs(&measurement.programs));
     if histograms == Histograms::Drawn {
         for thread in &measurement.threads {
-            text.push_str(&histogram(thread, style));
+            text.push_str(&bars::of_thread(thread, style));
         }
     }
     text.push_str(&notes_text(&measurement.findings, style));
@@ -192,9 +194,9 @@ fn table(measurement: &Measurement, style: Style) -> String {
 
 fn table_of(kind: Kind, threads: &[&ThreadResult], style: Style) -> String {
     let mut text = String::new();
-    let (last, what) = match kind {
-        Kind::Latency | Kind::All => ("missed", "wake-ups due"),
-        Kind::Noise => ("stolen", "gaps seen"),
+    let last = match kind {
+        Kind::Latency | Kind::All => "missed",
+        Kind::Noise => "stolen",
     };
     let head = format!(
         "{:>5} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}  {last}",
@@ -219,27 +221,83 @@ fn table_of(kind: Kind, threads: &[&ThreadResult], style: Style) -> String {
         );
     }
     for thread in threads {
-        let mut parts = vec![format!(
-            "{} {what} = {} recorded + {} missed",
-            grouped(thread.expected),
-            grouped(thread.recorded),
-            grouped(thread.missed)
-        )];
-        parts.extend(own(thread));
-        let _ = writeln!(
-            text,
-            "{:>5} {}",
-            thread.cpu.0,
-            wrap(&parts.join("; "), 6, COLUMNS)
-        );
-        let lines = [
-            thread::lines(thread),
-            counter::lines(thread),
-            counts::lines(thread),
-        ];
-        for line in lines.into_iter().flatten() {
-            let _ = writeln!(text, "      {}", wrap(&line, 8, COLUMNS));
-        }
+        text.push_str(&accounts(thread));
+    }
+    text
+}
+
+/// What a whole measurement found besides its histograms: each thread's accounts, and what became of programs.
+pub(crate) fn measured_text(measurement: &Measurement) -> String {
+    let mut text: String = measurement.threads.iter().map(accounts).collect();
+    text.push_str(&programs(&measurement.programs));
+    text
+}
+
+/// That nothing was lost, and everything else that is to be said of a thread.
+fn accounts(thread: &ThreadResult) -> String {
+    let mut text = String::new();
+    let what = due(thread.kind);
+    let mut parts = vec![format!(
+        "{} {what} = {} recorded + {} missed",
+        grouped(thread.expected),
+        grouped(thread.recorded),
+        grouped(thread.missed)
+    )];
+    parts.extend(own(thread));
+    let _ = writeln!(
+        text,
+        "{:>5} {}",
+        thread.cpu.0,
+        wrap(&parts.join("; "), 6, COLUMNS)
+    );
+    for line in lines(thread) {
+        let _ = writeln!(text, "      {}", wrap(&line, 8, COLUMNS));
+    }
+    text
+}
+
+/// Everything that is to be said of a thread besides its accounts, one line each, without indent.
+fn lines(thread: &ThreadResult) -> impl Iterator<Item = String> {
+    let lines = [
+        thread::lines(thread),
+        counter::lines(thread),
+        counts::lines(thread),
+    ];
+    lines.into_iter().flatten()
+}
+
+/// What a thread of this kind expects.
+fn due(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Latency | Kind::All => "wake-ups due",
+        Kind::Noise => "gaps seen",
+    }
+}
+
+/// What became of the programs that ran beside.
+fn programs(programs: &[ProgramResult]) -> String {
+    let mut text = String::new();
+    for program in programs {
+        let line = format!("program {}", program_words(program));
+        let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
+    }
+    text
+}
+
+/// `make: started 3 times; 2 ended well, 1 otherwise (exit status 2)`
+fn program_words(program: &ProgramResult) -> String {
+    let mut text = format!(
+        "{}: started {}; {} ended well, {} otherwise",
+        safe(&program.name),
+        counted_u64(program.started, "time"),
+        grouped(program.succeeded),
+        grouped(program.failed)
+    );
+    if let Some(failure) = &program.last_failure {
+        let _ = write!(text, " ({})", safe(failure));
+    }
+    if program.throttled {
+        text.push_str("; it ended at once again and again, so it was started less often than asked for");
     }
     text
 }
@@ -287,54 +345,6 @@ fn own(thread: &ThreadResult) -> Vec<String> {
 
 fn counted_u64(count: u64, noun: &str) -> String {
     counted(usize::try_from(count).unwrap_or(usize::MAX), noun)
-}
-
-/// Bars on a logarithmic scale in both directions, so that a single late sample is still seen.
-fn histogram(thread: &ThreadResult, style: Style) -> String {
-    const BAR: f64 = 40.0;
-    let mut text = String::new();
-    let mut bins = logarithmic(&thread.histogram, 3);
-    if bins.len() > 24 {
-        bins = logarithmic(&thread.histogram, 1);
-    }
-    let Some(most) = bins.iter().map(|bin| bin.count).max() else {
-        return text;
-    };
-    let _ = writeln!(
-        text,
-        "\n  CPU {}{}  {}",
-        thread.cpu,
-        match thread.kind {
-            Kind::Noise => ", gaps",
-            Kind::Latency | Kind::All => "",
-        },
-        style.paint(Role::Quiet, "(bars grow with the logarithm of the count)")
-    );
-    #[allow(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss
-    )]
-    let length = |count: u64| {
-        (((count as f64).ln_1p() / (most as f64).ln_1p()) * BAR)
-            .round()
-            .max(1.0) as usize
-    };
-    for bin in &bins {
-        let bar = if bin.count == 0 {
-            String::new()
-        } else {
-            "█".repeat(length(bin.count))
-        };
-        let span = format!("{:>9} .. {:<9}", time(bin.low_ns), time(bin.high_ns));
-        let count = if bin.count == 0 {
-            String::new()
-        } else {
-            format!(" {}", grouped(bin.count))
-        };
-        let _ = writeln!(text, "  {span} {bar}{count}");
-    }
-    text
 }
 
 /// Notes of a measurement with what to do about them.

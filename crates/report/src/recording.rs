@@ -7,10 +7,10 @@ mod json;
 pub use comparison::{Compared, Judged, comparison_json, comparison_text};
 pub use json::{COMPARE_SCHEMA, REPORT_SCHEMA, recording_json};
 
-use crate::measurement::{maybe_mean, notes_text, time};
+use crate::measurement::{maybe_mean, measured_text, notes_text, time};
 use crate::style::{COLUMNS, Role, Style, cut, grouped, safe, wrap};
 use formats::statistics::{SHARES, Span, Statistics, statistics};
-use formats::{Kind, Recording, Series};
+use formats::{Basis, Kind, Recording, Series};
 use machine::Nanos;
 use std::fmt::Write as _;
 
@@ -24,11 +24,15 @@ pub fn recording_text(recording: &Recording, style: Style) -> String {
         let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &line));
     }
     let _ = writeln!(text, "\n{}", head(style));
-    for series in &recording.series {
-        text.push_str(&row(series));
+    let all = || recording.series.iter().flat_map(Series::with_those_beside);
+    for series in all() {
+        text.push_str(&row(recording, series));
     }
-    for series in &recording.series {
-        let _ = writeln!(text, "{}", details(series));
+    for series in all() {
+        let _ = writeln!(text, "{}", details(recording, series));
+    }
+    if let Some(own) = &recording.own {
+        text.push_str(&measured_text(own));
     }
     let _ = writeln!(
         text,
@@ -65,6 +69,26 @@ fn reading(recording: &Recording) -> String {
         .flat_map(|series| &series.buckets)
         .map(|bucket| bucket.width_ns)
         .max();
+    let has = |basis| recording.series.iter().any(|series| series.by(basis).is_some());
+    let mut rows = String::new();
+    for (basis, what) in [
+        (
+            Basis::Schedule,
+            "`due` is every wake-up that was due, missed ones as late as they would have been. ",
+        ),
+        (
+            Basis::Period,
+            "`period` is how far two wake-ups were from the distance that they were due at. ",
+        ),
+        (
+            Basis::Early,
+            "`early` is how long before their time wake-ups came. ",
+        ),
+    ] {
+        if has(basis) {
+            rows.push_str(what);
+        }
+    }
     let lower = match widest {
         None | Some(1) => String::new(),
         Some(_) if recording.unit_ns == 1 && recording.own.is_some() => {
@@ -75,7 +99,7 @@ fn reading(recording: &Recording) -> String {
             time(width)
         ),
     };
-    format!("{lower}`-` is what this file cannot tell; `>` that it was above the histogram.")
+    format!("{rows}{lower}`-` is what this file cannot tell; `>` that it was above the histogram.")
 }
 
 pub(crate) fn head(style: Style) -> String {
@@ -93,11 +117,11 @@ pub(crate) fn share_name(share: f64) -> String {
     format!("p{}", percent.trim_end_matches('0').trim_end_matches('.'))
 }
 
-pub(crate) fn row(series: &Series) -> String {
+pub(crate) fn row(recording: &Recording, series: &Series) -> String {
     let found = statistics(series);
     let mut text = format!(
         "{:<14} {:>11}",
-        cut(&series.label(), 14),
+        cut(&recording.name_of(series), 14),
         grouped(series.samples())
     );
     for quantile in found.quantiles.iter().filter(|quantile| quantile.share != 0.9) {
@@ -152,7 +176,7 @@ pub(crate) fn short(ns: u64) -> String {
     }
 }
 
-fn details(series: &Series) -> String {
+fn details(recording: &Recording, series: &Series) -> String {
     let found: Statistics = statistics(series);
     let mut parts = Vec::new();
     if let Some(min) = series
@@ -174,6 +198,10 @@ fn details(series: &Series) -> String {
         parts.push(format!("most often {mode}"));
     }
     parts.push(match (series.kind, series.missed) {
+        (_, Some(missed)) if series.basis == Basis::Schedule && missed > 0 => {
+            format!("of {} nobody knows how late they were", grouped(missed))
+        }
+        _ if series.basis != Basis::Samples => String::new(),
         (Kind::Latency, Some(missed)) => format!("{} missed", grouped(missed)),
         (Kind::Latency, None) => "missed ones not counted".to_owned(),
         (Kind::Noise, Some(missed)) if missed > 0 => format!("{} not recorded", grouped(missed)),
@@ -194,7 +222,7 @@ fn details(series: &Series) -> String {
     parts.retain(|part| !part.is_empty());
     format!(
         "{:<14} {}",
-        cut(&series.label(), 14),
+        cut(&recording.name_of(series), 14),
         wrap(&parts.join("; "), 15, COLUMNS)
     )
 }

@@ -14,8 +14,8 @@ pub struct Args {
     /// Results of quietcore or of any tool that `report` reads; differences are stated from the first one
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// What every CPU of every file must show: 'p99.99 < 50us' or 'max < 1ms'; status 1 where one does not, also
-    /// where a file has too few samples to show it
+    /// What every CPU of every file must show: 'p99.99 < 50us', 'max < 1ms', or with `latency` or `noise` before it of
+    /// wake-ups or gaps alone; status 1 where one does not, also where a file has too few samples to show it
     #[arg(long, value_name = "RULE", value_parser = requirement)]
     require: Vec<Requirement>,
 }
@@ -69,8 +69,23 @@ mod tests {
         assert!(matches!(rule.which, Which::Quantile(share) if (share - 0.9999).abs() < 1e-9));
         assert_eq!(rule.below_ns, 50_000);
         assert_eq!(requirement("max<=1ms").unwrap().below_ns, 1_000_001);
-        for wrong in ["", "p99", "p99 < 50", "p99 < ", "p99 > 5us", "mean < 5us", "p99 < -5us"] {
-            assert!(requirement(wrong).is_err(), "{wrong}");
+        assert_eq!(requirement("noise max < 1s").unwrap().kind, Some(formats::Kind::Noise));
+        for (wrong, why) in [
+            ("", "is no rule"),
+            ("p99", "is no rule"),
+            ("p99 > 5us", "is no rule"),
+            ("p99 < 50", "has no unit"),
+            ("p99 < ", "has no unit"),
+            ("p99 < -5us", "-5us"),
+            ("p99 < 5 parsec", "5 parsec"),
+            ("p99 << 5us", "< 5us"),
+            ("p99 < 5us < 6us", "5us < 6us"),
+            ("mean < 5us", "neither `max` nor"),
+            (" < 5us", "neither `max` nor"),
+            ("sleep max < 5us", "no kind of measurement"),
+        ] {
+            let error = requirement(wrong).unwrap_err();
+            assert!(error.contains(why), "{wrong}: {error}");
         }
     }
 }

@@ -247,9 +247,12 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
 /// Prints a result.
 fn show(result: &Measurement, shared: &Shared, screen: &mut Screen) {
     match (&shared.format, screen.form) {
-        (Some(WrittenAs(write)), _) => {
-            let text = write(&formats::of_measurement(result.clone()));
+        (Some(format), _) => {
+            let (text, left_out) = format.write(&formats::of_measurement(result.clone()));
             screen.stream(|out| out.write_all(text.as_bytes()));
+            if let Some(left_out) = left_out {
+                screen.note(&format!("{left_out}\n"));
+            }
         }
         (None, Form::Json) => screen.json(result),
         (None, Form::Text) => screen.text(&report::measurement_text(

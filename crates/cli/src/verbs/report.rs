@@ -39,9 +39,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         }
         return Ok(Status::Done);
     };
-    let text = match format {
-        Written::As(WrittenAs(write)) => write(&recording),
-        Written::Page => page(&name, &recording)?,
+    let (text, left_out) = match format {
+        Written::As(format) => format.write(&recording),
+        Written::Page => (page(&name, &recording)?, None),
     };
     match &args.out {
         Some(path) => root::output::write(path, text.as_bytes())?,
@@ -50,6 +50,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     for note in recording.notes.iter().filter(|note| note.level < measure::Level::Info) {
         let (subject, message) = (report::safe(&note.subject), report::safe(&note.message));
         screen.note(&format!("{subject}: {message}\n"));
+    }
+    if let Some(left_out) = left_out {
+        screen.note(&format!("{left_out}\n"));
     }
     Ok(Status::Done)
 }

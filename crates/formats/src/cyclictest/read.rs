@@ -247,6 +247,7 @@ impl State {
             let spike = Spike {
                 at_ns: line.time(at.trim(), UNIT_NS)?,
                 duration_ns: line.time(duration.trim(), UNIT_NS)?,
+                label: None,
             };
             self.thread(number)?.spikes.add(spike);
             return Ok(());

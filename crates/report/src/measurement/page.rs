@@ -1,13 +1,14 @@
-//! A measurement as one page: headline numbers, the histogram, gaps over time, every CPU's statistics, what the
-//! kernel counted meanwhile.
+//! A measurement as one page: headline numbers, the histograms, gaps over time, every CPU's statistics, what became of
+//! programs, what the kernel counted meanwhile. Wake-ups and gaps that were measured at once have their own sections.
 
-use super::{maybe_mean, maybe_time, own, percent, time, title};
-use crate::page::chart::{Series, histograms};
+mod drawings;
+mod tables;
+
+use super::{maybe_time, percent, program_words, time, title};
 use crate::page::escape::{html, unit};
 use crate::page::parts::{self, CPUS};
-use crate::page::strip::{Strip, gaps};
-use crate::prove::{merged, per_second, rate, residue, stolen, tail, worst};
-use crate::style::{counted, grouped};
+use crate::prove::{per_second, rate, residue, stolen, tail, worst};
+use crate::style::grouped;
 use machine::{CpuSet, Nanos};
 use measure::{Kind, Measurement};
 use std::fmt::Write as _;
@@ -20,8 +21,24 @@ pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
     parts::head(&mut page, &format!("quietcore: {}", cpus(measurement)));
     header(&mut page, measurement);
     tiles(&mut page, measurement);
-    drawings(&mut page, measurement);
-    statistics(&mut page, measurement);
+    let kinds = of_each_kind(measurement);
+    for (place, one) in kinds.iter().enumerate() {
+        page.push_str("<section>\n");
+        drawings::of(&mut page, one);
+        if place + 1 == kinds.len() {
+            parts::notes(&mut page, measurement.findings.iter(), Vec::new());
+        }
+        page.push_str("</section>\n");
+    }
+    for one in &kinds {
+        let heading = match (kinds.len(), one.kind) {
+            (1, _) => "Every CPU",
+            (_, Kind::Noise) => "Gaps on every CPU",
+            (_, Kind::Latency | Kind::All) => "Wake-ups on every CPU",
+        };
+        tables::of(&mut page, one, heading);
+    }
+    programs(&mut page, measurement);
     counters(&mut page, measurement);
     let first = [
         ("measured CPUs", cpus(measurement)),
@@ -37,6 +54,37 @@ pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
     );
     parts::end(&mut page);
     page
+}
+
+/// The threads of each kind alone; a measurement without threads is what it was meant to be.
+fn of_each_kind(measurement: &Measurement) -> Vec<Measurement> {
+    let mut kinds: Vec<Measurement> = [Kind::Latency, Kind::Noise]
+        .into_iter()
+        .map(|kind| {
+            let mut one = measurement.clone();
+            one.kind = kind;
+            one.threads.retain(|thread| thread.kind == kind);
+            one
+        })
+        .collect();
+    if measurement.threads.is_empty() {
+        kinds.retain(|one| measurement.kind == Kind::All || one.kind == measurement.kind);
+    } else {
+        kinds.retain(|one| !one.threads.is_empty());
+    }
+    kinds
+}
+
+/// What became of the programs that ran beside.
+fn programs(page: &mut String, measurement: &Measurement) {
+    if measurement.programs.is_empty() {
+        return;
+    }
+    page.push_str("<section>\n<h2>Programs that ran beside</h2>\n<ul>");
+    for program in &measurement.programs {
+        let _ = write!(page, "<li>{}</li>", unit(&program_words(program)));
+    }
+    page.push_str("</ul>\n</section>\n");
 }
 
 fn cpus(measurement: &Measurement) -> String {
@@ -77,10 +125,19 @@ fn header(page: &mut String, measurement: &Measurement) {
         unit(&title(measurement)),
     );
     if !measurement.complete {
-        let note = format!(
-            "interrupted: {} only, not the whole measurement",
-            time(measurement.duration_ns)
-        );
+        let note = match measurement.broke {
+            Some(broke) => format!(
+                "stopped after {}: CPU {} had {}, the limit was {}",
+                time(measurement.duration_ns),
+                broke.cpu,
+                time(broke.value_ns),
+                time(broke.limit_ns)
+            ),
+            None => format!(
+                "interrupted: {} only, not the whole measurement",
+                time(measurement.duration_ns)
+            ),
+        };
         let _ = writeln!(
             page,
             "<div class=\"badges\"><span class=\"badge care\">{}</span></div>",
@@ -90,8 +147,14 @@ fn header(page: &mut String, measurement: &Measurement) {
     page.push_str("</header>\n");
 }
 
-/// The answer in one sentence.
+/// The answer in one sentence, or in two.
 fn headline(measurement: &Measurement) -> String {
+    let kinds = of_each_kind(measurement);
+    let sentences: Vec<String> = kinds.iter().map(sentence).collect();
+    sentences.join(" ")
+}
+
+fn sentence(measurement: &Measurement) -> String {
     let worst = worst(measurement).map(|worst| Nanos(worst).to_string());
     match (measurement.kind, worst) {
         (Kind::Latency | Kind::All, Some(worst)) => format!("The latest wake-up came {worst} late."),
@@ -102,8 +165,23 @@ fn headline(measurement: &Measurement) -> String {
 }
 
 fn tiles(page: &mut String, measurement: &Measurement) {
+    let kinds = of_each_kind(measurement);
+    let tiles = kinds.iter().flat_map(tiles_of);
+    page.push_str("<dl class=\"tiles\">\n");
+    for (what, value) in tiles {
+        let _ = writeln!(
+            page,
+            "<div class=\"tile\"><dt>{}</dt><dd class=\"during\">{}</dd></div>",
+            html(what),
+            unit(&value)
+        );
+    }
+    page.push_str("</dl>\n");
+}
+
+fn tiles_of(measurement: &Measurement) -> Vec<(&'static str, String)> {
     let sum = |each: fn(&measure::ThreadResult) -> u64| -> u64 { measurement.threads.iter().map(each).sum() };
-    let tiles = match measurement.kind {
+    match measurement.kind {
         Kind::Latency | Kind::All => vec![
             ("worst wake-up", maybe_time(worst(measurement))),
             ("99.9 % of wake-ups within", maybe_time(tail(measurement))),
@@ -121,115 +199,7 @@ fn tiles(page: &mut String, measurement: &Measurement) {
                 stolen(measurement).map_or_else(|| "-".to_owned(), percent),
             ),
         ],
-    };
-    page.push_str("<dl class=\"tiles\">\n");
-    for (what, value) in tiles {
-        let _ = writeln!(
-            page,
-            "<div class=\"tile\"><dt>{}</dt><dd class=\"during\">{}</dd></div>",
-            html(what),
-            unit(&value)
-        );
     }
-    page.push_str("</dl>\n");
-}
-
-fn drawings(page: &mut String, measurement: &Measurement) {
-    let (heading, axis) = match measurement.kind {
-        Kind::Latency | Kind::All => ("Wake-up latency", "how late the thread woke up"),
-        Kind::Noise => ("Noise", "how long the program was stopped"),
-    };
-    let _ = writeln!(page, "<section>\n<h2>{heading}</h2>");
-    let histogram = merged(measurement);
-    let worst = worst(measurement);
-    let series = [Series {
-        class: "during",
-        name: "measured",
-        histogram: &histogram,
-        worst,
-    }];
-    let description = format!(
-        "Histogram on logarithmic axes, all measured CPUs together; largest {}",
-        maybe_time(worst)
-    );
-    match histograms("samples", heading, &description, axis, &series) {
-        Some(svg) => {
-            let _ = writeln!(
-                page,
-                "<figure>{svg}<figcaption>All measured CPUs together; both axes are logarithmic.</figcaption></figure>"
-            );
-        }
-        None => page.push_str("<p>No sample was recorded: there is nothing to draw.</p>\n"),
-    }
-    if measurement.kind == Kind::Noise {
-        for thread in measurement.threads.iter().take(CPUS) {
-            let cpu = thread.cpu.0;
-            let strip = Strip {
-                class: "during",
-                name: "measured",
-                thread,
-            };
-            if let Some(svg) = gaps(cpu, &[strip]) {
-                let _ = writeln!(
-                    page,
-                    "<figure>{svg}<figcaption>CPU {cpu}: when the gaps were, and how long.</figcaption></figure>"
-                );
-            }
-        }
-    }
-    parts::notes(page, measurement.findings.iter(), Vec::new());
-    page.push_str("</section>\n");
-}
-
-fn statistics(page: &mut String, measurement: &Measurement) {
-    page.push_str(
-        "<section>\n<h2>Every CPU</h2>\n<div class=\"scroll\"><table><thead><tr><th scope=\"col\">CPU</th>",
-    );
-    for head in ["smallest", "mean", "median", "99 %", "99.9 %", "largest"] {
-        let _ = write!(page, "<th scope=\"col\" class=\"n\">{head}</th>");
-    }
-    page.push_str("</tr></thead><tbody>");
-    for thread in measurement.threads.iter().take(CPUS) {
-        let _ = write!(page, "<tr><th scope=\"row\">{}</th>", thread.cpu.0);
-        for value in [
-            maybe_time(thread.min_ns),
-            maybe_mean(thread.mean_ns),
-            maybe_time(thread.p50_ns),
-            maybe_time(thread.p99_ns),
-            maybe_time(thread.p999_ns),
-            maybe_time(thread.max_ns),
-        ] {
-            let _ = write!(page, "<td class=\"n\">{}</td>", unit(&value));
-        }
-        page.push_str("</tr>");
-    }
-    page.push_str("</tbody></table></div>\n");
-    let what = match measurement.kind {
-        Kind::Latency | Kind::All => "wake-ups due",
-        Kind::Noise => "gaps seen",
-    };
-    page.push_str("<ul>");
-    for thread in measurement.threads.iter().take(CPUS) {
-        let mut words = vec![format!(
-            "{} {what} = {} recorded + {} missed",
-            grouped(thread.expected),
-            grouped(thread.recorded),
-            grouped(thread.missed)
-        )];
-        words.extend(own(thread));
-        words.extend(super::counter::lines(thread));
-        words.extend(super::counts::lines(thread));
-        let _ = write!(page, "<li>CPU {}: {}</li>", thread.cpu.0, unit(&words.join("; ")));
-    }
-    page.push_str("</ul>\n");
-    if let Some(more) = measurement.threads.len().checked_sub(CPUS + 1) {
-        let _ = writeln!(
-            page,
-            "<p class=\"note\">{} more are in the JSON.</p>",
-            counted(more + 1, "CPU")
-        );
-    }
-    page.push_str("</section>\n");
 }
 
 /// What the kernel counted on these CPUs while the samplers ran.

@@ -7,7 +7,7 @@ use crate::measurement::notes_text;
 use crate::style::{COLUMNS, Role, Style, safe, wrap};
 use formats::requirement::{Judgement, Outcome, Requirement, judge};
 use formats::statistics::{SHARES, Span, quantile};
-use formats::{Recording, Series};
+use formats::{Basis, Kind, Recording, Series};
 use serde::Serialize;
 use std::fmt::Write as _;
 
@@ -28,6 +28,8 @@ pub struct Judged {
     pub file: String,
     /// The series in it.
     pub thread: String,
+    /// What of it was judged: samples, or all wake-ups that were due.
+    pub basis: Option<Basis>,
     /// Held or not, and why.
     #[serde(flatten)]
     pub judgement: Judgement,
@@ -40,21 +42,29 @@ impl Judged {
         let mut judged = Vec::new();
         for requirement in requirements {
             for file in files {
-                judged.extend(file.recording.series.iter().map(|series| Judged {
+                let before = judged.len();
+                judged.extend(requirement.about(&file.recording).map(|series| Judged {
                     requirement: requirement.text.clone(),
                     file: file.file.clone(),
-                    thread: series.label(),
+                    thread: file.recording.name_of(series),
+                    basis: Some(series.basis),
                     judgement: judge(series, requirement),
                 }));
-                // A file without any series shows nothing.
-                if file.recording.series.is_empty() {
+                // A file without any series of this kind shows nothing.
+                if judged.len() == before {
+                    let what = match requirement.kind {
+                        None => "sample",
+                        Some(Kind::Latency) => "wake-up",
+                        Some(Kind::Noise) => "gap of a busy loop",
+                    };
                     judged.push(Judged {
                         requirement: requirement.text.clone(),
                         file: file.file.clone(),
                         thread: String::new(),
+                        basis: None,
                         judgement: Judgement {
                             outcome: Outcome::NotShown,
-                            why: "there is no sample in it".to_owned(),
+                            why: format!("there is no {what} in it"),
                         },
                     });
                 }
@@ -70,6 +80,8 @@ struct Difference {
     first: String,
     other: String,
     thread: String,
+    /// What of both was compared: all wake-ups that were due, where both files tell how late they were; else samples.
+    basis: Basis,
     which: String,
     first_ns: Span,
     other_ns: Span,
@@ -80,7 +92,7 @@ struct Difference {
 /// Where the machines or runs differ, of what all files tell.
 #[derive(Serialize)]
 struct Fact<'a> {
-    name: &'a str,
+    name: String,
     values: Vec<&'a str>,
 }
 
@@ -116,8 +128,8 @@ pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> S
     for one in files {
         let name = format!("{}: {}", safe(&one.file), title(&one.recording));
         let _ = writeln!(text, "{}", style.paint(Role::Head, &wrap(&name, 2, COLUMNS)));
-        for series in &one.recording.series {
-            text.push_str(&row(series));
+        for series in one.recording.series.iter().flat_map(Series::with_those_beside) {
+            text.push_str(&row(&one.recording, series));
         }
     }
     let found = differences(files);
@@ -128,18 +140,27 @@ pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> S
             style.paint(Role::Head, "Differences from the first")
         );
     }
+    let mut said = None;
     for one in &found {
+        let of = (&one.other, &one.thread);
+        if said != Some(of) {
+            said = Some(of);
+            let by = match one.basis {
+                Basis::Schedule => "all wake-ups that were due, of both",
+                _ => "the samples of both",
+            };
+            let line = format!("{}, {}: {by}", safe(&one.other), one.thread);
+            let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
+        }
         let line = format!(
-            "{}, {}: {} is {} to {}, where {} has {}",
-            safe(&one.other),
-            one.thread,
+            "{} is {} to {}, where {} has {}",
             one.which,
             signed(one.more_ns[0]),
             signed(one.more_ns[1]),
             safe(&one.first),
             span_text(one.first_ns)
         );
-        let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
+        let _ = writeln!(text, "    {}", wrap(&line, 6, COLUMNS));
     }
     let machines = environment(files);
     if !machines.is_empty() {
@@ -151,7 +172,7 @@ pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> S
     }
     for fact in &machines {
         let values: Vec<String> = fact.values.iter().map(|value| safe(value)).collect();
-        let line = format!("{}: {}", safe(fact.name), values.join(" | "));
+        let line = format!("{}: {}", safe(&fact.name), values.join(" | "));
         let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
     }
     for one in files.iter().filter(|one| !one.recording.notes.is_empty()) {
@@ -213,13 +234,16 @@ fn differences(files: &[Compared]) -> Vec<Difference> {
             if base.kind != series.kind {
                 continue;
             }
+            let due = base.by(Basis::Schedule).zip(series.by(Basis::Schedule));
+            let (base, series) = due.unwrap_or((base, series));
             let mut add = |which: String, a: Option<Span>, b: Option<Span>| {
                 let (Some(a), Some(b)) = (a, b) else { return };
                 let less = |x: Option<u64>, y: Option<u64>| Some(i128::from(x?) - i128::from(y?));
                 found.push(Difference {
                     first: first.file.clone(),
                     other: other.file.clone(),
-                    thread: series.label(),
+                    thread: other.recording.name_of(series),
+                    basis: series.basis,
                     which,
                     first_ns: a,
                     other_ns: b,
@@ -235,12 +259,13 @@ fn differences(files: &[Compared]) -> Vec<Difference> {
     found
 }
 
-/// The only series of the first file, or the only one on this CPU, for the same part of the wake-up.
+/// The only series of the first file, or the only one of this kind on this CPU, for the same part of the wake-up.
 fn counterpart<'a>(first: &'a Recording, other: &Recording, series: &Series) -> Option<&'a Series> {
     if let ([base], [_]) = (first.series.as_slice(), other.series.as_slice()) {
         return Some(base);
     }
-    let same = |one: &&Series| one.cpu.is_some() && one.cpu == series.cpu && one.part == series.part;
+    let of = |one: &Series| (one.kind, one.cpu, one.part);
+    let same = |one: &&Series| one.cpu.is_some() && of(one) == of(series);
     let mut there = first.series.iter().filter(same);
     let alone = other.series.iter().filter(same).count() == 1;
     there.next().filter(|_| alone && there.next().is_none())
@@ -256,24 +281,57 @@ fn largest_span(series: &Series) -> Option<Span> {
     })
 }
 
+/// What of a thread is how it was measured, and not what came of it.
+const CONDITIONS: [&str; 7] = [
+    "policy",
+    "priority",
+    "interval_ns",
+    "clock",
+    "threshold_ns",
+    "counter.name",
+    "counter.invariant",
+];
+
+/// Where the machines, or the ways of measuring, differ: of what all files tell.
 fn environment(files: &[Compared]) -> Vec<Fact<'_>> {
-    let value = |one: &'_ Compared, name: &str| -> Option<usize> {
-        one.recording.facts.iter().position(|(known, _)| known == name)
-    };
-    let Some(first) = files.first() else {
+    let Some((first, others)) = files.split_first() else {
         return Vec::new();
     };
     let mut found = Vec::new();
-    for (name, _) in &first.recording.facts {
-        let values: Option<Vec<&str>> = files
+    let machines: Vec<&[(String, String)]> = files.iter().map(|one| &*one.recording.facts).collect();
+    for (field, _) in &first.recording.facts {
+        tell(&mut found, field.clone(), &machines, field);
+    }
+    for series in &first.recording.series {
+        let in_others: Option<Vec<&[(String, String)]>> = others
             .iter()
-            .map(|one| Some(one.recording.facts.get(value(one, name)?)?.1.as_str()))
+            .map(|other| Some(&*counterpart(&other.recording, &first.recording, series)?.facts))
             .collect();
-        let Some(values) = values else { continue };
-        let seen = found.iter().any(|fact: &Fact| fact.name == name);
-        if !seen && values.iter().any(|value| *value != values[0]) {
-            found.push(Fact { name, values });
+        let Some(in_others) = in_others else { continue };
+        let threads: Vec<&[(String, String)]> = std::iter::once(&*series.facts).chain(in_others).collect();
+        for field in CONDITIONS {
+            tell(
+                &mut found,
+                format!("{} {field}", first.recording.name_of(series)),
+                &threads,
+                field,
+            );
         }
     }
     found
+}
+
+/// Adds a fact once, where all know it and not all the same.
+fn tell<'a>(found: &mut Vec<Fact<'a>>, name: String, lists: &[&'a [(String, String)]], field: &str) {
+    let value = |facts: &&'a [(String, String)]| -> Option<&'a str> {
+        let mut known = facts.iter();
+        known
+            .find(|(known, _)| known == field)
+            .map(|(_, value)| value.as_str())
+    };
+    let values: Option<Vec<&str>> = lists.iter().map(value).collect();
+    let Some(values) = values else { return };
+    if values.iter().any(|value| *value != values[0]) && found.iter().all(|fact| fact.name != name) {
+        found.push(Fact { name, values });
+    }
 }

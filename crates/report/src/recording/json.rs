@@ -1,7 +1,7 @@
 //! The contract `quietcore.report/1`.
 
 use formats::statistics::{Statistics, statistics};
-use formats::{Kind, Part, Recording, Series, Spike, Stated};
+use formats::{Basis, Kind, Part, Recording, Series, Spike, Stated};
 use measure::Note;
 use serde::Serialize;
 
@@ -37,6 +37,7 @@ struct Fact<'a> {
 struct Thread<'a> {
     name: String,
     kind: Kind,
+    basis: Basis,
     cpu: Option<u32>,
     thread: Option<u32>,
     part: Option<Part>,
@@ -48,6 +49,11 @@ struct Thread<'a> {
     /// Lowest value, width, count.
     histogram: Vec<[u64; 3]>,
     spikes: &'a [Spike],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    facts: Vec<Fact<'a>>,
+    /// The same wake-ups by another basis.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    beside: Vec<Thread<'a>>,
 }
 
 impl<'a> Report<'a> {
@@ -61,21 +67,26 @@ impl<'a> Report<'a> {
             kind: recording.kind(),
             unit_ns: recording.unit_ns,
             started_at: recording.started_at.as_deref(),
-            facts: recording
-                .facts
+            facts: facts(&recording.facts),
+            threads: recording
+                .series
                 .iter()
-                .map(|(name, value)| Fact { name, value })
+                .map(|series| thread(recording, series))
                 .collect(),
-            threads: recording.series.iter().map(thread).collect(),
             findings: &recording.notes,
         }
     }
 }
 
-fn thread(series: &Series) -> Thread<'_> {
+fn facts(list: &[(String, String)]) -> Vec<Fact<'_>> {
+    list.iter().map(|(name, value)| Fact { name, value }).collect()
+}
+
+fn thread<'a>(recording: &Recording, series: &'a Series) -> Thread<'a> {
     Thread {
-        name: series.label(),
+        name: recording.name_of(series),
         kind: series.kind,
+        basis: series.basis,
         cpu: series.cpu,
         thread: series.thread,
         part: series.part,
@@ -90,6 +101,8 @@ fn thread(series: &Series) -> Thread<'_> {
             .map(|bucket| [bucket.low_ns, bucket.width_ns, bucket.count])
             .collect(),
         spikes: &series.spikes,
+        facts: facts(&series.facts),
+        beside: series.beside.iter().map(|one| thread(recording, one)).collect(),
     }
 }
 

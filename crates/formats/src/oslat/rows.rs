@@ -1,0 +1,113 @@
+//! What a row of oslat holds. Rows are named by their upper ends, and what falls into which one depends on the version
+//! (shown by its source, and by files of 2.4, 2.6 and 2.10 that it wrote here).
+
+use crate::error::ReadError;
+use crate::model::{Rounding, Series};
+use crate::tally::{Room, Tally};
+
+/// What a version does with a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// To 2.4: row N microseconds has what is below N, and not below the row before. Extremes are rounded up.
+    RoundedUp,
+    /// From 2.5: times are rounded up before they are sorted, so everything is one unit too high. Extremes as well.
+    OneTooHigh,
+    /// 2.10: rows as at first, and extremes are cut.
+    Cut,
+}
+
+/// Which rule a file follows. A turn of the loop takes far less than a microsecond, so what the shortest became tells.
+pub(crate) fn rule(version: Option<&str>, smallest: Option<u64>, first_row_is_used: bool) -> Rule {
+    let major = version.and_then(|version| version.trim().split_once('.'));
+    let at_first = match major {
+        Some(("2", minor)) => minor.starts_with(['0', '1', '2', '3', '4']),
+        _ => false,
+    };
+    match smallest {
+        Some(0) => Rule::Cut,
+        _ if at_first || first_row_is_used => Rule::RoundedUp,
+        _ => Rule::OneTooHigh,
+    }
+}
+
+/// The rows of one file.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows {
+    pub(crate) rule: Rule,
+    pub(crate) unit_ns: u64,
+    pub(crate) width_ns: u64,
+}
+
+impl Rows {
+    /// The distance of rows: the largest that fits all of them. Rows without samples may be left out.
+    pub(crate) fn width(ends: &[u64], unit_ns: u64) -> u64 {
+        let first = ends.first().copied().unwrap_or(0);
+        let width = ends.iter().fold(first, |width, end| gcd(width, *end));
+        width.max(unit_ns)
+    }
+
+    fn shift_ns(self) -> u64 {
+        match self.rule {
+            Rule::RoundedUp | Rule::Cut => 0,
+            Rule::OneTooHigh => self.unit_ns,
+        }
+    }
+
+    /// The lowest time in the row with this upper end.
+    pub(crate) fn low_ns(self, end_ns: u64) -> u64 {
+        end_ns.saturating_sub(self.width_ns + self.shift_ns())
+    }
+
+    /// Whether the largest time lies above the row with this upper end.
+    fn is_above(self, largest_ns: u64, end_ns: u64) -> bool {
+        match self.rule {
+            Rule::RoundedUp => largest_ns > end_ns,
+            Rule::OneTooHigh | Rule::Cut => largest_ns >= end_ns,
+        }
+    }
+
+    /// Puts the rows of one core into its series. The last row holds everything above it as well, unless the largest says
+    /// that there was nothing.
+    pub(crate) fn fill(
+        self,
+        series: &mut Series,
+        rows: &[(u64, u64)],
+        ended: bool,
+    ) -> Result<bool, ReadError> {
+        let (mut tally, mut room) = (Tally::default(), Room::new());
+        series.rounding = match self.rule {
+            Rule::RoundedUp | Rule::OneTooHigh => Rounding::Up,
+            Rule::Cut => Rounding::Down,
+        };
+        series.unit_ns = self.unit_ns;
+        for (place, (end_ns, count)) in rows.iter().enumerate() {
+            let last = ended && place + 1 == rows.len();
+            let within = series
+                .stated
+                .max_ns
+                .is_some_and(|max| !self.is_above(max, *end_ns));
+            if last && !within {
+                series.overflow = Some(*count);
+                series.overflow_from_ns = self.low_ns(*end_ns);
+                continue;
+            }
+            if last {
+                series.overflow = Some(0);
+            }
+            let low_ns = self.low_ns(*end_ns);
+            let width_ns = end_ns.saturating_sub(self.shift_ns()).saturating_sub(low_ns);
+            if !tally.add(low_ns, width_ns, *count, &mut room)? {
+                return Ok(false);
+            }
+        }
+        series.buckets = tally.buckets();
+        Ok(true)
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    match b {
+        0 => a,
+        _ => gcd(b, a % b),
+    }
+}
