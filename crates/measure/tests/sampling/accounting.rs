@@ -220,7 +220,7 @@ fn no_room(duration_ms: u64) -> bool {
 }
 
 #[test]
-fn only_the_longest_gaps_are_listed_and_all_are_counted() {
+fn gaps_are_listed_up_to_a_number_and_all_are_counted() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let mut request = request(Kind::Noise, 400, &stop);

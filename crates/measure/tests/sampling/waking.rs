@@ -18,27 +18,31 @@ fn now_ns(clock: rustix::time::ClockId) -> u64 {
 
 /// Runs it, with the sampler stopped for 0.3 s once it has samples.
 fn with_a_stall(request: &Request<'_>) -> Measurement {
-    let mut was_stopped = false;
+    stalled(request).0
+}
+
+/// The same, with the time on `CLOCK_MONOTONIC` before it was let go on.
+fn stalled(request: &Request<'_>) -> (Measurement, u64) {
+    let mut ended = None;
     let result = run(request, &mut |progress| {
         let is_sampling = progress.phase == Phase::Sampling && progress.threads[0].recorded > 0;
-        if is_sampling && progress.elapsed_ns > 200_000_000 && !was_stopped {
-            was_stopped = true;
+        if is_sampling && progress.elapsed_ns > 200_000_000 && ended.is_none() {
             signal(progress, rustix::process::Signal::STOP);
             std::thread::sleep(Duration::from_millis(300));
+            ended = Some(now_ns(rustix::time::ClockId::Monotonic));
             signal(progress, rustix::process::Signal::CONT);
         }
     })
     .unwrap();
-    assert!(was_stopped);
     assert_accounts(&result);
-    result
+    (result, ended.unwrap())
 }
 
 #[test]
 fn the_schedule_has_every_activation_and_the_samples_stay_what_they_were() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let result = with_a_stall(&changed(request(Kind::Latency, 1_500, &stop), |lane| {
+    let (result, ended) = stalled(&changed(request(Kind::Latency, 1_500, &stop), |lane| {
         lane.spike_ns = Some(50_000_000);
     }));
     let thread = &result.threads[0];
@@ -66,9 +70,11 @@ fn the_schedule_has_every_activation_and_the_samples_stay_what_they_were() {
     );
     let longest = spikes.iter().max_by_key(|spike| spike.late_ns).unwrap();
     assert_eq!(Some(longest.late_ns), thread.max_ns);
+    // It was due while nobody could run, and woke when it was let go on.
+    let due = thread.started_monotonic_ns.unwrap() + longest.at_ns;
     assert!(
-        longest.at_ns >= 150_000_000 && longest.at_ns < thread.duration_ns,
-        "{longest:?}"
+        due < ended && due + longest.late_ns >= ended,
+        "{longest:?}, due at {due}, went on at {ended}"
     );
     let jitter = thread.jitter.as_ref().unwrap();
     assert_eq!(jitter.distance.count, thread.recorded - 1);
@@ -283,6 +289,33 @@ fn the_first_sample_that_is_too_long_ends_it() {
         assert!(!values.is_empty() && values.len() <= allowed().len());
         assert!(values.iter().all(|value| *value >= 150_000_000), "{values:?}");
     }
+}
+
+/// One that is asleep for long is not late, and would go on for a minute.
+#[test]
+fn what_is_too_long_on_one_cpu_ends_it_on_all() {
+    let _alone = alone();
+    if allowed().len() < 2 {
+        println!("SKIP: what_is_too_long_on_one_cpu_ends_it_on_all: there is only one CPU");
+        return;
+    }
+    let stop = AtomicBool::new(false);
+    let mut place = 0;
+    let lanes = changed(on_all_cpus(Kind::Latency, 20_000, &stop), |lane| {
+        lane.interval_ns = if place == 0 { 1_000_000 } else { 9_000_000_000 };
+        place += 1;
+    });
+    let begun = std::time::Instant::now();
+    let result = with_a_stall(&Request {
+        break_at: Some(Break {
+            limit_ns: 150_000_000,
+            trip: None,
+        }),
+        ..lanes
+    });
+    assert_eq!(result.broke.unwrap().cpu, result.threads[0].cpu);
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(result.threads[1].expected <= 1, "{:?}", result.threads[1]);
 }
 
 #[test]
