@@ -1,6 +1,7 @@
 //! What people and programs are shown: model in, text, JSON or HTML bytes out. Pure: no files, no printing.
 
 mod bins;
+mod blame;
 mod choice;
 mod cpus;
 mod diff;
@@ -16,6 +17,7 @@ mod recording;
 mod style;
 mod systress;
 
+pub use blame::{BLAME_SCHEMA, Rows, blame_text};
 pub use cpus::CpusReport;
 pub use diff::{DIFF_SCHEMA, diff_json, diff_text};
 pub use inspect::{INSPECT_SCHEMA, Part, View, inspect_json, inspect_text, isolated_cpus};

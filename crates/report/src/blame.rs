@@ -1,0 +1,173 @@
+//! The answer of `blame` for people: per CPU how much was stolen, then who stole it, most time first, each with its cure.
+
+use crate::measurement::time;
+use crate::style::{COLUMNS, Role, Style, counted, cut, grouped, safe, wrap};
+use ::blame::{Answer, Confidence, CpuAnswer, Culprit, Interruption};
+use std::fmt::Write as _;
+
+/// The schema of the JSON answer.
+pub const BLAME_SCHEMA: &str = "quietcore.blame/1";
+
+/// How many rows of a CPU are shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// The first ones.
+    First(usize),
+    /// Every one.
+    All,
+}
+
+/// The screen of an answer.
+#[must_use]
+pub fn blame_text(answer: &Answer, rows: Rows, style: Style) -> String {
+    let mut text = String::new();
+    for (at, cpu) in answer.cpus.iter().enumerate() {
+        if at > 0 {
+            text.push('\n');
+        }
+        head(&mut text, cpu, style);
+        table(&mut text, cpu, rows, style);
+        cures(&mut text, cpu, rows, style);
+    }
+    text
+}
+
+fn head(text: &mut String, cpu: &CpuAnswer, style: Style) {
+    let share = per_million(cpu.stolen_ns, cpu.duration_ns);
+    let line = format!(
+        "CPU {}: {} stolen in {} ({share})",
+        cpu.cpu,
+        time(cpu.stolen_ns),
+        time(cpu.duration_ns)
+    );
+    let _ = writeln!(text, "{}", style.paint(Role::Head, &line));
+    let unexplained = format!("{} unexplained", time(cpu.unexplained_ns));
+    let role = if cpu.unexplained_ns == 0 {
+        Role::Good
+    } else {
+        Role::Care
+    };
+    let _ = writeln!(
+        text,
+        "  {} explained + {}; {}, longest run without one {}",
+        time(cpu.explained_ns),
+        style.paint(role, &unexplained),
+        counted(cpu.gaps as usize, "gap"),
+        time(cpu.longest_run_ns)
+    );
+    if cpu.outside > 0 {
+        let note = format!(
+            "In {} nothing of the kernel ran: the hypervisor, the firmware (SMI) or the hardware had the CPU.",
+            counted(cpu.outside as usize, "gap")
+        );
+        let _ = writeln!(text, "  {}", wrap(&note, 2, COLUMNS));
+    }
+    if cpu.lost_events > 0 {
+        let note = format!(
+            "{} did not fit into the trace buffer: names may be missing. Give it more room with --buffer.",
+            counted(cpu.lost_events as usize, "event")
+        );
+        let _ = writeln!(text, "  {}", style.paint(Role::Bad, &wrap(&note, 2, COLUMNS)));
+    }
+}
+
+fn shown(cpu: &CpuAnswer, rows: Rows) -> &[Interruption] {
+    let most = match rows {
+        Rows::First(most) => most,
+        Rows::All => usize::MAX,
+    };
+    cpu.interruptions.get(..most).unwrap_or(&cpu.interruptions)
+}
+
+fn table(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
+    if cpu.interruptions.is_empty() {
+        return;
+    }
+    let head = format!(
+        "{:>7} {:>9} {:>9} {:>9}  who",
+        "share", "time", "count", "longest"
+    );
+    let _ = writeln!(text, "{}", style.paint(Role::Quiet, &head));
+    let shown = shown(cpu, rows);
+    for row in shown {
+        let share = row.total_ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64;
+        let sure = match row.confidence {
+            Confidence::Traced => "",
+            Confidence::Counted => " (counted)",
+            Confidence::Inferred => " (inferred)",
+        };
+        let name = format!("{}{sure}", safe(&row.name));
+        let _ = writeln!(
+            text,
+            "{share:>6.1}% {:>9} {:>9} {:>9}  {}",
+            time(row.total_ns),
+            grouped(row.count),
+            time(row.max_ns),
+            cut(&name, COLUMNS - 39)
+        );
+        if let Some(culprit) = &row.culprit {
+            let _ = writeln!(text, "{:39}{}", "", wrap(&by(culprit), 39, COLUMNS));
+        }
+    }
+    let more = cpu.interruptions.len() - shown.len();
+    if more > 0 {
+        let rest: u64 = cpu
+            .interruptions
+            .iter()
+            .skip(shown.len())
+            .map(|row| row.total_ns)
+            .sum();
+        let line = format!(
+            "and {} with {} together (--all shows them)",
+            counted(more, "row"),
+            time(rest)
+        );
+        let _ = writeln!(text, "{:39}{}", "", style.paint(Role::Quiet, &line));
+    }
+}
+
+/// `by java[4711] on CPU 0 at do_munmap+0x1f, through irq 36 virtio1`.
+fn by(culprit: &Culprit) -> String {
+    let who = match (culprit.pid, &culprit.via) {
+        // What an idle CPU does is the interrupt's doing alone.
+        (0, Some(via)) => safe(via),
+        (0, None) => "the idle loop".to_owned(),
+        (pid, _) => format!("{}[{pid}]", safe(&culprit.comm)),
+    };
+    let at = culprit
+        .callsite
+        .as_ref()
+        .map_or(String::new(), |place| format!(" at {}", safe(place)));
+    let via = match (&culprit.via, culprit.pid) {
+        (Some(via), pid) if pid != 0 => format!(", through {}", safe(via)),
+        _ => String::new(),
+    };
+    format!("by {who} on CPU {}{at}{via}", culprit.cpu)
+}
+
+/// What would stop them: each class once, with the most stolen time first.
+fn cures(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
+    let mut told = Vec::new();
+    for row in shown(cpu, rows) {
+        if told.contains(&row.class) {
+            continue;
+        }
+        told.push(row.class);
+        let name = row.class.row().name;
+        let cure = if row.fix.is_empty() {
+            "nothing that we know of"
+        } else {
+            &row.fix
+        };
+        let line = wrap(&format!("{name} -> {cure}"), 4, COLUMNS);
+        let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &line));
+    }
+}
+
+fn per_million(part: u64, whole: u64) -> String {
+    let share = part as f64 * 1e6 / whole.max(1) as f64;
+    match share {
+        share if share >= 10_000.0 => format!("{:.1} %", share / 10_000.0),
+        share => format!("{share:.0} ppm"),
+    }
+}
