@@ -18,6 +18,12 @@ const IN_INTERRUPT: u8 = 0x08 | 0x10;
 /// States of a thread that could have gone on have none of these bits (`kernel/sched`, `__trace_sched_switch_state`).
 const SLEEPS: u64 = 0xff;
 
+/// Whether a thread that a CPU left could have gone on: it was preempted, it did not sleep.
+#[must_use]
+pub const fn could_go_on(prev_state: u64) -> bool {
+    prev_state & SLEEPS == 0
+}
+
 /// Whose time it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Victim {
@@ -260,7 +266,7 @@ impl Scene<'_> {
                 } else {
                     text(next.comm)
                 };
-                cpu.switch(prev.pid, prev_state & SLEEPS == 0, (next.pid, &comm), woken_by);
+                cpu.switch(prev.pid, could_go_on(prev_state), (next.pid, &comm), woken_by);
             }
             Happened::IrqEntry { irq, name } => {
                 cpu.begin_irq(What::Irq {

@@ -12,10 +12,12 @@ mod gaps;
 mod happened;
 mod origins;
 mod rows;
+mod runs;
 mod softirqs;
 
 pub use answer::{Answer, Confidence, CpuAnswer, Culprit, Interruption};
-pub use attribute::{Question, Target, Victim, attribute};
+pub use attribute::{Question, Target, Victim, attribute, could_go_on};
 pub use gaps::Gap;
 pub use happened::{EVENTS, Happened, Reader, Thread};
 pub use observe::Class;
+pub use runs::{LongestRun, LongestWaits, Scheduled, Step, Stretch, Whose};

@@ -1,6 +1,7 @@
 //! What a kernel says about its events before any is recorded: descriptions, layout of pages, names.
 
 use crate::error::TraceError;
+use events::dat::Description;
 use events::{Endian, Format, Formats, KernelNames, Layout};
 use root::Root;
 use std::collections::HashMap;
@@ -8,9 +9,11 @@ use std::collections::HashMap;
 /// Everything that is needed to read the pages of this kernel.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
+    /// The kernel's own texts, for a file that somebody else reads.
+    pub description: Description,
     /// Descriptions of the events.
     pub formats: Formats,
-    /// `SYSTEM/EVENT` of each, as `events/SYSTEM/EVENT`.
+    /// `SYSTEM/EVENT` of each.
     pub events: Vec<String>,
     /// What was asked for and this kernel does not have.
     pub absent: Vec<String>,
@@ -29,29 +32,27 @@ pub struct Catalogue {
 pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, TraceError> {
     let endian = Endian::native();
     let mut formats = Formats::new(endian);
-    let mut events = Vec::new();
-    let mut absent = Vec::new();
+    let (mut events, mut absent, mut texts) = (Vec::new(), Vec::new(), Vec::new());
     for want in wanted {
         let found = events_of(root, top, want)?;
         if found.is_empty() {
             absent.push((*want).to_owned());
         }
-        for event in found
-            .into_iter()
-            .filter(|event| !events.contains(event))
-            .collect::<Vec<_>>()
-        {
+        for event in found {
             let path = format!("{top}/events/{event}/format");
-            let (Some(text), Some((system, _))) = (root.text(&path)?, event.split_once('/')) else {
+            let Some((system, _)) = event.split_once('/').filter(|_| !events.contains(&event)) else {
+                continue;
+            };
+            let Some(text) = root.text(&path)? else {
                 continue;
             };
             let wrong = |error| TraceError::Format {
                 path: path.clone(),
                 error,
             };
-            formats
-                .add(Format::parse(system, &text).map_err(wrong)?)
-                .map_err(wrong)?;
+            let format = Format::parse(system, &text).map_err(wrong)?;
+            formats.add(format).map_err(wrong)?;
+            texts.push((system.to_owned(), text));
             events.push(event);
         }
     }
@@ -60,16 +61,28 @@ pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, T
             wanted: wanted.join(", "),
         });
     }
+    let text = |path: &str| -> Result<String, TraceError> { Ok(root.text(path)?.unwrap_or_default()) };
+    let description = Description {
+        endian,
+        header_page: text(&format!("{top}/events/header_page"))?,
+        header_event: text(&format!("{top}/events/header_event"))?,
+        formats: texts,
+        kallsyms: text("/proc/kallsyms")?,
+        printk_formats: text(&format!("{top}/printk_formats"))?,
+        saved_cmdlines: text(&format!("{top}/saved_cmdlines"))?,
+    };
+    let layout = description.layout().map_err(|error| TraceError::Format {
+        path: format!("{top}/events/header_page"),
+        error,
+    })?;
     Ok(Catalogue {
+        names: description.names(),
+        comms: description.comms(),
+        description,
         formats,
         events,
         absent,
-        layout: layout(root, top, endian)?,
-        names: KernelNames::parse(
-            &root.text("/proc/kallsyms")?.unwrap_or_default(),
-            &root.text(&format!("{top}/printk_formats"))?.unwrap_or_default(),
-        ),
-        comms: comms(&root.text(&format!("{top}/saved_cmdlines"))?.unwrap_or_default()),
+        layout,
     })
 }
 
@@ -97,21 +110,4 @@ pub fn events_of(root: &Root, top: &str, want: &str) -> Result<Vec<String>, Trac
     }
     found.sort();
     Ok(found)
-}
-
-fn layout(root: &Root, top: &str, endian: Endian) -> Result<Layout, TraceError> {
-    let path = format!("{top}/events/header_page");
-    let text = root
-        .text(&path)?
-        .ok_or_else(|| TraceError::Missing { path: path.clone() })?;
-    Layout::parse(&text, endian).map_err(|error| TraceError::Format { path, error })
-}
-
-/// `PID COMM` per line.
-fn comms(text: &str) -> HashMap<i32, String> {
-    let pair = |line: &str| {
-        let (pid, comm) = line.trim_start().split_once(' ')?;
-        Some((pid.parse().ok()?, comm.to_owned()))
-    };
-    text.lines().filter_map(pair).collect()
 }

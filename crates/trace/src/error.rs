@@ -17,12 +17,6 @@ pub enum TraceError {
         /// What is wrong with it.
         error: FormatError,
     },
-    /// A file that every kernel with tracing has.
-    #[error("{path} is not there; is this a tracefs of a running kernel?")]
-    Missing {
-        /// The file.
-        path: String,
-    },
     /// None of the events that were asked for.
     #[error(
         "this kernel has none of these events: {wanted}; `available_events` in its tracefs lists those that it has"

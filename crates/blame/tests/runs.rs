@@ -1,0 +1,102 @@
+//! The longest run and the longest waits, on the figures of the articles that ask for them.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A whole file of tests.
+
+use blame::{LongestRun, LongestWaits, Scheduled, Step, Whose};
+
+fn step(cpu: u32, at: u64, pid: i32, comm: &'static str, what: Scheduled<'static>) -> Step<'static> {
+    Step {
+        cpu,
+        at,
+        pid,
+        comm,
+        what,
+    }
+}
+
+fn to(preempted: bool, next_pid: i32, next_comm: &'static str) -> Scheduled<'static> {
+    Scheduled::Switch {
+        preempted,
+        next_pid,
+        next_comm,
+    }
+}
+
+/// "My Fear of Commitment to the 1st CPU Core": a trading program and ksoftirqd, times in microseconds.
+fn trading() -> Vec<Step<'static>> {
+    vec![
+        step(1, 70_251_098, 31_594, "TradeApp", Scheduled::Woken { pid: 6 }),
+        step(1, 70_252_191, 31_594, "TradeApp", to(true, 6, "ksoftirqd")),
+        step(1, 70_252_599, 6, "ksoftirqd", to(false, 31_594, "TradeApp")),
+        step(1, 85_246_192, 31_594, "TradeApp", Scheduled::Woken { pid: 6 }),
+        step(1, 85_246_652, 31_594, "TradeApp", to(true, 6, "ksoftirqd")),
+        step(1, 85_262_686, 6, "ksoftirqd", to(true, 31_594, "TradeApp")),
+    ]
+}
+
+#[test]
+fn the_articles_waits_are_found_with_who_took_the_cpu() {
+    let mut waits = LongestWaits::of(Whose::Comm("TradeApp".to_owned()), 10);
+    trading().iter().for_each(|step| waits.step(step));
+    let waits = waits.end();
+    let lengths: Vec<u64> = waits.iter().map(|wait| wait.len()).collect();
+    assert_eq!(lengths, [16_034, 408]);
+    assert_eq!(waits[0].taken_by, Some((6, "ksoftirqd".to_owned())));
+}
+
+#[test]
+fn a_wait_also_begins_when_somebody_is_woken() {
+    let mut waits = LongestWaits::of(Whose::Pid(6), 1);
+    trading().iter().for_each(|step| waits.step(step));
+    let waits = waits.end();
+    assert_eq!(
+        (waits.len(), waits[0].len(), waits[0].taken_by.clone()),
+        (1, 1_093, None)
+    );
+}
+
+#[test]
+fn a_run_is_the_longest_time_between_two_events_with_the_thread_on_at_both() {
+    let mut run = LongestRun::of(Whose::Comm("TradeApp".to_owned()));
+    trading().iter().for_each(|step| run.step(step));
+    let runs = run.end();
+    assert_eq!(runs.len(), 1);
+    assert_eq!((runs[0].len(), runs[0].pid), (85_246_192 - 70_252_599, 31_594));
+}
+
+#[test]
+fn the_time_of_another_thread_or_of_another_cpu_is_no_run() {
+    let steps = [
+        step(1, 0, 5, "bash", Scheduled::Nothing),
+        step(1, 10, 5, "bash", to(false, 0, "swapper/1")),
+        step(1, 900, 0, "swapper/1", to(false, 5, "bash")),
+        step(2, 950, 5, "bash", Scheduled::Nothing),
+        step(1, 960, 5, "bash", Scheduled::Nothing),
+    ];
+    let mut run = LongestRun::of(Whose::Any);
+    steps.iter().for_each(|step| run.step(step));
+    let runs = run.end();
+    assert_eq!(
+        runs.iter().map(|run| (run.cpu, run.len())).collect::<Vec<_>>(),
+        [(1, 60)]
+    );
+}
+
+#[test]
+fn lost_events_end_a_run_and_a_wait() {
+    let steps = [
+        step(1, 0, 5, "bash", Scheduled::Nothing),
+        step(1, 10, 5, "bash", to(true, 6, "other")),
+        step(1, 20, 6, "other", Scheduled::Lost),
+        step(1, 500, 6, "other", to(false, 5, "bash")),
+        step(1, 510, 5, "bash", Scheduled::Nothing),
+    ];
+    let mut run = LongestRun::of(Whose::Any);
+    let mut waits = LongestWaits::of(Whose::Any, 5);
+    for step in &steps {
+        run.step(step);
+        waits.step(step);
+    }
+    assert_eq!(run.end()[0].len(), 10);
+    assert!(waits.end().is_empty());
+}

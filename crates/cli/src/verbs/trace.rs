@@ -1,0 +1,55 @@
+//! `trace`: the raw thing. Reads traces of any origin: `trace.dat` files and the text of ftrace.
+
+mod input;
+mod longest_run;
+mod max_latency;
+mod report;
+
+use crate::{CommandError, Screen, Status};
+use blame::Whose;
+use clap::Subcommand;
+
+/// Arguments of `trace`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Show the events of a trace as the kernel itself words them
+    Report(report::Args),
+    /// The longest time that a thread ran without an event of the kernel ("Max uninterrupted exec")
+    LongestRun(longest_run::Args),
+    /// The longest times that threads waited for a CPU, and who had it meanwhile
+    MaxLatency(max_latency::Args),
+}
+
+/// Runs it.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    match &args.what {
+        What::Report(args) => report::run(args, screen),
+        What::LongestRun(args) => longest_run::run(args, screen),
+        What::MaxLatency(args) => max_latency::run(args, screen),
+    }
+}
+
+/// A thread by its number, or threads by their name.
+fn whose(task: Option<&str>) -> Whose {
+    match task {
+        None => Whose::Any,
+        Some(task) => task.parse().map_or_else(|_| Whose::Comm(task.to_owned()), Whose::Pid),
+    }
+}
+
+/// Milliseconds with two digits, as the articles print them.
+fn milliseconds(ns: u64) -> String {
+    format!("{:.2}ms", ns as f64 / 1e6)
+}
+
+/// Seconds with six digits, as traces print them.
+fn seconds(ns: u64) -> String {
+    let us = ns / 1_000;
+    format!("{}.{:06}", us / 1_000_000, us % 1_000_000)
+}

@@ -1,0 +1,239 @@
+//! A trace of any form, event by event.
+
+use crate::CommandError;
+use blame::{Happened, Reader, Scheduled, Step};
+use events::Event;
+use events::dat::TraceFile;
+use events::text::{TextEvent, TextItem, TextReader};
+use std::io::BufRead;
+use std::path::Path;
+
+/// Longest `trace.dat` that is taken into memory.
+const LONGEST: u64 = 16 << 30;
+/// Most that packed parts of one may unpack to.
+const UNPACKED: usize = 8 << 30;
+
+/// What a file holds, found by its first bytes.
+pub enum Trace {
+    /// A `trace.dat`, whole.
+    Dat(Vec<u8>),
+    /// Text, line by line.
+    Text(Box<dyn BufRead>),
+}
+
+/// What came beside the events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Account {
+    /// Events that were read.
+    pub events: u64,
+    /// Events that the kernel could not keep, as far as the trace tells.
+    pub lost: u64,
+    /// Places at which events are missing and nobody says how many.
+    pub lost_somewhere: u64,
+    /// Pages, or lines, that cannot be understood.
+    pub broken: u64,
+}
+
+impl Account {
+    /// A sentence about what is missing; nothing when all is there.
+    pub fn missing(&self) -> Option<String> {
+        let parts = [
+            (self.lost, "events were lost"),
+            (self.lost_somewhere, "times an unknown number of events was lost"),
+            (self.broken, "lines or pages could not be understood"),
+        ];
+        let parts: Vec<String> = parts
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, what)| format!("{count} {what}"))
+            .collect();
+        (!parts.is_empty()).then(|| format!("{}: a longer buffer loses less", parts.join(", ")))
+    }
+
+    pub(super) fn lose(&mut self, count: Option<u64>) {
+        match count {
+            Some(count) => self.lost += count,
+            None => self.lost_somewhere += 1,
+        }
+    }
+}
+
+/// Opens a file; `-` is standard input.
+///
+/// # Errors
+/// Wrong usage for a file that is not there.
+pub fn open(path: &Path) -> Result<Trace, CommandError> {
+    if path == Path::new("-") {
+        return Ok(Trace::Text(Box::new(std::io::stdin().lock())));
+    }
+    let refuse = |error: root::RootError| match error.errno() {
+        Some(libc::ENOENT | libc::ENOTDIR | libc::EISDIR) => CommandError::usage(
+            format!("{} cannot be read", report::safe(&path.display().to_string())),
+            error.to_string(),
+            "name a trace.dat, or a text that ftrace or trace-cmd report wrote; `-` is standard input",
+        ),
+        _ => error.into(),
+    };
+    let mut lines = root::input::lines(path).map_err(refuse)?;
+    let begins = lines.fill_buf().is_ok_and(TraceFile::begins);
+    if begins {
+        return Ok(Trace::Dat(root::input::bytes(path, LONGEST).map_err(refuse)?));
+    }
+    Ok(Trace::Text(Box::new(lines)))
+}
+
+/// The file of a `trace.dat`.
+///
+/// # Errors
+/// Wrong usage: what is wrong with it.
+pub fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<TraceFile<'a>, CommandError> {
+    TraceFile::parse(bytes, UNPACKED).map_err(|error| {
+        CommandError::usage(
+            format!("{} cannot be understood", report::safe(&path.display().to_string())),
+            error.to_string(),
+            "give it the whole file, as trace-cmd or quietcore wrote it",
+        )
+    })
+}
+
+/// Gives every event of a trace, as far as it tells about threads.
+///
+/// # Errors
+/// A file that is none, or cannot be read to its end; a text without a single event.
+pub fn each_step(path: &Path, each: &mut dyn FnMut(&Step)) -> Result<Account, CommandError> {
+    match open(path)? {
+        Trace::Dat(bytes) => of_dat(&parse(&bytes, path)?, each),
+        Trace::Text(input) => of_text(input, path, each),
+    }
+}
+
+fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, CommandError> {
+    let reader = Reader::new(file.description.formats().0);
+    let mut comms = file.description.comms();
+    let correction = file.correction();
+    let mut account = Account::default();
+    for item in file.events() {
+        match item.event {
+            Event::Record { cpu, record } => {
+                account.events += 1;
+                let Some(common) = reader.formats().common(record.payload) else {
+                    account.broken += 1;
+                    continue;
+                };
+                let happened = reader.read(&record);
+                let (mut next, mut left) = (String::new(), None);
+                if let Some(Happened::Switch { prev, next: to, .. }) = &happened {
+                    next = String::from_utf8_lossy(to.comm).into_owned();
+                    left = Some(String::from_utf8_lossy(prev.comm).into_owned());
+                }
+                let what = match happened {
+                    Some(Happened::Switch { prev_state, next: to, .. }) => Scheduled::Switch {
+                        preempted: blame::could_go_on(prev_state),
+                        next_pid: to.pid,
+                        next_comm: &next,
+                    },
+                    Some(Happened::Waking { thread, .. }) => Scheduled::Woken { pid: thread.pid },
+                    _ => Scheduled::Nothing,
+                };
+                if let Some(left) = left {
+                    comms.insert(common.pid, left);
+                }
+                each(&Step {
+                    cpu,
+                    at: correction.apply(record.at),
+                    pid: common.pid,
+                    comm: comms.get(&common.pid).map_or("<...>", String::as_str),
+                    what,
+                });
+            }
+            Event::Lost { cpu, count } => {
+                account.lose(count);
+                each(&lost(cpu));
+            }
+            Event::Broken { cpu, .. } => {
+                account.broken += 1;
+                each(&lost(cpu));
+            }
+        }
+    }
+    Ok(account)
+}
+
+const fn lost<'a>(cpu: u32) -> Step<'a> {
+    Step {
+        cpu,
+        at: 0,
+        pid: 0,
+        comm: "",
+        what: Scheduled::Lost,
+    }
+}
+
+fn of_text(input: Box<dyn BufRead>, path: &Path, each: &mut dyn FnMut(&Step)) -> Result<Account, CommandError> {
+    let mut reader = TextReader::new(input);
+    let mut account = Account::default();
+    loop {
+        match reader.next_item() {
+            Ok(None) => break,
+            Ok(Some(TextItem::Event(event))) => {
+                account.events += 1;
+                each(&step(&event));
+            }
+            Ok(Some(TextItem::Lost { cpu, count })) => {
+                account.lose(count);
+                each(&lost(cpu));
+            }
+            Ok(Some(TextItem::Began { .. } | TextItem::Frame(_))) => {}
+            Err(error) => return Err(unreadable(path, &error)),
+        }
+    }
+    account.broken = reader.unknown().lines;
+    account.lost += reader.header().overwritten().unwrap_or(0);
+    if account.events == 0 {
+        return Err(no_trace(path));
+    }
+    Ok(account)
+}
+
+/// Reading failed on the way.
+pub fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
+    CommandError::usage(
+        format!("{} cannot be read to its end", report::safe(&path.display().to_string())),
+        error.to_string(),
+        "look at the disk that it is on",
+    )
+}
+
+/// A text in which nothing is an event.
+pub fn no_trace(path: &Path) -> CommandError {
+    CommandError::usage(
+        format!("{} is no trace", report::safe(&path.display().to_string())),
+        "no line of it is an event",
+        "give it a trace.dat, the kernel's trace or trace_pipe, or the output of trace-cmd report",
+    )
+}
+
+fn step<'a>(event: &TextEvent<'a>) -> Step<'a> {
+    let pid = |name: &str| event.field(name).and_then(|pid| pid.parse().ok());
+    let what = match event.name {
+        "sched_switch" => match pid("next_pid") {
+            Some(next_pid) => Scheduled::Switch {
+                preempted: event.field("prev_state").is_some_and(|state| state.starts_with('R')),
+                next_pid,
+                next_comm: event.field("next_comm").unwrap_or("<...>"),
+            },
+            None => Scheduled::Nothing,
+        },
+        "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => {
+            pid("pid").map_or(Scheduled::Nothing, |pid| Scheduled::Woken { pid })
+        }
+        _ => Scheduled::Nothing,
+    };
+    Step {
+        cpu: event.cpu,
+        at: event.at,
+        pid: event.pid,
+        comm: event.task,
+        what,
+    }
+}
