@@ -77,7 +77,7 @@ mod tests {
             ("p99 < 50", "has no unit"),
             ("p99 < ", "has no unit"),
             ("p99 < -5us", "-5us"),
-            ("p99 < 5 parsec", "5 parsec"),
+            ("p99 < 5 parsec", "`parsec` is no unit"),
             ("p99 << 5us", "< 5us"),
             ("p99 < 5us < 6us", "5us < 6us"),
             ("mean < 5us", "neither `max` nor"),
