@@ -18,15 +18,17 @@ pub enum Confidence {
 /// Who is to blame.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Culprit {
-    /// Its thread; 0 when an interrupt did it on an idle CPU.
+    /// Its thread, the first of them when there are several; 0 when no thread did it: an interrupt, the idle loop.
     pub pid: i32,
-    /// That thread's name.
+    /// That thread's name; empty for an interrupt.
     pub comm: String,
+    /// How many threads of that name did it, each counted once as far as can be told.
+    pub threads: u64,
     /// CPU on which it did that.
     pub cpu: u32,
     /// Where in the kernel, where an event says so.
     pub callsite: Option<String>,
-    /// The interrupt on top of that thread which in truth did it.
+    /// The interrupt or softirq that did it.
     pub via: Option<String>,
 }
 
@@ -37,7 +39,7 @@ pub struct Interruption {
     pub class: Class,
     /// What exactly: `ahci[0000:87:00.0]`, `tick_nohz_handler`, `ksoftirqd/1`.
     pub name: String,
-    /// How often.
+    /// How often; 0 where only its time is known.
     pub count: u64,
     /// Time in it, without what interrupted it in turn, in nanoseconds.
     pub total_ns: u64,
@@ -76,6 +78,43 @@ pub struct CpuAnswer {
     pub lost_events: u64,
     /// The rows, most time first.
     pub interruptions: Vec<Interruption>,
+}
+
+/// What counters said about the same time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Time that the hypervisor took, in nanoseconds (`/proc/stat`).
+    pub steal_ns: Option<u64>,
+    /// System management interrupts (MSR 0x34).
+    pub smi: Option<u64>,
+}
+
+impl CpuAnswer {
+    /// Lets counters speak for time that no event accounts for. What they do not cover stays unexplained.
+    pub fn confirm(&mut self, counted: Counted) {
+        let stolen = counted.steal_ns.unwrap_or(0).min(self.unexplained_ns);
+        self.unexplained_ns -= stolen;
+        self.explained_ns += stolen;
+        let rows = [
+            (Class::Steal, "the hypervisor", 0, stolen),
+            (Class::Firmware, "SMI", counted.smi.unwrap_or(0), 0),
+        ];
+        for (class, name, count, total_ns) in rows.into_iter().filter(|(_, _, count, ns)| count + ns > 0) {
+            self.interruptions.push(Interruption {
+                class,
+                name: name.to_owned(),
+                count,
+                total_ns,
+                max_ns: 0,
+                transition_ns: 0,
+                culprit: None,
+                confidence: Confidence::Counted,
+                fix: class.row().knob.to_owned(),
+            });
+        }
+        self.interruptions
+            .sort_by_key(|row| std::cmp::Reverse(row.total_ns));
+    }
 }
 
 /// The answer for all CPUs that were asked about.

@@ -157,16 +157,24 @@ impl Scene<'_> {
     fn culprit(&self, now: &Now, callsite: Option<String>) -> Culprit {
         let busy = self.busy.get(&now.cpu).and_then(|busy| busy.last());
         let in_interrupt = now.common.flags & IN_INTERRUPT != 0;
+        let via = match busy {
+            Some(name) => Some(name.clone()),
+            None if in_interrupt => Some("an interrupt".to_owned()),
+            None => None,
+        };
+        // Whose time an interrupt takes has nothing to do with what it does.
+        let pid = if via.is_some() { 0 } else { now.common.pid };
         Culprit {
-            pid: now.common.pid,
-            comm: self.comm(now.common.pid),
+            pid,
+            comm: if via.is_some() {
+                String::new()
+            } else {
+                self.comm(pid)
+            },
+            threads: 1,
             cpu: now.cpu,
             callsite,
-            via: match busy {
-                Some(name) => Some(name.clone()),
-                None if in_interrupt => Some("an interrupt".to_owned()),
-                None => None,
-            },
+            via,
         }
     }
 

@@ -15,7 +15,7 @@ mod rows;
 mod runs;
 mod softirqs;
 
-pub use answer::{Answer, Confidence, CpuAnswer, Culprit, Interruption};
+pub use answer::{Answer, Confidence, Counted, CpuAnswer, Culprit, Interruption};
 pub use attribute::{Question, Target, Victim, attribute, could_go_on};
 pub use gaps::Gap;
 pub use happened::{EVENTS, Happened, Reader, Thread};

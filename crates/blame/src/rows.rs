@@ -3,7 +3,7 @@
 use crate::answer::{Confidence, Culprit, Interruption};
 use crate::context::Context;
 use observe::Class;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Most rows that are told apart. What comes later is counted by class.
 const MOST: usize = 4_096;
@@ -12,14 +12,38 @@ const MOST: usize = 4_096;
 struct Key {
     class: Class,
     name: String,
-    culprit: Option<Culprit>,
+    culprit: Option<CulpritKey>,
 }
+
+/// Threads of one name that do the same are one culprit: a build starts hundreds of compilers.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct CulpritKey {
+    comm: String,
+    cpu: u32,
+    callsite: Option<String>,
+    via: Option<String>,
+}
+
+impl CulpritKey {
+    fn of(culprit: &Culprit) -> CulpritKey {
+        CulpritKey {
+            comm: culprit.comm.clone(),
+            cpu: culprit.cpu,
+            callsite: culprit.callsite.clone(),
+            via: culprit.via.clone(),
+        }
+    }
+}
+
+/// Threads of one row that are told apart.
+const MOST_THREADS: usize = 65_536;
 
 /// The rows of one CPU.
 #[derive(Debug, Default)]
 pub(crate) struct Rows {
     places: HashMap<Key, usize>,
     rows: Vec<Interruption>,
+    threads: Vec<HashSet<i32>>,
 }
 
 impl Rows {
@@ -29,7 +53,7 @@ impl Rows {
             Key {
                 class: context.class,
                 name: context.name(),
-                culprit: context.culprit.clone(),
+                culprit: context.culprit.as_ref().map(CulpritKey::of),
             }
         } else {
             Key {
@@ -49,14 +73,20 @@ impl Rows {
                     total_ns: 0,
                     max_ns: 0,
                     transition_ns: 0,
-                    culprit: key.culprit.clone(),
+                    culprit: key.culprit.as_ref().and(context.culprit.clone()),
                     confidence: Confidence::Traced,
                     fix: key.class.row().knob.to_owned(),
                 });
+                self.threads.push(HashSet::new());
                 self.places.insert(key, place);
                 place
             }
         };
+        if let (Some(culprit), Some(threads)) = (&context.culprit, self.threads.get_mut(place))
+            && threads.len() < MOST_THREADS
+        {
+            threads.insert(culprit.pid);
+        }
         if let Some(row) = self.rows.get_mut(place) {
             row.count += 1;
             row.total_ns += context.in_gaps_ns;
@@ -77,6 +107,11 @@ impl Rows {
     /// The rows, most time first; equal ones by name, so that an answer is the same each time.
     pub(crate) fn into_rows(self) -> Vec<Interruption> {
         let mut rows = self.rows;
+        for (row, threads) in rows.iter_mut().zip(&self.threads) {
+            if let Some(culprit) = &mut row.culprit {
+                culprit.threads = threads.len() as u64;
+            }
+        }
         rows.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
         rows
     }

@@ -5,7 +5,8 @@
 mod stream;
 
 use blame::{
-    Answer, Class, Confidence, CpuAnswer, Gap, Interruption, Question, Reader, Target, Victim, attribute,
+    Answer, Class, Confidence, Counted, CpuAnswer, Gap, Interruption, Question, Reader, Target, Victim,
+    attribute,
 };
 use stream::{Names, Stream};
 
@@ -337,4 +338,50 @@ fn a_preempted_softirq_does_not_take_the_time_of_who_preempted_it() {
     assert_eq!(row(&cpu, "NET_RX").total_ns, 1_000 + 3_000);
     assert_eq!(row(&cpu, "task-200").total_ns, 3_000);
     assert_eq!(row(&cpu, "ksoftirqd/1").total_ns, 2_000);
+}
+
+#[test]
+fn threads_of_one_name_are_one_culprit() {
+    let mut stream = Stream::new();
+    let mut all = Vec::new();
+    for (at, pid) in [(10_000, 300), (20_000, 301), (30_000, 300)] {
+        stream.on(0, pid, 0);
+        stream.named(pid, "cc1");
+        stream.at(
+            at - 500,
+            "ipi_send_cpu",
+            &[("cpu", 1), ("callsite", 0x205), ("callback", 0)],
+        );
+        stream.on(1, PROBE, 0);
+        stream.at(at, "reschedule_entry", &[]);
+        stream.at(at + 300, "reschedule_exit", &[]);
+        all.push((at, at + 300));
+    }
+    let cpu = ask(&stream, gaps(&all));
+    let row = row(&cpu, "reschedule");
+    let culprit = row.culprit.clone().unwrap();
+    assert_eq!((row.count, culprit.comm.as_str(), culprit.threads), (3, "cc1", 2));
+}
+
+#[test]
+fn a_counter_speaks_for_what_no_event_covers_and_for_no_more() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    let mut cpu = ask(&stream, gaps(&[(10_000, 310_000)]));
+    cpu.confirm(Counted {
+        steal_ns: Some(200_000),
+        smi: Some(0),
+    });
+    assert_eq!((cpu.explained_ns, cpu.unexplained_ns), (200_000, 100_000));
+    let steal = row(&cpu, "the hypervisor");
+    assert_eq!(
+        (steal.class, steal.total_ns, steal.confidence),
+        (Class::Steal, 200_000, Confidence::Counted)
+    );
+    cpu.confirm(Counted {
+        steal_ns: Some(10_000_000),
+        smi: Some(3),
+    });
+    assert_eq!((cpu.explained_ns, cpu.unexplained_ns), (300_000, 0));
+    assert_eq!(row(&cpu, "SMI").count, 3);
 }

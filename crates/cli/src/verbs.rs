@@ -40,6 +40,8 @@ verbs! {
     plan => Plan,
     /// Measure wake-up latency, or noise
     measure => Measure,
+    /// Say who interrupts these CPUs, who caused it, and what would stop it
+    blame => Blame,
     /// Read traces of the kernel: its events, the longest uninterrupted run, the longest waits
     trace => Trace,
     /// Read a result of any measuring tool: in words, as JSON, or in another tool's format

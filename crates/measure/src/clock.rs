@@ -57,6 +57,19 @@ pub(crate) fn raw_ns() -> u64 {
     nanos(clock_gettime(ClockId::MonotonicRaw))
 }
 
+/// What `CLOCK_MONOTONIC` is ahead of `CLOCK_MONOTONIC_RAW`, from the narrowest of several readings.
+pub(crate) fn ahead_ns() -> i64 {
+    let mut best = (u64::MAX, 0);
+    for _ in 0..16 {
+        let (before, monotonic, after) = (raw_ns(), monotonic_ns(), raw_ns());
+        let width = after.saturating_sub(before);
+        if width < best.0 {
+            best = (width, monotonic.wrapping_sub(before + width / 2).cast_signed());
+        }
+    }
+    best.1
+}
+
 /// The wall clock now, as RFC 3339 in UTC.
 pub(crate) fn wall_time() -> String {
     machine::utc_text(u64::try_from(clock_gettime(ClockId::Realtime).tv_sec).unwrap_or(0))

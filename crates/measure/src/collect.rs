@@ -73,6 +73,7 @@ pub fn run(request: &Request<'_>, progress: &mut dyn FnMut(&Progress)) -> Result
     collection.ask_after();
     collection.drain();
     collection.close_gaps();
+    collection.tell_windows();
     let result = assemble(&collection, Moment::End);
     drop(held);
     Ok(result)

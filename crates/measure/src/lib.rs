@@ -45,7 +45,8 @@ pub use method::Method;
 pub use progress::{Phase, Progress, ThreadProgress};
 pub use proof::{Claim, Judged, Proof, Verdict};
 pub use request::{
-    Break, Clock, Deadline, Hit, IdleStates, Join, Keep, Kind, Request, Sleep, SystemCalls, Trip,
+    Break, Clock, Deadline, Hit, IdleStates, Join, Keep, Kind, RawGap, RawWindow, Request, Sleep,
+    SystemCalls, Trip, Watcher,
 };
 pub use result::{
     Broke, Count, Counter, CounterOffset, CounterRate, Distribution, Early, Gap, GapLabel, GapsWritten,

@@ -113,6 +113,39 @@ pub type Join<'a> = &'a dyn Fn(u32) -> Result<(), String>;
 /// which empties the rings of the samplers: what it does must take milliseconds. See [`Request::keep`].
 pub type Keep<'a> = &'a dyn Fn(&Measurement);
 
+/// A gap, on the clock that nobody slews and that the kernel can trace by (`trace_clock` `mono_raw`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawGap {
+    /// Where.
+    pub cpu: CpuId,
+    /// When it began, on `CLOCK_MONOTONIC_RAW`.
+    pub start_raw_ns: u64,
+    /// How long it was.
+    pub duration_ns: u64,
+}
+
+/// What a busy thread watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RawWindow {
+    /// Where.
+    pub cpu: CpuId,
+    /// The thread; 0 for one that never began.
+    pub tid: u32,
+    /// Its first reading, on `CLOCK_MONOTONIC_RAW`.
+    pub start_raw_ns: u64,
+    /// Its last one.
+    pub end_raw_ns: u64,
+}
+
+/// Gets every gap of a measurement, to join it with something else. Called on the collecting thread, which empties the
+/// rings of the samplers: what it does must take milliseconds.
+pub trait Watcher {
+    /// Gaps, in the order of time for each CPU.
+    fn gaps(&self, gaps: &[RawGap]);
+    /// What was watched on a CPU, once, after its last gap.
+    fn window(&self, window: &RawWindow);
+}
+
 /// One measurement: lanes, all sampled by one process, from one beginning.
 #[derive(Clone)]
 pub struct Request<'a> {
@@ -133,6 +166,8 @@ pub struct Request<'a> {
     pub keep: Option<Keep<'a>>,
     /// The file that gets every gap with its time, while they come; see [`crate::gaps`].
     pub gaps: Option<&'a Path>,
+    /// Who gets every gap with its time on the raw clock.
+    pub watcher: Option<&'a dyn Watcher>,
     /// When this becomes true, sampling ends and the partial result is returned.
     pub stop: &'a AtomicBool,
     /// Stored with the result.
@@ -152,6 +187,7 @@ impl<'a> Request<'a> {
             join: None,
             keep: None,
             gaps: None,
+            watcher: None,
             stop,
             environment,
         }

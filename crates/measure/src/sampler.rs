@@ -164,8 +164,7 @@ fn window(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], pace: Pace)
         }
         Kind::Noise => {
             // The same moment as `start`, so that gaps can be joined with what has the time of the clock.
-            let since = pace.to_ns(job.source(lane).read().saturating_sub(start.ticks));
-            let begun = clock::monotonic_ns().saturating_sub(since);
+            let begun = start.raw_ns.saturating_add_signed(clock::ahead_ns());
             track.start_ns.store(begun, Ordering::Relaxed);
             track.state.0.store(state::SAMPLING, Ordering::Release);
             let limit = job

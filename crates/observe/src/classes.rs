@@ -55,6 +55,10 @@ pub enum Class {
     KernelThread,
     /// Work from a workqueue ran.
     Work,
+    /// The hypervisor ran something else.
+    Steal,
+    /// The firmware took the CPU (system management interrupt).
+    Firmware,
     /// The program's own page fault.
     PageFault,
     /// The program's own system call.
@@ -265,6 +269,20 @@ pub const CLASSES: &[ClassRow] = &[
         "A kworker ran a function that somebody queued.",
         "A driver or file system queued it on this CPU, or the unbound workers may run here.",
         "write the housekeeping CPUs to /sys/devices/virtual/workqueue/cpumask; move who queues it",
+    ),
+    row(
+        Class::Steal,
+        "steal",
+        "The hypervisor ran something else on the physical CPU.",
+        "The host has more virtual CPUs than physical ones, or works for its guests on the same ones.",
+        "on the host: pin the virtual CPU to a physical CPU of its own, and isolate that one",
+    ),
+    row(
+        Class::Firmware,
+        "firmware",
+        "A system management interrupt (SMI): the firmware took the CPU and the kernel saw nothing.",
+        "USB legacy emulation, power and thermal management, memory scrubbing of the firmware.",
+        "look for it in the firmware's settings (USB legacy support, C1E, fan control); ask the vendor",
     ),
     row(
         Class::PageFault,

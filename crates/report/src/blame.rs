@@ -126,23 +126,25 @@ fn table(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
     }
 }
 
-/// `by java[4711] on CPU 0 at do_munmap+0x1f, through irq 36 virtio1`.
+/// `by java[4711] on CPU 0 at do_munmap+0x1f`, `through irq 36 virtio1 on CPU 0`.
 fn by(culprit: &Culprit) -> String {
     let who = match (culprit.pid, &culprit.via) {
-        // What an idle CPU does is the interrupt's doing alone.
-        (0, Some(via)) => safe(via),
-        (0, None) => "the idle loop".to_owned(),
-        (pid, _) => format!("{}[{pid}]", safe(&culprit.comm)),
+        (_, Some(via)) => format!("through {}", safe(via)),
+        (0, None) => "by the idle loop".to_owned(),
+        (_, None) if culprit.threads > 1 => {
+            format!(
+                "by {}, {} threads,",
+                safe(&culprit.comm),
+                grouped(culprit.threads)
+            )
+        }
+        (pid, None) => format!("by {}[{pid}]", safe(&culprit.comm)),
     };
     let at = culprit
         .callsite
         .as_ref()
         .map_or(String::new(), |place| format!(" at {}", safe(place)));
-    let via = match (&culprit.via, culprit.pid) {
-        (Some(via), pid) if pid != 0 => format!(", through {}", safe(via)),
-        _ => String::new(),
-    };
-    format!("by {who} on CPU {}{at}{via}", culprit.cpu)
+    format!("{who} on CPU {}{at}", culprit.cpu)
 }
 
 /// What would stop them: each class once, with the most stolen time first.

@@ -6,6 +6,7 @@ use crate::scenario::Scenario;
 mod apply_undo;
 mod article_runs;
 mod bad_input;
+mod blaming;
 mod boot_disk;
 mod boot_grub;
 mod boot_line;
@@ -58,6 +59,7 @@ pub const ALL: &[&Scenario] = &[
     &faults::SCENARIO,
     &first_cpu_core::SCENARIO,
     &measuring::SCENARIO,
+    &blaming::SCENARIO,
     &article_runs::SCENARIO,
     &bad_input::SCENARIO,
     &knobs::SCENARIO,

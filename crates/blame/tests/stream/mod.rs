@@ -79,6 +79,17 @@ impl Stream {
         (self.cpu, self.pid, self.flags) = (cpu, pid, flags);
     }
 
+    /// Gives a thread a name, as `sched_waking` of it on another CPU would.
+    pub fn named(&mut self, pid: i32, comm: &str) {
+        let at = 0;
+        self.put(
+            at,
+            "sched_waking",
+            &[("pid", pid as u64)],
+            &[("comm", comm.to_owned())],
+        );
+    }
+
     pub fn interrupt(&mut self) -> &mut Stream {
         self.flags = 8;
         self

@@ -79,7 +79,7 @@ mod tests {
             ("p99 < -5us", "-5us"),
             ("p99 < 5 parsec", "`parsec` is no unit"),
             ("p99 << 5us", "< 5us"),
-            ("p99 < 5us < 6us", "5us < 6us"),
+            ("p99 < 5us < 6us", "us < 6us"),
             ("mean < 5us", "neither `max` nor"),
             (" < 5us", "neither `max` nor"),
             ("sleep max < 5us", "no kind of measurement"),

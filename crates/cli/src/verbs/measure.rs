@@ -3,7 +3,7 @@
 mod claim;
 pub mod described;
 mod frozen;
-mod instance;
+pub(crate) mod instance;
 pub(crate) mod join;
 mod kept;
 mod policy;
@@ -274,7 +274,7 @@ fn chosen_cpus(shared: &Shared, machine: &Machine, screen: &mut Screen) -> Resul
 }
 
 /// What is measured where nobody says it, and why these.
-fn default_cpus(machine: &Machine) -> Result<(CpuSet, &'static str), CommandError> {
+pub(crate) fn default_cpus(machine: &Machine) -> Result<(CpuSet, &'static str), CommandError> {
     let isolated = report::isolated_cpus(machine).and(&machine.topology.online);
     match isolated.is_empty() {
         false => Ok((isolated, "isolated")),
@@ -286,7 +286,7 @@ fn default_cpus(machine: &Machine) -> Result<(CpuSet, &'static str), CommandErro
 }
 
 /// Measures, with a bar on standard error where that is a terminal.
-fn with_progress(
+pub(crate) fn with_progress(
     screen: &Screen,
     measure: impl FnOnce(&mut dyn FnMut(&Progress)) -> Result<Measurement, MeasureError>,
 ) -> Result<Measurement, CommandError> {

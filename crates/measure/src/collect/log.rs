@@ -1,77 +1,136 @@
-//! The gaps of one emptying of the rings, on their way to the file of `--gaps`.
+//! The gaps of one emptying of the rings, on their way to the file of `--gaps` and to whoever joins them with a trace.
 
 use super::running::Collection;
-use crate::Kind;
 use crate::accumulate::Cause;
-use crate::counter::Pace;
+use crate::counter::{Pace, Source};
 use crate::gaps::{Entry, GapFile};
 use crate::ring::Sample;
-use crate::{GapsWritten, MeasureError};
+use crate::{GapsWritten, Kind, MeasureError, RawGap, RawWindow, clock};
 use machine::CpuId;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 
-/// What is handed on at once. Empty, and without a place for anything, where no file is open.
+/// What is handed on at once. Empty, and without a place for anything, where nobody wants it.
 pub(super) struct Log {
     lanes: Vec<Option<Clockwork>>,
     entries: Vec<Entry>,
+    raw: Vec<RawGap>,
+    /// What `CLOCK_MONOTONIC` is ahead of `CLOCK_MONOTONIC_RAW` now: time synchronisation changes it as time goes on.
+    ahead_ns: i64,
 }
 
 /// How the ticks of a lane become times.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Clockwork {
     cpu: CpuId,
+    source: Source,
     pace: Pace,
     start_ticks: u64,
-    start_ns: u64,
+    start_raw_ns: u64,
+}
+
+impl Clockwork {
+    /// A reading of the counter on `CLOCK_MONOTONIC_RAW` and on `CLOCK_MONOTONIC`.
+    fn times(&self, ticks: u64, ahead_ns: i64) -> [u64; 2] {
+        match self.source {
+            Source::Monotonic => [ticks.saturating_add_signed(-ahead_ns), ticks],
+            _ => {
+                let since = self.pace.to_ns(ticks.saturating_sub(self.start_ticks));
+                let raw_ns = self.start_raw_ns.saturating_add(since);
+                [raw_ns, raw_ns.saturating_add_signed(ahead_ns)]
+            }
+        }
+    }
 }
 
 impl Log {
     /// With the pace as it is known by now: it is off by no more than the reading of two clocks.
     pub(super) fn of(collection: &Collection<'_>) -> Log {
         let mut lanes = Vec::new();
-        if collection.gaps.is_some() {
-            for (place, lane) in collection.job.lanes.iter().enumerate() {
-                let track = collection.job.shared.track(place);
-                let clockwork = track
-                    .filter(|_| lane.kind == Kind::Noise)
-                    .map(|(track, _)| Clockwork {
-                        cpu: lane.cpu,
-                        pace: collection.pace_so_far(place, lane),
-                        start_ticks: track.start_ticks.load(Ordering::Acquire),
-                        start_ns: track.start_ns.load(Ordering::Acquire),
-                    });
-                lanes.push(clockwork);
+        if collection.gaps.is_some() || collection.request.watcher.is_some() {
+            for place in 0..collection.job.lanes.len() {
+                lanes.push(collection.clockwork(place));
             }
         }
         Log {
+            ahead_ns: if lanes.is_empty() { 0 } else { clock::ahead_ns() },
             lanes,
             entries: Vec::new(),
+            raw: Vec::new(),
         }
     }
 
     /// One gap.
     pub(super) fn note(&mut self, place: usize, sample: Sample, cause: Cause) {
         if let Some(Some(clock)) = self.lanes.get(place) {
-            let since = clock.pace.to_ns(sample.at.saturating_sub(clock.start_ticks));
+            let [start_raw_ns, at_ns] = clock.times(sample.at, self.ahead_ns);
+            let duration_ns = clock.pace.to_ns(sample.value);
             self.entries.push(Entry {
-                at_ns: clock.start_ns.saturating_add(since),
+                at_ns,
                 cpu: clock.cpu,
-                duration_ns: clock.pace.to_ns(sample.value),
+                duration_ns,
                 cause,
+            });
+            self.raw.push(RawGap {
+                cpu: clock.cpu,
+                start_raw_ns,
+                duration_ns,
             });
         }
     }
 
     /// All of them.
-    pub(super) fn hand_on(self, file: Option<&mut GapFile>) {
-        if let Some(file) = file {
+    pub(super) fn hand_on(self, collection: &mut Collection<'_>) {
+        if let Some(watcher) = collection.request.watcher.filter(|_| !self.raw.is_empty()) {
+            watcher.gaps(&self.raw);
+        }
+        if let Some(file) = &mut collection.gaps {
             file.put(self.entries);
         }
     }
 }
 
 impl Collection<'_> {
+    fn clockwork(&self, place: usize) -> Option<Clockwork> {
+        let lane = self
+            .job
+            .lanes
+            .get(place)
+            .filter(|lane| lane.kind == Kind::Noise)?;
+        let (track, _) = self.job.shared.track(place)?;
+        Some(Clockwork {
+            cpu: lane.cpu,
+            source: self.job.source(lane),
+            pace: self.pace_so_far(place, lane),
+            start_ticks: track.start_ticks.load(Ordering::Acquire),
+            start_raw_ns: track.start_raw_ns.load(Ordering::Acquire),
+        })
+    }
+
+    /// Tells from when to when each CPU was watched, when all rings are empty.
+    pub(super) fn tell_windows(&self) {
+        let Some(watcher) = self.request.watcher else {
+            return;
+        };
+        let ahead_ns = clock::ahead_ns();
+        for place in 0..self.job.lanes.len() {
+            let (Some(clock), Some((track, _))) = (self.clockwork(place), self.job.shared.track(place))
+            else {
+                continue;
+            };
+            let covered = track
+                .covered
+                .load(Ordering::Acquire)
+                .max(track.alive.0.load(Ordering::Acquire));
+            watcher.window(&RawWindow {
+                cpu: clock.cpu,
+                tid: track.tid.load(Ordering::Acquire),
+                start_raw_ns: clock.times(clock.start_ticks, ahead_ns)[0],
+                end_raw_ns: clock.times(covered, ahead_ns)[0],
+            });
+        }
+    }
+
     /// Begins the file, before the window.
     pub(super) fn open_gaps(&mut self) -> Result<(), MeasureError> {
         let Some(path) = self.request.gaps else {
@@ -107,5 +166,32 @@ impl Collection<'_> {
             written: outcome.written,
             lost: outcome.lost,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reading_has_its_time_on_both_clocks_whatever_the_counter_is() {
+        let clock = Clockwork {
+            cpu: CpuId(1),
+            source: Source::Monotonic,
+            pace: Pace::NANOSECONDS,
+            start_ticks: 1_000,
+            start_raw_ns: 400,
+        };
+        // Time synchronisation has moved the one against the other since the beginning.
+        assert_eq!(clock.times(5_000, 610), [4_390, 5_000]);
+        #[cfg(target_arch = "x86_64")]
+        {
+            let clock = Clockwork {
+                source: Source::best(Some("tsc")),
+                ..clock
+            };
+            assert_eq!(clock.times(5_000, 610), [4_400, 5_010]);
+            assert_eq!(clock.times(5_000, -610), [4_400, 3_790]);
+        }
     }
 }

@@ -391,7 +391,7 @@ impl<'a> Collection<'a> {
                 log.note(place, sample, cause);
             }
         }
-        log.hand_on(self.gaps.as_mut());
+        log.hand_on(self);
     }
 
     fn drain_one(

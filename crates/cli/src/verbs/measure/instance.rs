@@ -89,6 +89,12 @@ impl Instance {
         self.tracefs.file(&format!("{}/{name}", self.place))
     }
 
+    /// One of the files that all instances share.
+    #[must_use]
+    pub fn shared_file(&self, name: &str) -> String {
+        self.tracefs.file(name)
+    }
+
     /// One of its files as a person finds it.
     #[must_use]
     pub fn shown(&self, name: &str) -> String {
@@ -116,7 +122,7 @@ impl Instance {
     ///
     /// # Errors
     /// What somebody else changed since, or reads.
-    fn take_down(&mut self) -> Result<(), CommandError> {
+    pub fn take_down(&mut self) -> Result<(), CommandError> {
         let Some(holder) = self.holder.take() else {
             return Ok(());
         };

@@ -1,0 +1,145 @@
+//! The trace that `blame` reads: which events, on which CPUs, in an instance of its own.
+//!
+//! Other CPUs are traced only for what may be the cause of an interruption on those that are asked about: an interrupt
+//! that is sent there, a thread that is woken there. The kernel filters before it writes, so a busy machine costs little.
+
+use apply::tracing::{Setting, Wanted};
+use machine::CpuSet;
+
+/// Of which CPUs an event is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum From {
+    /// Those that are asked about.
+    Asked,
+    /// All.
+    All,
+    /// All, when this field names a CPU that is asked about.
+    Naming(&'static str),
+}
+
+/// Events that are traced, and from where.
+const EVENTS: &[(&str, From)] = &[
+    ("sched/sched_switch", From::Asked),
+    ("sched/sched_waking", From::Naming("target_cpu")),
+    ("irq/irq_handler_entry", From::All),
+    ("irq/irq_handler_exit", From::All),
+    ("irq/softirq_raise", From::Asked),
+    ("irq/softirq_entry", From::All),
+    ("irq/softirq_exit", From::All),
+    ("irq_vectors", From::Asked),
+    ("nmi/nmi_handler", From::Asked),
+    ("exceptions/page_fault_user", From::Asked),
+    ("exceptions/page_fault_kernel", From::Asked),
+    ("raw_syscalls/sys_enter", From::Asked),
+    ("raw_syscalls/sys_exit", From::Asked),
+    ("timer/timer_start", From::Asked),
+    ("timer/timer_expire_entry", From::Asked),
+    ("timer/timer_expire_exit", From::Asked),
+    ("timer/hrtimer_start", From::Asked),
+    ("timer/hrtimer_expire_entry", From::Asked),
+    ("timer/hrtimer_expire_exit", From::Asked),
+    ("timer/tick_stop", From::Asked),
+    ("workqueue/workqueue_queue_work", From::All),
+    ("workqueue/workqueue_execute_start", From::Asked),
+    ("workqueue/workqueue_execute_end", From::Asked),
+    ("ipi/ipi_send_cpu", From::Naming("cpu")),
+    ("ipi/ipi_send_cpumask", From::All),
+    ("ipi/ipi_entry", From::Asked),
+    ("ipi/ipi_exit", From::Asked),
+    ("csd/csd_function_entry", From::Asked),
+    ("csd/csd_function_exit", From::Asked),
+    ("tlb/tlb_flush", From::All),
+];
+
+/// The clock of the gaps: nobody slews it.
+const CLOCK: &str = "mono_raw";
+
+/// Their names.
+pub fn events() -> Vec<&'static str> {
+    EVENTS.iter().map(|(event, _)| *event).collect()
+}
+
+/// What the instance is set to. `found` are the events that this kernel has.
+pub fn wanted(found: &[String], asked: &CpuSet, buffer_kib: u64) -> Wanted {
+    let mut own = vec![
+        Setting::must("tracing_on", "0"),
+        Setting::must("trace_clock", CLOCK),
+        Setting::may("buffer_size_kb", buffer_kib.to_string()),
+    ];
+    for (event, from) in EVENTS {
+        let field = match from {
+            From::All => continue,
+            From::Asked => "CPU",
+            From::Naming(field) => field,
+        };
+        let filter = filter(field, asked);
+        for event in found.iter().filter(|found| is(found, event)) {
+            // Without its filter an event comes from more CPUs than needed, and the answer is the same.
+            own.push(Setting::may(&format!("events/{event}/filter"), filter.clone()));
+        }
+    }
+    for event in found {
+        own.push(Setting::may(&format!("events/{event}/enable"), "1"));
+    }
+    own.push(Setting::must("tracing_on", "1"));
+    Wanted {
+        shared: Vec::new(),
+        own,
+    }
+}
+
+/// Whether an event of the kernel is the wanted one, or of the wanted system.
+fn is(found: &str, wanted: &str) -> bool {
+    found == wanted || (!wanted.contains('/') && found.split_once('/').is_some_and(|(system, _)| system == wanted))
+}
+
+/// `CPU == 2 || (CPU >= 4 && CPU <= 7)`.
+fn filter(field: &str, cpus: &CpuSet) -> String {
+    let list = cpus.to_string();
+    let ranges: Vec<String> = list
+        .split(',')
+        .map(|range| match range.split_once('-') {
+            Some((first, last)) => format!("({field} >= {first} && {field} <= {last})"),
+            None => format!("{field} == {range}"),
+        })
+        .collect();
+    ranges.join(" || ")
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn filters_name_single_cpus_and_ranges() {
+        let cpus = CpuSet::parse_list("2,4-7").unwrap();
+        assert_eq!(filter("CPU", &cpus), "CPU == 2 || (CPU >= 4 && CPU <= 7)");
+    }
+
+    #[test]
+    fn filters_stand_before_what_they_filter_and_tracing_begins_last() {
+        let found = ["irq_vectors/local_timer_entry".to_owned(), "irq/softirq_entry".to_owned()];
+        let wanted = wanted(&found, &CpuSet::parse_list("1").unwrap(), 64);
+        let files: Vec<&str> = wanted.own.iter().map(|setting| setting.file.as_str()).collect();
+        assert_eq!(
+            files,
+            [
+                "tracing_on",
+                "trace_clock",
+                "buffer_size_kb",
+                "events/irq_vectors/local_timer_entry/filter",
+                "events/irq_vectors/local_timer_entry/enable",
+                "events/irq/softirq_entry/enable",
+                "tracing_on",
+            ]
+        );
+    }
+
+    #[test]
+    fn everything_that_is_traced_is_understood() {
+        for event in events() {
+            assert!(blame::EVENTS.contains(&event), "{event} is traced and nobody reads it");
+        }
+    }
+}

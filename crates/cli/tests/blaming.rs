@@ -1,0 +1,161 @@
+//! `blame` on this kernel: a thread that takes the CPU is named, a wake-up that another thread asked for has its culprit,
+//! the accounts hold to the nanosecond, and nothing stays behind.
+
+#![allow(clippy::unwrap_used)]
+
+mod alone;
+mod traced;
+
+use alone::{alone, cpu};
+use serde_json::Value;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use traced::{instances, tracing};
+
+fn blame(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
+    command
+        .args(["--json", "blame", "--cpus", &cpu()])
+        .args(args)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn pin_to(cpu: usize) {
+    // SAFETY: a set of CPUs is plain bits, and its size is the one that is given.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        assert_eq!(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set), 0);
+    }
+}
+
+/// Takes a CPU for 2 ms, again and again, until it is told to end; how often it did.
+fn disturb(cpu: usize, end: &AtomicBool, times: &AtomicU64) {
+    pin_to(cpu);
+    while !end.load(Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_millis(18));
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(2) {}
+        times.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn accounts_hold(cpu: &Value) {
+    let number = |name: &str| cpu[name].as_u64().unwrap();
+    assert_eq!(
+        number("stolen_ns"),
+        number("explained_ns") + number("unexplained_ns"),
+        "{cpu}"
+    );
+    let rows: u64 = cpu["interruptions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["total_ns"].as_u64().unwrap())
+        .sum();
+    assert_eq!(rows, number("explained_ns"), "{cpu}");
+    assert!(number("stolen_ns") <= number("duration_ns"), "{cpu}");
+}
+
+#[test]
+fn a_thread_that_takes_the_cpu_is_named_with_how_often_and_how_long() {
+    let _alone = alone();
+    let tracefs = match tracing() {
+        Ok(tracefs) => tracefs,
+        Err(why) => return println!("SKIP: a_thread_that_takes_the_cpu_is_named: {why}"),
+    };
+    let before = instances(&tracefs);
+    let (end, times) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (output, disturbed) = std::thread::scope(|scope| {
+        let disturber = std::thread::Builder::new().name("disturber".to_owned());
+        disturber
+            .spawn_scoped(scope, || disturb(cpu().parse().unwrap(), &end, &times))
+            .unwrap();
+        let output = blame(&["--for", "3s"]).output().unwrap();
+        end.store(true, Ordering::Relaxed);
+        (output, times.load(Ordering::Relaxed))
+    });
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["schema"], "quietcore.blame/1");
+    let cpu = &answer["cpus"][0];
+    accounts_hold(cpu);
+    assert!(cpu["duration_ns"].as_u64().unwrap() >= 2_900_000_000, "{cpu}");
+
+    let rows = cpu["interruptions"].as_array().unwrap();
+    let named = |row: &&Value| row["name"] == "disturber" && row["class"] == "preemption";
+    let found: Vec<&Value> = rows.iter().filter(named).collect();
+    let sum = |name: &str| found.iter().map(|row| row[name].as_u64().unwrap()).sum::<u64>();
+    // The thread also ran before and after the window, and may be cut in two by others; it is never lost.
+    let (count, total_ns) = (sum("count"), sum("total_ns"));
+    assert!(
+        count >= 20 && total_ns >= 20 * 1_000_000,
+        "{disturbed} times: {found:?}"
+    );
+    assert!(
+        total_ns <= (disturbed + 1) * 100_000_000,
+        "{disturbed} times: {found:?}"
+    );
+    // The tick of the CPU cannot stop while somebody spins on it.
+    assert!(rows.iter().any(|row| row["class"] == "tick"), "{rows:?}");
+    assert_eq!(instances(&tracefs), before);
+}
+
+#[test]
+fn what_a_killed_one_traced_is_removed_by_the_next() {
+    let _alone = alone();
+    let tracefs = match tracing() {
+        Ok(tracefs) => tracefs,
+        Err(why) => return println!("SKIP: what_a_killed_one_traced_is_removed_by_the_next: {why}"),
+    };
+    let before = instances(&tracefs);
+    let mut child = blame(&["--for", "60s"]).spawn().unwrap();
+    let name = format!("quietcore-{}", child.id());
+    let on = tracefs.file(&format!("instances/{name}/tracing_on"));
+    let begun = Instant::now();
+    while std::fs::read_to_string(&on).map_or(true, |on| on.trim() != "1") {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no trace began");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(
+        instances(&tracefs).contains(&name),
+        "it was killed with its trace"
+    );
+    let output = blame(&["--for", "200ms"]).output().unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(instances(&tracefs), before);
+}
+
+#[test]
+fn what_cannot_be_asked_is_wrong_usage() {
+    for args in [
+        ["--cpus", "4096"],
+        ["--for", "0"],
+        ["--memory", "0"],
+        ["--buffer", "1"],
+        ["--threshold", "soon"],
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+            .arg("blame")
+            .args(args)
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {output:?}");
+    }
+}

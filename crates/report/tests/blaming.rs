@@ -1,0 +1,111 @@
+//! The screen of `blame`: what is not known is said as plainly as what is.
+
+#![allow(clippy::unwrap_used)]
+
+use blame::{Answer, Class, Confidence, CpuAnswer, Culprit, Interruption};
+use report::{Rows, Style, blame_text};
+
+fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Interruption {
+    Interruption {
+        class,
+        name: name.to_owned(),
+        count: 12_345,
+        total_ns,
+        max_ns: total_ns / 10,
+        transition_ns: 0,
+        culprit,
+        confidence: Confidence::Traced,
+        fix: class.row().knob.to_owned(),
+    }
+}
+
+fn culprit(comm: &str, pid: i32, via: Option<&str>) -> Culprit {
+    Culprit {
+        pid,
+        comm: comm.to_owned(),
+        threads: 1,
+        cpu: 3,
+        callsite: Some("wakeup_preempt+0x92".to_owned()),
+        via: via.map(str::to_owned),
+    }
+}
+
+fn answer(interruptions: Vec<Interruption>) -> Answer {
+    Answer {
+        cpus: vec![CpuAnswer {
+            cpu: 1,
+            duration_ns: 2_000_000_000,
+            stolen_ns: 20_000_000,
+            explained_ns: 19_000_000,
+            unexplained_ns: 1_000_000,
+            gaps: 1_204,
+            outside: 7,
+            longest_run_ns: 312_000_000,
+            lost_events: 5,
+            interruptions,
+        }],
+    }
+}
+
+#[test]
+fn who_it_was_and_what_is_not_known_stand_on_eighty_columns() {
+    let text = blame_text(
+        &answer(vec![
+            row(
+                Class::Reschedule,
+                "reschedule",
+                10_000_000,
+                Some(culprit("java", 4711, None)),
+            ),
+            row(
+                Class::SoftBlock,
+                "BLOCK",
+                5_000_000,
+                Some(culprit("", 0, Some("irq 47 ahci"))),
+            ),
+            row(Class::Tick, "local_timer: tick_nohz_handler", 4_000_000, None),
+        ]),
+        Rows::All,
+        Style::Plain,
+    );
+    for part in [
+        "CPU 1: 20 ms stolen in 2 s (1.0 %)",
+        "19 ms explained + 1 ms unexplained; 1,204 gaps, longest run without one 312 ms",
+        "In 7 gaps nothing of the kernel ran",
+        "5 events did not fit",
+        "50.0%",
+        "by java[4711] on CPU 3",
+        "wakeup_preempt+0x92",
+        "through irq 47 ahci on CPU 3",
+        "timer tick -> ",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn names_of_programs_cannot_drive_the_terminal() {
+    let evil = "\u{1b}[2Jgone";
+    let text = blame_text(
+        &answer(vec![row(
+            Class::Preemption,
+            evil,
+            1,
+            Some(culprit(evil, 9, None)),
+        )]),
+        Rows::All,
+        Style::Plain,
+    );
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn rows_that_are_left_out_are_counted() {
+    let rows = (0..20)
+        .map(|at| row(Class::Preemption, &format!("task{at}"), 1_000, None))
+        .collect();
+    let text = blame_text(&answer(rows), Rows::First(12), Style::Plain);
+    assert!(text.contains("and 8 rows with 8 us together"), "{text}");
+    assert!(!text.contains("task12"), "{text}");
+}

@@ -1,0 +1,109 @@
+//! `blame` on kernels with other events, other fields and other ways to run softirqs: who takes the CPU is named, the
+//! accounts hold to the nanosecond, and the trace is gone afterwards.
+
+use crate::kernels::{K6_1, K6_12_RT, K7};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::verdict::Verdict;
+use serde_json::Value;
+
+/// On a kernel that does not tell who sends interrupts, on one that does, and with the real-time patches.
+pub const SCENARIO: Scenario = Scenario {
+    name: "blaming",
+    about: "blame names the thread that takes a CPU, its tick, and nobody else; every nanosecond is accounted for",
+    cells: || {
+        vec![
+            Cell::new(K6_1, Layout::V2).within(240),
+            Cell::new(K7, Layout::V2).within(240),
+            Cell::new(K6_12_RT, Layout::V2).within(240),
+        ]
+    },
+    script,
+    check,
+};
+
+/// What is to be found begins when the trace runs. It takes the CPU by its priority, for a second of its own time.
+fn script(_: &Cell) -> String {
+    "traced() { wait_for 60 sh -c 'grep -q 1 /sys/kernel/tracing/instances/quietcore-*/tracing_on'; sleep 1; }
+(traced; lab-guest spin 2 fifo:20 1 >/dev/null) &
+rec blame quietcore blame --cpus 2 --for 5s --json
+wait
+rec text quietcore blame --cpus 2 --for 1s
+rec instances ls /sys/kernel/tracing/instances
+"
+    .to_owned()
+}
+
+fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    let told = verdict.status(seen, "blame", 0);
+    let answer = told.json();
+    let cpu = &answer["cpus"][0];
+    let number = |of: &Value, name: &str| of[name].as_u64().unwrap_or(0);
+    let rows = cpu["interruptions"].as_array().cloned().unwrap_or_default();
+    let sum: u64 = rows.iter().map(|row| number(row, "total_ns")).sum();
+    verdict.equal("CPU", number(cpu, "cpu"), 2);
+    verdict.equal("lost events", number(cpu, "lost_events"), 0);
+    verdict.equal("rows together", sum, number(cpu, "explained_ns"));
+    verdict.equal(
+        "explained and unexplained",
+        number(cpu, "explained_ns") + number(cpu, "unexplained_ns"),
+        number(cpu, "stolen_ns"),
+    );
+    let of = |name: &str, class: &str| -> u64 {
+        let named = |row: &&Value| row["name"].as_str() == Some(name) && row["class"].as_str() == Some(class);
+        rows.iter().filter(named).map(|row| number(row, "total_ns")).sum()
+    };
+    let spun_ns = of("lab-guest", "preemption");
+    verdict.that(
+        spun_ns >= 500_000_000,
+        format!(
+            "the spinning thread has its time: {spun_ns} ns of {}",
+            number(cpu, "stolen_ns")
+        ),
+    );
+    verdict.that(
+        rows.iter().any(|row| row["class"].as_str() == Some("tick")),
+        "the tick is among them",
+    );
+    let foreign = |row: &&Value| {
+        row["class"].as_str() == Some("preemption")
+            && !matches!(row["name"].as_str(), Some("lab-guest" | "quietcore"))
+    };
+    let others: u64 = rows
+        .iter()
+        .filter(foreign)
+        .map(|row| number(row, "total_ns"))
+        .sum();
+    verdict.that(
+        others <= spun_ns / 10,
+        format!("nobody else is blamed for much: {others} ns"),
+    );
+    let absent: Vec<&str> = answer["absent_events"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    verdict.equal(
+        "sends are told",
+        !absent.contains(&"ipi/ipi_send_cpu"),
+        cell.kernel != K6_1,
+    );
+    let text = verdict.status(seen, "text", 0);
+    verdict.that(
+        text.text().starts_with("CPU 2: "),
+        "the screen begins with the CPU",
+    );
+    verdict.equal(
+        "instances left",
+        seen.get("instances").text().to_owned(),
+        String::new(),
+    );
+    verdict.note(format!(
+        "{} of {} ns explained, {} rows",
+        number(cpu, "explained_ns"),
+        number(cpu, "stolen_ns"),
+        rows.len()
+    ));
+}
