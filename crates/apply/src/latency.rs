@@ -4,8 +4,8 @@
 //! of its own, written before the file: the end of the program gives back what was there, and after a death the next
 //! call does. Several programs may limit one CPU; the tightest limit holds, and the last one gives back.
 
-use crate::journal::{Storage, decode_line, encode, is_torn};
-use crate::{ApplyError, System};
+use crate::journal::Storage;
+use crate::{ApplyError, System, ledger};
 use machine::{CpuSet, TaskKey};
 use plan::knobs::{is_tighter_latency, resume_latency_path};
 use serde::{Deserialize, Serialize};
@@ -22,14 +22,6 @@ pub enum Held {
     NoFile,
 }
 
-/// One line of the ledger.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Line {
-    Hold(Hold),
-    Release { holder: TaskKey },
-}
-
 /// A program's limit.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Hold {
@@ -39,6 +31,12 @@ struct Hold {
     limit: String,
     /// What each CPU's file said before anybody limited it.
     former: BTreeMap<u32, String>,
+}
+
+impl ledger::Held for Hold {
+    fn holder(&self) -> TaskKey {
+        self.holder
+    }
 }
 
 /// Limits these CPUs for as long as the holder lives, in microseconds; 0 lets an idle CPU poll.
@@ -57,7 +55,7 @@ pub fn hold(
         0 => "n/a".to_owned(),
         limit => limit.to_string(),
     };
-    let holds = read(storage)?;
+    let holds: Vec<Hold> = ledger::read(storage, NAME)?;
     let mut former = BTreeMap::new();
     for cpu in cpus.iter() {
         let known = holds.iter().find_map(|hold| hold.former.get(&cpu.0).cloned());
@@ -75,7 +73,7 @@ pub fn hold(
         limit,
         former,
     };
-    append(storage, &Line::Hold(new.clone()))?;
+    ledger::note(storage, NAME, new.clone())?;
     let all: Vec<Hold> = holds.into_iter().chain([new.clone()]).collect();
     for cpu in new.former.keys() {
         let path = resume_latency_path(machine::CpuId(*cpu));
@@ -110,10 +108,7 @@ pub fn let_go(
 /// # Errors
 /// As [`let_go`].
 pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
-    release(system, storage, |holder| {
-        let now = machine::tasks::read_one(system.root(), holder.tid);
-        now.is_none_or(|now| now.key != holder || matches!(now.state, 'Z' | 'X'))
-    })
+    release(system, storage, |holder| ledger::is_gone(system, holder))
 }
 
 /// Gives back every limit on these CPUs, because the partition is taken from the programs that have them.
@@ -122,7 +117,7 @@ pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, 
 /// As [`let_go`].
 pub fn free(system: &dyn System, storage: &dyn Storage, cpus: &CpuSet) -> Result<Vec<String>, ApplyError> {
     let is_on = |hold: &Hold| hold.former.keys().any(|cpu| cpus.contains(machine::CpuId(*cpu)));
-    let holders: Vec<TaskKey> = read(storage)?
+    let holders: Vec<TaskKey> = ledger::read::<Hold>(storage, NAME)?
         .iter()
         .filter(|hold| is_on(hold))
         .map(|hold| hold.holder)
@@ -135,7 +130,7 @@ fn release(
     storage: &dyn Storage,
     goes: impl Fn(TaskKey) -> bool,
 ) -> Result<Vec<String>, ApplyError> {
-    let holds = read(storage)?;
+    let holds: Vec<Hold> = ledger::read(storage, NAME)?;
     let (gone, stay): (Vec<Hold>, Vec<Hold>) = holds.iter().cloned().partition(|hold| goes(hold.holder));
     let mut left = Vec::new();
     for hold in &gone {
@@ -161,15 +156,8 @@ fn release(
             }
         }
     }
-    match (gone.is_empty(), stay.is_empty()) {
-        (true, _) => {}
-        (false, true) => storage.remove(NAME)?,
-        (false, false) => {
-            for hold in &gone {
-                append(storage, &Line::Release { holder: hold.holder })?;
-            }
-        }
-    }
+    let done: Vec<TaskKey> = gone.iter().map(|hold| hold.holder).collect();
+    ledger::close(storage, NAME, &done, &stay)?;
     Ok(left)
 }
 
@@ -187,26 +175,4 @@ fn wanted(holds: &[Hold], cpu: u32) -> Option<String> {
             false => hold.limit.clone(),
         });
     Some(tightest)
-}
-
-/// The limits in force. A torn last line is one whose file was never written.
-fn read(storage: &dyn Storage) -> Result<Vec<Hold>, ApplyError> {
-    let bytes = storage.read(NAME)?.unwrap_or_default();
-    let mut holds: Vec<Hold> = Vec::new();
-    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        match decode_line::<Line>(line) {
-            Ok(Line::Hold(hold)) => holds.push(hold),
-            Ok(Line::Release { holder }) => holds.retain(|hold| hold.holder != holder),
-            Err(_) => {}
-        }
-    }
-    Ok(holds)
-}
-
-fn append(storage: &dyn Storage, line: &Line) -> Result<(), ApplyError> {
-    let mut bytes = encode(line)?;
-    if is_torn(&storage.read(NAME)?.unwrap_or_default()) {
-        bytes.insert(0, b'\n');
-    }
-    Ok(storage.append(NAME, &bytes)?)
 }

@@ -22,6 +22,7 @@ pub mod installed;
 mod journal;
 pub mod latency;
 mod layers;
+mod ledger;
 mod live;
 mod masks;
 mod notes;

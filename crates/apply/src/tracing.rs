@@ -3,8 +3,8 @@
 //! Neither ends with the process that made it. Who made what is in a ledger of its own, written before: the end of the
 //! measurement removes the instance and gives back what was there, and after a death the next call does.
 
-use crate::journal::{Storage, decode_line, encode, is_torn};
-use crate::{ApplyError, System};
+use crate::journal::Storage;
+use crate::{ApplyError, System, ledger};
 use machine::TaskKey;
 use root::{RootError, Tracefs};
 use serde::{Deserialize, Serialize};
@@ -65,14 +65,6 @@ pub struct Wanted {
     pub own: Vec<Setting>,
 }
 
-/// One line of the ledger.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Line {
-    Hold(Hold),
-    Release { holder: TaskKey },
-}
-
 /// What one process has.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Hold {
@@ -81,6 +73,12 @@ struct Hold {
     instance: String,
     /// The shared settings, in the order of writing.
     shared: Vec<Shared>,
+}
+
+impl ledger::Held for Hold {
+    fn holder(&self) -> TaskKey {
+        self.holder
+    }
 }
 
 /// A shared setting.
@@ -103,7 +101,7 @@ pub fn hold(
     holder: TaskKey,
     wanted: &Wanted,
 ) -> Result<String, ApplyError> {
-    let holds = read(storage)?;
+    let holds: Vec<Hold> = ledger::read(storage, NAME)?;
     let other = holds.iter().find(|hold| !hold.shared.is_empty());
     if let Some(other) = other.filter(|_| !wanted.shared.is_empty()) {
         return Err(ApplyError::Tracing {
@@ -133,7 +131,7 @@ pub fn hold(
             path: Tracefs::shown(&path),
         });
     }
-    append(storage, &Line::Hold(hold))?;
+    ledger::note(storage, NAME, hold)?;
     let done = set_up(system, tracefs, &path, wanted);
     match done {
         Ok(()) => Ok(path),
@@ -170,6 +168,14 @@ fn take(setting: &Setting, outcome: Result<(), RootError>) -> Result<(), RootErr
     }
 }
 
+/// Stops the trace of an instance: what is in its buffers stays.
+///
+/// # Errors
+/// The file refuses.
+pub fn stop(system: &dyn System, tracefs: &Tracefs, instance: &str) -> Result<(), ApplyError> {
+    Ok(system.write(&tracefs.file(&format!("{instance}/tracing_on")), "0")?)
+}
+
 /// Removes the instance of one process and gives back what it had changed. What somebody else changed since, or holds, is
 /// left alone and named. Files of the instance have to be closed before.
 ///
@@ -189,10 +195,7 @@ pub fn let_go(
 /// # Errors
 /// As [`let_go`].
 pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
-    release(system, storage, None, |holder| {
-        let now = machine::tasks::read_one(system.root(), holder.tid);
-        now.is_none_or(|now| now.key != holder || matches!(now.state, 'Z' | 'X'))
-    })
+    release(system, storage, None, |holder| ledger::is_gone(system, holder))
 }
 
 fn release(
@@ -201,7 +204,7 @@ fn release(
     tracefs: Option<&Tracefs>,
     goes: impl Fn(TaskKey) -> bool,
 ) -> Result<Vec<String>, ApplyError> {
-    let holds = read(storage)?;
+    let holds: Vec<Hold> = ledger::read(storage, NAME)?;
     let (gone, mut stay): (Vec<Hold>, Vec<Hold>) = holds.into_iter().partition(|hold| goes(hold.holder));
     if gone.is_empty() {
         return Ok(Vec::new());
@@ -223,15 +226,7 @@ fn release(
             false => stay.push(hold),
         }
     }
-    match (done.is_empty(), stay.is_empty()) {
-        (true, _) => {}
-        (false, true) => storage.remove(NAME)?,
-        (false, false) => {
-            for holder in done {
-                append(storage, &Line::Release { holder })?;
-            }
-        }
-    }
+    ledger::close(storage, NAME, &done, &stay)?;
     Ok(left)
 }
 
@@ -289,26 +284,4 @@ fn missing(file: &str) -> RootError {
         doing: "open",
         errno: libc::ENOENT,
     }
-}
-
-/// What is held. A torn last line is one whose instance was never made.
-fn read(storage: &dyn Storage) -> Result<Vec<Hold>, ApplyError> {
-    let bytes = storage.read(NAME)?.unwrap_or_default();
-    let mut holds: Vec<Hold> = Vec::new();
-    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        match decode_line::<Line>(line) {
-            Ok(Line::Hold(hold)) => holds.push(hold),
-            Ok(Line::Release { holder }) => holds.retain(|hold| hold.holder != holder),
-            Err(_) => {}
-        }
-    }
-    Ok(holds)
-}
-
-fn append(storage: &dyn Storage, line: &Line) -> Result<(), ApplyError> {
-    let mut bytes = encode(line)?;
-    if is_torn(&storage.read(NAME)?.unwrap_or_default()) {
-        bytes.insert(0, b'\n');
-    }
-    Ok(storage.append(NAME, &bytes)?)
 }

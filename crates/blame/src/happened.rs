@@ -153,8 +153,6 @@ pub struct Thread<'a> {
     pub pid: i32,
     /// Its name.
     pub comm: &'a [u8],
-    /// Its priority as the kernel counts: below 100 real-time.
-    pub prio: i64,
 }
 
 /// Turns records into what they say.
@@ -166,8 +164,8 @@ pub struct Reader {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Switch(Box<[Field; 7]>),
-    Waking(Box<[Field; 3]>, Option<Field>),
+    Switch(Box<[Field; 5]>),
+    Waking(Box<[Field; 2]>, Option<Field>),
     IrqEntry(Field, Field),
     IrqExit,
     VectorEntry(String),
@@ -196,42 +194,6 @@ enum Kind {
     UserExit,
 }
 
-/// Every event that is understood, as `SYSTEM/EVENT`; `irq_vectors` stands for all of that system.
-pub const EVENTS: &[&str] = &[
-    "sched/sched_switch",
-    "sched/sched_waking",
-    "irq/irq_handler_entry",
-    "irq/irq_handler_exit",
-    "irq/softirq_raise",
-    "irq/softirq_entry",
-    "irq/softirq_exit",
-    "irq_vectors",
-    "nmi/nmi_handler",
-    "exceptions/page_fault_user",
-    "exceptions/page_fault_kernel",
-    "raw_syscalls/sys_enter",
-    "raw_syscalls/sys_exit",
-    "timer/timer_start",
-    "timer/timer_expire_entry",
-    "timer/timer_expire_exit",
-    "timer/hrtimer_start",
-    "timer/hrtimer_expire_entry",
-    "timer/hrtimer_expire_exit",
-    "timer/tick_stop",
-    "workqueue/workqueue_queue_work",
-    "workqueue/workqueue_execute_start",
-    "workqueue/workqueue_execute_end",
-    "ipi/ipi_send_cpu",
-    "ipi/ipi_send_cpumask",
-    "ipi/ipi_entry",
-    "ipi/ipi_exit",
-    "csd/csd_function_entry",
-    "csd/csd_function_exit",
-    "tlb/tlb_flush",
-    "context_tracking/user_enter",
-    "context_tracking/user_exit",
-];
-
 impl Kind {
     fn of(format: &Format) -> Option<Kind> {
         let f = |name: &str| format.field(name).cloned();
@@ -239,15 +201,11 @@ impl Kind {
             ("sched", "sched_switch") => Kind::Switch(Box::new([
                 f("prev_pid")?,
                 f("prev_comm")?,
-                f("prev_prio")?,
                 f("prev_state")?,
                 f("next_pid")?,
                 f("next_comm")?,
-                f("next_prio")?,
             ])),
-            ("sched", "sched_waking") => {
-                Kind::Waking(Box::new([f("pid")?, f("comm")?, f("prio")?]), f("target_cpu"))
-            }
+            ("sched", "sched_waking") => Kind::Waking(Box::new([f("pid")?, f("comm")?]), f("target_cpu")),
             ("irq", "irq_handler_entry") => Kind::IrqEntry(f("irq")?, f("name")?),
             ("irq", "irq_handler_exit") => Kind::IrqExit,
             ("irq", "softirq_raise") => Kind::SoftirqRaise(f("vec")?),
@@ -311,6 +269,12 @@ impl Reader {
         &self.formats
     }
 
+    /// Whether the event of that number tells something about interruptions.
+    #[must_use]
+    pub fn understands(&self, id: u16) -> bool {
+        self.kinds.get(usize::from(id)).is_some_and(Option::is_some)
+    }
+
     /// What a record says; nothing for an event that tells nothing about interruptions, or is cut.
     #[must_use]
     pub fn read<'a>(&'a self, record: &Record<'a>) -> Option<Happened<'a>> {
@@ -323,36 +287,25 @@ impl Reader {
         let text = |field: &Field| field.text(payload, endian);
         Some(match kind {
             Kind::Switch(fields) => {
-                let [
-                    prev_pid,
-                    prev_comm,
-                    prev_prio,
-                    prev_state,
-                    next_pid,
-                    next_comm,
-                    next_prio,
-                ] = fields.as_ref();
+                let [prev_pid, prev_comm, prev_state, next_pid, next_comm] = fields.as_ref();
                 Happened::Switch {
                     prev: Thread {
                         pid: n(prev_pid)? as i32,
                         comm: text(prev_comm)?,
-                        prio: n(prev_prio)?,
                     },
                     prev_state: u(prev_state)?,
                     next: Thread {
                         pid: n(next_pid)? as i32,
                         comm: text(next_comm)?,
-                        prio: n(next_prio)?,
                     },
                 }
             }
             Kind::Waking(fields, target) => {
-                let [pid, comm, prio] = fields.as_ref();
+                let [pid, comm] = fields.as_ref();
                 Happened::Waking {
                     thread: Thread {
                         pid: n(pid)? as i32,
                         comm: text(comm)?,
-                        prio: n(prio)?,
                     },
                     target_cpu: target.as_ref().and_then(u).unwrap_or(0) as u32,
                 }

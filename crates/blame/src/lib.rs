@@ -18,6 +18,6 @@ mod softirqs;
 pub use answer::{Answer, Confidence, Counted, CpuAnswer, Culprit, Interruption};
 pub use attribute::{Question, Target, Victim, attribute, could_go_on};
 pub use gaps::Gap;
-pub use happened::{EVENTS, Happened, Reader, Thread};
+pub use happened::{Happened, Reader, Thread};
 pub use observe::Class;
 pub use runs::{LongestRun, LongestWaits, Scheduled, Step, Stretch, Whose};

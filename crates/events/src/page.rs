@@ -102,12 +102,6 @@ impl<'a> Page<'a> {
             endian: self.endian,
         }
     }
-
-    /// Bytes of entries in it.
-    #[must_use]
-    pub fn data_len(&self) -> usize {
-        self.data.len()
-    }
 }
 
 /// The entries of a page. After an error there are no more.

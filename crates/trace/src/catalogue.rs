@@ -4,7 +4,6 @@ use crate::error::TraceError;
 use events::dat::Description;
 use events::{Endian, Format, Formats, KernelNames, Layout};
 use root::Root;
-use std::collections::HashMap;
 
 /// Everything that is needed to read the pages of this kernel.
 #[derive(Clone, Debug)]
@@ -21,8 +20,6 @@ pub struct Catalogue {
     pub layout: Layout,
     /// Names of functions and texts. Without root, or with `kptr_restrict`, there are none.
     pub names: KernelNames,
-    /// Names of threads that the kernel remembers.
-    pub comms: HashMap<i32, String>,
 }
 
 /// Reads it. `top` is the directory of tracefs, `wanted` are events as `SYSTEM/EVENT` or whole systems.
@@ -77,7 +74,6 @@ pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, T
     })?;
     Ok(Catalogue {
         names: description.names(),
-        comms: description.comms(),
         description,
         formats,
         events,

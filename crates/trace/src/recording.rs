@@ -96,12 +96,6 @@ impl Recorder {
         Ok(taken)
     }
 
-    /// Whether the memory is full: nothing more is taken.
-    #[must_use]
-    pub const fn is_full(&self) -> bool {
-        self.full
-    }
-
     /// Ends it: the pages, and the kernel's account of each buffer.
     ///
     /// # Errors
@@ -132,17 +126,5 @@ impl Recording {
             Source::new(cpu.cpu.0, self.layout, pages)
         };
         Merge::new(self.cpus.iter().map(source).collect())
-    }
-
-    /// Bytes of pages.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.cpus.iter().map(|cpu| cpu.pages.len()).sum()
-    }
-
-    /// Whether nothing was recorded.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }

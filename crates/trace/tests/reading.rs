@@ -70,7 +70,7 @@ fn a_system_stands_for_its_events_and_an_absent_one_is_told() {
     assert_eq!(found.events.len(), vectors.len() + 1);
     assert!(found.formats.named("sched", "sched_switch").is_some());
     assert_eq!(found.layout.page_len, 4096);
-    assert!(!found.comms.is_empty());
+    assert!(!found.description.comms().is_empty());
 }
 
 #[test]

@@ -87,7 +87,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             progress(now);
         })
     })?;
-    root::Live::host().write(&instance.file("tracing_on"), b"0")?;
+    instance.stop()?;
     recorder.drain().map_err(untraceable)?;
     let recording = recorder.finish(&root, &instance.file(".")).map_err(untraceable)?;
     let comms = root.text(&instance.shared_file("saved_cmdlines"))?.unwrap_or_default();

@@ -101,6 +101,15 @@ impl Instance {
         Tracefs::shown(&format!("{}/{name}", self.place)).replace("/./", "/")
     }
 
+    /// Stops the trace; what is in it stays.
+    ///
+    /// # Errors
+    /// The kernel refuses.
+    pub fn stop(&self) -> Result<(), CommandError> {
+        let host = apply::Host::new(root::Live::host());
+        Ok(apply::tracing::stop(&host, &self.tracefs, &self.place)?)
+    }
+
     /// Takes it down at the end of a measurement; what is left is said in the result.
     pub fn end(&mut self, result: &mut Measurement) {
         let subject = self.shown("");
