@@ -1,5 +1,6 @@
 //! What `blame` answers. Field names are a contract with whoever reads its JSON.
 
+use crate::stories::Story;
 use observe::Class;
 use serde::{Deserialize, Serialize};
 
@@ -78,6 +79,12 @@ pub struct CpuAnswer {
     pub lost_events: u64,
     /// The rows, most time first.
     pub interruptions: Vec<Interruption>,
+    /// Single gaps with their pieces, as many as [`Keep`](crate::Keep) says, in the order of time.
+    #[serde(skip)]
+    pub stories: Vec<Story>,
+    /// Gaps that are not among them.
+    #[serde(skip)]
+    pub stories_left_out: u64,
 }
 
 /// What counters said about the same time.
@@ -112,8 +119,26 @@ impl CpuAnswer {
                 fix: class.row().knob.to_owned(),
             });
         }
-        self.interruptions
-            .sort_by_key(|row| std::cmp::Reverse(row.total_ns));
+        self.sort();
+    }
+
+    /// Most time first; equal ones by name, so that an answer is the same each time.
+    pub(crate) fn sort(&mut self) {
+        let mut rows: Vec<(usize, Interruption)> = std::mem::take(&mut self.interruptions)
+            .into_iter()
+            .enumerate()
+            .collect();
+        rows.sort_by(|(_, a), (_, b)| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
+        let mut places = vec![0; rows.len()];
+        for (new, (old, _)) in rows.iter().enumerate() {
+            if let Some(place) = places.get_mut(*old) {
+                *place = new;
+            }
+        }
+        for piece in self.stories.iter_mut().flat_map(|story| &mut story.pieces) {
+            piece.row = piece.row.and_then(|row| places.get(row).copied());
+        }
+        self.interruptions = rows.into_iter().map(|(_, row)| row).collect();
     }
 }
 

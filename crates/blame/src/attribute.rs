@@ -7,6 +7,7 @@ use crate::gaps::Gap;
 use crate::happened::{Happened, Reader};
 use crate::origins::{Origins, Send};
 use crate::softirqs;
+use crate::stories::Keep;
 use events::{Common, Event, Names};
 use observe::Class;
 use std::collections::HashMap;
@@ -51,6 +52,8 @@ pub struct Question {
     pub targets: Vec<Target>,
     /// Names of threads that are known beforehand (`saved_cmdlines`).
     pub comms: HashMap<i32, String>,
+    /// Which gaps are told one by one.
+    pub keep: Keep,
 }
 
 /// Answers it. The events must come in the order of time.
@@ -69,7 +72,11 @@ pub fn attribute<'a>(
         flush: None,
         tick_kept: HashMap::new(),
     };
-    let mut cpus: Vec<Cpu> = question.targets.iter().map(Cpu::new).collect();
+    let mut cpus: Vec<Cpu> = question
+        .targets
+        .iter()
+        .map(|target| Cpu::new(target, question.keep))
+        .collect();
     for event in events {
         match event {
             Event::Record { cpu, record } => {

@@ -8,6 +8,7 @@ use crate::attribute::{Target, Victim};
 use crate::context::{Context, What};
 use crate::gaps::{Edge, Gap, Pieces, Usual};
 use crate::rows::Rows;
+use crate::stories::{Keep, Stories};
 use std::collections::HashMap;
 
 /// One CPU.
@@ -33,6 +34,7 @@ pub(crate) struct Cpu {
     undecided: Vec<(Edge, usize)>,
     usual: Usual,
     rows: Rows,
+    stories: Stories,
     stolen_ns: u64,
     unexplained_ns: u64,
     gap_count: u64,
@@ -44,7 +46,7 @@ pub(crate) struct Cpu {
 }
 
 impl Cpu {
-    pub(crate) fn new(target: &Target) -> Cpu {
+    pub(crate) fn new(target: &Target, keep: Keep) -> Cpu {
         let mut gaps = target.gaps.clone();
         if let Some(gaps) = &mut gaps {
             gaps.retain(|gap| gap.end > gap.start);
@@ -69,6 +71,7 @@ impl Cpu {
             undecided: Vec::new(),
             usual: Usual::default(),
             rows: Rows::default(),
+            stories: Stories::new(keep),
             stolen_ns: 0,
             unexplained_ns: 0,
             gap_count: 0,
@@ -119,6 +122,7 @@ impl Cpu {
                     owner.in_gaps_ns += len;
                     owner.serial
                 });
+                self.stories.piece(Gap { start, end }, serial);
                 match serial {
                     Some(serial) => self.pieces.context(serial),
                     None => self.pieces.blank(len),
@@ -140,6 +144,7 @@ impl Cpu {
         // A fault has no event for its end; the program going on is one.
         let current = self.current;
         self.end_task_contexts(current, |what| *what == What::Fault);
+        self.stories.end();
         let (edges, alone_ns, outside) = self.pieces.end();
         self.unexplained_ns += alone_ns;
         self.outside += u64::from(outside);
@@ -156,23 +161,25 @@ impl Cpu {
     fn charge_all(&mut self, from: u64, to: u64) {
         if self.asleep {
             self.ran_since = to;
+            self.stories.end();
             return;
         }
         let len = to - from;
-        let taken = match self.owner() {
-            Some(owner) => {
-                owner.in_gaps_ns += len;
-                true
-            }
-            None => false,
-        };
+        let serial = self.owner().map(|owner| {
+            owner.in_gaps_ns += len;
+            owner.serial
+        });
+        let taken = serial.is_some();
         if taken {
+            self.stories.piece(Gap { start: from, end: to }, serial);
             if !self.in_gap {
                 self.gap_count += 1;
                 self.longest_run_ns = self.longest_run_ns.max(from.saturating_sub(self.ran_since));
             }
             self.stolen_ns += len;
             self.ran_since = to;
+        } else {
+            self.stories.end();
         }
         self.in_gap = taken;
     }
@@ -219,6 +226,7 @@ impl Cpu {
             return;
         }
         let place = self.rows.add(context);
+        self.stories.named(context.serial, place);
         self.ended.insert(context.serial, place);
         let waited = self.waiting.iter().position(|edge| edge.beside == context.serial);
         if let Some(at) = waited {
@@ -364,7 +372,8 @@ impl Cpu {
         }
         self.unexplained_ns += self.waiting.iter().map(|edge| edge.len_ns).sum::<u64>();
         let last_run = self.window.end.saturating_sub(self.ran_since);
-        CpuAnswer {
+        let (stories, stories_left_out) = self.stories.finish(&self.usual);
+        let mut answer = CpuAnswer {
             cpu: self.cpu,
             duration_ns: self.window.end.saturating_sub(self.window.start),
             stolen_ns: self.stolen_ns,
@@ -375,6 +384,10 @@ impl Cpu {
             longest_run_ns: self.longest_run_ns.max(last_run),
             lost_events: self.lost_events,
             interruptions: self.rows.into_rows(),
-        }
+            stories,
+            stories_left_out,
+        };
+        answer.sort();
+        answer
     }
 }

@@ -100,8 +100,11 @@ impl Usual {
         self.known.is_some()
     }
 
-    /// Takes what there is as enough.
+    /// Takes what there is as enough, unless it was already.
     pub(crate) fn settle(&mut self) {
+        if self.known.is_some() {
+            return;
+        }
         self.sample.sort_unstable();
         let median = self.sample.get(self.sample.len() / 2).copied();
         self.known = Some(median.unwrap_or(0));

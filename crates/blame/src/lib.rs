@@ -14,6 +14,7 @@ mod origins;
 mod rows;
 mod runs;
 mod softirqs;
+mod stories;
 
 pub use answer::{Answer, Confidence, Counted, CpuAnswer, Culprit, Interruption};
 pub use attribute::{Question, Target, Victim, attribute, could_go_on};
@@ -21,3 +22,4 @@ pub use gaps::Gap;
 pub use happened::{Happened, Reader, Thread};
 pub use observe::Class;
 pub use runs::{LongestRun, LongestWaits, Scheduled, Step, Stretch, Whose};
+pub use stories::{Keep, Piece, Story};

@@ -104,7 +104,7 @@ impl Rows {
         }
     }
 
-    /// The rows, most time first; equal ones by name, so that an answer is the same each time.
+    /// The rows, in the order in which they were first met.
     pub(crate) fn into_rows(self) -> Vec<Interruption> {
         let mut rows = self.rows;
         for (row, threads) in rows.iter_mut().zip(&self.threads) {
@@ -112,7 +112,6 @@ impl Rows {
                 culprit.threads = threads.len() as u64;
             }
         }
-        rows.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
         rows
     }
 }

@@ -5,7 +5,7 @@
 mod stream;
 
 use blame::{
-    Answer, Class, Confidence, Counted, CpuAnswer, Gap, Interruption, Question, Reader, Target, Victim,
+    Answer, Class, Confidence, Counted, CpuAnswer, Gap, Interruption, Keep, Question, Reader, Target, Victim,
     attribute,
 };
 use stream::{Names, Stream};
@@ -24,6 +24,12 @@ fn gaps(gaps: &[(u64, u64)]) -> Option<Vec<Gap>> {
 }
 
 fn ask(stream: &Stream, gaps: Option<Vec<Gap>>) -> CpuAnswer {
+    let cpu = ask_keeping(stream, gaps, Keep::First(usize::MAX));
+    stories_add_up(&cpu);
+    cpu
+}
+
+fn ask_keeping(stream: &Stream, gaps: Option<Vec<Gap>>, keep: Keep) -> CpuAnswer {
     let question = Question {
         targets: vec![Target {
             cpu: 1,
@@ -35,6 +41,7 @@ fn ask(stream: &Stream, gaps: Option<Vec<Gap>>) -> CpuAnswer {
             gaps,
         }],
         comms: [(PROBE, "probe".to_owned())].into(),
+        keep,
     };
     let reader = Reader::new(stream.formats.clone());
     let answer: Answer = attribute(&reader, &Names, stream.events(), &question);
@@ -43,6 +50,29 @@ fn ask(stream: &Stream, gaps: Option<Vec<Gap>>) -> CpuAnswer {
     let rows: u64 = cpu.interruptions.iter().map(|row| row.total_ns).sum();
     assert_eq!(rows, cpu.explained_ns, "{:#?}", cpu.interruptions);
     cpu
+}
+
+/// Each gap is covered by its pieces, and the pieces of a row are as long as the row says, whatever was attributed.
+fn stories_add_up(cpu: &CpuAnswer) {
+    let mut of_row = vec![0; cpu.interruptions.len()];
+    let mut unexplained_ns = 0;
+    for story in &cpu.stories {
+        let mut at = story.gap.start;
+        for piece in &story.pieces {
+            assert_eq!(piece.span.start, at, "{story:?}");
+            at = piece.span.end;
+            let len_ns = piece.span.end - piece.span.start;
+            match piece.row {
+                Some(row) => of_row[row] += len_ns,
+                None => unexplained_ns += len_ns,
+            }
+        }
+        assert_eq!(at, story.gap.end, "{story:?}");
+    }
+    let rows: Vec<u64> = cpu.interruptions.iter().map(|row| row.total_ns).collect();
+    assert_eq!(of_row, rows, "{:#?}", cpu.stories);
+    assert_eq!(unexplained_ns, cpu.unexplained_ns, "{:#?}", cpu.stories);
+    assert_eq!((cpu.stories.len() as u64, cpu.stories_left_out), (cpu.gaps, 0));
 }
 
 fn row<'a>(cpu: &'a CpuAnswer, name: &str) -> &'a Interruption {
@@ -384,4 +414,49 @@ fn a_counter_speaks_for_what_no_event_covers_and_for_no_more() {
     });
     assert_eq!((cpu.explained_ns, cpu.unexplained_ns), (300_000, 0));
     assert_eq!(row(&cpu, "SMI").count, 3);
+}
+
+#[test]
+fn the_longest_gaps_are_told_with_who_had_which_piece() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    let mut all = Vec::new();
+    // A hundred short ones around a long one in which a thread is interrupted.
+    for at in (0..100).map(|number| 1_000 + number * 2_000) {
+        if at == 101_000 {
+            stream.switch(at + 100, PROBE, 0, 200);
+            stream.on(1, 200, 0);
+            stream.at(at + 500, "local_timer_entry", &[]);
+            stream.at(at + 700, "local_timer_exit", &[]);
+            stream.switch(at + 1_400, 200, 1, PROBE);
+            stream.on(1, PROBE, 0);
+            all.push((at, at + 1_500));
+        } else {
+            stream.at(at, "local_timer_entry", &[]);
+            stream.at(at + 300, "local_timer_exit", &[]);
+            all.push((at, at + 300));
+        }
+    }
+    let cpu = ask_keeping(&stream, gaps(&all), Keep::Longest(1));
+    assert_eq!((cpu.stories.len(), cpu.stories_left_out, cpu.gaps), (1, 99, 100));
+    let told: Vec<(u64, u64, &str)> = cpu.stories[0]
+        .pieces
+        .iter()
+        .map(|piece| {
+            let row = &cpu.interruptions[piece.row.unwrap()];
+            (piece.span.start, piece.span.end, row.name.as_str())
+        })
+        .collect();
+    // The way in and the way out belong to the thread, as they do in its row.
+    assert_eq!(
+        told,
+        [
+            (101_000, 101_500, "task-200"),
+            (101_500, 101_700, "local_timer"),
+            (101_700, 102_500, "task-200"),
+        ]
+    );
+    let short = ask_keeping(&stream, gaps(&all), Keep::First(3));
+    assert_eq!((short.stories.len(), short.stories_left_out), (3, 97));
+    assert_eq!(ask_keeping(&stream, gaps(&all), Keep::Nothing).stories, []);
 }

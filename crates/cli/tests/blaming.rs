@@ -8,6 +8,7 @@ mod traced;
 
 use alone::{alone, cpu};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -69,13 +70,16 @@ fn a_thread_that_takes_the_cpu_is_named_with_how_often_and_how_long() {
         Err(why) => return println!("SKIP: a_thread_that_takes_the_cpu_is_named: {why}"),
     };
     let before = instances(&tracefs);
+    let file = tempfile::NamedTempFile::new().unwrap();
     let (end, times) = (AtomicBool::new(false), AtomicU64::new(0));
     let (output, disturbed) = std::thread::scope(|scope| {
         let disturber = std::thread::Builder::new().name("disturber".to_owned());
         disturber
             .spawn_scoped(scope, || disturb(cpu().parse().unwrap(), &end, &times))
             .unwrap();
-        let output = blame(&["--for", "3s"]).output().unwrap();
+        let output = blame(&["--for", "3s", "--gaps", file.path().to_str().unwrap()])
+            .output()
+            .unwrap();
         end.store(true, Ordering::Relaxed);
         (output, times.load(Ordering::Relaxed))
     });
@@ -108,6 +112,37 @@ fn a_thread_that_takes_the_cpu_is_named_with_how_often_and_how_long() {
     // The tick of the CPU cannot stop while somebody spins on it.
     assert!(rows.iter().any(|row| row["class"] == "tick"), "{rows:?}");
     assert_eq!(instances(&tracefs), before);
+    single_gaps_add_up(&std::fs::read_to_string(file.path()).unwrap(), cpu);
+}
+
+/// The file of single gaps tells the same as the rows: as many gaps, and of each name as much time.
+fn single_gaps_add_up(file: &str, cpu: &Value) {
+    let lines: Vec<Value> = file
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let (last, gaps) = lines.split_last().unwrap();
+    assert_eq!((&last["gaps"], &last["left_out"]), (&cpu["gaps"], &0.into()));
+    assert_eq!(gaps.len() as u64, cpu["gaps"].as_u64().unwrap());
+    let mut named: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for part in gaps.iter().flat_map(|gap| gap["parts"].as_array().unwrap()) {
+        let ns = |name: &str| part[name].as_u64().unwrap();
+        if let (Some(class), Some(name)) = (part["class"].as_str(), part["name"].as_str()) {
+            *named.entry((class, name)).or_default() += ns("end_ns") - ns("start_ns");
+        }
+    }
+    let mut rows: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    // What counters say has no place in time.
+    for row in cpu["interruptions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|row| row["confidence"] != "counted")
+    {
+        let key = (row["class"].as_str().unwrap(), row["name"].as_str().unwrap());
+        *rows.entry(key).or_default() += row["total_ns"].as_u64().unwrap();
+    }
+    assert_eq!(named, rows);
 }
 
 #[test]
@@ -150,6 +185,7 @@ fn what_cannot_be_asked_is_wrong_usage() {
         ["--memory", "0"],
         ["--buffer", "1"],
         ["--threshold", "soon"],
+        ["--gaps", "/proc/no/such/place"],
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
             .arg("blame")

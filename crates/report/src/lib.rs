@@ -2,6 +2,7 @@
 
 mod bins;
 mod blame;
+mod blame_gaps;
 mod choice;
 mod cpus;
 mod diff;
@@ -18,6 +19,7 @@ mod style;
 mod systress;
 
 pub use blame::{BLAME_SCHEMA, Rows, blame_text};
+pub use blame_gaps::blame_gaps;
 pub use cpus::CpusReport;
 pub use diff::{DIFF_SCHEMA, diff_json, diff_text};
 pub use inspect::{INSPECT_SCHEMA, Part, View, inspect_json, inspect_text, isolated_cpus};

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
-use blame::{Answer, Class, Confidence, CpuAnswer, Culprit, Interruption};
-use report::{Rows, Style, blame_text};
+use blame::{Answer, Class, Confidence, CpuAnswer, Culprit, Gap, Interruption, Piece, Story};
+use report::{Rows, Style, blame_gaps, blame_text};
 
 fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Interruption {
     Interruption {
@@ -43,6 +43,8 @@ fn answer(interruptions: Vec<Interruption>) -> Answer {
             longest_run_ns: 312_000_000,
             lost_events: 5,
             interruptions,
+            stories: Vec::new(),
+            stories_left_out: 0,
         }],
     }
 }
@@ -108,4 +110,47 @@ fn rows_that_are_left_out_are_counted() {
     let text = blame_text(&answer(rows), Rows::First(12), Style::Plain);
     assert!(text.contains("and 8 rows with 8 us together"), "{text}");
     assert!(!text.contains("task12"), "{text}");
+}
+
+#[test]
+fn every_gap_is_a_line_of_json_and_the_last_line_counts_them() {
+    let span = |start, end| Gap { start, end };
+    let mut answer = answer(vec![row(
+        Class::Reschedule,
+        "reschedule",
+        900,
+        Some(culprit("java", 4711, None)),
+    )]);
+    answer.cpus[0].stories = vec![Story {
+        gap: span(1_000, 2_000),
+        pieces: vec![
+            Piece {
+                span: span(1_000, 1_900),
+                row: Some(0),
+            },
+            Piece {
+                span: span(1_900, 2_000),
+                row: None,
+            },
+        ],
+    }];
+    answer.cpus[0].stories_left_out = 1_203;
+    let text = blame_gaps(&answer);
+    let lines: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 2);
+    let gap = &lines[0];
+    assert_eq!(
+        (&gap["cpu"], &gap["start_ns"], &gap["end_ns"]),
+        (&1.into(), &1_000.into(), &2_000.into())
+    );
+    assert_eq!(gap["parts"][0]["class"], "reschedule");
+    assert_eq!(gap["parts"][0]["culprit"]["comm"], "java");
+    assert_eq!(
+        gap["parts"][1],
+        serde_json::json!({"start_ns": 1_900, "end_ns": 2_000})
+    );
+    assert_eq!(lines[1], serde_json::json!({"gaps": 1_204, "left_out": 1_203}));
 }

@@ -4,11 +4,11 @@
 mod tracing;
 
 use super::measure::instance::{Instance, found};
-use super::measure::{default_cpus, with_progress};
+use super::measure::{default_cpus, kept, with_progress};
 use crate::changing;
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
-use blame::{Answer, Counted, Gap, Question, Reader, Target, Victim, attribute};
+use blame::{Answer, Counted, Gap, Keep, Question, Reader, Target, Victim, attribute};
 use machine::{CpuId, CpuSet, Machine, parse_duration};
 use measure::{Environment, RawGap, RawWindow, Request, Watcher};
 use report::Rows;
@@ -16,11 +16,15 @@ use root::Root;
 use serde::Serialize;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 use trace::{Recorder, TraceError, catalogue};
 
 /// Rows of a CPU that are shown without being asked for.
 const SHOWN: usize = 12;
+
+/// Gaps that the file of `--gaps` holds at most: some 300 MB.
+const MOST_GAPS: usize = 1_000_000;
 
 /// Arguments of `blame`.
 #[derive(clap::Args)]
@@ -43,6 +47,10 @@ pub struct Args {
     /// Show every row
     #[arg(long)]
     all: bool,
+    /// Write every gap by itself to this file: a line of JSON each, with who had which piece of it (times of
+    /// CLOCK_MONOTONIC_RAW). What a million does not hold is counted in the last line
+    #[arg(long, value_name = "FILE")]
+    gaps: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -61,6 +69,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = Root::live();
     let machine = Machine::read(&root);
     let cpus = chosen(args, &machine, screen)?;
+    if let Some(path) = &args.gaps {
+        root::output::check(path).map_err(kept::refused)?;
+    }
     let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
     let stop = changing::stop_flag();
 
@@ -100,6 +111,10 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let question = Question {
         targets: seen.targets(),
         comms: known.description.comms(),
+        keep: match args.gaps {
+            Some(_) => Keep::First(MOST_GAPS),
+            None => Keep::Nothing,
+        },
     };
     let reader = Reader::new(known.formats);
     let mut answer = attribute(&reader, &known.names, recording.events(), &question);
@@ -112,6 +127,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             smi: smi.and_then(|count| count.count),
         });
         cpu.lost_events = cpu.lost_events.max(stats.and_then(|of| of.stats.lost()).unwrap_or(0));
+    }
+    if let Some(path) = &args.gaps {
+        root::output::write(path, report::blame_gaps(&answer).as_bytes())?;
     }
     let told = Told {
         schema: report::BLAME_SCHEMA,

@@ -5,7 +5,7 @@ pub mod described;
 mod frozen;
 pub(crate) mod instance;
 pub(crate) mod join;
-mod kept;
+pub(crate) mod kept;
 mod policy;
 mod tracer;
 mod waking;

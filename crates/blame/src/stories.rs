@@ -1,0 +1,178 @@
+//! What happened in single gaps, piece by piece: for pictures, for `--gaps`, and for whoever wants to check the rows.
+//!
+//! The rows add up what these tell one by one. While events come, a piece knows only the number of its interruption;
+//! which row that became is known when it has ended, and how long the way into and out of one usually is, at the end.
+
+use crate::gaps::{Edge, Gap, Usual};
+use std::collections::{HashMap, HashSet};
+
+/// Which gaps are kept with their pieces.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Keep {
+    /// None.
+    #[default]
+    Nothing,
+    /// So many, from the beginning.
+    First(usize),
+    /// The longest, so many.
+    Longest(usize),
+}
+
+/// A stretch of a gap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Where it begins and ends.
+    pub span: Gap,
+    /// Whose it is: a place in the interruptions of the same CPU. Nothing where no event accounts for it.
+    pub row: Option<usize>,
+}
+
+/// One gap.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Story {
+    /// Where it begins and ends.
+    pub gap: Gap,
+    /// Its pieces in the order of time, without holes.
+    pub pieces: Vec<Piece>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Raw {
+    span: Gap,
+    serial: Option<u64>,
+}
+
+/// Collects them.
+#[derive(Debug, Default)]
+pub(crate) struct Stories {
+    keep: Keep,
+    now: Vec<Raw>,
+    kept: Vec<(Gap, Vec<Raw>)>,
+    /// Rows of the interruptions that have ended.
+    places: HashMap<u64, usize>,
+    left_out: u64,
+}
+
+impl Stories {
+    pub(crate) fn new(keep: Keep) -> Stories {
+        Stories {
+            keep,
+            ..Stories::default()
+        }
+    }
+
+    /// A stretch of the gap in progress, and the number of the interruption that had it.
+    pub(crate) fn piece(&mut self, span: Gap, serial: Option<u64>) {
+        if self.keep == Keep::Nothing {
+            return;
+        }
+        match self.now.last_mut() {
+            Some(last) if last.serial == serial && last.span.end == span.start => last.span.end = span.end,
+            _ => self.now.push(Raw { span, serial }),
+        }
+    }
+
+    /// The gap in progress has ended: it is what its pieces cover.
+    pub(crate) fn end(&mut self) {
+        let (Some(first), Some(last)) = (self.now.first(), self.now.last()) else {
+            return;
+        };
+        let gap = Gap {
+            start: first.span.start,
+            end: last.span.end,
+        };
+        let pieces = std::mem::take(&mut self.now);
+        match self.keep {
+            Keep::Nothing => {}
+            Keep::First(most) if self.kept.len() < most => self.kept.push((gap, pieces)),
+            Keep::First(_) => self.left_out += 1,
+            Keep::Longest(most) => {
+                self.kept.push((gap, pieces));
+                if self.kept.len() >= most.saturating_mul(2).max(64) {
+                    self.shorten(most);
+                }
+            }
+        }
+    }
+
+    /// An interruption has ended and is in that row.
+    pub(crate) fn named(&mut self, serial: u64, row: usize) {
+        if self.keep != Keep::Nothing {
+            self.places.insert(serial, row);
+        }
+    }
+
+    fn shorten(&mut self, most: usize) {
+        self.kept
+            .sort_by_key(|(gap, _)| std::cmp::Reverse(gap.end - gap.start));
+        self.left_out += self.kept.len().saturating_sub(most) as u64;
+        self.kept.truncate(most);
+        let named: HashSet<u64> = self
+            .kept
+            .iter()
+            .flat_map(|(_, pieces)| pieces)
+            .chain(&self.now)
+            .filter_map(|piece| piece.serial)
+            .collect();
+        self.places.retain(|serial, _| named.contains(serial));
+    }
+
+    /// All in the order of time, and how many were left out.
+    pub(crate) fn finish(mut self, usual: &Usual) -> (Vec<Story>, u64) {
+        self.end();
+        if let Keep::Longest(most) = self.keep {
+            self.shorten(most);
+        }
+        self.kept.sort_by_key(|(gap, _)| gap.start);
+        let told = self.kept.iter().map(|(gap, pieces)| Story {
+            gap: *gap,
+            pieces: told(pieces, &self.places, usual),
+        });
+        (told.collect(), self.left_out)
+    }
+}
+
+/// Gives the way into and out of an interruption to it, as the rows do.
+fn told(raw: &[Raw], places: &HashMap<u64, usize>, usual: &Usual) -> Vec<Piece> {
+    let row = |raw: Option<&Raw>| {
+        raw.and_then(|raw| raw.serial)
+            .and_then(|serial| places.get(&serial).copied())
+    };
+    let mut pieces: Vec<Piece> = Vec::with_capacity(raw.len());
+    for (at, piece) in raw.iter().enumerate() {
+        if piece.serial.is_some() {
+            push(&mut pieces, piece.span, row(Some(piece)));
+            continue;
+        }
+        let before = at.checked_sub(1).and_then(|before| raw.get(before));
+        let after = raw.get(at + 1);
+        let beside = before.or(after).and_then(|beside| beside.serial);
+        let way_ns = beside.map_or(0, |beside| {
+            usual.split(&Edge {
+                len_ns: piece.span.end - piece.span.start,
+                beside,
+            })
+        });
+        let Gap { start, end } = piece.span;
+        if before.is_some() {
+            let middle = start + way_ns;
+            push(&mut pieces, Gap { start, end: middle }, row(before));
+            push(&mut pieces, Gap { start: middle, end }, None);
+        } else {
+            let middle = end - way_ns;
+            push(&mut pieces, Gap { start, end: middle }, None);
+            push(&mut pieces, Gap { start: middle, end }, row(after));
+        }
+    }
+    pieces
+}
+
+fn push(pieces: &mut Vec<Piece>, span: Gap, row: Option<usize>) {
+    if span.end <= span.start {
+        return;
+    }
+    match pieces.last_mut() {
+        Some(last) if last.row == row => last.span.end = span.end,
+        _ => pieces.push(Piece { span, row }),
+    }
+}

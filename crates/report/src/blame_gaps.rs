@@ -1,0 +1,82 @@
+//! Every gap by itself, with who had each piece of it: one line of JSON per gap, for other programs and for checking the rows.
+
+use ::blame::{Answer, Confidence, CpuAnswer, Culprit, Story};
+use observe::Class;
+use serde::Serialize;
+
+#[derive(Serialize)]
+struct Line<'a> {
+    cpu: u32,
+    start_ns: u64,
+    end_ns: u64,
+    parts: Vec<Part<'a>>,
+}
+
+#[derive(Serialize)]
+struct Part<'a> {
+    start_ns: u64,
+    end_ns: u64,
+    #[serde(flatten)]
+    who: Option<Who<'a>>,
+}
+
+#[derive(Serialize)]
+struct Who<'a> {
+    class: Class,
+    name: &'a str,
+    culprit: Option<&'a Culprit>,
+    confidence: Confidence,
+}
+
+#[derive(Serialize)]
+struct Last {
+    gaps: u64,
+    left_out: u64,
+}
+
+/// The lines: times are of `CLOCK_MONOTONIC_RAW`, a part without a class is time that no event accounts for. The last line
+/// counts the gaps, and those that are not here.
+#[must_use]
+pub fn blame_gaps(answer: &Answer) -> String {
+    let mut out = String::new();
+    let mut last = Last { gaps: 0, left_out: 0 };
+    for cpu in &answer.cpus {
+        last.gaps += cpu.gaps;
+        last.left_out += cpu.stories_left_out;
+        for story in &cpu.stories {
+            push(&mut out, &line(cpu, story));
+        }
+    }
+    push(&mut out, &last);
+    out
+}
+
+fn push(out: &mut String, line: &impl Serialize) {
+    // Nothing in these types can fail to be JSON: no maps, no foreign bytes.
+    if let Ok(text) = serde_json::to_string(line) {
+        out.push_str(&text);
+        out.push('\n');
+    }
+}
+
+fn line<'a>(cpu: &'a CpuAnswer, story: &Story) -> Line<'a> {
+    let parts = story.pieces.iter().map(|piece| Part {
+        start_ns: piece.span.start,
+        end_ns: piece.span.end,
+        who: piece
+            .row
+            .and_then(|row| cpu.interruptions.get(row))
+            .map(|row| Who {
+                class: row.class,
+                name: &row.name,
+                culprit: row.culprit.as_ref(),
+                confidence: row.confidence,
+            }),
+    });
+    Line {
+        cpu: cpu.cpu,
+        start_ns: story.gap.start,
+        end_ns: story.gap.end,
+        parts: parts.collect(),
+    }
+}
