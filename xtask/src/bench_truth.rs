@@ -177,6 +177,10 @@ fn plan(tools: &[&'static Tool], random: &mut Random) -> Vec<(&'static Tool, Dis
         if tool.question == Question::Gaps {
             runs.extend((1..PREEMPT_GROUPS).map(Disturbance::Preempt));
             runs.push(Disturbance::Ipi);
+            // Only by time stamps.
+            if matches!(tool.program, Program::Ours) {
+                runs.push(Disturbance::PreemptAll);
+            }
         }
         random.shuffle(&mut runs);
         order.extend(runs.into_iter().map(|what| (tool, what, random.next())));
@@ -270,6 +274,7 @@ fn kind(what: Disturbance) -> &'static str {
     match what {
         Disturbance::Nothing => "nothing",
         Disturbance::Preempt(_) => "preempt",
+        Disturbance::PreemptAll => "preempt_all",
         Disturbance::Stop => "stop",
         Disturbance::Ipi => "ipi",
     }
@@ -322,7 +327,11 @@ mod tests {
             .iter()
             .filter(|tool| tool.question == Question::Gaps)
             .count();
-        assert_eq!(all.len(), gaps * (3 + PREEMPT_GROUPS) + (TOOLS.len() - gaps) * 3);
+        // Ours alone is also judged by its time stamps, with all lengths in one run.
+        assert_eq!(
+            all.len(),
+            gaps * (3 + PREEMPT_GROUPS) + 1 + (TOOLS.len() - gaps) * 3
+        );
     }
 
     #[test]

@@ -23,8 +23,14 @@ fn ran(seen: Seen, events: Vec<Event>) -> Ran {
     }
 }
 
+/// All groups in one run.
+const ALL: usize = PREEMPT_GROUPS;
+
 fn truth(group: usize) -> Vec<Event> {
-    let lengths = preempt_group(group);
+    let lengths = match group {
+        ALL => PREEMPT_NS.to_vec(),
+        group => preempt_group(group),
+    };
     lengths
         .iter()
         .enumerate()
@@ -92,6 +98,7 @@ fn results(ours: impl Fn(usize) -> Seen, peer: impl Fn(usize) -> Seen) -> Result
                 ran(seen(group), truth(group)),
             );
         }
+        block.insert((name, Disturbance::PreemptAll), ran(seen(ALL), truth(ALL)));
     }
     Results {
         tools: TOOLS
@@ -202,7 +209,7 @@ fn lost_wake_ups_a_slower_loop_and_faults_lose() {
 fn a_sampler_that_grows_with_the_length_is_named() {
     let growing = |group| {
         let mut seen = perfect(group);
-        for gap in seen.gaps.iter_mut().flatten().filter(|_| group == 0) {
+        for gap in seen.gaps.iter_mut().flatten().filter(|_| group == ALL) {
             gap.1 += if gap.1 - gap.0 > 5_000_000 { 700 } else { 0 };
         }
         seen

@@ -28,6 +28,8 @@ pub(crate) enum Disturbance {
     Nothing,
     /// Its CPU is taken away, for lengths of that group.
     Preempt(usize),
+    /// Its CPU is taken away, for all lengths in one run: only time stamps tell them apart.
+    PreemptAll,
     /// It is stopped.
     Stop,
     /// Its CPU is interrupted.
@@ -214,16 +216,20 @@ impl Drop for Started {
 fn disturb(place: &Place, family: &[u32], what: Disturbance, seed: u64) -> Result<Vec<Event>, String> {
     let milliseconds = place.seconds * 1_000;
     let (cpu, seconds) = (place.cpu, place.seconds);
+    let preempt = |lengths_ns: &[u64]| {
+        let events = PREEMPTS_PER_SECOND * seconds;
+        format!(
+            "preempt {cpu} {milliseconds} {events} {seed} {}",
+            listed(lengths_ns)
+        )
+    };
     let words = match what {
         Disturbance::Nothing => {
             std::thread::sleep(Duration::from_millis(milliseconds));
             return Ok(Vec::new());
         }
-        Disturbance::Preempt(group) => format!(
-            "preempt {cpu} {milliseconds} {} {seed} {}",
-            PREEMPTS_PER_SECOND * seconds,
-            listed(&preempt_group(group))
-        ),
+        Disturbance::Preempt(group) => preempt(&preempt_group(group)),
+        Disturbance::PreemptAll => preempt(PREEMPT_NS),
         Disturbance::Stop => {
             format!("stop {} {milliseconds} {seed}", listed(family))
         }

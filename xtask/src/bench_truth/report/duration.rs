@@ -1,9 +1,9 @@
 //! How long a tool says a disturbance was, against how long it was.
 
 use super::{Claim, Results, Section, Verdict, cell, length, ours};
-use crate::bench_truth::running::Disturbance;
+use crate::bench_truth::running::{Disturbance, Ran};
 use crate::bench_truth::score;
-use crate::bench_truth::statistics::{median_within, quantile};
+use crate::bench_truth::statistics::{median, median_within, quantile};
 use crate::bench_truth::tools::Question;
 use crate::inject::{PREEMPT_GROUPS, PREEMPT_NS, preempt_group};
 
@@ -39,27 +39,31 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
         let at = |share| quantile(&all, share).map(|ns| ns / 1e3);
         Some((at(0.5)?, at(0.05)?, at(0.95)?))
     };
-    let by_time = |length_ns: u64| -> Option<(f64, f64)> {
-        let all: Vec<f64> = results
-            .per_block(own, run_of(length_ns).0, |ran, _| {
-                Some(score::overlap(ran.seen.gaps.as_deref()?, &ran.events, length_ns).excess_ns)
-            })
-            .into_iter()
-            .flatten()
-            .flatten()
-            .collect();
+    let shortest = PREEMPT_NS.first().copied().unwrap_or(0);
+    // Each run against its own shortest length: what a switch takes differs from one process to the next.
+    let excess = |ran: &Ran, length_ns: u64| {
+        let gaps = ran.seen.gaps.as_deref()?;
+        Some(score::overlap(gaps, &ran.events, length_ns).excess_ns)
+    };
+    let by_time = |length_ns: u64, own_base: fn(&[f64]) -> Option<f64>| -> Option<(f64, f64)> {
+        let of_run = |ran: &Ran, _: &Ran| {
+            let base = own_base(&excess(ran, shortest)?)?;
+            let found = excess(ran, length_ns)?;
+            Some(found.into_iter().map(|ns| ns - base).collect::<Vec<f64>>())
+        };
+        let runs = results.per_block(own, Disturbance::PreemptAll, of_run);
+        let all: Vec<f64> = runs.into_iter().flatten().flatten().collect();
         median_within(&all).map(|(ns, within_ns)| (ns / 1e3, within_ns / 1e3))
     };
     let bare = |length_ns: u64| {
         median_within(&score::bare_excess_ns(&results.bare, length_ns))
             .map(|(ns, within_ns)| (ns / 1e3, within_ns / 1e3))
     };
-    let shortest = PREEMPT_NS.first().copied().unwrap_or(0);
     let base: Vec<Option<f64>> = tools
         .iter()
         .map(|tool| of_tool(tool, shortest).map(|(middle, ..)| middle))
         .collect();
-    let (base_by_time, base_bare) = (by_time(shortest), bare(shortest));
+    let (base_by_time, base_bare) = (by_time(shortest, |_| Some(0.0)), bare(shortest));
     let mut rows = Vec::new();
     let mut worst: Option<((f64, f64), u64)> = None;
     for &length_ns in PREEMPT_NS {
@@ -73,7 +77,7 @@ pub(crate) fn preempts(results: &Results) -> (Section, Vec<Claim>) {
                 },
             ));
         }
-        let bias = less(by_time(length_ns), base_by_time);
+        let bias = by_time(length_ns, median);
         row.extend([bias, less(bare(length_ns), base_bare)].map(within));
         rows.push(row);
         if let Some((bias, by)) = bias.filter(|_| length_ns >= LIMITED_FROM_NS)
