@@ -1,5 +1,6 @@
 //! One run of one tool: started, watched, disturbed or left alone, waited for, read.
 
+use super::kernel;
 use super::seen::Seen;
 use super::tools::{Program, Run, Tool};
 use super::watched::{self, Between};
@@ -49,6 +50,8 @@ pub(crate) struct Ran {
     pub(crate) process_ns: u64,
     /// What two switches took in this block, by a bare loop.
     pub(crate) switch_ns: u64,
+    /// When the kernel did something on the measured CPU, where it was asked: in a run with all lengths.
+    pub(crate) kernel: Option<Vec<u64>>,
     /// The hypervisor's share of the measured CPU's time.
     pub(crate) steal: Option<f64>,
 }
@@ -85,7 +88,12 @@ pub(crate) fn run(
     let stat = || std::fs::read_to_string("/proc/stat").unwrap_or_default();
     let family = watched::family(started.id());
     let (stat_before, before) = (stat(), watched::instant(&family, place.cpu));
+    let trace = match what {
+        Disturbance::PreemptAll => Some(kernel::Trace::begin(place.cpu)?),
+        _ => None,
+    };
     let events = disturb(place, &family, what, seed)?;
+    let kernel = trace.map(|trace| trace.end(place.cpu)).transpose()?;
     let (stat_after, after) = (stat(), watched::instant(&family, place.cpu));
     let limit = begun + tool.begins_after + Duration::from_secs(run.seconds) + PATIENCE;
     let process_ns = started.wait(limit).map_err(|why| with_messages(&run, &why))?;
@@ -97,6 +105,7 @@ pub(crate) fn run(
         between: watched::between(&before, &after),
         process_ns,
         switch_ns,
+        kernel,
         steal: watched::steal_share(&stat_before, &stat_after, place.cpu),
     })
 }

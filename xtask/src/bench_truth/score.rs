@@ -28,6 +28,8 @@ pub(crate) fn of_preemptions(switch_ns: u64) -> Excess {
         more_ns: 20_000,
     }
 }
+/// How exact the stamps of the kernel's text are, twice.
+const STAMP_NS: u64 = 2_000;
 /// A wake-up this late or later is one of the injected ones and not the machine's everyday.
 pub(crate) const LATE_NS: u64 = 200_000;
 /// A sender learns this late at most that its interrupt was handled.
@@ -154,6 +156,31 @@ pub(crate) fn overlap(gaps: &[(u64, u64)], events: &[Event], length_ns: u64) -> 
         }
     }
     result
+}
+
+/// How much longer the gaps of disturbances of one length are than what the kernel says of them: from its first event in the
+/// gap to its last.
+pub(crate) fn beyond_the_kernel(
+    gaps: &[(u64, u64)],
+    kernel: &[u64],
+    events: &[Event],
+    length_ns: u64,
+) -> Vec<f64> {
+    let of_length = events
+        .iter()
+        .filter(|event| event.wanted_ns == length_ns && !event.spoiled());
+    let beyond = |event: &Event| {
+        let at = gaps.partition_point(|gap| gap.1 <= event.begin_ns);
+        let gap = gaps
+            .get(at)
+            .filter(|gap| gap.0 <= event.begin_ns && event.end_ns <= gap.1)?;
+        // The clocks are the same, the stamps are whole microseconds.
+        let from = kernel.partition_point(|stamp| *stamp + STAMP_NS < gap.0);
+        let to = kernel.partition_point(|stamp| *stamp <= gap.1 + STAMP_NS);
+        let (first, last) = (kernel.get(from)?, kernel.get(to.checked_sub(1)?)?);
+        (last > first).then(|| (gap.1 - gap.0) as f64 - (last - first) as f64)
+    };
+    of_length.filter_map(beyond).collect()
 }
 
 /// What a bare loop's gaps have more than preemptions of that length, in nanoseconds.

@@ -1,0 +1,154 @@
+//! When the kernel itself says that it had the measured CPU: the stamps of its own events there, by a trace in an instance
+//! of its own. What a gap has more than that is the way into the first event and out of the last one, and the sampler.
+
+use std::fs;
+use std::io::Error;
+use std::path::{Path, PathBuf};
+
+/// Where tracefs is, and where it is mounted when it is not.
+const TRACEFS: &str = "/sys/kernel/tracing";
+/// All that can stand at the edge of an interruption. Not every kernel has all of it.
+const EVENTS: &[&str] = &[
+    "sched/sched_switch",
+    "irq",
+    "irq_vectors",
+    "nmi",
+    "ipi/ipi_entry",
+    "ipi/ipi_exit",
+];
+/// The buffer of the CPU. A run of two seconds writes a tenth of it.
+const BUFFER_KIB: u32 = 16_384;
+
+/// Makes sure that there is a tracefs: where nobody has mounted it, for this process and its children only.
+///
+/// # Errors
+/// In words.
+pub(crate) fn reach() -> Result<(), String> {
+    if Path::new(TRACEFS).join("instances").is_dir() {
+        return Ok(());
+    }
+    let said = |what: &str| format!("{what}: {}", Error::last_os_error());
+    // SAFETY: the process has one thread; all strings end in a zero and outlive the calls.
+    unsafe {
+        if libc::unshare(libc::CLONE_NEWNS) != 0 {
+            return Err(said("unshare"));
+        }
+        let none = std::ptr::null();
+        let flags = libc::MS_REC | libc::MS_PRIVATE;
+        if libc::mount(none, c"/".as_ptr(), none, flags, std::ptr::null()) != 0 {
+            return Err(said("make mounts private"));
+        }
+        let kind = c"tracefs".as_ptr();
+        if libc::mount(kind, c"/sys/kernel/tracing".as_ptr(), kind, 0, std::ptr::null()) != 0 {
+            return Err(said("mount tracefs"));
+        }
+    }
+    Ok(())
+}
+
+/// A trace that runs.
+pub(crate) struct Trace {
+    instance: PathBuf,
+}
+
+impl Trace {
+    /// Begins to trace one CPU, on `CLOCK_MONOTONIC`.
+    ///
+    /// # Errors
+    /// In words.
+    pub(crate) fn begin(cpu: usize) -> Result<Trace, String> {
+        let instance = Path::new(TRACEFS).join(format!("instances/bench-truth-{}", std::process::id()));
+        fs::create_dir(&instance).map_err(|error| format!("{}: {error}", instance.display()))?;
+        let trace = Trace { instance };
+        trace.set("trace_clock", "mono")?;
+        trace.set("buffer_size_kb", &BUFFER_KIB.to_string())?;
+        trace.set("tracing_cpumask", &mask(cpu))?;
+        for event in EVENTS {
+            let enable = format!("events/{event}/enable");
+            if trace.instance.join(&enable).exists() {
+                trace.set(&enable, "1")?;
+            }
+        }
+        Ok(trace)
+    }
+
+    fn set(&self, file: &str, value: &str) -> Result<(), String> {
+        let path = self.instance.join(file);
+        fs::write(&path, value).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    /// Ends it: when something happened on the CPU, in nanoseconds and in order. Stamps are of whole microseconds, so that a
+    /// single length is a microsecond wrong at most and a median of many is not.
+    ///
+    /// # Errors
+    /// In words; also when the buffer was too small, because what is missing would shorten what the kernel says.
+    pub(crate) fn end(self, cpu: usize) -> Result<Vec<u64>, String> {
+        self.set("tracing_on", "0")?;
+        let read = |file: &str| {
+            let path = self.instance.join(file);
+            fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+        };
+        let stats = read(&format!("per_cpu/cpu{cpu}/stats"))?;
+        let count = |name: &str| {
+            stats
+                .lines()
+                .find_map(|line| line.strip_prefix(name)?.trim().parse().ok())
+        };
+        if count("overrun:") != Some(0_u64) {
+            return Err(format!(
+                "the kernel's trace lost events: {}",
+                stats.replace('\n', ", ")
+            ));
+        }
+        Ok(stamps(&read("trace")?))
+    }
+}
+
+impl Drop for Trace {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.instance);
+    }
+}
+
+/// As `tracing_cpumask` reads a CPU: words of 32 bits, the highest first.
+fn mask(cpu: usize) -> String {
+    let mut words = vec![format!("{:x}", 1_u32 << (cpu % 32))];
+    words.extend((0..cpu / 32).map(|_| "00000000".to_owned()));
+    words.join(",")
+}
+
+/// `  sampler/1-77    [001] d..2.  1454.875183: sched_switch: ...`
+fn stamps(text: &str) -> Vec<u64> {
+    let stamp = |line: &str| -> Option<u64> {
+        let behind_cpu = line.split_once("] ")?.1;
+        let time = behind_cpu.split_whitespace().nth(1)?.strip_suffix(':')?;
+        let (seconds, micros) = time.split_once('.')?;
+        let (seconds, micros): (u64, u64) = (seconds.parse().ok()?, micros.parse().ok()?);
+        Some(seconds * 1_000_000_000 + micros * 1_000)
+    };
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(stamp).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stamps_are_read_from_lines_and_from_nothing_else() {
+        let text = "# tracer: nop\n#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n \
+                    a ] b-13   [001] d..2.  1454.875183: sched_switch: prev_comm=a ==> next_comm=b\n          \
+                    <idle>-0     [001] d.h..    12.000007: local_timer_entry: vector=236\nCPU:1 [LOST 7 EVENTS]\n";
+        // A name with a bracket hides its own line, and no other.
+        assert_eq!(stamps(text), [12_000_007_000]);
+        let plain = text.replace("a ] b", "a-b");
+        assert_eq!(stamps(&plain), [1_454_875_183_000, 12_000_007_000]);
+    }
+
+    #[test]
+    fn masks_are_words_of_eight_digits() {
+        assert_eq!(mask(1), "2");
+        assert_eq!(mask(32), "1,00000000");
+        assert_eq!(mask(65), "2,00000000,00000000");
+    }
+}
