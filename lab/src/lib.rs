@@ -5,17 +5,21 @@
 //! placement are asserted; latencies never are, because an emulator's time is not a machine's time.
 
 pub mod apt;
+pub mod clock;
 pub mod cpio;
 pub mod disk;
 pub mod error;
 pub mod initramfs;
 pub mod kernels;
 pub mod packages;
+pub mod perf;
+pub mod random;
 pub mod records;
 pub mod runner;
 pub mod scenario;
 pub mod scenarios;
 pub mod shape;
+pub mod truth;
 pub mod unpack;
 pub mod userland;
 pub mod verdict;

@@ -132,7 +132,7 @@ fn all_blocks(
     let (mut blocks, mut bare, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     for number in 1..=settings.blocks {
         let order = plan(tools, &mut random);
-        let bare_loop = match running::bare_loop(place, random.next()) {
+        let bare_loop = match running::bare_loop(place, random.draw()) {
             Ok(events) => events,
             Err(why) => {
                 left_out.push(format!("block {number}: {why}"));
@@ -187,7 +187,7 @@ fn plan(tools: &[&'static Tool], random: &mut Random) -> Vec<(&'static Tool, Dis
             }
         }
         random.shuffle(&mut runs);
-        order.extend(runs.into_iter().map(|what| (tool, what, random.next())));
+        order.extend(runs.into_iter().map(|what| (tool, what, random.draw())));
     }
     order
 }

@@ -2,18 +2,17 @@
 //!
 //! One line per event on standard output (see [`event`]), printed after the last event: printing disturbs too.
 
-pub(crate) mod clock;
 pub(crate) mod event;
 mod ipi;
 pub(crate) mod place;
 mod preempt;
-pub(crate) mod random;
 mod schedule;
 mod stop;
 mod switch;
 
 use crate::error::{Done, XtaskError};
 use event::Event;
+pub(crate) use lab::{clock, random};
 use std::fmt::Display;
 
 /// The lengths that are injected by default: from what no isolation removes to what everybody sees.

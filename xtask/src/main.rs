@@ -2,6 +2,7 @@
 
 mod bench;
 mod bench_archives;
+mod bench_blame;
 mod bench_planning;
 mod bench_traces;
 mod bench_truth;
@@ -21,6 +22,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- VERB
   bench           speed, memory and size
   bench-traces    of these only how fast a trace is decoded
   bench-truth [--blocks N] [--seconds S] [--seed N]   samplers against known disturbances
+  bench-blame [--only NAME,NAME] ...   blame against disturbances whose culprits are known
   inject KIND ...  disturbs a CPU or a process at known times, one line per event
   generate DIR CPUS IRQS TASKS   a captured machine of that size
   dist            static binaries for three architectures";
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         ["bench"] => bench::run(),
         ["bench-traces"] => bench_traces::run(),
         ["bench-truth", rest @ ..] => bench_truth::run(rest),
+        ["bench-blame", rest @ ..] => bench_blame::run(rest),
         ["inject", rest @ ..] => inject::run(rest),
         ["generate", dir, cpus, irqs, tasks] => generate::from_words(dir, [cpus, irqs, tasks]),
         ["dist"] => dist::run(),

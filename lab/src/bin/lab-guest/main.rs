@@ -4,6 +4,7 @@
 //! scenarios assert on.
 
 mod bare;
+mod disturb;
 mod killat;
 mod population;
 mod report;
@@ -11,6 +12,7 @@ mod state;
 mod sweep;
 mod tasks;
 mod terminal;
+mod truth;
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -35,6 +37,7 @@ const USAGE: &str = "usage: lab-guest VERB ...
   listhas LIST CPU                status 0 when a kernel list has the CPU
   on CPUS                         pin itself to a list like 0,2 and print what the kernel made of it
   ask SOCKET TEXT                 say TEXT to a daemon and print its answer
+  truth [--only NAME,NAME] ...    disturb a CPU in every known way while blame watches; a table of what it said
   terminal COMMAND...             run on a terminal of its own and print what was drawn
   victim DIR                      make files in a known order, to be killed at
   state                           everything that isolation may change, as sorted lines
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         ["hold", cpu] => population::hold(number(cpu)),
         ["ask", socket, text] => ask(socket, text),
         ["terminal", command @ ..] => terminal::run(command),
+        ["truth", words @ ..] => truth::run(words),
         ["victim", dir] => population::victim(dir),
         ["listhas", list, cpu] => {
             return if tasks::list_has(list, number(cpu)) {

@@ -230,14 +230,14 @@ fn let_go_of_output() {
     }
 }
 
-fn call_myself(name: &str) {
+pub fn call_myself(name: &str) {
     let mut bytes: Vec<u8> = name.bytes().take(15).collect();
     bytes.push(0);
     // SAFETY: the name is ended by a zero byte and shorter than the kernel's 16.
     unsafe { libc::prctl(libc::PR_SET_NAME, bytes.as_ptr()) };
 }
 
-fn pin(cpus: &[u32]) -> Result<(), String> {
+pub fn pin(cpus: &[u32]) -> Result<(), String> {
     // SAFETY: cpu_set_t is plain data, and CPU_SET checks nothing: numbers beyond its size are refused here.
     let status = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
@@ -253,7 +253,7 @@ fn pin(cpus: &[u32]) -> Result<(), String> {
     }
 }
 
-fn set_policy(policy: &str) -> Result<(), String> {
+pub fn set_policy(policy: &str) -> Result<(), String> {
     let (name, value) = policy
         .split_once(':')
         .ok_or("a policy is other:NICE or fifo:PRIORITY")?;

@@ -1,18 +1,30 @@
-//! `CLOCK_MONOTONIC`, the clock on which all times of truth are told, and sleeping to a time on it.
+//! `CLOCK_MONOTONIC`, on which the truth for samplers is told and which can be slept on, and `CLOCK_MONOTONIC_RAW`, on which
+//! `blame` tells its gaps.
 
-/// Now, in nanoseconds. 0 when the kernel has no such clock, which it always has.
-pub(crate) fn now_ns() -> u64 {
+/// Now on `CLOCK_MONOTONIC`, in nanoseconds. 0 when the kernel has no such clock, which it always has.
+#[must_use]
+pub fn now_ns() -> u64 {
+    of(libc::CLOCK_MONOTONIC)
+}
+
+/// Now on `CLOCK_MONOTONIC_RAW`, which nobody slews.
+#[must_use]
+pub fn raw_ns() -> u64 {
+    of(libc::CLOCK_MONOTONIC_RAW)
+}
+
+fn of(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
     // SAFETY: the call fills the timespec that it is given.
-    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
     u64::try_from(time.tv_sec).unwrap_or(0) * 1_000_000_000 + u64::try_from(time.tv_nsec).unwrap_or(0)
 }
 
-/// Returns at that time or later, however often a signal wakes the sleeper.
-pub(crate) fn sleep_until(at_ns: u64) {
+/// Returns at that time of `CLOCK_MONOTONIC` or later, however often a signal wakes the sleeper.
+pub fn sleep_until(at_ns: u64) {
     let time = libc::timespec {
         tv_sec: libc::time_t::try_from(at_ns / 1_000_000_000).unwrap_or(libc::time_t::MAX),
         tv_nsec: (at_ns % 1_000_000_000) as _,

@@ -2,16 +2,16 @@
 
 /// A sequence of them.
 #[derive(Clone, Debug)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
     /// The sequence of a seed.
-    pub(crate) fn new(seed: u64) -> Random {
+    pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
     /// The next number.
-    pub(crate) fn next(&mut self) -> u64 {
+    pub fn draw(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -20,15 +20,15 @@ impl Random {
     }
 
     /// A waiting time of mean 1, as between events that know nothing of each other.
-    pub(crate) fn exponential(&mut self) -> f64 {
-        let unit = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
+    pub fn exponential(&mut self) -> f64 {
+        let unit = (self.draw() >> 11) as f64 / (1_u64 << 53) as f64;
         -(1.0 - unit).ln()
     }
 
     /// Every order is equally likely.
-    pub(crate) fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
-            let other = (self.next() % (last as u64 + 1)) as usize;
+            let other = (self.draw() % (last as u64 + 1)) as usize;
             items.swap(last, other);
         }
     }
@@ -42,8 +42,8 @@ mod tests {
     fn a_seed_repeats_itself_and_differs_from_the_next() {
         // The published first numbers of seed 1234567.
         let mut random = Random::new(1_234_567);
-        assert_eq!(random.next(), 6_457_827_717_110_365_317);
-        assert_eq!(random.next(), 3_203_168_211_198_807_973);
+        assert_eq!(random.draw(), 6_457_827_717_110_365_317);
+        assert_eq!(random.draw(), 3_203_168_211_198_807_973);
         let order = |seed| {
             let mut items: Vec<u32> = (0..20).collect();
             Random::new(seed).shuffle(&mut items);

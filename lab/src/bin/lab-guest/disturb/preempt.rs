@@ -1,0 +1,47 @@
+//! A thread of a higher priority takes the CPU for a while.
+
+use super::{Disturbance, Place, Probe, always, me, stand};
+use lab::clock;
+use lab::truth::{Expected, Injected, Who};
+
+/// How long.
+const BUSY_NS: u64 = 50_000;
+
+pub(super) const DISTURBANCE: Disturbance = Disturbance {
+    name: "fifo",
+    about: "a FIFO thread of a higher priority wakes by its own timer and computes for 50 us",
+    probe: Probe::Other,
+    possible: always,
+    expected: Expected {
+        classes: &["preemption"],
+        name: &[],
+        culprit: Who::Itself,
+        callsite: &[],
+        told_by: &[],
+    },
+    inject,
+};
+
+fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    stand("fifo", place.measured, "fifo:95")?;
+    let mut done = Vec::with_capacity(count);
+    for _ in 0..count {
+        place.pause();
+        done.push(busy(BUSY_NS));
+    }
+    Ok(done)
+}
+
+/// Computes for so long.
+pub(super) fn busy(ns: u64) -> Injected {
+    let begin_raw_ns = clock::raw_ns();
+    let mut end_raw_ns = begin_raw_ns;
+    while end_raw_ns < begin_raw_ns + ns {
+        end_raw_ns = clock::raw_ns();
+    }
+    Injected {
+        begin_raw_ns,
+        end_raw_ns,
+        culprit: me(),
+    }
+}

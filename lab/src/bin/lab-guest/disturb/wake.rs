@@ -1,0 +1,51 @@
+//! A thread there is woken by one elsewhere: the thread has the CPU, and the other one is to blame.
+
+use super::{Disturbance, Place, Probe, always, preempt, stand};
+use lab::truth::{Expected, Injected, Who};
+use std::sync::mpsc;
+
+/// The thread that is woken.
+const WOKEN: &str = "woken";
+/// How long it computes then.
+const BUSY_NS: u64 = 20_000;
+
+pub(super) const DISTURBANCE: Disturbance = Disturbance {
+    name: "wake",
+    about: "a thread wakes a FIFO thread that sleeps on the measured CPU and then computes for 20 us",
+    probe: Probe::Other,
+    possible: always,
+    expected: Expected {
+        classes: &["preemption"],
+        name: &[WOKEN],
+        culprit: Who::Injector,
+        callsite: &[],
+        told_by: &["sched/sched_waking"],
+    },
+    inject,
+};
+
+fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    let cpu = place.measured;
+    let (wake, woken) = mpsc::channel::<()>();
+    let (ran, runs) = mpsc::channel::<()>();
+    std::thread::scope(|scope| {
+        let sleeper = scope.spawn(move || -> Result<(), String> {
+            stand(WOKEN, cpu, "fifo:70")?;
+            while woken.recv().is_ok() {
+                preempt::busy(BUSY_NS);
+                ran.send(()).map_err(|error| error.to_string())?;
+            }
+            Ok(())
+        });
+        let done = place.acts(count, || {
+            let gone = |_| "the thread that is to be woken has ended".to_owned();
+            wake.send(()).map_err(gone)?;
+            runs.recv().map_err(|error| error.to_string())
+        });
+        drop(wake);
+        match sleeper.join() {
+            Ok(ended) => ended.and(done),
+            Err(_) => Err("the thread that is woken failed".to_owned()),
+        }
+    })
+}

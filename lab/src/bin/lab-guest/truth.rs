@@ -1,0 +1,304 @@
+//! `lab-guest truth`: disturbs a CPU in every way that [`crate::disturb`] knows while `blame` watches it, and holds the answer
+//! against what was done.
+
+mod watched;
+
+use crate::disturb::{ALL, Disturbance, Place, Probe, stand};
+use lab::random::Random;
+use lab::truth::{Cell, Counts, Injected, Row, Seen, Table, score};
+use std::path::PathBuf;
+use watched::{Told, Watched};
+
+/// Disturbances of a mixture.
+const MIXED: usize = 3;
+/// Where the injector's own priority lies: it acts in time on a CPU that others use, too.
+const POLICY: &str = "fifo:50";
+
+/// What can be chosen.
+struct Settings {
+    quietcore: PathBuf,
+    measured: u32,
+    other: u32,
+    only: Vec<String>,
+    seed: u64,
+    /// Acts of each disturbance.
+    count: usize,
+    mixtures: usize,
+    apart_ms: u64,
+    slack_us: u64,
+    alone: bool,
+    out: Option<PathBuf>,
+}
+
+const USAGE: &str = "truth takes --quietcore PATH --cpus N --other N --only NAME,NAME --seed N --count N --mixtures N --apart-ms N --slack-us N --alone yes|no --out FILE";
+
+/// Runs them all.
+pub fn run(words: &[&str]) -> Result<(), String> {
+    let settings = settings(words)?;
+    let _alone = watched::alone()?;
+    watched::reach_tracefs()?;
+    let place = Place {
+        measured: settings.measured,
+        other: settings.other,
+        online: watched::online()?,
+        alone: settings.alone,
+        blame: None,
+        apart_ns: settings.apart_ms * 1_000_000,
+        random: Random::new(settings.seed),
+    };
+    for cpu in [place.measured, place.other] {
+        if !place.online.contains(&cpu) {
+            return Err(format!("CPU {cpu} is not online"));
+        }
+    }
+    eprintln!(
+        "CPU {} is measured, CPU {} disturbs; settings of the whole machine {}",
+        place.measured,
+        place.other,
+        if place.alone {
+            "may be changed"
+        } else {
+            "stay as they are"
+        }
+    );
+    let mut bench = Bench {
+        table: Table {
+            kernel: watched::release()?,
+            seed: settings.seed,
+            slack_ns: settings.slack_us * 1_000,
+            absent: Vec::new(),
+            lost_events: 0,
+            rows: Vec::new(),
+        },
+        settings,
+        place,
+    };
+    bench.each();
+    bench.mixed();
+    let table = &bench.table;
+    println!("{}", table.text());
+    if let Some(out) = &bench.settings.out {
+        let json = serde_json::to_string(table).map_err(|error| error.to_string())?;
+        std::fs::write(out, json).map_err(|error| format!("{}: {error}", out.display()))?;
+    }
+    match table.missed().as_slice() {
+        [] => Ok(()),
+        missed => Err(missed.join("; ")),
+    }
+}
+
+struct Bench {
+    settings: Settings,
+    place: Place,
+    table: Table,
+}
+
+impl Bench {
+    /// One disturbance after the other.
+    fn each(&mut self) {
+        for disturbance in ALL {
+            let only = &self.settings.only;
+            if !only.is_empty() && !only.iter().any(|name| name == disturbance.name) {
+                continue;
+            }
+            let cell = match (disturbance.possible)(&self.place) {
+                Err(why) => Cell::Impossible(why),
+                Ok(()) => match self.disturbed(&[disturbance], self.settings.count) {
+                    Ok(mut counts) => counts
+                        .pop()
+                        .map_or_else(|| Cell::Failed("it did not run".to_owned()), Cell::Ran),
+                    Err(why) => Cell::Failed(why),
+                },
+            };
+            self.push(disturbance.name.to_owned(), disturbance.about, cell);
+        }
+    }
+
+    /// Several at a time, chosen by chance among those that ran by themselves.
+    fn mixed(&mut self) {
+        let ran = |name: &str| {
+            let row = self.table.rows.iter().find(|row| row.name == name);
+            row.is_some_and(|row| matches!(row.cell, Cell::Ran(_)))
+        };
+        let mut able: Vec<&Disturbance> = ALL.iter().copied().filter(|one| ran(one.name)).collect();
+        if able.len() < 2 {
+            return;
+        }
+        for _ in 0..self.settings.mixtures {
+            self.place.random.shuffle(&mut able);
+            let probe = able.first().map(|one| one.probe);
+            let chosen: Vec<&Disturbance> = able
+                .iter()
+                .copied()
+                .filter(|one| Some(one.probe) == probe)
+                .take(MIXED)
+                .collect();
+            let names: Vec<&str> = chosen.iter().map(|one| one.name).collect();
+            let name = names.join(" + ");
+            let cell = match self.disturbed(&chosen, self.settings.count.div_ceil(MIXED)) {
+                Ok(each) => {
+                    let mut sum = Counts::default();
+                    each.iter().for_each(|counts| sum.add(counts));
+                    Cell::Ran(sum)
+                }
+                Err(why) => Cell::Failed(why),
+            };
+            self.push(name, "", cell);
+        }
+    }
+
+    fn push(&mut self, name: String, about: &str, cell: Cell) {
+        match &cell {
+            Cell::Ran(counts) => eprintln!(
+                "{name}: {} injected, {} right class, {} right culprit, {} of {} ns explained",
+                counts.injected, counts.class, counts.culprit, counts.explained_ns, counts.stolen_ns
+            ),
+            Cell::Impossible(why) => eprintln!("{name}: not possible here: {why}"),
+            Cell::Failed(why) => eprintln!("{name}: FAILED: {why}"),
+        }
+        self.table.rows.push(Row {
+            name,
+            about: about.to_owned(),
+            cell,
+        });
+    }
+
+    /// Runs these together while `blame` watches, and judges each of them.
+    fn disturbed(&mut self, chosen: &[&Disturbance], count: usize) -> Result<Vec<Counts>, String> {
+        let probe = chosen.first().map_or(Probe::Other, |one| one.probe);
+        let watched = Watched::begin(&self.settings.quietcore, self.settings.measured, probe)?;
+        self.place.blame = Some(watched.pid());
+        let injected = injected(chosen, &mut self.place, count);
+        self.place.blame = None;
+        // What the last act set off is still under way.
+        std::thread::sleep(std::time::Duration::from_nanos(2 * self.table.slack_ns));
+        let Told {
+            gaps,
+            absent,
+            lost_events,
+        } = watched.end()?;
+        self.table.absent = absent;
+        self.table.lost_events += lost_events;
+        let seen = Seen {
+            gaps: &gaps,
+            cpu: self.settings.measured,
+            slack_ns: self.table.slack_ns,
+            absent: &self.table.absent,
+        };
+        let each = chosen.iter().zip(injected?);
+        Ok(each
+            .map(|(disturbance, injected)| score(&disturbance.expected, &injected, &seen))
+            .collect())
+    }
+}
+
+/// Runs each in a thread of its own, with its name, on the other CPU.
+fn injected(chosen: &[&Disturbance], place: &mut Place, count: usize) -> Result<Vec<Vec<Injected>>, String> {
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = chosen
+            .iter()
+            .map(|disturbance| {
+                let mut place = Place {
+                    random: Random::new(place.random.draw()),
+                    ..place.clone()
+                };
+                scope.spawn(move || {
+                    stand(disturbance.name, place.other, POLICY)?;
+                    let done = (disturbance.inject)(&mut place, count)?;
+                    match done.len() {
+                        0 => Err("nothing was injected".to_owned()),
+                        _ => Ok(done),
+                    }
+                })
+            })
+            .collect();
+        threads
+            .into_iter()
+            .map(|thread| match thread.join() {
+                Ok(done) => done,
+                Err(_) => Err("the thread that disturbs ended early".to_owned()),
+            })
+            .collect()
+    })
+}
+
+fn settings(words: &[&str]) -> Result<Settings, String> {
+    let mut settings = Settings {
+        quietcore: PathBuf::from("quietcore"),
+        measured: 1,
+        other: 0,
+        only: Vec::new(),
+        seed: 1,
+        count: 30,
+        mixtures: 10,
+        apart_ms: 5,
+        slack_us: 200,
+        alone: false,
+        out: None,
+    };
+    for pair in words.chunks(2) {
+        let [name, value] = pair else {
+            return Err(USAGE.to_owned());
+        };
+        let value = *value;
+        match *name {
+            "--quietcore" => settings.quietcore = PathBuf::from(value),
+            "--cpus" => settings.measured = crate::number(value),
+            "--other" => settings.other = crate::number(value),
+            "--only" => settings.only = value.split(',').map(str::to_owned).collect(),
+            "--seed" => settings.seed = crate::number(value),
+            "--count" => settings.count = crate::number(value),
+            "--mixtures" => settings.mixtures = crate::number(value),
+            "--apart-ms" => settings.apart_ms = crate::number(value),
+            "--slack-us" => settings.slack_us = crate::number(value),
+            "--alone" => settings.alone = value == "yes",
+            "--out" => settings.out = Some(PathBuf::from(value)),
+            _ => return Err(format!("{name} is unknown; {USAGE}")),
+        }
+    }
+    if settings.measured == settings.other || settings.count == 0 || settings.apart_ms == 0 {
+        return Err(format!(
+            "two different CPUs, at least one act and one millisecond; {USAGE}"
+        ));
+    }
+    let unknown = |name: &&String| !ALL.iter().any(|known| known.name == name.as_str());
+    if let Some(name) = settings.only.iter().find(unknown) {
+        let names: Vec<&str> = ALL.iter().map(|one| one.name).collect();
+        return Err(format!("no disturbance {name}; there are {}", names.join(", ")));
+    }
+    Ok(settings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_disturbance_has_a_name_of_its_own_that_a_thread_can_bear() {
+        let names: BTreeSet<&str> = ALL.iter().map(|one| one.name).collect();
+        assert_eq!(names.len(), ALL.len());
+        for one in ALL {
+            assert!((1..=15).contains(&one.name.len()), "{}", one.name);
+            assert!(
+                !one.about.is_empty() && !one.expected.classes.is_empty(),
+                "{}",
+                one.name
+            );
+        }
+    }
+
+    #[test]
+    fn wrong_words_are_told() {
+        for wrong in [
+            &["--count"] as &[&str],
+            &["--what", "1"],
+            &["--cpus", "0"],
+            &["--only", "fifo,x"],
+        ] {
+            assert!(settings(wrong).is_err(), "{wrong:?}");
+        }
+        let given = settings(&["--only", "fifo", "--cpus", "3", "--alone", "yes"]).unwrap();
+        assert_eq!((given.measured, given.other, given.alone), (3, 0, true));
+    }
+}

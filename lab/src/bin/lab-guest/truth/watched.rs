@@ -1,0 +1,230 @@
+//! `blame` at work: started, spinning, ended, and what it left in its two files.
+
+use crate::disturb::Probe;
+use lab::truth::Gap;
+use serde_json::Value;
+use std::fs::File;
+use std::os::fd::AsRawFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+const TRACING: &str = "/sys/kernel/tracing";
+/// Longer than any run; it is told to end before.
+const AT_MOST: &str = "600s";
+/// Until the trace runs, and the probe. An emulated machine takes its time.
+const START: Duration = Duration::from_secs(60);
+/// The probe has spun for so long before anything is injected: its window has begun.
+const SPUN_NS: u64 = 200_000_000;
+
+/// `blame` while it watches.
+pub(super) struct Watched {
+    child: Option<Child>,
+    gaps: PathBuf,
+}
+
+/// What it said.
+pub(super) struct Told {
+    pub(super) gaps: Vec<Gap>,
+    pub(super) absent: Vec<String>,
+    pub(super) lost_events: u64,
+}
+
+impl Watched {
+    /// Starts it, and returns when its probe spins on that CPU and its trace runs.
+    pub(super) fn begin(quietcore: &Path, cpu: u32, probe: Probe) -> Result<Watched, String> {
+        let gaps = std::env::temp_dir().join(format!("quietcore-truth-{}", std::process::id()));
+        let mut command = Command::new(quietcore);
+        command.args([
+            "--json",
+            "blame",
+            "--for",
+            AT_MOST,
+            "--cpus",
+            &cpu.to_string(),
+            "--gaps",
+        ]);
+        command.arg(&gaps);
+        if probe == Probe::Fifo {
+            command.args(["--policy", "fifo:80"]);
+        }
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("{}: {error}", quietcore.display()))?;
+        let mut watched = Watched {
+            child: Some(child),
+            gaps,
+        };
+        watched.wait_until_it_runs(cpu)?;
+        Ok(watched)
+    }
+
+    /// Its process.
+    pub(super) fn pid(&self) -> i32 {
+        self.child.as_ref().map_or(0, |child| child.id().cast_signed())
+    }
+
+    fn wait_until_it_runs(&mut self, cpu: u32) -> Result<(), String> {
+        let until = Instant::now() + START;
+        let pid = self.pid();
+        let traces = || {
+            let file = format!("{TRACING}/instances/quietcore-{pid}/tracing_on");
+            std::fs::read_to_string(file).is_ok_and(|text| text.trim() == "1")
+        };
+        while !(traces() && spun_ns(pid, cpu) >= SPUN_NS) {
+            let ended = self.child.as_mut().map(Child::try_wait);
+            if !matches!(ended, Some(Ok(None))) || Instant::now() > until {
+                let told = self.finish();
+                return Err(format!(
+                    "blame does not watch: {}",
+                    told.err().unwrap_or_default()
+                ));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    /// Ends it and reads what it said.
+    pub(super) fn end(mut self) -> Result<Told, String> {
+        let answer = self.finish()?;
+        let text = std::fs::read_to_string(&self.gaps)
+            .map_err(|error| format!("{}: {error}", self.gaps.display()))?;
+        let gaps = gaps(&text).map_err(|why| format!("{}: {why}", self.gaps.display()))?;
+        let lost = |cpu: &Value| cpu["lost_events"].as_u64().unwrap_or(0);
+        let cpus = answer["cpus"].as_array().map(Vec::as_slice).unwrap_or_default();
+        if answer["trace_full"] == true {
+            return Err("the trace was full: blame has no names for the end of the run".to_owned());
+        }
+        Ok(Told {
+            gaps,
+            absent: serde_json::from_value(answer["absent_events"].clone())
+                .map_err(|error| format!("absent_events: {error}"))?,
+            lost_events: cpus.iter().map(lost).sum(),
+        })
+    }
+
+    fn finish(&mut self) -> Result<Value, String> {
+        let child = self.child.take().ok_or("it has ended")?;
+        // SAFETY: a plain call; the child is not waited for yet, so the number is still its own.
+        unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
+        let output = child.wait_with_output().map_err(|error| error.to_string())?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            return Err(format!("blame ended with {}: {}", output.status, said.trim()));
+        }
+        serde_json::from_slice(&output.stdout).map_err(|error| format!("what blame printed: {error}"))
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if self.child.is_some() {
+            self.finish().ok();
+        }
+        std::fs::remove_file(&self.gaps).ok();
+    }
+}
+
+/// One gap in each line, and in the last one how many are not there.
+fn gaps(text: &str) -> Result<Vec<Gap>, String> {
+    let mut lines: Vec<&str> = text.lines().collect();
+    let last = lines.pop().unwrap_or_default();
+    let last: Value = serde_json::from_str(last).map_err(|error| error.to_string())?;
+    if last["left_out"].as_u64() != Some(0) {
+        return Err(format!("gaps are left out: {last}"));
+    }
+    let gaps: Result<Vec<Gap>, _> = lines.into_iter().map(serde_json::from_str).collect();
+    gaps.map_err(|error| error.to_string())
+}
+
+/// How long a thread of that process, or of one that it has started, has run that may only run on that CPU.
+fn spun_ns(pid: i32, cpu: u32) -> u64 {
+    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
+    let threads = std::iter::once(pid).chain(children).flat_map(|pid: i32| {
+        let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
+        threads.into_iter().flatten().flatten()
+    });
+    let of = |thread: PathBuf| -> Option<u64> {
+        let status = std::fs::read_to_string(thread.join("status")).ok()?;
+        let allowed = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
+        if allowed.trim() != cpu.to_string() {
+            return None;
+        }
+        let ran = std::fs::read_to_string(thread.join("schedstat")).ok()?;
+        ran.split_whitespace().next()?.parse().ok()
+    };
+    threads.filter_map(|thread| of(thread.path())).max().unwrap_or(0)
+}
+
+/// Two runs at a time would disturb each other: waits until this is the only one. Held as long as the file is open.
+pub(super) fn alone() -> Result<File, String> {
+    let path = std::env::temp_dir().join("quietcore-truth.lock");
+    let failed = |error: std::io::Error| format!("{}: {error}", path.display());
+    let file = File::create(&path).map_err(failed)?;
+    // SAFETY: a plain call on a descriptor that is open.
+    if unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX) } != 0 {
+        return Err(failed(std::io::Error::last_os_error()));
+    }
+    Ok(file)
+}
+
+/// Where tracefs is not mounted, mounts it for this process and its children alone.
+pub(super) fn reach_tracefs() -> Result<(), String> {
+    if Path::new(TRACING).join("instances").is_dir() {
+        return Ok(());
+    }
+    let failed = || format!("{TRACING}: {}", std::io::Error::last_os_error());
+    let null = std::ptr::null();
+    // SAFETY: the strings end in NUL and live; a mount namespace of this process alone touches nobody else's mounts.
+    unsafe {
+        if libc::unshare(libc::CLONE_NEWNS) != 0
+            || libc::mount(
+                null,
+                c"/".as_ptr(),
+                null,
+                libc::MS_REC | libc::MS_PRIVATE,
+                null.cast(),
+            ) != 0
+            || libc::mount(
+                c"tracefs".as_ptr(),
+                c"/sys/kernel/tracing".as_ptr(),
+                c"tracefs".as_ptr(),
+                0,
+                null.cast(),
+            ) != 0
+        {
+            return Err(failed());
+        }
+    }
+    Ok(())
+}
+
+/// CPUs that are online.
+pub(super) fn online() -> Result<Vec<u32>, String> {
+    let path = "/sys/devices/system/cpu/online";
+    let list = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let mut cpus = Vec::new();
+    for range in list.trim().split(',') {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        let number = |text: &str| {
+            text.parse::<u32>()
+                .map_err(|error| format!("{path}: {list}: {error}"))
+        };
+        cpus.extend(number(first)?..=number(last)?);
+    }
+    Ok(cpus)
+}
+
+/// `uname -r`.
+pub(super) fn release() -> Result<String, String> {
+    let path = "/proc/sys/kernel/osrelease";
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    Ok(text.trim().to_owned())
+}

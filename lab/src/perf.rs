@@ -1,0 +1,80 @@
+//! A perf event on one CPU, which is read from another: the kernel calls a function there. And the kernel's own count of
+//! such calls.
+//!
+//! Memory barriers and unmapping reach only CPUs that run the same program; this reaches any.
+
+use std::fs::File;
+use std::io::Error;
+use std::os::fd::FromRawFd;
+
+/// A software clock event that counts on one CPU, for all that runs there.
+///
+/// # Errors
+/// When this kernel or this user has no perf events there.
+pub fn counter_on(cpu: u32) -> Result<File, String> {
+    // The first 64 bytes of perf_event_attr (PERF_ATTR_SIZE_VER0): type 1 is software, its configuration 0 the
+    // CPU clock; all else is 0.
+    let mut attributes = [0_u32; 16];
+    attributes[0] = 1;
+    attributes[1] = 64;
+    // SAFETY: the kernel reads 64 bytes as the structure says; the descriptor it returns is owned by the file.
+    unsafe {
+        let fd = libc::syscall(
+            libc::SYS_perf_event_open,
+            attributes.as_ptr(),
+            -1_i32,
+            cpu,
+            -1_i32,
+            libc::c_ulong::from(8_u8),
+        );
+        if fd < 0 {
+            return Err(format!("no perf event on CPU {cpu}: {}", Error::last_os_error()));
+        }
+        Ok(File::from_raw_fd(fd as i32))
+    }
+}
+
+/// Function-call interrupts of that CPU so far (`CAL` on x86; elsewhere the row that says "Function call").
+///
+/// # Errors
+/// When `/proc/interrupts` cannot be read, or has no such row.
+pub fn function_calls(cpu: u32) -> Result<u64, String> {
+    let text =
+        std::fs::read_to_string("/proc/interrupts").map_err(|error| format!("/proc/interrupts: {error}"))?;
+    counted(&text, cpu).ok_or_else(|| "/proc/interrupts has no row of function-call interrupts".to_owned())
+}
+
+fn counted(text: &str, cpu: u32) -> Option<u64> {
+    let column = text
+        .lines()
+        .next()?
+        .split_whitespace()
+        .position(|word| word.strip_prefix("CPU").is_some_and(|n| n.parse() == Ok(cpu)))?;
+    let row = text
+        .lines()
+        .find(|line| line.to_ascii_lowercase().contains("function call interrupts"))?;
+    row.split_whitespace().nth(1 + column)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const INTERRUPTS: &str = "           CPU0       CPU2
+  1:         10         20   IO-APIC 1-edge i8042
+CAL:        300        400   Function call interrupts
+TLB:          5          6   TLB shootdowns
+";
+
+    #[test]
+    fn the_row_and_the_column_of_a_cpu() {
+        assert_eq!(counted(INTERRUPTS, 0), Some(300));
+        assert_eq!(
+            counted(INTERRUPTS, 2),
+            Some(400),
+            "columns are by name, CPUs can be missing"
+        );
+        assert_eq!(counted(INTERRUPTS, 1), None);
+        assert_eq!(counted(&INTERRUPTS.replace("Function", "Other"), 0), None);
+    }
+}

@@ -1,0 +1,410 @@
+//! One injected event against all gaps: was it seen, by its right class, with the right culprit, and was all of its time
+//! explained? What was injected and is in no gap is a miss.
+
+use super::{Blamed, Expected, Gap, Injected, Part, Who};
+use serde::{Deserialize, Serialize};
+
+/// Most wrong names that are kept in words.
+const MOST_WORDS: usize = 8;
+
+/// What `blame` said of one event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verdict {
+    /// A part of a gap at its time has its class and its name.
+    pub class: bool,
+    /// And that part has its culprit.
+    pub culprit: bool,
+    /// It does not, nobody else is blamed, and this kernel has no event that could tell.
+    pub untold: bool,
+    /// Its part names somebody else, by an event of the kernel: who that is.
+    pub wrong: Option<String>,
+    /// Time in gaps while it lasted.
+    pub stolen_ns: u64,
+    /// Of that, what some interruption accounts for.
+    pub explained_ns: u64,
+}
+
+/// How `blame` did on many events.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Events.
+    pub injected: u64,
+    /// Seen with their class.
+    pub class: u64,
+    /// Seen with their class and their culprit.
+    pub culprit: u64,
+    /// Seen with their class, but who did it this kernel does not tell. Not among [`Counts::culprit`].
+    pub untold: u64,
+    /// Time in gaps while they lasted.
+    pub stolen_ns: u64,
+    /// Of that, what some interruption accounts for.
+    pub explained_ns: u64,
+    /// Events that were given to somebody else, by an event of the kernel.
+    pub wrong_traced: u64,
+    /// To whom: the first of them.
+    pub wrong: Vec<String>,
+}
+
+impl Counts {
+    /// Adds those of others.
+    pub fn add(&mut self, other: &Counts) {
+        self.injected += other.injected;
+        self.class += other.class;
+        self.culprit += other.culprit;
+        self.untold += other.untold;
+        self.stolen_ns += other.stolen_ns;
+        self.explained_ns += other.explained_ns;
+        self.wrong_traced += other.wrong_traced;
+        self.wrong.extend(other.wrong.iter().cloned());
+        self.wrong.truncate(MOST_WORDS);
+    }
+
+    fn note(&mut self, verdict: Verdict) {
+        self.add(&Counts {
+            injected: 1,
+            class: verdict.class.into(),
+            culprit: verdict.culprit.into(),
+            untold: verdict.untold.into(),
+            stolen_ns: verdict.stolen_ns,
+            explained_ns: verdict.explained_ns,
+            wrong_traced: verdict.wrong.is_some().into(),
+            wrong: verdict.wrong.into_iter().collect(),
+        });
+    }
+}
+
+/// What was measured: the gaps of one CPU, and how to read them.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// All gaps.
+    pub gaps: &'a [Gap],
+    /// Of which CPU.
+    pub cpu: u32,
+    /// An event may still be under way on the measured CPU for so long after the injector's own end.
+    pub slack_ns: u64,
+    /// Events that this kernel does not have.
+    pub absent: &'a [String],
+}
+
+/// Judges all events of one kind.
+#[must_use]
+pub fn score(expected: &Expected, injected: &[Injected], seen: &Seen) -> Counts {
+    let mut counts = Counts::default();
+    for event in injected {
+        counts.note(judge(expected, event, seen));
+    }
+    counts
+}
+
+/// Judges one.
+#[must_use]
+pub fn judge(expected: &Expected, event: &Injected, seen: &Seen) -> Verdict {
+    let (from, to) = (event.begin_raw_ns, event.end_raw_ns + seen.slack_ns);
+    let overlaps = |start: u64, end: u64| start < to && end > from;
+    let parts = || {
+        let gaps = seen.gaps.iter().filter(|gap| gap.cpu == seen.cpu);
+        gaps.flat_map(|gap| &gap.parts)
+            .filter(|part| overlaps(part.start_ns, part.end_ns))
+    };
+    let of_class = || parts().filter(|part| is_it(expected, event, part));
+    let mut verdict = Verdict {
+        class: of_class().next().is_some(),
+        culprit: of_class().any(|part| is_by(expected, event, part.culprit.as_ref())),
+        ..Verdict::default()
+    };
+    if !verdict.culprit {
+        verdict.wrong = wrong(expected, event, parts());
+        let tells = |name: &&str| !seen.absent.iter().any(|absent| absent == name);
+        verdict.untold = verdict.class
+            && !expected.told_by.iter().all(tells)
+            && of_class().any(|part| part.culprit.is_none());
+    }
+    for gap in seen.gaps.iter().filter(|gap| gap.cpu == seen.cpu) {
+        verdict.stolen_ns += within(gap.start_ns, gap.end_ns, from, to);
+    }
+    for part in parts().filter(|part| part.class.is_some()) {
+        verdict.explained_ns += within(part.start_ns, part.end_ns, from, to);
+    }
+    verdict
+}
+
+fn within(start: u64, end: u64, from: u64, to: u64) -> u64 {
+    end.min(to).saturating_sub(start.max(from))
+}
+
+fn has_one(words: &[&str], text: &str) -> bool {
+    words.is_empty() || words.iter().any(|word| text.contains(word))
+}
+
+fn name(part: &Part) -> &str {
+    part.name.as_deref().unwrap_or_default()
+}
+
+/// Whether a part is of the class, and named as this kind is.
+fn is_it(expected: &Expected, event: &Injected, part: &Part) -> bool {
+    let class = part.class.as_deref().unwrap_or_default();
+    expected.classes.contains(&class)
+        && has_one(expected.name, name(part))
+        && (expected.culprit != Who::Itself || name(part) == event.culprit.comm)
+}
+
+fn is_by(expected: &Expected, event: &Injected, blamed: Option<&Blamed>) -> bool {
+    match (expected.culprit, blamed) {
+        (Who::Itself | Who::Nobody, _) => true,
+        (Who::Injector, Some(blamed)) => {
+            // Threads of one name are one culprit, with the number of the first of them.
+            (blamed.pid == event.culprit.pid || blamed.comm == event.culprit.comm)
+                && blamed.cpu == event.culprit.cpu
+                && blamed
+                    .callsite
+                    .as_deref()
+                    .is_none_or(|callsite| has_one(expected.callsite, callsite))
+        }
+        (Who::Via(words), Some(blamed)) => blamed.via.as_deref().is_some_and(|via| has_one(words, via)),
+        (Who::Injector | Who::Via(_), None) => false,
+    }
+}
+
+/// Who is blamed instead, where that is provably somebody else: a part of this very kind with another culprit, and, when
+/// the injector was itself on the CPU at its two stamps, any part across one of them that is not the injector.
+fn wrong<'a>(
+    expected: &Expected,
+    event: &Injected,
+    mut parts: impl Iterator<Item = &'a Part>,
+) -> Option<String> {
+    let traced = |part: &&Part| part.confidence.as_deref() == Some("traced");
+    let another = |part: &&Part| match expected.culprit {
+        Who::Itself => {
+            let across = |at: u64| part.start_ns < at && at < part.end_ns;
+            part.class.is_some()
+                && name(part) != event.culprit.comm
+                && (across(event.begin_raw_ns) || across(event.end_raw_ns))
+        }
+        Who::Nobody => false,
+        Who::Injector | Who::Via(_) => {
+            let meanwhile = part.start_ns < event.end_raw_ns && part.end_ns > event.begin_raw_ns;
+            meanwhile && part.culprit.is_some() && is_it(expected, event, part)
+        }
+    };
+    let part = parts.find(|part| traced(part) && another(part))?;
+    let by = part.culprit.as_ref().map_or_else(String::new, |by| {
+        format!(" by {} {} on CPU {}", by.comm, by.pid, by.cpu)
+    });
+    Some(format!("{}{by}", name(part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Thread;
+    use super::*;
+
+    const IPI: Expected = Expected {
+        classes: &["tlb_shootdown", "function_call"],
+        name: &["flush_tlb"],
+        culprit: Who::Injector,
+        callsite: &["native_flush_tlb"],
+        told_by: &["ipi/ipi_send_cpumask"],
+    };
+    const THREAD: Expected = Expected {
+        classes: &["preemption"],
+        name: &[],
+        culprit: Who::Itself,
+        callsite: &[],
+        told_by: &[],
+    };
+
+    fn event() -> Injected {
+        Injected {
+            begin_raw_ns: 1_000,
+            end_raw_ns: 2_000,
+            culprit: Thread {
+                pid: 7,
+                comm: "munmap".to_owned(),
+                cpu: 0,
+            },
+        }
+    }
+
+    fn by(pid: i32, cpu: u32, callsite: Option<&str>) -> Option<Blamed> {
+        Some(Blamed {
+            pid,
+            comm: "any".to_owned(),
+            cpu,
+            callsite: callsite.map(str::to_owned),
+            via: None,
+        })
+    }
+
+    fn part(start_ns: u64, end_ns: u64, class: &str, name: &str, culprit: Option<Blamed>) -> Part {
+        Part {
+            start_ns,
+            end_ns,
+            class: Some(class.to_owned()).filter(|class| !class.is_empty()),
+            name: Some(name.to_owned()),
+            culprit,
+            confidence: Some("traced".to_owned()),
+        }
+    }
+
+    fn gap(parts: Vec<Part>) -> Gap {
+        Gap {
+            cpu: 1,
+            start_ns: parts.first().unwrap().start_ns,
+            end_ns: parts.last().unwrap().end_ns,
+            parts,
+        }
+    }
+
+    fn judged(expected: &Expected, gaps: &[Gap], absent: &[String]) -> Verdict {
+        judge(
+            expected,
+            &event(),
+            &Seen {
+                gaps,
+                cpu: 1,
+                slack_ns: 100,
+                absent,
+            },
+        )
+    }
+
+    fn flush(culprit: Option<Blamed>) -> Vec<Gap> {
+        vec![gap(vec![part(
+            1_500,
+            1_700,
+            "function_call",
+            "call_function: flush_tlb_func",
+            culprit,
+        )])]
+    }
+
+    #[test]
+    fn the_right_class_culprit_and_place_in_the_kernel() {
+        let right = judged(&IPI, &flush(by(7, 0, Some("native_flush_tlb_multi+0x10"))), &[]);
+        assert!(right.class && right.culprit && !right.untold, "{right:?}");
+        assert_eq!(
+            (right.stolen_ns, right.explained_ns, right.wrong),
+            (200, 200, None)
+        );
+        assert!(
+            judged(&IPI, &flush(by(7, 0, None)), &[]).culprit,
+            "no place is told"
+        );
+        let mut other_thread = flush(by(8, 0, None));
+        if let Some(blamed) = &mut other_thread[0].parts[0].culprit {
+            blamed.comm = "munmap".to_owned();
+        }
+        assert!(
+            judged(&IPI, &other_thread, &[]).culprit,
+            "the first thread of that name stands for all"
+        );
+    }
+
+    #[test]
+    fn another_thread_cpu_or_place_is_wrong_and_said() {
+        for culprit in [
+            by(8, 0, None),
+            by(7, 3, None),
+            by(7, 0, Some("smp_call_function+0x1")),
+        ] {
+            let verdict = judged(&IPI, &flush(culprit), &[]);
+            assert!(verdict.class && !verdict.culprit, "{verdict:?}");
+            let wrong = verdict.wrong.unwrap();
+            assert!(
+                wrong.starts_with("call_function: flush_tlb_func by any"),
+                "{wrong}"
+            );
+        }
+        let mut guessed = flush(by(8, 0, None));
+        guessed[0].parts[0].confidence = Some("inferred".to_owned());
+        let verdict = judged(&IPI, &guessed, &[]);
+        assert_eq!(
+            (verdict.culprit, verdict.wrong),
+            (false, None),
+            "a guess is no lie"
+        );
+    }
+
+    #[test]
+    fn what_is_not_there_is_a_miss() {
+        assert_eq!(judged(&IPI, &[], &[]), Verdict::default());
+        let right = flush(by(7, 0, None));
+        let elsewhere = |from: u64| Gap {
+            parts: vec![Part {
+                start_ns: from,
+                end_ns: from + 100,
+                ..right[0].parts[0].clone()
+            }],
+            start_ns: from,
+            end_ns: from + 100,
+            cpu: 1,
+        };
+        for from in [899, 2_100] {
+            assert!(!judged(&IPI, &[elsewhere(from)], &[]).class, "{from}");
+        }
+        for from in [901, 2_099] {
+            assert!(judged(&IPI, &[elsewhere(from)], &[]).class, "{from}");
+        }
+        let mut other_cpu = right.clone();
+        other_cpu[0].cpu = 2;
+        assert_eq!(judged(&IPI, &other_cpu, &[]), Verdict::default());
+        for (class, name) in [
+            ("reschedule", "flush_tlb_func"),
+            ("function_call", "generic_smp_call"),
+        ] {
+            let gaps = [gap(vec![part(1_500, 1_700, class, name, by(7, 0, None))])];
+            let verdict = judged(&IPI, &gaps, &[]);
+            assert!(!verdict.class && !verdict.culprit, "{verdict:?}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_does_not_tell_is_excused_for_nobody_and_for_no_wrong_name() {
+        let absent = ["ipi/ipi_send_cpumask".to_owned()];
+        let nobody = judged(&IPI, &flush(None), &absent);
+        assert!(nobody.class && !nobody.culprit && nobody.untold);
+        assert!(!judged(&IPI, &flush(None), &[]).untold, "this one tells");
+        assert!(!judged(&IPI, &flush(by(8, 0, None)), &absent).untold);
+        assert!(!judged(&IPI, &[], &absent).untold, "nothing was seen");
+    }
+
+    #[test]
+    fn time_that_nothing_accounts_for_is_not_explained() {
+        let thread = |from, to| part(from, to, "preemption", "munmap", None);
+        let gaps = [gap(vec![
+            part(900, 1_200, "", "", None),
+            thread(1_200, 1_900),
+            part(1_900, 3_000, "", "", None),
+        ])];
+        let verdict = judged(&THREAD, &gaps, &[]);
+        // From the first stamp to the second, and the slack.
+        assert_eq!((verdict.stolen_ns, verdict.explained_ns), (1_100, 700));
+        assert!(verdict.class && verdict.culprit);
+    }
+
+    #[test]
+    fn who_was_on_the_cpu_at_the_injectors_stamps_is_not_taken_for_another() {
+        let other = |from, to| part(from, to, "preemption", "stress", None);
+        let across = judged(&THREAD, &[gap(vec![other(900, 2_100)])], &[]);
+        assert!(!across.class);
+        assert_eq!(across.wrong.as_deref(), Some("stress"));
+        let between = judged(&THREAD, &[gap(vec![other(1_100, 1_300)])], &[]);
+        assert_eq!((between.class, between.wrong), (false, None));
+    }
+
+    #[test]
+    fn sums_of_many() {
+        let events = [event(), event(), event()];
+        let gaps = flush(by(8, 0, None));
+        let seen = Seen {
+            gaps: &gaps,
+            cpu: 1,
+            slack_ns: 100,
+            absent: &[],
+        };
+        let counts = score(&IPI, &events, &seen);
+        assert_eq!((counts.injected, counts.class, counts.culprit), (3, 3, 0));
+        assert_eq!((counts.wrong_traced, counts.wrong.len()), (3, 3));
+        assert_eq!((counts.stolen_ns, counts.explained_ns), (600, 600));
+    }
+}

@@ -1,0 +1,266 @@
+//! The table of one kernel: every disturbance with its score, or why there is none.
+
+use super::Counts;
+use serde::{Deserialize, Serialize};
+
+/// What became of a disturbance on one machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cell {
+    /// It was made and judged.
+    Ran(Counts),
+    /// This machine cannot make it: why. Counts as nothing, not as a pass.
+    Impossible(String),
+    /// It could be made, and something failed on the way. Counts as a failure.
+    Failed(String),
+}
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Row {
+    /// The disturbance, or several for a mixture.
+    pub name: String,
+    /// What is done; empty for a mixture.
+    pub about: String,
+    /// What became of it.
+    pub cell: Cell,
+}
+
+/// All that was seen on one machine.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Table {
+    /// `uname -r`.
+    pub kernel: String,
+    /// Which random distances and mixtures.
+    pub seed: u64,
+    /// An event counts up to so long after the injector's own end.
+    pub slack_ns: u64,
+    /// Events that the kernel does not have.
+    pub absent: Vec<String>,
+    /// Events that the kernel could not keep, in all runs.
+    pub lost_events: u64,
+    /// One for each disturbance, then the mixtures.
+    pub rows: Vec<Row>,
+}
+
+/// The smallest share of events with right class and right culprit, in percent.
+const RIGHT: u64 = 95;
+/// The smallest share of stolen time that is explained, in percent.
+const EXPLAINED: u64 = 99;
+
+impl Table {
+    /// Every bound that was missed. Events whose culprit this kernel has no event for are judged by their class.
+    #[must_use]
+    pub fn missed(&self) -> Vec<String> {
+        let sum = self.sum();
+        let mut missed = Vec::new();
+        let mut bound = |what: &str, part: u64, whole: u64, least: u64| {
+            if u128::from(part) * 100 < u128::from(whole) * u128::from(least) || whole == 0 {
+                missed.push(format!(
+                    "{what}: {}, at least {least} % wanted",
+                    share(part, whole)
+                ));
+            }
+        };
+        bound(
+            "right class and culprit",
+            sum.culprit + sum.untold,
+            sum.injected,
+            RIGHT,
+        );
+        bound("explained", sum.explained_ns, sum.stolen_ns, EXPLAINED);
+        if sum.wrong_traced > 0 {
+            missed.push(format!(
+                "wrong names that are said to be traced: {}",
+                sum.wrong_traced
+            ));
+        }
+        if self.failed() > 0 {
+            missed.push(format!("disturbances that failed: {}", self.failed()));
+        }
+        missed
+    }
+
+    /// The sum of all that was made.
+    #[must_use]
+    pub fn sum(&self) -> Counts {
+        let mut sum = Counts::default();
+        for row in &self.rows {
+            if let Cell::Ran(counts) = &row.cell {
+                sum.add(counts);
+            }
+        }
+        sum
+    }
+
+    /// Disturbances that failed on the way.
+    #[must_use]
+    pub fn failed(&self) -> usize {
+        let failed = |row: &&Row| matches!(row.cell, Cell::Failed(_));
+        self.rows.iter().filter(failed).count()
+    }
+
+    /// The table in Markdown, with its sums.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let mut text = format!(
+            "| {} | injected | right class | right culprit | explained | wrong traced |\n|---|--:|--:|--:|--:|--:|\n",
+            self.kernel
+        );
+        for row in &self.rows {
+            let name = match row.about.as_str() {
+                "" => row.name.clone(),
+                about => format!("{}: {about}", row.name),
+            };
+            text.push_str(&match &row.cell {
+                Cell::Ran(counts) => line(&name, counts),
+                Cell::Impossible(why) => format!("| {name} | - | not possible here: {why} | | | |\n"),
+                Cell::Failed(why) => format!("| {name} | FAILED | {why} | | | |\n"),
+            });
+        }
+        let sum = self.sum();
+        text.push_str(&line("**all**", &sum));
+        let told = sum.injected.saturating_sub(sum.untold);
+        text.push_str(&format!(
+            "\nRight class and right culprit: {} of all, {} of those whose culprit this kernel tells. Explained: {} of the stolen time.",
+            share(sum.culprit, sum.injected),
+            share(sum.culprit, told),
+            share(sum.explained_ns, sum.stolen_ns)
+        ));
+        text.push_str(&format!(
+            "\nSeed {}, slack {} us, lost events {}.",
+            self.seed,
+            self.slack_ns / 1_000,
+            self.lost_events
+        ));
+        if !self.absent.is_empty() {
+            text.push_str(&format!(" This kernel has no {}.", self.absent.join(", ")));
+        }
+        text.push('\n');
+        for row in &self.rows {
+            if let Cell::Ran(counts) = &row.cell {
+                for wrong in &counts.wrong {
+                    text.push_str(&format!("wrong: {}: {wrong}\n", row.name));
+                }
+            }
+        }
+        text
+    }
+}
+
+fn line(name: &str, counts: &Counts) -> String {
+    let untold = match counts.untold {
+        0 => String::new(),
+        untold => format!(" ({untold} not told)"),
+    };
+    format!(
+        "| {name} | {} | {} | {}{untold} | {} | {} |\n",
+        counts.injected,
+        counts.class,
+        counts.culprit,
+        share(counts.explained_ns, counts.stolen_ns),
+        counts.wrong_traced
+    )
+}
+
+/// In percent, never rounded up to all; a dash when there is nothing to divide by.
+fn share(part: u64, whole: u64) -> String {
+    if whole == 0 {
+        return "-".to_owned();
+    }
+    let hundredths = u128::from(part) * 10_000 / u128::from(whole);
+    format!("{}.{:02} %", hundredths / 100, hundredths % 100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> Table {
+        let counts = |injected, culprit, untold, wrong: &[&str]| Counts {
+            injected,
+            class: injected,
+            culprit,
+            untold,
+            stolen_ns: 100_000,
+            explained_ns: 99_999,
+            wrong_traced: wrong.len() as u64,
+            wrong: wrong.iter().map(|wrong| (*wrong).to_owned()).collect(),
+        };
+        let row = |name: &str, cell| Row {
+            name: name.to_owned(),
+            about: if name == "fifo" { "it computes" } else { "" }.to_owned(),
+            cell,
+        };
+        Table {
+            kernel: "6.1".to_owned(),
+            seed: 3,
+            slack_ns: 200_000,
+            absent: vec!["ipi/ipi_send_cpu".to_owned()],
+            lost_events: 0,
+            rows: vec![
+                row("fifo", Cell::Ran(counts(10, 10, 0, &[]))),
+                row(
+                    "munmap",
+                    Cell::Ran(counts(10, 5, 4, &["flush by make 9 on CPU 0"])),
+                ),
+                row("perf", Cell::Impossible("no perf events".to_owned())),
+                row("rcu", Cell::Failed("no callback ran".to_owned())),
+            ],
+        }
+    }
+
+    #[test]
+    fn sums_leave_out_what_was_not_made_and_count_what_failed() {
+        let table = table();
+        let sum = table.sum();
+        assert_eq!((sum.injected, sum.culprit, sum.untold), (20, 15, 4));
+        assert_eq!(table.failed(), 1);
+    }
+
+    #[test]
+    fn every_bound_that_is_missed_is_said() {
+        let mut table = table();
+        // 19 of 20 are right or not told, all but 1 ns in 100,000 is explained.
+        assert_eq!(
+            table.missed(),
+            [
+                "wrong names that are said to be traced: 1",
+                "disturbances that failed: 1"
+            ]
+        );
+        table.rows.truncate(1);
+        assert!(table.missed().is_empty());
+        if let Some(Cell::Ran(counts)) = table.rows.first_mut().map(|row| &mut row.cell) {
+            (counts.culprit, counts.explained_ns) = (9, 98_999);
+        }
+        assert_eq!(
+            table.missed(),
+            [
+                "right class and culprit: 90.00 %, at least 95 % wanted",
+                "explained: 98.99 %, at least 99 % wanted"
+            ]
+        );
+        table.rows.clear();
+        assert_eq!(table.missed().len(), 2, "nothing at all is no success");
+    }
+
+    #[test]
+    fn the_text_says_everything_and_rounds_nothing_up() {
+        let text = table().text();
+        for line in [
+            "| fifo: it computes | 10 | 10 | 10 | 99.99 % | 0 |",
+            "| munmap | 10 | 10 | 5 (4 not told) | 99.99 % | 1 |",
+            "| perf | - | not possible here: no perf events | | | |",
+            "| rcu | FAILED | no callback ran | | | |",
+            "| **all** | 20 | 20 | 15 (4 not told) | 99.99 % | 1 |",
+            "wrong: munmap: flush by make 9 on CPU 0",
+        ] {
+            assert!(text.lines().any(|seen| seen == line), "no line {line} in\n{text}");
+        }
+        assert!(
+            text.contains("75.00 % of all, 93.75 % of those whose culprit"),
+            "{text}"
+        );
+    }
+}
