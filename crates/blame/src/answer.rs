@@ -1,5 +1,6 @@
 //! What `blame` answers. Field names are a contract with whoever reads its JSON.
 
+use crate::cures::{Cure, Ground, cure};
 use crate::stories::Story;
 use observe::Class;
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,45 @@ pub struct Culprit {
     pub callsite: Option<String>,
     /// The interrupt or softirq that did it.
     pub via: Option<String>,
+    /// How it came from there to here, the first cause first; empty where it came at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<Link>,
+}
+
+/// One link of a chain of causes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Link {
+    /// What was done: `disk write`, `munmap`, `irq 45 nvme0q3`.
+    pub what: String,
+    /// The thread that did it; empty for an interrupt.
+    pub comm: String,
+    /// Its number; 0 for an interrupt.
+    pub pid: i32,
+    /// CPU on which that was.
+    pub cpu: u32,
+}
+
+/// What a row is about, for whoever wants to change it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Subject {
+    /// Nothing with a number.
+    #[default]
+    None,
+    /// An interrupt with this number.
+    Irq(i64),
+    /// This thread ran, the first one of its name.
+    Thread(i32),
+    /// This ordinary thread ran although a real-time one could have.
+    LetIn(i32),
+    /// This worker did the work.
+    Worker(String),
+}
+
+impl Subject {
+    fn is_none(&self) -> bool {
+        *self == Subject::None
+    }
 }
 
 /// All interruptions of one kind, by one culprit.
@@ -52,8 +92,14 @@ pub struct Interruption {
     pub culprit: Option<Culprit>,
     /// How sure the name is; the culprit's is not better.
     pub confidence: Confidence,
-    /// What would stop it; empty where nothing does.
+    /// The command that would stop it, or `nothing` and why; empty until [`Answer::cure`].
     pub fix: String,
+    /// What that command changes, and its price.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why: String,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "Subject::is_none")]
+    pub subject: Subject,
 }
 
 /// One CPU.
@@ -116,7 +162,9 @@ impl CpuAnswer {
                 transition_ns: 0,
                 culprit: None,
                 confidence: Confidence::Counted,
-                fix: class.row().knob.to_owned(),
+                fix: String::new(),
+                why: String::new(),
+                subject: Subject::None,
             });
         }
         self.sort();
@@ -147,4 +195,18 @@ impl CpuAnswer {
 pub struct Answer {
     /// One after the other, in their order.
     pub cpus: Vec<CpuAnswer>,
+}
+
+impl Answer {
+    /// Says of each row what would stop it on this machine.
+    pub fn cure(&mut self, ground: &Ground) {
+        for cpu in &mut self.cpus {
+            for row in &mut cpu.interruptions {
+                (row.fix, row.why) = match cure(row, cpu.cpu, ground) {
+                    Cure::Command { command, why } => (command, why),
+                    Cure::Nothing { why } => (format!("nothing: {why}"), String::new()),
+                };
+            }
+        }
+    }
 }

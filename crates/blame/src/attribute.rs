@@ -182,6 +182,7 @@ impl Scene<'_> {
             cpu: now.cpu,
             callsite,
             via,
+            chain: Vec::new(),
         }
     }
 
@@ -282,6 +283,10 @@ impl Scene<'_> {
                     text(next.comm)
                 };
                 cpu.switch(prev.pid, could_go_on(prev_state), (next.pid, &comm), woken_by);
+                let pushed_aside = cpu.is_victim(prev.pid) && could_go_on(prev_state) && prev.is_real_time();
+                if let Some(task) = cpu.instead().filter(|_| pushed_aside && next.pid != 0) {
+                    task.let_in = !next.is_real_time();
+                }
             }
             Happened::IrqEntry { irq, name } => {
                 cpu.begin_irq(What::Irq {
@@ -324,7 +329,8 @@ impl Scene<'_> {
             Happened::TimerEntry { timer, function } => self.timer(cpu, timer, function),
             Happened::WorkStart { work, function } if !of_victim => {
                 let (queuer, function) = (self.origins.queuer(work), self.function(function));
-                if let Some(context) = cpu.begin_in_task(What::Work { function }) {
+                let worker = self.comm(now.common.pid);
+                if let Some(context) = cpu.begin_in_task(What::Work { function, worker }) {
                     context.culprit = queuer;
                 }
             }

@@ -1,6 +1,6 @@
 //! What a CPU does instead of running the program: one interrupt, softirq, thread, fault or system call in progress.
 
-use crate::answer::{Confidence, Culprit};
+use crate::answer::{Confidence, Culprit, Subject};
 use crate::softirqs;
 use observe::{Class, of_softirq};
 
@@ -16,6 +16,8 @@ pub(crate) struct Context {
     pub(crate) details: Vec<String>,
     pub(crate) culprit: Option<Culprit>,
     pub(crate) confidence: Confidence,
+    /// A thread that runs although one of higher priority could: somebody lets it.
+    pub(crate) let_in: bool,
     /// Number by which the gaps know it.
     pub(crate) serial: u64,
     /// Time in it that lies in gaps.
@@ -30,7 +32,7 @@ pub(crate) enum What {
     Nmi,
     Softirq { vec: u32 },
     Task { pid: i32, comm: String },
-    Work { function: String },
+    Work { function: String, worker: String },
     Syscall { nr: i64 },
     Fault,
 }
@@ -43,6 +45,7 @@ impl Context {
             details: Vec::new(),
             culprit: None,
             confidence: Confidence::Traced,
+            let_in: false,
             serial,
             in_gaps_ns: 0,
         }
@@ -55,6 +58,19 @@ impl Context {
         }
     }
 
+    /// What it is about.
+    pub(crate) fn subject(&self) -> Subject {
+        match &self.what {
+            What::Irq { irq, .. } => Subject::Irq(*irq),
+            What::Task { pid, .. } if self.let_in => Subject::LetIn(*pid),
+            What::Task { pid, .. } => Subject::Thread(*pid),
+            What::Work { worker, .. } => Subject::Worker(worker.clone()),
+            What::Vector { .. } | What::Nmi | What::Softirq { .. } | What::Syscall { .. } | What::Fault => {
+                Subject::None
+            }
+        }
+    }
+
     /// Its name in the answer.
     pub(crate) fn name(&self) -> String {
         let plain = match &self.what {
@@ -63,7 +79,7 @@ impl Context {
             What::Nmi => "nmi".to_owned(),
             What::Softirq { vec } => softirqs::name(*vec).to_owned(),
             What::Task { comm, .. } => comm.clone(),
-            What::Work { function } => function.clone(),
+            What::Work { function, .. } => function.clone(),
             What::Syscall { nr } => format!("system call {nr}"),
             What::Fault => "page fault".to_owned(),
         };
@@ -96,7 +112,7 @@ fn class_of(what: &What) -> Class {
 
 /// Kernel threads whose names end in the number of their CPU, or are known. A program may call itself so; the caller knows
 /// better where `/proc` could be asked.
-fn is_kernel_thread(comm: &str) -> bool {
+pub(crate) fn is_kernel_thread(comm: &str) -> bool {
     const STEMS: &[&str] = &[
         "kworker/",
         "ksoftirqd/",

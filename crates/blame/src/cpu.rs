@@ -299,6 +299,11 @@ impl Cpu {
         self.owner()
     }
 
+    /// The thread that runs in the victim's place.
+    pub(crate) const fn instead(&mut self) -> Option<&mut Context> {
+        self.task.as_mut()
+    }
+
     /// Another thread runs from now on. `woken_by` is asked when that is not the victim.
     pub(crate) fn switch(
         &mut self,

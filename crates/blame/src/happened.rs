@@ -153,6 +153,16 @@ pub struct Thread<'a> {
     pub pid: i32,
     /// Its name.
     pub comm: &'a [u8],
+    /// Its priority as the kernel counts: below 0 a deadline, below 100 real time, then ordinary.
+    pub prio: Option<i64>,
+}
+
+impl Thread<'_> {
+    /// Whether it comes before all ordinary threads.
+    #[must_use]
+    pub fn is_real_time(&self) -> bool {
+        self.prio.is_some_and(|prio| prio < 100)
+    }
 }
 
 /// Turns records into what they say.
@@ -164,7 +174,7 @@ pub struct Reader {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Switch(Box<[Field; 5]>),
+    Switch(Box<[Field; 5]>, Option<Field>, Option<Field>),
     Waking(Box<[Field; 2]>, Option<Field>),
     IrqEntry(Field, Field),
     IrqExit,
@@ -198,13 +208,17 @@ impl Kind {
     fn of(format: &Format) -> Option<Kind> {
         let f = |name: &str| format.field(name).cloned();
         Some(match (format.system.as_str(), format.name.as_str()) {
-            ("sched", "sched_switch") => Kind::Switch(Box::new([
-                f("prev_pid")?,
-                f("prev_comm")?,
-                f("prev_state")?,
-                f("next_pid")?,
-                f("next_comm")?,
-            ])),
+            ("sched", "sched_switch") => Kind::Switch(
+                Box::new([
+                    f("prev_pid")?,
+                    f("prev_comm")?,
+                    f("prev_state")?,
+                    f("next_pid")?,
+                    f("next_comm")?,
+                ]),
+                f("prev_prio"),
+                f("next_prio"),
+            ),
             ("sched", "sched_waking") => Kind::Waking(Box::new([f("pid")?, f("comm")?]), f("target_cpu")),
             ("irq", "irq_handler_entry") => Kind::IrqEntry(f("irq")?, f("name")?),
             ("irq", "irq_handler_exit") => Kind::IrqExit,
@@ -286,17 +300,19 @@ impl Reader {
         let u = |field: &Field| field.unsigned(payload, endian);
         let text = |field: &Field| field.text(payload, endian);
         Some(match kind {
-            Kind::Switch(fields) => {
+            Kind::Switch(fields, prev_prio, next_prio) => {
                 let [prev_pid, prev_comm, prev_state, next_pid, next_comm] = fields.as_ref();
                 Happened::Switch {
                     prev: Thread {
                         pid: n(prev_pid)? as i32,
                         comm: text(prev_comm)?,
+                        prio: prev_prio.as_ref().and_then(n),
                     },
                     prev_state: u(prev_state)?,
                     next: Thread {
                         pid: n(next_pid)? as i32,
                         comm: text(next_comm)?,
+                        prio: next_prio.as_ref().and_then(n),
                     },
                 }
             }
@@ -306,6 +322,7 @@ impl Reader {
                     thread: Thread {
                         pid: n(pid)? as i32,
                         comm: text(comm)?,
+                        prio: None,
                     },
                     target_cpu: target.as_ref().and_then(u).unwrap_or(0) as u32,
                 }

@@ -8,6 +8,7 @@ mod answer;
 mod attribute;
 mod context;
 mod cpu;
+mod cures;
 mod gaps;
 mod happened;
 mod origins;
@@ -16,8 +17,9 @@ mod runs;
 mod softirqs;
 mod stories;
 
-pub use answer::{Answer, Confidence, Counted, CpuAnswer, Culprit, Interruption};
+pub use answer::{Answer, Confidence, Counted, CpuAnswer, Culprit, Interruption, Link, Subject};
 pub use attribute::{Question, Target, Victim, attribute, could_go_on};
+pub use cures::{Cure, FUNCTIONS, Function, Ground, Remedy, cure};
 pub use gaps::Gap;
 pub use happened::{Happened, Reader, Thread};
 pub use observe::Class;

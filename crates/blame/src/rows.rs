@@ -75,7 +75,9 @@ impl Rows {
                     transition_ns: 0,
                     culprit: key.culprit.as_ref().and(context.culprit.clone()),
                     confidence: Confidence::Traced,
-                    fix: key.class.row().knob.to_owned(),
+                    fix: String::new(),
+                    why: String::new(),
+                    subject: context.subject(),
                 });
                 self.threads.push(HashSet::new());
                 self.places.insert(key, place);

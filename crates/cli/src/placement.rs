@@ -7,7 +7,7 @@ use crate::rt_group::NoRuntime;
 use crate::{CommandError, Status};
 use apply::{Ground, Journal, JournalState, Layer, Outcome, Parcel, Passenger, Stay, Unit};
 use machine::{CpuSet, Hierarchy, Machine, Task, Version};
-use plan::{Intent, Profile, partition_path};
+use plan::{Intent, partition_path};
 use root::Root;
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -40,7 +40,7 @@ impl Partition {
             taken: intent.cpus.clone(),
             housekeeping: intent.housekeeping_path(hierarchy),
             version: hierarchy.version,
-            arguments: arguments(intent),
+            arguments: intent.arguments(),
         }
     }
 
@@ -62,25 +62,6 @@ impl Partition {
             Version::V2 => !value(format!("{}/cpuset.cpus.partition", self.path)).starts_with("isolated"),
         }
     }
-}
-
-/// The arguments of `apply` for an intent.
-fn arguments(intent: &Intent) -> String {
-    let quoted = |option: &str, text: &str| format!("{option} '{}'", text.replace('\'', "'\\''"));
-    let mut words = vec![
-        format!("--partition {}", intent.name),
-        format!("--cpus {}", intent.cpus),
-    ];
-    if intent.profile != Profile::default() {
-        words.push(format!("--profile {:?}", intent.profile).to_lowercase());
-    }
-    words.extend(intent.with.iter().map(|(knob, value)| match value {
-        Some(value) => quoted("--with", &format!("{knob}={value}")),
-        None => format!("--with {knob}"),
-    }));
-    words.extend(intent.without.iter().map(|knob| format!("--without {knob}")));
-    words.extend(intent.irq_here.iter().map(|irq| quoted("--irq-here", irq)));
-    words.join(" ")
 }
 
 /// What to say when no such partition is in force.

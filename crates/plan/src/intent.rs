@@ -89,6 +89,26 @@ impl Intent {
         Ok(())
     }
 
+    /// The arguments of `apply` that ask for it.
+    #[must_use]
+    pub fn arguments(&self) -> String {
+        let quoted = |option: &str, text: &str| format!("{option} '{}'", text.replace('\'', "'\\''"));
+        let mut words = vec![
+            format!("--partition {}", self.name),
+            format!("--cpus {}", self.cpus),
+        ];
+        if self.profile != Profile::default() {
+            words.push(format!("--profile {:?}", self.profile).to_lowercase());
+        }
+        words.extend(self.with.iter().map(|(knob, value)| match value {
+            Some(value) => quoted("--with", &format!("{knob}={value}")),
+            None => format!("--with {knob}"),
+        }));
+        words.extend(self.without.iter().map(|knob| format!("--without {knob}")));
+        words.extend(self.irq_here.iter().map(|irq| quoted("--irq-here", irq)));
+        words.join(" ")
+    }
+
     /// Leaves a knob out that the profile holds.
     ///
     /// # Errors

@@ -147,23 +147,60 @@ fn by(culprit: &Culprit) -> String {
     format!("{who} on CPU {}{at}", culprit.cpu)
 }
 
-/// What would stop them: each class once, with the most stolen time first.
+/// What would stop them: each command once, with the most stolen time first.
 fn cures(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
-    let mut told = Vec::new();
-    for row in shown(cpu, rows) {
-        if told.contains(&row.class) {
-            continue;
+    let mut cures: Vec<Cure> = Vec::new();
+    for row in shown(cpu, rows).iter().filter(|row| !row.fix.is_empty()) {
+        let same = cures
+            .iter_mut()
+            .find(|cure| cure.fix == row.fix && (cure.why == row.why || cure.fix.starts_with("quietcore ")));
+        match same {
+            Some(cure) => {
+                cure.total_ns += row.total_ns;
+                cure.names.push(&row.name);
+            }
+            None => cures.push(Cure {
+                fix: &row.fix,
+                why: &row.why,
+                total_ns: row.total_ns,
+                names: vec![&row.name],
+            }),
         }
-        told.push(row.class);
-        let name = row.class.row().name;
-        let cure = if row.fix.is_empty() {
-            "nothing that we know of"
-        } else {
-            &row.fix
-        };
-        let line = wrap(&format!("{name} -> {cure}"), 4, COLUMNS);
-        let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &line));
     }
+    if cures.is_empty() {
+        return;
+    }
+    cures.sort_by_key(|cure| std::cmp::Reverse(cure.total_ns));
+    let _ = writeln!(text, "{}", style.paint(Role::Quiet, "  What would stop it:"));
+    for cure in &cures {
+        let share = cure.total_ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64;
+        let _ = writeln!(text, "{share:>6.1}%  {}", wrap(&safe(cure.fix), 9, COLUMNS));
+        let mut names: Vec<String> = cure.names.iter().take(NAMED).map(|name| safe(name)).collect();
+        if cure.names.len() > NAMED {
+            names.push(format!("{} more", cure.names.len() - NAMED));
+        }
+        let why = match cure.why {
+            "" => names.join("; "),
+            why => format!("{}: {}", names.join("; "), safe(why)),
+        };
+        let _ = writeln!(
+            text,
+            "{:11}{}",
+            "",
+            style.paint(Role::Quiet, &wrap(&why, 11, COLUMNS))
+        );
+    }
+}
+
+/// Rows that are named with one cure.
+const NAMED: usize = 3;
+
+/// One cure with all that it stops.
+struct Cure<'a> {
+    fix: &'a str,
+    why: &'a str,
+    total_ns: u64,
+    names: Vec<&'a str>,
 }
 
 fn per_million(part: u64, whole: u64) -> String {

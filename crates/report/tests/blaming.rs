@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use blame::{Answer, Class, Confidence, CpuAnswer, Culprit, Gap, Interruption, Piece, Story};
+use blame::{Answer, Class, Confidence, CpuAnswer, Culprit, Gap, Interruption, Piece, Story, Subject};
 use report::{Rows, Style, blame_gaps, blame_text};
 
 fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Interruption {
@@ -15,7 +15,12 @@ fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Int
         transition_ns: 0,
         culprit,
         confidence: Confidence::Traced,
-        fix: class.row().knob.to_owned(),
+        fix: match class {
+            Class::Tick => "nothing: this kernel cannot stop a tick".to_owned(),
+            _ => "quietcore apply --cpus 1".to_owned(),
+        },
+        why: "the reason".to_owned(),
+        subject: Subject::None,
     }
 }
 
@@ -27,6 +32,7 @@ fn culprit(comm: &str, pid: i32, via: Option<&str>) -> Culprit {
         cpu: 3,
         callsite: Some("wakeup_preempt+0x92".to_owned()),
         via: via.map(str::to_owned),
+        chain: Vec::new(),
     }
 }
 
@@ -79,7 +85,8 @@ fn who_it_was_and_what_is_not_known_stand_on_eighty_columns() {
         "by java[4711] on CPU 3",
         "wakeup_preempt+0x92",
         "through irq 47 ahci on CPU 3",
-        "timer tick -> ",
+        "What would stop it:\n  75.0%  quietcore apply --cpus 1\n           reschedule; BLOCK: the reason\n",
+        "  20.0%  nothing: this kernel cannot stop a tick\n",
     ] {
         assert!(text.contains(part), "{part}:\n{text}");
     }

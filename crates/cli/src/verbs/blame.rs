@@ -1,6 +1,7 @@
 //! `blame`: a probe spins on the CPUs that are asked about and notes every gap; the kernel's events of the same time, on the
 //! same clock, say who had the CPU in it.
 
+mod ground;
 mod tracing;
 
 use super::measure::instance::{Instance, found};
@@ -128,6 +129,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         });
         cpu.lost_events = cpu.lost_events.max(stats.and_then(|of| of.stats.lost()).unwrap_or(0));
     }
+    answer.cure(&ground::of(&root, machine, &cpus, &question));
     if let Some(path) = &args.gaps {
         root::output::write(path, report::blame_gaps(&answer).as_bytes())?;
     }

@@ -1,0 +1,42 @@
+//! What would stop an interruption: the one command for this row on this machine, or why there is none.
+//!
+//! A class alone does not tell: a tick goes on because the boot line lacks a word, or because somebody's timer needs it. So
+//! the row's function, thread or interrupt decides, and then what the machine has of it already.
+
+mod functions;
+mod ground;
+mod rules;
+
+pub use functions::{FUNCTIONS, Function, Remedy};
+pub use ground::Ground;
+
+use crate::Interruption;
+
+/// What would stop an interruption.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cure {
+    /// This command does, for this reason.
+    Command {
+        /// As it can be typed.
+        command: String,
+        /// What it changes, and its price.
+        why: String,
+    },
+    /// No command of ours does.
+    Nothing {
+        /// Why, and what else helps.
+        why: String,
+    },
+}
+
+impl Cure {
+    pub(crate) fn nothing(why: impl Into<String>) -> Cure {
+        Cure::Nothing { why: why.into() }
+    }
+}
+
+/// What would stop the interruptions of this row, on this CPU of this machine.
+#[must_use]
+pub fn cure(row: &Interruption, cpu: u32, ground: &Ground) -> Cure {
+    rules::of(row, cpu, ground)
+}

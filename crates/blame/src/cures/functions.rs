@@ -1,0 +1,203 @@
+//! Functions of the kernel that interrupt, and what each is about: timers, queued work, calls from other CPUs.
+
+/// One function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its name in the kernel.
+    pub name: &'static str,
+    /// What stops it.
+    pub remedy: Remedy,
+}
+
+/// What stops a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// It is the tick.
+    Tick,
+    /// A knob of `plan`, as `--with` takes it, and why.
+    Knob(&'static str, &'static str),
+    /// Whoever set the timer or queued the work should run elsewhere.
+    Asker(&'static str),
+    /// A partition around the CPU.
+    Partition(&'static str),
+    /// RCU callbacks that run elsewhere.
+    Rcu,
+    /// No command of ours.
+    Nothing(&'static str),
+}
+
+const fn row(name: &'static str, remedy: Remedy) -> Function {
+    Function { name, remedy }
+}
+
+const SLEEP: Remedy = Remedy::Asker("a timer runs on the CPU of the thread that set it");
+const PERF: Remedy =
+    Remedy::Nothing("a perf session counts on this CPU; end it, or leave the CPU out of it with `perf -C`");
+const REGISTERS: Remedy = Remedy::Nothing(
+    "somebody reads registers of this CPU from another one (cpufreq, MSR, turbostat, monitoring); leave this CPU out there",
+);
+const PATCHING: Remedy = Remedy::Nothing(
+    "the kernel's code is patched for all CPUs: tracing, static keys, modules or BPF are switched; do that before the work \
+     begins",
+);
+const MEMBARRIER: Remedy = Remedy::Nothing(
+    "the sender calls membarrier, which interrupts all CPUs that run threads of its program (GLOBAL: every registered one); \
+     keep its other threads off this CPU, or have it use a fence of its own",
+);
+const CACHES: Remedy = Remedy::Nothing(
+    "the sender empties caches that every CPU has (memory compaction, drop_caches, unmounting, memory going offline); do \
+     that before the work begins",
+);
+const GRACE: Remedy = Remedy::Knob(
+    "rcu_normal",
+    "the sender asks for an expedited RCU grace period; ordinary ones interrupt nobody",
+);
+const REQUESTS: Remedy = Remedy::Asker("a thread of this CPU sent the disk request that is completed here");
+const PACKETS: Remedy = Remedy::Knob("rps_cpus", "another CPU hands its packets to this one (RPS)");
+
+/// The table. A function that is not in it is judged by its class.
+pub const FUNCTIONS: &[Function] = &[
+    row("tick_nohz_handler", Remedy::Tick),
+    row("tick_nohz_highres_handler", Remedy::Tick),
+    row("tick_sched_timer", Remedy::Tick),
+    row("hrtimer_wakeup", SLEEP),
+    row("process_timeout", SLEEP),
+    row("it_real_fn", SLEEP),
+    row("posix_timer_fn", SLEEP),
+    row("timerfd_tmrproc", SLEEP),
+    row(
+        "watchdog_timer_fn",
+        Remedy::Knob(
+            "watchdog_cpumask",
+            "the lockup detector has a timer on every CPU that it watches",
+        ),
+    ),
+    row(
+        "sched_rt_period_timer",
+        Remedy::Knob(
+            "sched_rt_runtime_us",
+            "the period in which real-time tasks are throttled",
+        ),
+    ),
+    row(
+        "dl_task_timer",
+        Remedy::Knob(
+            "fair_server",
+            "the fair server's timer, which lets ordinary tasks run beside real-time ones",
+        ),
+    ),
+    row(
+        "hrtick",
+        Remedy::Partition("the scheduler divides the CPU among several runnable tasks"),
+    ),
+    row("perf_mux_hrtimer_handler", PERF),
+    row("perf_swevent_hrtimer", PERF),
+    row(
+        "perf_event_nmi_handler",
+        Remedy::Knob(
+            "watchdog_cpumask",
+            "the hard lockup detector, where no perf session runs",
+        ),
+    ),
+    row(
+        "mce_timer_fn",
+        Remedy::Knob("check_interval", "the poll for corrected hardware errors"),
+    ),
+    row(
+        "clocksource_watchdog",
+        Remedy::Nothing(
+            "the clock source is checked on each CPU in turn; tsc=nowatchdog on the boot line ends it where the TSC is good",
+        ),
+    ),
+    row(
+        "mix_interrupt_randomness",
+        Remedy::Knob(
+            "irq_affinity",
+            "interrupts of devices on this CPU feed the random generator",
+        ),
+    ),
+    row(
+        "vmstat_update",
+        Remedy::Knob("stat_interval", "memory statistics of this CPU are folded"),
+    ),
+    row(
+        "vmstat_shepherd",
+        Remedy::Knob(
+            "stat_interval",
+            "it looks for CPUs whose memory statistics are to be folded",
+        ),
+    ),
+    row(
+        "wb_workfn",
+        Remedy::Knob("wq_sysfs_cpumask", "writeback of dirty pages"),
+    ),
+    row(
+        "wb_update_bandwidth_workfn",
+        Remedy::Knob("wq_sysfs_cpumask", "writeback of dirty pages"),
+    ),
+    row("lru_add_drain_per_cpu", CACHES),
+    row("drain_local_pages_wq", CACHES),
+    row("flush_cpu_slab", CACHES),
+    row("invalidate_bh_lru", CACHES),
+    row(
+        "flush_backlog",
+        Remedy::Nothing("a network interface goes away; do that before the work begins"),
+    ),
+    row("blk_mq_run_work_fn", REQUESTS),
+    row("blk_mq_timeout_work", REQUESTS),
+    row("__blk_mq_complete_request_remote", REQUESTS),
+    row("trigger_softirq", REQUESTS),
+    row(
+        "work_for_cpu_fn",
+        Remedy::Nothing(
+            "the one who queued it asked for this very CPU (work_on_cpu); leave this CPU out there",
+        ),
+    ),
+    row("rps_trigger_softirq", PACKETS),
+    row("trigger_rx_softirq", PACKETS),
+    row("ipi_mb", MEMBARRIER),
+    row("ipi_sync_core", MEMBARRIER),
+    row("ipi_rseq", MEMBARRIER),
+    row("ipi_sync_rq_state", MEMBARRIER),
+    row("do_sync_core", PATCHING),
+    row("text_poke_sync", PATCHING),
+    row("rcu_exp_handler", GRACE),
+    row("rcu_barrier_handler", Remedy::Rcu),
+    row("remote_function", PERF),
+    row("event_function", PERF),
+    row("__perf_event_read", PERF),
+    row("__rdmsr_on_cpu", REGISTERS),
+    row("__wrmsr_on_cpu", REGISTERS),
+    row("__rdmsr_safe_on_cpu", REGISTERS),
+    row("__wrmsr_safe_on_cpu", REGISTERS),
+    row("aperfmperf_snap_khz", REGISTERS),
+    row("do_drv_read", REGISTERS),
+    row("cpuid_smp_cpuid", REGISTERS),
+    row(
+        "nohz_csd_func",
+        Remedy::Partition("the scheduler asks idle CPUs to balance load"),
+    ),
+    row(
+        "sched_ttwu_pending",
+        Remedy::Partition("a thread of this CPU was woken from another one"),
+    ),
+    row(
+        "retrigger_next_event",
+        Remedy::Nothing("somebody set the clock; let it be slewed instead"),
+    ),
+    row(
+        "wake_up_klogd_work_func",
+        Remedy::Nothing(
+            "the kernel logs something on this CPU; see what in `dmesg`, and keep the console quiet",
+        ),
+    ),
+];
+
+/// The first of these functions that the table knows. A compiler may have added a suffix (`.isra.0`).
+pub(super) fn known<'a>(functions: impl Iterator<Item = &'a str>) -> Option<Remedy> {
+    let find = |function: &str| {
+        let plain = function.split('.').next().unwrap_or(function);
+        FUNCTIONS.iter().find(|row| row.name == plain)
+    };
+    functions.filter_map(find).map(|row| row.remedy).next()
+}

@@ -1,0 +1,473 @@
+//! One rule per class, after the row's own function has had its say.
+
+use super::functions::{Remedy, known};
+use super::{Cure, Ground};
+use crate::answer::{Culprit, Interruption, Subject};
+use crate::context::is_kernel_thread;
+use machine::CpuId;
+use observe::Class;
+use plan::takes;
+
+/// One row of one CPU, on a machine.
+struct Case<'a> {
+    row: &'a Interruption,
+    cpu: u32,
+    ground: &'a Ground,
+}
+
+pub(super) fn of(row: &Interruption, cpu: u32, ground: &Ground) -> Cure {
+    let case = Case { row, cpu, ground };
+    match known(case.functions()) {
+        Some(remedy) => case.remedy(remedy),
+        None => case.class(),
+    }
+}
+
+impl Case<'_> {
+    /// Functions that ran in it: behind the colon of its name, and the name itself where that is one.
+    fn functions(&self) -> impl Iterator<Item = &str> {
+        let name = self.row.name.as_str();
+        name.split_once(": ").map_or(name, |(_, rest)| rest).split(", ")
+    }
+
+    fn culprit(&self) -> Option<&Culprit> {
+        self.row.culprit.as_ref()
+    }
+
+    /// Who did it, where that is a thread.
+    fn thread(&self) -> Option<(&str, i32)> {
+        let culprit = self.culprit().filter(|culprit| culprit.pid > 0)?;
+        Some((culprit.comm.as_str(), culprit.pid))
+    }
+
+    /// The thread in words.
+    fn who(&self) -> String {
+        match self.culprit() {
+            Some(culprit) if culprit.pid > 0 => {
+                format!("{}[{}] on CPU {}", culprit.comm, culprit.pid, culprit.cpu)
+            }
+            Some(culprit) => match &culprit.via {
+                Some(via) => format!("{via} on CPU {}", culprit.cpu),
+                None => format!("CPU {}", culprit.cpu),
+            },
+            None => "somebody".to_owned(),
+        }
+    }
+
+    fn remedy(&self, remedy: Remedy) -> Cure {
+        match remedy {
+            Remedy::Tick => self.tick(),
+            Remedy::Knob(knob, why) => self.ground.knob(self.cpu, knob, why),
+            Remedy::Asker(why) => self.asker(why),
+            Remedy::Partition(why) => self.ground.isolate(self.cpu, why),
+            Remedy::Rcu => self.rcu(),
+            Remedy::Nothing(why) => Cure::nothing(why),
+        }
+    }
+
+    fn class(&self) -> Cure {
+        match self.row.class {
+            Class::Tick if self.has_functions() => self.asker("a timer runs on the CPU of the thread that set it"),
+            Class::Tick => self.tick(),
+            Class::Reschedule => self.wake_up(),
+            Class::FunctionCall => Cure::nothing(format!(
+                "{} calls a function on this CPU; find out why there, and leave this CPU out of it",
+                self.who()
+            )),
+            Class::TlbShootdown => self.shootdown(),
+            Class::Nmi | Class::Performance => self.ground.knob(
+                self.cpu,
+                "watchdog_cpumask",
+                "the hard lockup detector counts on every CPU that it watches; a perf session has to be ended",
+            ),
+            Class::MachineCheck => self.ground.knob(
+                self.cpu,
+                "check_interval",
+                "the poll for corrected errors; what the hardware reports by itself goes on",
+            ),
+            Class::TimerBroadcast => self.ground.knob(
+                self.cpu,
+                "cpuidle_disable",
+                "the CPU's own timer stops in deep idle states",
+            ),
+            Class::Device => self.device(),
+            Class::Guest => self.ground.isolate(self.cpu, "a virtual CPU was placed here; a partition moves it away"),
+            Class::SoftTimer | Class::SoftHrtimer => match self.thread() {
+                Some(_) => self.asker("a timer runs on the CPU of the thread that set it"),
+                None => self.ground.knob(
+                    self.cpu,
+                    "cpu_cycle",
+                    "timers that earlier programs left here go elsewhere when the CPU goes off and on",
+                ),
+            },
+            Class::SoftSched => self.ground.isolate(self.cpu, "no load is balanced in a partition"),
+            Class::SoftRcu => self.rcu(),
+            Class::SoftNet => self.network(),
+            Class::SoftBlock => self.block(),
+            Class::SoftTasklet => match self.irq_of_culprit() {
+                Some(irq) => self.interrupt(irq),
+                None => self.ground.knob(self.cpu, "irq_affinity", "a driver's interrupt on this CPU asked for it"),
+            },
+            Class::Preemption => self.preemption(),
+            Class::KernelThread => self.kernel_thread(),
+            Class::Work => self.work(),
+            class @ (Class::IrqWork
+            | Class::Thermal
+            | Class::CpuControl
+            | Class::Hypervisor
+            | Class::Steal
+            | Class::Firmware
+            | Class::PageFault
+            | Class::SystemCall
+            | Class::Spurious
+            | Class::Other) => outside(class),
+        }
+    }
+
+    fn has_functions(&self) -> bool {
+        self.row.name.contains(": ") && self.kept_for().is_none()
+    }
+
+    fn kept_for(&self) -> Option<&str> {
+        self.row.name.split_once("kept for ").map(|(_, reason)| reason)
+    }
+
+    fn tick(&self) -> Cure {
+        let reason = self.kept_for().unwrap_or_default();
+        if reason.starts_with("a POSIX CPU timer") {
+            return Cure::nothing(
+                "a program here has a timer of CPU time (ITIMER_PROF, ITIMER_VIRTUAL, timer_create on a CPU clock, \
+                 RLIMIT_CPU); it has to do without",
+            );
+        }
+        if reason.starts_with("perf") {
+            return Cure::nothing(
+                "a perf session counts on this CPU; end it, or leave the CPU out of it with `perf -C`",
+            );
+        }
+        if reason.starts_with("the scheduler") {
+            return self.ground.isolate(
+                self.cpu,
+                "the tick shares the CPU among several runnable threads; one per CPU needs none",
+            );
+        }
+        if reason.starts_with("an unstable clock") {
+            return Cure::nothing(
+                "the clock is not stable, so the tick keeps time: `dmesg | grep -i tsc` says why",
+            );
+        }
+        if reason.starts_with("RCU") {
+            return self.rcu();
+        }
+        let stops = |cpus: &machine::CpuSet| cpus.contains(CpuId(self.cpu));
+        match (self.ground.nohz_full.as_ref().is_some_and(stops), self.ground.can_stop_ticks) {
+            (true, _) => self.ground.isolate(
+                self.cpu,
+                "nohz_full= has this CPU: its tick comes while several threads are runnable, or a timer, perf or RCU needs it",
+            ),
+            (false, Some(false)) => Cure::nothing(
+                "this kernel cannot stop a tick (CONFIG_NO_HZ_FULL is not set); one that is built with it can",
+            ),
+            (false, _) => self.ground.boot("the tick stops only on CPUs that nohz_full= names"),
+        }
+    }
+
+    fn rcu(&self) -> Cure {
+        let offloaded = |cpus: &machine::CpuSet| cpus.contains(CpuId(self.cpu));
+        if self.ground.rcu_nocbs.as_ref().is_some_and(offloaded) {
+            return Cure::nothing(
+                "the callbacks of this CPU run elsewhere already (rcu_nocbs=); what is left tells RCU that the CPU passed \
+                 through the kernel",
+            );
+        }
+        self.ground
+            .boot("RCU callbacks run elsewhere only for CPUs of rcu_nocbs=, which nohz_full= includes")
+    }
+
+    /// Whoever set the timer or queued the work leaves, where that is an ordinary thread.
+    fn asker(&self, why: &str) -> Cure {
+        match self.thread() {
+            Some((comm, pid)) if !is_kernel_thread(comm) => {
+                self.ground
+                    .leave(self.cpu, pid, &format!("{why}: {}", self.who()))
+            }
+            _ => self.ground.isolate(self.cpu, why),
+        }
+    }
+
+    fn wake_up(&self) -> Cure {
+        let why = format!("{} wakes a thread of this CPU", self.who());
+        match self.ground.partition(self.cpu) {
+            None => self.ground.isolate(
+                self.cpu,
+                &format!("{why}; in a partition only the program itself can be woken"),
+            ),
+            Some(_) => Cure::nothing(format!(
+                "{why}: let the one that is woken poll instead, or move it away"
+            )),
+        }
+    }
+
+    fn shootdown(&self) -> Cure {
+        let Some((comm, pid)) = self.thread() else {
+            return Cure::nothing(
+                "memory that was used on this CPU was unmapped elsewhere; nothing says by whom",
+            );
+        };
+        for (thread, knob, why) in [
+            (
+                "khugepaged",
+                "transparent_hugepage",
+                "huge pages are made of small ones behind the program's back",
+            ),
+            (
+                "kcompactd",
+                "compaction_proactiveness",
+                "memory is compacted in the background",
+            ),
+        ] {
+            if comm.starts_with(thread) {
+                return self.ground.knob(self.cpu, knob, why);
+            }
+        }
+        let why = format!(
+            "{} changes mappings of memory that is used on this CPU",
+            self.who()
+        );
+        match self.ground.partition(self.cpu) {
+            Some(_)
+                if !self.ground.own.contains(&pid) && self.culprit().is_some_and(|by| by.cpu == self.cpu) =>
+            {
+                self.ground.leave(self.cpu, pid, &why)
+            }
+            Some(_) => Cure::nothing(format!(
+                "{why}: its threads have to run all outside or all inside, or none of them may unmap, protect or give back \
+                 memory while it works (mlockall, MALLOC_TRIM_THRESHOLD_, no madvise)"
+            )),
+            None => self.ground.isolate(
+                self.cpu,
+                &format!("{why}; a partition moves its threads away from here"),
+            ),
+        }
+    }
+
+    fn device(&self) -> Cure {
+        match self.row.subject {
+            Subject::Irq(irq) => self.interrupt(irq),
+            _ => self.ground.knob(
+                self.cpu,
+                "irq_affinity",
+                "interrupts of devices go to the housekeeping CPUs",
+            ),
+        }
+    }
+
+    /// The number of the interrupt that the culprit came through.
+    fn irq_of_culprit(&self) -> Option<i64> {
+        let culprit = self
+            .culprit()
+            .filter(|culprit| culprit.cpu == self.cpu || culprit.chain.len() > 1)?;
+        let number = culprit.via.as_deref()?.strip_prefix("irq ")?.split(' ').next()?;
+        number.parse().ok()
+    }
+
+    fn interrupt(&self, irq: i64) -> Cure {
+        let file = format!("/proc/irq/{irq}/smp_affinity_list");
+        let known = self
+            .ground
+            .interrupts
+            .iter()
+            .find(|known| i64::from(known.irq) == irq);
+        let here = |cpus: &machine::CpuSet| cpus.contains(CpuId(self.cpu));
+        if known.is_some_and(|known| known.managed == Some(true)) {
+            if here(&self.ground.managed_irq) {
+                return Cure::nothing(format!(
+                    "interrupt {irq} is managed and avoids this CPU (isolcpus=managed_irq) unless a thread here uses its \
+                     device: do no such I/O here"
+                ));
+            }
+            return self.ground.boot(&format!(
+                "interrupt {irq} is managed: the kernel refuses to move it, and only isolcpus=managed_irq keeps it away"
+            ));
+        }
+        let covered = self
+            .ground
+            .partition(self.cpu)
+            .filter(|intent| takes(intent, "irq_affinity"));
+        if covered.is_some() {
+            let back = known.and_then(|known| known.affinity.as_ref()).is_some_and(here);
+            return match back {
+                true => self.ground.once_more(
+                    self.cpu,
+                    &format!("{file} has this CPU again: somebody changed it (irqbalance?)"),
+                ),
+                false => Cure::nothing(format!(
+                    "{file} leaves this CPU out by now; the interrupt moves when it fires next"
+                )),
+            };
+        }
+        self.ground.knob(
+            self.cpu,
+            "irq_affinity",
+            &format!("it writes the housekeeping CPUs to {file}"),
+        )
+    }
+
+    fn network(&self) -> Cure {
+        if let Some(irq) = self.irq_of_culprit() {
+            return self.interrupt(irq);
+        }
+        match self.thread() {
+            Some((comm, pid)) if !is_kernel_thread(comm) => self.ground.leave(
+                self.cpu,
+                pid,
+                &format!(
+                    "{} sends to this very machine, and what it sends is received on its own CPU",
+                    self.who()
+                ),
+            ),
+            _ => self.ground.knob(
+                self.cpu,
+                "rps_cpus",
+                "packets are handed to this CPU (RPS), or a thread here sends them",
+            ),
+        }
+    }
+
+    fn block(&self) -> Cure {
+        match (self.thread(), self.irq_of_culprit()) {
+            (Some((comm, pid)), _)
+                if self.culprit().is_some_and(|by| by.cpu == self.cpu) && !is_kernel_thread(comm) =>
+            {
+                self.ground.leave(
+                    self.cpu,
+                    pid,
+                    "a disk request completes where it was sent from, and this thread sends from here",
+                )
+            }
+            (Some(_), _) => self.ground.knob(
+                self.cpu,
+                "rq_affinity=2",
+                &format!(
+                    "requests of {} are then completed on the CPU that sent them",
+                    self.who()
+                ),
+            ),
+            (None, Some(irq)) => self.interrupt(irq),
+            (None, None) => self.ground.knob(
+                self.cpu,
+                "rq_affinity=2",
+                "requests are then completed on the CPU that sent them",
+            ),
+        }
+    }
+
+    fn preemption(&self) -> Cure {
+        match self.row.subject {
+            Subject::Thread(0) => self.ground.knob(
+                self.cpu,
+                "sched_rt_runtime_us=-1",
+                "nothing ran although the program could: a real-time task was throttled",
+            ),
+            Subject::LetIn(_) => self.ground.knob(
+                self.cpu,
+                "fair_server=0",
+                "an ordinary thread ran although a real-time one could: the fair server let it in",
+            ),
+            Subject::Thread(pid) => self.ground.leave(
+                self.cpu,
+                pid,
+                "it may run on this CPU, and a partition keeps it out",
+            ),
+            _ => self
+                .ground
+                .isolate(self.cpu, "a partition keeps other programs out"),
+        }
+    }
+
+    fn kernel_thread(&self) -> Cure {
+        let comm = self.row.name.split(':').next().unwrap_or_default();
+        let begins = |stems: &[&str]| stems.iter().any(|stem| self.row.name.starts_with(stem));
+        if let Some(number) = self.row.name.strip_prefix("irq/") {
+            let number: String = number.chars().take_while(char::is_ascii_digit).collect();
+            return match number.parse() {
+                Ok(irq) => self.interrupt(irq),
+                Err(_) => self
+                    .ground
+                    .knob(self.cpu, "irq_affinity", "the thread of an interrupt follows it"),
+            };
+        }
+        if begins(&["ksoftirqd/", "ktimers/"]) {
+            return match (self.irq_of_culprit(), self.thread()) {
+                (Some(irq), _) => self.interrupt(irq),
+                (None, _) => Cure::nothing(format!(
+                    "{comm} runs softirqs that came faster than they were done, or were asked for outside of interrupts: the \
+                     rows of these softirqs have their cures"
+                )),
+            };
+        }
+        if begins(&["rcuc/", "rcub/"]) {
+            return self.rcu();
+        }
+        if begins(&["backlog_napi/"]) {
+            return self
+                .ground
+                .knob(self.cpu, "rps_cpus", "packets are handed to this CPU (RPS)");
+        }
+        if begins(&["cpuhp/"]) {
+            return outside(Class::CpuControl);
+        }
+        if begins(&["kworker/u"]) {
+            return self
+                .ground
+                .knob(self.cpu, "workqueue_cpumask", "work of unbound workqueues");
+        }
+        if begins(&["kworker/"]) {
+            return self.bound_work();
+        }
+        match self.ground.partition(self.cpu) {
+            Some(_) if begins(&["migration/", "stopper/"]) => Cure::nothing(format!(
+                "{comm} stops the CPU for {}, who moves tasks across CPUs, patches code or stops the machine",
+                self.who()
+            )),
+            Some(_) => Cure::nothing(format!(
+                "{comm} is bound to this CPU; who gives it work is to be asked: {}",
+                self.who()
+            )),
+            None => self.ground.isolate(
+                self.cpu,
+                "a partition moves kernel threads that are bound to no CPU",
+            ),
+        }
+    }
+
+    fn work(&self) -> Cure {
+        match &self.row.subject {
+            Subject::Worker(comm) if comm.starts_with("kworker/u") => {
+                self.ground
+                    .knob(self.cpu, "workqueue_cpumask", "work of unbound workqueues")
+            }
+            _ => self.bound_work(),
+        }
+    }
+
+    fn bound_work(&self) -> Cure {
+        let why = "work of a bound workqueue runs on the CPU that it was queued on";
+        match self.culprit() {
+            Some(by) if by.cpu == self.cpu => self.asker(why),
+            Some(_) => Cure::nothing(format!("{why}, and {} asked for this one", self.who())),
+            None => self
+                .ground
+                .isolate(self.cpu, &format!("{why}; who runs elsewhere queues it there")),
+        }
+    }
+}
+
+/// What no knob of ours reaches: the table of classes says what helps.
+fn outside(class: Class) -> Cure {
+    let row = class.row();
+    Cure::nothing(match row.knob {
+        "" => format!("no cure is known for it ({})", row.what),
+        knob => format!("{}: {knob}", row.name),
+    })
+}
