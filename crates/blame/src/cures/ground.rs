@@ -144,7 +144,9 @@ impl Ground {
             (Some(refusal), _) => Cure::nothing(format!("{refusal}; {why}")),
             (None, Some(false)) => Cure::Command {
                 command: format!("quietcore plan --cpus {}", self.asked),
-                why: format!("{why}; it shows the words, and no boot loader was found here that we could give them to"),
+                why: format!(
+                    "{why}; it shows the words, and no boot loader was found here that we could give them to"
+                ),
             },
             (None, _) => Cure::Command {
                 command: format!("quietcore boot set --cpus {}", self.asked),

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard};
 
 /// Two samplers on one CPU would measure each other.
+#[allow(dead_code)] // Not every test needs it.
 pub fn alone() -> MutexGuard<'static, ()> {
     static CPU: Mutex<()> = Mutex::new(());
     CPU.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
