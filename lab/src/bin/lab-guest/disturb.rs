@@ -3,15 +3,68 @@
 //! A disturbance is one file and one line in [`ALL`]. Its acts are done by a thread that [`crate::truth`] has made: its name
 //! is the disturbance's, it stands on the other CPU and has a real-time priority, so that it acts in time.
 
+mod beside;
+mod callbacks;
+mod counted;
+mod device;
+mod instance;
+mod local_table;
+mod membarrier;
+mod network;
+mod ordinary;
+mod per_cpu_work;
 mod perf_read;
 mod preempt;
+mod processor;
+mod sampling;
+mod set_affinity;
+mod setting;
+mod signal;
+mod sleeping;
+mod text_patching;
+mod timers;
+mod unmap;
 mod wake;
+mod waking;
 
 use lab::truth::{Expected, Injected, Thread};
 use lab::{clock, random::Random};
 
 /// All of them, in the order of the published table.
-pub(super) const ALL: &[&Disturbance] = &[&preempt::DISTURBANCE, &wake::DISTURBANCE, &perf_read::DISTURBANCE];
+pub(super) const ALL: &[&Disturbance] = &[
+    &preempt::DISTURBANCE,
+    &wake::DISTURBANCE,
+    &perf_read::DISTURBANCE,
+    &timers::TIMERFD,
+    &timers::STORM,
+    &sleeping::NANOSLEEP,
+    &sleeping::SOCKET,
+    &ordinary::CFS,
+    &ordinary::SECOND,
+    &unmap::MUNMAP,
+    &unmap::MPROTECT,
+    &unmap::MADVISE,
+    &membarrier::PRIVATE,
+    &membarrier::GLOBAL,
+    &membarrier::SYNC_CORE,
+    &local_table::DISTURBANCE,
+    &signal::DISTURBANCE,
+    &set_affinity::DISTURBANCE,
+    &sampling::SAMPLE,
+    &sampling::WAKE_UP,
+    &text_patching::STATIC_KEY,
+    &text_patching::TRACEPOINT,
+    &per_cpu_work::STAT_REFRESH,
+    &per_cpu_work::DRAIN,
+    &per_cpu_work::RING,
+    &waking::RESCHEDULE,
+    &waking::STORM,
+    &network::LOCAL,
+    &network::STEERED,
+    &device::DISTURBANCE,
+    &callbacks::DISTURBANCE,
+    &processor::DISTURBANCE,
+];
 
 /// One kind of disturbance.
 pub(super) struct Disturbance {
@@ -58,10 +111,14 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Sleeps until the next act may come: once to three times [`Place::apart_ns`].
+    /// How long until the next act: once to three times [`Place::apart_ns`].
+    pub(super) fn distance_ns(&mut self) -> u64 {
+        self.apart_ns + self.random.draw() % (2 * self.apart_ns).max(1)
+    }
+
+    /// Sleeps until the next act may come.
     pub(super) fn pause(&mut self) {
-        let more = self.random.draw() % (2 * self.apart_ns).max(1);
-        clock::sleep_until(clock::now_ns() + self.apart_ns + more);
+        clock::sleep_until(clock::now_ns() + self.distance_ns());
     }
 
     /// Does something once, by the calling thread, which is to blame. It must be over on the measured CPU when `act` returns,

@@ -1,0 +1,95 @@
+//! Callbacks of RCU: what a thread on the measured CPU lets go of is freed there, a grace period later.
+
+use super::counted::{SOFTIRQS, count as counted, wait_until};
+use super::{Disturbance, Place, Probe, always, stand};
+use lab::truth::{Expected, Injected, Who};
+use std::io::Error;
+
+pub(super) const DISTURBANCE: Disturbance = Disturbance {
+    name: "rcu-callbacks",
+    about: "a FIFO thread there closes pipes: RCU frees them there after a grace period",
+    probe: Probe::Other,
+    possible: always,
+    expected: Expected {
+        // With PREEMPT_RT rcuc/N runs them; where callbacks are offloaded rcuop/N does.
+        classes: &["soft_rcu", "kernel_thread"],
+        name: &["RCU", "rcu"],
+        // The tick raises the softirq for whatever has come together.
+        culprit: Who::Nobody,
+        callsite: &[],
+        told_by: &[],
+    },
+    inject,
+};
+
+/// Each has an inode that RCU frees.
+const PIPES: usize = 16;
+
+fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    stand(DISTURBANCE.name, place.measured, "fifo:60")?;
+    let measured = place.measured;
+    let threads = rcu_threads(measured)?;
+    place.acts(count, || {
+        let ran = || Ok::<u64, String>(counted(SOFTIRQS, "RCU", measured)? + switches(&threads));
+        let before = ran()?;
+        for _ in 0..PIPES {
+            open_and_close()?;
+        }
+        grace_period()?;
+        wait_until("callbacks of RCU", || Ok(ran()? > before))
+    })
+}
+
+fn open_and_close() -> Result<(), String> {
+    let mut ends = [0; 2];
+    // SAFETY: the kernel writes two descriptors, which are closed at once.
+    unsafe {
+        if libc::pipe(ends.as_mut_ptr()) != 0 {
+            return Err(format!("pipe: {}", Error::last_os_error()));
+        }
+        for end in ends {
+            libc::close(end);
+        }
+    }
+    Ok(())
+}
+
+/// `MEMBARRIER_CMD_GLOBAL` waits for one.
+fn grace_period() -> Result<(), String> {
+    // SAFETY: a system call of three numbers.
+    match unsafe { libc::syscall(libc::SYS_membarrier, 1, 0, 0) } {
+        0 => Ok(()),
+        _ => Err(format!("membarrier: {}", Error::last_os_error())),
+    }
+}
+
+/// Threads of the kernel that run callbacks of this CPU in place of the softirq.
+fn rcu_threads(cpu: u32) -> Result<Vec<String>, String> {
+    let names = [
+        format!("rcuc/{cpu}"),
+        format!("rcuop/{cpu}"),
+        format!("rcuos/{cpu}"),
+    ];
+    let processes = std::fs::read_dir("/proc").map_err(|error| format!("/proc: {error}"))?;
+    let is_one = |path: &std::path::Path| {
+        let comm = std::fs::read_to_string(path.join("comm")).unwrap_or_default();
+        names.iter().any(|name| comm.trim_end() == name)
+    };
+    Ok(processes
+        .flatten()
+        .filter(|entry| is_one(&entry.path()))
+        .map(|entry| entry.path().join("status").display().to_string())
+        .collect())
+}
+
+/// How often they have run.
+fn switches(threads: &[String]) -> u64 {
+    let of = |file: &String| -> Option<u64> {
+        let text = std::fs::read_to_string(file).ok()?;
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;
+        line.trim().parse().ok()
+    };
+    threads.iter().filter_map(of).sum()
+}

@@ -1,0 +1,102 @@
+//! What the kernel itself counts of interrupts and softirqs on a CPU: the proof that an act did what it says.
+
+use lab::clock;
+use lab::truth::Injected;
+
+/// `/proc/interrupts`.
+pub(super) const INTERRUPTS: &str = "/proc/interrupts";
+/// `/proc/softirqs`.
+pub(super) const SOFTIRQS: &str = "/proc/softirqs";
+/// How long something is waited for: a kernel that is emulated takes its time.
+const PATIENCE_NS: u64 = 5_000_000_000;
+/// Between two looks.
+const LOOK_NS: u64 = 20_000;
+
+/// How often that row of one of these files counts for a CPU.
+///
+/// # Errors
+/// When there is no such file, row or CPU.
+pub(super) fn count(file: &str, row: &str, cpu: u32) -> Result<u64, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{file}: {error}"))?;
+    of(&text, row, cpu).ok_or_else(|| format!("{file} has no row {row} for CPU {cpu}"))
+}
+
+fn of(text: &str, row: &str, cpu: u32) -> Option<u64> {
+    let named = |word: &str| {
+        word.strip_prefix("CPU")
+            .is_some_and(|number| number.parse() == Ok(cpu))
+    };
+    let column = text.lines().next()?.split_whitespace().position(named)?;
+    let counts = text
+        .lines()
+        .find_map(|line| line.trim_start().strip_prefix(row)?.strip_prefix(':'))?;
+    counts.split_whitespace().nth(column)?.parse().ok()
+}
+
+/// Disturbs, and says so as an error when the kernel counted fewer than one for each act there.
+///
+/// # Errors
+/// That, and what `inject` says.
+pub(super) fn each_counted(
+    (file, row): (&str, &str),
+    cpu: u32,
+    inject: impl FnOnce() -> Result<Vec<Injected>, String>,
+) -> Result<Vec<Injected>, String> {
+    let before = count(file, row, cpu)?;
+    let done = inject()?;
+    let counted = count(file, row, cpu)?.saturating_sub(before);
+    if counted < done.len() as u64 {
+        return Err(format!(
+            "{} acts, and {file} counted {counted} of {row} on CPU {cpu}",
+            done.len()
+        ));
+    }
+    Ok(done)
+}
+
+/// Sleeps until it is so.
+///
+/// # Errors
+/// When that takes seconds, or it cannot be seen.
+pub(super) fn wait_until(what: &str, mut is: impl FnMut() -> Result<bool, String>) -> Result<(), String> {
+    let until = clock::now_ns() + PATIENCE_NS;
+    while !is()? {
+        let now = clock::now_ns();
+        if now >= until {
+            return Err(format!("{what}: not within {} s", PATIENCE_NS / 1_000_000_000));
+        }
+        clock::sleep_until(now + LOOK_NS);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_found_by_their_whole_name_and_columns_by_their_cpu() {
+        let text = "          CPU0       CPU2\n  1:     5   6  IO-APIC 1-edge i8042\n 11:  7 8 x\nTLB:  9  10  TLB shootdowns\n";
+        assert_eq!(of(text, "TLB", 2), Some(10));
+        assert_eq!(of(text, "1", 0), Some(5));
+        assert_eq!(of(text, "11", 2), Some(8));
+        assert_eq!(of(text, "TL", 2), None);
+        assert_eq!(of(text, "TLB", 1), None);
+    }
+
+    #[test]
+    fn an_act_that_nobody_counted_is_an_error() {
+        let one = || {
+            vec![Injected {
+                begin_raw_ns: 1,
+                end_raw_ns: 2,
+                culprit: super::super::me(),
+            }]
+        };
+        let row = (SOFTIRQS, "HI");
+        // A softirq that next to nothing uses.
+        assert!(each_counted(row, 0, || Ok(one())).is_err());
+        assert!(each_counted(row, 0, || Ok(Vec::new())).is_ok());
+        assert!(each_counted((SOFTIRQS, "NONE"), 0, || Ok(Vec::new())).is_err());
+    }
+}

@@ -1,0 +1,71 @@
+//! The interrupt of a device, which is sent to the measured CPU for as long as it lasts: the random numbers of a virtual machine,
+//! because nobody waits for those.
+
+use super::counted::{INTERRUPTS, count as counted, wait_until};
+use super::setting::Setting;
+use super::{Disturbance, Place, Probe};
+use lab::truth::{Expected, Injected, Who};
+use std::fs::File;
+use std::io::Read;
+
+pub(super) const DISTURBANCE: Disturbance = Disturbance {
+    name: "device-irq",
+    about: "random numbers are asked of a virtio device whose interrupt goes there",
+    probe: Probe::Other,
+    possible: |_| interrupt().map(drop),
+    expected: Expected {
+        classes: &["device"],
+        name: &["virtio"],
+        // No event says who asked a device for something.
+        culprit: Who::Nobody,
+        callsite: &[],
+        told_by: &[],
+    },
+    inject,
+};
+
+const CURRENT: &str = "/sys/class/misc/hw_random/rng_current";
+const DEVICES: &str = "/sys/bus/virtio/drivers/virtio_rng";
+
+/// Number of the interrupt of the device that random numbers come from.
+fn interrupt() -> Result<String, String> {
+    let current = std::fs::read_to_string(CURRENT).unwrap_or_default();
+    if !current.starts_with("virtio_rng") {
+        return Err(
+            "no virtio device for random numbers, the only device whose interrupt nobody misses".to_owned(),
+        );
+    }
+    let devices = std::fs::read_dir(DEVICES).map_err(|error| format!("{DEVICES}: {error}"))?;
+    let names: Vec<String> = devices
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let text = std::fs::read_to_string(INTERRUPTS).map_err(|error| format!("{INTERRUPTS}: {error}"))?;
+    let of_device = |line: &&str| {
+        let last = line.split_whitespace().next_back().unwrap_or_default();
+        names.iter().any(|name| last == format!("{name}-input"))
+    };
+    let line = text.lines().find(of_device);
+    let number = line.and_then(|line| Some(line.trim_start().split_once(':')?.0.to_owned()));
+    number.ok_or_else(|| format!("{INTERRUPTS} has no interrupt of the device in {DEVICES}"))
+}
+
+fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    let number = interrupt()?;
+    let measured = place.measured;
+    let moved = format!("/proc/irq/{number}/smp_affinity_list");
+    let _moved = Setting::put(&moved, &measured.to_string())?;
+    let mut device = File::open("/dev/hwrng").map_err(|error| format!("/dev/hwrng: {error}"))?;
+    // The interrupt itself moves with the first that comes.
+    let mut ask = || {
+        let before = counted(INTERRUPTS, &number, measured)?;
+        wait_until("an interrupt of the device", || {
+            device
+                .read_exact(&mut [0; 64])
+                .map_err(|error| format!("/dev/hwrng: {error}"))?;
+            Ok(counted(INTERRUPTS, &number, measured)? > before)
+        })
+    };
+    ask()?;
+    place.acts(count, ask)
+}

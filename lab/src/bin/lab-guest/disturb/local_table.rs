@@ -1,0 +1,56 @@
+//! A sibling thread changes the segments of its process (`modify_ldt`, as emulators do): the kernel loads them anew on each CPU
+//! that runs it.
+
+use super::beside::acts_beside;
+use super::counted::{INTERRUPTS, each_counted};
+use super::{Disturbance, Place, Probe};
+use lab::truth::{Expected, Injected, Who};
+#[cfg(target_arch = "x86_64")]
+use std::io::Error;
+
+pub(super) const DISTURBANCE: Disturbance = Disturbance {
+    name: "ldt",
+    about: "a sibling of a thread that computes there calls modify_ldt: a function-call interrupt",
+    probe: Probe::Other,
+    possible,
+    expected: Expected {
+        classes: &["function_call"],
+        name: &[],
+        culprit: Who::Injector,
+        callsite: &["ldt", "on_each_cpu"],
+        told_by: &["ipi/ipi_send_cpumask"],
+    },
+    inject,
+};
+
+/// `struct user_desc`: entry, base, limit, and the bits of an empty entry: read only, not present.
+#[cfg(target_arch = "x86_64")]
+const EMPTY: [u32; 4] = [0, 0, 0, 0b10_1000];
+
+#[cfg(target_arch = "x86_64")]
+fn modify() -> Result<(), String> {
+    // SAFETY: function 17 reads the 16 bytes. An empty entry is in nobody's way.
+    let status = unsafe { libc::syscall(libc::SYS_modify_ldt, 17, EMPTY.as_ptr(), size_of_val(&EMPTY)) };
+    // The call gives back an int, which the register holds without its sign.
+    match status as i32 {
+        0 => Ok(()),
+        -1 => Err(format!("modify_ldt: {}", Error::last_os_error())),
+        error => Err(format!("modify_ldt: {}", Error::from_raw_os_error(-error))),
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn modify() -> Result<(), String> {
+    Err("only x86 has segments".to_owned())
+}
+
+fn possible(_: &Place) -> Result<(), String> {
+    modify()
+}
+
+fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    let measured = place.measured;
+    each_counted((INTERRUPTS, "CAL"), measured, || {
+        acts_beside(place, count, |place, _| place.act(modify))
+    })
+}

@@ -1,0 +1,84 @@
+//! Memory barriers that are asked for on behalf of others: each CPU that runs such a program is interrupted.
+
+use super::beside::acts_beside;
+use super::counted::{INTERRUPTS, each_counted};
+use super::{Disturbance, Place, Probe};
+use lab::truth::{Expected, Injected, Who};
+use std::io::Error;
+
+/// Of this process.
+pub(super) const PRIVATE: Disturbance = disturbance(
+    "membarrier",
+    "a sibling of a thread that computes there calls membarrier (private, expedited)",
+    |_| able(1 << 3),
+    |place, count| barriers(place, count, 1 << 4, 1 << 3),
+);
+
+/// Of all processes that have registered.
+pub(super) const GLOBAL: Disturbance = disturbance(
+    "membarrier-all",
+    "membarrier (global, expedited) while a registered process computes there",
+    |_| able(1 << 1),
+    |place, count| barriers(place, count, 1 << 2, 1 << 1),
+);
+
+/// Of this process, for code that was changed.
+pub(super) const SYNC_CORE: Disturbance = disturbance(
+    "membarrier-core",
+    "a sibling of a thread that computes there calls membarrier (private, expedited, sync-core)",
+    |_| able(1 << 5),
+    |place, count| barriers(place, count, 1 << 6, 1 << 5),
+);
+
+const fn disturbance(
+    name: &'static str,
+    about: &'static str,
+    possible: fn(&Place) -> Result<(), String>,
+    inject: fn(&mut Place, usize) -> Result<Vec<Injected>, String>,
+) -> Disturbance {
+    Disturbance {
+        name,
+        about,
+        probe: Probe::Other,
+        possible,
+        expected: Expected {
+            classes: &["function_call"],
+            name: &[],
+            culprit: Who::Injector,
+            callsite: &["membarrier", "smp_call_function", "on_each_cpu"],
+            told_by: &["ipi/ipi_send_cpumask"],
+        },
+        inject,
+    }
+}
+
+/// The commands of the system call are bits (`include/uapi/linux/membarrier.h`); 0 asks which there are.
+fn membarrier(command: libc::c_int) -> Result<libc::c_long, String> {
+    // SAFETY: a system call of three numbers.
+    match unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) } {
+        -1 => Err(format!("membarrier {command}: {}", Error::last_os_error())),
+        done => Ok(done),
+    }
+}
+
+fn able(command: libc::c_int) -> Result<(), String> {
+    match membarrier(0)? & libc::c_long::from(command) {
+        0 => Err("this kernel does not have that membarrier".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+fn barriers(
+    place: &mut Place,
+    count: usize,
+    register: libc::c_int,
+    command: libc::c_int,
+) -> Result<Vec<Injected>, String> {
+    membarrier(register)?;
+    let measured = place.measured;
+    each_counted((INTERRUPTS, "CAL"), measured, || {
+        acts_beside(place, count, |place, _| {
+            place.act(|| membarrier(command).map(drop))
+        })
+    })
+}

@@ -1,0 +1,156 @@
+//! Packets that are received on the measured CPU: because a thread there sends to itself, or because packet steering (RPS) sends
+//! them there. All in a network namespace of its own, so that nobody else's packets go another way.
+
+use super::counted::{SOFTIRQS, each_counted};
+use super::setting::Setting;
+use super::{Disturbance, Place, Probe, stand};
+use lab::truth::{Expected, Injected, Who};
+use std::io::Error;
+use std::net::UdpSocket;
+use std::time::Duration;
+
+/// By a sender there.
+pub(super) const LOCAL: Disturbance = Disturbance {
+    name: "net-local",
+    about: "a FIFO thread there sends a packet to this machine: NET_RX softirq",
+    probe: Probe::Other,
+    possible: |_| in_a_thread(|| namespace().map(drop)),
+    expected: Expected {
+        classes: &["soft_net"],
+        name: &["NET_RX"],
+        culprit: Who::Injector,
+        callsite: &[],
+        told_by: &["irq/softirq_raise"],
+    },
+    inject: local,
+};
+
+/// By steering.
+pub(super) const STEERED: Disturbance = Disturbance {
+    name: "net-rps",
+    about: "a packet that another CPU received is steered there (rps_cpus): NET_RX softirq",
+    possible: |place| {
+        let measured = place.measured;
+        in_a_thread(move || namespace().and_then(|()| steer(measured)).map(drop))
+    },
+    expected: Expected {
+        // With PREEMPT_RT a thread receives what was steered.
+        classes: &["soft_net", "kernel_thread"],
+        name: &["NET_RX", "backlog_napi"],
+        // The interrupt that steering sends.
+        culprit: Who::Nobody,
+        callsite: &[],
+        told_by: &[],
+    },
+    inject: steered,
+    ..LOCAL
+};
+
+/// Puts the calling thread into a network of its own, whose loopback is up.
+fn namespace() -> Result<(), String> {
+    let failed = |what: &str| format!("{what}: {}", Error::last_os_error());
+    // SAFETY: plain calls; the request names a device and is as large as the kernel reads.
+    unsafe {
+        if libc::unshare(libc::CLONE_NEWNET) != 0 {
+            return Err(failed("a network namespace"));
+        }
+        let socket = libc::socket(libc::AF_INET, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        if socket < 0 {
+            return Err(failed("a socket"));
+        }
+        let mut request: libc::ifreq = std::mem::zeroed();
+        for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+            *to = *from as libc::c_char;
+        }
+        request.ifr_ifru.ifru_flags = (libc::IFF_UP | libc::IFF_RUNNING) as libc::c_short;
+        let status = libc::ioctl(socket, libc::SIOCSIFFLAGS as _, &raw const request);
+        let done = if status == 0 {
+            Ok(())
+        } else {
+            Err(failed("loopback"))
+        };
+        libc::close(socket);
+        done
+    }
+}
+
+/// Steers what this network's loopback receives. Its file is seen through a mount that only this thread has.
+fn steer(cpu: u32) -> Result<Setting, String> {
+    // SAFETY: plain calls on strings that end in a zero byte. The mount goes with the thread's namespace.
+    let mounted = unsafe {
+        libc::unshare(libc::CLONE_NEWNS) == 0
+            && libc::mount(
+                c"none".as_ptr(),
+                c"/".as_ptr(),
+                std::ptr::null(),
+                libc::MS_REC | libc::MS_PRIVATE,
+                std::ptr::null(),
+            ) == 0
+            && libc::mount(
+                c"sysfs".as_ptr(),
+                c"/sys".as_ptr(),
+                c"sysfs".as_ptr(),
+                0,
+                std::ptr::null(),
+            ) == 0
+    };
+    if !mounted {
+        return Err(format!(
+            "sysfs of a network namespace: {}",
+            Error::last_os_error()
+        ));
+    }
+    // A mask in hexadecimal, groups of 32 CPUs, the last first.
+    let groups = vec!["0"; cpu as usize / 32];
+    let mask = format!(
+        "{:x}{}",
+        1_u32 << (cpu % 32),
+        groups.iter().map(|_| ",00000000").collect::<String>()
+    );
+    Setting::put("/sys/class/net/lo/queues/rx-0/rps_cpus", &mask)
+}
+
+/// Namespaces are left with the thread that entered them.
+fn in_a_thread(does: impl FnOnce() -> Result<(), String> + Send) -> Result<(), String> {
+    std::thread::scope(|scope| match scope.spawn(does).join() {
+        Ok(done) => done,
+        Err(_) => Err("the thread of a namespace failed".to_owned()),
+    })
+}
+
+/// A socket that sends to itself.
+fn socket() -> Result<UdpSocket, String> {
+    let failed = |error: Error| format!("a UDP socket: {error}");
+    let socket = UdpSocket::bind("127.0.0.1:0").map_err(failed)?;
+    socket
+        .connect(socket.local_addr().map_err(failed)?)
+        .map_err(failed)?;
+    socket
+        .set_read_timeout(Some(Duration::from_secs(5)))
+        .map_err(failed)?;
+    Ok(socket)
+}
+
+/// Sends one and waits until it has arrived.
+fn there_and_back(socket: &UdpSocket) -> Result<(), String> {
+    let failed = |error: Error| format!("a packet: {error}");
+    socket.send(&[1]).map_err(failed)?;
+    socket.recv(&mut [0; 8]).map(drop).map_err(failed)
+}
+
+fn local(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    namespace()?;
+    let socket = socket()?;
+    stand(LOCAL.name, place.measured, "fifo:60")?;
+    let measured = place.measured;
+    each_counted((SOFTIRQS, "NET_RX"), measured, || {
+        place.acts(count, || there_and_back(&socket))
+    })
+}
+
+fn steered(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    namespace()?;
+    let _steered = steer(place.measured)?;
+    let socket = socket()?;
+    place.acts(count, || there_and_back(&socket))
+}

@@ -1,0 +1,142 @@
+//! Work that is queued on each CPU, because a program asked for something that each CPU keeps for itself.
+
+use super::instance::Instance;
+use super::{Disturbance, Place, Probe};
+use lab::clock;
+use lab::truth::{Expected, Injected, Who};
+use std::io::Error;
+
+/// Counters of memory.
+pub(super) const STAT_REFRESH: Disturbance = Disturbance {
+    name: "stat-refresh",
+    about: "/proc/sys/vm/stat_refresh is read: each CPU adds up its counters in a kworker",
+    possible: |_| refresh(),
+    expected: expected(&["vmstat", "vm_stats"]),
+    inject: |place, count| place.acts(count, refresh),
+    ..WORK
+};
+
+/// Pages on their way to the lists.
+pub(super) const DRAIN: Disturbance = Disturbance {
+    name: "lru-drain",
+    about: "move_pages: each CPU hands its pages over in a kworker (lru_add_drain)",
+    possible: |_| Page::new()?.moved(),
+    expected: expected(&["lru_add_drain"]),
+    inject: drained,
+    ..WORK
+};
+
+/// Buffers of the trace.
+pub(super) const RING: Disturbance = Disturbance {
+    name: "trace-buffers",
+    about: "the buffers of an instance of tracefs are made larger and smaller: each CPU does so in a kworker",
+    possible: |_| Instance::reachable(),
+    expected: expected(&["update_pages_handler"]),
+    inject: |place, count| {
+        let instance = Instance::make()?;
+        instance.write("buffer_size_kb", "64")?;
+        let mut sizes = ["128", "64"].iter().cycle();
+        place.acts(count, || {
+            instance.write("buffer_size_kb", sizes.next().copied().unwrap_or("64"))
+        })
+    },
+    ..WORK
+};
+
+const WORK: Disturbance = Disturbance {
+    name: "",
+    about: "",
+    probe: Probe::Other,
+    possible: super::always,
+    expected: expected(&[]),
+    inject: |_, _| Ok(Vec::new()),
+};
+
+/// Each of these waits until every CPU has done its part: the system call ends when the work has.
+const fn expected(name: &'static [&'static str]) -> Expected {
+    Expected {
+        classes: &["work"],
+        name,
+        culprit: Who::Injector,
+        callsite: &[],
+        told_by: &["workqueue/workqueue_queue_work"],
+    }
+}
+
+/// Only a CPU with pages on their way has any to hand over, so the injector goes there and touches one.
+fn drained(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    let mut done = Vec::with_capacity(count);
+    for _ in 0..count {
+        place.pause();
+        crate::population::pin(&[place.measured])?;
+        let page = Page::new();
+        crate::population::pin(&[place.other])?;
+        let page = page?;
+        clock::sleep_until(clock::now_ns() + BETWEEN_NS);
+        done.push(place.act(|| page.moved())?);
+    }
+    Ok(done)
+}
+
+/// From touching a page to asking for it, so that the way there and the work stay two things.
+const BETWEEN_NS: u64 = 300_000;
+
+const REFRESH: &str = "/proc/sys/vm/stat_refresh";
+
+fn refresh() -> Result<(), String> {
+    // It is empty: reading is what does it.
+    std::fs::read(REFRESH)
+        .map(drop)
+        .map_err(|error| format!("{REFRESH}: {error}"))
+}
+
+const PAGE: usize = 4_096;
+
+/// One page of ours.
+struct Page(*mut libc::c_void);
+
+impl Page {
+    fn new() -> Result<Page, String> {
+        // SAFETY: a new mapping of one page.
+        let page = unsafe {
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            libc::mmap(std::ptr::null_mut(), PAGE, access, kind, -1, 0)
+        };
+        if page == libc::MAP_FAILED {
+            return Err(format!("mmap: {}", Error::last_os_error()));
+        }
+        // SAFETY: it may be written.
+        unsafe { page.cast::<u8>().write_volatile(1) };
+        Ok(Page(page))
+    }
+
+    /// To the node where it is, or to the first one: the way there is what counts.
+    fn moved(&self) -> Result<(), String> {
+        let (node, mut status) = (0_i32, 0_i32);
+        const MPOL_MF_MOVE: i32 = 2;
+        // SAFETY: arrays of one element each, which outlive the call.
+        let moved = unsafe {
+            libc::syscall(
+                libc::SYS_move_pages,
+                0,
+                1,
+                &raw const self.0,
+                &raw const node,
+                &raw mut status,
+                MPOL_MF_MOVE,
+            )
+        };
+        match moved {
+            -1 => Err(format!("move_pages: {}", Error::last_os_error())),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // SAFETY: our own page, which nobody uses any more.
+        unsafe { libc::munmap(self.0, PAGE) };
+    }
+}

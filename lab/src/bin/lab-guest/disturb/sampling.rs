@@ -1,0 +1,161 @@
+//! A perf event that samples the measured CPU: its timer expires there, and who waits for samples is woken from there.
+
+use super::counted::wait_until;
+use super::{Disturbance, Place, Probe, me};
+use lab::clock;
+use lab::truth::{Expected, Injected, Who};
+use std::io::Error;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Its timer.
+pub(super) const SAMPLE: Disturbance = Disturbance {
+    name: "perf-sample",
+    about: "a perf event samples what runs there: its timer expires",
+    probe: Probe::Other,
+    possible: |place| Sampler::open(place.measured, Waking::Never).map(drop),
+    expected: Expected {
+        classes: &["tick"],
+        name: &["perf_swevent_hrtimer"],
+        // An interrupt sets it on behalf of who opened it.
+        culprit: Who::Nobody,
+        callsite: &[],
+        told_by: &[],
+    },
+    inject: |place, count| samples(place, count, Waking::Never),
+};
+
+/// Waking its reader.
+pub(super) const WAKE_UP: Disturbance = Disturbance {
+    name: "irq-work",
+    about: "a perf event that samples there wakes its reader at each sample: deferred work in interrupt context",
+    probe: Probe::Other,
+    possible: |place| Sampler::open(place.measured, Waking::EachSample).map(drop),
+    expected: Expected {
+        // With PREEMPT_RT a thread does it.
+        classes: &["irq_work", "kernel_thread"],
+        name: &["irq_work"],
+        culprit: Who::Nobody,
+        callsite: &[],
+        told_by: &[],
+    },
+    inject: |place, count| samples(place, count, Waking::EachSample),
+};
+
+/// Between two samples; it is switched off after the first.
+const PERIOD_NS: u64 = 3_000_000;
+const PAGE: usize = 4_096;
+/// Place of `data_head` in the first page of the buffer (`struct perf_event_mmap_page`).
+const DATA_HEAD: usize = 1_024;
+/// `PERF_EVENT_IOC_ENABLE` and `_DISABLE` (`include/uapi/linux/perf_event.h`).
+const ENABLE: u32 = 0x2400;
+const DISABLE: u32 = 0x2401;
+
+/// When a reader is woken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waking {
+    Never,
+    EachSample,
+}
+
+/// The event and its buffer.
+struct Sampler {
+    event: OwnedFd,
+    buffer: *mut libc::c_void,
+}
+
+impl Sampler {
+    /// Switched off.
+    fn open(cpu: u32, waking: Waking) -> Result<Sampler, String> {
+        // The first 64 bytes of perf_event_attr as in `lab::perf`; the rest are the period, what a sample holds (1: where), the
+        // flags (1: off at first), and after how many samples a reader is woken.
+        let mut attributes = [0_u32; 16];
+        attributes[0] = 1;
+        attributes[1] = 64;
+        attributes[4] = PERIOD_NS as u32;
+        attributes[6] = 1;
+        attributes[10] = 1;
+        attributes[12] = u32::from(waking == Waking::EachSample);
+        let failed = |what: &str| format!("{what} on CPU {cpu}: {}", Error::last_os_error());
+        // SAFETY: the kernel reads 64 bytes as the structure says; the descriptor is owned, the mapping lives as long.
+        unsafe {
+            let flags = libc::c_ulong::from(8_u8);
+            let fd = libc::syscall(
+                libc::SYS_perf_event_open,
+                attributes.as_ptr(),
+                -1_i32,
+                cpu,
+                -1_i32,
+                flags,
+            );
+            if fd < 0 {
+                return Err(failed("no perf event"));
+            }
+            let event = OwnedFd::from_raw_fd(fd as i32);
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            let raw = event.as_raw_fd();
+            let buffer = libc::mmap(std::ptr::null_mut(), 2 * PAGE, access, libc::MAP_SHARED, raw, 0);
+            if buffer == libc::MAP_FAILED {
+                return Err(failed("no buffer for a perf event"));
+            }
+            Ok(Sampler { event, buffer })
+        }
+    }
+
+    fn tell(&self, request: u32) -> Result<(), String> {
+        // SAFETY: a request without an argument.
+        match unsafe { libc::ioctl(self.event.as_raw_fd(), request as _, 0) } {
+            0 => Ok(()),
+            _ => Err(format!("perf event: {}", Error::last_os_error())),
+        }
+    }
+
+    /// How much the kernel has written.
+    fn head(&self) -> u64 {
+        // SAFETY: the page is mapped as long as this lives; the kernel writes an aligned number there.
+        let head = unsafe { &*self.buffer.cast::<u8>().add(DATA_HEAD).cast::<AtomicU64>() };
+        head.load(Ordering::Acquire)
+    }
+
+    /// Whether a reader has been woken since it was asked last.
+    fn woken(&self) -> bool {
+        let mut one = libc::pollfd {
+            fd: self.event.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // SAFETY: one structure, which outlives the call; it does not wait.
+        unsafe { libc::poll(&raw mut one, 1, 0) > 0 && one.revents & libc::POLLIN != 0 }
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping, which nobody uses any more.
+        unsafe { libc::munmap(self.buffer, 2 * PAGE) };
+    }
+}
+
+/// It cannot expire before its period has passed since before it was switched on. What is left of the period when it is
+/// switched off counts the next time: so each act has an event of its own.
+fn samples(place: &mut Place, count: usize, waking: Waking) -> Result<Vec<Injected>, String> {
+    let mut done = Vec::with_capacity(count);
+    for _ in 0..count {
+        let sampler = Sampler::open(place.measured, waking)?;
+        place.pause();
+        let begin_raw_ns = clock::raw_ns() + PERIOD_NS;
+        sampler.tell(ENABLE)?;
+        wait_until("a sample", || match waking {
+            Waking::Never => Ok(sampler.head() > 0),
+            Waking::EachSample => Ok(sampler.woken()),
+        })?;
+        let end_raw_ns = clock::raw_ns();
+        sampler.tell(DISABLE)?;
+        done.push(Injected {
+            begin_raw_ns,
+            end_raw_ns,
+            culprit: me(),
+        });
+    }
+    Ok(done)
+}

@@ -1,0 +1,76 @@
+//! A file of the kernel that is given another value for a while, and its own back whatever happens.
+
+/// One.
+pub(super) struct Setting {
+    path: String,
+    before: String,
+}
+
+impl Setting {
+    /// Remembers what stands there, and writes.
+    ///
+    /// # Errors
+    /// When it cannot be read or written; then nothing is changed.
+    pub(super) fn put(path: &str, value: &str) -> Result<Setting, String> {
+        let setting = Setting::remember(path)?;
+        setting.write(value)?;
+        Ok(setting)
+    }
+
+    /// Remembers what stands there.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub(super) fn remember(path: &str) -> Result<Setting, String> {
+        let before = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+        Ok(Setting {
+            path: path.to_owned(),
+            before: before.trim_end().to_owned(),
+        })
+    }
+
+    /// What stood there.
+    pub(super) fn before(&self) -> &str {
+        &self.before
+    }
+
+    /// Writes another value.
+    ///
+    /// # Errors
+    /// When the kernel refuses it.
+    pub(super) fn write(&self, value: &str) -> Result<(), String> {
+        std::fs::write(&self.path, value).map_err(|error| format!("{} = {value}: {error}", self.path))
+    }
+}
+
+impl Drop for Setting {
+    fn drop(&mut self) {
+        let before = self.before.clone();
+        if let Err(why) = self.write(&before) {
+            eprintln!("lab-guest: not put back: {why}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_comes_back_also_after_an_error() {
+        let path = std::env::temp_dir().join(format!("lab-guest-setting-{}", std::process::id()));
+        let path = path.to_str().unwrap();
+        std::fs::write(path, "7\n").unwrap();
+        let fails = || -> Result<(), String> {
+            let setting = Setting::put(path, "8")?;
+            assert_eq!(std::fs::read_to_string(path).unwrap(), "8");
+            setting.write("9")?;
+            Err("something else".to_owned())
+        };
+        assert!(fails().is_err());
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "7");
+        std::fs::remove_file(path).unwrap();
+        assert!(Setting::put(path, "8").is_err());
+        assert!(!std::path::Path::new(path).exists(), "nothing is made");
+    }
+}

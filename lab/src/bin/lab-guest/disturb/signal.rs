@@ -1,0 +1,68 @@
+//! A signal for a thread that computes there: its CPU is told at once, so that it does not compute on.
+
+use super::beside::acts_beside;
+use super::counted::{INTERRUPTS, each_counted, wait_until};
+use super::{Disturbance, Place, Probe, always};
+use lab::truth::{Expected, Injected, Who};
+use std::io::Error;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub(super) const DISTURBANCE: Disturbance = Disturbance {
+    name: "signal",
+    about: "a thread that computes there is sent a signal: a rescheduling interrupt",
+    probe: Probe::Other,
+    possible: always,
+    expected: Expected {
+        classes: &["reschedule"],
+        name: &[],
+        culprit: Who::Injector,
+        callsite: &["kick_process", "signal", "send_reschedule"],
+        told_by: &["ipi/ipi_send_cpu"],
+    },
+    inject,
+};
+
+/// How often the handler ran.
+static HANDLED: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn handler(_: libc::c_int) {
+    HANDLED.fetch_add(1, Ordering::Relaxed);
+}
+
+fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    let before = set_handler(None)?;
+    let measured = place.measured;
+    let done = each_counted((INTERRUPTS, "RES"), measured, || {
+        acts_beside(place, count, |place, thread| place.act(|| send(thread)))
+    });
+    set_handler(Some(before))?;
+    done
+}
+
+/// Sends it, and waits until it was handled there.
+fn send(thread: i32) -> Result<(), String> {
+    let handled = HANDLED.load(Ordering::Relaxed);
+    // SAFETY: a system call of three numbers; the handler is set.
+    if unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, libc::SIGUSR2) } != 0 {
+        return Err(format!("tgkill: {}", Error::last_os_error()));
+    }
+    wait_until("the signal's handler", || {
+        Ok(HANDLED.load(Ordering::Relaxed) > handled)
+    })
+}
+
+/// Sets ours, or what was there before; gives back what was there.
+fn set_handler(given: Option<libc::sigaction>) -> Result<libc::sigaction, String> {
+    // SAFETY: plain data; the handler only adds to a number.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        action.sa_flags = libc::SA_RESTART;
+        let action = given.unwrap_or(action);
+        let mut before: libc::sigaction = std::mem::zeroed();
+        match libc::sigaction(libc::SIGUSR2, &raw const action, &raw mut before) {
+            0 => Ok(before),
+            _ => Err(format!("sigaction: {}", Error::last_os_error())),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Threads that stand on the measured CPU and sleep for a while: the timer that wakes them expires there.
+
+use super::counted::{INTERRUPTS, SOFTIRQS, each_counted};
+use super::{Disturbance, Place, Probe, always, me, stand};
+use lab::clock;
+use lab::truth::{Expected, Injected, Who};
+use std::io::{Error, ErrorKind};
+use std::os::unix::net::UnixDatagram;
+use std::time::Duration;
+
+/// By a high-resolution timer.
+pub(super) const NANOSLEEP: Disturbance = Disturbance {
+    name: "nanosleep",
+    about: "a FIFO thread there sleeps by clock_nanosleep: its hrtimer wakes it",
+    probe: Probe::Other,
+    possible: always,
+    expected: Expected {
+        classes: &["tick", "soft_hrtimer"],
+        name: &["hrtimer_wakeup"],
+        culprit: Who::Injector,
+        callsite: &[],
+        told_by: &["timer/hrtimer_start"],
+    },
+    inject: nanosleep,
+};
+
+/// By a timer of the kernel's wheel.
+pub(super) const SOCKET: Disturbance = Disturbance {
+    name: "socket-timeout",
+    about: "a FIFO thread there waits at a socket until its timeout: a timer of the wheel wakes it",
+    probe: Probe::Other,
+    possible: always,
+    expected: Expected {
+        classes: &["soft_timer"],
+        name: &["process_timeout"],
+        culprit: Who::Injector,
+        callsite: &[],
+        told_by: &["timer/timer_start"],
+    },
+    inject: socket,
+};
+
+const POLICY: &str = "fifo:60";
+
+fn nanosleep(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    stand(NANOSLEEP.name, place.measured, POLICY)?;
+    let cpu = place.measured;
+    each_counted((INTERRUPTS, "LOC"), cpu, || {
+        let mut done = Vec::with_capacity(count);
+        for _ in 0..count {
+            let ahead_ns = place.distance_ns();
+            let (at_ns, begin_raw_ns) = (clock::now_ns() + ahead_ns, clock::raw_ns() + ahead_ns);
+            clock::sleep_until(at_ns);
+            done.push(Injected {
+                begin_raw_ns,
+                end_raw_ns: clock::raw_ns(),
+                culprit: me(),
+            });
+        }
+        Ok(done)
+    })
+}
+
+/// The wheel turns in ticks, so it is only known within which the timer expires: the one before the thread goes on.
+const TICKS_NS: u64 = 2_000_000;
+
+fn socket(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    stand(SOCKET.name, place.measured, POLICY)?;
+    let failed = |error: Error| format!("a socket: {error}");
+    let (socket, _other_end) = UnixDatagram::pair().map_err(failed)?;
+    let cpu = place.measured;
+    each_counted((SOFTIRQS, "TIMER"), cpu, || {
+        let mut done = Vec::with_capacity(count);
+        for _ in 0..count {
+            let ahead_ns = place.distance_ns();
+            socket
+                .set_read_timeout(Some(Duration::from_nanos(ahead_ns)))
+                .map_err(failed)?;
+            let before_raw_ns = clock::raw_ns();
+            match socket.recv(&mut [0; 8]) {
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(failed(error)),
+                Ok(_) => return Err("nobody has sent anything".to_owned()),
+            }
+            let end_raw_ns = clock::raw_ns();
+            done.push(Injected {
+                begin_raw_ns: end_raw_ns.saturating_sub(TICKS_NS).max(before_raw_ns),
+                end_raw_ns,
+                culprit: me(),
+            });
+        }
+        Ok(done)
+    })
+}

@@ -1,0 +1,80 @@
+//! The kernel changes its own code while it runs: all CPUs are interrupted, so that none runs what was there before.
+
+use super::counted::{INTERRUPTS, each_counted};
+use super::instance::Instance;
+use super::setting::Setting;
+use super::{Disturbance, Place, Probe};
+use lab::truth::{Expected, Injected, Who};
+
+/// By a setting.
+pub(super) const STATIC_KEY: Disturbance = Disturbance {
+    name: "static-key",
+    about: "a setting that is a static key is switched (kernel.bpf_stats_enabled or kernel.sched_schedstats)",
+    possible: |_| key().map(drop),
+    inject: switched,
+    ..PATCHING
+};
+
+/// By an event of the trace.
+pub(super) const TRACEPOINT: Disturbance = Disturbance {
+    name: "tracepoint",
+    about: "an event of the kernel's trace is switched on and off in an instance of its own",
+    possible: |_| Instance::reachable(),
+    inject: traced,
+    ..PATCHING
+};
+
+const PATCHING: Disturbance = Disturbance {
+    name: "",
+    about: "",
+    probe: Probe::Other,
+    possible: super::always,
+    expected: Expected {
+        classes: &["function_call"],
+        name: &[],
+        culprit: Who::Injector,
+        callsite: &["text_poke", "on_each_cpu", "smp_call_function", "smp_text_poke"],
+        told_by: &["ipi/ipi_send_cpumask"],
+    },
+    inject: |_, _| Ok(Vec::new()),
+};
+
+/// Settings that change nothing but what the kernel counts.
+const KEYS: &[&str] = &[
+    "/proc/sys/kernel/bpf_stats_enabled",
+    "/proc/sys/kernel/sched_schedstats",
+];
+
+fn key() -> Result<Setting, String> {
+    let there = KEYS.iter().find(|path| std::path::Path::new(path).exists());
+    let path = there.ok_or_else(|| format!("this kernel has none of {}", KEYS.join(", ")))?;
+    Setting::remember(path)
+}
+
+fn switched(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    let key = key()?;
+    let values = if key.before() == "0" {
+        ["1", "0"]
+    } else {
+        ["0", "1"]
+    };
+    let mut values = values.iter().cycle();
+    let measured = place.measured;
+    each_counted((INTERRUPTS, "CAL"), measured, || {
+        place.acts(count, || key.write(values.next().copied().unwrap_or("0")))
+    })
+}
+
+/// An event that next to nobody waits for.
+const EVENT: &str = "events/task/task_rename/enable";
+
+fn traced(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    let instance = Instance::make()?;
+    let mut values = ["1", "0"].iter().cycle();
+    let measured = place.measured;
+    each_counted((INTERRUPTS, "CAL"), measured, || {
+        place.acts(count, || {
+            instance.write(EVENT, values.next().copied().unwrap_or("0"))
+        })
+    })
+}

@@ -1,0 +1,125 @@
+//! Timers that sit on the measured CPU because a thread set them there: one alone, and a storm of them.
+
+use super::counted::{INTERRUPTS, each_counted, wait_until};
+use super::{Disturbance, Place, Probe, always, me};
+use lab::clock;
+use lab::truth::{Expected, Injected, Who};
+use std::fs::File;
+use std::io::{Error, ErrorKind, Read};
+use std::os::fd::{AsRawFd, FromRawFd};
+
+/// One.
+pub(super) const TIMERFD: Disturbance = Disturbance {
+    name: "timerfd",
+    about: "a timerfd that a thread set while it stood there expires",
+    inject: |place, count| expiring(place, count, 1),
+    ..TIMER
+};
+
+/// Many.
+pub(super) const STORM: Disturbance = Disturbance {
+    name: "timer-storm",
+    about: "20 timerfds that a thread set while it stood there expire 100 us apart",
+    inject: |place, count| expiring(place, count, 20),
+    ..TIMER
+};
+
+const TIMER: Disturbance = Disturbance {
+    name: "",
+    about: "",
+    probe: Probe::Other,
+    possible: always,
+    expected: Expected {
+        // With PREEMPT_RT they run in a softirq.
+        classes: &["tick", "soft_hrtimer"],
+        name: &["timerfd_tmrproc"],
+        culprit: Who::Injector,
+        callsite: &[],
+        told_by: &["timer/hrtimer_start"],
+    },
+    inject: |_, _| Ok(Vec::new()),
+};
+
+/// From setting the first one to its end: long enough to be gone from there again.
+const AHEAD_NS: u64 = 3_000_000;
+/// Between two of a storm.
+const STORM_NS: u64 = 100_000;
+
+/// The injector goes there for as long as it takes to set them, and watches from elsewhere how they expire.
+fn expiring(place: &mut Place, count: usize, each: u64) -> Result<Vec<Injected>, String> {
+    let mut timers = (0..each)
+        .map(|_| timer())
+        .collect::<Result<Vec<File>, String>>()?;
+    let (measured, other) = (place.measured, place.other);
+    each_counted((INTERRUPTS, "LOC"), measured, || {
+        let mut done = Vec::with_capacity(count);
+        for _ in 0..count {
+            place.pause();
+            crate::population::pin(&[measured])?;
+            let culprit = me();
+            let first_ns = clock::now_ns() + AHEAD_NS;
+            let begin_raw_ns = clock::raw_ns() + AHEAD_NS;
+            for (timer, at) in timers.iter().zip(0..) {
+                set(timer, first_ns + at * STORM_NS)?;
+            }
+            crate::population::pin(&[other])?;
+            if clock::raw_ns() >= begin_raw_ns {
+                return Err("the way back took longer than the timer".to_owned());
+            }
+            for timer in &mut timers {
+                wait_until("a timer", || expired(timer))?;
+            }
+            done.push(Injected {
+                begin_raw_ns,
+                end_raw_ns: clock::raw_ns(),
+                culprit,
+            });
+        }
+        Ok(done)
+    })
+}
+
+fn timer() -> Result<File, String> {
+    // SAFETY: the descriptor that is made is owned by the file.
+    unsafe {
+        match libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_NONBLOCK | libc::TFD_CLOEXEC) {
+            -1 => Err(format!("timerfd_create: {}", Error::last_os_error())),
+            fd => Ok(File::from_raw_fd(fd)),
+        }
+    }
+}
+
+fn set(timer: &File, at_ns: u64) -> Result<(), String> {
+    let never = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    let at = libc::itimerspec {
+        it_interval: never,
+        it_value: libc::timespec {
+            tv_sec: (at_ns / 1_000_000_000) as _,
+            tv_nsec: (at_ns % 1_000_000_000) as _,
+        },
+    };
+    // SAFETY: the structure outlives the call, and nothing is written back.
+    match unsafe {
+        libc::timerfd_settime(
+            timer.as_raw_fd(),
+            libc::TFD_TIMER_ABSTIME,
+            &raw const at,
+            std::ptr::null_mut(),
+        )
+    } {
+        0 => Ok(()),
+        _ => Err(format!("timerfd_settime: {}", Error::last_os_error())),
+    }
+}
+
+fn expired(timer: &mut File) -> Result<bool, String> {
+    let mut times = [0_u8; 8];
+    match timer.read_exact(&mut times) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(false),
+        Err(error) => Err(format!("timerfd: {error}")),
+    }
+}

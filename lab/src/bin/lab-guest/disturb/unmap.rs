@@ -1,0 +1,96 @@
+//! A sibling thread changes mappings: the CPU that runs the same program must forget translations.
+
+use super::beside::acts_beside;
+use super::counted::{INTERRUPTS, each_counted};
+use super::{Disturbance, Place, Probe, always};
+use lab::truth::{Expected, Injected, Who};
+use std::io::Error;
+
+/// `munmap`.
+pub(super) const MUNMAP: Disturbance = disturbance(
+    "munmap",
+    "a sibling of a thread that computes there unmaps a page: TLB shootdown",
+    |place, count| with_page(place, count, |page| unsafe { libc::munmap(page, PAGE) }),
+);
+
+/// `mprotect`.
+pub(super) const MPROTECT: Disturbance = disturbance(
+    "mprotect",
+    "a sibling of a thread that computes there makes a page read-only: TLB shootdown",
+    |place, count| {
+        with_page(place, count, |page| unsafe {
+            libc::mprotect(page, PAGE, libc::PROT_READ)
+        })
+    },
+);
+
+/// `madvise`.
+pub(super) const MADVISE: Disturbance = disturbance(
+    "madvise",
+    "a sibling of a thread that computes there gives a page back (MADV_DONTNEED): TLB shootdown",
+    |place, count| {
+        with_page(place, count, |page| unsafe {
+            libc::madvise(page, PAGE, libc::MADV_DONTNEED)
+        })
+    },
+);
+
+const PAGE: usize = 4_096;
+
+const fn disturbance(
+    name: &'static str,
+    about: &'static str,
+    inject: fn(&mut Place, usize) -> Result<Vec<Injected>, String>,
+) -> Disturbance {
+    Disturbance {
+        name,
+        about,
+        probe: Probe::Other,
+        possible: always,
+        expected: Expected {
+            classes: &["tlb_shootdown"],
+            name: &[],
+            culprit: Who::Injector,
+            callsite: &[],
+            told_by: &["ipi/ipi_send_cpumask"],
+        },
+        inject,
+    }
+}
+
+/// Has a page that is there, and takes it away from both.
+fn with_page(
+    place: &mut Place,
+    count: usize,
+    change: fn(*mut libc::c_void) -> libc::c_int,
+) -> Result<Vec<Injected>, String> {
+    let failed = |what: &str| format!("{what}: {}", Error::last_os_error());
+    let measured = place.measured;
+    each_counted((INTERRUPTS, "TLB"), measured, || {
+        acts_beside(place, count, |place, _| {
+            // SAFETY: a new mapping of one page, which only this function knows.
+            let page = unsafe {
+                libc::mmap(
+                    std::ptr::null_mut(),
+                    PAGE,
+                    libc::PROT_READ | libc::PROT_WRITE,
+                    libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                    -1,
+                    0,
+                )
+            };
+            if page == libc::MAP_FAILED {
+                return Err(failed("mmap"));
+            }
+            // SAFETY: it is one page and may be written. Without a page there is nothing to forget.
+            unsafe { page.cast::<u8>().write_volatile(1) };
+            let done = place.act(|| match change(page) {
+                0 => Ok(()),
+                _ => Err(failed("the page")),
+            });
+            // SAFETY: where it is gone already, nothing else has been mapped by this thread since; unmapping nothing is no error.
+            unsafe { libc::munmap(page, PAGE) };
+            done
+        })
+    })
+}

@@ -1,0 +1,90 @@
+//! Threads on the measured CPU are woken from elsewhere: what is sent there for that, and many at a time.
+
+use super::counted::{INTERRUPTS, each_counted, wait_until};
+use super::{Disturbance, Place, Probe, always, stand};
+use lab::truth::{Expected, Injected, Who};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+
+/// The interrupt.
+pub(super) const RESCHEDULE: Disturbance = Disturbance {
+    name: "resched",
+    about: "a thread wakes a FIFO thread that sleeps there: a rescheduling interrupt",
+    probe: Probe::Other,
+    possible: always,
+    expected: Expected {
+        // A CPU that shares no cache is called instead.
+        classes: &["reschedule", "function_call"],
+        name: &[],
+        culprit: Who::Injector,
+        callsite: &[
+            "resched",
+            "wakeup_preempt",
+            "ttwu",
+            "wake_up",
+            "check_preempt",
+            "smp_call",
+        ],
+        told_by: &["ipi/ipi_send_cpu"],
+    },
+    inject: |place, count| {
+        let measured = place.measured;
+        each_counted((INTERRUPTS, "RES"), measured, || waking(place, count, 1))
+    },
+};
+
+/// Many.
+pub(super) const STORM: Disturbance = Disturbance {
+    name: "wake-storm",
+    about: "a thread wakes eight threads that sleep there, one after the other",
+    expected: Expected {
+        classes: &["preemption"],
+        name: &[SLEEPER],
+        culprit: Who::Injector,
+        callsite: &[],
+        told_by: &["sched/sched_waking"],
+    },
+    inject: |place, count| waking(place, count, 8),
+    ..RESCHEDULE
+};
+
+/// Name of those who are woken.
+const SLEEPER: &str = "sleeper";
+
+fn waking(place: &mut Place, count: usize, sleepers: u64) -> Result<Vec<Injected>, String> {
+    let cpu = place.measured;
+    let woken = &AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        let (stood, stands) = mpsc::channel();
+        let wakes: Vec<mpsc::Sender<()>> = (0..sleepers)
+            .map(|_| {
+                let (wake, wakes) = mpsc::channel::<()>();
+                let stood = stood.clone();
+                scope.spawn(move || {
+                    if stood.send(stand(SLEEPER, cpu, "fifo:70")).is_err() {
+                        return;
+                    }
+                    for () in wakes {
+                        woken.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+                wake
+            })
+            .collect();
+        for _ in &wakes {
+            stands
+                .recv()
+                .map_err(|_| "a thread on the measured CPU has ended".to_owned())??;
+        }
+        place.acts(count, || {
+            let before = woken.load(Ordering::Relaxed);
+            for wake in &wakes {
+                wake.send(())
+                    .map_err(|_| "a thread on the measured CPU has ended".to_owned())?;
+            }
+            wait_until("threads that were woken", || {
+                Ok(woken.load(Ordering::Relaxed) >= before + sleepers)
+            })
+        })
+    })
+}
