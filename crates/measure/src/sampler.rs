@@ -146,6 +146,11 @@ fn window(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], pace: Pace)
     {
         track.seccomp_errno.store(errno, Ordering::Relaxed);
     }
+    let (ahead_ns, limit) = (
+        clock::ahead_ns(),
+        job.break_at
+            .map_or(u64::MAX, |limit| pace.to_ticks(limit.limit_ns)),
+    );
     let start = job.source(lane).pair();
     track.start_ticks.store(start.ticks, Ordering::Relaxed);
     track.start_raw_ns.store(start.raw_ns, Ordering::Relaxed);
@@ -164,13 +169,11 @@ fn window(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], pace: Pace)
         }
         Kind::Noise => {
             // The same moment as `start`, so that gaps can be joined with what has the time of the clock.
-            let begun = start.raw_ns.saturating_add_signed(clock::ahead_ns());
+            let begun = start.raw_ns.saturating_add_signed(ahead_ns);
             track.start_ns.store(begun, Ordering::Relaxed);
             track.state.0.store(state::SAMPLING, Ordering::Release);
-            let limit = job
-                .break_at
-                .map_or(u64::MAX, |limit| pace.to_ticks(limit.limit_ns));
-            let end = spin(job, lane, track, &mut writer, pace, [lane.length_ns(), limit]);
+            let window = [start.ticks, lane.length_ns()];
+            let end = spin(job, lane, track, &mut writer, pace, window, limit);
             trip(job, lane, track, end.hit, pace);
             track.covered.store(end.covered, Ordering::Relaxed);
             track.seen.store(end.seen, Ordering::Relaxed);
@@ -262,7 +265,8 @@ fn rehearse(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], stop: &At
                 Source::Monotonic => Pace::NANOSECONDS,
                 _ => Pace::between(start, job.source(lane).pair()).unwrap_or(Pace::NANOSECONDS),
             };
-            spin(job, lane, track, &mut writer, pace, [2_000_000, u64::MAX]);
+            let now = job.source(lane).pair().ticks;
+            spin(job, lane, track, &mut writer, pace, [now, 2_000_000], u64::MAX);
             pace
         }
     };
@@ -271,22 +275,23 @@ fn rehearse(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], stop: &At
     pace
 }
 
-/// Spins for a length in nanoseconds, or until a gap has the limit in ticks.
+/// Spins from a reading of the counter for a length in nanoseconds, or until a gap has the limit in ticks.
 fn spin(
     job: &Job<'_>,
     lane: &Lane,
     track: &Track,
     writer: &mut Writer<'_>,
     pace: Pace,
-    [length_ns, limit]: [u64; 2],
+    [start, length_ns]: [u64; 2],
+    limit: u64,
 ) -> spin::End {
     let stop = &job.shared.control().stop.0;
-    let length = pace.to_ticks(length_ns);
+    let window = [start, pace.to_ticks(length_ns)];
     let limits = [pace.to_ticks(lane.threshold_ns).max(1), limit];
     match job.source(lane) {
-        Source::Tsc => spin::sample::<Tsc>(track, writer, stop, length, limits),
-        Source::Cntvct => spin::sample::<Cntvct>(track, writer, stop, length, limits),
-        Source::Monotonic => spin::sample::<Monotonic>(track, writer, stop, length, limits),
+        Source::Tsc => spin::sample::<Tsc>(track, writer, stop, window, limits),
+        Source::Cntvct => spin::sample::<Cntvct>(track, writer, stop, window, limits),
+        Source::Monotonic => spin::sample::<Monotonic>(track, writer, stop, window, limits),
     }
 }
 

@@ -20,17 +20,17 @@ pub(crate) struct End {
     pub hit: Option<u64>,
 }
 
-/// Spins until `length` ticks have passed or `stop` is set. No system call, no allocation, no branch that
+/// Spins until `length` ticks after `start` have passed or `stop` is set. `start` is when the window began: what stopped the
+/// thread between that reading and the first one here is a gap like any other. No system call, no allocation, no branch that
 /// depends on the counter's kind. The time that recording takes belongs to the next turn, so that an
 /// interruption while recording is seen as well.
 pub(crate) fn sample<C: Count>(
     track: &Track,
     writer: &mut Writer<'_>,
     stop: &AtomicU32,
-    length: u64,
+    [start, length]: [u64; 2],
     [threshold, limit]: [u64; 2],
 ) -> End {
-    let start = C::now();
     let end = start.saturating_add(length);
     let mut state = End {
         covered: start,
@@ -61,5 +61,33 @@ pub(crate) fn sample<C: Count>(
         if now >= end || stop.load(Ordering::Relaxed) != 0 {
             return state;
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::counter::Monotonic;
+    use crate::ring::drain;
+    use crate::shared::Shared;
+
+    #[test]
+    fn what_happens_before_the_first_reading_is_a_gap_too() {
+        let shared = Shared::map(1, 64).unwrap();
+        let (track, slots) = shared.track(0).unwrap();
+        let mut writer = Writer::new(track, slots);
+        // The window began 50 ms ago, and the thread was not there.
+        let start = Monotonic::now() - 50_000_000;
+        let stop = AtomicU32::new(0);
+        let limits = [40_000_000, u64::MAX];
+        let end = sample::<Monotonic>(track, &mut writer, &stop, [start, 51_000_000], limits);
+        let mut gaps = Vec::new();
+        drain(track, slots, |sample| gaps.push((sample.at, sample.value)));
+        assert_eq!(gaps.len() as u64, end.seen);
+        let (at, length) = gaps[0];
+        assert!(at == start && length >= 50_000_000, "{gaps:?}");
+        // Nothing of the window is outside of what the loop covers.
+        assert!(end.covered >= start + 51_000_000, "{end:?}");
     }
 }
