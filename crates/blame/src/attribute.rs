@@ -96,16 +96,8 @@ pub fn attribute<'a>(
                 }
                 scene.follow(&now, &happened);
             }
-            Event::Lost { cpu, count } => {
-                if let Some(target) = cpus.iter_mut().find(|target| target.cpu == cpu) {
-                    target.lost_events += count.unwrap_or(1);
-                }
-            }
-            Event::Broken { cpu, .. } => {
-                if let Some(target) = cpus.iter_mut().find(|target| target.cpu == cpu) {
-                    target.lost_events += 1;
-                }
-            }
+            Event::Lost { cpu, count } => scene.lost(&mut cpus, cpu, count.unwrap_or(1)),
+            Event::Broken { cpu, .. } => scene.lost(&mut cpus, cpu, 1),
         }
     }
     Answer {
@@ -240,6 +232,15 @@ impl Scene<'_> {
                 self.flush = Some((now.at, self.culprit(now, None)));
             }
             _ => {}
+        }
+    }
+
+    /// Events of a CPU are missing: what waits for one of them must not be taken for the cause of a later one.
+    fn lost(&mut self, cpus: &mut [Cpu], cpu: u32, count: u64) {
+        self.busy.remove(&cpu);
+        self.origins.lost(cpu);
+        if let Some(target) = cpus.iter_mut().find(|target| target.cpu == cpu) {
+            target.lost(count);
         }
     }
 

@@ -11,6 +11,11 @@ use crate::rows::Rows;
 use crate::stories::{Keep, Stories};
 use std::collections::HashMap;
 
+/// Number of no thread.
+const UNKNOWN: i32 = -1;
+/// Stands in gaps for time in which events are missing: no interruption has this serial.
+const LOST: u64 = u64::MAX;
+
 /// One CPU.
 pub(crate) struct Cpu {
     pub(crate) cpu: u32,
@@ -43,6 +48,8 @@ pub(crate) struct Cpu {
     ran_since: u64,
     in_gap: bool,
     pub(crate) lost_events: u64,
+    /// Events are missing from the last one up to the next.
+    blind: bool,
 }
 
 impl Cpu {
@@ -59,7 +66,7 @@ impl Cpu {
             gaps,
             next_gap: 0,
             at: target.window.start,
-            current: -1,
+            current: UNKNOWN,
             asleep: false,
             irqs: Vec::new(),
             stacks: HashMap::new(),
@@ -80,6 +87,7 @@ impl Cpu {
             ran_since: target.window.start,
             in_gap: false,
             lost_events: 0,
+            blind: false,
         }
     }
 
@@ -105,6 +113,7 @@ impl Cpu {
         } else {
             self.charge_all(from, to);
         }
+        self.blind = false;
     }
 
     /// Of measured gaps.
@@ -118,10 +127,15 @@ impl Cpu {
             let (start, end) = (gap.start.max(from), gap.end.min(to));
             if start < end {
                 let len = end - start;
-                let serial = self.owner().map(|owner| {
-                    owner.in_gaps_ns += len;
-                    owner.serial
-                });
+                let serial = if self.blind {
+                    self.unexplained_ns += len;
+                    Some(LOST)
+                } else {
+                    self.owner().map(|owner| {
+                        owner.in_gaps_ns += len;
+                        owner.serial
+                    })
+                };
                 self.stories.piece(Gap { start, end }, serial);
                 match serial {
                     Some(serial) => self.pieces.context(serial),
@@ -348,6 +362,26 @@ impl Cpu {
         self.switch(unknown, true, (pid, comm), None);
     }
 
+    /// Events of this CPU are missing here: what was in progress has ended somewhere among them, and until the next event
+    /// nobody can be named.
+    pub(crate) fn lost(&mut self, count: u64) {
+        self.lost_events += count;
+        self.end_all();
+        self.current = UNKNOWN;
+        self.blind = true;
+    }
+
+    fn end_all(&mut self) {
+        let open: Vec<Context> = std::mem::take(&mut self.irqs)
+            .into_iter()
+            .chain(std::mem::take(&mut self.stacks).into_values().flatten())
+            .chain(self.task.take())
+            .collect();
+        for context in open {
+            self.end(&context);
+        }
+    }
+
     /// Ends everything at the end of the window.
     pub(crate) fn finish(mut self) -> CpuAnswer {
         self.charge(self.window.end);
@@ -363,14 +397,7 @@ impl Cpu {
                 ..gap
             });
         }
-        let open: Vec<Context> = std::mem::take(&mut self.irqs)
-            .into_iter()
-            .chain(std::mem::take(&mut self.stacks).into_values().flatten())
-            .chain(self.task.take())
-            .collect();
-        for context in open {
-            self.end(&context);
-        }
+        self.end_all();
         self.usual.settle();
         for (edge, place) in std::mem::take(&mut self.undecided) {
             self.give(edge, place);

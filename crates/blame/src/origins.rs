@@ -79,6 +79,14 @@ impl Origins {
         first
     }
 
+    /// Events of a CPU are missing: interrupts and softirqs that wait there may have come, and threads that were woken may
+    /// have run.
+    pub(crate) fn lost(&mut self, cpu: u32) {
+        self.sends.remove(&cpu);
+        self.raised.retain(|(on, _), _| *on != cpu);
+        self.wakers = Memory::default();
+    }
+
     pub(crate) fn woken(&mut self, pid: i32, by: Culprit) {
         self.wakers.put(pid, by);
     }

@@ -351,6 +351,40 @@ fn lost_events_are_told() {
 }
 
 #[test]
+fn nobody_is_named_for_the_time_in_which_events_are_missing() {
+    let mut stream = Stream::new();
+    stream.on(0, 300, 0);
+    stream.at(
+        9_000,
+        "ipi_send_cpu",
+        &[("cpu", 1), ("callsite", 0x205), ("callback", 0x300)],
+    );
+    stream.at(9_100, "sched_waking", &[("pid", 250), ("target_cpu", 1)]);
+    stream.named(210, "task-210");
+    stream.on(1, PROBE, 0);
+    stream.switch(10_000, PROBE, 0, 200);
+    // Who had the CPU from here on, the lost ones would have said.
+    stream.lose(1, 12);
+    stream.on(1, 210, 0);
+    stream.at(50_000, "call_function_single_entry", &[]);
+    stream.at(51_000, "call_function_single_exit", &[]);
+    stream.switch(60_000, 210, 0, 250);
+    stream.on(1, 250, 0);
+    stream.switch(61_000, 250, 1, PROBE);
+    let cpu = ask(&stream, gaps(&[(10_000, 61_000)]));
+    assert_eq!(cpu.lost_events, 12);
+    assert_eq!(cpu.unexplained_ns, 40_000, "{:#?}", cpu.interruptions);
+    assert_eq!(row(&cpu, "task-210").total_ns, 9_000);
+    assert_eq!(
+        row(&cpu, "call_function_single").culprit,
+        None,
+        "that call may have come before"
+    );
+    assert_eq!(row(&cpu, "task-250").culprit, None, "that wake-up, too");
+    assert!(cpu.interruptions.iter().all(|row| row.name != "task-200"));
+}
+
+#[test]
 fn a_preempted_softirq_does_not_take_the_time_of_who_preempted_it() {
     // PREEMPT_RT: softirqs run in threads and are preempted.
     let mut stream = Stream::new();
