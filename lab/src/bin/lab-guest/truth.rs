@@ -5,8 +5,9 @@ mod watched;
 
 use crate::disturb::{ALL, Disturbance, Place, Probe, stand};
 use lab::random::Random;
-use lab::truth::{Cell, Counts, Injected, Row, Seen, Table, score};
-use std::path::PathBuf;
+use lab::truth::{Cell, Counts, Gap, Injected, Row, Seen, Table, score};
+use serde_json::json;
+use std::path::{Path, PathBuf};
 use watched::{Told, Watched};
 
 /// Disturbances of a mixture.
@@ -28,9 +29,11 @@ struct Settings {
     slack_us: u64,
     alone: bool,
     out: Option<PathBuf>,
+    /// Gets what was injected and all gaps of each run, for whoever wants to know why.
+    keep: Option<PathBuf>,
 }
 
-const USAGE: &str = "truth takes --quietcore PATH --cpus N --other N --only NAME,NAME --seed N --count N --mixtures N --apart-ms N --slack-us N --alone yes|no --out FILE";
+const USAGE: &str = "truth takes --quietcore PATH --cpus N --other N --only NAME,NAME --seed N --count N --mixtures N --apart-ms N --slack-us N --alone yes|no --out FILE --keep DIR";
 
 /// Runs them all.
 pub fn run(words: &[&str]) -> Result<(), String> {
@@ -185,11 +188,22 @@ impl Bench {
             slack_ns: self.table.slack_ns,
             absent: &self.table.absent,
         };
-        let each = chosen.iter().zip(injected?);
+        let injected = injected?;
+        if let Some(dir) = &self.settings.keep {
+            keep(dir, chosen, &injected, &gaps)?;
+        }
+        let each = chosen.iter().zip(&injected);
         Ok(each
-            .map(|(disturbance, injected)| score(&disturbance.expected, &injected, &seen))
+            .map(|(disturbance, injected)| score(&disturbance.expected, injected, &seen))
             .collect())
     }
+}
+
+fn keep(dir: &Path, chosen: &[&Disturbance], injected: &[Vec<Injected>], gaps: &[Gap]) -> Result<(), String> {
+    let names: Vec<&str> = chosen.iter().map(|one| one.name).collect();
+    let path = dir.join(format!("{}.json", names.join("+")));
+    let text = json!({ "names": names, "injected": injected, "gaps": gaps }).to_string();
+    std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// Runs each in a thread of its own, with its name, on the other CPU.
@@ -235,6 +249,7 @@ fn settings(words: &[&str]) -> Result<Settings, String> {
         slack_us: 200,
         alone: false,
         out: None,
+        keep: None,
     };
     for pair in words.chunks(2) {
         let [name, value] = pair else {
@@ -252,6 +267,7 @@ fn settings(words: &[&str]) -> Result<Settings, String> {
             "--apart-ms" => settings.apart_ms = crate::number(value),
             "--slack-us" => settings.slack_us = crate::number(value),
             "--alone" => settings.alone = value == "yes",
+            "--keep" => settings.keep = Some(PathBuf::from(value)),
             "--out" => settings.out = Some(PathBuf::from(value)),
             _ => return Err(format!("{name} is unknown; {USAGE}")),
         }
