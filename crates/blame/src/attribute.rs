@@ -449,8 +449,12 @@ impl Scene<'_> {
             return;
         }
         // The tick sets itself again; who was current then has nothing to do with it.
-        if context.culprit.is_none() && !function.starts_with("tick_") {
-            context.culprit = setter;
+        if let Some(setter) = setter.filter(|_| !function.starts_with("tick_")) {
+            // A thread that set the timer is to blame rather than the interrupt that only found it due.
+            let better = |by: &Culprit| by.pid == 0 && setter.pid != 0;
+            if context.culprit.as_ref().is_none_or(better) {
+                context.culprit = Some(setter);
+            }
         }
         context.detail(function);
     }

@@ -32,9 +32,33 @@ enum Piece {
 /// A stretch of a gap beside an interruption for which there is no event.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edge {
+    pub(crate) way: Way,
     pub(crate) len_ns: u64,
     /// Serial of the context that it lies beside.
     pub(crate) beside: u64,
+}
+
+/// Where an edge leads. On a virtual machine an interrupt goes through the hypervisor before its first event, so the way in
+/// is many times as long as the way out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// From the program into the first interruption of the gap.
+    In,
+    /// Out of one and into the next, too quickly for the program to notice.
+    Between,
+    /// Out of the last one, back into the program.
+    Out,
+}
+
+impl Way {
+    /// Of a stretch with something of the gap before it, or after it.
+    pub(crate) const fn of(before: bool, after: bool) -> Way {
+        match (before, after) {
+            (false, _) => Way::In,
+            (true, true) => Way::Between,
+            (true, false) => Way::Out,
+        }
+    }
 }
 
 /// The gap in progress.
@@ -71,8 +95,10 @@ impl Pieces {
                 continue;
             };
             let before = at.checked_sub(1).and_then(|before| context(pieces.get(before)));
-            match before.or_else(|| context(pieces.get(at + 1))) {
-                Some(beside) => edges.push(Edge { len_ns, beside }),
+            let after = context(pieces.get(at + 1));
+            let way = Way::of(before.is_some(), after.is_some());
+            match before.or(after) {
+                Some(beside) => edges.push(Edge { way, len_ns, beside }),
                 None => alone_ns += len_ns,
             }
         }
@@ -81,18 +107,28 @@ impl Pieces {
     }
 }
 
+/// Fewer edges of a way than this do not tell what is usual; then those of all ways do.
+const LEAST: usize = 8;
+
 /// Tells how long an edge usually is.
 #[derive(Debug, Default)]
 pub(crate) struct Usual {
-    sample: Vec<u64>,
-    known: Option<u64>,
+    sample: Vec<(Way, u64)>,
+    known: Option<Known>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    way_in: u64,
+    between: u64,
+    out: u64,
 }
 
 impl Usual {
     /// Notes one; true when enough are there and [`Usual::split`] may be asked.
     pub(crate) fn note(&mut self, edge: &Edge) -> bool {
         if self.known.is_none() {
-            self.sample.push(edge.len_ns);
+            self.sample.push((edge.way, edge.len_ns));
             if self.sample.len() >= SAMPLE {
                 self.settle();
             }
@@ -105,19 +141,38 @@ impl Usual {
         if self.known.is_some() {
             return;
         }
-        self.sample.sort_unstable();
-        let median = self.sample.get(self.sample.len() / 2).copied();
-        self.known = Some(median.unwrap_or(0));
+        let of = |way| median(self.sample.iter().filter(|(of, _)| *of == way), LEAST);
+        let all = median(self.sample.iter(), 1).unwrap_or(0);
+        self.known = Some(Known {
+            way_in: of(Way::In).unwrap_or(all),
+            between: of(Way::Between).unwrap_or(all),
+            out: of(Way::Out).unwrap_or(all),
+        });
         self.sample = Vec::new();
     }
 
     /// Which part of an edge belongs to the interruption beside it; the rest is unexplained.
     pub(crate) fn split(&self, edge: &Edge) -> u64 {
-        let usual = self.known.unwrap_or(0);
+        let known = self.known.unwrap_or_default();
+        let usual = match edge.way {
+            Way::In => known.way_in,
+            Way::Between => known.between,
+            Way::Out => known.out,
+        };
         if edge.len_ns <= (usual * USUAL_TIMES).max(SHORTEST_NS) {
             edge.len_ns
         } else {
             usual.min(edge.len_ns)
         }
     }
+}
+
+/// The median of at least so many.
+fn median<'a>(edges: impl Iterator<Item = &'a (Way, u64)>, least: usize) -> Option<u64> {
+    let mut lengths: Vec<u64> = edges.map(|(_, len_ns)| *len_ns).collect();
+    lengths.sort_unstable();
+    lengths
+        .get(lengths.len() / 2)
+        .copied()
+        .filter(|_| lengths.len() >= least)
 }

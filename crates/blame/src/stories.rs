@@ -3,7 +3,7 @@
 //! The rows add up what these tell one by one. While events come, a piece knows only the number of its interruption;
 //! which row that became is known when it has ended, and how long the way into and out of one usually is, at the end.
 
-use crate::gaps::{Edge, Gap, Usual};
+use crate::gaps::{Edge, Gap, Usual, Way};
 use std::collections::{HashMap, HashSet};
 
 /// Which gaps are kept with their pieces.
@@ -149,6 +149,7 @@ fn told(raw: &[Raw], places: &HashMap<u64, usize>, usual: &Usual) -> Vec<Piece> 
         let beside = before.or(after).and_then(|beside| beside.serial);
         let way_ns = beside.map_or(0, |beside| {
             usual.split(&Edge {
+                way: Way::of(before.is_some(), after.is_some()),
                 len_ns: piece.span.end - piece.span.start,
                 beside,
             })

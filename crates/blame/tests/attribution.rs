@@ -351,6 +351,63 @@ fn lost_events_are_told() {
 }
 
 #[test]
+fn who_set_a_timer_is_to_blame_and_not_the_interrupt_that_found_it_due() {
+    let mut stream = Stream::new();
+    stream.on(1, 200, 0);
+    stream.at(1_000, "timer_start", &[("timer", 9), ("function", 0x500)]);
+    stream.switch(2_000, 200, 1, PROBE);
+    stream.on(1, PROBE, 0);
+    stream.at(10_000, "local_timer_entry", &[]);
+    stream.interrupt().at(10_500, "softirq_raise", &[("vec", 1)]);
+    stream.task().at(11_000, "local_timer_exit", &[]);
+    stream.at(11_000, "softirq_entry", &[("vec", 1)]);
+    stream.at(11_500, "timer_expire_entry", &[("timer", 9), ("function", 0x500)]);
+    stream.at(12_000, "timer_expire_exit", &[("timer", 9)]);
+    stream.at(13_000, "softirq_exit", &[("vec", 1)]);
+    // Nobody knows who set this one: the interrupt is all that can be told.
+    stream.at(20_000, "local_timer_entry", &[]);
+    stream.interrupt().at(20_500, "softirq_raise", &[("vec", 1)]);
+    stream.task().at(21_000, "local_timer_exit", &[]);
+    stream.at(21_000, "softirq_entry", &[("vec", 1)]);
+    stream.at(21_500, "timer_expire_entry", &[("timer", 8), ("function", 0x600)]);
+    stream.at(22_000, "timer_expire_exit", &[("timer", 8)]);
+    stream.at(23_000, "softirq_exit", &[("vec", 1)]);
+    let cpu = ask(&stream, gaps(&[(10_000, 13_000), (20_000, 23_000)]));
+    let set = row(&cpu, "TIMER: vmstat_update").culprit.clone().unwrap();
+    assert_eq!((set.pid, set.cpu, set.via), (200, 1, None));
+    let unknown = row(&cpu, "TIMER: perf_event_nmi_handler")
+        .culprit
+        .clone()
+        .unwrap();
+    assert_eq!((unknown.pid, unknown.via.as_deref()), (0, Some("local_timer")));
+}
+
+#[test]
+fn the_way_in_is_as_long_as_ways_in_are_however_short_those_out_are() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    let mut seen = Vec::new();
+    for n in 1..=12 {
+        // One through the hypervisor, and two that begin with their first event.
+        for (at, way_in) in [
+            (n * 60_000, 10_000),
+            (n * 60_000 + 20_000, 0),
+            (n * 60_000 + 40_000, 0),
+        ] {
+            stream.at(at + way_in, "local_timer_entry", &[]);
+            stream.at(at + way_in + 2_000, "local_timer_exit", &[]);
+            seen.push((at, at + way_in + 3_000));
+        }
+    }
+    // Nine times as long as usual: not its own way in.
+    stream.at(990_000, "local_timer_entry", &[]);
+    stream.at(992_000, "local_timer_exit", &[]);
+    seen.push((900_000, 993_000));
+    let cpu = ask(&stream, gaps(&seen));
+    assert_eq!(cpu.unexplained_ns, 80_000);
+}
+
+#[test]
 fn nobody_is_named_for_the_time_in_which_events_are_missing() {
     let mut stream = Stream::new();
     stream.on(0, 300, 0);
