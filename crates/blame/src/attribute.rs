@@ -1,10 +1,11 @@
 //! From the stream of events of all CPUs to the answer for those that were asked about.
 
 use crate::answer::{Answer, Confidence, Culprit};
-use crate::context::{Context, What};
+use crate::chains::Chains;
+use crate::context::{Context, What, dependency_name};
 use crate::cpu::Cpu;
 use crate::gaps::Gap;
-use crate::happened::{Happened, Reader};
+use crate::happened::{Happened, Reader, Request, cpus_of};
 use crate::origins::{Origins, Send};
 use crate::softirqs;
 use crate::stories::Keep;
@@ -68,7 +69,8 @@ pub fn attribute<'a>(
         sends_are_told: reader.formats().named("ipi", "ipi_send_cpu").is_some(),
         comms: question.comms.clone(),
         origins: Origins::default(),
-        busy: HashMap::new(),
+        chains: Chains::default(),
+        entered: None,
         flush: None,
         tick_kept: HashMap::new(),
     };
@@ -117,8 +119,9 @@ struct Scene<'n> {
     sends_are_told: bool,
     comms: HashMap<i32, String>,
     origins: Origins,
-    /// Names of interrupts and softirqs in progress, per CPU, innermost last.
-    busy: HashMap<u32, Vec<String>>,
+    chains: Chains,
+    /// Who caused the interrupt or softirq that begins with this event.
+    entered: Option<Culprit>,
     /// The last shootdown that somebody told others about.
     flush: Option<(u64, Culprit)>,
     tick_kept: HashMap<u32, &'static str>,
@@ -154,10 +157,13 @@ impl Scene<'_> {
 
     /// Who does something now.
     fn culprit(&self, now: &Now, callsite: Option<String>) -> Culprit {
-        let busy = self.busy.get(&now.cpu).and_then(|busy| busy.last());
+        let busy = self.chains.innermost(now.cpu);
+        if let Some((cause, busy)) = busy.and_then(|busy| Some((busy.cause.as_ref()?, busy))) {
+            return cause.through(&busy.name, now.cpu, callsite);
+        }
         let in_interrupt = now.common.flags & IN_INTERRUPT != 0;
         let via = match busy {
-            Some(name) => Some(name.clone()),
+            Some(busy) => Some(busy.name.clone()),
             None if in_interrupt => Some("an interrupt".to_owned()),
             None => None,
         };
@@ -191,6 +197,7 @@ impl Scene<'_> {
             Happened::Waking { thread, target_cpu } => {
                 self.comms.insert(thread.pid, text(thread.comm));
                 let by = self.culprit(now, None);
+                self.chains.wakes(now.cpu, now.at, target_cpu, text(thread.comm));
                 if !self.sends_are_told && target_cpu != now.cpu {
                     self.sent(now, target_cpu, 0, by.clone());
                 }
@@ -202,6 +209,10 @@ impl Scene<'_> {
                 callback,
             } => {
                 let by = self.culprit(now, Some(self.callsite(callsite)));
+                let by = match callback {
+                    0 => self.chains.in_waking(by, now.cpu, now.at, cpu),
+                    _ => self.chains.in_call(by),
+                };
                 self.sent(now, cpu, callback, by);
             }
             Happened::IpiSendMask {
@@ -210,6 +221,7 @@ impl Scene<'_> {
                 callback,
             } => {
                 let by = self.culprit(now, Some(self.callsite(callsite)));
+                let by = self.chains.in_call(by);
                 for cpu in cpus_of(mask) {
                     self.sent(now, cpu, callback, by.clone());
                 }
@@ -229,7 +241,17 @@ impl Scene<'_> {
             Happened::TlbFlush {
                 reason: TLB_REMOTE_SEND_IPI,
             } => {
-                self.flush = Some((now.at, self.culprit(now, None)));
+                self.flush = Some((now.at, self.chains.in_call(self.culprit(now, None))));
+            }
+            Happened::SyscallEntry { nr } => self.chains.call_begins(now.common.pid, nr),
+            Happened::SyscallExit => self.chains.call_ends(now.common.pid),
+            Happened::Request(request) => {
+                let by = self.requester(now, &request);
+                self.origins.requested(request.key(), by);
+            }
+            Happened::RequestIssue(request) => {
+                let by = self.requester(now, &request);
+                self.origins.issued(request.key(), by);
             }
             _ => {}
         }
@@ -237,11 +259,19 @@ impl Scene<'_> {
 
     /// Events of a CPU are missing: what waits for one of them must not be taken for the cause of a later one.
     fn lost(&mut self, cpus: &mut [Cpu], cpu: u32, count: u64) {
-        self.busy.remove(&cpu);
+        self.chains.lost(cpu);
         self.origins.lost(cpu);
         if let Some(target) = cpus.iter_mut().find(|target| target.cpu == cpu) {
             target.lost(count);
         }
+    }
+
+    /// Who makes a disk request now.
+    fn requester(&mut self, now: &Now, request: &Request) -> Culprit {
+        if now.common.pid != 0 && !request.comm.is_empty() {
+            self.comms.insert(now.common.pid, text(request.comm));
+        }
+        self.culprit(now, None).doing(request.what())
     }
 
     fn sent(&mut self, now: &Now, to: u32, callback: u64, by: Culprit) {
@@ -300,6 +330,7 @@ impl Scene<'_> {
                 let name = text(name);
                 if let Some(context) = cpu.begin_irq(What::Vector { name }) {
                     self.sender_of(context, now);
+                    self.entered = context.culprit.clone();
                 }
             }
             Happened::VectorExit => cpu.end_irq(|what| matches!(what, What::Vector { .. })),
@@ -307,9 +338,23 @@ impl Scene<'_> {
                 let raiser = self.origins.raiser(now.cpu, vec);
                 if let Some(context) = cpu.begin_in_task(What::Softirq { vec }) {
                     context.culprit = raiser;
+                    if softirqs::serves(vec) {
+                        self.entered = context.culprit.clone();
+                    }
                 }
             }
-            Happened::SoftirqExit => cpu.end_in_task(|what| matches!(what, What::Softirq { .. })),
+            Happened::SoftirqExit => cpu.end_softirq(),
+            Happened::SoftirqRaise { vec: softirqs::BLOCK } => {
+                if let Some(context) = cpu.innermost() {
+                    context.raised_block = true;
+                }
+            }
+            Happened::RequestDone(request) => {
+                if let Some(by) = self.origins.requester(request.key()) {
+                    cpu.completed(&by);
+                    self.chains.caused(now.cpu, &by);
+                }
+            }
             Happened::SyscallEntry { nr } if of_victim => {
                 cpu.end_in_task(|what| *what == What::Fault);
                 cpu.begin_in_task(What::Syscall { nr });
@@ -376,22 +421,13 @@ impl Scene<'_> {
             Happened::VectorEntry { name } => text(name),
             Happened::SoftirqEntry { vec } => format!("softirq {}", softirqs::name(vec)),
             Happened::IrqExit | Happened::VectorExit | Happened::SoftirqExit => {
-                if let Some(busy) = self.busy.get_mut(&now.cpu) {
-                    busy.pop();
-                }
-                return;
+                return self.chains.end(now.cpu);
             }
-            Happened::Switch { .. } => {
-                self.busy.remove(&now.cpu);
-                return;
-            }
+            Happened::Switch { .. } => return self.chains.clear(now.cpu),
             _ => return,
         };
-        let busy = self.busy.entry(now.cpu).or_default();
-        // An end that was lost must not make this grow.
-        if busy.len() < 8 {
-            busy.push(name);
-        }
+        let cause = self.entered.take();
+        self.chains.begin(now.cpu, name, cause);
     }
 
     /// Who sent the interrupt that begins.
@@ -457,32 +493,5 @@ impl Scene<'_> {
             }
         }
         context.detail(function);
-    }
-}
-
-/// CPUs of a mask as the kernel lays one out in memory, on a little-endian machine.
-fn cpus_of(mask: &[u8]) -> Vec<u32> {
-    let mut cpus = Vec::new();
-    for (at, byte) in mask.iter().enumerate() {
-        for bit in 0..8 {
-            if byte & (1 << bit) != 0 {
-                cpus.push((at * 8) as u32 + bit);
-            }
-        }
-    }
-    cpus
-}
-
-/// `TICK_DEP_MASK_*` (`include/linux/tick.h`).
-const fn dependency_name(dependency: u64) -> &'static str {
-    match dependency {
-        0 => "nothing",
-        1 => "a POSIX CPU timer",
-        2 => "perf events",
-        4 => "the scheduler (more than one runnable task)",
-        8 => "an unstable clock",
-        16 => "RCU",
-        32 => "RCU, expedited",
-        _ => "several reasons",
     }
 }

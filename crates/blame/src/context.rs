@@ -18,6 +18,8 @@ pub(crate) struct Context {
     pub(crate) confidence: Confidence,
     /// A thread that runs although one of higher priority could: somebody lets it.
     pub(crate) let_in: bool,
+    /// It raised the softirq that completes disk requests, and so is theirs too.
+    pub(crate) raised_block: bool,
     /// Number by which the gaps know it.
     pub(crate) serial: u64,
     /// Time in it that lies in gaps.
@@ -46,6 +48,7 @@ impl Context {
             culprit: None,
             confidence: Confidence::Traced,
             let_in: false,
+            raised_block: false,
             serial,
             in_gaps_ns: 0,
         }
@@ -55,6 +58,14 @@ impl Context {
     pub(crate) fn detail(&mut self, function: String) {
         if self.details.len() < MOST_DETAILS && !self.details.contains(&function) {
             self.details.push(function);
+        }
+    }
+
+    /// It served somebody, who was not known when it began.
+    pub(crate) fn served(&mut self, by: &Culprit) {
+        let is_thread = self.culprit.as_ref().is_some_and(|culprit| culprit.pid != 0);
+        if !is_thread {
+            self.culprit = Some(by.before(self.culprit.as_ref()));
         }
     }
 
@@ -158,5 +169,19 @@ fn of_vector(name: &str) -> Class {
         "Timer broadcast interrupts" => Class::TimerBroadcast,
         name if name.starts_with("CPU ") => Class::CpuControl,
         _ => Class::Other,
+    }
+}
+
+/// `TICK_DEP_MASK_*` (`include/linux/tick.h`).
+pub(crate) const fn dependency_name(dependency: u64) -> &'static str {
+    match dependency {
+        0 => "nothing",
+        1 => "a POSIX CPU timer",
+        2 => "perf events",
+        4 => "the scheduler (more than one runnable task)",
+        8 => "an unstable clock",
+        16 => "RCU",
+        32 => "RCU, expedited",
+        _ => "several reasons",
     }
 }

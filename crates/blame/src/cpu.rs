@@ -9,12 +9,15 @@ use crate::context::{Context, What};
 use crate::gaps::{Edge, Gap, Pieces, Usual};
 use crate::rows::Rows;
 use crate::stories::{Keep, Stories};
+use observe::Class;
 use std::collections::HashMap;
 
 /// Number of no thread.
 const UNKNOWN: i32 = -1;
 /// Stands in gaps for time in which events are missing: no interruption has this serial.
 const LOST: u64 = u64::MAX;
+/// Most interrupts that wait for one softirq of disk requests.
+const MOST_RAISERS: usize = 16;
 
 /// One CPU.
 pub(crate) struct Cpu {
@@ -39,6 +42,8 @@ pub(crate) struct Cpu {
     undecided: Vec<(Edge, usize)>,
     usual: Usual,
     rows: Rows,
+    /// Rows of interrupts that raised the softirq of disk requests, until that has run.
+    raisers: Vec<usize>,
     stories: Stories,
     stolen_ns: u64,
     unexplained_ns: u64,
@@ -78,6 +83,7 @@ impl Cpu {
             undecided: Vec::new(),
             usual: Usual::default(),
             rows: Rows::default(),
+            raisers: Vec::new(),
             stories: Stories::new(keep),
             stolen_ns: 0,
             unexplained_ns: 0,
@@ -242,6 +248,9 @@ impl Cpu {
         let place = self.rows.add(context);
         self.stories.named(context.serial, place);
         self.ended.insert(context.serial, place);
+        if context.raised_block && self.raisers.len() < MOST_RAISERS {
+            self.raisers.push(place);
+        }
         let waited = self.waiting.iter().position(|edge| edge.beside == context.serial);
         if let Some(at) = waited {
             let edge = self.waiting.swap_remove(at);
@@ -313,6 +322,39 @@ impl Cpu {
         self.owner()
     }
 
+    /// A disk request of somebody was completed: by what is in progress, by the thread in which that runs, and by the
+    /// interrupts that led to it.
+    pub(crate) fn completed(&mut self, by: &Culprit) {
+        let serves = |what: &What| {
+            matches!(
+                what,
+                What::Irq { .. } | What::Vector { .. } | What::Softirq { .. }
+            )
+        };
+        if let Some(context) = self.owner().filter(|context| serves(&context.what)) {
+            context.served(by);
+        }
+        if let Some(task) = self
+            .task
+            .as_mut()
+            .filter(|task| task.class == Class::KernelThread)
+        {
+            task.served(by);
+        }
+        for place in &self.raisers {
+            self.rows.served(*place, by);
+        }
+    }
+
+    /// A softirq ends; the interrupts that raised that of disk requests have got theirs.
+    pub(crate) fn end_softirq(&mut self) {
+        let ends_block = matches!(self.owner(), Some(context) if context.class == Class::SoftBlock);
+        if ends_block {
+            self.raisers.clear();
+        }
+        self.end_in_task(|what| matches!(what, What::Softirq { .. }));
+    }
+
     /// The thread that runs in the victim's place.
     pub(crate) const fn instead(&mut self) -> Option<&mut Context> {
         self.task.as_mut()
@@ -367,6 +409,7 @@ impl Cpu {
     pub(crate) fn lost(&mut self, count: u64) {
         self.lost_events += count;
         self.end_all();
+        self.raisers.clear();
         self.current = UNKNOWN;
         self.blind = true;
     }

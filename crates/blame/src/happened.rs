@@ -71,6 +71,12 @@ pub enum Happened<'a> {
     },
     /// It ended.
     SyscallExit,
+    /// A disk request was made.
+    Request(Request<'a>),
+    /// A driver got it.
+    RequestIssue(Request<'a>),
+    /// It is done.
+    RequestDone(Request<'a>),
     /// A timer was set, by who is current.
     TimerStart {
         /// It.
@@ -157,12 +163,43 @@ pub struct Thread<'a> {
     pub prio: Option<i64>,
 }
 
+impl Request<'_> {
+    /// What the whole way of a request knows it by.
+    pub(crate) const fn key(&self) -> (u64, u64) {
+        (self.dev, self.sector)
+    }
+
+    /// In words.
+    pub(crate) fn what(&self) -> &'static str {
+        match self.rwbs.first() {
+            Some(b'R') => "disk read",
+            Some(b'W') => "disk write",
+            Some(b'F') => "disk flush",
+            Some(b'D') => "disk discard",
+            _ => "disk request",
+        }
+    }
+}
+
 impl Thread<'_> {
     /// Whether it comes before all ordinary threads.
     #[must_use]
     pub fn is_real_time(&self) -> bool {
         self.prio.is_some_and(|prio| prio < 100)
     }
+}
+
+/// A disk request as an event names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request<'a> {
+    /// Number of the disk.
+    pub dev: u64,
+    /// Its first sector.
+    pub sector: u64,
+    /// What it does, in the block layer's letters: `WS`, `R`, `FF`.
+    pub rwbs: &'a [u8],
+    /// The thread that was current; empty where the event does not say.
+    pub comm: &'a [u8],
 }
 
 /// Turns records into what they say.
@@ -188,6 +225,7 @@ enum Kind {
     Fault(Field),
     SyscallEntry(Field),
     SyscallExit,
+    Request(Stage, Box<[Field; 3]>, Option<Field>),
     TimerStart(Field, Field),
     TimerEntry(Field, Option<Field>),
     TimerExit,
@@ -202,6 +240,14 @@ enum Kind {
     TickStop(Field, Field),
     UserEnter,
     UserExit,
+}
+
+/// How far a disk request is.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    Made,
+    Issued,
+    Done,
 }
 
 impl Kind {
@@ -235,6 +281,15 @@ impl Kind {
             ("exceptions", "page_fault_user" | "page_fault_kernel") => Kind::Fault(f("address")?),
             ("raw_syscalls", "sys_enter") => Kind::SyscallEntry(f("id")?),
             ("raw_syscalls", "sys_exit") => Kind::SyscallExit,
+            ("block", name) => {
+                let stage = match name {
+                    "block_io_start" | "block_rq_insert" => Stage::Made,
+                    "block_rq_issue" => Stage::Issued,
+                    "block_rq_complete" => Stage::Done,
+                    _ => return None,
+                };
+                Kind::Request(stage, Box::new([f("dev")?, f("sector")?, f("rwbs")?]), f("comm"))
+            }
             ("timer", "timer_start") => Kind::TimerStart(f("timer")?, f("function")?),
             ("timer", "hrtimer_start") => Kind::TimerStart(f("hrtimer")?, f("function")?),
             ("timer", "timer_expire_entry") => Kind::TimerEntry(f("timer")?, f("function")),
@@ -350,6 +405,20 @@ impl Reader {
             Kind::Fault(address) => Happened::Fault { address: u(address)? },
             Kind::SyscallEntry(nr) => Happened::SyscallEntry { nr: n(nr)? },
             Kind::SyscallExit => Happened::SyscallExit,
+            Kind::Request(stage, fields, comm) => {
+                let [dev, sector, rwbs] = fields.as_ref();
+                let request = Request {
+                    dev: u(dev)?,
+                    sector: u(sector)?,
+                    rwbs: text(rwbs)?,
+                    comm: comm.as_ref().and_then(text).unwrap_or_default(),
+                };
+                match stage {
+                    Stage::Made => Happened::Request(request),
+                    Stage::Issued => Happened::RequestIssue(request),
+                    Stage::Done => Happened::RequestDone(request),
+                }
+            }
             Kind::TimerStart(timer, function) => Happened::TimerStart {
                 timer: u(timer)?,
                 function: u(function)?,
@@ -397,4 +466,17 @@ impl Reader {
             Kind::UserExit => Happened::UserExit,
         })
     }
+}
+
+/// CPUs of a mask as the kernel lays one out in memory, on a little-endian machine.
+pub(crate) fn cpus_of(mask: &[u8]) -> Vec<u32> {
+    let mut cpus = Vec::new();
+    for (at, byte) in mask.iter().enumerate() {
+        for bit in 0..8 {
+            if byte & (1 << bit) != 0 {
+                cpus.push((at * 8) as u32 + bit);
+            }
+        }
+    }
+    cpus
 }

@@ -6,6 +6,8 @@
 
 mod answer;
 mod attribute;
+mod calls;
+mod chains;
 mod context;
 mod cpu;
 mod cures;
@@ -19,6 +21,7 @@ mod stories;
 
 pub use answer::{Answer, Confidence, Counted, CpuAnswer, Culprit, Interruption, Link, Subject};
 pub use attribute::{Question, Target, Victim, attribute, could_go_on};
+pub use calls::interrupting_calls;
 pub use cures::{Cure, FUNCTIONS, Function, Ground, Remedy, cure};
 pub use gaps::Gap;
 pub use happened::{Happened, Reader, Thread};

@@ -28,6 +28,15 @@ pub(crate) struct Origins {
     timers: Memory<u64, Culprit>,
     works: Memory<u64, Culprit>,
     raised: HashMap<(u32, u32), Culprit>,
+    requests: Memory<(u64, u64), Request>,
+}
+
+/// A disk request on its way.
+#[derive(Debug)]
+struct Request {
+    by: Culprit,
+    /// The driver has it.
+    issued: bool,
 }
 
 /// A map that forgets everything when it is full, twice as much as it must keep.
@@ -52,6 +61,13 @@ impl<K: std::hash::Hash + Eq, V> Memory<K, V> {
             self.before = std::mem::take(&mut self.now);
         }
         self.now.insert(key, value);
+    }
+
+    fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        match self.now.get_mut(key) {
+            Some(value) => Some(value),
+            None => self.before.get_mut(key),
+        }
     }
 
     fn take(&mut self, key: &K) -> Option<V> {
@@ -85,6 +101,7 @@ impl Origins {
         self.sends.remove(&cpu);
         self.raised.retain(|(on, _), _| *on != cpu);
         self.wakers = Memory::default();
+        self.requests = Memory::default();
     }
 
     pub(crate) fn woken(&mut self, pid: i32, by: Culprit) {
@@ -118,5 +135,25 @@ impl Origins {
 
     pub(crate) fn raiser(&mut self, cpu: u32, vec: u32) -> Option<Culprit> {
         self.raised.remove(&(cpu, vec))
+    }
+
+    /// A disk request was made, known by its device and first sector.
+    pub(crate) fn requested(&mut self, key: (u64, u64), by: Culprit) {
+        let known = self.requests.get_mut(&key).is_some_and(|request| !request.issued);
+        if !known {
+            self.requests.put(key, Request { by, issued: false });
+        }
+    }
+
+    /// The driver got a disk request: whoever hands it over may not be the one who made it.
+    pub(crate) fn issued(&mut self, key: (u64, u64), by: Culprit) {
+        match self.requests.get_mut(&key) {
+            Some(request) if !request.issued => request.issued = true,
+            _ => self.requests.put(key, Request { by, issued: true }),
+        }
+    }
+
+    pub(crate) fn requester(&mut self, key: (u64, u64)) -> Option<Culprit> {
+        self.requests.take(&key).map(|request| request.by)
     }
 }

@@ -22,6 +22,8 @@ struct CulpritKey {
     cpu: u32,
     callsite: Option<String>,
     via: Option<String>,
+    /// The chain without the numbers of its threads.
+    chain: Vec<(String, String, u32)>,
 }
 
 impl CulpritKey {
@@ -31,10 +33,17 @@ impl CulpritKey {
             cpu: culprit.cpu,
             callsite: culprit.callsite.clone(),
             via: culprit.via.clone(),
+            chain: culprit
+                .chain
+                .iter()
+                .map(|link| (link.what.clone(), link.comm.clone(), link.cpu))
+                .collect(),
         }
     }
 }
 
+/// Most culprits that are told apart in hindsight.
+const MOST_SERVED: usize = 64;
 /// Threads of one row that are told apart.
 const MOST_THREADS: usize = 65_536;
 
@@ -44,6 +53,8 @@ pub(crate) struct Rows {
     places: HashMap<Key, usize>,
     rows: Vec<Interruption>,
     threads: Vec<HashSet<i32>>,
+    /// Whom the interruptions of a row turned out to serve after they had ended, and how often.
+    served: HashMap<usize, HashMap<CulpritKey, (Culprit, u64)>>,
 }
 
 impl Rows {
@@ -106,12 +117,37 @@ impl Rows {
         }
     }
 
+    /// The interruptions of a row served somebody, as is known only now.
+    pub(crate) fn served(&mut self, place: usize, by: &Culprit) {
+        let all = self.served.entry(place).or_default();
+        let key = CulpritKey::of(by);
+        if all.len() < MOST_SERVED || all.contains_key(&key) {
+            all.entry(key).or_insert_with(|| (by.clone(), 0)).1 += 1;
+        }
+    }
+
     /// The rows, in the order in which they were first met.
     pub(crate) fn into_rows(self) -> Vec<Interruption> {
         let mut rows = self.rows;
         for (row, threads) in rows.iter_mut().zip(&self.threads) {
             if let Some(culprit) = &mut row.culprit {
                 culprit.threads = threads.len() as u64;
+            }
+        }
+        for (place, all) in self.served {
+            let several = all.len() > 1;
+            // Equally often: the same one each time.
+            let most = all
+                .into_values()
+                .max_by(|(a, times), (b, more)| times.cmp(more).then_with(|| b.comm.cmp(&a.comm)));
+            let Some((row, (by, _))) = rows.get_mut(place).zip(most) else {
+                continue;
+            };
+            if row.culprit.as_ref().is_none_or(|culprit| culprit.pid == 0) {
+                row.culprit = Some(by.before(row.culprit.as_ref()));
+                if several {
+                    row.confidence = row.confidence.max(Confidence::Inferred);
+                }
             }
         }
         rows

@@ -8,3 +8,11 @@ const NAMES: &[&str] = &[
 pub(crate) fn name(vec: u32) -> &'static str {
     NAMES.get(vec as usize).copied().unwrap_or("softirq")
 }
+
+/// The one that completes disk requests.
+pub(crate) const BLOCK: u32 = 4;
+
+/// Whether it does what somebody asked for: packets and disk requests. The others serve the CPU itself.
+pub(crate) const fn serves(vec: u32) -> bool {
+    matches!(vec, 2..=BLOCK)
+}

@@ -2,7 +2,7 @@
 
 use crate::measurement::time;
 use crate::style::{COLUMNS, Role, Style, counted, cut, grouped, safe, wrap};
-use ::blame::{Answer, Confidence, CpuAnswer, Culprit, Interruption};
+use ::blame::{Answer, Confidence, CpuAnswer, Culprit, Interruption, Link};
 use std::fmt::Write as _;
 
 /// The schema of the JSON answer.
@@ -27,7 +27,7 @@ pub fn blame_text(answer: &Answer, rows: Rows, style: Style) -> String {
         }
         head(&mut text, cpu, style);
         table(&mut text, cpu, rows, style);
-        cures(&mut text, cpu, rows, style);
+        cure_lines(&mut text, cpu, rows, style);
     }
     text
 }
@@ -144,17 +144,41 @@ fn by(culprit: &Culprit) -> String {
         .callsite
         .as_ref()
         .map_or(String::new(), |place| format!(" at {}", safe(place)));
-    format!("{who} on CPU {}{at}", culprit.cpu)
+    match culprit.chain.as_slice() {
+        [] => format!("{who} on CPU {}{at}", culprit.cpu),
+        chain => format!("by {}{at}", way(culprit, chain)),
+    }
+}
+
+/// `fio[12] on CPU 3 -> disk write -> irq 45 nvme0q3 on CPU 7`.
+fn way(culprit: &Culprit, chain: &[Link]) -> String {
+    let mut links = Vec::new();
+    for link in chain {
+        let what = safe(&link.what);
+        match (link.comm.as_str(), link.pid) {
+            ("", 0) => links.push(format!("{what} on CPU {}", link.cpu)),
+            (comm, pid) => {
+                links.push(match culprit.threads {
+                    0 | 1 => format!("{}[{pid}] on CPU {}", safe(comm), link.cpu),
+                    threads => format!(
+                        "{}, {} threads, on CPU {}",
+                        safe(comm),
+                        grouped(threads),
+                        link.cpu
+                    ),
+                });
+                links.extend((!what.is_empty()).then_some(what));
+            }
+        }
+    }
+    links.join(" -> ")
 }
 
 /// What would stop them: each command once, with the most stolen time first.
-fn cures(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
+fn cures<'a>(rows: impl Iterator<Item = &'a Interruption>) -> Vec<Cure<'a>> {
     let mut cures: Vec<Cure> = Vec::new();
-    for row in shown(cpu, rows).iter().filter(|row| !row.fix.is_empty()) {
-        let same = cures
-            .iter_mut()
-            .find(|cure| cure.fix == row.fix && (cure.why == row.why || cure.fix.starts_with("quietcore ")));
-        match same {
+    for row in rows.filter(|row| !row.fix.is_empty()) {
+        match cures.iter_mut().find(|cure| cure.fix == row.fix) {
             Some(cure) => {
                 cure.total_ns += row.total_ns;
                 cure.names.push(&row.name);
@@ -167,21 +191,49 @@ fn cures(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
             }),
         }
     }
+    cures.sort_by_key(|cure| std::cmp::Reverse(cure.total_ns));
+    cures
+}
+
+/// One cure with all that it stops.
+struct Cure<'a> {
+    fix: &'a str,
+    why: &'a str,
+    total_ns: u64,
+    names: Vec<&'a str>,
+}
+
+/// Rows that are named with one cure.
+const NAMED: usize = 3;
+
+impl Cure<'_> {
+    /// What it stops.
+    fn of(&self) -> String {
+        let mut names: Vec<String> = self
+            .names
+            .iter()
+            .take(NAMED)
+            .map(|name| (*name).to_owned())
+            .collect();
+        if self.names.len() > NAMED {
+            names.push(format!("{} more", self.names.len() - NAMED));
+        }
+        names.join("; ")
+    }
+}
+
+fn cure_lines(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
+    let cures = cures(shown(cpu, rows).iter());
     if cures.is_empty() {
         return;
     }
-    cures.sort_by_key(|cure| std::cmp::Reverse(cure.total_ns));
     let _ = writeln!(text, "{}", style.paint(Role::Quiet, "  What would stop it:"));
     for cure in &cures {
         let share = cure.total_ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64;
         let _ = writeln!(text, "{share:>6.1}%  {}", wrap(&safe(cure.fix), 9, COLUMNS));
-        let mut names: Vec<String> = cure.names.iter().take(NAMED).map(|name| safe(name)).collect();
-        if cure.names.len() > NAMED {
-            names.push(format!("{} more", cure.names.len() - NAMED));
-        }
         let why = match cure.why {
-            "" => names.join("; "),
-            why => format!("{}: {}", names.join("; "), safe(why)),
+            "" => safe(&cure.of()),
+            why => format!("{}: {}", safe(&cure.of()), safe(why)),
         };
         let _ = writeln!(
             text,
@@ -190,17 +242,6 @@ fn cures(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
             style.paint(Role::Quiet, &wrap(&why, 11, COLUMNS))
         );
     }
-}
-
-/// Rows that are named with one cure.
-const NAMED: usize = 3;
-
-/// One cure with all that it stops.
-struct Cure<'a> {
-    fix: &'a str,
-    why: &'a str,
-    total_ns: u64,
-    names: Vec<&'a str>,
 }
 
 fn per_million(part: u64, whole: u64) -> String {

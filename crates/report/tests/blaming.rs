@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use blame::{Answer, Class, Confidence, CpuAnswer, Culprit, Gap, Interruption, Piece, Story, Subject};
+use blame::{Answer, Class, Confidence, CpuAnswer, Culprit, Gap, Interruption, Link, Piece, Story, Subject};
 use report::{Rows, Style, blame_gaps, blame_text};
 
 fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Interruption {
@@ -160,4 +160,31 @@ fn every_gap_is_a_line_of_json_and_the_last_line_counts_them() {
         serde_json::json!({"start_ns": 1_900, "end_ns": 2_000})
     );
     assert_eq!(lines[1], serde_json::json!({"gaps": 1_204, "left_out": 1_203}));
+}
+
+#[test]
+fn a_chain_is_read_from_its_beginning() {
+    let link = |what: &str, comm: &str, pid, cpu| Link {
+        what: what.to_owned(),
+        comm: comm.to_owned(),
+        pid,
+        cpu,
+    };
+    let by = Culprit {
+        callsite: None,
+        chain: vec![link("disk write", "fio", 12, 3), link("irq 45 nvme0q3", "", 0, 7)],
+        ..culprit("fio", 12, Some("irq 45 nvme0q3"))
+    };
+    let text = blame_text(
+        &answer(vec![row(Class::SoftBlock, "BLOCK", 5_000_000, Some(by))]),
+        Rows::All,
+        Style::Plain,
+    );
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let told = words.join(" ");
+    assert!(
+        told.contains("by fio[12] on CPU 3 -> disk write -> irq 45 nvme0q3 on CPU 7"),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
 }

@@ -18,7 +18,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// Two sockets of two cores, each with its own last-level cache; a disk with one ordinary interrupt.
-const DISK: Shape = Shape {
+pub(super) const DISK: Shape = Shape {
     modules: &["ahci", "sd_mod"],
     devices: &[
         "-blockdev",

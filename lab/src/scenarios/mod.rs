@@ -7,6 +7,7 @@ mod apply_undo;
 mod article_runs;
 mod bad_input;
 mod blaming;
+mod blaming_chains;
 mod boot_disk;
 mod boot_grub;
 mod boot_line;
@@ -60,6 +61,7 @@ pub const ALL: &[&Scenario] = &[
     &first_cpu_core::SCENARIO,
     &measuring::SCENARIO,
     &blaming::SCENARIO,
+    &blaming_chains::SCENARIO,
     &article_runs::SCENARIO,
     &bad_input::SCENARIO,
     &knobs::SCENARIO,

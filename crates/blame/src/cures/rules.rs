@@ -2,7 +2,7 @@
 
 use super::functions::{Remedy, known};
 use super::{Cure, Ground};
-use crate::answer::{Culprit, Interruption, Subject};
+use crate::answer::{Culprit, Interruption, Link, Subject};
 use crate::context::is_kernel_thread;
 use machine::CpuId;
 use observe::Class;
@@ -262,13 +262,13 @@ impl Case<'_> {
         }
     }
 
-    /// The number of the interrupt that the culprit came through.
+    /// The number of the interrupt on this CPU that the culprit came through.
     fn irq_of_culprit(&self) -> Option<i64> {
-        let culprit = self
-            .culprit()
-            .filter(|culprit| culprit.cpu == self.cpu || culprit.chain.len() > 1)?;
-        let number = culprit.via.as_deref()?.strip_prefix("irq ")?.split(' ').next()?;
-        number.parse().ok()
+        let here = |link: &Link| match link.cpu == self.cpu {
+            true => link.what.strip_prefix("irq ")?.split(' ').next()?.parse().ok(),
+            false => None,
+        };
+        self.culprit()?.links().iter().find_map(here)
     }
 
     fn interrupt(&self, irq: i64) -> Cure {

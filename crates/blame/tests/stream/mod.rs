@@ -11,6 +11,7 @@ const FUNCTIONS: &[(u64, &str)] = &[
     (0x400, "flush_tlb_func"),
     (0x500, "vmstat_update"),
     (0x600, "perf_event_nmi_handler"),
+    (0x700, "__blk_mq_complete_request_remote"),
 ];
 
 /// Their names.
@@ -32,6 +33,7 @@ impl events::Names for Names {
     }
 }
 
+#[allow(dead_code)] // Not every test needs all.
 enum Item {
     Event { cpu: u32, at: u64, payload: Vec<u8> },
     Lost { cpu: u32, count: u64 },
@@ -79,6 +81,7 @@ impl Stream {
         (self.cpu, self.pid, self.flags) = (cpu, pid, flags);
     }
 
+    #[allow(dead_code)] // Not every test needs it.
     /// Gives a thread a name, as `sched_waking` of it on another CPU would.
     pub fn named(&mut self, pid: i32, comm: &str) {
         let at = 0;
@@ -122,11 +125,16 @@ impl Stream {
         let texts = match name {
             "irq_handler_entry" => vec![("name", "disk".to_owned())],
             "sched_waking" => vec![("comm", comm(pid))],
+            "block_rq_complete" => vec![("rwbs", "WS".to_owned())],
+            name if name.starts_with("block_") => {
+                vec![("rwbs", "WS".to_owned()), ("comm", comm(self.pid))]
+            }
             _ => Vec::new(),
         };
         self.put(at, name, fields, &texts);
     }
 
+    #[allow(dead_code)] // Not every test needs it.
     pub fn lose(&mut self, cpu: u32, count: u64) {
         self.items.push(Item::Lost { cpu, count });
     }

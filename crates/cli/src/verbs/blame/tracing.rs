@@ -13,6 +13,8 @@ enum From {
     Asked,
     /// All.
     All,
+    /// Those that are asked about, and of all others what may interrupt them.
+    AskedOrInterrupting,
     /// All, when this field names a CPU that is asked about.
     Naming(&'static str),
 }
@@ -30,8 +32,8 @@ const EVENTS: &[(&str, From)] = &[
     ("nmi/nmi_handler", From::Asked),
     ("exceptions/page_fault_user", From::Asked),
     ("exceptions/page_fault_kernel", From::Asked),
-    ("raw_syscalls/sys_enter", From::Asked),
-    ("raw_syscalls/sys_exit", From::Asked),
+    ("raw_syscalls/sys_enter", From::AskedOrInterrupting),
+    ("raw_syscalls/sys_exit", From::AskedOrInterrupting),
     ("timer/timer_start", From::Asked),
     ("timer/timer_expire_entry", From::Asked),
     ("timer/timer_expire_exit", From::Asked),
@@ -49,6 +51,10 @@ const EVENTS: &[(&str, From)] = &[
     ("csd/csd_function_entry", From::Asked),
     ("csd/csd_function_exit", From::Asked),
     ("tlb/tlb_flush", From::All),
+    ("block/block_io_start", From::All),
+    ("block/block_rq_insert", From::All),
+    ("block/block_rq_issue", From::All),
+    ("block/block_rq_complete", From::Asked),
 ];
 
 /// The clock of the gaps: nobody slews it.
@@ -67,12 +73,12 @@ pub fn wanted(found: &[String], asked: &CpuSet, buffer_kib: u64) -> Wanted {
         Setting::may("buffer_size_kb", buffer_kib.to_string()),
     ];
     for (event, from) in EVENTS {
-        let field = match from {
+        let filter = match from {
             From::All => continue,
-            From::Asked => "CPU",
-            From::Naming(field) => field,
+            From::Asked => filter("CPU", asked),
+            From::AskedOrInterrupting => format!("{} || {}", filter("CPU", asked), blame::interrupting_calls()),
+            From::Naming(field) => filter(field, asked),
         };
-        let filter = filter(field, asked);
         for event in found.iter().filter(|found| is(found, event)) {
             // Without its filter an event comes from more CPUs than needed, and the answer is the same.
             own.push(Setting::may(&format!("events/{event}/filter"), filter.clone()));

@@ -1,0 +1,56 @@
+//! System calls that interrupt other CPUs: those that change mappings or masks, and `membarrier`. Their numbers on the
+//! architectures that we run on (`arch/x86/entry/syscalls`, `include/uapi/asm-generic/unistd.h`, `arch/arm/tools`).
+
+#[cfg(target_arch = "x86_64")]
+const CALLS: &[(i64, &str)] = &[
+    (9, "mmap"),
+    (10, "mprotect"),
+    (11, "munmap"),
+    (12, "brk"),
+    (25, "mremap"),
+    (28, "madvise"),
+    (203, "sched_setaffinity"),
+    (324, "membarrier"),
+];
+
+#[cfg(target_arch = "aarch64")]
+const CALLS: &[(i64, &str)] = &[
+    (222, "mmap"),
+    (226, "mprotect"),
+    (215, "munmap"),
+    (214, "brk"),
+    (216, "mremap"),
+    (233, "madvise"),
+    (122, "sched_setaffinity"),
+    (283, "membarrier"),
+];
+
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+const CALLS: &[(i64, &str)] = &[
+    (192, "mmap2"),
+    (125, "mprotect"),
+    (91, "munmap"),
+    (45, "brk"),
+    (163, "mremap"),
+    (220, "madvise"),
+    (241, "sched_setaffinity"),
+    (389, "membarrier"),
+];
+
+/// The name of such a call; nothing for any other one.
+pub(crate) fn name(nr: i64) -> Option<&'static str> {
+    CALLS
+        .iter()
+        .find(|(number, _)| *number == nr)
+        .map(|(_, name)| *name)
+}
+
+/// A filter of `raw_syscalls` that lets only these through, on all CPUs.
+#[must_use]
+pub fn interrupting_calls() -> String {
+    let each: Vec<String> = CALLS
+        .iter()
+        .map(|(number, _)| format!("id == {number}"))
+        .collect();
+    each.join(" || ")
+}
