@@ -471,10 +471,14 @@ impl Scene<'_> {
         }
     }
 
-    /// A timer's function runs in the interrupt or softirq in progress.
+    /// A timer's function runs in the interrupt or softirq in progress. Each of several there has its own culprit.
     fn timer(&mut self, cpu: &mut Cpu, timer: u64, function: u64) {
-        let setter = self.origins.timer_setter(timer);
         let function = self.function(function);
+        // The tick sets itself again; who was current then has nothing to do with it.
+        let setter = self
+            .origins
+            .timer_setter(timer)
+            .filter(|_| !function.starts_with("tick_"));
         let Some(context) = cpu.innermost() else {
             return;
         };
@@ -484,14 +488,17 @@ impl Scene<'_> {
         ) {
             return;
         }
-        // The tick sets itself again; who was current then has nothing to do with it.
-        if let Some(setter) = setter.filter(|_| !function.starts_with("tick_")) {
+        let is_anothers = context.has_timers && context.timers_of != setter;
+        let context = if is_anothers { cpu.split() } else { Some(context) };
+        if let Some(context) = context {
+            context.has_timers = true;
+            context.timers_of = setter.clone();
             // A thread that set the timer is to blame rather than the interrupt that only found it due.
-            let better = |by: &Culprit| by.pid == 0 && setter.pid != 0;
+            let better = |by: &Culprit| by.pid == 0;
             if context.culprit.as_ref().is_none_or(better) {
-                context.culprit = Some(setter);
+                context.culprit = setter.or(context.culprit.take());
             }
+            context.detail(function);
         }
-        context.detail(function);
     }
 }

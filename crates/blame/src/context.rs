@@ -20,6 +20,10 @@ pub(crate) struct Context {
     pub(crate) let_in: bool,
     /// It raised the softirq that completes disk requests, and so is theirs too.
     pub(crate) raised_block: bool,
+    /// The function of a timer has run in it.
+    pub(crate) has_timers: bool,
+    /// Who set those timers, where that is known.
+    pub(crate) timers_of: Option<Culprit>,
     /// Number by which the gaps know it.
     pub(crate) serial: u64,
     /// Time in it that lies in gaps.
@@ -49,6 +53,8 @@ impl Context {
             confidence: Confidence::Traced,
             let_in: false,
             raised_block: false,
+            has_timers: false,
+            timers_of: None,
             serial,
             in_gaps_ns: 0,
         }

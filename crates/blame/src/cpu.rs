@@ -317,6 +317,17 @@ impl Cpu {
         }
     }
 
+    /// What is in progress goes on for somebody else: the part until now has ended, another one of its kind begins.
+    pub(crate) fn split(&mut self) -> Option<&mut Context> {
+        self.next_serial += 1;
+        let serial = self.next_serial;
+        let owner = self.owner()?;
+        let rest = Context::new(owner.what.clone(), serial);
+        let ended = std::mem::replace(owner, rest);
+        self.end(&ended);
+        self.owner()
+    }
+
     /// The innermost thing in progress, to which a function that runs now belongs.
     pub(crate) fn innermost(&mut self) -> Option<&mut Context> {
         self.owner()

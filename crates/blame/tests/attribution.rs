@@ -108,6 +108,51 @@ fn a_tick_takes_its_time_and_the_way_in_and_out() {
 }
 
 #[test]
+fn timers_of_one_softirq_are_blamed_on_those_who_set_them() {
+    let mut stream = Stream::new();
+    let expire = |stream: &mut Stream, at, timer: u64| {
+        let fields = [("timer", timer), ("function", 0x780)];
+        stream.at(at, "timer_expire_entry", &fields);
+        stream.at(at + 1_000, "timer_expire_exit", &fields[..1]);
+    };
+    stream.on(1, 210, 0);
+    stream.at(5_000, "timer_start", &[("timer", 8), ("function", 0x780)]);
+    stream.at(6_000, "timer_start", &[("timer", 9), ("function", 0x780)]);
+    stream.switch(7_000, 210, 1, 220);
+    stream.on(1, 220, 0);
+    stream.at(8_000, "timer_start", &[("timer", 10), ("function", 0x780)]);
+    stream.switch(9_000, 220, 1, PROBE);
+    stream.on(1, PROBE, 0);
+    stream.at(20_000, "local_timer_entry", &[]);
+    stream.interrupt().at(20_500, "softirq_raise", &[("vec", 1)]);
+    stream.task().at(21_000, "local_timer_exit", &[]);
+    stream.at(21_000, "softirq_entry", &[("vec", 1)]);
+    expire(&mut stream, 22_000, 8);
+    expire(&mut stream, 23_000, 9);
+    expire(&mut stream, 25_000, 10);
+    stream.at(27_000, "softirq_exit", &[("vec", 1)]);
+    let cpu = ask(&stream, gaps(&[(20_000, 27_000)]));
+    let timers = || {
+        cpu.interruptions
+            .iter()
+            .filter(|row| row.class == Class::SoftTimer)
+    };
+    let by: Vec<(i32, u64, u64)> = timers()
+        .map(|row| {
+            (
+                row.culprit.as_ref().map_or(0, |by| by.pid),
+                row.count,
+                row.total_ns,
+            )
+        })
+        .collect();
+    // The way to the first is the first one's, and two of one culprit are one; the last begins with its function.
+    assert_eq!(by, [(210, 1, 4_000), (220, 1, 2_000)], "{:#?}", cpu.interruptions);
+    assert!(timers().all(|row| row.name == "TIMER: process_timeout"));
+    assert_eq!(cpu.unexplained_ns, 0);
+}
+
+#[test]
 fn nested_interruptions_are_counted_net() {
     let mut stream = Stream::new();
     stream.on(1, PROBE, 0);

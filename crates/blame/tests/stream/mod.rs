@@ -12,6 +12,7 @@ const FUNCTIONS: &[(u64, &str)] = &[
     (0x500, "vmstat_update"),
     (0x600, "perf_event_nmi_handler"),
     (0x700, "__blk_mq_complete_request_remote"),
+    (0x780, "process_timeout"),
 ];
 
 /// Their names.
