@@ -491,14 +491,7 @@ impl Scene<'_> {
         let is_anothers = context.has_timers && context.timers_of != setter;
         let context = if is_anothers { cpu.split() } else { Some(context) };
         if let Some(context) = context {
-            context.has_timers = true;
-            context.timers_of = setter.clone();
-            // A thread that set the timer is to blame rather than the interrupt that only found it due.
-            let better = |by: &Culprit| by.pid == 0;
-            if context.culprit.as_ref().is_none_or(better) {
-                context.culprit = setter.or(context.culprit.take());
-            }
-            context.detail(function);
+            context.timer(function, setter);
         }
     }
 }

@@ -88,6 +88,17 @@ impl Context {
         }
     }
 
+    /// The function of a timer runs in it.
+    pub(crate) fn timer(&mut self, function: String, setter: Option<Culprit>) {
+        self.has_timers = true;
+        self.timers_of.clone_from(&setter);
+        // A thread that set the timer is to blame rather than the interrupt that only found it due.
+        if self.culprit.as_ref().is_none_or(|by| by.pid == 0) {
+            self.culprit = setter.or(self.culprit.take());
+        }
+        self.detail(function);
+    }
+
     /// Its name in the answer.
     pub(crate) fn name(&self) -> String {
         let plain = match &self.what {
