@@ -2,83 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A whole file of tests.
 
+mod asking;
 mod stream;
 
-use blame::{
-    Answer, Class, Confidence, Counted, CpuAnswer, Gap, Interruption, Keep, Question, Reader, Target, Victim,
-    attribute,
-};
-use stream::{Names, Stream};
-
-const PROBE: i32 = 100;
-
-fn gaps(gaps: &[(u64, u64)]) -> Option<Vec<Gap>> {
-    Some(
-        gaps.iter()
-            .map(|(start, end)| Gap {
-                start: *start,
-                end: *end,
-            })
-            .collect(),
-    )
-}
-
-fn ask(stream: &Stream, gaps: Option<Vec<Gap>>) -> CpuAnswer {
-    let cpu = ask_keeping(stream, gaps, Keep::First(usize::MAX));
-    stories_add_up(&cpu);
-    cpu
-}
-
-fn ask_keeping(stream: &Stream, gaps: Option<Vec<Gap>>, keep: Keep) -> CpuAnswer {
-    let question = Question {
-        targets: vec![Target {
-            cpu: 1,
-            victim: Victim { pids: vec![PROBE] },
-            window: Gap {
-                start: 0,
-                end: 1_000_000,
-            },
-            gaps,
-        }],
-        comms: [(PROBE, "probe".to_owned())].into(),
-        keep,
-    };
-    let reader = Reader::new(stream.formats.clone());
-    let answer: Answer = attribute(&reader, &Names, stream.events(), &question);
-    let cpu = answer.cpus.into_iter().next().unwrap();
-    assert_eq!(cpu.stolen_ns, cpu.explained_ns + cpu.unexplained_ns);
-    let rows: u64 = cpu.interruptions.iter().map(|row| row.total_ns).sum();
-    assert_eq!(rows, cpu.explained_ns, "{:#?}", cpu.interruptions);
-    cpu
-}
-
-/// Each gap is covered by its pieces, and the pieces of a row are as long as the row says, whatever was attributed.
-fn stories_add_up(cpu: &CpuAnswer) {
-    let mut of_row = vec![0; cpu.interruptions.len()];
-    let mut unexplained_ns = 0;
-    for story in &cpu.stories {
-        let mut at = story.gap.start;
-        for piece in &story.pieces {
-            assert_eq!(piece.span.start, at, "{story:?}");
-            at = piece.span.end;
-            let len_ns = piece.span.end - piece.span.start;
-            match piece.row {
-                Some(row) => of_row[row] += len_ns,
-                None => unexplained_ns += len_ns,
-            }
-        }
-        assert_eq!(at, story.gap.end, "{story:?}");
-    }
-    let rows: Vec<u64> = cpu.interruptions.iter().map(|row| row.total_ns).collect();
-    assert_eq!(of_row, rows, "{:#?}", cpu.stories);
-    assert_eq!(unexplained_ns, cpu.unexplained_ns, "{:#?}", cpu.stories);
-    assert_eq!((cpu.stories.len() as u64, cpu.stories_left_out), (cpu.gaps, 0));
-}
-
-fn row<'a>(cpu: &'a CpuAnswer, name: &str) -> &'a Interruption {
-    let found = cpu.interruptions.iter().find(|row| row.name == name);
-    found.unwrap_or_else(|| panic!("no row {name}: {:#?}", cpu.interruptions))
-}
+use asking::{PROBE, ask, ask_keeping, gaps, row};
+use blame::{Class, Confidence, Counted, Keep};
+use stream::Stream;
 
 #[test]
 fn a_tick_takes_its_time_and_the_way_in_and_out() {
@@ -105,51 +34,6 @@ fn a_tick_takes_its_time_and_the_way_in_and_out() {
     );
     assert_eq!(tick.culprit, None);
     assert_eq!(tick.confidence, Confidence::Traced);
-}
-
-#[test]
-fn timers_of_one_softirq_are_blamed_on_those_who_set_them() {
-    let mut stream = Stream::new();
-    let expire = |stream: &mut Stream, at, timer: u64| {
-        let fields = [("timer", timer), ("function", 0x780)];
-        stream.at(at, "timer_expire_entry", &fields);
-        stream.at(at + 1_000, "timer_expire_exit", &fields[..1]);
-    };
-    stream.on(1, 210, 0);
-    stream.at(5_000, "timer_start", &[("timer", 8), ("function", 0x780)]);
-    stream.at(6_000, "timer_start", &[("timer", 9), ("function", 0x780)]);
-    stream.switch(7_000, 210, 1, 220);
-    stream.on(1, 220, 0);
-    stream.at(8_000, "timer_start", &[("timer", 10), ("function", 0x780)]);
-    stream.switch(9_000, 220, 1, PROBE);
-    stream.on(1, PROBE, 0);
-    stream.at(20_000, "local_timer_entry", &[]);
-    stream.interrupt().at(20_500, "softirq_raise", &[("vec", 1)]);
-    stream.task().at(21_000, "local_timer_exit", &[]);
-    stream.at(21_000, "softirq_entry", &[("vec", 1)]);
-    expire(&mut stream, 22_000, 8);
-    expire(&mut stream, 23_000, 9);
-    expire(&mut stream, 25_000, 10);
-    stream.at(27_000, "softirq_exit", &[("vec", 1)]);
-    let cpu = ask(&stream, gaps(&[(20_000, 27_000)]));
-    let timers = || {
-        cpu.interruptions
-            .iter()
-            .filter(|row| row.class == Class::SoftTimer)
-    };
-    let by: Vec<(i32, u64, u64)> = timers()
-        .map(|row| {
-            (
-                row.culprit.as_ref().map_or(0, |by| by.pid),
-                row.count,
-                row.total_ns,
-            )
-        })
-        .collect();
-    // The way to the first is the first one's, and two of one culprit are one; the last begins with its function.
-    assert_eq!(by, [(210, 1, 4_000), (220, 1, 2_000)], "{:#?}", cpu.interruptions);
-    assert!(timers().all(|row| row.name == "TIMER: process_timeout"));
-    assert_eq!(cpu.unexplained_ns, 0);
 }
 
 #[test]
@@ -386,48 +270,6 @@ fn without_a_measurement_events_say_when_the_program_did_not_run() {
 }
 
 #[test]
-fn lost_events_are_told() {
-    let mut stream = Stream::new();
-    stream.on(1, PROBE, 0);
-    stream.at(10_000, "local_timer_entry", &[]);
-    stream.lose(1, 12);
-    let cpu = ask(&stream, gaps(&[]));
-    assert_eq!(cpu.lost_events, 12);
-}
-
-#[test]
-fn who_set_a_timer_is_to_blame_and_not_the_interrupt_that_found_it_due() {
-    let mut stream = Stream::new();
-    stream.on(1, 200, 0);
-    stream.at(1_000, "timer_start", &[("timer", 9), ("function", 0x500)]);
-    stream.switch(2_000, 200, 1, PROBE);
-    stream.on(1, PROBE, 0);
-    stream.at(10_000, "local_timer_entry", &[]);
-    stream.interrupt().at(10_500, "softirq_raise", &[("vec", 1)]);
-    stream.task().at(11_000, "local_timer_exit", &[]);
-    stream.at(11_000, "softirq_entry", &[("vec", 1)]);
-    stream.at(11_500, "timer_expire_entry", &[("timer", 9), ("function", 0x500)]);
-    stream.at(12_000, "timer_expire_exit", &[("timer", 9)]);
-    stream.at(13_000, "softirq_exit", &[("vec", 1)]);
-    // Nobody knows who set this one: the interrupt is all that can be told.
-    stream.at(20_000, "local_timer_entry", &[]);
-    stream.interrupt().at(20_500, "softirq_raise", &[("vec", 1)]);
-    stream.task().at(21_000, "local_timer_exit", &[]);
-    stream.at(21_000, "softirq_entry", &[("vec", 1)]);
-    stream.at(21_500, "timer_expire_entry", &[("timer", 8), ("function", 0x600)]);
-    stream.at(22_000, "timer_expire_exit", &[("timer", 8)]);
-    stream.at(23_000, "softirq_exit", &[("vec", 1)]);
-    let cpu = ask(&stream, gaps(&[(10_000, 13_000), (20_000, 23_000)]));
-    let set = row(&cpu, "TIMER: vmstat_update").culprit.clone().unwrap();
-    assert_eq!((set.pid, set.cpu, set.via), (200, 1, None));
-    let unknown = row(&cpu, "TIMER: perf_event_nmi_handler")
-        .culprit
-        .clone()
-        .unwrap();
-    assert_eq!((unknown.pid, unknown.via.as_deref()), (0, Some("local_timer")));
-}
-
-#[test]
 fn the_way_in_is_as_long_as_ways_in_are_however_short_those_out_are() {
     let mut stream = Stream::new();
     stream.on(1, PROBE, 0);
@@ -450,40 +292,6 @@ fn the_way_in_is_as_long_as_ways_in_are_however_short_those_out_are() {
     seen.push((900_000, 993_000));
     let cpu = ask(&stream, gaps(&seen));
     assert_eq!(cpu.unexplained_ns, 80_000);
-}
-
-#[test]
-fn nobody_is_named_for_the_time_in_which_events_are_missing() {
-    let mut stream = Stream::new();
-    stream.on(0, 300, 0);
-    stream.at(
-        9_000,
-        "ipi_send_cpu",
-        &[("cpu", 1), ("callsite", 0x205), ("callback", 0x300)],
-    );
-    stream.at(9_100, "sched_waking", &[("pid", 250), ("target_cpu", 1)]);
-    stream.named(210, "task-210");
-    stream.on(1, PROBE, 0);
-    stream.switch(10_000, PROBE, 0, 200);
-    // Who had the CPU from here on, the lost ones would have said.
-    stream.lose(1, 12);
-    stream.on(1, 210, 0);
-    stream.at(50_000, "call_function_single_entry", &[]);
-    stream.at(51_000, "call_function_single_exit", &[]);
-    stream.switch(60_000, 210, 0, 250);
-    stream.on(1, 250, 0);
-    stream.switch(61_000, 250, 1, PROBE);
-    let cpu = ask(&stream, gaps(&[(10_000, 61_000)]));
-    assert_eq!(cpu.lost_events, 12);
-    assert_eq!(cpu.unexplained_ns, 40_000, "{:#?}", cpu.interruptions);
-    assert_eq!(row(&cpu, "task-210").total_ns, 9_000);
-    assert_eq!(
-        row(&cpu, "call_function_single").culprit,
-        None,
-        "that call may have come before"
-    );
-    assert_eq!(row(&cpu, "task-250").culprit, None, "that wake-up, too");
-    assert!(cpu.interruptions.iter().all(|row| row.name != "task-200"));
 }
 
 #[test]
