@@ -178,6 +178,43 @@ fn what_a_killed_one_traced_is_removed_by_the_next() {
 }
 
 #[test]
+fn the_page_holds_the_answer_and_a_place_that_cannot_be_written_is_said_first() {
+    let _alone = alone();
+    if let Err(why) = tracing() {
+        return println!("SKIP: the_page_holds_the_answer: {why}");
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let page = dir.path().join("blame.html");
+    let output = blame(&["--for", "1s", "--html", page.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    let gaps = answer["cpus"][0]["gaps"].as_u64().unwrap();
+    let drawn = page.matches("<div class=\"zoom\">").count() as u64;
+    assert_eq!(drawn, gaps.min(12), "{gaps} gaps");
+    assert!(page.contains("download=\"blame.json\""));
+
+    let nowhere = dir.path().join("no/such/place.html");
+    let begun = Instant::now();
+    let output = blame(&["--for", "60s", "--html", nowhere.to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert!(!output.status.success(), "{output:?}");
+    assert!(
+        begun.elapsed() < Duration::from_secs(50),
+        "it is said before the run"
+    );
+}
+
+#[test]
 fn what_cannot_be_asked_is_wrong_usage() {
     for args in [
         ["--cpus", "4096"],

@@ -27,6 +27,7 @@ pub fn blame_text(answer: &Answer, rows: Rows, style: Style) -> String {
         }
         head(&mut text, cpu, style);
         table(&mut text, cpu, rows, style);
+        crate::blame_picture::longest(&mut text, cpu, style);
         cure_lines(&mut text, cpu, rows, style);
     }
     text
@@ -127,7 +128,7 @@ fn table(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
 }
 
 /// `by java[4711] on CPU 0 at do_munmap+0x1f`, `through irq 36 virtio1 on CPU 0`.
-fn by(culprit: &Culprit) -> String {
+pub(crate) fn by(culprit: &Culprit) -> String {
     let who = match (culprit.pid, &culprit.via) {
         (_, Some(via)) => format!("through {}", safe(via)),
         (0, None) => "by the idle loop".to_owned(),
@@ -175,13 +176,15 @@ fn way(culprit: &Culprit, chain: &[Link]) -> String {
 }
 
 /// What would stop them: each command once, with the most stolen time first.
-fn cures<'a>(rows: impl Iterator<Item = &'a Interruption>) -> Vec<Cure<'a>> {
+pub(crate) fn cures<'a>(rows: impl Iterator<Item = &'a Interruption>) -> Vec<Cure<'a>> {
     let mut cures: Vec<Cure> = Vec::new();
     for row in rows.filter(|row| !row.fix.is_empty()) {
         match cures.iter_mut().find(|cure| cure.fix == row.fix) {
             Some(cure) => {
                 cure.total_ns += row.total_ns;
-                cure.names.push(&row.name);
+                if !cure.names.contains(&row.name.as_str()) {
+                    cure.names.push(&row.name);
+                }
             }
             None => cures.push(Cure {
                 fix: &row.fix,
@@ -196,10 +199,10 @@ fn cures<'a>(rows: impl Iterator<Item = &'a Interruption>) -> Vec<Cure<'a>> {
 }
 
 /// One cure with all that it stops.
-struct Cure<'a> {
-    fix: &'a str,
-    why: &'a str,
-    total_ns: u64,
+pub(crate) struct Cure<'a> {
+    pub(crate) fix: &'a str,
+    pub(crate) why: &'a str,
+    pub(crate) total_ns: u64,
     names: Vec<&'a str>,
 }
 
@@ -208,7 +211,7 @@ const NAMED: usize = 3;
 
 impl Cure<'_> {
     /// What it stops.
-    fn of(&self) -> String {
+    pub(crate) fn of(&self) -> String {
         let mut names: Vec<String> = self
             .names
             .iter()
@@ -244,7 +247,7 @@ fn cure_lines(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
     }
 }
 
-fn per_million(part: u64, whole: u64) -> String {
+pub(crate) fn per_million(part: u64, whole: u64) -> String {
     let share = part as f64 * 1e6 / whole.max(1) as f64;
     match share {
         share if share >= 10_000.0 => format!("{:.1} %", share / 10_000.0),

@@ -3,6 +3,8 @@
 mod bins;
 mod blame;
 mod blame_gaps;
+mod blame_page;
+mod blame_picture;
 mod choice;
 mod cpus;
 mod diff;
@@ -20,6 +22,7 @@ mod systress;
 
 pub use blame::{BLAME_SCHEMA, Rows, blame_text};
 pub use blame_gaps::blame_gaps;
+pub use blame_page::blame_html;
 pub use cpus::CpusReport;
 pub use diff::{DIFF_SCHEMA, diff_json, diff_text};
 pub use inspect::{INSPECT_SCHEMA, Part, View, inspect_json, inspect_text, isolated_cpus};

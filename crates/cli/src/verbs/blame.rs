@@ -24,6 +24,9 @@ use trace::{Recorder, TraceError, catalogue};
 /// Rows of a CPU that are shown without being asked for.
 const SHOWN: usize = 12;
 
+/// Gaps that the screen draws.
+const DRAWN: usize = 3;
+
 /// Gaps that the file of `--gaps` holds at most: some 300 MB.
 const MOST_GAPS: usize = 1_000_000;
 
@@ -52,6 +55,9 @@ pub struct Args {
     /// CLOCK_MONOTONIC_RAW). What a million does not hold is counted in the last line
     #[arg(long, value_name = "FILE")]
     gaps: Option<PathBuf>,
+    /// Write the answer as one page to this file: who, what would stop it, and the longest gaps drawn
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -70,7 +76,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = Root::live();
     let machine = Machine::read(&root);
     let cpus = chosen(args, &machine, screen)?;
-    if let Some(path) = &args.gaps {
+    for path in args.gaps.iter().chain(&args.html) {
         root::output::check(path).map_err(kept::refused)?;
     }
     let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
@@ -112,9 +118,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let question = Question {
         targets: seen.targets(),
         comms: known.description.comms(),
-        keep: match args.gaps {
-            Some(_) => Keep::First(MOST_GAPS),
-            None => Keep::Nothing,
+        keep: match (&args.gaps, &args.html) {
+            (None, None) => Keep::Longest(DRAWN),
+            _ => Keep::First(MOST_GAPS),
         },
     };
     let reader = Reader::new(known.formats);
@@ -141,6 +147,13 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         trace_full: recording.full,
         answer: &answer,
     };
+    if let Some(path) = &args.html {
+        let json = serde_json::to_vec(&told).ok();
+        let name = path.with_extension("json");
+        let name = name.file_name().unwrap_or_default().to_string_lossy();
+        let page = report::blame_html(&answer, &environment, json.as_deref(), &name);
+        root::output::write(path, page.as_bytes())?;
+    }
     match screen.form {
         Form::Json => screen.json(&told),
         Form::Text => {

@@ -13,12 +13,17 @@ pub(crate) const CPUS: usize = 16;
 
 /// Everything in front of the content.
 pub(crate) fn head(page: &mut String, title: &str) {
+    styled_head(page, title, "");
+}
+
+/// As [`head`], with style of the page's own besides.
+pub(crate) fn styled_head(page: &mut String, title: &str, style: &str) {
     let _ = write!(
         page,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
          <meta name=\"color-scheme\" content=\"light dark\">\n<title>{}</title>\n\
-         <style>\n{STYLE}</style>\n</head>\n<body>\n<main>\n",
+         <style>\n{STYLE}{style}</style>\n</head>\n<body>\n<main>\n",
         html(title)
     );
 }

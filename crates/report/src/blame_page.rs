@@ -1,0 +1,187 @@
+//! The answer of `blame` as one page: who took the CPU and what would stop it, when that was, and the longest gaps drawn
+//! with everybody who had the CPU in them.
+
+mod drawing;
+
+use crate::blame::{by, cures, per_million};
+use crate::blame_picture::longest_of;
+use crate::measurement::time;
+use crate::page::escape::{html, unit};
+use crate::page::parts;
+use crate::style::{counted, grouped};
+use ::blame::{Answer, Confidence, CpuAnswer, Interruption};
+use measure::Environment;
+use std::fmt::Write as _;
+
+const STYLE: &str = include_str!("blame_page/blame_page.css");
+
+/// Rows of the table; the JSON holds all.
+const ROWS: usize = 24;
+/// Gaps that are drawn.
+const DRAWN: usize = 12;
+
+/// The page. All text of the machine is escaped; the JSON of the answer is inside under the name `json_name`, to be saved
+/// with one click.
+#[must_use]
+pub fn blame_html(
+    answer: &Answer,
+    environment: &Environment,
+    json: Option<&[u8]>,
+    json_name: &str,
+) -> String {
+    let mut page = String::with_capacity(1 << 16);
+    let cpus: Vec<String> = answer.cpus.iter().map(|cpu| cpu.cpu.to_string()).collect();
+    let cpus = format!("CPU {}", cpus.join(","));
+    parts::styled_head(&mut page, &format!("quietcore blame: {cpus}"), STYLE);
+    if environment.emulated {
+        page.push_str(
+            "<p class=\"stamp\" role=\"note\">Emulated processor. These times are those of the emulator and say nothing \
+             about any machine.</p>\n",
+        );
+    }
+    let release = environment.release.as_deref().unwrap_or("kernel unknown");
+    let _ = write!(
+        page,
+        "<header>\n<div class=\"brand\"><b>quietcore blame</b><span>{}</span><span>Linux {}</span></div>\n",
+        html(&cpus),
+        html(release)
+    );
+    for cpu in &answer.cpus {
+        let _ = writeln!(page, "<h1>{}</h1>", unit(&headline(cpu)));
+    }
+    page.push_str("</header>\n");
+    for cpu in &answer.cpus {
+        section(&mut page, cpu);
+    }
+    parts::environment(&mut page, environment, &[("asked about", cpus)], &[]);
+    parts::footer(&mut page, &environment.tool_version, json_name, json);
+    parts::end(&mut page);
+    page
+}
+
+/// The answer in one sentence.
+fn headline(cpu: &CpuAnswer) -> String {
+    let most = cpu
+        .interruptions
+        .first()
+        .map_or(String::new(), |row| format!(", most of it by {}", row.name));
+    format!(
+        "CPU {} lost {} of {}{most}.",
+        cpu.cpu,
+        time(cpu.stolen_ns),
+        time(cpu.duration_ns)
+    )
+}
+
+fn section(page: &mut String, cpu: &CpuAnswer) {
+    let longest = longest_of(cpu, DRAWN);
+    page.push_str("<dl class=\"tiles\">\n");
+    for (what, value) in [
+        ("stolen", per_million(cpu.stolen_ns, cpu.duration_ns)),
+        ("explained", time(cpu.explained_ns)),
+        ("unexplained", time(cpu.unexplained_ns)),
+        ("gaps", grouped(cpu.gaps)),
+        ("longest run without one", time(cpu.longest_run_ns)),
+    ] {
+        let _ = writeln!(
+            page,
+            "<div class=\"tile\"><dt>{what}</dt><dd class=\"during\">{}</dd></div>",
+            unit(&value)
+        );
+    }
+    page.push_str("</dl>\n");
+    let _ = writeln!(page, "<section>\n<h2>Who took CPU {}</h2>", cpu.cpu);
+    if cpu.lost_events > 0 {
+        let _ = writeln!(
+            page,
+            "<p class=\"bad\">{} did not fit into the trace buffer: names may be missing.</p>",
+            counted(cpu.lost_events as usize, "event")
+        );
+    }
+    table(page, cpu);
+    page.push_str("</section>\n");
+    cure_list(page, cpu);
+    if !cpu.stories.is_empty() {
+        let _ = writeln!(page, "<section>\n<h2>When it was taken</h2>");
+        drawing::overview(page, cpu);
+        page.push_str("</section>\n<section>\n<h2>The longest gaps</h2>\n");
+        page.push_str(
+            "<p class=\"note\">Threads below, what interrupts them above. A name stands where it fits; every piece tells its \
+             own under the pointer, and the buttons magnify.</p>\n",
+        );
+        for (place, story) in longest.iter().enumerate() {
+            drawing::gap(page, cpu, story, place);
+        }
+        page.push_str("</section>\n");
+    }
+}
+
+fn table(page: &mut String, cpu: &CpuAnswer) {
+    page.push_str(
+        "<div class=\"scroll\"><table><thead><tr><th scope=\"col\">who</th><th scope=\"col\">caused by</th>\
+         <th scope=\"col\" class=\"n\">share</th><th scope=\"col\" class=\"n\">time</th><th scope=\"col\" class=\"n\">count</th>\
+         <th scope=\"col\" class=\"n\">longest</th></tr></thead><tbody>\n",
+    );
+    for row in cpu.interruptions.iter().take(ROWS) {
+        let share = row.total_ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64;
+        let _ = writeln!(
+            page,
+            "<tr><th scope=\"row\"><i class=\"k {}\"></i>{}{}</th><td>{}</td><td class=\"n\">{share:.1} %</td>\
+             <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+            drawing::kind(row),
+            html(&row.name),
+            sure(row),
+            row.culprit
+                .as_ref()
+                .map_or(String::new(), |culprit| html(&by(culprit))),
+            unit(&time(row.total_ns)),
+            grouped(row.count),
+            unit(&time(row.max_ns))
+        );
+    }
+    page.push_str("</tbody></table></div>\n");
+    let more = cpu.interruptions.len().saturating_sub(ROWS);
+    if more > 0 {
+        let _ = writeln!(
+            page,
+            "<p class=\"note\">and {}, which the JSON holds</p>",
+            counted(more, "row")
+        );
+    }
+}
+
+const fn sure(row: &Interruption) -> &'static str {
+    match row.confidence {
+        Confidence::Traced => "",
+        Confidence::Counted => " <span class=\"small\">counted</span>",
+        Confidence::Inferred => " <span class=\"small\">inferred</span>",
+    }
+}
+
+fn cure_list(page: &mut String, cpu: &CpuAnswer) {
+    let cures = cures(cpu.interruptions.iter().take(ROWS));
+    if cures.is_empty() {
+        return;
+    }
+    page.push_str(
+        "<section>\n<h2>What would stop it</h2>\n<div class=\"scroll\"><table><thead><tr><th scope=\"col\" class=\"n\">share</th>\
+         <th scope=\"col\">cure</th><th scope=\"col\">of</th></tr></thead><tbody>\n",
+    );
+    for cure in cures {
+        let share = cure.total_ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64;
+        let text = match cure.fix.starts_with("quietcore ") {
+            true => format!(
+                "<code>{}</code><br><span class=\"small\">{}</span>",
+                html(cure.fix),
+                html(cure.why)
+            ),
+            false => html(cure.fix),
+        };
+        let _ = writeln!(
+            page,
+            "<tr><td class=\"n\">{share:.1} %</td><td>{text}</td><td>{}</td></tr>",
+            html(&cure.of())
+        );
+    }
+    page.push_str("</tbody></table></div>\n</section>\n");
+}

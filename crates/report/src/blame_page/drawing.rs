@@ -1,0 +1,248 @@
+//! The drawings of the page: all gaps over time as one strip, and single gaps as nested bars. SVG without a script: a piece
+//! tells its name as a tooltip, and buttons of the page's style magnify.
+
+use crate::blame::by;
+use crate::blame_picture::len;
+use crate::measurement::time;
+use crate::page::escape::{html, unit};
+use crate::style::{counted, grouped, safe_cut};
+use ::blame::{CpuAnswer, Interruption, Piece, Story};
+use observe::Class;
+use std::fmt::Write as _;
+
+const WIDTH: f64 = 640.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 14.0;
+const TOP: f64 = 8.0;
+const STRIP: f64 = 92.0;
+/// Columns of the strip: each shows its longest gap.
+const COLUMNS: usize = 562;
+/// Height of a bar.
+const BAR: f64 = 24.0;
+/// What is narrower is not drawn: a thousandth of the drawing at the strongest magnification.
+const NARROWEST: f64 = 0.04;
+
+/// The kind of a row: its colour, and how high its bar stands.
+pub(super) const fn kind(row: &Interruption) -> &'static str {
+    match row.class {
+        Class::Preemption | Class::KernelThread | Class::Work | Class::SystemCall | Class::PageFault => {
+            "task"
+        }
+        Class::SoftTimer
+        | Class::SoftHrtimer
+        | Class::SoftSched
+        | Class::SoftRcu
+        | Class::SoftNet
+        | Class::SoftBlock
+        | Class::SoftTasklet => "soft",
+        _ => "irq",
+    }
+}
+
+fn of_piece<'a>(cpu: &'a CpuAnswer, piece: &Piece) -> Option<&'a Interruption> {
+    cpu.interruptions.get(piece.row?)
+}
+
+fn kind_of(cpu: &CpuAnswer, piece: &Piece) -> &'static str {
+    of_piece(cpu, piece).map_or("blank", kind)
+}
+
+/// All gaps that were kept, over time: as high as they were long, in the colour of who had most of each.
+pub(super) fn overview(page: &mut String, cpu: &CpuAnswer) {
+    let gaps = || cpu.stories.iter().map(|story| (story, len(story)));
+    let (Some(begin), Some(end)) = (
+        gaps().map(|(story, _)| story.gap.start).min(),
+        gaps().map(|(story, _)| story.gap.end).max(),
+    ) else {
+        return;
+    };
+    let longest = gaps().map(|(_, ns)| ns).max().unwrap_or(1).max(10);
+    let shortest = gaps().map(|(_, ns)| ns).min().unwrap_or(1).max(1);
+    let window = end.saturating_sub(begin).max(1);
+    let (low, high) = (
+        (shortest as f64).log10(),
+        (longest.max(shortest * 10) as f64).log10(),
+    );
+    let base = TOP + STRIP;
+    let width = WIDTH - LEFT - RIGHT;
+    let y =
+        |ns: u64| base - (((ns.max(1) as f64).log10() - low) / (high - low)).clamp(0.0, 1.0) * (STRIP - 4.0);
+    let _ = write!(
+        page,
+        "<figure><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\"><title>Gaps on CPU {} over {}</title>\
+         <rect class=\"strip\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{width}\" height=\"{STRIP}\"/><g class=\"tick\">",
+        base + 24.0,
+        cpu.cpu,
+        unit(&time(window))
+    );
+    for ns in [shortest, longest] {
+        let _ = write!(
+            page,
+            "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            LEFT - 7.0,
+            y(ns) + 4.0,
+            unit(&time(ns))
+        );
+    }
+    let _ = write!(
+        page,
+        "<text x=\"{LEFT}\" y=\"{:.1}\">first gap</text><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text></g>",
+        base + 17.0,
+        WIDTH - RIGHT,
+        base + 17.0,
+        unit(&time(window))
+    );
+    let mut tallest: Vec<Option<(u64, &'static str)>> = vec![None; COLUMNS];
+    for (story, ns) in gaps() {
+        let place = (story.gap.start - begin) as f64 / window as f64 * COLUMNS as f64;
+        if let Some(column) = tallest.get_mut((place as usize).min(COLUMNS - 1))
+            && column.is_none_or(|(before, _)| before < ns)
+        {
+            *column = Some((ns, most_of(cpu, story)));
+        }
+    }
+    for kind in ["task", "soft", "irq", "blank"] {
+        let mut path = String::new();
+        for (column, (ns, _)) in tallest
+            .iter()
+            .enumerate()
+            .filter_map(|(column, tallest)| Some((column, (*tallest)?)))
+            .filter(|(_, (_, of))| *of == kind)
+        {
+            let x = LEFT + (column as f64 + 0.5) * width / COLUMNS as f64;
+            let _ = write!(path, "M{x:.1} {base:.1}V{:.1}", y(ns) - 1.0);
+        }
+        if !path.is_empty() {
+            let _ = write!(page, "<path class=\"gaps {kind}\" d=\"{path}\"/>");
+        }
+    }
+    page.push_str("</svg><figcaption>");
+    for (kind, what) in [
+        ("task", "a thread"),
+        ("soft", "a softirq"),
+        ("irq", "an interrupt"),
+        ("blank", "unexplained"),
+    ] {
+        let _ = write!(page, "<i class=\"k {kind}\"></i>{what} &#8194;");
+    }
+    let part = match cpu.stories_left_out {
+        0 => String::new(),
+        left_out => format!(", {} are not drawn", grouped(left_out)),
+    };
+    let _ = writeln!(
+        page,
+        "each line is the longest gap of its moment{part}</figcaption></figure>"
+    );
+}
+
+/// The kind that had most of a gap.
+fn most_of(cpu: &CpuAnswer, story: &Story) -> &'static str {
+    let sum = |kind: &str| -> u64 {
+        let pieces = story.pieces.iter().filter(|piece| kind_of(cpu, piece) == kind);
+        pieces.map(|piece| piece.span.end - piece.span.start).sum()
+    };
+    let kinds = ["blank", "irq", "soft", "task"];
+    kinds.into_iter().max_by_key(|kind| sum(kind)).unwrap_or("blank")
+}
+
+/// One gap.
+pub(super) fn gap(page: &mut String, cpu: &CpuAnswer, story: &Story, place: usize) {
+    let id = format!("g{}-{place}", cpu.cpu);
+    let all = len(story).max(1);
+    let scale = (WIDTH - LEFT - RIGHT) / all as f64;
+    let base = TOP + 3.0 * (BAR + 2.0);
+    let began = cpu.stories.iter().map(|story| story.gap.start).min().unwrap_or(0);
+    let _ = write!(
+        page,
+        "<div class=\"zoom\"><p><b>{}</b> <span class=\"small\">{} after the first gap</span></p>",
+        unit(&time(all)),
+        unit(&time(story.gap.start - began))
+    );
+    for (class, words, checked) in [
+        ("x1", "1&times;", " checked"),
+        ("x4", "4&times;", ""),
+        ("x16", "16&times;", ""),
+    ] {
+        let _ = write!(
+            page,
+            "<input class=\"{class}\" type=\"radio\" name=\"{id}\" id=\"{id}-{class}\"{checked}><label for=\"{id}-{class}\">{words}</label>"
+        );
+    }
+    let _ = write!(
+        page,
+        "<div class=\"scroll\"><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\" aria-label=\"a gap of {}\">\
+         <rect class=\"strip\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{}\" height=\"{}\"/>",
+        base + 22.0,
+        html(&time(all)),
+        WIDTH - LEFT - RIGHT,
+        base - TOP
+    );
+    let mut left_out = 0;
+    for piece in &story.pieces {
+        let x = LEFT + (piece.span.start - story.gap.start) as f64 * scale;
+        let width = (piece.span.end - piece.span.start) as f64 * scale;
+        if width < NARROWEST {
+            left_out += 1;
+            continue;
+        }
+        draw(page, cpu, piece, [x, width]);
+    }
+    page.push_str("<g class=\"tick\">");
+    for (part, anchor) in [(0, "start"), (1, "middle"), (2, "end")] {
+        let ns = all / 2 * part;
+        let _ = write!(
+            page,
+            "<text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"{anchor}\">{}</text>",
+            LEFT + ns as f64 * scale,
+            base + 15.0,
+            if part == 2 {
+                unit(&time(all))
+            } else {
+                unit(&time(ns))
+            }
+        );
+    }
+    page.push_str("</g></svg></div>");
+    if left_out > 0 {
+        let _ = write!(
+            page,
+            "<p class=\"small\">{} too short to be drawn</p>",
+            counted(left_out, "piece")
+        );
+    }
+    page.push_str("</div>\n");
+}
+
+fn draw(page: &mut String, cpu: &CpuAnswer, piece: &Piece, [x, width]: [f64; 2]) {
+    let row = of_piece(cpu, piece);
+    let kind = kind_of(cpu, piece);
+    let height = match kind {
+        "irq" => 0.0,
+        "soft" => 1.0,
+        _ => 2.0,
+    };
+    let y = TOP + height * (BAR + 2.0);
+    let name = row.map_or("unexplained", |row| row.name.as_str());
+    let cause = row
+        .and_then(|row| row.culprit.as_ref())
+        .map_or(String::new(), |culprit| format!(", {}", by(culprit)));
+    let _ = write!(
+        page,
+        "<rect class=\"piece {kind}\" x=\"{x:.2}\" y=\"{y}\" width=\"{width:.2}\" height=\"{BAR}\"><title>{}: {}{}</title></rect>",
+        html(name),
+        unit(&time(piece.span.end - piece.span.start)),
+        html(&cause)
+    );
+    // As large as fits, down to what the strongest magnification makes readable.
+    let letters = name.chars().count().clamp(1, 24) as f64;
+    let size = (width / (letters * 0.62)).min(12.0);
+    if size >= 0.8 {
+        let _ = write!(
+            page,
+            "<text class=\"in\" x=\"{:.2}\" y=\"{:.2}\" text-anchor=\"middle\" style=\"font-size:{size:.2}px\">{}</text>",
+            x + width / 2.0,
+            y + BAR / 2.0 + size * 0.35,
+            html(&safe_cut(name, 24))
+        );
+    }
+}

@@ -1,0 +1,120 @@
+//! The longest gaps on a terminal: each one as a bar of letters, one letter for everybody who had the CPU in it. Letters
+//! are told apart without colours, and by programs that know only ASCII.
+
+use crate::blame::by;
+use crate::measurement::time;
+use crate::style::{COLUMNS, Role, Style, safe, wrap};
+use ::blame::{CpuAnswer, Story};
+use std::fmt::Write as _;
+
+/// Columns of a bar.
+const BAR: u64 = 66;
+/// Gaps that are drawn.
+const DRAWN: usize = 3;
+/// A place that no event accounts for.
+const BLANK: char = '.';
+/// A place of somebody without a letter.
+const OTHERS: char = '*';
+/// One for each that is named.
+const LETTERS: &str = "ABCDEFGH";
+
+/// Draws them; nothing where no gap was kept with its pieces.
+pub(crate) fn longest(text: &mut String, cpu: &CpuAnswer, style: Style) {
+    let stories = longest_of(cpu, DRAWN);
+    if stories.is_empty() {
+        return;
+    }
+    let title = "  The longest gaps, each from its beginning to its end:";
+    let _ = writeln!(text, "{}", style.paint(Role::Quiet, title));
+    let bars: Vec<Vec<Option<usize>>> = stories
+        .iter()
+        .map(|story| (0..BAR).map(|column| most_in(story, column)).collect())
+        .collect();
+    let named = named(&bars);
+    for (story, bar) in stories.iter().zip(&bars) {
+        let bar: String = bar.iter().map(|row| letter(*row, &named)).collect();
+        let _ = writeln!(text, "  {:>9} {bar}", time(len(story)));
+    }
+    let mut legend = |line: &str| {
+        let line = wrap(line, 14, COLUMNS);
+        let _ = writeln!(text, "{:12}{}", "", style.paint(Role::Quiet, &line));
+    };
+    for (row, letter) in named.iter().zip(LETTERS.chars()) {
+        let Some(row) = cpu.interruptions.get(*row) else {
+            continue;
+        };
+        let who = row
+            .culprit
+            .as_ref()
+            .map_or(String::new(), |culprit| format!(", {}", by(culprit)));
+        legend(&format!("{letter} {}{who}", safe(&row.name)));
+    }
+    let drawn = |sign: char| bars.iter().flatten().any(|row| letter(*row, &named) == sign);
+    if drawn(OTHERS) {
+        legend(&format!("{OTHERS} others"));
+    }
+    if drawn(BLANK) {
+        legend(&format!("{BLANK} no event accounts for it"));
+    }
+}
+
+/// Who gets a letter: those with the most columns, in the order in which they come.
+fn named(bars: &[Vec<Option<usize>>]) -> Vec<usize> {
+    let mut counts: Vec<(usize, usize)> = Vec::new();
+    for row in bars.iter().flatten().flatten() {
+        match counts.iter_mut().find(|(known, _)| known == row) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((*row, 1)),
+        }
+    }
+    let mut most: Vec<(usize, (usize, usize))> = counts.into_iter().enumerate().collect();
+    most.sort_by_key(|(_, (_, count))| std::cmp::Reverse(*count));
+    most.truncate(LETTERS.len());
+    most.sort_by_key(|(place, _)| *place);
+    most.into_iter().map(|(_, (row, _))| row).collect()
+}
+
+/// The longest gaps of those that were kept, longest first.
+pub(crate) fn longest_of(cpu: &CpuAnswer, most: usize) -> Vec<&Story> {
+    let mut all: Vec<&Story> = cpu.stories.iter().collect();
+    all.sort_by_key(|story| (std::cmp::Reverse(len(story)), story.gap.start));
+    all.truncate(most);
+    all
+}
+
+pub(crate) const fn len(story: &Story) -> u64 {
+    story.gap.end.saturating_sub(story.gap.start)
+}
+
+/// Who has most of the time of a column.
+fn most_in(story: &Story, column: u64) -> Option<usize> {
+    let place = |column: u64| {
+        story.gap.start + (u128::from(len(story)) * u128::from(column) / u128::from(BAR)) as u64
+    };
+    let (start, end) = (place(column), place(column + 1).max(place(column) + 1));
+    let mut sums: Vec<(Option<usize>, u64)> = Vec::new();
+    for piece in &story.pieces {
+        let part = piece
+            .span
+            .end
+            .min(end)
+            .saturating_sub(piece.span.start.max(start));
+        match sums.iter_mut().find(|(row, _)| *row == piece.row) {
+            Some((_, sum)) => *sum += part,
+            None => sums.push((piece.row, part)),
+        }
+    }
+    // Of equal ones the first.
+    sums.iter()
+        .rev()
+        .max_by_key(|(_, sum)| *sum)
+        .and_then(|(row, _)| *row)
+}
+
+fn letter(row: Option<usize>, named: &[usize]) -> char {
+    let Some(row) = row else {
+        return BLANK;
+    };
+    let at = named.iter().position(|known| *known == row);
+    at.and_then(|at| LETTERS.chars().nth(at)).unwrap_or(OTHERS)
+}

@@ -1,0 +1,193 @@
+//! Pictures of gaps: the page and the bars of a terminal, against golden files, and what no golden file shows.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod golden;
+#[allow(dead_code)] // Only its machine is needed.
+mod models;
+
+use blame::{Answer, Class, Confidence, CpuAnswer, Culprit, Gap, Interruption, Link, Piece, Story, Subject};
+use report::{Rows, Style, blame_html, blame_text};
+
+fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Interruption {
+    Interruption {
+        class,
+        name: name.to_owned(),
+        count: 3,
+        total_ns,
+        max_ns: total_ns / 2,
+        transition_ns: 0,
+        culprit,
+        confidence: Confidence::Traced,
+        fix: match class {
+            Class::SoftBlock => "quietcore apply --cpus 1 --with rq_affinity=2".to_owned(),
+            _ => "nothing: it belongs to the CPU".to_owned(),
+        },
+        why: String::new(),
+        subject: Subject::None,
+    }
+}
+
+fn writer() -> Culprit {
+    let link = |what: &str, comm: &str, pid, cpu| Link {
+        what: what.to_owned(),
+        comm: comm.to_owned(),
+        pid,
+        cpu,
+    };
+    Culprit {
+        pid: 12,
+        comm: "fio".to_owned(),
+        threads: 1,
+        cpu: 3,
+        callsite: None,
+        via: Some("irq 45 nvme0q3".to_owned()),
+        chain: vec![link("disk write", "fio", 12, 3), link("irq 45 nvme0q3", "", 0, 1)],
+    }
+}
+
+/// A gap of these pieces, one after the other.
+fn story(start: u64, pieces: &[(u64, Option<usize>)]) -> Story {
+    let mut at = start;
+    let pieces: Vec<Piece> = pieces
+        .iter()
+        .map(|(ns, row)| {
+            at += ns;
+            Piece {
+                span: Gap {
+                    start: at - ns,
+                    end: at,
+                },
+                row: *row,
+            }
+        })
+        .collect();
+    Story {
+        gap: Gap { start, end: at },
+        pieces,
+    }
+}
+
+fn answer(name: &str) -> Answer {
+    Answer {
+        cpus: vec![CpuAnswer {
+            cpu: 1,
+            duration_ns: 2_000_000_000,
+            stolen_ns: 1_210_000,
+            explained_ns: 1_160_000,
+            unexplained_ns: 50_000,
+            gaps: 4,
+            outside: 0,
+            longest_run_ns: 312_000_000,
+            lost_events: 0,
+            interruptions: vec![
+                row(Class::Preemption, name, 900_000, None),
+                row(Class::SoftBlock, "BLOCK", 200_000, Some(writer())),
+                row(Class::Device, "irq 45 nvme0q3", 60_000, Some(writer())),
+            ],
+            stories: vec![
+                story(1_000_000, &[(20_000, Some(2)), (80_000, Some(1)), (10_000, None)]),
+                story(
+                    500_000_000,
+                    &[
+                        (300_000, Some(0)),
+                        (40_000, Some(2)),
+                        (120_000, Some(1)),
+                        (600_000, Some(0)),
+                        (1, Some(2)),
+                        (40_000, None),
+                    ],
+                ),
+                story(1_500_000_000, &[(3_000, Some(2))]),
+            ],
+            stories_left_out: 1,
+        }],
+    }
+}
+
+fn page(name: &str) -> String {
+    let environment = models::measurement("noise", 1_000, &[]).environment;
+    blame_html(&answer(name), &environment, Some(b"{}"), "blame.json")
+}
+
+#[test]
+fn the_page_and_the_screen_are_as_they_were() {
+    golden::check("blame.html", &page("make"));
+    golden::check("blame.txt", &blame_text(&answer("make"), Rows::All, Style::Plain));
+}
+
+#[test]
+fn bars_are_plain_letters_on_eighty_columns_and_as_long_as_their_pieces() {
+    let text = blame_text(&answer("make"), Rows::All, Style::Plain);
+    assert!(text.is_ascii(), "{text}");
+    assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    let bar = text.lines().find(|line| line.contains("AAAAAA")).expect("a bar");
+    let bar = bar.split(' ').next_back().expect("a bar");
+    let count = |letter: char| bar.chars().filter(|other| *other == letter).count();
+    // Of 1,100,001 ns on 66 columns: make 900 us, the interrupt 40, BLOCK 120 from column 20.4 to 27.6, nobody 40. A column
+    // belongs to whoever has most of it.
+    assert_eq!(bar.len(), 66);
+    assert_eq!(
+        (count('A'), count('B'), count('C'), count('.')),
+        (54, 2, 8, 2),
+        "{bar}"
+    );
+    assert!(text.contains("A make\n"), "{text}");
+}
+
+#[test]
+fn letters_go_to_those_with_the_most_columns_and_the_others_share_a_sign() {
+    let mut answer = answer("make");
+    let cpu = &mut answer.cpus[0];
+    cpu.interruptions = (0..30)
+        .map(|at| row(Class::Preemption, &format!("task{at}"), 1_000, None))
+        .collect();
+    // The last one has by far the most.
+    let mut pieces: Vec<(u64, Option<usize>)> = (0..29).map(|at| (1_000, Some(at))).collect();
+    pieces.push((37_000, Some(29)));
+    cpu.stories = vec![story(0, &pieces)];
+    let text = blame_text(&answer, Rows::First(1), Style::Plain);
+    assert!(text.contains("* others") && text.contains(" task29\n"), "{text}");
+    let bar = text
+        .lines()
+        .find(|line| line.contains("us ") && line.contains('*'))
+        .expect("a bar");
+    let letters: std::collections::BTreeSet<char> = bar.chars().filter(char::is_ascii_uppercase).collect();
+    assert_eq!(letters.len(), 8, "{text}");
+}
+
+#[test]
+fn a_page_needs_nothing_from_anywhere_and_runs_nothing() {
+    let page = page("make");
+    for part in ["<script", "http:", "https:", " src=", "@import", "url("] {
+        assert!(!page.contains(part), "{part}");
+    }
+    for part in [
+        "fio[12] on CPU 3 -&gt; disk write -&gt; irq 45 nvme0q3 on CPU 1",
+        "quietcore apply --cpus 1 --with rq_affinity=2",
+        "1 piece too short to be drawn",
+        "1 are not drawn",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn names_of_programs_cannot_become_markup() {
+    let page = page("<b onload='x'>\u{1b}&\"");
+    assert!(!page.contains("<b onload") && !page.contains('\u{1b}'), "{page}");
+    assert!(page.contains("&lt;b onload"));
+}
+
+#[test]
+fn an_answer_without_gaps_is_a_page_too() {
+    let mut answer = answer("make");
+    answer.cpus[0].stories.clear();
+    answer.cpus[0].interruptions.clear();
+    let environment = models::measurement("noise", 1_000, &[]).environment;
+    let page = blame_html(&answer, &environment, None, "blame.json");
+    assert!(page.ends_with("</html>\n") && !page.contains("The longest gaps"));
+    assert!(!blame_text(&answer, Rows::All, Style::Plain).contains("longest gaps"));
+    let none = blame_html(&Answer::default(), &environment, None, "blame.json");
+    assert!(none.ends_with("</html>\n"));
+}
