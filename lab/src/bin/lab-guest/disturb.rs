@@ -6,7 +6,9 @@
 mod beside;
 mod callbacks;
 mod counted;
+mod cpu_timer;
 mod device;
+mod disk;
 mod instance;
 mod local_table;
 mod membarrier;
@@ -64,6 +66,8 @@ pub(super) const ALL: &[&Disturbance] = &[
     &device::DISTURBANCE,
     &callbacks::DISTURBANCE,
     &processor::DISTURBANCE,
+    &cpu_timer::DISTURBANCE,
+    &disk::DISTURBANCE,
 ];
 
 /// One kind of disturbance.

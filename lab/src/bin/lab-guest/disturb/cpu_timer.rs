@@ -1,0 +1,104 @@
+//! A timer on the time that a thread has computed: only the tick of the CPU where it computes can see that it is over.
+
+use super::counted::{INTERRUPTS, each_counted};
+use super::{Disturbance, Place, Probe, always, me, stand};
+use lab::clock;
+use lab::truth::{Expected, Injected, Who};
+use std::io::Error;
+
+pub(super) const DISTURBANCE: Disturbance = Disturbance {
+    name: "cpu-timer",
+    about: "a POSIX timer on the CPU time of a thread that computes there expires: in the tick",
+    probe: Probe::Other,
+    possible: always,
+    expected: Expected {
+        classes: &["tick"],
+        name: &["tick_", "local_timer"],
+        // The tick comes anyway, and looks at all such timers.
+        culprit: Who::Nobody,
+        callsite: &[],
+        told_by: &[],
+    },
+    inject,
+};
+
+/// CPU time until it expires; the tick sees it up to a tick later.
+const AFTER_NS: u64 = 3_000_000;
+/// Longer than any tick.
+const LONGEST_NS: u64 = 1_000_000_000;
+
+fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    stand(DISTURBANCE.name, place.measured, "fifo:40")?;
+    let timer = Timer::new()?;
+    let measured = place.measured;
+    each_counted((INTERRUPTS, "LOC"), measured, || {
+        let mut done = Vec::with_capacity(count);
+        for _ in 0..count {
+            place.pause();
+            let begin_raw_ns = clock::raw_ns() + AFTER_NS;
+            timer.set()?;
+            while timer.runs()? {
+                if clock::raw_ns() > begin_raw_ns + LONGEST_NS {
+                    return Err("a timer on CPU time does not expire".to_owned());
+                }
+            }
+            done.push(Injected {
+                begin_raw_ns,
+                end_raw_ns: clock::raw_ns(),
+                culprit: me(),
+            });
+        }
+        Ok(done)
+    })
+}
+
+/// On the calling thread's own time. Its signal is one that is ignored.
+struct Timer(libc::timer_t);
+
+impl Timer {
+    fn new() -> Result<Timer, String> {
+        // SAFETY: plain data; the kernel writes the timer's number.
+        unsafe {
+            let mut event: libc::sigevent = std::mem::zeroed();
+            event.sigev_notify = libc::SIGEV_SIGNAL;
+            event.sigev_signo = libc::SIGURG;
+            let mut timer: libc::timer_t = std::mem::zeroed();
+            match libc::timer_create(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut event, &raw mut timer) {
+                0 => Ok(Timer(timer)),
+                _ => Err(format!("timer_create: {}", Error::last_os_error())),
+            }
+        }
+    }
+
+    fn set(&self) -> Result<(), String> {
+        // SAFETY: plain data, which outlives the call.
+        let status = unsafe {
+            let mut time: libc::itimerspec = std::mem::zeroed();
+            time.it_value.tv_nsec = AFTER_NS as _;
+            libc::timer_settime(self.0, 0, &raw const time, std::ptr::null_mut())
+        };
+        match status {
+            0 => Ok(()),
+            _ => Err(format!("timer_settime: {}", Error::last_os_error())),
+        }
+    }
+
+    /// Whether it has still to be seen that its time is over.
+    fn runs(&self) -> Result<bool, String> {
+        // SAFETY: plain data, which the kernel writes.
+        unsafe {
+            let mut left: libc::itimerspec = std::mem::zeroed();
+            match libc::timer_gettime(self.0, &raw mut left) {
+                0 => Ok(left.it_value.tv_sec != 0 || left.it_value.tv_nsec != 0),
+                _ => Err(format!("timer_gettime: {}", Error::last_os_error())),
+            }
+        }
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        // SAFETY: our own timer, which nobody uses any more.
+        unsafe { libc::timer_delete(self.0) };
+    }
+}
