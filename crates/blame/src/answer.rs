@@ -131,6 +131,13 @@ pub struct CpuAnswer {
     /// Gaps that are not among them.
     #[serde(skip)]
     pub stories_left_out: u64,
+    /// Time in which the program ran or could have run here; nothing for a probe, which always wants to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wanted_ns: Option<u64>,
+    /// What a program asked of the kernel itself, system calls and page faults: nothing of it is stolen. A page fault has
+    /// an end only where the kernel tracks its way back into the program (`nohz_full`); elsewhere it has no time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<Interruption>,
 }
 
 /// What counters said about the same time.
@@ -187,6 +194,8 @@ impl CpuAnswer {
             piece.row = piece.row.and_then(|row| places.get(row).copied());
         }
         self.interruptions = rows.into_iter().map(|(_, row)| row).collect();
+        self.own
+            .sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.name.cmp(&b.name)));
     }
 }
 

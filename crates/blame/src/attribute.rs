@@ -4,11 +4,12 @@ use crate::answer::{Answer, Confidence, Culprit};
 use crate::chains::Chains;
 use crate::context::{Context, What, dependency_name};
 use crate::cpu::Cpu;
-use crate::gaps::Gap;
-use crate::happened::{Happened, Reader, Request, cpus_of};
+use crate::happened::{Happened, Request, cpus_of};
 use crate::origins::{Origins, Send};
+use crate::question::Question;
+use crate::reader::Reader;
 use crate::softirqs;
-use crate::stories::Keep;
+use crate::victims;
 use events::{Common, Event, Names};
 use observe::Class;
 use std::collections::HashMap;
@@ -20,41 +21,13 @@ const IN_INTERRUPT: u8 = 0x08 | 0x10;
 /// States of a thread that could have gone on have none of these bits (`kernel/sched`, `__trace_sched_switch_state`).
 const SLEEPS: u64 = 0xff;
 
+/// `EXIT_DEAD` and `EXIT_ZOMBIE` (`include/linux/sched.h`): it will never run again.
+const DEAD: u64 = 0x30;
+
 /// Whether a thread that a CPU left could have gone on: it was preempted, it did not sleep.
 #[must_use]
 pub const fn could_go_on(prev_state: u64) -> bool {
     prev_state & SLEEPS == 0
-}
-
-/// Whose time it is.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Victim {
-    /// Its threads.
-    pub pids: Vec<i32>,
-}
-
-/// One CPU that is asked about.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// Which.
-    pub cpu: u32,
-    /// Whose time it is there.
-    pub victim: Victim,
-    /// From when to when, on the trace clock.
-    pub window: Gap,
-    /// Gaps that the victim saw itself; nothing when events alone have to tell.
-    pub gaps: Option<Vec<Gap>>,
-}
-
-/// What is asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Question {
-    /// Each CPU once.
-    pub targets: Vec<Target>,
-    /// Names of threads that are known beforehand (`saved_cmdlines`).
-    pub comms: HashMap<i32, String>,
-    /// Which gaps are told one by one.
-    pub keep: Keep,
 }
 
 /// Answers it. The events must come in the order of time.
@@ -93,6 +66,7 @@ pub fn attribute<'a>(
                     common,
                 };
                 scene.remember(&now, &happened);
+                victims::follow(&mut cpus, (cpu, common.pid, record.at), &happened);
                 if let Some(target) = cpus.iter_mut().find(|target| target.cpu == cpu) {
                     scene.act(target, &now, &happened);
                 }
@@ -194,6 +168,9 @@ impl Scene<'_> {
                     }
                 }
             }
+            Happened::Born { thread, .. } | Happened::Renamed { thread } => {
+                self.comms.insert(thread.pid, text(thread.comm));
+            }
             Happened::Waking { thread, target_cpu } => {
                 self.comms.insert(thread.pid, text(thread.comm));
                 let by = self.culprit(now, None);
@@ -279,6 +256,19 @@ impl Scene<'_> {
         self.origins.sent(to, Send { at, callback, by });
     }
 
+    /// The thread that does it to itself, when events alone have to tell.
+    fn own(&self, cpu: &Cpu, now: &Now) -> Option<Culprit> {
+        (!cpu.is_measured()).then(|| Culprit {
+            pid: now.common.pid,
+            comm: self.comm(now.common.pid),
+            threads: 1,
+            cpu: now.cpu,
+            callsite: None,
+            via: None,
+            chain: Vec::new(),
+        })
+    }
+
     /// What changes on a CPU that is asked about.
     fn act(&mut self, cpu: &mut Cpu, now: &Now, happened: &Happened) {
         if let Happened::Nmi { handler, delta_ns } = *happened {
@@ -317,6 +307,9 @@ impl Scene<'_> {
                 let pushed_aside = cpu.is_victim(prev.pid) && could_go_on(prev_state) && prev.is_real_time();
                 if let Some(task) = cpu.instead().filter(|_| pushed_aside && next.pid != 0) {
                     task.let_in = !next.is_real_time();
+                }
+                if prev_state & DEAD != 0 {
+                    cpu.dead(prev.pid);
                 }
             }
             Happened::IrqEntry { irq, name } => {
@@ -357,19 +350,28 @@ impl Scene<'_> {
             }
             Happened::SyscallEntry { nr } if of_victim => {
                 cpu.end_in_task(|what| *what == What::Fault);
-                cpu.begin_in_task(What::Syscall { nr });
+                let own = self.own(cpu, now);
+                if let Some(context) = cpu.begin_in_task(What::Syscall { nr }) {
+                    context.culprit = own;
+                }
             }
             Happened::SyscallExit if of_victim => {
                 cpu.end_in_task(|what| matches!(what, What::Syscall { .. }))
             }
             Happened::Fault { .. } if of_victim => {
                 cpu.end_in_task(|what| *what == What::Fault);
-                // Without a measured gap nothing tells when it ends, so it would take the program's own time.
-                if cpu.is_measured() {
-                    cpu.begin_in_task(What::Fault);
+                let own = self.own(cpu, now);
+                if let Some(context) = cpu.begin_in_task(What::Fault) {
+                    context.culprit = own;
+                }
+                // Where nothing tells when it ends, it would take the program's own time: it is counted.
+                if !cpu.is_measured() && !cpu.is_tracked {
+                    cpu.end_in_task(|what| *what == What::Fault);
                 }
             }
+            Happened::UserExit => cpu.is_tracked = true,
             Happened::UserEnter if of_victim => {
+                cpu.is_tracked = true;
                 cpu.end_in_task(|what| matches!(what, What::Fault | What::Syscall { .. }));
             }
             Happened::TimerEntry { timer, function } => self.timer(cpu, timer, function),
@@ -409,7 +411,6 @@ impl Scene<'_> {
                     self.tick_kept.insert(now.cpu, dependency_name(dependency));
                 }
             }
-            Happened::Waking { thread, .. } if cpu.is_victim(thread.pid) => cpu.victim_woken(),
             _ => {}
         }
     }

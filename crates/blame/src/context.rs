@@ -43,6 +43,13 @@ pub(crate) enum What {
     Fault,
 }
 
+impl What {
+    /// Whether the program does it to itself.
+    pub(crate) const fn is_own(&self) -> bool {
+        matches!(self, What::Syscall { .. } | What::Fault)
+    }
+}
+
 impl Context {
     pub(crate) fn new(what: What, serial: u64) -> Context {
         Context {

@@ -3,12 +3,15 @@
 //! Interrupts nest above everything; softirqs, system calls, faults and work belong to the thread in which they run and go
 //! away with it, because with PREEMPT_RT a softirq is preempted like any thread.
 
+mod program;
+
 use crate::answer::{CpuAnswer, Culprit};
-use crate::attribute::{Target, Victim};
 use crate::context::{Context, What};
 use crate::gaps::{Edge, Gap, Pieces, Usual};
+use crate::question::Target;
 use crate::rows::Rows;
 use crate::stories::{Keep, Stories};
+use crate::victims::Victims;
 use observe::Class;
 use std::collections::HashMap;
 
@@ -22,15 +25,13 @@ const MOST_RAISERS: usize = 16;
 /// One CPU.
 pub(crate) struct Cpu {
     pub(crate) cpu: u32,
-    victim: Victim,
+    pub(crate) victims: Victims,
     window: Gap,
     gaps: Option<Vec<Gap>>,
     next_gap: usize,
     /// Where time was given out to.
     at: u64,
     pub(crate) current: i32,
-    /// The victim sleeps of its own will: nobody steals from it.
-    asleep: bool,
     irqs: Vec<Context>,
     stacks: HashMap<i32, Vec<Context>>,
     /// The thread that runs in the victim's place.
@@ -45,6 +46,10 @@ pub(crate) struct Cpu {
     /// Rows of interrupts that raised the softirq of disk requests, until that has run.
     raisers: Vec<usize>,
     stories: Stories,
+    /// What the program itself asked of the kernel, when events alone have to tell.
+    own: Rows,
+    /// Time in which the victim ran or could have run; counted only when events alone tell.
+    wanted_ns: u64,
     stolen_ns: u64,
     unexplained_ns: u64,
     gap_count: u64,
@@ -55,6 +60,8 @@ pub(crate) struct Cpu {
     pub(crate) lost_events: u64,
     /// Events are missing from the last one up to the next.
     blind: bool,
+    /// The kernel tells on this CPU when a program leaves for it and comes back.
+    pub(crate) is_tracked: bool,
 }
 
 impl Cpu {
@@ -66,13 +73,12 @@ impl Cpu {
         }
         Cpu {
             cpu: target.cpu,
-            victim: target.victim.clone(),
+            victims: Victims::of(&target.victim),
             window: target.window,
             gaps,
             next_gap: 0,
             at: target.window.start,
             current: UNKNOWN,
-            asleep: false,
             irqs: Vec::new(),
             stacks: HashMap::new(),
             task: None,
@@ -85,6 +91,8 @@ impl Cpu {
             rows: Rows::default(),
             raisers: Vec::new(),
             stories: Stories::new(keep),
+            own: Rows::default(),
+            wanted_ns: 0,
             stolen_ns: 0,
             unexplained_ns: 0,
             gap_count: 0,
@@ -94,11 +102,12 @@ impl Cpu {
             in_gap: false,
             lost_events: 0,
             blind: false,
+            is_tracked: false,
         }
     }
 
     pub(crate) fn is_victim(&self, pid: i32) -> bool {
-        self.victim.pids.contains(&pid)
+        self.victims.has(pid)
     }
 
     /// Whether gaps were measured; otherwise events alone say when the victim did not run.
@@ -177,33 +186,6 @@ impl Cpu {
         self.ended.clear();
     }
 
-    /// Without a measurement: all that is not the victim.
-    fn charge_all(&mut self, from: u64, to: u64) {
-        if self.asleep {
-            self.ran_since = to;
-            self.stories.end();
-            return;
-        }
-        let len = to - from;
-        let serial = self.owner().map(|owner| {
-            owner.in_gaps_ns += len;
-            owner.serial
-        });
-        let taken = serial.is_some();
-        if taken {
-            self.stories.piece(Gap { start: from, end: to }, serial);
-            if !self.in_gap {
-                self.gap_count += 1;
-                self.longest_run_ns = self.longest_run_ns.max(from.saturating_sub(self.ran_since));
-            }
-            self.stolen_ns += len;
-            self.ran_since = to;
-        } else {
-            self.stories.end();
-        }
-        self.in_gap = taken;
-    }
-
     fn decide(&mut self, edge: Edge, place: usize) {
         if self.usual.note(&edge) {
             self.give(edge, place);
@@ -242,15 +224,22 @@ impl Cpu {
     }
 
     fn end(&mut self, context: &Context) {
+        if !self.is_measured() && context.what.is_own() {
+            self.own.add(context);
+            return;
+        }
         if context.in_gaps_ns == 0 {
             return;
         }
         let place = self.rows.add(context);
         self.stories.named(context.serial, place);
-        self.ended.insert(context.serial, place);
         if context.raised_block && self.raisers.len() < MOST_RAISERS {
             self.raisers.push(place);
         }
+        if !self.is_measured() {
+            return;
+        }
+        self.ended.insert(context.serial, place);
         let waited = self.waiting.iter().position(|edge| edge.beside == context.serial);
         if let Some(at) = waited {
             let edge = self.waiting.swap_remove(at);
@@ -385,13 +374,12 @@ impl Cpu {
         if let Some(task) = self.task.take() {
             self.end(&task);
         }
-        if self.is_victim(prev) && !prev_could_go_on {
-            self.asleep = true;
+        if prev_could_go_on {
+            self.victims.wants(prev);
         }
         self.current = next.0;
-        if self.is_victim(next.0) {
-            self.asleep = false;
-        } else {
+        self.victims.no_longer_waits(next.0);
+        if !self.is_victim(next.0) {
             let mut task = self.context(What::Task {
                 pid: next.0,
                 comm: next.1.to_owned(),
@@ -399,11 +387,6 @@ impl Cpu {
             task.culprit = woken_by;
             self.task = Some(task);
         }
-    }
-
-    /// The victim wants to run again.
-    pub(crate) fn victim_woken(&mut self) {
-        self.asleep = false;
     }
 
     /// Takes for current who an event says is, when the switch to it was lost or lies before the first event.
@@ -457,6 +440,7 @@ impl Cpu {
             self.give(edge, place);
         }
         self.unexplained_ns += self.waiting.iter().map(|edge| edge.len_ns).sum::<u64>();
+        let wanted_ns = self.gaps.is_none().then_some(self.wanted_ns);
         let last_run = self.window.end.saturating_sub(self.ran_since);
         let (stories, stories_left_out) = self.stories.finish(&self.usual);
         let mut answer = CpuAnswer {
@@ -469,6 +453,8 @@ impl Cpu {
             outside: self.outside,
             longest_run_ns: self.longest_run_ns.max(last_run),
             lost_events: self.lost_events,
+            wanted_ns,
+            own: self.own.into_rows(),
             interruptions: self.rows.into_rows(),
             stories,
             stories_left_out,

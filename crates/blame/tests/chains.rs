@@ -23,7 +23,10 @@ fn ask(stream: &Stream, gaps: &[(u64, u64)]) -> CpuAnswer {
     let question = Question {
         targets: vec![Target {
             cpu: 1,
-            victim: Victim { pids: vec![PROBE] },
+            victim: Victim {
+                pids: vec![PROBE],
+                ..Victim::default()
+            },
             window: gap(&(0, 1_000_000)),
             gaps: Some(gaps.iter().map(gap).collect()),
         }],

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use traced::{instances, tracing};
+use traced::{accounts_hold, instances, pin_to, tracing};
 
 fn blame(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
@@ -25,15 +25,6 @@ fn blame(args: &[&str]) -> Command {
     command
 }
 
-fn pin_to(cpu: usize) {
-    // SAFETY: a set of CPUs is plain bits, and its size is the one that is given.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
-        assert_eq!(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set), 0);
-    }
-}
-
 /// Takes a CPU for 2 ms, again and again, until it is told to end; how often it did.
 fn disturb(cpu: usize, end: &AtomicBool, times: &AtomicU64) {
     pin_to(cpu);
@@ -43,23 +34,6 @@ fn disturb(cpu: usize, end: &AtomicBool, times: &AtomicU64) {
         while begun.elapsed() < Duration::from_millis(2) {}
         times.fetch_add(1, Ordering::Relaxed);
     }
-}
-
-fn accounts_hold(cpu: &Value) {
-    let number = |name: &str| cpu[name].as_u64().unwrap();
-    assert_eq!(
-        number("stolen_ns"),
-        number("explained_ns") + number("unexplained_ns"),
-        "{cpu}"
-    );
-    let rows: u64 = cpu["interruptions"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|row| row["total_ns"].as_u64().unwrap())
-        .sum();
-    assert_eq!(rows, number("explained_ns"), "{cpu}");
-    assert!(number("stolen_ns") <= number("duration_ns"), "{cpu}");
 }
 
 #[test]

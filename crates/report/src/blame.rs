@@ -1,5 +1,7 @@
 //! The answer of `blame` for people: per CPU how much was stolen, then who stole it, most time first, each with its cure.
 
+mod own;
+
 use crate::measurement::time;
 use crate::style::{COLUMNS, Role, Style, counted, cut, grouped, safe, wrap};
 use ::blame::{Answer, Confidence, CpuAnswer, Culprit, Interruption, Link};
@@ -29,17 +31,26 @@ pub fn blame_text(answer: &Answer, rows: Rows, style: Style) -> String {
         table(&mut text, cpu, rows, style);
         crate::blame_picture::longest(&mut text, cpu, style);
         cure_lines(&mut text, cpu, rows, style);
+        own::own(&mut text, cpu, rows, style);
     }
     text
 }
 
 fn head(text: &mut String, cpu: &CpuAnswer, style: Style) {
-    let share = per_million(cpu.stolen_ns, cpu.duration_ns);
+    let of_ns = cpu.wanted_ns.unwrap_or(cpu.duration_ns);
+    let share = per_million(cpu.stolen_ns, of_ns);
+    let of = match cpu.wanted_ns {
+        Some(wanted_ns) => format!(
+            "{} that the program wanted of {}",
+            time(wanted_ns),
+            time(cpu.duration_ns)
+        ),
+        None => time(cpu.duration_ns),
+    };
     let line = format!(
-        "CPU {}: {} stolen in {} ({share})",
+        "CPU {}: {} stolen in {of} ({share})",
         cpu.cpu,
-        time(cpu.stolen_ns),
-        time(cpu.duration_ns)
+        time(cpu.stolen_ns)
     );
     let _ = writeln!(text, "{}", style.paint(Role::Head, &line));
     let unexplained = format!("{} unexplained", time(cpu.unexplained_ns));

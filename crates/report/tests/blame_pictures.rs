@@ -80,6 +80,8 @@ fn answer(name: &str) -> Answer {
             outside: 0,
             longest_run_ns: 312_000_000,
             lost_events: 0,
+            wanted_ns: None,
+            own: Vec::new(),
             interruptions: vec![
                 row(Class::Preemption, name, 900_000, None),
                 row(Class::SoftBlock, "BLOCK", 200_000, Some(writer())),

@@ -51,6 +51,8 @@ fn answer(interruptions: Vec<Interruption>) -> Answer {
             interruptions,
             stories: Vec::new(),
             stories_left_out: 0,
+            wanted_ns: None,
+            own: Vec::new(),
         }],
     }
 }

@@ -27,7 +27,10 @@ pub fn ask_keeping(stream: &Stream, gaps: Option<Vec<Gap>>, keep: Keep) -> CpuAn
     let question = Question {
         targets: vec![Target {
             cpu: 1,
-            victim: Victim { pids: vec![PROBE] },
+            victim: Victim {
+                pids: vec![PROBE],
+                ..Victim::default()
+            },
             window: Gap {
                 start: 0,
                 end: 1_000_000,

@@ -125,7 +125,7 @@ impl Stream {
             .map_or(0, |(_, pid)| *pid as i32);
         let texts = match name {
             "irq_handler_entry" => vec![("name", "disk".to_owned())],
-            "sched_waking" => vec![("comm", comm(pid))],
+            "sched_waking" | "task_newtask" => vec![("comm", comm(pid))],
             "block_rq_complete" => vec![("rwbs", "WS".to_owned())],
             name if name.starts_with("block_") => {
                 vec![("rwbs", "WS".to_owned()), ("comm", comm(self.pid))]

@@ -1,28 +1,25 @@
-//! `blame`: a probe spins on the CPUs that are asked about and notes every gap; the kernel's events of the same time, on the
-//! same clock, say who had the CPU in it.
+//! `blame`: who interrupted these CPUs. A probe spins there and notes every gap, or a program is watched; the kernel's
+//! events of the same time, on the same clock, say who had the CPU.
 
+mod aside;
+mod child;
 mod ground;
+mod probe;
+mod program;
+mod stream;
+mod told;
 mod tracing;
 
-use super::measure::instance::{Instance, found};
-use super::measure::{default_cpus, kept, with_progress};
-use crate::changing;
-use crate::screen::Form;
+use super::measure::kept;
 use crate::{CommandError, Screen, Status};
-use blame::{Answer, Counted, Gap, Keep, Question, Reader, Target, Victim, attribute};
-use machine::{CpuId, CpuSet, Machine, parse_duration};
-use measure::{Environment, RawGap, RawWindow, Request, Watcher};
-use report::Rows;
-use root::Root;
-use serde::Serialize;
-use std::cell::RefCell;
-use std::collections::BTreeMap;
+use ::blame::Keep;
+use machine::parse_duration;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
-use trace::{Recorder, TraceError, catalogue};
 
-/// Rows of a CPU that are shown without being asked for.
-const SHOWN: usize = 12;
+/// How long, where nobody says it and nothing ends by itself.
+const USUAL: Duration = Duration::from_secs(10);
 
 /// Gaps that the screen draws.
 const DRAWN: usize = 3;
@@ -33,15 +30,22 @@ const MOST_GAPS: usize = 1_000_000;
 /// Arguments of `blame`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The CPUs; without it the isolated ones, else the core that `plan` would choose
+    /// The CPUs. Without it: for a probe the isolated ones, else the core that `plan` would choose; for a program those
+    /// where it may run
     #[arg(long, value_name = "EXPRESSION")]
     cpus: Option<String>,
-    /// How long
-    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
-    duration: Duration,
-    /// The shortest gap that counts
+    /// How long: 10s without it, or as long as the command runs
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
+    duration: Option<Duration>,
+    /// The shortest gap of the probe that counts
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = parse_duration)]
     threshold: Duration,
+    /// Watch the threads of this process instead of a probe
+    #[arg(long, value_name = "PID", conflicts_with_all = ["threshold", "command"])]
+    pid: Option<u32>,
+    /// Only the one thread that --pid names
+    #[arg(long, requires = "pid")]
+    tid: bool,
     /// Memory for the trace, in MiB: what comes when it is full has no names
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_536))]
     memory: u64,
@@ -58,182 +62,30 @@ pub struct Args {
     /// Write the answer as one page to this file: who, what would stop it, and the longest gaps drawn
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-}
-
-#[derive(Serialize)]
-struct Told<'a> {
-    schema: &'static str,
-    environment: &'a Environment,
-    threshold_ns: u64,
-    absent_events: &'a [String],
-    trace_full: bool,
-    #[serde(flatten)]
-    answer: &'a Answer,
+    /// Start this command on the CPUs and watch it and its children, until it ends; with --for it is ended then (SIGTERM).
+    /// With --json what it prints goes to standard error
+    #[arg(last = true, value_name = "COMMAND", conflicts_with = "threshold")]
+    command: Vec<OsString>,
 }
 
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = Root::live();
-    let machine = Machine::read(&root);
-    let cpus = chosen(args, &machine, screen)?;
     for path in args.gaps.iter().chain(&args.html) {
         root::output::check(path).map_err(kept::refused)?;
     }
-    let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
-    let stop = changing::stop_flag();
-
-    let tracefs = found()?;
-    let top = tracefs.file(".");
-    let mut known = catalogue(&root, &top, &tracing::events()).map_err(untraceable)?;
-    let wanted = tracing::wanted(&known.events, &cpus, args.buffer);
-    let mut instance = Instance::begin(tracefs, &wanted)?;
-    let online: Vec<CpuId> = machine.topology.online.iter().collect();
-    let most = usize::try_from(args.memory << 20).unwrap_or(usize::MAX);
-    let mut recorder = Recorder::open(&instance.file("."), &online, known.layout, most).map_err(untraceable)?;
-
-    let seen = Seen::default();
-    let mut request = Request::noise(cpus.clone(), args.duration, environment.clone(), stop);
-    request.each(|lane| lane.threshold_ns = u64::try_from(args.threshold.as_nanos()).unwrap_or(u64::MAX));
-    request.watcher = Some(&seen);
-    let mut failed = None;
-    let measured = with_progress(screen, |progress| {
-        measure::run(&request, &mut |now| {
-            // The buffers are emptied by this thread, which stands on other CPUs than those that are asked about.
-            if let Err(error) = recorder.drain() {
-                failed.get_or_insert(error);
-            }
-            progress(now);
-        })
-    })?;
-    instance.stop()?;
-    recorder.drain().map_err(untraceable)?;
-    let recording = recorder.finish(&root, &instance.file(".")).map_err(untraceable)?;
-    let comms = root.text(&instance.shared_file("saved_cmdlines"))?.unwrap_or_default();
-    known.description.saved_cmdlines = comms;
-    instance.take_down()?;
-    if let Some(error) = failed {
-        return Err(untraceable(error));
+    match (args.pid, args.command.as_slice()) {
+        (None, []) => probe::run(args, screen),
+        (Some(pid), _) => program::of_pid(args, pid, screen),
+        (None, _) => program::of_command(args, screen),
     }
+}
 
-    let question = Question {
-        targets: seen.targets(),
-        comms: known.description.comms(),
-        keep: match (&args.gaps, &args.html) {
+impl Args {
+    /// Which gaps are told one by one.
+    fn keep(&self) -> Keep {
+        match (&self.gaps, &self.html) {
             (None, None) => Keep::Longest(DRAWN),
             _ => Keep::First(MOST_GAPS),
-        },
-    };
-    let reader = Reader::new(known.formats);
-    let mut answer = attribute(&reader, &known.names, recording.events(), &question);
-    for cpu in &mut answer.cpus {
-        let stats = recording.cpus.iter().find(|of| of.cpu.0 == cpu.cpu);
-        let thread = measured.threads.iter().find(|thread| thread.cpu.0 == cpu.cpu);
-        let smi = thread.and_then(|thread| thread.counts.iter().find(|count| count.name == "smi"));
-        cpu.confirm(Counted {
-            steal_ns: thread.and_then(|thread| thread.steal_ns),
-            smi: smi.and_then(|count| count.count),
-        });
-        cpu.lost_events = cpu.lost_events.max(stats.and_then(|of| of.stats.lost()).unwrap_or(0));
-    }
-    answer.cure(&ground::of(&root, machine, &cpus, &question));
-    if let Some(path) = &args.gaps {
-        root::output::write(path, report::blame_gaps(&answer).as_bytes())?;
-    }
-    let told = Told {
-        schema: report::BLAME_SCHEMA,
-        environment: &environment,
-        threshold_ns: request.lanes.first().map_or(0, |lane| lane.threshold_ns),
-        absent_events: &known.absent,
-        trace_full: recording.full,
-        answer: &answer,
-    };
-    if let Some(path) = &args.html {
-        let json = serde_json::to_vec(&told).ok();
-        let name = path.with_extension("json");
-        let name = name.file_name().unwrap_or_default().to_string_lossy();
-        let page = report::blame_html(&answer, &environment, json.as_deref(), &name);
-        root::output::write(path, page.as_bytes())?;
-    }
-    match screen.form {
-        Form::Json => screen.json(&told),
-        Form::Text => {
-            let rows = if args.all { Rows::All } else { Rows::First(SHOWN) };
-            screen.text(&report::blame_text(&answer, rows, screen.style()));
         }
-    }
-    if recording.full {
-        screen.note("the trace needed more than --memory: the end of the run has no names\n");
-    }
-    if !known.absent.is_empty() {
-        screen.note(&format!("this kernel does not have: {}\n", known.absent.join(", ")));
-    }
-    if known.names.is_empty() {
-        screen.note("/proc/kallsyms hides its addresses (kernel.kptr_restrict): functions have no names\n");
-    }
-    if !measured.complete {
-        screen.note("interrupted: the answer covers only the time until then\n");
-    }
-    Ok(Status::Done)
-}
-
-fn chosen(args: &Args, machine: &Machine, screen: &mut Screen) -> Result<CpuSet, CommandError> {
-    if let Some(expression) = &args.cpus {
-        return crate::intent::existing_cpus(expression, machine);
-    }
-    let (cpus, why) = default_cpus(machine)?;
-    screen.note(&format!("watching CPU {cpus} ({why}); --cpus chooses others\n"));
-    Ok(cpus)
-}
-
-fn untraceable(error: TraceError) -> CommandError {
-    match error {
-        TraceError::Root(error) => error.into(),
-        error => CommandError::new(
-            Status::Unable,
-            "the kernel's trace cannot be read",
-            error.to_string(),
-            "`measure noise` says how much is stolen, without names",
-        ),
-    }
-}
-
-/// What the probe saw.
-#[derive(Default)]
-struct Seen {
-    gaps: RefCell<BTreeMap<CpuId, Vec<Gap>>>,
-    windows: RefCell<Vec<RawWindow>>,
-}
-
-impl Watcher for Seen {
-    fn gaps(&self, gaps: &[RawGap]) {
-        let mut all = self.gaps.borrow_mut();
-        for gap in gaps {
-            all.entry(gap.cpu).or_default().push(Gap {
-                start: gap.start_raw_ns,
-                end: gap.start_raw_ns + gap.duration_ns,
-            });
-        }
-    }
-
-    fn window(&self, window: &RawWindow) {
-        self.windows.borrow_mut().push(*window);
-    }
-}
-
-impl Seen {
-    fn targets(&self) -> Vec<Target> {
-        let mut gaps = self.gaps.take();
-        let target = |window: &RawWindow| Target {
-            cpu: window.cpu.0,
-            victim: Victim {
-                pids: vec![window.tid.cast_signed()],
-            },
-            window: Gap {
-                start: window.start_raw_ns,
-                end: window.end_raw_ns,
-            },
-            gaps: Some(gaps.remove(&window.cpu).unwrap_or_default()),
-        };
-        self.windows.take().iter().map(target).collect()
     }
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 use root::Tracefs;
+use serde_json::Value;
 use std::fs;
 use std::path::Path;
 
@@ -26,4 +27,34 @@ pub fn instances(tracefs: &Tracefs) -> Vec<String> {
         .collect();
     names.sort();
     names
+}
+
+/// Puts this thread on one CPU.
+#[allow(dead_code)] // Not every test needs it.
+pub fn pin_to(cpu: usize) {
+    // SAFETY: a set of CPUs is plain bits, and its size is the one that is given.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        assert_eq!(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set), 0);
+    }
+}
+
+/// The sums of one CPU of the answer of `blame`.
+#[allow(dead_code)] // Not every test needs it.
+pub fn accounts_hold(cpu: &Value) {
+    let number = |name: &str| cpu[name].as_u64().unwrap();
+    assert_eq!(
+        number("stolen_ns"),
+        number("explained_ns") + number("unexplained_ns"),
+        "{cpu}"
+    );
+    let rows: u64 = cpu["interruptions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["total_ns"].as_u64().unwrap())
+        .sum();
+    assert_eq!(rows, number("explained_ns"), "{cpu}");
+    assert!(number("stolen_ns") <= number("duration_ns"), "{cpu}");
 }

@@ -23,6 +23,8 @@ enum From {
 const EVENTS: &[(&str, From)] = &[
     ("sched/sched_switch", From::Asked),
     ("sched/sched_waking", From::Naming("target_cpu")),
+    ("task/task_newtask", From::All),
+    ("task/task_rename", From::All),
     ("irq/irq_handler_entry", From::All),
     ("irq/irq_handler_exit", From::All),
     ("irq/softirq_raise", From::Asked),
@@ -57,12 +59,31 @@ const EVENTS: &[(&str, From)] = &[
     ("block/block_rq_complete", From::Asked),
 ];
 
+/// Events that are traced besides where a program is watched, whose threads come and go.
+const OF_PROGRAMS: &[(&str, From)] = &[
+    ("sched/sched_wakeup_new", From::Naming("target_cpu")),
+    ("sched/sched_migrate_task", From::All),
+];
+
+/// What is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Watched {
+    /// A probe, a thread that spins on each CPU.
+    Probe,
+    /// A program.
+    Program,
+}
+
 /// The clock of the gaps: nobody slews it.
 const CLOCK: &str = "mono_raw";
 
 /// Their names.
-pub fn events() -> Vec<&'static str> {
-    EVENTS.iter().map(|(event, _)| *event).collect()
+pub fn events(watched: Watched) -> Vec<&'static str> {
+    let besides = match watched {
+        Watched::Probe => [].as_slice(),
+        Watched::Program => OF_PROGRAMS,
+    };
+    EVENTS.iter().chain(besides).map(|(event, _)| *event).collect()
 }
 
 /// What the instance is set to. `found` are the events that this kernel has.
@@ -72,7 +93,7 @@ pub fn wanted(found: &[String], asked: &CpuSet, buffer_kib: u64) -> Wanted {
         Setting::must("trace_clock", CLOCK),
         Setting::may("buffer_size_kb", buffer_kib.to_string()),
     ];
-    for (event, from) in EVENTS {
+    for (event, from) in EVENTS.iter().chain(OF_PROGRAMS) {
         let filter = match from {
             From::All => continue,
             From::Asked => filter("CPU", asked),
@@ -152,7 +173,7 @@ mod tests {
         }
         let reader = blame::Reader::new(formats);
         // Those of arm are not in this kernel.
-        for event in events().into_iter().filter(|event| !matches!(*event, "ipi/ipi_entry" | "ipi/ipi_exit")) {
+        for event in events(Watched::Program).into_iter().filter(|event| !matches!(*event, "ipi/ipi_entry" | "ipi/ipi_exit")) {
             let mut found = reader.formats().all().iter().filter(|format| {
                 is(&format!("{}/{}", format.system, format.name), event)
             });

@@ -1,0 +1,30 @@
+//! What is asked: which CPUs, whose time, from when to when.
+
+use crate::gaps::Gap;
+use crate::stories::Keep;
+use crate::victims::Victim;
+use std::collections::HashMap;
+
+/// One CPU that is asked about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Which.
+    pub cpu: u32,
+    /// Whose time it is there.
+    pub victim: Victim,
+    /// From when to when, on the trace clock.
+    pub window: Gap,
+    /// Gaps that the victim saw itself; nothing when events alone have to tell.
+    pub gaps: Option<Vec<Gap>>,
+}
+
+/// What is asked.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Question {
+    /// Each CPU once.
+    pub targets: Vec<Target>,
+    /// Names of threads that are known beforehand (`saved_cmdlines`).
+    pub comms: HashMap<i32, String>,
+    /// Which gaps are told one by one.
+    pub keep: Keep,
+}

@@ -1,0 +1,307 @@
+//! Turns records into what they say, by the descriptions that the kernel gave.
+
+use crate::happened::{Happened, Request, Thread};
+use events::{Field, Format, Formats, Record};
+
+/// `CLONE_THREAD` (`include/uapi/linux/sched.h`).
+const CLONE_THREAD: u64 = 0x1_0000;
+
+/// Turns records into what they say.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    formats: Formats,
+    kinds: Vec<Option<Kind>>,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    Switch(Box<[Field; 5]>, Option<Field>, Option<Field>),
+    Waking(Box<[Field; 2]>, Option<Field>),
+    Begun(Field, Field),
+    Migrate(Field, Field),
+    Born(Box<[Field; 3]>),
+    Renamed(Field, Field),
+    IrqEntry(Field, Field),
+    IrqExit,
+    VectorEntry(String),
+    IpiEntry(Field),
+    VectorExit,
+    SoftirqRaise(Field),
+    SoftirqEntry(Field),
+    SoftirqExit,
+    Nmi(Field, Field),
+    Fault(Field),
+    SyscallEntry(Field),
+    SyscallExit,
+    Request(Stage, Box<[Field; 3]>, Option<Field>),
+    TimerStart(Field, Field),
+    TimerEntry(Field, Option<Field>),
+    TimerExit,
+    WorkQueue(Field, Field),
+    WorkStart(Field, Option<Field>),
+    WorkEnd,
+    IpiSend(Box<[Field; 3]>),
+    IpiSendMask(Box<[Field; 3]>),
+    CsdEntry(Field),
+    CsdExit,
+    TlbFlush(Field),
+    TickStop(Field, Field),
+    UserEnter,
+    UserExit,
+}
+
+/// How far a disk request is.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    Made,
+    Issued,
+    Done,
+}
+
+impl Kind {
+    fn of(format: &Format) -> Option<Kind> {
+        let f = |name: &str| format.field(name).cloned();
+        Some(match (format.system.as_str(), format.name.as_str()) {
+            ("sched", "sched_switch") => Kind::Switch(
+                Box::new([
+                    f("prev_pid")?,
+                    f("prev_comm")?,
+                    f("prev_state")?,
+                    f("next_pid")?,
+                    f("next_comm")?,
+                ]),
+                f("prev_prio"),
+                f("next_prio"),
+            ),
+            ("sched", "sched_waking") => Kind::Waking(Box::new([f("pid")?, f("comm")?]), f("target_cpu")),
+            ("sched", "sched_wakeup_new") => Kind::Begun(f("pid")?, f("target_cpu")?),
+            ("sched", "sched_migrate_task") => Kind::Migrate(f("pid")?, f("dest_cpu")?),
+            ("task", "task_newtask") => Kind::Born(Box::new([f("pid")?, f("comm")?, f("clone_flags")?])),
+            ("task", "task_rename") => Kind::Renamed(f("pid")?, f("newcomm")?),
+            ("irq", "irq_handler_entry") => Kind::IrqEntry(f("irq")?, f("name")?),
+            ("irq", "irq_handler_exit") => Kind::IrqExit,
+            ("irq", "softirq_raise") => Kind::SoftirqRaise(f("vec")?),
+            ("irq", "softirq_entry") => Kind::SoftirqEntry(f("vec")?),
+            ("irq", "softirq_exit") => Kind::SoftirqExit,
+            ("irq_vectors", name) => match name.strip_suffix("_entry") {
+                Some(vector) => Kind::VectorEntry(vector.to_owned()),
+                // The others of this system tell how vectors are given out; nobody is interrupted by that.
+                None if name.ends_with("_exit") => Kind::VectorExit,
+                None => return None,
+            },
+            ("nmi", "nmi_handler") => Kind::Nmi(f("handler")?, f("delta_ns")?),
+            ("exceptions", "page_fault_user" | "page_fault_kernel") => Kind::Fault(f("address")?),
+            ("raw_syscalls", "sys_enter") => Kind::SyscallEntry(f("id")?),
+            ("raw_syscalls", "sys_exit") => Kind::SyscallExit,
+            ("block", name) => {
+                let stage = match name {
+                    "block_io_start" | "block_rq_insert" => Stage::Made,
+                    "block_rq_issue" => Stage::Issued,
+                    "block_rq_complete" => Stage::Done,
+                    _ => return None,
+                };
+                Kind::Request(stage, Box::new([f("dev")?, f("sector")?, f("rwbs")?]), f("comm"))
+            }
+            ("timer", "timer_start") => Kind::TimerStart(f("timer")?, f("function")?),
+            ("timer", "hrtimer_start") => Kind::TimerStart(f("hrtimer")?, f("function")?),
+            ("timer", "timer_expire_entry") => Kind::TimerEntry(f("timer")?, f("function")),
+            ("timer", "hrtimer_expire_entry") => Kind::TimerEntry(f("hrtimer")?, f("function")),
+            ("timer", "timer_expire_exit" | "hrtimer_expire_exit") => Kind::TimerExit,
+            ("timer", "tick_stop") => Kind::TickStop(f("success")?, f("dependency")?),
+            ("workqueue", "workqueue_queue_work") => Kind::WorkQueue(f("work")?, f("function")?),
+            ("workqueue", "workqueue_execute_start") => Kind::WorkStart(f("work")?, f("function")),
+            ("workqueue", "workqueue_execute_end") => Kind::WorkEnd,
+            ("ipi", "ipi_send_cpu") => Kind::IpiSend(Box::new([f("cpu")?, f("callsite")?, f("callback")?])),
+            ("ipi", "ipi_send_cpumask") => {
+                Kind::IpiSendMask(Box::new([f("cpumask")?, f("callsite")?, f("callback")?]))
+            }
+            ("ipi", "ipi_entry") => Kind::IpiEntry(f("reason")?),
+            ("ipi", "ipi_exit") => Kind::VectorExit,
+            ("csd", "csd_function_entry") => Kind::CsdEntry(f("func")?),
+            ("csd", "csd_function_exit") => Kind::CsdExit,
+            ("tlb", "tlb_flush") => Kind::TlbFlush(f("reason")?),
+            ("context_tracking", "user_enter") => Kind::UserEnter,
+            ("context_tracking", "user_exit") => Kind::UserExit,
+            _ => return None,
+        })
+    }
+}
+
+impl Reader {
+    /// For the events of one kernel.
+    #[must_use]
+    pub fn new(formats: Formats) -> Reader {
+        let mut kinds = Vec::new();
+        for format in formats.all() {
+            let id = usize::from(format.id);
+            if kinds.len() <= id {
+                kinds.resize_with(id + 1, || None);
+            }
+            if let Some(slot) = kinds.get_mut(id) {
+                *slot = Kind::of(format);
+            }
+        }
+        Reader { formats, kinds }
+    }
+
+    /// The descriptions that it reads by.
+    #[must_use]
+    pub const fn formats(&self) -> &Formats {
+        &self.formats
+    }
+
+    /// Whether the event of that number tells something about interruptions.
+    #[must_use]
+    pub fn understands(&self, id: u16) -> bool {
+        self.kinds.get(usize::from(id)).is_some_and(Option::is_some)
+    }
+
+    /// What a record says; nothing for an event that tells nothing about interruptions, or is cut.
+    #[must_use]
+    pub fn read<'a>(&'a self, record: &Record<'a>) -> Option<Happened<'a>> {
+        let payload = record.payload;
+        let common = self.formats.common(payload)?;
+        let kind = self.kinds.get(usize::from(common.id))?.as_ref()?;
+        let endian = self.formats.endian;
+        let n = |field: &Field| field.number(payload, endian);
+        let u = |field: &Field| field.unsigned(payload, endian);
+        let text = |field: &Field| field.text(payload, endian);
+        Some(match kind {
+            Kind::Switch(fields, prev_prio, next_prio) => {
+                let [prev_pid, prev_comm, prev_state, next_pid, next_comm] = fields.as_ref();
+                Happened::Switch {
+                    prev: Thread {
+                        pid: n(prev_pid)? as i32,
+                        comm: text(prev_comm)?,
+                        prio: prev_prio.as_ref().and_then(n),
+                    },
+                    prev_state: u(prev_state)?,
+                    next: Thread {
+                        pid: n(next_pid)? as i32,
+                        comm: text(next_comm)?,
+                        prio: next_prio.as_ref().and_then(n),
+                    },
+                }
+            }
+            Kind::Waking(fields, target) => {
+                let [pid, comm] = fields.as_ref();
+                Happened::Waking {
+                    thread: Thread {
+                        pid: n(pid)? as i32,
+                        comm: text(comm)?,
+                        prio: None,
+                    },
+                    target_cpu: target.as_ref().and_then(u).unwrap_or(0) as u32,
+                }
+            }
+            Kind::Begun(pid, target_cpu) => Happened::Begun {
+                pid: n(pid)? as i32,
+                target_cpu: u(target_cpu)? as u32,
+            },
+            Kind::Migrate(pid, to) => Happened::Migrate {
+                pid: n(pid)? as i32,
+                to: u(to)? as u32,
+            },
+            Kind::Born(fields) => {
+                let [pid, comm, flags] = fields.as_ref();
+                Happened::Born {
+                    thread: Thread {
+                        pid: n(pid)? as i32,
+                        comm: text(comm)?,
+                        prio: None,
+                    },
+                    of_process: u(flags)? & CLONE_THREAD != 0,
+                }
+            }
+            Kind::Renamed(pid, comm) => Happened::Renamed {
+                thread: Thread {
+                    pid: n(pid)? as i32,
+                    comm: text(comm)?,
+                    prio: None,
+                },
+            },
+            Kind::IrqEntry(irq, name) => Happened::IrqEntry {
+                irq: n(irq)?,
+                name: text(name)?,
+            },
+            Kind::IrqExit => Happened::IrqExit,
+            Kind::VectorEntry(name) => Happened::VectorEntry {
+                name: name.as_bytes(),
+            },
+            // arm's event carries the address of a text that only its kernel can show.
+            Kind::IpiEntry(reason) => Happened::VectorEntry {
+                name: text(reason).filter(|text| text.is_ascii()).unwrap_or(b"ipi"),
+            },
+            Kind::VectorExit => Happened::VectorExit,
+            Kind::SoftirqRaise(vec) => Happened::SoftirqRaise { vec: u(vec)? as u32 },
+            Kind::SoftirqEntry(vec) => Happened::SoftirqEntry { vec: u(vec)? as u32 },
+            Kind::SoftirqExit => Happened::SoftirqExit,
+            Kind::Nmi(handler, delta_ns) => Happened::Nmi {
+                handler: u(handler)?,
+                delta_ns: u(delta_ns)?,
+            },
+            Kind::Fault(address) => Happened::Fault { address: u(address)? },
+            Kind::SyscallEntry(nr) => Happened::SyscallEntry { nr: n(nr)? },
+            Kind::SyscallExit => Happened::SyscallExit,
+            Kind::Request(stage, fields, comm) => {
+                let [dev, sector, rwbs] = fields.as_ref();
+                let request = Request {
+                    dev: u(dev)?,
+                    sector: u(sector)?,
+                    rwbs: text(rwbs)?,
+                    comm: comm.as_ref().and_then(text).unwrap_or_default(),
+                };
+                match stage {
+                    Stage::Made => Happened::Request(request),
+                    Stage::Issued => Happened::RequestIssue(request),
+                    Stage::Done => Happened::RequestDone(request),
+                }
+            }
+            Kind::TimerStart(timer, function) => Happened::TimerStart {
+                timer: u(timer)?,
+                function: u(function)?,
+            },
+            Kind::TimerEntry(timer, function) => Happened::TimerEntry {
+                timer: u(timer)?,
+                function: function.as_ref().and_then(u).unwrap_or(0),
+            },
+            Kind::TimerExit => Happened::TimerExit,
+            Kind::WorkQueue(work, function) => Happened::WorkQueue {
+                work: u(work)?,
+                function: u(function)?,
+            },
+            Kind::WorkStart(work, function) => Happened::WorkStart {
+                work: u(work)?,
+                function: function.as_ref().and_then(u).unwrap_or(0),
+            },
+            Kind::WorkEnd => Happened::WorkEnd,
+            Kind::IpiSend(fields) => {
+                let [cpu, callsite, callback] = fields.as_ref();
+                Happened::IpiSend {
+                    cpu: u(cpu)? as u32,
+                    callsite: u(callsite)?,
+                    callback: u(callback)?,
+                }
+            }
+            Kind::IpiSendMask(fields) => {
+                let [mask, callsite, callback] = fields.as_ref();
+                Happened::IpiSendMask {
+                    mask: mask.content(payload, endian)?,
+                    callsite: u(callsite)?,
+                    callback: u(callback)?,
+                }
+            }
+            Kind::CsdEntry(function) => Happened::CsdEntry {
+                function: u(function)?,
+            },
+            Kind::CsdExit => Happened::CsdExit,
+            Kind::TlbFlush(reason) => Happened::TlbFlush { reason: n(reason)? },
+            Kind::TickStop(success, dependency) => Happened::TickStop {
+                success: n(success)? != 0,
+                dependency: u(dependency)?,
+            },
+            Kind::UserEnter => Happened::UserEnter,
+            Kind::UserExit => Happened::UserExit,
+        })
+    }
+}

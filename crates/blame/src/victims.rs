@@ -1,0 +1,117 @@
+//! Whose time it is: the threads of a program, as they are born, wait for a CPU and move on to another.
+
+use crate::cpu::Cpu;
+use crate::happened::Happened;
+use std::collections::HashSet;
+
+/// Threads that join those that are known, because one of them made them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Follow {
+    /// None.
+    #[default]
+    Nobody,
+    /// Those of the same process.
+    Threads,
+    /// Those of child processes, too.
+    Children,
+}
+
+/// Whose time it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Victim {
+    /// Its threads.
+    pub pids: Vec<i32>,
+    /// Which others become its threads.
+    pub follow: Follow,
+}
+
+/// The victim as one CPU sees it.
+#[derive(Debug)]
+pub(crate) struct Victims {
+    pids: HashSet<i32>,
+    follow: Follow,
+    /// Those that could run on this CPU now, and do not.
+    waiting: HashSet<i32>,
+}
+
+impl Victims {
+    pub(crate) fn of(victim: &Victim) -> Victims {
+        Victims {
+            pids: victim.pids.iter().copied().collect(),
+            follow: victim.follow,
+            waiting: HashSet::new(),
+        }
+    }
+
+    pub(crate) fn has(&self, pid: i32) -> bool {
+        self.pids.contains(&pid)
+    }
+
+    /// Whether one of them could run here and does not.
+    pub(crate) fn waits(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// Whether this one does.
+    pub(crate) fn waits_for(&self, pid: i32) -> bool {
+        self.waiting.contains(&pid)
+    }
+
+    /// A thread was made by another.
+    pub(crate) fn born(&mut self, parent: i32, child: i32, of_process: bool) {
+        let joins = match self.follow {
+            Follow::Nobody => false,
+            Follow::Threads => of_process,
+            Follow::Children => true,
+        };
+        if joins && self.has(parent) {
+            self.pids.insert(child);
+        } else if self.follow != Follow::Nobody {
+            // The number of one that has ended is another thread's from now on.
+            self.pids.remove(&child);
+        }
+    }
+
+    /// It could run here from now on.
+    pub(crate) fn wants(&mut self, pid: i32) {
+        if self.has(pid) {
+            self.waiting.insert(pid);
+        }
+    }
+
+    /// It runs, here or elsewhere, or waits elsewhere.
+    pub(crate) fn no_longer_waits(&mut self, pid: i32) {
+        self.waiting.remove(&pid);
+    }
+}
+
+/// Notes where the victim's threads are, which events of any CPU tell: on which CPU, by whom and when one came.
+pub(crate) fn follow(cpus: &mut [Cpu], (on, by, at): (u32, i32, u64), happened: &Happened) {
+    match *happened {
+        Happened::Born { thread, of_process } => {
+            for cpu in cpus {
+                cpu.victims.born(by, thread.pid, of_process);
+            }
+        }
+        Happened::Waking { thread, target_cpu } => want(cpus, at, thread.pid, target_cpu),
+        Happened::Begun { pid, target_cpu } => want(cpus, at, pid, target_cpu),
+        Happened::Migrate { pid, to } => {
+            for cpu in cpus.iter_mut().filter(|cpu| cpu.cpu != to) {
+                cpu.left(at, pid);
+            }
+            want(cpus, at, pid, to);
+        }
+        Happened::Switch { next, .. } => {
+            for cpu in cpus.iter_mut().filter(|cpu| cpu.cpu != on) {
+                cpu.left(at, next.pid);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn want(cpus: &mut [Cpu], at: u64, pid: i32, on: u32) {
+    if let Some(cpu) = cpus.iter_mut().find(|cpu| cpu.cpu == on) {
+        cpu.wanted(at, pid);
+    }
+}

@@ -1,0 +1,113 @@
+//! A probe spins on the CPUs that are asked about and notes every gap.
+
+use super::stream::{Stream, Watched};
+use super::told::Told;
+use super::{Args, USUAL, ground};
+use crate::verbs::measure::{default_cpus, with_progress};
+use crate::{CommandError, Screen, Status, changing};
+use blame::{Counted, Gap, Question, Reader, Target, Victim, attribute};
+use machine::{CpuId, CpuSet, Machine};
+use measure::{Environment, RawGap, RawWindow, Request, Watcher};
+use root::Root;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+
+/// Runs it.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = Root::live();
+    let machine = Machine::read(&root);
+    let cpus = chosen(args, &machine, screen)?;
+    let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
+    let stop = changing::stop_flag();
+    let mut stream = Stream::begin(args, &root, &machine, &cpus, Watched::Probe)?;
+
+    let seen = Seen::default();
+    let duration = args.duration.unwrap_or(USUAL);
+    let mut request = Request::noise(cpus.clone(), duration, environment.clone(), stop);
+    request.each(|lane| lane.threshold_ns = u64::try_from(args.threshold.as_nanos()).unwrap_or(u64::MAX));
+    request.watcher = Some(&seen);
+    let measured = with_progress(screen, |progress| {
+        measure::run(&request, &mut |now| {
+            // This thread stands on other CPUs than those that are asked about.
+            stream.drain();
+            progress(now);
+        })
+    })?;
+    let traced = stream.end()?;
+
+    let question = Question {
+        targets: seen.targets(),
+        comms: traced.known.description.comms(),
+        keep: args.keep(),
+    };
+    let reader = Reader::new(traced.known.formats.clone());
+    let mut answer = attribute(&reader, &traced.known.names, traced.recording.events(), &question);
+    for cpu in &mut answer.cpus {
+        let stats = traced.recording.cpus.iter().find(|of| of.cpu.0 == cpu.cpu);
+        let thread = measured.threads.iter().find(|thread| thread.cpu.0 == cpu.cpu);
+        let smi = thread.and_then(|thread| thread.counts.iter().find(|count| count.name == "smi"));
+        cpu.confirm(Counted {
+            steal_ns: thread.and_then(|thread| thread.steal_ns),
+            smi: smi.and_then(|count| count.count),
+        });
+        cpu.lost_events = cpu.lost_events.max(stats.and_then(|of| of.stats.lost()).unwrap_or(0));
+    }
+    answer.cure(&ground::of(&root, machine, &cpus, &question));
+    let threshold_ns = request.lanes.first().map(|lane| lane.threshold_ns);
+    Told::of(&answer, &traced, &environment, threshold_ns, None).show(args, &traced, screen)?;
+    if !measured.complete {
+        screen.note("interrupted: the answer covers only the time until then\n");
+    }
+    Ok(Status::Done)
+}
+
+fn chosen(args: &Args, machine: &Machine, screen: &mut Screen) -> Result<CpuSet, CommandError> {
+    if let Some(expression) = &args.cpus {
+        return crate::intent::existing_cpus(expression, machine);
+    }
+    let (cpus, why) = default_cpus(machine)?;
+    screen.note(&format!("watching CPU {cpus} ({why}); --cpus chooses others\n"));
+    Ok(cpus)
+}
+
+/// What the probe saw.
+#[derive(Default)]
+struct Seen {
+    gaps: RefCell<BTreeMap<CpuId, Vec<Gap>>>,
+    windows: RefCell<Vec<RawWindow>>,
+}
+
+impl Watcher for Seen {
+    fn gaps(&self, gaps: &[RawGap]) {
+        let mut all = self.gaps.borrow_mut();
+        for gap in gaps {
+            all.entry(gap.cpu).or_default().push(Gap {
+                start: gap.start_raw_ns,
+                end: gap.start_raw_ns + gap.duration_ns,
+            });
+        }
+    }
+
+    fn window(&self, window: &RawWindow) {
+        self.windows.borrow_mut().push(*window);
+    }
+}
+
+impl Seen {
+    fn targets(&self) -> Vec<Target> {
+        let mut gaps = self.gaps.take();
+        let target = |window: &RawWindow| Target {
+            cpu: window.cpu.0,
+            victim: Victim {
+                pids: vec![window.tid.cast_signed()],
+                ..Victim::default()
+            },
+            window: Gap {
+                start: window.start_raw_ns,
+                end: window.end_raw_ns,
+            },
+            gaps: Some(gaps.remove(&window.cpu).unwrap_or_default()),
+        };
+        self.windows.take().iter().map(target).collect()
+    }
+}

@@ -1,0 +1,245 @@
+//! A program is watched as it is: a command that we start, or a process that runs already. Nothing of ours runs on its
+//! CPUs; the kernel's events alone say when it ran, when it wanted to, and who had the CPU instead.
+
+use super::aside::{allowed, step_aside};
+use super::child::{self, Begun};
+use super::stream::{Stream, Traced, Watched, now_ns};
+use super::told::{Program, Told, Until};
+use super::{Args, USUAL, ground};
+use crate::screen::Form;
+use crate::verbs::measure::join;
+use crate::{CommandError, Screen, Status, changing, intent};
+use blame::{Counted, Follow, Gap, Question, Reader, Target, Victim, attribute};
+use machine::{CpuSet, Machine, TaskKey};
+use measure::Environment;
+use observe::Sample;
+use root::Root;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How long the buffers may fill between two readings: a CPU writes a few hundred KiB meanwhile at the very most.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What is watched, once it runs.
+struct Watch<'a> {
+    args: &'a Args,
+    root: &'a Root,
+    machine: &'a Machine,
+    cpus: CpuSet,
+    stop: &'static AtomicBool,
+}
+
+/// Starts the command and watches it.
+pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = Root::live();
+    let machine = Machine::read(&root);
+    let asked = args.cpus.as_deref().map(|cpus| intent::existing_cpus(cpus, &machine)).transpose()?;
+    let form = screen.form;
+    let child = match child::start(&args.command, || place(&root, &machine, asked.as_ref(), form))? {
+        Begun::On(child) => child,
+        Begun::Over(status) => return Ok(status),
+    };
+    let watch = Watch {
+        args,
+        root: &root,
+        machine: &machine,
+        cpus: asked.unwrap_or_else(|| allowed(&root)),
+        stop: changing::stop_flag(),
+    };
+    let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
+    let stream = watch.begin()?;
+    let victim = Victim {
+        pids: vec![child.pid.cast_signed()],
+        follow: Follow::Children,
+    };
+    let (before, start) = (Sample::take(&root), now_ns());
+    let pid = match child.go() {
+        Begun::On(pid) => pid,
+        Begun::Over(status) => {
+            stream.end()?;
+            return Ok(status);
+        }
+    };
+    let mut ended = None;
+    let (until, traced, end) = watch.until(stream, args.duration, || {
+        ended = child::ended(pid);
+        ended.is_some()
+    })?;
+    let after = Sample::take(&root);
+    let program = Program {
+        pid,
+        name: args.command.first().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+        ended: Some(ended.unwrap_or_else(|| child::end(pid))),
+        until,
+    };
+    watch.tell(&environment, &traced, victim, Gap { start, end }, [&before, &after], &program, screen)
+}
+
+/// Watches a process that runs, or one thread.
+pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = Root::live();
+    let machine = Machine::read(&root);
+    let gone = || {
+        CommandError::usage(
+            format!("there is no process {pid}"),
+            "/proc does not show it",
+            "`ps -eLo pid,tid,comm` lists processes and threads",
+        )
+    };
+    let task = machine::tasks::read_one(&root, pid).ok_or_else(gone)?;
+    let threads = || match args.tid {
+        true => machine::tasks::read_one(&root, pid).into_iter().collect(),
+        false => machine::tasks::read_process(&root, task.pid),
+    };
+    let may: CpuSet = threads()
+        .iter()
+        .filter_map(|thread| thread.allowed.clone())
+        .fold(CpuSet::new(), |all, cpus| all.or(&cpus))
+        .and(&machine.topology.online);
+    let cpus = match &args.cpus {
+        None => may,
+        Some(cpus) => {
+            let asked = intent::existing_cpus(cpus, &machine)?;
+            if !asked.intersects(&may) {
+                return Err(CommandError::usage(
+                    format!("process {pid} may not run on CPU {asked}"),
+                    format!("it may run on CPU {may}"),
+                    "leave out --cpus, or name some of those",
+                ));
+            }
+            asked.and(&may)
+        }
+    };
+    let watch = Watch {
+        args,
+        root: &root,
+        machine: &machine,
+        cpus,
+        stop: changing::stop_flag(),
+    };
+    let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
+    let stream = watch.begin()?;
+    // What is born from now on is in the trace.
+    let victim = Victim {
+        pids: threads().iter().map(|thread| thread.key.tid.cast_signed()).collect(),
+        follow: match args.tid {
+            true => Follow::Nobody,
+            false => Follow::Threads,
+        },
+    };
+    let (before, start) = (Sample::take(&root), now_ns());
+    let (until, traced, end) =
+        watch.until(stream, Some(args.duration.unwrap_or(USUAL)), || has_ended(&root, task.key))?;
+    let after = Sample::take(&root);
+    let program = Program {
+        pid,
+        name: task.comm,
+        ended: None,
+        until,
+    };
+    watch.tell(&environment, &traced, victim, Gap { start, end }, [&before, &after], &program, screen)
+}
+
+/// Puts this process where the command shall run: into the partition that owns the CPUs, and onto them.
+fn place(root: &Root, machine: &Machine, cpus: Option<&CpuSet>, form: Form) -> Result<(), CommandError> {
+    if form == Form::Json {
+        // Standard output is the answer's.
+        let _ = rustix::stdio::dup2_stdout(rustix::stdio::stderr());
+    }
+    let Some(cpus) = cpus else {
+        return Ok(());
+    };
+    let failed = |why: String| {
+        CommandError::new(
+            Status::Unable,
+            format!("the command cannot be placed on CPU {cpus}"),
+            why,
+            "choose CPUs that are online and that this process may use, or run it as root",
+        )
+    };
+    if let Some(door) = join::door(root, machine, cpus) {
+        join::enter(&door, std::process::id()).map_err(failed)?;
+    }
+    root::sched::set_affinity(0, cpus.words())
+        .map_err(|errno| failed(std::io::Error::from_raw_os_error(errno).to_string()))
+}
+
+/// Whether a process has ended, or only waits to be buried; another one with its number is not it.
+fn has_ended(root: &Root, key: TaskKey) -> bool {
+    machine::tasks::read_stat(root, key.tid).is_none_or(|now| now.key != key || now.state == 'Z')
+}
+
+impl<'a> Watch<'a> {
+    fn begin(&self) -> Result<Stream<'a>, CommandError> {
+        step_aside(self.root, &self.cpus);
+        Stream::begin(self.args, self.root, self.machine, &self.cpus, Watched::Program)
+    }
+
+    /// Empties the buffers until it has ended, or the time is over: what it was, the trace, and when.
+    fn until(
+        &self,
+        mut stream: Stream<'a>,
+        duration: Option<Duration>,
+        mut has_ended: impl FnMut() -> bool,
+    ) -> Result<(Until, Traced, u64), CommandError> {
+        let begun = Instant::now();
+        let until = loop {
+            if has_ended() {
+                break Until::Ended;
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                break Until::Signal;
+            }
+            let left = match duration {
+                Some(duration) => duration.saturating_sub(begun.elapsed()),
+                None => PAUSE,
+            };
+            if left.is_zero() {
+                break Until::Time;
+            }
+            stream.drain();
+            std::thread::sleep(left.min(PAUSE));
+        };
+        let end = now_ns();
+        Ok((until, stream.end()?, end))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn tell(
+        &self,
+        environment: &Environment,
+        traced: &Traced,
+        victim: Victim,
+        window: Gap,
+        [before, after]: [&Sample; 2],
+        program: &Program,
+        screen: &mut Screen,
+    ) -> Result<Status, CommandError> {
+        let target = |cpu: machine::CpuId| Target {
+            cpu: cpu.0,
+            victim: victim.clone(),
+            window,
+            gaps: None,
+        };
+        let question = Question {
+            targets: self.cpus.iter().map(target).collect(),
+            comms: traced.known.description.comms(),
+            keep: self.args.keep(),
+        };
+        let reader = Reader::new(traced.known.formats.clone());
+        let mut answer = attribute(&reader, &traced.known.names, traced.recording.events(), &question);
+        let counted = observe::activity(before, after);
+        for cpu in &mut answer.cpus {
+            let counted = counted.cpus.iter().find(|of| of.cpu.0 == cpu.cpu);
+            cpu.confirm(Counted {
+                steal_ns: counted.and_then(|of| of.steal_ns),
+                smi: None,
+            });
+            let stats = traced.recording.cpus.iter().find(|of| of.cpu.0 == cpu.cpu);
+            cpu.lost_events = cpu.lost_events.max(stats.and_then(|of| of.stats.lost()).unwrap_or(0));
+        }
+        answer.cure(&ground::of(self.root, self.machine.clone(), &self.cpus, &question));
+        Told::of(&answer, traced, environment, None, Some(program)).show(self.args, traced, screen)?;
+        Ok(Status::Done)
+    }
+}

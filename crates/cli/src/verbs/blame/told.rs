@@ -1,0 +1,134 @@
+//! How the answer is told: as JSON or as text, with what stood in its way beside it.
+
+use super::Args;
+use super::child::Ended;
+use super::stream::Traced;
+use crate::{CommandError, Screen};
+use crate::screen::Form;
+use blame::Answer;
+use measure::Environment;
+use report::Rows;
+use serde::Serialize;
+
+/// Rows of a CPU that are shown without being asked for.
+const SHOWN: usize = 12;
+
+/// The program that was watched.
+#[derive(Clone, Debug, Serialize)]
+pub struct Program {
+    /// Its process, or the one thread.
+    pub pid: u32,
+    /// Its name, or what was started.
+    pub name: String,
+    /// How it ended; nothing while it lives, or where nobody told us.
+    pub ended: Option<Ended>,
+    /// Who ended the watching.
+    pub until: Until,
+}
+
+/// What ended the watching.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Until {
+    /// The program ended.
+    Ended,
+    /// The time was over.
+    Time,
+    /// A signal told us to end.
+    Signal,
+}
+
+/// All that there is to tell.
+#[derive(Serialize)]
+pub struct Told<'a> {
+    schema: &'static str,
+    environment: &'a Environment,
+    threshold_ns: Option<u64>,
+    program: Option<&'a Program>,
+    absent_events: &'a [String],
+    trace_full: bool,
+    #[serde(flatten)]
+    answer: &'a Answer,
+}
+
+impl<'a> Told<'a> {
+    /// Of an answer. `threshold_ns` is the shortest gap of a probe.
+    pub fn of(
+        answer: &'a Answer,
+        traced: &'a Traced,
+        environment: &'a Environment,
+        threshold_ns: Option<u64>,
+        program: Option<&'a Program>,
+    ) -> Told<'a> {
+        Told {
+            schema: report::BLAME_SCHEMA,
+            environment,
+            threshold_ns,
+            program,
+            absent_events: &traced.known.absent,
+            trace_full: traced.recording.full,
+            answer,
+        }
+    }
+
+    /// Writes the files that were asked for.
+    fn write(&self, args: &Args) -> Result<(), CommandError> {
+        if let Some(path) = &args.gaps {
+            root::output::write(path, report::blame_gaps(self.answer).as_bytes())?;
+        }
+        if let Some(path) = &args.html {
+            let json = serde_json::to_vec(self).ok();
+            let name = path.with_extension("json");
+            let name = name.file_name().unwrap_or_default().to_string_lossy();
+            let page = report::blame_html(self.answer, self.environment, json.as_deref(), &name);
+            root::output::write(path, page.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Tells it, on the screen and in files.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub fn show(&self, args: &Args, traced: &Traced, screen: &mut Screen) -> Result<(), CommandError> {
+        self.write(args)?;
+        match screen.form {
+            Form::Json => screen.json(self),
+            Form::Text => {
+                let rows = if args.all { Rows::All } else { Rows::First(SHOWN) };
+                screen.text(&report::blame_text(self.answer, rows, screen.style()));
+            }
+        }
+        if let Some(program) = self.program {
+            screen.note(&program.text());
+        }
+        if self.trace_full {
+            screen.note("the trace needed more than --memory: the end of the run has no names\n");
+        }
+        if !self.absent_events.is_empty() {
+            screen.note(&format!("this kernel does not have: {}\n", self.absent_events.join(", ")));
+        }
+        if traced.known.names.is_empty() {
+            screen.note("/proc/kallsyms hides its addresses (kernel.kptr_restrict): functions have no names\n");
+        }
+        Ok(())
+    }
+}
+
+impl Program {
+    fn text(&self) -> String {
+        let name = report::safe(&self.name);
+        let how = match self.ended {
+            Some(Ended::Exited(code)) => format!("ended with status {code}"),
+            Some(Ended::Killed(signal)) => format!("was ended by signal {signal}"),
+            None if self.until == Until::Ended => "has ended".to_owned(),
+            None => "goes on".to_owned(),
+        };
+        let why = match self.until {
+            Until::Ended => "",
+            Until::Time => " (the time of --for was over)",
+            Until::Signal => " (interrupted: the answer covers only the time until then)",
+        };
+        format!("{name}[{}] {how}{why}\n", self.pid)
+    }
+}
