@@ -26,6 +26,7 @@ mod sleeping;
 mod text_patching;
 mod timers;
 mod unmap;
+mod vmstat;
 mod wake;
 mod waking;
 
@@ -68,6 +69,7 @@ pub(super) const ALL: &[&Disturbance] = &[
     &processor::DISTURBANCE,
     &cpu_timer::DISTURBANCE,
     &disk::DISTURBANCE,
+    &vmstat::DISTURBANCE,
 ];
 
 /// One kind of disturbance.

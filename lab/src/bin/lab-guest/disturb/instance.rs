@@ -44,6 +44,15 @@ impl Instance {
         let path = self.0.join(file);
         std::fs::write(&path, value).map_err(|error| format!("{} = {value}: {error}", path.display()))
     }
+
+    /// Reads one of its files.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub(super) fn read(&self, file: &str) -> Result<String, String> {
+        let path = self.0.join(file);
+        std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))
+    }
 }
 
 impl Drop for Instance {
