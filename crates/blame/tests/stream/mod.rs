@@ -94,27 +94,36 @@ impl Stream {
         );
     }
 
+    #[allow(dead_code)] // Not every test needs it.
     pub fn interrupt(&mut self) -> &mut Stream {
         self.flags = 8;
         self
     }
 
+    #[allow(dead_code)] // Not every test needs it.
     pub fn task(&mut self) -> &mut Stream {
         self.flags = 0;
         self
     }
 
     pub fn switch(&mut self, at: u64, prev: i32, state: u64, next: i32) {
+        self.switch_prio(at, (prev, 120), state, (next, 120));
+    }
+
+    /// Threads with their priorities, as the kernel counts them: below 100 is real time.
+    pub fn switch_prio(&mut self, at: u64, prev: (i32, u64), state: u64, next: (i32, u64)) {
         let fields = [
-            ("prev_pid", prev as u64),
+            ("prev_pid", prev.0 as u64),
+            ("prev_prio", prev.1),
             ("prev_state", state),
-            ("next_pid", next as u64),
+            ("next_pid", next.0 as u64),
+            ("next_prio", next.1),
         ];
         self.put(
             at,
             "sched_switch",
             &fields,
-            &[("prev_comm", comm(prev)), ("next_comm", comm(next))],
+            &[("prev_comm", comm(prev.0)), ("next_comm", comm(next.0))],
         );
     }
 
