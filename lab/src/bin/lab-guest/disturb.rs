@@ -3,12 +3,14 @@
 //! A disturbance is one file and one line in [`ALL`]. Its acts are done by a thread that [`crate::truth`] has made: its name
 //! is the disturbance's, it stands on the other CPU and has a real-time priority, so that it acts in time.
 
+mod backtrace;
 mod beside;
 mod callbacks;
 mod counted;
 mod cpu_timer;
 mod device;
 mod disk;
+mod hotplug;
 mod instance;
 mod local_table;
 mod membarrier;
@@ -70,6 +72,8 @@ pub(super) const ALL: &[&Disturbance] = &[
     &cpu_timer::DISTURBANCE,
     &disk::DISTURBANCE,
     &vmstat::DISTURBANCE,
+    &hotplug::DISTURBANCE,
+    &backtrace::DISTURBANCE,
 ];
 
 /// One kind of disturbance.

@@ -40,8 +40,10 @@ const TIMER: Disturbance = Disturbance {
     inject: |_, _| Ok(Vec::new()),
 };
 
-/// From setting the first one to its end: long enough to be gone from there again.
+/// From setting the first one to its end: long enough to be gone from there again. Where it is not, it becomes longer.
 const AHEAD_NS: u64 = 3_000_000;
+/// Longer than any way.
+const LONGEST_NS: u64 = 2_000_000_000;
 /// Between two of a storm.
 const STORM_NS: u64 = 100_000;
 
@@ -53,27 +55,32 @@ fn expiring(place: &mut Place, count: usize, each: u64) -> Result<Vec<Injected>,
     let (measured, other) = (place.measured, place.other);
     each_counted((INTERRUPTS, "LOC"), measured, || {
         let mut done = Vec::with_capacity(count);
-        for _ in 0..count {
+        let mut ahead_ns = AHEAD_NS;
+        while done.len() < count {
             place.pause();
             crate::population::pin(&[measured])?;
             let culprit = me();
-            let first_ns = clock::now_ns() + AHEAD_NS;
-            let begin_raw_ns = clock::raw_ns() + AHEAD_NS;
+            let first_ns = clock::now_ns() + ahead_ns;
+            let begin_raw_ns = clock::raw_ns() + ahead_ns;
             for (timer, at) in timers.iter().zip(0..) {
                 set(timer, first_ns + at * STORM_NS)?;
             }
             crate::population::pin(&[other])?;
-            if clock::raw_ns() >= begin_raw_ns {
-                return Err("the way back took longer than the timer".to_owned());
-            }
+            let is_gone = clock::raw_ns() < begin_raw_ns;
             for timer in &mut timers {
                 wait_until("a timer", || expired(timer))?;
             }
-            done.push(Injected {
-                begin_raw_ns,
-                end_raw_ns: clock::raw_ns(),
-                culprit,
-            });
+            if is_gone {
+                done.push(Injected {
+                    begin_raw_ns,
+                    end_raw_ns: clock::raw_ns(),
+                    culprit,
+                });
+            } else if ahead_ns < LONGEST_NS {
+                ahead_ns *= 2;
+            } else {
+                return Err("the way back takes longer than any timer".to_owned());
+            }
         }
         Ok(done)
     })

@@ -1,6 +1,6 @@
 //! Threads on the measured CPU are woken from elsewhere: what is sent there for that, and many at a time.
 
-use super::counted::{INTERRUPTS, each_counted, wait_until};
+use super::counted::{INTERRUPTS, count as counted, wait_until};
 use super::{Disturbance, Place, Probe, always, stand};
 use lab::truth::{Expected, Injected, Who};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +29,17 @@ pub(super) const RESCHEDULE: Disturbance = Disturbance {
     },
     inject: |place, count| {
         let measured = place.measured;
-        each_counted((INTERRUPTS, "RES"), measured, || waking(place, count, 1))
+        let sent = || {
+            Ok::<u64, String>(counted(INTERRUPTS, "RES", measured)? + counted(INTERRUPTS, "CAL", measured)?)
+        };
+        let before = sent()?;
+        let done = waking(place, count, 1)?;
+        match sent()?.saturating_sub(before) {
+            sent if sent < done.len() as u64 => {
+                Err(format!("{} wake-ups sent {sent} interrupts", done.len()))
+            }
+            _ => Ok(done),
+        }
     },
 };
 
