@@ -3,12 +3,12 @@
 //! Blocks of runs in random order; each tool runs undisturbed and disturbed in every block, so that tools are
 //! compared within blocks and the machine's own noise is taken away. Printed, and written as JSON with every run.
 
-mod kernel;
+pub(crate) mod kernel;
 mod report;
 mod running;
 mod score;
 mod seen;
-mod statistics;
+pub(crate) mod statistics;
 mod system_calls;
 mod tools;
 mod watched;
@@ -217,7 +217,7 @@ fn in_path(name: &str) -> bool {
 }
 
 /// `QUIETCORE_BIN`, or a release build.
-fn our_binary() -> Done<PathBuf> {
+pub(crate) fn our_binary() -> Done<PathBuf> {
     match std::env::var_os("QUIETCORE_BIN") {
         Some(path) => Ok(PathBuf::from(path)),
         None => Ok(build_static(&["quietcore"])?.join("quietcore")),

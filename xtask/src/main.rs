@@ -4,6 +4,7 @@ mod bench;
 mod bench_archives;
 mod bench_blame;
 mod bench_planning;
+mod bench_recording;
 mod bench_traces;
 mod bench_truth;
 mod dist;
@@ -21,6 +22,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- VERB
   lab [FILTER]    only the scenarios on real kernels
   bench           speed, memory and size
   bench-traces    of these only how fast a trace is decoded
+  bench-recording what it costs a CPU to be traced, beside trace-cmd and perf
   bench-truth [--blocks N] [--seconds S] [--seed N]   samplers against known disturbances
   bench-blame [--only NAME,NAME] ...   blame against disturbances whose culprits are known
   inject KIND ...  disturbs a CPU or a process at known times, one line per event
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         ["lab", filter @ ..] => suite::lab(filter),
         ["bench"] => bench::run(),
         ["bench-traces"] => bench_traces::run(),
+        ["bench-recording"] => bench_recording::run(),
         ["bench-truth", rest @ ..] => bench_truth::run(rest),
         ["bench-blame", rest @ ..] => bench_blame::run(rest),
         ["inject", rest @ ..] => inject::run(rest),

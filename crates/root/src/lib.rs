@@ -23,6 +23,7 @@ pub mod process;
 mod registers;
 pub mod sched;
 pub mod snapshot;
+pub mod spool;
 mod standing;
 pub mod state;
 mod tracefs;

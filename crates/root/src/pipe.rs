@@ -3,7 +3,7 @@
 use crate::RootError;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 /// It, open for reading.
 #[derive(Debug)]
@@ -40,5 +40,11 @@ impl Pipe {
                 Err(errno) => return Err(RootError::from_io(&self.path, "read", &errno.into())),
             }
         }
+    }
+}
+
+impl AsFd for Pipe {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
     }
 }

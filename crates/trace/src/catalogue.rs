@@ -25,7 +25,7 @@ pub struct Catalogue {
 /// Reads it. `top` is the directory of tracefs, `wanted` are events as `SYSTEM/EVENT` or whole systems.
 ///
 /// # Errors
-/// A file that cannot be read or is no description; none of the wanted events.
+/// A file that cannot be read or is no description; some events are wanted, and none of them is there.
 pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, TraceError> {
     let endian = Endian::native();
     let mut formats = Formats::new(endian);
@@ -53,7 +53,18 @@ pub fn catalogue(root: &Root, top: &str, wanted: &[&str]) -> Result<Catalogue, T
             events.push(event);
         }
     }
-    if events.is_empty() {
+    // What the kernel's tracers write is described as well, and is no event that could be switched on.
+    for name in root.names(&format!("{top}/events/ftrace"))?.unwrap_or_default() {
+        let Some(text) = root.text(&format!("{top}/events/ftrace/{name}/format"))? else {
+            continue;
+        };
+        // Nobody has to understand a tracer that is not used; a file takes its words as they are.
+        if let Ok(format) = Format::parse("ftrace", &text) {
+            let _ = formats.add(format);
+        }
+        texts.push(("ftrace".to_owned(), text));
+    }
+    if events.is_empty() && !wanted.is_empty() {
         return Err(TraceError::NoEvents {
             wanted: wanted.join(", "),
         });

@@ -7,9 +7,11 @@
 mod catalogue;
 mod error;
 mod recording;
+mod spooling;
 mod stats;
 
 pub use catalogue::{Catalogue, catalogue, events_of};
 pub use error::TraceError;
 pub use recording::{CpuRecording, Recorder, Recording};
+pub use spooling::{Spooled, Spooler};
 pub use stats::Stats;

@@ -1,13 +1,13 @@
 //! `blame`: who interrupted these CPUs. A probe spins there and notes every gap, or a program is watched; the kernel's
 //! events of the same time, on the same clock, say who had the CPU.
 
-mod aside;
-mod child;
+pub(crate) mod aside;
+pub(crate) mod child;
 mod ground;
 mod probe;
-mod program;
-mod stream;
-mod told;
+pub(crate) mod program;
+pub(crate) mod stream;
+pub(crate) mod told;
 mod tracing;
 
 use super::measure::kept;

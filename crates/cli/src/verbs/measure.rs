@@ -2,7 +2,7 @@
 
 mod claim;
 pub mod described;
-mod frozen;
+pub(crate) mod frozen;
 pub(crate) mod instance;
 pub(crate) mod join;
 pub(crate) mod kept;

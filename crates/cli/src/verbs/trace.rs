@@ -3,7 +3,9 @@
 mod input;
 mod longest_run;
 mod max_latency;
+mod record;
 mod report;
+mod watched;
 
 use crate::{CommandError, Screen, Status};
 use blame::Whose;
@@ -18,6 +20,8 @@ pub struct Args {
 
 #[derive(Subcommand)]
 enum What {
+    /// Record the kernel's events into a trace.dat, while a command runs or for some time
+    Record(record::Args),
     /// Show the events of a trace as the kernel itself words them
     Report(report::Args),
     /// The longest time that a thread ran without an event of the kernel ("Max uninterrupted exec")
@@ -29,6 +33,7 @@ enum What {
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     match &args.what {
+        What::Record(args) => record::run(args, screen),
         What::Report(args) => report::run(args, screen),
         What::LongestRun(args) => longest_run::run(args, screen),
         What::MaxLatency(args) => max_latency::run(args, screen),

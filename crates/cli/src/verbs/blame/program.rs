@@ -141,7 +141,7 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
 }
 
 /// Puts this process where the command shall run: into the partition that owns the CPUs, and onto them.
-fn place(root: &Root, machine: &Machine, cpus: Option<&CpuSet>, form: Form) -> Result<(), CommandError> {
+pub(crate) fn place(root: &Root, machine: &Machine, cpus: Option<&CpuSet>, form: Form) -> Result<(), CommandError> {
     if form == Form::Json {
         // Standard output is the answer's.
         let _ = rustix::stdio::dup2_stdout(rustix::stdio::stderr());

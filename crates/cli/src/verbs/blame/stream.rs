@@ -97,7 +97,7 @@ pub fn now_ns() -> u64 {
     part(now.tv_sec as i64) * 1_000_000_000 + part(now.tv_nsec as i64)
 }
 
-fn untraceable(error: TraceError) -> CommandError {
+pub(crate) fn untraceable(error: TraceError) -> CommandError {
     match error {
         TraceError::Root(error) => error.into(),
         error => CommandError::new(

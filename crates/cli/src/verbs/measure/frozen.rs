@@ -15,7 +15,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 /// What says why a CPU was not with its program; a kernel that lacks one does without.
-const EVENTS: &[&str] = &[
+pub const EVENTS: &[&str] = &[
     "irq/irq_handler_entry",
     "irq/irq_handler_exit",
     "irq/softirq_entry",

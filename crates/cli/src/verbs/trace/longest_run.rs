@@ -1,23 +1,30 @@
 //! `trace longest-run`: the article's awk, with its traps taken out.
 
 use super::input::each_step;
-use super::{milliseconds, seconds, whose};
+use super::{milliseconds, record, seconds, whose};
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
-use blame::LongestRun;
+use crate::verbs::measure::frozen::EVENTS;
+use blame::{LongestRun, Whose};
 use serde::Serialize;
 use std::path::PathBuf;
 
 /// Arguments of `trace longest-run`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A trace.dat, or text of ftrace or of trace-cmd report; `-` is standard input
+    /// A trace.dat, or text of ftrace or of trace-cmd report; `-` is standard input. Without it a trace is recorded
+    /// first: of --cpus, and while a command runs
     #[arg(value_name = "FILE")]
-    file: PathBuf,
-    /// Only of this thread: its number or its name
+    file: Option<PathBuf>,
+    /// Only of this thread: its number or its name; without it of any, or of the command's first thread
     #[arg(long, value_name = "PID|NAME")]
     task: Option<String>,
+    #[command(flatten)]
+    record: record::Args,
 }
+
+/// How a thread comes into the kernel, beside what is recorded in any case.
+const ENTRIES: &[&str] = &["raw_syscalls", "exceptions"];
 
 #[derive(Serialize)]
 struct Answer {
@@ -41,13 +48,38 @@ struct Run {
 
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let mut longest = LongestRun::of(whose(args.task.as_deref()));
-    let account = each_step(&args.file, &mut |step| longest.step(step))?;
+    let mut of = whose(args.task.as_deref());
+    let (file, mut status) = match (&args.file, args.record.says_what()) {
+        (Some(file), false) => (file.as_path(), Status::Done),
+        (None, true) => {
+            let usual: Vec<&str> = EVENTS.iter().chain(ENTRIES).copied().collect();
+            let recorded = match record::record(&args.record, &usual, screen)? {
+                Ok(recorded) => recorded,
+                Err(status) => return Ok(status),
+            };
+            if let (None, Some(pid)) = (&args.task, recorded.pid) {
+                of = Whose::Pid(pid.cast_signed());
+            }
+            (args.record.out(), record::status(&args.record, &recorded, screen))
+        }
+        (file, _) => {
+            return Err(CommandError::usage(
+                "trace longest-run reads a file, or records one",
+                match file {
+                    Some(_) => "a file is named, and CPUs or a command as well",
+                    None => "neither a file is named nor CPUs or a command",
+                },
+                "quietcore trace longest-run trace.dat, or quietcore trace longest-run --cpus 3 --for 30s -- COMMAND",
+            ));
+        }
+    };
+    let mut longest = LongestRun::of(of);
+    let account = each_step(file, &mut |step| longest.step(step))?;
     let runs = longest.end();
     match screen.form {
         Form::Json => screen.json(&Answer {
             schema: "quietcore.trace.longest_run/1",
-            file: args.file.display().to_string(),
+            file: file.display().to_string(),
             events: account.events,
             lost_events: account.lost,
             not_understood: account.broken,
@@ -85,6 +117,10 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     }
     if let Some(missing) = account.missing() {
         screen.note(&format!("{missing}\n"));
+        // What was read is as it is; what we recorded ourselves should have been whole.
+        if args.file.is_none() {
+            status = Status::Failed;
+        }
     }
-    Ok(Status::Done)
+    Ok(status)
 }

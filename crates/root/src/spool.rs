@@ -1,0 +1,180 @@
+//! A file without a name that takes a stream as it comes and gives it on at the end: what a CPU traces, on its way into a
+//! file whose beginning has to say how long it became. The disk bounds it, not the memory; it goes with its process.
+
+use crate::RootError;
+use crate::output::Draft;
+use crate::pipe::Pipe;
+use crate::state::write_all;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, SpliceFlags};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+
+/// Read back at a time.
+const PIECE: usize = 1 << 20;
+
+/// It.
+#[derive(Debug)]
+pub struct Spool {
+    shown: String,
+    file: OwnedFd,
+    /// What the kernel moves pages through, without this process touching them.
+    through: (OwnedFd, OwnedFd),
+    len: u64,
+}
+
+impl Spool {
+    /// Makes one in the folder of a file that will be written, so that the same disk has to have the room.
+    ///
+    /// # Errors
+    /// The errno of open or pipe.
+    pub fn beside(path: &Path) -> Result<Spool, RootError> {
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        let shown = folder.display().to_string();
+        let failed = |errno: Errno| RootError::from_io(&shown, "create a file in", &errno.into());
+        let flags = OFlags::RDWR | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(0o600);
+        let file = match rustix::fs::open(folder, flags | OFlags::TMPFILE, mode) {
+            Ok(file) => file,
+            // A file system without such files.
+            Err(Errno::OPNOTSUPP | Errno::ISDIR) => named(folder, flags, mode).map_err(failed)?,
+            Err(errno) => return Err(failed(errno)),
+        };
+        let through = rustix::pipe::pipe_with(PipeFlags::CLOEXEC).map_err(failed)?;
+        Ok(Spool {
+            shown,
+            file,
+            through,
+            len: 0,
+        })
+    }
+
+    /// Bytes in it.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether nothing is in it.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Takes whole pages out of a pipe as the kernel hands them over, at most so many bytes; never waits for more. 0 when
+    /// there is no whole page.
+    ///
+    /// # Errors
+    /// The errno of splice: ENOSPC for a full disk; EINVAL from a kernel that cannot do it with this pipe.
+    pub fn take(&mut self, from: &Pipe, most: usize) -> Result<usize, RootError> {
+        let failed = |errno: Errno| RootError::from_io(&self.shown, "write to a file in", &errno.into());
+        let (out, into) = (self.through.0.as_fd(), self.through.1.as_fd());
+        let quick = SpliceFlags::MOVE | SpliceFlags::NONBLOCK;
+        let taken = loop {
+            match rustix::pipe::splice(from.as_fd(), None, into, None, most, quick) {
+                Ok(taken) => break taken,
+                Err(Errno::AGAIN) => return Ok(0),
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(failed(errno)),
+            }
+        };
+        let mut left = taken;
+        while left > 0 {
+            match rustix::pipe::splice(out, None, self.file.as_fd(), None, left, SpliceFlags::MOVE) {
+                Ok(0) => return Err(failed(Errno::IO)),
+                Ok(moved) => {
+                    left = left.saturating_sub(moved);
+                    self.len += moved as u64;
+                }
+                Err(Errno::INTR) => {}
+                Err(errno) => return Err(failed(errno)),
+            }
+        }
+        Ok(taken)
+    }
+
+    /// Adds to its end.
+    ///
+    /// # Errors
+    /// The errno of write.
+    pub fn append(&mut self, content: &[u8]) -> Result<(), RootError> {
+        write_all(&self.file, content, &self.shown)?;
+        self.len += content.len() as u64;
+        Ok(())
+    }
+
+    /// Gives all of it on.
+    ///
+    /// # Errors
+    /// The errno of read or write.
+    pub fn copy_into(&self, draft: &mut Draft) -> Result<(), RootError> {
+        let mut piece = vec![0; PIECE];
+        let mut at = 0;
+        while at < self.len {
+            let read = rustix::io::retry_on_intr(|| rustix::io::pread(&self.file, piece.as_mut_slice(), at))
+                .map_err(|errno| RootError::from_io(&self.shown, "read a file in", &errno.into()))?;
+            let Some(content) = piece.get(..read).filter(|content| !content.is_empty()) else {
+                return Err(RootError::from_io(
+                    &self.shown,
+                    "read a file in",
+                    &Errno::IO.into(),
+                ));
+            };
+            draft.append(content)?;
+            at += read as u64;
+        }
+        Ok(())
+    }
+}
+
+/// One with a name for a moment.
+fn named(folder: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+    let path = folder.join(format!(".spool.{}", std::process::id()));
+    let _ = rustix::fs::unlink(&path);
+    let file = rustix::fs::open(&path, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
+    rustix::fs::unlink(&path)?;
+    Ok(file)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::output::Readers;
+
+    #[test]
+    fn what_was_taken_and_what_was_added_comes_back_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let source = dir.path().join("source");
+        let pages: Vec<u8> = (0..8 * 4096_usize).map(|at| (at / 4096) as u8).collect();
+        std::fs::write(&source, &pages).unwrap();
+        let pipe = Pipe::open(source.to_str().unwrap()).unwrap();
+        let result = dir.path().join("result");
+        let mut spool = Spool::beside(&result).unwrap();
+        assert!(spool.is_empty());
+        assert_eq!(spool.take(&pipe, 3 * 4096).unwrap(), 3 * 4096);
+        assert_eq!(spool.take(&pipe, 5 * 4096).unwrap(), 5 * 4096);
+        assert_eq!(spool.take(&pipe, 4096).unwrap(), 0);
+        spool.append(b"the rest").unwrap();
+        assert_eq!(spool.len(), 8 * 4096 + 8);
+        let mut draft = Draft::create(&result, Readers::Owner).unwrap();
+        draft.append(b"head").unwrap();
+        spool.copy_into(&mut draft).unwrap();
+        draft.finish().unwrap();
+        let all = std::fs::read(&result).unwrap();
+        assert_eq!(all, [b"head".as_slice(), &pages, b"the rest"].concat());
+        // Neither spool nor draft has a name any more.
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_said() {
+        let error = Spool::beside(Path::new("/no/such/folder/trace.dat")).unwrap_err();
+        assert_eq!(error.errno(), Some(libc::ENOENT));
+        assert!(error.to_string().contains("/no/such/folder"), "{error}");
+    }
+}
