@@ -68,8 +68,14 @@ impl Cpu {
     pub(crate) fn new(target: &Target, keep: Keep) -> Cpu {
         let mut gaps = target.gaps.clone();
         if let Some(gaps) = &mut gaps {
-            gaps.retain(|gap| gap.end > gap.start);
             gaps.sort_by_key(|gap| gap.start);
+            // Gaps side by side may overlap by what their clock was rounded; no time is stolen twice.
+            let mut end = 0;
+            for gap in gaps.iter_mut() {
+                gap.start = gap.start.max(end);
+                end = end.max(gap.end);
+            }
+            gaps.retain(|gap| gap.end > gap.start);
         }
         Cpu {
             cpu: target.cpu,

@@ -404,3 +404,18 @@ fn the_longest_gaps_are_told_with_who_had_which_piece() {
     assert_eq!((short.stories.len(), short.stories_left_out), (3, 97));
     assert_eq!(ask_keeping(&stream, gaps(&all), Keep::Nothing).stories, []);
 }
+
+#[test]
+fn gaps_that_overlap_are_stolen_once() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    stream.at(10_000, "local_timer_entry", &[]);
+    stream.at(12_500, "local_timer_exit", &[]);
+    stream.at(12_500, "reschedule_entry", &[]);
+    stream.at(14_000, "reschedule_exit", &[]);
+    let cpu = ask(
+        &stream,
+        gaps(&[(12_000, 14_000), (10_000, 12_700), (10_500, 11_000)]),
+    );
+    assert_eq!((cpu.stolen_ns, cpu.explained_ns, cpu.gaps), (4_000, 4_000, 2));
+}

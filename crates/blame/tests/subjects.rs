@@ -16,7 +16,10 @@ fn subjects(stream: &Stream) -> Vec<(String, Subject)> {
     let question = Question {
         targets: vec![Target {
             cpu: 1,
-            victim: Victim { pids: vec![PROBE] },
+            victim: Victim {
+                pids: vec![PROBE],
+                ..Victim::default()
+            },
             window: span(0, 1_000_000),
             gaps: Some(vec![span(10_000, 60_000)]),
         }],
