@@ -40,6 +40,7 @@ mod systemd;
 mod threads;
 mod too_old;
 mod tracers;
+mod truth;
 
 /// In the order in which they run: long ones first, so that the last guests end together.
 pub const ALL: &[&Scenario] = &[
@@ -62,6 +63,7 @@ pub const ALL: &[&Scenario] = &[
     &measuring::SCENARIO,
     &blaming::SCENARIO,
     &blaming_chains::SCENARIO,
+    &truth::SCENARIO,
     &article_runs::SCENARIO,
     &bad_input::SCENARIO,
     &knobs::SCENARIO,

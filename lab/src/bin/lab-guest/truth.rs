@@ -21,6 +21,8 @@ struct Settings {
     measured: u32,
     other: u32,
     only: Vec<String>,
+    /// One of so many parts of the list, from 1: for machines on which all of it takes too long.
+    part: (usize, usize),
     seed: u64,
     /// Acts of each disturbance.
     count: usize,
@@ -33,7 +35,7 @@ struct Settings {
     keep: Option<PathBuf>,
 }
 
-const USAGE: &str = "truth takes --quietcore PATH --cpus N --other N --only NAME,NAME --seed N --count N --mixtures N --apart-ms N --slack-us N --alone yes|no --out FILE --keep DIR";
+const USAGE: &str = "truth takes --quietcore PATH --cpus N --other N --only NAME,NAME --part N/N --seed N --count N --mixtures N --apart-ms N --slack-us N --alone yes|no --out FILE --keep DIR";
 
 /// Runs them all.
 pub fn run(words: &[&str]) -> Result<(), String> {
@@ -99,11 +101,7 @@ struct Bench {
 impl Bench {
     /// One disturbance after the other.
     fn each(&mut self) {
-        for disturbance in ALL {
-            let only = &self.settings.only;
-            if !only.is_empty() && !only.iter().any(|name| name == disturbance.name) {
-                continue;
-            }
+        for disturbance in chosen(&self.settings) {
             let cell = match (disturbance.possible)(&self.place) {
                 Err(why) => Cell::Impossible(why),
                 Ok(()) => match self.disturbed(&[disturbance], self.settings.count) {
@@ -199,6 +197,18 @@ impl Bench {
     }
 }
 
+/// Those that are asked for.
+fn chosen(settings: &Settings) -> Vec<&'static Disturbance> {
+    let (part, parts) = settings.part;
+    let named =
+        |one: &Disturbance| settings.only.is_empty() || settings.only.iter().any(|name| name == one.name);
+    ALL.iter()
+        .enumerate()
+        .filter(|(at, one)| at % parts == part - 1 && named(one))
+        .map(|(_, one)| *one)
+        .collect()
+}
+
 fn keep(dir: &Path, chosen: &[&Disturbance], injected: &[Vec<Injected>], gaps: &[Gap]) -> Result<(), String> {
     let names: Vec<&str> = chosen.iter().map(|one| one.name).collect();
     let path = dir.join(format!("{}.json", names.join("+")));
@@ -242,6 +252,7 @@ fn settings(words: &[&str]) -> Result<Settings, String> {
         measured: 1,
         other: 0,
         only: Vec::new(),
+        part: (1, 1),
         seed: 1,
         count: 30,
         mixtures: 10,
@@ -261,6 +272,10 @@ fn settings(words: &[&str]) -> Result<Settings, String> {
             "--cpus" => settings.measured = crate::number(value),
             "--other" => settings.other = crate::number(value),
             "--only" => settings.only = value.split(',').map(str::to_owned).collect(),
+            "--part" => {
+                let (part, parts) = value.split_once('/').ok_or(USAGE)?;
+                settings.part = (crate::number(part), crate::number(parts));
+            }
             "--seed" => settings.seed = crate::number(value),
             "--count" => settings.count = crate::number(value),
             "--mixtures" => settings.mixtures = crate::number(value),
@@ -276,6 +291,9 @@ fn settings(words: &[&str]) -> Result<Settings, String> {
         return Err(format!(
             "two different CPUs, at least one act and one millisecond; {USAGE}"
         ));
+    }
+    if settings.part.0 == 0 || settings.part.0 > settings.part.1 {
+        return Err(format!("parts are counted from 1; {USAGE}"));
     }
     let unknown = |name: &&String| !ALL.iter().any(|known| known.name == name.as_str());
     if let Some(name) = settings.only.iter().find(unknown) {
@@ -294,6 +312,7 @@ mod tests {
     fn every_disturbance_has_a_name_of_its_own_that_a_thread_can_bear() {
         let names: BTreeSet<&str> = ALL.iter().map(|one| one.name).collect();
         assert_eq!(names.len(), ALL.len());
+        assert!(ALL.len() >= 24, "the benchmark promises 24");
         for one in ALL {
             assert!((1..=15).contains(&one.name.len()), "{}", one.name);
             assert!(
@@ -305,12 +324,29 @@ mod tests {
     }
 
     #[test]
+    fn all_parts_together_are_the_list() {
+        let of = |part: &str| -> Vec<&str> {
+            let settings = settings(&["--part", part]).unwrap();
+            chosen(&settings).iter().map(|one| one.name).collect()
+        };
+        let mut all: Vec<&str> = ["1/3", "2/3", "3/3"].into_iter().flat_map(of).collect();
+        let mut known: Vec<&str> = ALL.iter().map(|one| one.name).collect();
+        (all.sort_unstable(), known.sort_unstable());
+        assert_eq!(all, known);
+        let only = settings(&["--only", "fifo"]).unwrap();
+        assert_eq!(chosen(&only).len(), 1);
+    }
+
+    #[test]
     fn wrong_words_are_told() {
         for wrong in [
             &["--count"] as &[&str],
             &["--what", "1"],
             &["--cpus", "0"],
             &["--only", "fifo,x"],
+            &["--part", "0/3"],
+            &["--part", "4/3"],
+            &["--part", "3"],
         ] {
             assert!(settings(wrong).is_err(), "{wrong:?}");
         }

@@ -1,0 +1,61 @@
+//! The truth benchmark of `blame` on kernels with other events: every disturbance that a guest can be made to suffer, one at
+//! a time and mixed, with its true class and culprit, held against what `blame` says.
+
+use crate::kernels::{K6_1, K6_12_RT, K7};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::truth::Table;
+use crate::verdict::Verdict;
+
+/// On a kernel that does not tell who sends interrupts, on the newest, and with the real-time patches.
+pub const SCENARIO: Scenario = Scenario {
+    name: "truth",
+    about: "blame names class and culprit of known disturbances, explains their time, and gives no event to the wrong one",
+    cells,
+    script,
+    check,
+};
+
+/// So many guests share the list: an emulator takes its time for each disturbance.
+const PARTS: u32 = 4;
+
+fn cells() -> Vec<Cell> {
+    let of = |part| [K6_1, K7, K6_12_RT].map(|kernel| (kernel, part));
+    let cells = (1..=PARTS).flat_map(of).map(|(kernel, part)| Cell {
+        part,
+        ..Cell::new(kernel, Layout::V2).within(300)
+    });
+    cells.collect()
+}
+
+/// The emulator runs one CPU after the other, each for up to 100 ms: an interrupt comes as late as that.
+fn script(cell: &Cell) -> String {
+    format!(
+        "rec truth lab-guest truth --part {}/{PARTS} --cpus 2 --other 0 --alone yes --count 5 --mixtures 1 --apart-ms 20 --slack-us 110000 --out /tmp/table
+rec table cat /tmp/table
+rec instances ls /sys/kernel/tracing/instances
+",
+        cell.part
+    )
+}
+
+fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+    let told = verdict.status(seen, "truth", 0);
+    let table: Option<Table> = serde_json::from_value(seen.get("table").json()).ok();
+    verdict.that(table.is_some(), "there is a table");
+    verdict.equal(
+        "instances left",
+        seen.get("instances").text().to_owned(),
+        String::new(),
+    );
+    match table {
+        Some(table) => {
+            for missed in table.missed() {
+                verdict.that(false, missed);
+            }
+            verdict.note(format!("\n{}", table.text()));
+        }
+        None => verdict.note(told.stderr),
+    }
+}
