@@ -29,10 +29,11 @@ fn cells() -> Vec<Cell> {
     cells.collect()
 }
 
-/// The emulator runs one CPU after the other, each for up to 100 ms: an interrupt comes as late as that.
+/// The emulator runs one CPU after the other, each for up to 100 ms: an interrupt comes as late as that, and acts that are
+/// not to meet lie further apart.
 fn script(cell: &Cell) -> String {
     format!(
-        "rec truth lab-guest truth --part {}/{PARTS} --cpus 2 --other 0 --alone yes --count 5 --mixtures 1 --apart-ms 20 --slack-us 110000 --out /tmp/table
+        "rec truth lab-guest truth --part {}/{PARTS} --cpus 2 --other 0 --alone yes --count 5 --mixtures 1 --apart-ms 150 --slack-us 110000 --out /tmp/table
 rec table cat /tmp/table
 rec instances ls /sys/kernel/tracing/instances
 ",
@@ -40,8 +41,9 @@ rec instances ls /sys/kernel/tracing/instances
     )
 }
 
+/// How much of the stolen time is explained is told and not claimed: while the emulator runs another CPU, this one is
+/// stopped, and no event and no counter of the guest says so.
 fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
-    let told = verdict.status(seen, "truth", 0);
     let table: Option<Table> = serde_json::from_value(seen.get("table").json()).ok();
     verdict.that(table.is_some(), "there is a table");
     verdict.equal(
@@ -56,6 +58,6 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
             }
             verdict.note(format!("\n{}", table.text()));
         }
-        None => verdict.note(told.stderr),
+        None => verdict.note(seen.get("truth").stderr),
     }
 }

@@ -86,9 +86,11 @@ pub fn run(words: &[&str]) -> Result<(), String> {
         let json = serde_json::to_string(table).map_err(|error| error.to_string())?;
         std::fs::write(out, json).map_err(|error| format!("{}: {error}", out.display()))?;
     }
-    match table.missed().as_slice() {
-        [] => Ok(()),
-        missed => Err(missed.join("; ")),
+    let missed: Vec<String> = table.missed().into_iter().chain(table.unexplained()).collect();
+    if missed.is_empty() {
+        Ok(())
+    } else {
+        Err(missed.join("; "))
     }
 }
 
@@ -167,7 +169,12 @@ impl Bench {
     /// Runs these together while `blame` watches, and judges each of them.
     fn disturbed(&mut self, chosen: &[&Disturbance], count: usize) -> Result<Vec<Counts>, String> {
         let probe = chosen.first().map_or(Probe::Other, |one| one.probe);
-        let watched = Watched::begin(&self.settings.quietcore, self.settings.measured, probe)?;
+        let watched = Watched::begin(
+            &self.settings.quietcore,
+            self.settings.measured,
+            probe,
+            self.table.slack_ns,
+        )?;
         self.place.blame = Some(watched.pid());
         let injected = injected(chosen, &mut self.place, count);
         self.place.blame = None;
@@ -331,7 +338,8 @@ mod tests {
         };
         let mut all: Vec<&str> = ["1/3", "2/3", "3/3"].into_iter().flat_map(of).collect();
         let mut known: Vec<&str> = ALL.iter().map(|one| one.name).collect();
-        (all.sort_unstable(), known.sort_unstable());
+        all.sort_unstable();
+        known.sort_unstable();
         assert_eq!(all, known);
         let only = settings(&["--only", "fifo"]).unwrap();
         assert_eq!(chosen(&only).len(), 1);

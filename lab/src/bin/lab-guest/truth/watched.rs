@@ -14,8 +14,10 @@ const TRACING: &str = "/sys/kernel/tracing";
 const AT_MOST: &str = "600s";
 /// Until the trace runs, and the probe. An emulated machine takes its time.
 const START: Duration = Duration::from_secs(60);
-/// The probe has spun for so long before anything is injected: its window has begun.
+/// The probe has spun for so long at least before anything is injected: its window has begun.
 const SPUN_NS: u64 = 200_000_000;
+/// And for so many times the slack, which says how slow the machine is.
+const SPUN_SLACKS: u64 = 12;
 
 /// `blame` while it watches.
 pub(super) struct Watched {
@@ -32,7 +34,7 @@ pub(super) struct Told {
 
 impl Watched {
     /// Starts it, and returns when its probe spins on that CPU and its trace runs.
-    pub(super) fn begin(quietcore: &Path, cpu: u32, probe: Probe) -> Result<Watched, String> {
+    pub(super) fn begin(quietcore: &Path, cpu: u32, probe: Probe, slack_ns: u64) -> Result<Watched, String> {
         let gaps = std::env::temp_dir().join(format!("quietcore-truth-{}", std::process::id()));
         let mut command = Command::new(quietcore);
         command.args([
@@ -58,7 +60,7 @@ impl Watched {
             child: Some(child),
             gaps,
         };
-        watched.wait_until_it_runs(cpu)?;
+        watched.wait_until_it_runs(cpu, SPUN_NS.max(SPUN_SLACKS * slack_ns))?;
         Ok(watched)
     }
 
@@ -67,14 +69,14 @@ impl Watched {
         self.child.as_ref().map_or(0, |child| child.id().cast_signed())
     }
 
-    fn wait_until_it_runs(&mut self, cpu: u32) -> Result<(), String> {
+    fn wait_until_it_runs(&mut self, cpu: u32, least_ns: u64) -> Result<(), String> {
         let until = Instant::now() + START;
         let pid = self.pid();
         let traces = || {
             let file = format!("{TRACING}/instances/quietcore-{pid}/tracing_on");
             std::fs::read_to_string(file).is_ok_and(|text| text.trim() == "1")
         };
-        while !(traces() && spun_ns(pid, cpu) >= SPUN_NS) {
+        while !(traces() && spun_ns(pid, cpu) >= least_ns) {
             let ended = self.child.as_mut().map(Child::try_wait);
             if !matches!(ended, Some(Ok(None))) || Instant::now() > until {
                 let told = self.finish();
