@@ -63,7 +63,6 @@ pub const ALL: &[&Scenario] = &[
     &measuring::SCENARIO,
     &blaming::SCENARIO,
     &blaming_chains::SCENARIO,
-    &truth::SCENARIO,
     &article_runs::SCENARIO,
     &bad_input::SCENARIO,
     &knobs::SCENARIO,
@@ -81,12 +80,13 @@ pub const ALL: &[&Scenario] = &[
 ];
 
 /// Those that run only when they are asked for by name: the first three need binaries of another architecture, [`speed`]
-/// takes long.
+/// and [`truth`] take long.
 const BY_NAME: &[&Scenario] = &[
     &foreign::SCENARIO,
     &measuring::ON_ARM64,
     &boot_raspberry_pi::SCENARIO,
     &speed::SCENARIO,
+    &truth::SCENARIO,
 ];
 
 /// Every scenario in every cell whose label has all words of the filter as parts.
