@@ -27,6 +27,7 @@ mod signal;
 mod sleeping;
 mod text_patching;
 mod timers;
+mod unbound_work;
 mod unmap;
 mod vmstat;
 mod wake;
@@ -74,6 +75,7 @@ pub(super) const ALL: &[&Disturbance] = &[
     &vmstat::DISTURBANCE,
     &hotplug::DISTURBANCE,
     &backtrace::DISTURBANCE,
+    &unbound_work::DISTURBANCE,
 ];
 
 /// One kind of disturbance.

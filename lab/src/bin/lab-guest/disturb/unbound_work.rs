@@ -1,0 +1,91 @@
+//! Work that may run on any CPU and is let run on the measured one only, for as long as it lasts.
+
+use super::setting::Setting;
+use super::{Disturbance, Place, Probe};
+use lab::truth::{Expected, Injected, Who};
+use std::fs::File;
+use std::io::{Error, Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd};
+
+pub(super) const DISTURBANCE: Disturbance = Disturbance {
+    name: "unbound-work",
+    about: "a terminal is written to while unbound work may run there only: flush_to_ldisc in a kworker",
+    probe: Probe::Other,
+    possible,
+    expected: Expected {
+        classes: &["work"],
+        name: &["flush_to_ldisc"],
+        culprit: Who::Injector,
+        callsite: &[],
+        told_by: &["workqueue/workqueue_queue_work"],
+    },
+    inject,
+};
+
+const CPUMASK: &str = "/sys/devices/virtual/workqueue/cpumask";
+
+fn possible(place: &Place) -> Result<(), String> {
+    if !place.alone {
+        return Err("it changes where all unbound work of the machine may run".to_owned());
+    }
+    Setting::remember(CPUMASK).map(drop)
+}
+
+fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    if place.measured >= 32 {
+        return Err(format!(
+            "CPU {} is beyond the masks that this writes",
+            place.measured
+        ));
+    }
+    let _there = Setting::put(CPUMASK, &format!("{:x}", 1_u32 << place.measured))?;
+    let (mut master, mut slave) = terminal()?;
+    // A line goes through the kernel's work on its way from one end to the other; reading waits for it.
+    place.acts(count, || {
+        let failed = |error: Error| format!("a terminal: {error}");
+        slave.write_all(b"line\n").map_err(failed)?;
+        let mut read = 0;
+        while read < b"line\r\n".len() {
+            read += master.read(&mut [0; 16]).map_err(failed)?;
+        }
+        Ok(())
+    })
+}
+
+/// Both ends of a new one, of a mount that only this thread sees and that is gone with it: guests may have no `/dev/pts`.
+fn terminal() -> Result<(File, File), String> {
+    let failed = |what: &str| format!("{what}: {}", Error::last_os_error());
+    // SAFETY: plain calls on strings that end in a zero byte; descriptors that are made here are owned by their files.
+    unsafe {
+        let nothing = std::ptr::null();
+        let own = libc::MS_REC | libc::MS_PRIVATE;
+        if libc::unshare(libc::CLONE_NEWNS) != 0
+            || libc::mount(c"none".as_ptr(), c"/".as_ptr(), nothing, own, nothing.cast()) != 0
+            || libc::mount(
+                c"devpts".as_ptr(),
+                c"/tmp".as_ptr(),
+                c"devpts".as_ptr(),
+                0,
+                nothing.cast(),
+            ) != 0
+        {
+            return Err(failed("a mount of devpts"));
+        }
+        let access = libc::O_RDWR | libc::O_NOCTTY | libc::O_CLOEXEC;
+        let master = libc::open(c"/tmp/ptmx".as_ptr(), access);
+        if master < 0 {
+            return Err(failed("a terminal"));
+        }
+        let master = File::from_raw_fd(master);
+        let unlocked: libc::c_int = 0;
+        // TIOCSPTLCK and TIOCGPTPEER (`include/uapi/asm-generic/ioctls.h`): unlocks the other end, and opens it.
+        if libc::ioctl(master.as_raw_fd(), 0x4004_5431_u32 as _, &raw const unlocked) != 0 {
+            return Err(failed("the lock of a terminal"));
+        }
+        let slave = libc::ioctl(master.as_raw_fd(), 0x5441_u32 as _, access);
+        if slave < 0 {
+            return Err(failed("the other end of a terminal"));
+        }
+        Ok((master, File::from_raw_fd(slave)))
+    }
+}
