@@ -9,6 +9,7 @@ mod attribute;
 mod calls;
 mod chains;
 mod context;
+mod counted;
 mod cpu;
 mod cures;
 mod gaps;

@@ -6,7 +6,8 @@
 mod stream;
 
 use blame::{
-    Answer, Class, CpuAnswer, Follow, Gap, Interruption, Question, Reader, Target, Victim, attribute,
+    Answer, Class, Confidence, CpuAnswer, Follow, Gap, Interruption, Question, Reader, Target, Victim,
+    attribute,
 };
 use stream::{Names, Stream};
 
@@ -165,4 +166,69 @@ fn a_second_wake_up_of_who_runs_is_nothing() {
     stream.switch(100_000, PROGRAM, 1, 300);
     let cpu = ask(&stream, &[1], Follow::Nobody).remove(0);
     assert_eq!(cpu.stolen_ns, 0);
+}
+
+#[test]
+fn counters_say_how_often_and_leave_all_time_unexplained() {
+    let counted = |name: &str, what: &str, class, count| observe::Counted {
+        name: name.to_owned(),
+        what: what.to_owned(),
+        class,
+        count,
+    };
+    let activity = observe::CpuActivity {
+        cpu: machine::CpuId(1),
+        ticks: Some(250),
+        interrupts: vec![
+            counted("LOC", "Local timer interrupts", Class::Tick, 250),
+            counted("36", "PCI-MSIX-0000:00:02.0 virtio1-req.0", Class::Device, 7),
+        ],
+        softirqs: vec![counted("TIMER", "", Class::SoftTimer, 300)],
+        context_switches: None,
+        steal_ns: None,
+    };
+    let gap = Gap {
+        start: 10_000,
+        end: 60_000,
+    };
+    let question = Question {
+        targets: vec![Target {
+            cpu: 1,
+            victim: Victim::default(),
+            window: Gap {
+                start: 0,
+                end: 1_000_000,
+            },
+            gaps: Some(vec![gap]),
+        }],
+        ..Question::default()
+    };
+    let reader = Reader::new(events::Formats::default());
+    let mut cpu = attribute(&reader, &Names, std::iter::empty(), &question)
+        .cpus
+        .remove(0);
+    cpu.count(&activity);
+    assert_eq!(
+        (cpu.stolen_ns, cpu.unexplained_ns, cpu.explained_ns),
+        (50_000, 50_000, 0)
+    );
+    assert_eq!(cpu.outside, 0, "nobody looked");
+    let told: Vec<(&str, u64)> = cpu
+        .interruptions
+        .iter()
+        .map(|row| (row.name.as_str(), row.count))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("TIMER", 300),
+            ("Local timer interrupts", 250),
+            ("irq 36 virtio1-req.0", 7)
+        ]
+    );
+    assert!(
+        cpu.interruptions
+            .iter()
+            .all(|row| row.confidence == Confidence::Counted && row.total_ns == 0)
+    );
 }

@@ -109,12 +109,15 @@ fn table(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
             Confidence::Inferred => " (inferred)",
         };
         let name = format!("{}{sure}", safe(&row.name));
+        // A counter that knows no time says nothing of it, not that there was none.
+        let [share, total, longest] = match (row.confidence, row.total_ns) {
+            (Confidence::Counted, 0) => ["?".to_owned(), "?".to_owned(), "?".to_owned()],
+            _ => [format!("{share:.1}%"), time(row.total_ns), time(row.max_ns)],
+        };
         let _ = writeln!(
             text,
-            "{share:>6.1}% {:>9} {:>9} {:>9}  {}",
-            time(row.total_ns),
+            "{share:>7} {total:>9} {:>9} {longest:>9}  {}",
             grouped(row.count),
-            time(row.max_ns),
             cut(&name, COLUMNS - 39)
         );
         if let Some(culprit) = &row.culprit {

@@ -12,6 +12,6 @@ mod stats;
 
 pub use catalogue::{Catalogue, catalogue, events_of};
 pub use error::TraceError;
-pub use recording::{CpuRecording, Recorder, Recording};
+pub use recording::{CpuRecording, Recorder, Recording, Stays};
 pub use spooling::{Spooled, Spooler};
 pub use stats::Stats;

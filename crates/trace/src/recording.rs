@@ -7,12 +7,22 @@ use machine::CpuId;
 use root::Root;
 use root::pipe::Pipe;
 
+/// Which pages stay when there is no room for all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stays {
+    /// The first: who begins to read is there in time.
+    First,
+    /// The last: what ends the recording is in them.
+    Last,
+}
+
 /// Reads the buffers of some CPUs.
 pub struct Recorder {
     layout: Layout,
     cpus: Vec<Cpu>,
     /// Bytes that may be kept in all.
     most: usize,
+    stays: Stays,
     kept: usize,
     full: bool,
     page: Vec<u8>,
@@ -42,7 +52,7 @@ pub struct Recording {
     pub layout: Layout,
     /// CPU by CPU.
     pub cpus: Vec<CpuRecording>,
-    /// The memory was full before the end: what came later is not here.
+    /// The memory was full before the end: what came later, or earlier, is not here.
     pub full: bool,
 }
 
@@ -51,7 +61,13 @@ impl Recorder {
     ///
     /// # Errors
     /// A buffer that cannot be opened.
-    pub fn open(instance: &str, cpus: &[CpuId], layout: Layout, most: usize) -> Result<Recorder, TraceError> {
+    pub fn open(
+        instance: &str,
+        cpus: &[CpuId],
+        layout: Layout,
+        most: usize,
+        stays: Stays,
+    ) -> Result<Recorder, TraceError> {
         let open = |cpu: &CpuId| {
             let pipe = Pipe::open(&format!("{instance}/per_cpu/cpu{cpu}/trace_pipe_raw"))?;
             Ok(Cpu {
@@ -64,6 +80,7 @@ impl Recorder {
             layout,
             cpus: cpus.iter().map(open).collect::<Result<_, TraceError>>()?,
             most,
+            stays,
             kept: 0,
             full: false,
             page: vec![0; layout.page_len],
@@ -76,12 +93,17 @@ impl Recorder {
     /// A buffer that cannot be read.
     pub fn drain(&mut self) -> Result<usize, TraceError> {
         let mut taken = 0;
-        for cpu in &mut self.cpus {
+        for place in 0..self.cpus.len() {
             loop {
                 if self.kept + self.page.len() > self.most {
                     self.full = true;
-                    return Ok(taken);
+                    if !self.forget() {
+                        return Ok(taken);
+                    }
                 }
+                let Some(cpu) = self.cpus.get_mut(place) else {
+                    break;
+                };
                 let read = cpu.pipe.read(&mut self.page)?;
                 if read == 0 {
                     break;
@@ -94,6 +116,19 @@ impl Recorder {
             }
         }
         Ok(taken)
+    }
+
+    /// Makes room for what comes: half of what each CPU has goes. Whether there is room now.
+    fn forget(&mut self) -> bool {
+        if self.stays == Stays::First {
+            return false;
+        }
+        for cpu in &mut self.cpus {
+            let pages = cpu.pages.len() / self.layout.page_len.max(1);
+            cpu.pages.drain(..pages.div_ceil(2) * self.layout.page_len);
+        }
+        self.kept = self.cpus.iter().map(|cpu| cpu.pages.len()).sum();
+        self.kept + self.page.len() <= self.most
     }
 
     /// Ends it: the pages, and the kernel's account of each buffer.

@@ -9,6 +9,7 @@ pub(crate) mod program;
 pub(crate) mod stream;
 pub(crate) mod told;
 mod tracing;
+mod until;
 
 use super::measure::kept;
 use crate::{CommandError, Screen, Status};
@@ -52,6 +53,10 @@ pub struct Args {
     /// The kernel's trace buffer of each CPU, in KiB: what comes when it is full is lost and counted
     #[arg(long, value_name = "KIB", default_value_t = 2_048, value_parser = clap::value_parser!(u64).range(8..=1_048_576))]
     buffer: u64,
+    /// Stop at the first gap of the probe that is so long, and show who had it and the kernel's events around it; the exit
+    /// status is then 1
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["pid", "command"])]
+    until: Option<Duration>,
     /// Show every row
     #[arg(long)]
     all: bool,

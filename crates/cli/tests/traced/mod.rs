@@ -19,6 +19,7 @@ pub fn tracing() -> Result<Tracefs, String> {
 }
 
 /// Instances of quietcore that there are now.
+#[allow(dead_code)] // Not every test needs it.
 pub fn instances(tracefs: &Tracefs) -> Vec<String> {
     let names = fs::read_dir(tracefs.file("instances")).unwrap();
     let mut names: Vec<String> = names

@@ -1,13 +1,15 @@
 //! A probe spins on the CPUs that are asked about and notes every gap.
 
-use super::stream::{Stream, Watched};
+use super::stream::{Stream, Watched, can_do_without};
 use super::told::Told;
+use super::until::Found;
 use super::{Args, USUAL, ground};
 use crate::verbs::measure::{default_cpus, with_progress};
 use crate::{CommandError, Screen, Status, changing};
 use blame::{Counted, Gap, Question, Reader, Target, Victim, attribute};
 use machine::{CpuId, CpuSet, Machine};
-use measure::{Environment, RawGap, RawWindow, Request, Watcher};
+use events::NoNames;
+use measure::{Break, Environment, RawGap, RawWindow, Request, Trip, Watcher};
 use root::Root;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -19,42 +21,82 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let cpus = chosen(args, &machine, screen)?;
     let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
     let stop = changing::stop_flag();
-    let mut stream = Stream::begin(args, &root, &machine, &cpus, Watched::Probe)?;
+    let mut stream = Stream::begin(args, &root, &machine, &cpus, Watched::Probe);
+    if let Err(error) = stream.as_ref()
+        && !can_do_without(error)
+    {
+        return stream.map(|_| Status::Done);
+    }
+    let stopper = match (&stream, args.until) {
+        (Ok(stream), Some(_)) => Some(stream.stopper()?),
+        _ => None,
+    };
 
     let seen = Seen::default();
     let duration = args.duration.unwrap_or(USUAL);
     let mut request = Request::noise(cpus.clone(), duration, environment.clone(), stop);
     request.each(|lane| lane.threshold_ns = u64::try_from(args.threshold.as_nanos()).unwrap_or(u64::MAX));
     request.watcher = Some(&seen);
+    request.break_at = args.until.map(|limit| Break {
+        limit_ns: u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX),
+        trip: stopper.as_ref().map(|stopper| stopper as &dyn Trip),
+    });
     let measured = with_progress(screen, |progress| {
         measure::run(&request, &mut |now| {
             // This thread stands on other CPUs than those that are asked about.
-            stream.drain();
+            if let Ok(stream) = &mut stream {
+                stream.drain();
+            }
             progress(now);
         })
     })?;
-    let traced = stream.end()?;
+    let threshold_ns = request.lanes.first().map(|lane| lane.threshold_ns);
+    drop(request);
+    // An instance with open files cannot be removed.
+    drop(stopper);
+    let traced = match stream {
+        Ok(stream) => Ok(stream.end()?),
+        Err(error) => Err(error),
+    };
 
     let question = Question {
         targets: seen.targets(),
-        comms: traced.known.description.comms(),
+        comms: traced.as_ref().map(|traced| traced.known.description.comms()).unwrap_or_default(),
         keep: args.keep(),
     };
-    let reader = Reader::new(traced.known.formats.clone());
-    let mut answer = attribute(&reader, &traced.known.names, traced.recording.events(), &question);
+    let reader = Reader::new(traced.as_ref().map(|traced| traced.known.formats.clone()).unwrap_or_default());
+    let mut answer = match &traced {
+        Ok(traced) => attribute(&reader, &traced.known.names, traced.recording.events(), &question),
+        Err(_) => attribute(&reader, &NoNames, std::iter::empty(), &question),
+    };
     for cpu in &mut answer.cpus {
-        let stats = traced.recording.cpus.iter().find(|of| of.cpu.0 == cpu.cpu);
         let thread = measured.threads.iter().find(|thread| thread.cpu.0 == cpu.cpu);
         let smi = thread.and_then(|thread| thread.counts.iter().find(|count| count.name == "smi"));
         cpu.confirm(Counted {
             steal_ns: thread.and_then(|thread| thread.steal_ns),
             smi: smi.and_then(|count| count.count),
         });
-        cpu.lost_events = cpu.lost_events.max(stats.and_then(|of| of.stats.lost()).unwrap_or(0));
+        match &traced {
+            Ok(traced) => cpu.lost_events = cpu.lost_events.max(traced.lost(cpu.cpu)),
+            Err(_) => {
+                let mut counted = measured.activity.iter().flat_map(|activity| &activity.cpus);
+                if let Some(of) = counted.find(|of| of.cpu.0 == cpu.cpu) {
+                    cpu.count(of);
+                }
+            }
+        }
     }
     answer.cure(&ground::of(&root, machine, &cpus, &question));
-    let threshold_ns = request.lanes.first().map(|lane| lane.threshold_ns);
-    Told::of(&answer, &traced, &environment, threshold_ns, None).show(args, &traced, screen)?;
+    let found = match &traced {
+        Ok(traced) => Found::of(measured.broke.as_ref(), &answer, traced, &reader),
+        Err(_) => None,
+    };
+    let mut told = Told::of(&answer, traced.as_ref(), &environment, threshold_ns, None);
+    told.found = found.as_ref();
+    told.show(args, traced.as_ref(), screen)?;
+    if measured.broke.is_some() {
+        return Ok(Status::Failed);
+    }
     if !measured.complete {
         screen.note("interrupted: the answer covers only the time until then\n");
     }

@@ -235,11 +235,10 @@ impl<'a> Watch<'a> {
                 steal_ns: counted.and_then(|of| of.steal_ns),
                 smi: None,
             });
-            let stats = traced.recording.cpus.iter().find(|of| of.cpu.0 == cpu.cpu);
-            cpu.lost_events = cpu.lost_events.max(stats.and_then(|of| of.stats.lost()).unwrap_or(0));
+            cpu.lost_events = cpu.lost_events.max(traced.lost(cpu.cpu));
         }
         answer.cure(&ground::of(self.root, self.machine.clone(), &self.cpus, &question));
-        Told::of(&answer, traced, environment, None, Some(program)).show(self.args, traced, screen)?;
+        Told::of(&answer, Ok(traced), environment, None, Some(program)).show(self.args, Ok(traced), screen)?;
         Ok(Status::Done)
     }
 }

@@ -1,12 +1,13 @@
 //! The kernel's trace while somebody is watched: an instance of our own, emptied again and again.
 
+use super::until::Stopper;
 use super::{Args, tracing};
 use crate::verbs::measure::instance::{Instance, found};
 use crate::{CommandError, Status};
 use machine::{CpuId, CpuSet, Machine};
 use root::Root;
 use rustix::time::{ClockId, clock_gettime};
-use trace::{Catalogue, Recorder, Recording, TraceError};
+use trace::{Catalogue, Recorder, Recording, Stays, TraceError};
 
 /// It.
 pub struct Stream<'r> {
@@ -29,6 +30,14 @@ pub struct Traced {
     pub recording: Recording,
 }
 
+impl Traced {
+    /// Events that the kernel could not keep for a CPU.
+    pub fn lost(&self, cpu: u32) -> u64 {
+        let of = self.recording.cpus.iter().find(|of| of.cpu.0 == cpu);
+        of.and_then(|of| of.stats.lost()).unwrap_or(0)
+    }
+}
+
 impl<'r> Stream<'r> {
     /// Begins to trace.
     ///
@@ -48,8 +57,12 @@ impl<'r> Stream<'r> {
         let instance = Instance::begin(tracefs, &wanted)?;
         let online: Vec<CpuId> = machine.topology.online.iter().collect();
         let most = usize::try_from(args.memory << 20).unwrap_or(usize::MAX);
+        let stays = match args.until {
+            Some(_) => Stays::Last,
+            None => Stays::First,
+        };
         let recorder =
-            Recorder::open(&instance.file("."), &online, known.layout, most).map_err(untraceable)?;
+            Recorder::open(&instance.file("."), &online, known.layout, most, stays).map_err(untraceable)?;
         Ok(Stream {
             root,
             known,
@@ -57,6 +70,14 @@ impl<'r> Stream<'r> {
             recorder,
             failed: None,
         })
+    }
+
+    /// What stops the trace at the sample that ends the run. It has to be gone before [`Stream::end`].
+    ///
+    /// # Errors
+    /// The file cannot be opened.
+    pub fn stopper(&self) -> Result<Stopper, CommandError> {
+        Ok(Stopper(root::descriptor::writable(&self.instance.file("tracing_on"))?))
     }
 
     /// Empties the buffers. Who calls this stands on other CPUs than those that are asked about.
@@ -88,6 +109,12 @@ impl<'r> Stream<'r> {
             }),
         }
     }
+}
+
+/// Whether counters may stand in for a trace that could not be begun: nobody else is in the way, and nothing of ours is
+/// wrong.
+pub fn can_do_without(error: &CommandError) -> bool {
+    matches!(error.status, Status::Unable | Status::Denied)
 }
 
 /// Now, on the clock of the trace.

@@ -3,6 +3,7 @@
 use super::Args;
 use super::child::Ended;
 use super::stream::Traced;
+use super::until::Found;
 use crate::{CommandError, Screen};
 use crate::screen::Form;
 use blame::Answer;
@@ -47,6 +48,10 @@ pub struct Told<'a> {
     program: Option<&'a Program>,
     absent_events: &'a [String],
     trace_full: bool,
+    /// Why nothing was traced; counters stand in then.
+    no_trace: Option<String>,
+    /// The gap of `--until`.
+    pub found: Option<&'a Found>,
     #[serde(flatten)]
     answer: &'a Answer,
 }
@@ -55,7 +60,7 @@ impl<'a> Told<'a> {
     /// Of an answer. `threshold_ns` is the shortest gap of a probe.
     pub fn of(
         answer: &'a Answer,
-        traced: &'a Traced,
+        traced: Result<&'a Traced, &CommandError>,
         environment: &'a Environment,
         threshold_ns: Option<u64>,
         program: Option<&'a Program>,
@@ -65,8 +70,10 @@ impl<'a> Told<'a> {
             environment,
             threshold_ns,
             program,
-            absent_events: &traced.known.absent,
-            trace_full: traced.recording.full,
+            absent_events: traced.map_or(&[], |traced| traced.known.absent.as_slice()),
+            trace_full: traced.is_ok_and(|traced| traced.recording.full),
+            no_trace: traced.err().map(|error| format!("{}: {}", error.what, error.why)),
+            found: None,
             answer,
         }
     }
@@ -90,25 +97,43 @@ impl<'a> Told<'a> {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn show(&self, args: &Args, traced: &Traced, screen: &mut Screen) -> Result<(), CommandError> {
+    pub fn show(
+        &self,
+        args: &Args,
+        traced: Result<&Traced, &CommandError>,
+        screen: &mut Screen,
+    ) -> Result<(), CommandError> {
         self.write(args)?;
         match screen.form {
             Form::Json => screen.json(self),
             Form::Text => {
                 let rows = if args.all { Rows::All } else { Rows::First(SHOWN) };
                 screen.text(&report::blame_text(self.answer, rows, screen.style()));
+                if let Some(found) = self.found {
+                    screen.text(&found.text());
+                }
             }
         }
         if let Some(program) = self.program {
             screen.note(&program.text());
         }
+        if let (Some(why), Err(error)) = (&self.no_trace, traced) {
+            screen.note(&format!(
+                "nothing could be traced, so counters stand in: they say how often, not for how long\n  why: {why}\n next: {}\n",
+                error.next
+            ));
+        }
         if self.trace_full {
-            screen.note("the trace needed more than --memory: the end of the run has no names\n");
+            let part = match args.until {
+                Some(_) => "beginning",
+                None => "end",
+            };
+            screen.note(&format!("the trace needed more than --memory: the {part} of the run has no names\n"));
         }
         if !self.absent_events.is_empty() {
             screen.note(&format!("this kernel does not have: {}\n", self.absent_events.join(", ")));
         }
-        if traced.known.names.is_empty() {
+        if traced.is_ok_and(|traced| traced.known.names.is_empty()) {
             screen.note("/proc/kallsyms hides its addresses (kernel.kptr_restrict): functions have no names\n");
         }
         Ok(())

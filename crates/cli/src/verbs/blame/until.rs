@@ -1,0 +1,161 @@
+//! `--until`: the first gap of the probe that is too long ends the run, and what the kernel did around it is shown.
+//!
+//! The sampler itself stops the trace, with one system call at that very sample. From then on nothing is written that could
+//! push out what is asked about.
+
+use super::stream::Traced;
+use blame::{Answer, Class, Gap, Reader, Story};
+use events::{Event, Lines, Record, Unit};
+use measure::{Broke, Hit, Trip};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::os::fd::OwnedFd;
+
+/// Lines that are shown at most.
+const MOST: usize = 40;
+/// Of these, what came before the gap on its CPU.
+const BEFORE: usize = 10;
+/// How long before the gap another CPU may have caused it.
+const CAUSE_NS: u64 = 1_000_000;
+/// The last event of an interruption may come this long after the probe has gone on.
+const AFTER_NS: u64 = 2_000;
+
+/// Stops a trace. It is open before the run begins, and closed before the trace is taken down.
+pub struct Stopper(pub OwnedFd);
+
+impl Trip for Stopper {
+    fn hit(&self, _: &Hit) {
+        let _ = rustix::io::write(&self.0, b"0");
+    }
+}
+
+/// The gap that ended the run.
+#[derive(Debug, Serialize)]
+pub struct Found {
+    cpu: u32,
+    /// On `CLOCK_MONOTONIC_RAW`.
+    start_raw_ns: u64,
+    duration_ns: u64,
+    limit_ns: u64,
+    pieces: Vec<Part>,
+    /// What the kernel wrote before it and in it, in the order of time.
+    events: Vec<String>,
+    /// How many more there were.
+    events_left_out: usize,
+}
+
+/// Who had a piece of it.
+#[derive(Debug, Serialize)]
+struct Part {
+    start_raw_ns: u64,
+    duration_ns: u64,
+    /// Nothing where no event accounts for it.
+    class: Option<Class>,
+    name: Option<String>,
+}
+
+impl Found {
+    /// The one that the measurement ended at; nothing when none was so long.
+    pub fn of(broke: Option<&Broke>, answer: &Answer, traced: &Traced, reader: &Reader) -> Option<Found> {
+        let broke = broke?;
+        let cpu = answer.cpus.iter().find(|of| of.cpu == broke.cpu.0)?;
+        let story: &Story = cpu.stories.iter().max_by_key(|story| length(story.gap))?;
+        let part = |piece: &blame::Piece| {
+            let row = piece.row.and_then(|row| cpu.interruptions.get(row));
+            Part {
+                start_raw_ns: piece.span.start,
+                duration_ns: length(piece.span),
+                class: row.map(|row| row.class),
+                name: row.map(|row| row.name.clone()),
+            }
+        };
+        let (events, events_left_out) = around(story.gap, cpu.cpu, traced, reader);
+        Some(Found {
+            cpu: cpu.cpu,
+            start_raw_ns: story.gap.start,
+            duration_ns: length(story.gap),
+            limit_ns: broke.limit_ns,
+            pieces: story.pieces.iter().map(part).collect(),
+            events,
+            events_left_out,
+        })
+    }
+
+    /// For people.
+    pub fn text(&self) -> String {
+        let mut text = format!(
+            "\nCPU {}: the gap that ended it: {}, at {}.{:06} s of CLOCK_MONOTONIC_RAW\n",
+            self.cpu,
+            machine::Nanos(self.duration_ns),
+            self.start_raw_ns / 1_000_000_000,
+            self.start_raw_ns / 1_000 % 1_000_000
+        );
+        for part in &self.pieces {
+            let after_ns = part.start_raw_ns.saturating_sub(self.start_raw_ns);
+            let who = part.name.as_deref().unwrap_or("nothing that an event tells");
+            let _ = writeln!(
+                text,
+                "  after {:>10} for {:>10}  {}",
+                machine::Nanos(after_ns).to_string(),
+                machine::Nanos(part.duration_ns).to_string(),
+                report::safe(who)
+            );
+        }
+        for line in &self.events {
+            let _ = writeln!(text, "{}", report::safe(line));
+        }
+        if self.events_left_out > 0 {
+            let _ = writeln!(text, "  and {} more events in it", self.events_left_out);
+        }
+        text
+    }
+}
+
+const fn length(gap: Gap) -> u64 {
+    gap.end.saturating_sub(gap.start)
+}
+
+/// What the CPU did shortly before and in the gap, and what others did to it meanwhile.
+fn around(gap: Gap, cpu: u32, traced: &Traced, reader: &Reader) -> (Vec<String>, usize) {
+    let comms = traced.known.description.comms();
+    let mut lines = Lines::new(reader.formats(), &traced.known.names, &comms, Unit::Nanos);
+    let mut line = |on: u32, record: &Record| {
+        let mut line = String::new();
+        lines.write(&mut line, on, record);
+        line
+    };
+    let (mut before, mut within) = (Vec::new(), Vec::new());
+    let (mut had, mut left_out) = (0, 0);
+    for event in traced.recording.events() {
+        let Event::Record { cpu: on, record } = event else {
+            continue;
+        };
+        if record.at > gap.end + AFTER_NS {
+            break;
+        }
+        let is_cause = || {
+            let common = reader.formats().common(record.payload);
+            let format = common.and_then(|common| reader.formats().get(common.id));
+            format.is_some_and(|format| format.system == "ipi" || format.name == "sched_waking")
+        };
+        let matters = on == cpu || (record.at + CAUSE_NS >= gap.start && is_cause());
+        if !matters {
+            continue;
+        }
+        if record.at < gap.start {
+            had += 1;
+            before.push((had, on, record));
+            if before.len() >= 2 * BEFORE {
+                before.drain(..BEFORE);
+            }
+        } else if within.len() < MOST - BEFORE {
+            within.push(line(on, &record));
+        } else {
+            left_out += 1;
+        }
+    }
+    let from = before.len().saturating_sub(BEFORE);
+    let mut all: Vec<String> = before.iter().skip(from).map(|(_, on, record)| line(*on, record)).collect();
+    all.extend(within);
+    (all, left_out)
+}

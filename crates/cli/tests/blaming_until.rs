@@ -1,0 +1,112 @@
+//! `blame --until`: the run ends at the first gap that is long enough, and shows it. And `blame` by somebody who may not
+//! trace: counters stand in.
+
+#![allow(clippy::unwrap_used)]
+
+mod alone;
+mod traced;
+
+use alone::{alone, cpu};
+use serde_json::Value;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use traced::{accounts_hold, pin_to, tracing};
+
+fn blame(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
+    command.args(["--json", "blame", "--cpus", &cpu()]).args(args);
+    command
+}
+
+fn answer(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{:?}: {said}", output.status))
+}
+
+#[test]
+fn the_first_gap_that_is_so_long_ends_the_run_and_is_shown_with_its_events() {
+    let _alone = alone();
+    if let Err(why) = tracing() {
+        return println!("SKIP: the_first_gap_that_is_so_long_ends_the_run: {why}");
+    }
+    let end = AtomicBool::new(false);
+    let (output, took) = std::thread::scope(|scope| {
+        let disturber = std::thread::Builder::new().name("disturber".to_owned());
+        let disturb = || {
+            pin_to(cpu().parse().unwrap());
+            while !end.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(50));
+                let begun = Instant::now();
+                while begun.elapsed() < Duration::from_millis(20) {}
+            }
+        };
+        disturber.spawn_scoped(scope, disturb).unwrap();
+        let begun = Instant::now();
+        let output = blame(&["--for", "300s", "--until", "1ms"]).output().unwrap();
+        end.store(true, Ordering::Relaxed);
+        (output, begun.elapsed())
+    });
+    assert_eq!(output.status.code(), Some(1));
+    assert!(took < Duration::from_secs(300), "it ends at the gap: {took:?}");
+    let answer = answer(&output);
+    accounts_hold(&answer["cpus"][0]);
+    let found = &answer["found"];
+    let length = found["duration_ns"].as_u64().unwrap();
+    assert!(length >= 1_000_000, "{found}");
+    let pieces = found["pieces"].as_array().unwrap();
+    let sum: u64 = pieces
+        .iter()
+        .map(|piece| piece["duration_ns"].as_u64().unwrap())
+        .sum();
+    assert_eq!(sum, length, "{found}");
+    let events = found["events"].as_array().unwrap();
+    assert!(events.len() <= 40, "{}", events.len());
+    assert!(
+        events
+            .iter()
+            .any(|event| event.as_str().unwrap().contains("sched_switch")),
+        "{found}"
+    );
+}
+
+#[test]
+fn without_such_a_gap_the_run_is_an_ordinary_one() {
+    let _alone = alone();
+    if let Err(why) = tracing() {
+        return println!("SKIP: without_such_a_gap_the_run_is_an_ordinary_one: {why}");
+    }
+    let output = blame(&["--for", "300ms", "--until", "100s"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert!(answer(&output)["found"].is_null());
+    let wrong = blame(&["--until", "1ms", "--pid", "1"]).output().unwrap();
+    assert_eq!(wrong.status.code(), Some(2), "the probe alone sees a gap at once");
+}
+
+#[test]
+fn who_may_not_trace_gets_counts_and_no_times() {
+    let _alone = alone();
+    // SAFETY: it cannot fail.
+    if unsafe { libc::getuid() } != 0 {
+        return println!("SKIP: who_may_not_trace_gets_counts_and_no_times: only root becomes somebody else");
+    }
+    let output = blame(&["--for", "1s"]).uid(65_534).gid(65_534).output().unwrap();
+    let answer = answer(&output);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(answer["no_trace"].is_string(), "{answer}");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        said.contains("counters stand in") && said.contains("next:"),
+        "{said}"
+    );
+    let cpu = &answer["cpus"][0];
+    accounts_hold(cpu);
+    let rows = cpu["interruptions"].as_array().unwrap();
+    assert!(
+        rows.iter()
+            .any(|row| row["class"] == "tick" && row["count"].as_u64() > Some(0)),
+        "{cpu}"
+    );
+    assert!(rows.iter().all(|row| row["confidence"] == "counted"), "{cpu}");
+}
