@@ -9,13 +9,14 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const BLOCKS: usize = 8;
 /// The CPU that is measured; everything else is on CPU 0.
 const CPU: usize = 1;
-/// How long a recorder gets before the sampler begins, and how long the sampler spins.
-const AHEAD: Duration = Duration::from_millis(1_500);
+/// How long a recorder may take to begin, how long it records before the sampler begins, and how long the sampler spins.
+const PATIENCE: Duration = Duration::from_secs(30);
+const AHEAD: Duration = Duration::from_secs(1);
 const SECONDS: &str = "3s";
 const EVENTS: &[&str] = &[
     "sched/sched_switch",
@@ -53,6 +54,26 @@ impl Recorder {
             Recorder::Ours => "quietcore trace record",
             Recorder::TraceCmd => "trace-cmd record",
             Recorder::Perf => "perf record",
+        }
+    }
+
+    /// Whether it records now: what switching its events on costs is not what recording costs.
+    fn records(self) -> bool {
+        let says = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
+        let tracefs = Path::new(kernel::TRACEFS);
+        match self {
+            Recorder::Nobody => true,
+            Recorder::Ours => {
+                let instances = std::fs::read_dir(tracefs.join("instances"));
+                let mut own = instances.into_iter().flatten().flatten();
+                own.any(|one| says(&one.path().join("tracing_on")).trim() == "1")
+            }
+            Recorder::TraceCmd => {
+                says(&tracefs.join("set_event")).lines().count() >= EVENTS.len()
+                    && says(&tracefs.join("tracing_on")).trim() == "1"
+            }
+            // It switches its events on before it says anything, within a fraction of AHEAD.
+            Recorder::Perf => true,
         }
     }
 
@@ -108,13 +129,15 @@ pub(crate) fn run() -> Done {
     kernel::reach().map_err(failed)?;
     let dir = target_dir().join("bench-recording");
     std::fs::create_dir_all(&dir).map_err(XtaskError::file(&dir))?;
-    let present: Vec<Recorder> = ALL
-        .iter()
-        .copied()
-        .filter(|recorder| is_there(*recorder))
-        .collect();
-    for absent in ALL.iter().filter(|recorder| !present.contains(recorder)) {
-        println!("ABSENT: {}", absent.name());
+    let mut present = Vec::new();
+    for recorder in ALL.iter().copied() {
+        // Each is tried once: some cannot record on some kernels, and say so in their own words.
+        match is_there(recorder).then(|| one(recorder, &ours, &dir)) {
+            Some(Ok(_)) => present.push(recorder),
+            Some(Err(why)) if recorder != Recorder::Ours => println!("ABSENT: {}: {why}", recorder.name()),
+            Some(Err(why)) => return Err(why),
+            None => println!("ABSENT: {}: it is not installed", recorder.name()),
+        }
     }
     let mut random = Random::new(1);
     let mut costs: BTreeMap<Recorder, Vec<Cost>> = BTreeMap::new();
@@ -191,16 +214,25 @@ fn is_there(recorder: Recorder) -> bool {
         .arg("--version")
         .stdout(Stdio::null())
         .stderr(Stdio::null());
-    command.status().is_ok_and(|status| status.success())
+    command.status().is_ok()
 }
 
 fn one(recorder: Recorder, ours: &Path, dir: &Path) -> Done<Cost> {
     let file = dir.join("recorded");
     let recording = recorder.command(ours, &file).map(|mut command| {
         let command = command.current_dir(dir).stdin(Stdio::null());
-        command.stdout(Stdio::null()).stderr(Stdio::null()).spawn()
+        let messages = std::fs::File::create(dir.join("messages"))?;
+        command.stdout(Stdio::null()).stderr(messages).spawn()
     });
-    let recording = recording.transpose().map_err(XtaskError::file(&file))?;
+    let mut recording = recording.transpose().map_err(XtaskError::file(&file))?;
+    let begun = Instant::now();
+    while !recorder.records() {
+        let over = recording.as_mut().and_then(|child| child.try_wait().ok()?);
+        if over.is_some() || begun.elapsed() > PATIENCE {
+            return Err(failed(format!("it does not begin here: {}", said(dir))));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
     std::thread::sleep(AHEAD);
     let before = interrupts();
     let mut noise = Command::new(ours);
@@ -232,6 +264,13 @@ fn one(recorder: Recorder, ours: &Path, dir: &Path) -> Done<Cost> {
         stolen_us: number("stolen_ns") / 1e3 / seconds,
         interrupts: (after - before) / seconds,
     })
+}
+
+/// What a recorder said.
+fn said(dir: &Path) -> String {
+    let messages = std::fs::read_to_string(dir.join("messages")).unwrap_or_default();
+    let words: Vec<&str> = messages.split_whitespace().collect();
+    words.join(" ")
 }
 
 /// Ends a recorder as a person does, and makes sure that it recorded something.

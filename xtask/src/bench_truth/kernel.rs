@@ -6,7 +6,7 @@ use std::io::Error;
 use std::path::{Path, PathBuf};
 
 /// Where tracefs is, and where it is mounted when it is not.
-const TRACEFS: &str = "/sys/kernel/tracing";
+pub(crate) const TRACEFS: &str = "/sys/kernel/tracing";
 /// All that can stand at the edge of an interruption. Not every kernel has all of it.
 const EVENTS: &[&str] = &[
     "sched/sched_switch",
