@@ -1,5 +1,7 @@
 //! From the stream of events of all CPUs to the answer for those that were asked about.
 
+mod functions;
+
 use crate::answer::{Answer, Confidence, Culprit};
 use crate::chains::Chains;
 use crate::context::{Context, What, dependency_name};
@@ -211,6 +213,11 @@ impl Scene<'_> {
                 let by = self.culprit(now, None);
                 self.origins.queued(work, by);
             }
+            Happened::CsdQueue { callsite, call } => {
+                let by = self.culprit(now, Some(self.callsite(callsite)));
+                let by = self.chains.in_call(by);
+                self.origins.asked(call, by);
+            }
             Happened::SoftirqRaise { vec } => {
                 let by = self.culprit(now, None);
                 self.origins.raised(now.cpu, vec, by);
@@ -383,18 +390,7 @@ impl Scene<'_> {
                 }
             }
             Happened::WorkEnd => cpu.end_in_task(|what| matches!(what, What::Work { .. })),
-            Happened::CsdEntry { function } => {
-                let function = self.function(function);
-                if let Some(context) = cpu
-                    .innermost()
-                    .filter(|context| context.class == Class::FunctionCall)
-                {
-                    if function.contains("flush_tlb") {
-                        context.class = Class::TlbShootdown;
-                    }
-                    context.detail(function);
-                }
-            }
+            Happened::CsdEntry { function, call } => self.call(cpu, call, function),
             Happened::TlbFlush { .. } => {
                 if let Some(context) = cpu
                     .innermost()
@@ -452,7 +448,10 @@ impl Scene<'_> {
             if function.contains("flush_tlb") {
                 context.class = Class::TlbShootdown;
             }
-            context.detail(function);
+            // That which calls what was asked for says nothing; the functions that it calls have events of their own.
+            if !function.starts_with("generic_smp_call_function") {
+                context.detail(function);
+            }
         }
         context.culprit = Some(send.by);
         if !self.sends_are_told {
@@ -469,30 +468,6 @@ impl Scene<'_> {
         if let Some((_, by)) = flush {
             context.culprit = Some(by.clone());
             context.confidence = Confidence::Inferred;
-        }
-    }
-
-    /// A timer's function runs in the interrupt or softirq in progress. Each of several there has its own culprit.
-    fn timer(&mut self, cpu: &mut Cpu, timer: u64, function: u64) {
-        let function = self.function(function);
-        // The tick sets itself again; who was current then has nothing to do with it.
-        let setter = self
-            .origins
-            .timer_setter(timer)
-            .filter(|_| !function.starts_with("tick_"));
-        let Some(context) = cpu.innermost() else {
-            return;
-        };
-        if !matches!(
-            context.what,
-            What::Vector { .. } | What::Irq { .. } | What::Softirq { .. }
-        ) {
-            return;
-        }
-        let is_anothers = context.has_timers && context.timers_of != setter;
-        let context = if is_anothers { cpu.split() } else { Some(context) };
-        if let Some(context) = context {
-            context.timer(function, setter);
         }
     }
 }

@@ -20,10 +20,10 @@ pub(crate) struct Context {
     pub(crate) let_in: bool,
     /// It raised the softirq that completes disk requests, and so is theirs too.
     pub(crate) raised_block: bool,
-    /// The function of a timer has run in it.
-    pub(crate) has_timers: bool,
-    /// Who set those timers, where that is known.
-    pub(crate) timers_of: Option<Culprit>,
+    /// The function of a timer has run in it, or one that another CPU asked for.
+    pub(crate) has_functions: bool,
+    /// Who set those timers or asked for that, where it is known.
+    pub(crate) functions_of: Option<Culprit>,
     /// Number by which the gaps know it.
     pub(crate) serial: u64,
     /// Time in it that lies in gaps.
@@ -60,8 +60,8 @@ impl Context {
             confidence: Confidence::Traced,
             let_in: false,
             raised_block: false,
-            has_timers: false,
-            timers_of: None,
+            has_functions: false,
+            functions_of: None,
             serial,
             in_gaps_ns: 0,
         }
@@ -97,11 +97,25 @@ impl Context {
 
     /// The function of a timer runs in it.
     pub(crate) fn timer(&mut self, function: String, setter: Option<Culprit>) {
-        self.has_timers = true;
-        self.timers_of.clone_from(&setter);
+        self.has_functions = true;
+        self.functions_of.clone_from(&setter);
         // A thread that set the timer is to blame rather than the interrupt that only found it due.
         if self.culprit.as_ref().is_none_or(|by| by.pid == 0) {
             self.culprit = setter.or(self.culprit.take());
+        }
+        self.detail(function);
+    }
+
+    /// A function that another CPU asked for runs in it.
+    pub(crate) fn call(&mut self, function: String, asker: Option<Culprit>) {
+        self.has_functions = true;
+        self.functions_of.clone_from(&asker);
+        if function.contains("flush_tlb") {
+            self.class = Class::TlbShootdown;
+        }
+        // Who sent the interrupt may have been another one, whose call came first.
+        if asker.is_some() {
+            self.culprit = asker;
         }
         self.detail(function);
     }

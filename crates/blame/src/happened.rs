@@ -151,10 +151,19 @@ pub enum Happened<'a> {
         /// What is to be called there.
         callback: u64,
     },
+    /// The current thread asks another CPU to call a function (6.6), whether or not that takes an interrupt of its own.
+    CsdQueue {
+        /// Where in the kernel that was decided.
+        callsite: u64,
+        /// The request.
+        call: u64,
+    },
     /// A function that another CPU asked for began (6.6).
     CsdEntry {
         /// It.
         function: u64,
+        /// The request; 0 where the event does not say.
+        call: u64,
     },
     /// It ended.
     CsdExit,

@@ -27,6 +27,7 @@ pub(crate) struct Origins {
     wakers: Memory<i32, Culprit>,
     timers: Memory<u64, Culprit>,
     works: Memory<u64, Culprit>,
+    calls: Memory<u64, Culprit>,
     raised: HashMap<(u32, u32), Culprit>,
     requests: Memory<(u64, u64), Request>,
 }
@@ -102,6 +103,8 @@ impl Origins {
         self.raised.retain(|(on, _), _| *on != cpu);
         self.wakers = Memory::default();
         self.requests = Memory::default();
+        // A request is used again for the next call.
+        self.calls = Memory::default();
     }
 
     pub(crate) fn woken(&mut self, pid: i32, by: Culprit) {
@@ -126,6 +129,15 @@ impl Origins {
 
     pub(crate) fn queuer(&mut self, work: u64) -> Option<Culprit> {
         self.works.take(&work)
+    }
+
+    /// A CPU was asked to call a function.
+    pub(crate) fn asked(&mut self, call: u64, by: Culprit) {
+        self.calls.put(call, by);
+    }
+
+    pub(crate) fn asker(&mut self, call: u64) -> Option<Culprit> {
+        self.calls.take(&call)
     }
 
     /// A softirq was asked for on a CPU.

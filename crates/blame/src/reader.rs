@@ -42,7 +42,8 @@ enum Kind {
     WorkEnd,
     IpiSend(Box<[Field; 3]>),
     IpiSendMask(Box<[Field; 3]>),
-    CsdEntry(Field),
+    CsdQueue(Field, Field),
+    CsdEntry(Field, Option<Field>),
     CsdExit,
     TlbFlush(Field),
     TickStop(Field, Field),
@@ -117,7 +118,8 @@ impl Kind {
             }
             ("ipi", "ipi_entry") => Kind::IpiEntry(f("reason")?),
             ("ipi", "ipi_exit") => Kind::VectorExit,
-            ("csd", "csd_function_entry") => Kind::CsdEntry(f("func")?),
+            ("csd", "csd_queue_cpu") => Kind::CsdQueue(f("callsite")?, f("csd")?),
+            ("csd", "csd_function_entry") => Kind::CsdEntry(f("func")?, f("csd")),
             ("csd", "csd_function_exit") => Kind::CsdExit,
             ("tlb", "tlb_flush") => Kind::TlbFlush(f("reason")?),
             ("context_tracking", "user_enter") => Kind::UserEnter,
@@ -291,8 +293,13 @@ impl Reader {
                     callback: u(callback)?,
                 }
             }
-            Kind::CsdEntry(function) => Happened::CsdEntry {
+            Kind::CsdQueue(callsite, call) => Happened::CsdQueue {
+                callsite: u(callsite)?,
+                call: u(call)?,
+            },
+            Kind::CsdEntry(function, call) => Happened::CsdEntry {
                 function: u(function)?,
+                call: call.as_ref().and_then(u).unwrap_or(0),
             },
             Kind::CsdExit => Happened::CsdExit,
             Kind::TlbFlush(reason) => Happened::TlbFlush { reason: n(reason)? },

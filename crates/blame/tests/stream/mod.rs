@@ -106,11 +106,13 @@ impl Stream {
         self
     }
 
+    #[allow(dead_code)] // Not every test needs it.
     pub fn switch(&mut self, at: u64, prev: i32, state: u64, next: i32) {
         self.switch_prio(at, (prev, 120), state, (next, 120));
     }
 
     /// Threads with their priorities, as the kernel counts them: below 100 is real time.
+    #[allow(dead_code)] // Not every test needs it.
     pub fn switch_prio(&mut self, at: u64, prev: (i32, u64), state: u64, next: (i32, u64)) {
         let fields = [
             ("prev_pid", prev.0 as u64),

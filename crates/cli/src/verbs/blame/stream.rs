@@ -53,7 +53,7 @@ impl<'r> Stream<'r> {
         let tracefs = found()?;
         let top = tracefs.file(".");
         let known = trace::catalogue(root, &top, &tracing::events(watched)).map_err(untraceable)?;
-        let wanted = tracing::wanted(&known.events, cpus, args.buffer);
+        let wanted = tracing::wanted(&known.events, cpus, args.buffer, watched);
         let instance = Instance::begin(tracefs, &wanted)?;
         let online: Vec<CpuId> = machine.topology.online.iter().collect();
         let most = usize::try_from(args.memory << 20).unwrap_or(usize::MAX);

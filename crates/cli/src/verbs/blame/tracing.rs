@@ -11,10 +11,12 @@ use machine::CpuSet;
 enum From {
     /// Those that are asked about.
     Asked,
+    /// Those that are asked about, and there only of who is watched, where that has one name.
+    Own,
     /// All.
     All,
-    /// Those that are asked about, and of all others what may interrupt them.
-    AskedOrInterrupting,
+    /// As [`From::Own`], and of all CPUs what may interrupt others.
+    OwnOrInterrupting,
     /// All, when this field names a CPU that is asked about.
     Naming(&'static str),
 }
@@ -32,10 +34,10 @@ const EVENTS: &[(&str, From)] = &[
     ("irq/softirq_exit", From::All),
     ("irq_vectors", From::Asked),
     ("nmi/nmi_handler", From::Asked),
-    ("exceptions/page_fault_user", From::Asked),
-    ("exceptions/page_fault_kernel", From::Asked),
-    ("raw_syscalls/sys_enter", From::AskedOrInterrupting),
-    ("raw_syscalls/sys_exit", From::AskedOrInterrupting),
+    ("exceptions/page_fault_user", From::Own),
+    ("exceptions/page_fault_kernel", From::Own),
+    ("raw_syscalls/sys_enter", From::OwnOrInterrupting),
+    ("raw_syscalls/sys_exit", From::OwnOrInterrupting),
     ("timer/timer_start", From::Asked),
     ("timer/timer_expire_entry", From::Asked),
     ("timer/timer_expire_exit", From::Asked),
@@ -50,6 +52,7 @@ const EVENTS: &[(&str, From)] = &[
     ("ipi/ipi_send_cpumask", From::All),
     ("ipi/ipi_entry", From::Asked),
     ("ipi/ipi_exit", From::Asked),
+    ("csd/csd_queue_cpu", From::Naming("cpu")),
     ("csd/csd_function_entry", From::Asked),
     ("csd/csd_function_exit", From::Asked),
     ("tlb/tlb_flush", From::All),
@@ -64,6 +67,9 @@ const OF_PROGRAMS: &[(&str, From)] = &[
     ("sched/sched_wakeup_new", From::Naming("target_cpu")),
     ("sched/sched_migrate_task", From::All),
 ];
+
+/// The threads of the probe: they alone are asked about, so that what others on the CPU do costs nothing.
+const PROBE: &str = "COMM ~ \"sampler/*\"";
 
 /// What is watched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,7 +93,11 @@ pub fn events(watched: Watched) -> Vec<&'static str> {
 }
 
 /// What the instance is set to. `found` are the events that this kernel has.
-pub fn wanted(found: &[String], asked: &CpuSet, buffer_kib: u64) -> Wanted {
+pub fn wanted(found: &[String], asked: &CpuSet, buffer_kib: u64, watched: Watched) -> Wanted {
+    let own_filter = match watched {
+        Watched::Probe => format!("(({}) && {PROBE})", filter("CPU", asked)),
+        Watched::Program => filter("CPU", asked),
+    };
     let mut own = vec![
         Setting::must("tracing_on", "0"),
         Setting::must("trace_clock", CLOCK),
@@ -97,7 +107,8 @@ pub fn wanted(found: &[String], asked: &CpuSet, buffer_kib: u64) -> Wanted {
         let filter = match from {
             From::All => continue,
             From::Asked => filter("CPU", asked),
-            From::AskedOrInterrupting => format!("{} || {}", filter("CPU", asked), blame::interrupting_calls()),
+            From::Own => own_filter.clone(),
+            From::OwnOrInterrupting => format!("{own_filter} || {}", blame::interrupting_calls()),
             From::Naming(field) => filter(field, asked),
         };
         for event in found.iter().filter(|found| is(found, event)) {
@@ -145,9 +156,24 @@ mod tests {
     }
 
     #[test]
+    fn of_a_probe_only_its_own_faults_and_calls_are_traced() {
+        let found = ["exceptions/page_fault_user".to_owned(), "raw_syscalls/sys_enter".to_owned()];
+        let cpus = CpuSet::parse_list("1").unwrap();
+        let filters = |watched| -> Vec<String> {
+            let wanted = wanted(&found, &cpus, 64, watched);
+            let filters = wanted.own.into_iter().filter(|setting| setting.file.ends_with("/filter"));
+            filters.map(|setting| setting.value).collect()
+        };
+        let probe = filters(Watched::Probe);
+        assert_eq!(probe.first().unwrap(), "((CPU == 1) && COMM ~ \"sampler/*\")");
+        assert!(probe.get(1).unwrap().starts_with("((CPU == 1) && COMM ~ \"sampler/*\") || "), "{probe:?}");
+        assert_eq!(filters(Watched::Program).first().unwrap(), "CPU == 1");
+    }
+
+    #[test]
     fn filters_stand_before_what_they_filter_and_tracing_begins_last() {
         let found = ["irq_vectors/local_timer_entry".to_owned(), "irq/softirq_entry".to_owned()];
-        let wanted = wanted(&found, &CpuSet::parse_list("1").unwrap(), 64);
+        let wanted = wanted(&found, &CpuSet::parse_list("1").unwrap(), 64, Watched::Probe);
         let files: Vec<&str> = wanted.own.iter().map(|setting| setting.file.as_str()).collect();
         assert_eq!(
             files,

@@ -1,0 +1,50 @@
+//! Functions that an interrupt or softirq in progress runs for somebody: a timer's, or one that another CPU asked for. Several
+//! come as one interrupt, and each has its own culprit and its own part of the time.
+
+use super::Scene;
+use crate::context::What;
+use crate::cpu::Cpu;
+use observe::Class;
+
+impl Scene<'_> {
+    /// A timer's function runs in the interrupt or softirq in progress. Each of several there has its own culprit.
+    pub(super) fn timer(&mut self, cpu: &mut Cpu, timer: u64, function: u64) {
+        let function = self.function(function);
+        // The tick sets itself again; who was current then has nothing to do with it.
+        let setter = self
+            .origins
+            .timer_setter(timer)
+            .filter(|_| !function.starts_with("tick_"));
+        let Some(context) = cpu.innermost() else {
+            return;
+        };
+        if !matches!(
+            context.what,
+            What::Vector { .. } | What::Irq { .. } | What::Softirq { .. }
+        ) {
+            return;
+        }
+        let is_anothers = context.has_functions && context.functions_of != setter;
+        let context = if is_anothers { cpu.split() } else { Some(context) };
+        if let Some(context) = context {
+            context.timer(function, setter);
+        }
+    }
+
+    /// A function runs that another CPU asked for.
+    pub(super) fn call(&mut self, cpu: &mut Cpu, call: u64, function: u64) {
+        let asker = self.origins.asker(call);
+        let function = self.function(function);
+        let Some(context) = cpu
+            .innermost()
+            .filter(|context| matches!(context.class, Class::FunctionCall | Class::TlbShootdown))
+        else {
+            return;
+        };
+        let is_anothers = context.has_functions && context.functions_of != asker;
+        let context = if is_anothers { cpu.split() } else { Some(context) };
+        if let Some(context) = context {
+            context.call(function, asker);
+        }
+    }
+}
