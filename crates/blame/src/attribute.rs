@@ -289,7 +289,8 @@ impl Scene<'_> {
             return cpu.end_irq(|what| *what == What::Nmi);
         }
         cpu.charge(now.at);
-        if !matches!(happened, Happened::Switch { .. }) {
+        // Between a switch and its end the former thread is still current, and the memory is changed there.
+        if !matches!(happened, Happened::Switch { .. } | Happened::TlbFlush { .. }) {
             let comm = self.comm(now.common.pid);
             cpu.seen(now.common.pid, &comm);
         }

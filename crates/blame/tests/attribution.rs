@@ -419,3 +419,20 @@ fn gaps_that_overlap_are_stolen_once() {
     );
     assert_eq!((cpu.stolen_ns, cpu.explained_ns, cpu.gaps), (4_000, 4_000, 2));
 }
+
+#[test]
+fn a_switch_of_memory_is_still_told_by_who_leaves_and_changes_nothing() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    stream.switch(10_000, PROBE, 0, 200);
+    // switch_mm runs before the next thread is current: its event has the number of who left.
+    stream.at(10_400, "tlb_flush", &[("reason", 0)]);
+    stream.on(1, 200, 0);
+    stream.switch(60_000, 200, 1, PROBE);
+    stream.at(60_400, "tlb_flush", &[("reason", 0)]);
+    stream.on(1, PROBE, 0);
+    let cpu = ask(&stream, gaps(&[(9_500, 60_500)]));
+    assert_eq!(cpu.unexplained_ns, 0, "{:#?}", cpu.interruptions);
+    let other = row(&cpu, "task-200");
+    assert_eq!((other.count, other.max_ns, other.transition_ns), (1, 50_000, 1_000));
+}
