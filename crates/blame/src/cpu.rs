@@ -69,8 +69,9 @@ impl Cpu {
         let mut gaps = target.gaps.clone();
         if let Some(gaps) = &mut gaps {
             gaps.sort_by_key(|gap| gap.start);
-            // Gaps side by side may overlap by what their clock was rounded; no time is stolen twice.
-            let mut end = 0;
+            // Gaps side by side may overlap by what their clock was rounded; no time is stolen twice, and none before the
+            // window.
+            let mut end = target.window.start;
             for gap in gaps.iter_mut() {
                 gap.start = gap.start.max(end);
                 end = end.max(gap.end);

@@ -434,5 +434,8 @@ fn a_switch_of_memory_is_still_told_by_who_leaves_and_changes_nothing() {
     let cpu = ask(&stream, gaps(&[(9_500, 60_500)]));
     assert_eq!(cpu.unexplained_ns, 0, "{:#?}", cpu.interruptions);
     let other = row(&cpu, "task-200");
-    assert_eq!((other.count, other.max_ns, other.transition_ns), (1, 50_000, 1_000));
+    assert_eq!(
+        (other.count, other.max_ns, other.transition_ns),
+        (1, 50_000, 1_000)
+    );
 }

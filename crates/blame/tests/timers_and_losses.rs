@@ -6,7 +6,7 @@ mod asking;
 mod stream;
 
 use asking::{PROBE, ask, gaps, row};
-use blame::Class;
+use blame::{Class, Follow, Gap, Question, Reader, Target, Victim, attribute};
 use stream::Stream;
 
 #[test]
@@ -128,4 +128,37 @@ fn nobody_is_named_for_the_time_in_which_events_are_missing() {
     );
     assert_eq!(row(&cpu, "task-250").culprit, None, "that wake-up, too");
     assert!(cpu.interruptions.iter().all(|row| row.name != "task-200"));
+}
+
+#[test]
+fn what_lies_before_the_window_is_not_stolen_in_it() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    stream.at(600_000, "local_timer_entry", &[]);
+    stream.at(600_500, "local_timer_exit", &[]);
+    let gap = |start, end| Gap { start, end };
+    let question = Question {
+        targets: vec![Target {
+            cpu: 1,
+            victim: Victim {
+                pids: vec![PROBE],
+                follow: Follow::Nobody,
+            },
+            window: gap(500_000, 1_000_000),
+            gaps: Some(vec![
+                gap(1_000, 2_000),
+                gap(499_000, 501_000),
+                gap(600_000, 600_500),
+            ]),
+        }],
+        ..Question::default()
+    };
+    let answer = attribute(
+        &Reader::new(stream.formats.clone()),
+        &stream::Names,
+        stream.events(),
+        &question,
+    );
+    let cpu = &answer.cpus[0];
+    assert_eq!((cpu.gaps, cpu.stolen_ns, cpu.unexplained_ns), (2, 1_500, 1_000));
 }

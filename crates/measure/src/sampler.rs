@@ -3,7 +3,7 @@
 //! It is a process of its own so that its memory can be locked, so that it can be moved into a partition while
 //! the collector stays outside, and so that killing it loses nothing that was recorded.
 
-use crate::counter::{Cntvct, Monotonic, Pace, Source, Tsc, offset};
+use crate::counter::{Cntvct, Monotonic, Pace, Pair, Source, Tsc, offset};
 use crate::os::{self, Errno, Side};
 use crate::ring::{Slot, Writer};
 use crate::seccomp::{self, Breaks};
@@ -151,7 +151,14 @@ fn window(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], pace: Pace)
         job.break_at
             .map_or(u64::MAX, |limit| pace.to_ticks(limit.limit_ns)),
     );
-    let start = job.source(lane).pair();
+    let pair = job.source(lane).pair();
+    // The pair is the best of several and some microseconds old; the window begins now, and what is between is no gap.
+    let now = job.source(lane).read();
+    let start = Pair {
+        ticks: now,
+        raw_ns: pair.raw_ns + pace.to_ns(now.saturating_sub(pair.ticks)),
+        width_ns: pair.width_ns,
+    };
     track.start_ticks.store(start.ticks, Ordering::Relaxed);
     track.start_raw_ns.store(start.raw_ns, Ordering::Relaxed);
     track.start_width_ns.store(start.width_ns, Ordering::Relaxed);
@@ -265,7 +272,7 @@ fn rehearse(job: &Job<'_>, lane: &Lane, track: &Track, slots: &[Slot], stop: &At
                 Source::Monotonic => Pace::NANOSECONDS,
                 _ => Pace::between(start, job.source(lane).pair()).unwrap_or(Pace::NANOSECONDS),
             };
-            let now = job.source(lane).pair().ticks;
+            let now = job.source(lane).read();
             spin(job, lane, track, &mut writer, pace, [now, 2_000_000], u64::MAX);
             pace
         }

@@ -360,16 +360,21 @@ impl<'a> Collection<'a> {
             neighbours.look();
         }
         let mut waiting: Vec<(usize, ring::Sample)> = Vec::new();
+        // While a thread prepares, its ring holds the rehearsal. Asked before the rest: who begins now has its turn later.
+        let begun: Vec<usize> = (0_usize..)
+            .zip(self.states())
+            .filter_map(|(place, state)| (state != state::IDLE).then_some(place))
+            .collect();
         let mut log = Log::of(self);
-        for place in 0..self.job.lanes.len() {
+        for &place in &begun {
             if self.waits(place) {
                 self.drain_one(place, |_, _, sample| waiting.push((place, sample)));
             }
         }
-        for (place, lane) in self.job.lanes.iter().enumerate() {
-            if self.waits(place) {
+        for &place in &begun {
+            let Some(lane) = self.job.lanes.get(place).filter(|_| !self.waits(place)) else {
                 continue;
-            }
+            };
             let to_monotonic = self.to_monotonic(place);
             self.drain_one(place, |accumulator, neighbours, sample| {
                 accumulator.add(sample);
@@ -405,12 +410,9 @@ impl<'a> Collection<'a> {
             return;
         };
         let neighbours = &mut self.neighbours;
-        // While a thread prepares, its ring holds the rehearsal.
-        if track.state.0.load(Ordering::Acquire) != state::IDLE {
-            ring::drain(track, slots, |sample| {
-                each(accumulator, neighbours.as_mut(), sample);
-            });
-        }
+        ring::drain(track, slots, |sample| {
+            each(accumulator, neighbours.as_mut(), sample)
+        });
     }
 
     /// Whether a lane's gaps have to wait for the wake-ups on its CPU.
