@@ -17,10 +17,12 @@ lab:
 	@scripts/setup test
 	@cargo run --quiet --locked -p xtask -- lab $(FILTER)
 
-# Speed, memory and size on a machine with 1,024 CPUs, 10,000 interrupts and 100,000 threads; then bench-truth, bench-lab.
+# Speed, memory and size on a machine with 1,024 CPUs, 10,000 interrupts and 100,000 threads, and what it costs to be traced;
+# then bench-truth, bench-lab.
 bench:
 	@scripts/setup prove
 	@cargo run --quiet --locked -p xtask -- bench
+	@cargo run --quiet --locked -p xtask -- bench-recording
 	@$(MAKE) --no-print-directory bench-truth; truth=$$?; $(MAKE) --no-print-directory bench-lab && exit $$truth
 
 # Only the samplers: ours, oslat, cyclictest and sysjitter against disturbances that are known exactly (root, two CPUs,

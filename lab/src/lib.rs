@@ -19,6 +19,7 @@ pub mod runner;
 pub mod scenario;
 pub mod scenarios;
 pub mod shape;
+pub mod tracefs;
 pub mod truth;
 pub mod unpack;
 pub mod userland;

@@ -1,8 +1,8 @@
 //! What it costs a CPU to be traced, by ours and by its peers: the same events of the same CPU are recorded while a sampler
 //! spins there and counts its gaps. Blocks in random order, with a run in which nobody records in each.
 
+use crate::bench_truth::our_binary;
 use crate::bench_truth::statistics::{interval, median};
-use crate::bench_truth::{kernel, our_binary};
 use crate::error::{Done, XtaskError, target_dir};
 use lab::random::Random;
 use serde_json::Value;
@@ -60,7 +60,7 @@ impl Recorder {
     /// Whether it records now: what switching its events on costs is not what recording costs.
     fn records(self) -> bool {
         let says = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
-        let tracefs = Path::new(kernel::TRACEFS);
+        let tracefs = Path::new(lab::tracefs::TRACEFS);
         match self {
             Recorder::Nobody => true,
             Recorder::Ours => {
@@ -126,7 +126,7 @@ struct Cost {
 /// Prints the table. A claim is lost when ours costs more than a peer in the same blocks.
 pub(crate) fn run() -> Done {
     let ours: PathBuf = our_binary()?;
-    kernel::reach().map_err(failed)?;
+    lab::tracefs::reach().map_err(failed)?;
     let dir = target_dir().join("bench-recording");
     std::fs::create_dir_all(&dir).map_err(XtaskError::file(&dir))?;
     let mut present = Vec::new();

@@ -3,7 +3,7 @@
 //! Blocks of runs in random order; each tool runs undisturbed and disturbed in every block, so that tools are
 //! compared within blocks and the machine's own noise is taken away. Printed, and written as JSON with every run.
 
-pub(crate) mod kernel;
+mod kernel;
 mod report;
 mod running;
 mod score;
@@ -66,7 +66,7 @@ pub(crate) fn run(words: &[&str]) -> Done {
         other: settings.other,
         seconds: settings.seconds,
     };
-    if let Err(why) = kernel::reach() {
+    if let Err(why) = lab::tracefs::reach() {
         println!("note: durations cannot be held against the kernel's own: {why}");
     }
     // Deep idle states are kept away from all tools alike, whether or not they ask for it themselves.

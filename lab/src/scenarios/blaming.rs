@@ -30,6 +30,9 @@ fn script(_: &Cell) -> String {
 rec blame quietcore blame --cpus 2 --for 5s --json
 wait
 rec text quietcore blame --cpus 2 --for 1s
+rec apply quietcore apply --cpus 2
+rec isolated quietcore blame --cpus 2 --for 1s --json
+rec undo quietcore undo
 rec instances ls /sys/kernel/tracing/instances
 "
     .to_owned()
@@ -95,6 +98,16 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         text.text().starts_with("CPU 2: "),
         "the screen begins with the CPU",
     );
+    // The CPU of a partition takes nobody from outside: the probe goes in, and comes out for the undo.
+    verdict.status(seen, "apply", 0);
+    let isolated = verdict.status(seen, "isolated", 0).json();
+    let inside = &isolated["cpus"][0];
+    verdict.equal("isolated CPU", number(inside, "cpu"), 2);
+    verdict.that(
+        number(inside, "duration_ns") >= 900_000_000,
+        "the probe spins on the isolated CPU",
+    );
+    verdict.status(seen, "undo", 0);
     verdict.equal(
         "instances left",
         seen.get("instances").text().to_owned(),

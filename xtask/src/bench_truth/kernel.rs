@@ -1,12 +1,10 @@
 //! When the kernel itself says that it had the measured CPU: the stamps of its own events there, by a trace in an instance
 //! of its own. What a gap has more than that is the way into the first event and out of the last one, and the sampler.
 
+use lab::tracefs::TRACEFS;
 use std::fs;
-use std::io::Error;
 use std::path::{Path, PathBuf};
 
-/// Where tracefs is, and where it is mounted when it is not.
-pub(crate) const TRACEFS: &str = "/sys/kernel/tracing";
 /// All that can stand at the edge of an interruption. Not every kernel has all of it.
 const EVENTS: &[&str] = &[
     "sched/sched_switch",
@@ -18,33 +16,6 @@ const EVENTS: &[&str] = &[
 ];
 /// The buffer of the CPU. A run of two seconds writes a tenth of it.
 const BUFFER_KIB: u32 = 16_384;
-
-/// Makes sure that there is a tracefs: where nobody has mounted it, for this process and its children only.
-///
-/// # Errors
-/// In words.
-pub(crate) fn reach() -> Result<(), String> {
-    if Path::new(TRACEFS).join("instances").is_dir() {
-        return Ok(());
-    }
-    let said = |what: &str| format!("{what}: {}", Error::last_os_error());
-    // SAFETY: the process has one thread; all strings end in a zero and outlive the calls.
-    unsafe {
-        if libc::unshare(libc::CLONE_NEWNS) != 0 {
-            return Err(said("unshare"));
-        }
-        let none = std::ptr::null();
-        let flags = libc::MS_REC | libc::MS_PRIVATE;
-        if libc::mount(none, c"/".as_ptr(), none, flags, std::ptr::null()) != 0 {
-            return Err(said("make mounts private"));
-        }
-        let kind = c"tracefs".as_ptr();
-        if libc::mount(kind, c"/sys/kernel/tracing".as_ptr(), kind, 0, std::ptr::null()) != 0 {
-            return Err(said("mount tracefs"));
-        }
-    }
-    Ok(())
-}
 
 /// A trace that runs.
 pub(crate) struct Trace {

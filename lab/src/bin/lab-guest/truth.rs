@@ -41,7 +41,7 @@ const USAGE: &str = "truth takes --quietcore PATH --cpus N --other N --only NAME
 pub fn run(words: &[&str]) -> Result<(), String> {
     let settings = settings(words)?;
     let _alone = watched::alone()?;
-    watched::reach_tracefs()?;
+    lab::tracefs::reach()?;
     let place = Place {
         measured: settings.measured,
         other: settings.other,

@@ -4,7 +4,7 @@ use super::stream::{Stream, Watched, can_do_without};
 use super::told::Told;
 use super::until::Found;
 use super::{Args, USUAL, ground};
-use crate::verbs::measure::{default_cpus, with_progress};
+use crate::verbs::measure::{default_cpus, join, with_progress};
 use crate::{CommandError, Screen, Status, changing};
 use blame::{Counted, Gap, Question, Reader, Target, Victim, attribute};
 use machine::{CpuId, CpuSet, Machine};
@@ -34,9 +34,13 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
 
     let seen = Seen::default();
     let duration = args.duration.unwrap_or(USUAL);
+    // In an isolated CPU only who is in its partition may stand.
+    let door = join::door(&root, &machine, &cpus);
+    let enter = |pid: u32| door.as_deref().map_or(Ok(()), |door| join::enter(door, pid));
     let mut request = Request::noise(cpus.clone(), duration, environment.clone(), stop);
     request.each(|lane| lane.threshold_ns = u64::try_from(args.threshold.as_nanos()).unwrap_or(u64::MAX));
     request.watcher = Some(&seen);
+    request.join = door.is_some().then_some(&enter);
     request.break_at = args.until.map(|limit| Break {
         limit_ns: u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX),
         trip: stopper.as_ref().map(|stopper| stopper as &dyn Trip),

@@ -1,6 +1,7 @@
 //! `blame` at work: started, spinning, ended, and what it left in its two files.
 
 use crate::disturb::Probe;
+use lab::tracefs::TRACEFS;
 use lab::truth::Gap;
 use serde_json::Value;
 use std::fs::File;
@@ -9,7 +10,6 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-const TRACING: &str = "/sys/kernel/tracing";
 /// Longer than any run; it is told to end before.
 const AT_MOST: &str = "600s";
 /// Until the trace runs, and the probe. An emulated machine takes its time.
@@ -73,7 +73,7 @@ impl Watched {
         let until = Instant::now() + START;
         let pid = self.pid();
         let traces = || {
-            let file = format!("{TRACING}/instances/quietcore-{pid}/tracing_on");
+            let file = format!("{TRACEFS}/instances/quietcore-{pid}/tracing_on");
             std::fs::read_to_string(file).is_ok_and(|text| text.trim() == "1")
         };
         while !(traces() && spun_ns(pid, cpu) >= least_ns) {
@@ -175,37 +175,6 @@ pub(super) fn alone() -> Result<File, String> {
         return Err(failed(std::io::Error::last_os_error()));
     }
     Ok(file)
-}
-
-/// Where tracefs is not mounted, mounts it for this process and its children alone.
-pub(super) fn reach_tracefs() -> Result<(), String> {
-    if Path::new(TRACING).join("instances").is_dir() {
-        return Ok(());
-    }
-    let failed = || format!("{TRACING}: {}", std::io::Error::last_os_error());
-    let null = std::ptr::null();
-    // SAFETY: the strings end in NUL and live; a mount namespace of this process alone touches nobody else's mounts.
-    unsafe {
-        if libc::unshare(libc::CLONE_NEWNS) != 0
-            || libc::mount(
-                null,
-                c"/".as_ptr(),
-                null,
-                libc::MS_REC | libc::MS_PRIVATE,
-                null.cast(),
-            ) != 0
-            || libc::mount(
-                c"tracefs".as_ptr(),
-                c"/sys/kernel/tracing".as_ptr(),
-                c"tracefs".as_ptr(),
-                0,
-                null.cast(),
-            ) != 0
-        {
-            return Err(failed());
-        }
-    }
-    Ok(())
 }
 
 /// CPUs that are online.
