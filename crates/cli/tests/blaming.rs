@@ -189,7 +189,10 @@ fn the_page_holds_the_answer_and_a_place_that_cannot_be_written_is_said_first() 
 }
 
 #[test]
-fn what_cannot_be_asked_is_wrong_usage() {
+fn what_cannot_be_asked_is_wrong_usage_and_leaves_nothing() {
+    let _alone = alone();
+    let tracefs = tracing();
+    let before = tracefs.as_ref().map(instances).unwrap_or_default();
     for args in [
         ["--cpus", "4096"],
         ["--for", "0"],
@@ -205,4 +208,5 @@ fn what_cannot_be_asked_is_wrong_usage() {
             .unwrap();
         assert_eq!(output.status.code(), Some(2), "{args:?}: {output:?}");
     }
+    assert_eq!(tracefs.as_ref().map(instances).unwrap_or_default(), before);
 }

@@ -14,8 +14,9 @@ pub struct Stream<'r> {
     root: &'r Root,
     /// What this kernel says of its events.
     pub known: Catalogue,
-    instance: Instance,
+    /// Closed before the instance goes, also when something fails: the kernel keeps what somebody reads.
     recorder: Recorder,
+    instance: Instance,
     failed: Option<TraceError>,
 }
 
