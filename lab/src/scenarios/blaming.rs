@@ -23,7 +23,8 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// What is to be found begins when the trace runs and the probe had time to begin, which an emulator may need seconds for. It takes the CPU by its priority, for a second of its own time.
+/// What is to be found begins when the trace runs and the probe had time to begin, for which an emulator may need seconds. It
+/// takes the CPU by its priority, for a second of its own time.
 fn script(_: &Cell) -> String {
     "traced() { wait_for 60 sh -c 'grep -q 1 /sys/kernel/tracing/instances/quietcore-*/tracing_on'; sleep 4; }
 (traced; lab-guest spin 2 fifo:20 1 >/dev/null) &
