@@ -21,7 +21,8 @@ pub(crate) struct End {
 }
 
 /// Spins until `length` ticks after `start` have passed or `stop` is set. `start` is when the window began: what stopped the
-/// thread between that reading and the first one here is a gap like any other. No system call, no allocation, no branch that
+/// thread between that reading and the first one here is a gap like any other, unless it is no longer than `way_in`, which
+/// is our own way. No system call, no allocation, no branch that
 /// depends on the counter's kind. The time that recording takes belongs to the next turn, so that an
 /// interruption while recording is seen as well.
 pub(crate) fn sample<C: Count>(
@@ -29,11 +30,16 @@ pub(crate) fn sample<C: Count>(
     writer: &mut Writer<'_>,
     stop: &AtomicU32,
     [start, length]: [u64; 2],
-    [threshold, limit]: [u64; 2],
+    [threshold, limit, way_in]: [u64; 3],
 ) -> End {
     let end = start.saturating_add(length);
+    let first = C::now();
     let mut state = End {
-        covered: start,
+        covered: if first.saturating_sub(start) <= way_in {
+            first
+        } else {
+            start
+        },
         seen: 0,
         turns: 0,
         turn_min: u64::MAX,
@@ -80,7 +86,7 @@ mod tests {
         // The window began 50 ms ago, and the thread was not there.
         let start = Monotonic::now() - 50_000_000;
         let stop = AtomicU32::new(0);
-        let limits = [40_000_000, u64::MAX];
+        let limits = [40_000_000, u64::MAX, 1_000];
         let end = sample::<Monotonic>(track, &mut writer, &stop, [start, 51_000_000], limits);
         let mut gaps = Vec::new();
         drain(track, slots, |sample| gaps.push((sample.at, sample.value)));
@@ -89,5 +95,17 @@ mod tests {
         assert!(at == start && length >= 50_000_000, "{gaps:?}");
         // Nothing of the window is outside of what the loop covers.
         assert!(end.covered >= start + 51_000_000, "{end:?}");
+    }
+
+    #[test]
+    fn our_own_way_into_the_loop_is_no_gap() {
+        let shared = Shared::map(1, 64).unwrap();
+        let (track, slots) = shared.track(0).unwrap();
+        let mut writer = Writer::new(track, slots);
+        let start = Monotonic::now() - 50_000_000;
+        let stop = AtomicU32::new(0);
+        let limits = [10_000_000, u64::MAX, u64::MAX];
+        sample::<Monotonic>(track, &mut writer, &stop, [start, 51_000_000], limits);
+        drain(track, slots, |sample| assert!(sample.at > start, "{sample:?}"));
     }
 }
