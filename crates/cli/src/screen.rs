@@ -131,7 +131,7 @@ impl Screen {
     }
 
     /// Says something beside the result, on standard error, unless quiet.
-    pub fn note(&mut self, text: &str) {
+    pub fn note(&self, text: &str) {
         if self.volume > Volume::Quiet {
             put(&mut std::io::stderr().lock(), text.as_bytes());
         }

@@ -9,6 +9,8 @@ mod traced;
 use alone::{alone, cpu};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -120,6 +122,57 @@ fn single_gaps_add_up(file: &str, cpu: &Value) {
 }
 
 #[test]
+fn a_script_is_told_when_the_watch_has_begun() {
+    let _alone = alone();
+    if let Err(why) = tracing() {
+        return println!("SKIP: a_script_is_told_when_the_watch_has_begun: {why}");
+    }
+    let mut child = blame(&["--for", "60s", "--policy", "fifo:7"]).spawn().unwrap();
+    let mut says = BufReader::new(child.stderr.take().unwrap()).lines();
+    let first = says.next().unwrap().unwrap();
+    assert_eq!(first, format!("CPU {} is watched from now on", cpu()));
+    let begun = Instant::now();
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(policies_of_samplers(child.id()), [(libc::SCHED_FIFO, 7)]);
+    let least_ns = begun.elapsed().as_nanos() as u64;
+    // SAFETY: a plain call; the child is not waited for yet, so the number is still its own.
+    unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
+    let output = child.wait_with_output().unwrap();
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let watched_ns = answer["cpus"][0]["duration_ns"].as_u64().unwrap();
+    assert!(
+        watched_ns >= least_ns,
+        "{watched_ns} ns were watched, at least {least_ns} were promised"
+    );
+
+    let quiet = blame(&["--for", "100ms", "--quiet"]).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&quiet.stderr), "");
+    assert_eq!(quiet.status.code(), Some(0));
+}
+
+/// Policy and priority of each thread that samples for this process.
+fn policies_of_samplers(pid: u32) -> Vec<(libc::c_int, libc::c_int)> {
+    let list = |path: String| std::fs::read_to_string(path).unwrap();
+    let children = list(format!("/proc/{pid}/task/{pid}/children"));
+    let threads = children.split_whitespace().flat_map(|child| {
+        let threads = std::fs::read_dir(format!("/proc/{child}/task")).unwrap();
+        threads.map(|thread| thread.unwrap().path())
+    });
+    let samples = |thread: &PathBuf| list(thread.join("comm").display().to_string()).starts_with("sampler/");
+    let of = |thread: PathBuf| {
+        let number: i32 = thread.file_name().unwrap().to_str().unwrap().parse().unwrap();
+        let mut priority = libc::sched_param { sched_priority: 0 };
+        // SAFETY: plain calls; the kernel writes the one field.
+        let policy = unsafe {
+            libc::sched_getparam(number, &raw mut priority);
+            libc::sched_getscheduler(number)
+        };
+        (policy & !libc::SCHED_RESET_ON_FORK, priority.sched_priority)
+    };
+    threads.filter(samples).map(of).collect()
+}
+
+#[test]
 fn what_a_killed_one_traced_is_removed_by_the_next() {
     let _alone = alone();
     let tracefs = match tracing() {
@@ -199,6 +252,8 @@ fn what_cannot_be_asked_is_wrong_usage_and_leaves_nothing() {
         ["--memory", "0"],
         ["--buffer", "1"],
         ["--threshold", "soon"],
+        ["--policy", "fifo:0"],
+        ["--policy", "realtime"],
         ["--gaps", "/proc/no/such/place"],
     ] {
         let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))

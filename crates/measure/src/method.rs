@@ -212,6 +212,7 @@ impl Run<'_> {
         Progress {
             kind: self.request.kind(),
             phase: Phase::Sampling,
+            begun: true,
             elapsed_ns: now.saturating_sub(self.window.start).min(planned_ns),
             planned_ns,
             sampler_pid: 0,

@@ -10,6 +10,8 @@ pub struct Progress {
     pub kind: Kind,
     /// What is going on.
     pub phase: Phase,
+    /// Whether the window of every sampler has begun: what happens from now on is measured.
+    pub begun: bool,
     /// Time since sampling began.
     pub elapsed_ns: u64,
     /// Planned time.

@@ -18,13 +18,13 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// So many guests share the list: an emulator takes its time for each disturbance.
-const PARTS: u32 = 4;
+const PARTS: u32 = 6;
 
 fn cells() -> Vec<Cell> {
     let of = |part| [K6_1, K7, K6_12_RT].map(|kernel| (kernel, part));
     let cells = (1..=PARTS).flat_map(of).map(|(kernel, part)| Cell {
         part,
-        ..Cell::new(kernel, Layout::V2).within(300)
+        ..Cell::new(kernel, Layout::V2).within(540)
     });
     cells.collect()
 }

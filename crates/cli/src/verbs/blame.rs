@@ -2,6 +2,7 @@
 //! events of the same time, on the same clock, say who had the CPU.
 
 pub(crate) mod aside;
+mod begun;
 pub(crate) mod child;
 mod ground;
 mod probe;
@@ -12,6 +13,7 @@ mod tracing;
 mod until;
 
 use super::measure::kept;
+use super::measure::policy::{Sampler, parse_policy};
 use crate::{CommandError, Screen, Status};
 use ::blame::Keep;
 use machine::parse_duration;
@@ -38,6 +40,10 @@ pub struct Args {
     /// How long: 10s without it, or as long as the command runs
     #[arg(long = "for", value_name = "TIME", value_parser = parse_duration)]
     duration: Option<Duration>,
+    /// Policy of the probe: other, or fifo:1 to fifo:99, rr:1 to rr:99, which meet what the kernel does against real-time
+    /// threads (throttling, the fair server)
+    #[arg(long, value_name = "POLICY", default_value = "other", value_parser = parse_policy, conflicts_with_all = ["pid", "command"])]
+    policy: Sampler,
     /// The shortest gap of the probe that counts
     #[arg(long, value_name = "TIME", default_value = "1us", value_parser = parse_duration)]
     threshold: Duration,

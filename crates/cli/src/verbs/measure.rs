@@ -6,7 +6,7 @@ pub(crate) mod frozen;
 pub(crate) mod instance;
 pub(crate) mod join;
 pub(crate) mod kept;
-mod policy;
+pub(crate) mod policy;
 mod tracer;
 mod waking;
 

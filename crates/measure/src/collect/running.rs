@@ -459,10 +459,10 @@ impl<'a> Collection<'a> {
         Progress {
             kind: self.request.kind(),
             phase,
-            elapsed_ns: if self.start_ns == 0 {
-                0
-            } else {
-                now.saturating_sub(self.start_ns)
+            begun: self.in_window(),
+            elapsed_ns: match self.start_ns {
+                0 => 0,
+                start_ns => now.saturating_sub(start_ns),
             },
             planned_ns: self.job.length_ns(),
             sampler_pid,

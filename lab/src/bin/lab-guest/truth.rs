@@ -173,7 +173,6 @@ impl Bench {
             &self.settings.quietcore,
             self.settings.measured,
             probe,
-            self.table.slack_ns,
         )?;
         self.place.blame = Some(watched.pid());
         let injected = injected(chosen, &mut self.place, count);

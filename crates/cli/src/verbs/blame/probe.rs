@@ -3,7 +3,7 @@
 use super::stream::{Stream, Watched, can_do_without};
 use super::told::Told;
 use super::until::Found;
-use super::{Args, USUAL, ground};
+use super::{Args, USUAL, begun, ground};
 use crate::verbs::measure::{default_cpus, join, with_progress};
 use crate::{CommandError, Screen, Status, changing};
 use blame::{Counted, Gap, Question, Reader, Target, Victim, attribute};
@@ -39,17 +39,23 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let enter = |pid: u32| door.as_deref().map_or(Ok(()), |door| join::enter(door, pid));
     let mut request = Request::noise(cpus.clone(), duration, environment.clone(), stop);
     request.each(|lane| lane.threshold_ns = u64::try_from(args.threshold.as_nanos()).unwrap_or(u64::MAX));
+    request.each(|lane| args.policy.fill(lane));
     request.watcher = Some(&seen);
     request.join = door.is_some().then_some(&enter);
     request.break_at = args.until.map(|limit| Break {
         limit_ns: u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX),
         trip: stopper.as_ref().map(|stopper| stopper as &dyn Trip),
     });
+    let mut said = false;
     let measured = with_progress(screen, |progress| {
         measure::run(&request, &mut |now| {
             // This thread stands on other CPUs than those that are asked about.
             if let Ok(stream) = &mut stream {
                 stream.drain();
+            }
+            if now.begun && !said {
+                said = true;
+                begun::say(screen, &cpus);
             }
             progress(now);
         })

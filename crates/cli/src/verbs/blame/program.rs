@@ -5,7 +5,7 @@ use super::aside::{allowed, step_aside};
 use super::child::{self, Begun};
 use super::stream::{Stream, Traced, Watched, now_ns};
 use super::told::{Program, Told, Until};
-use super::{Args, USUAL, ground};
+use super::{Args, USUAL, begun, ground};
 use crate::screen::Form;
 use crate::verbs::measure::join;
 use crate::{CommandError, Screen, Status, changing, intent};
@@ -128,6 +128,7 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
         },
     };
     let (before, start) = (Sample::take(&root), now_ns());
+    begun::say(screen, &watch.cpus);
     let (until, traced, end) =
         watch.until(stream, Some(args.duration.unwrap_or(USUAL)), || has_ended(&root, task.key))?;
     let after = Sample::take(&root);

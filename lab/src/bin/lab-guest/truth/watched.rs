@@ -1,7 +1,6 @@
 //! `blame` at work: started, spinning, ended, and what it left in its two files.
 
 use crate::disturb::Probe;
-use lab::tracefs::TRACEFS;
 use lab::truth::Gap;
 use serde_json::Value;
 use std::fs::File;
@@ -11,18 +10,18 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Longer than any run; it is told to end before.
-const AT_MOST: &str = "600s";
+const AT_MOST: &str = "3600s";
 /// Until the trace runs, and the probe. An emulated machine takes its time.
-const START: Duration = Duration::from_secs(60);
-/// The probe has spun for so long at least before anything is injected: its window has begun.
-const SPUN_NS: u64 = 200_000_000;
-/// And for so many times the slack, which says how slow the machine is.
-const SPUN_SLACKS: u64 = 12;
+const START: Duration = Duration::from_secs(300);
+/// The end of the line by which `blame` says that its window has begun.
+const BEGUN: &str = "is watched from now on";
 
 /// `blame` while it watches.
 pub(super) struct Watched {
     child: Option<Child>,
     gaps: PathBuf,
+    /// What it says on standard error.
+    says: PathBuf,
 }
 
 /// What it said.
@@ -34,8 +33,12 @@ pub(super) struct Told {
 
 impl Watched {
     /// Starts it, and returns when its probe spins on that CPU and its trace runs.
-    pub(super) fn begin(quietcore: &Path, cpu: u32, probe: Probe, slack_ns: u64) -> Result<Watched, String> {
-        let gaps = std::env::temp_dir().join(format!("quietcore-truth-{}", std::process::id()));
+    pub(super) fn begin(quietcore: &Path, cpu: u32, probe: Probe) -> Result<Watched, String> {
+        let file = |what: &str| {
+            std::env::temp_dir().join(format!("quietcore-truth-{}.{what}", std::process::id()))
+        };
+        let (gaps, says) = (file("gaps"), file("says"));
+        let heard = File::create(&says).map_err(|error| format!("{}: {error}", says.display()))?;
         let mut command = Command::new(quietcore);
         command.args([
             "--json",
@@ -53,14 +56,15 @@ impl Watched {
         let child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(heard)
             .spawn()
             .map_err(|error| format!("{}: {error}", quietcore.display()))?;
         let mut watched = Watched {
             child: Some(child),
             gaps,
+            says,
         };
-        watched.wait_until_it_runs(cpu, SPUN_NS.max(SPUN_SLACKS * slack_ns))?;
+        watched.wait_until_it_watches()?;
         Ok(watched)
     }
 
@@ -69,14 +73,13 @@ impl Watched {
         self.child.as_ref().map_or(0, |child| child.id().cast_signed())
     }
 
-    fn wait_until_it_runs(&mut self, cpu: u32, least_ns: u64) -> Result<(), String> {
+    fn said(&self) -> String {
+        std::fs::read_to_string(&self.says).unwrap_or_default()
+    }
+
+    fn wait_until_it_watches(&mut self) -> Result<(), String> {
         let until = Instant::now() + START;
-        let pid = self.pid();
-        let traces = || {
-            let file = format!("{TRACEFS}/instances/quietcore-{pid}/tracing_on");
-            std::fs::read_to_string(file).is_ok_and(|text| text.trim() == "1")
-        };
-        while !(traces() && spun_ns(pid, cpu) >= least_ns) {
+        while !self.said().lines().any(|line| line.ends_with(BEGUN)) {
             let ended = self.child.as_mut().map(Child::try_wait);
             if !matches!(ended, Some(Ok(None))) || Instant::now() > until {
                 let told = self.finish();
@@ -114,7 +117,7 @@ impl Watched {
         // SAFETY: a plain call; the child is not waited for yet, so the number is still its own.
         unsafe { libc::kill(child.id().cast_signed(), libc::SIGINT) };
         let output = child.wait_with_output().map_err(|error| error.to_string())?;
-        let said = String::from_utf8_lossy(&output.stderr);
+        let said = self.said();
         if !output.status.success() {
             return Err(format!("blame ended with {}: {}", output.status, said.trim()));
         }
@@ -128,6 +131,7 @@ impl Drop for Watched {
             self.finish().ok();
         }
         std::fs::remove_file(&self.gaps).ok();
+        std::fs::remove_file(&self.says).ok();
     }
 }
 
@@ -141,28 +145,6 @@ fn gaps(text: &str) -> Result<Vec<Gap>, String> {
     }
     let gaps: Result<Vec<Gap>, _> = lines.into_iter().map(serde_json::from_str).collect();
     gaps.map_err(|error| error.to_string())
-}
-
-/// How long a thread of that process, or of one that it has started, has run that may only run on that CPU.
-fn spun_ns(pid: i32, cpu: u32) -> u64 {
-    let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
-    let children = children.split_whitespace().filter_map(|child| child.parse().ok());
-    let threads = std::iter::once(pid).chain(children).flat_map(|pid: i32| {
-        let threads = std::fs::read_dir(format!("/proc/{pid}/task"));
-        threads.into_iter().flatten().flatten()
-    });
-    let of = |thread: PathBuf| -> Option<u64> {
-        let status = std::fs::read_to_string(thread.join("status")).ok()?;
-        let allowed = status
-            .lines()
-            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"))?;
-        if allowed.trim() != cpu.to_string() {
-            return None;
-        }
-        let ran = std::fs::read_to_string(thread.join("schedstat")).ok()?;
-        ran.split_whitespace().next()?.parse().ok()
-    };
-    threads.filter_map(|thread| of(thread.path())).max().unwrap_or(0)
 }
 
 /// Two runs at a time would disturb each other: waits until this is the only one. Held as long as the file is open.
