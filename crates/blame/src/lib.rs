@@ -32,6 +32,6 @@ pub use happened::{Happened, Thread};
 pub use observe::Class;
 pub use question::{Question, Target};
 pub use reader::Reader;
-pub use runs::{LongestRun, LongestWaits, Scheduled, Step, Stretch, Whose};
+pub use runs::{LongestRun, LongestWaits, RunsOfCpu, Scheduled, Step, Stretch, Whose, longest_run_of_pages};
 pub use stories::{Keep, Piece, Story};
 pub use victims::{Follow, Victim};

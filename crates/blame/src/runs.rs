@@ -4,6 +4,10 @@
 //! The first is the `awk` of many articles ("Max uninterrupted exec"): the longest time between two events of one CPU. Here
 //! it only counts when the thread was current at both ends, and nothing was lost in between.
 
+mod pages;
+
+pub use pages::{RunsOfCpu, longest_run_of_pages};
+
 use std::collections::HashMap;
 
 /// One event, as far as these questions need it. Comes from a trace of any form.
@@ -56,6 +60,14 @@ pub enum Whose {
 }
 
 impl Whose {
+    /// Whether a thread of this number can be one of them, as long as its name is not looked at.
+    const fn may_be(&self, pid: i32) -> bool {
+        match self {
+            Whose::Any | Whose::Comm(_) => pid != 0,
+            Whose::Pid(wanted) => pid == *wanted,
+        }
+    }
+
     fn is(&self, pid: i32, comm: &str) -> bool {
         match self {
             Whose::Any => pid != 0,

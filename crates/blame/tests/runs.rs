@@ -2,7 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A whole file of tests.
 
-use blame::{LongestRun, LongestWaits, Scheduled, Step, Whose};
+use blame::{
+    Happened, LongestRun, LongestWaits, Reader, Scheduled, Step, Stretch, Whose, longest_run_of_pages,
+};
+use events::Event;
+use events::dat::TraceFile;
+use proptest::prelude::*;
 
 fn step(cpu: u32, at: u64, pid: i32, comm: &'static str, what: Scheduled<'static>) -> Step<'static> {
     Step {
@@ -99,4 +104,106 @@ fn lost_events_end_a_run_and_a_wait() {
     }
     assert_eq!(run.end()[0].len(), 10);
     assert!(waits.end().is_empty());
+}
+
+/// A trace of two CPUs, with one byte of its pages made another one here and there.
+fn damaged(hits: &[(usize, u8)]) -> Vec<u8> {
+    let mut bytes = include_bytes!("../../../fixtures/trace-dat/events.v6.dat").to_vec();
+    // The pages are the last part of the file.
+    let pages: usize = TraceFile::parse(&bytes, 0).unwrap().buffers[0]
+        .cpus
+        .iter()
+        .map(|cpu| cpu.bytes.len())
+        .sum();
+    let first = bytes.len() - pages;
+    for (at, value) in hits {
+        bytes[first + at % pages] = *value;
+    }
+    bytes
+}
+
+/// By steps, in the order of time over all CPUs.
+fn by_steps(file: &TraceFile, whose: Whose) -> (Vec<Stretch>, u64, u64) {
+    let reader = Reader::new(file.description.formats().0);
+    let mut comms = file.description.comms();
+    let mut run = LongestRun::of(whose);
+    let (mut events, mut broken) = (0, 0);
+    for item in file.events() {
+        let (cpu, record) = match item.event {
+            Event::Record { cpu, record } => (cpu, record),
+            Event::Lost { cpu, .. } | Event::Broken { cpu, .. } => {
+                broken += u64::from(matches!(item.event, Event::Broken { .. }));
+                run.step(&step(cpu, 0, 0, "", Scheduled::Lost));
+                continue;
+            }
+        };
+        events += 1;
+        let Some(common) = reader.formats().common(record.payload) else {
+            broken += 1;
+            continue;
+        };
+        let mut what = Scheduled::Nothing;
+        if let Some(Happened::Switch { prev, next, .. }) = reader.read(&record) {
+            comms.insert(common.pid, String::from_utf8_lossy(prev.comm).into_owned());
+            comms.insert(next.pid, String::from_utf8_lossy(next.comm).into_owned());
+            what = Scheduled::Switch {
+                preempted: false,
+                next_pid: next.pid,
+                next_comm: "",
+            };
+        }
+        run.step(&Step {
+            cpu,
+            at: record.at,
+            pid: common.pid,
+            comm: comms.get(&common.pid).map_or("<...>", String::as_str),
+            what,
+        });
+    }
+    (run.end(), events, broken)
+}
+
+fn by_pages(file: &TraceFile, whose: &Whose) -> (Vec<Stretch>, u64, u64) {
+    let (formats, comms) = (file.description.formats().0, file.description.comms());
+    let buffer = &file.buffers[0];
+    let (mut runs, mut events, mut broken) = (Vec::new(), 0, 0);
+    for cpu in &buffer.cpus {
+        let told = longest_run_of_pages(buffer, cpu, &formats, &comms, whose);
+        runs.extend(told.longest);
+        events += told.events;
+        broken += told.broken;
+    }
+    (runs, events, broken)
+}
+
+#[test]
+fn every_thread_of_a_trace_has_the_same_longest_run_by_pages_and_by_steps() {
+    let bytes = damaged(&[]);
+    let file = TraceFile::parse(&bytes, 0).unwrap();
+    let mut found = 0;
+    let pids = by_steps(&file, Whose::Any).0.into_iter().map(|run| run.pid);
+    let comms = file.description.comms();
+    let all = pids.chain(comms.keys().copied()).map(Whose::Pid);
+    let named = comms.values().cloned().map(Whose::Comm);
+    for whose in all.chain(named).chain([Whose::Any]) {
+        let steps = by_steps(&file, whose.clone());
+        assert_eq!(by_pages(&file, &whose), steps, "{whose:?}");
+        found += steps.0.len();
+    }
+    assert!(found > 4, "{found}");
+}
+
+proptest! {
+    #[test]
+    fn damaged_pages_have_the_same_longest_run_by_pages_and_by_steps(
+        hits in proptest::collection::vec((any::<usize>(), any::<u8>()), 0..40),
+    ) {
+        let bytes = damaged(&hits);
+        let file = TraceFile::parse(&bytes, 0).unwrap();
+        let bare = |(runs, events, broken): (Vec<Stretch>, u64, u64)| {
+            let runs: Vec<_> = runs.iter().map(|run| (run.cpu, run.pid, run.start, run.end)).collect();
+            (runs, events, broken)
+        };
+        prop_assert_eq!(bare(by_pages(&file, &Whose::Any)), bare(by_steps(&file, Whose::Any)));
+    }
 }

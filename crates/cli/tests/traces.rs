@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+use events::dat::{PlannedBuffer, TraceFile, Writing, written};
 use serde_json::Value;
+use std::io::Read;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -156,4 +159,61 @@ fn what_is_no_trace_is_wrong_usage() {
             );
         }
     }
+}
+
+#[test]
+fn a_trace_that_somebody_cuts_short_meanwhile_is_told_as_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.dat");
+    std::fs::write(&path, longer_than_any_pipe()).unwrap();
+    // A pipe of one page: the report has to wait for us in the middle of its events.
+    let (mut reading, writing) = std::io::pipe().unwrap();
+    // SAFETY: a plain call on an open pipe.
+    let size = unsafe { libc::fcntl(writing.as_raw_fd(), libc::F_SETPIPE_SZ, 4096) };
+    assert_eq!(size, 4096);
+    let report = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["trace", "report"])
+        .arg(&path)
+        .stdout(writing)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 1];
+    reading.read_exact(&mut first).unwrap();
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_len(0)
+        .unwrap();
+    let mut rest = Vec::new();
+    reading.read_to_end(&mut rest).unwrap();
+    let output = report.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.starts_with("error: the trace was cut short"), "{said}");
+    assert_eq!(said.lines().count(), 3, "{said}");
+}
+
+/// The pages of a fixture a hundred times.
+fn longer_than_any_pipe() -> Vec<u8> {
+    let bytes = include_bytes!("../../../fixtures/trace-dat/events.v6.dat");
+    let file = TraceFile::parse(bytes, 0).unwrap();
+    let [buffer] = file.buffers.as_slice() else {
+        panic!("one buffer")
+    };
+    let pages: Vec<Vec<u8>> = buffer.cpus.iter().map(|cpu| cpu.bytes.repeat(100)).collect();
+    let planned = PlannedBuffer {
+        clock: buffer.clock.clone(),
+        cpus: pages.iter().map(|pages| pages.len() as u64).collect(),
+        ..PlannedBuffer::default()
+    };
+    let writing = Writing {
+        description: &file.description,
+        page_len: u32::try_from(buffer.layout.page_len).unwrap(),
+        long_len: file.long_len,
+        options: &[],
+        buffers: &[planned],
+    };
+    written(&writing, &[pages.iter().map(Vec::as_slice).collect()])
 }

@@ -32,7 +32,15 @@ pub struct Common {
 }
 
 #[derive(Clone, Debug)]
-struct Places {
+enum Places {
+    /// Where they have stood since 2.6.32: 2 bytes of number, 1 of flags, 1 of depths, 4 of thread.
+    Usual,
+    /// Wherever the description says.
+    Described(Box<Described>),
+}
+
+#[derive(Clone, Debug)]
+struct Described {
     id: Field,
     flags: Option<Field>,
     preempt_count: Option<Field>,
@@ -103,18 +111,33 @@ impl Formats {
     #[must_use]
     #[inline]
     pub fn common(&self, payload: &[u8]) -> Option<Common> {
-        let places = self.common.as_ref()?;
+        match self.common.as_ref()? {
+            Places::Usual => {
+                let [id @ .., flags, preempt_count, _, _, _, _] = *payload.first_chunk::<8>()?;
+                let [.., a, b, c, d] = *payload.first_chunk::<8>()?;
+                Some(Common {
+                    id: self.endian.u16(id),
+                    flags,
+                    preempt_count,
+                    pid: self.endian.u32([a, b, c, d]) as i32,
+                })
+            }
+            Places::Described(places) => places.common(payload, self.endian),
+        }
+    }
+}
+
+impl Described {
+    fn common(&self, payload: &[u8], endian: Endian) -> Option<Common> {
         let small = |field: &Option<Field>| {
-            let value = field
-                .as_ref()
-                .and_then(|field| field.unsigned(payload, self.endian));
+            let value = field.as_ref().and_then(|field| field.unsigned(payload, endian));
             value.unwrap_or(0) as u8
         };
         Some(Common {
-            id: places.id.unsigned(payload, self.endian)? as u16,
-            flags: small(&places.flags),
-            preempt_count: small(&places.preempt_count),
-            pid: places.pid.number(payload, self.endian)? as i32,
+            id: self.id.unsigned(payload, endian)? as u16,
+            flags: small(&self.flags),
+            preempt_count: small(&self.preempt_count),
+            pid: self.pid.number(payload, endian)? as i32,
         })
     }
 }
@@ -123,11 +146,21 @@ impl Places {
     fn of(format: &Format) -> Result<Places, FormatError> {
         let common = |name: &str| format.common.iter().find(|field| field.name == name).cloned();
         let whole = |name: &str, missing| common(name).ok_or(FormatError::Missing { missing });
-        Ok(Places {
+        let places = Described {
             id: whole("common_type", "the field common_type")?,
             flags: common("common_flags"),
             preempt_count: common("common_preempt_count"),
             pid: whole("common_pid", "the field common_pid")?,
+        };
+        let at = |field: &Field| (field.offset, field.size);
+        let usual = at(&places.id) == (0, 2)
+            && places.flags.as_ref().map(at) == Some((2, 1))
+            && places.preempt_count.as_ref().map(at) == Some((3, 1))
+            && (at(&places.pid), places.pid.signed) == ((4, 4), true);
+        Ok(if usual {
+            Places::Usual
+        } else {
+            Places::Described(Box::new(places))
         })
     }
 }

@@ -1,4 +1,5 @@
-//! Files that the user names, such as a kernel configuration: read whole, with a limit, never waited for.
+//! Files that the user names, such as a kernel configuration: read whole, with a limit, never waited for. What may be too
+//! long for memory is [mapped](crate::mapped).
 
 use crate::{MAX_INFLATED, RootError};
 use rustix::fs::{FileType, Mode, OFlags};
@@ -33,7 +34,7 @@ pub fn lines(path: &Path) -> Result<impl BufRead + use<>, RootError> {
     Ok(BufReader::with_capacity(1 << 16, regular(path)?))
 }
 
-fn regular(path: &Path) -> Result<File, RootError> {
+pub(crate) fn regular(path: &Path) -> Result<File, RootError> {
     let name = path.display().to_string();
     let failed =
         |doing, errno: i32| RootError::from_io(&name, doing, &std::io::Error::from_raw_os_error(errno));

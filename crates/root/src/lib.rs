@@ -15,6 +15,7 @@ pub mod input;
 mod kmsg;
 pub mod latency;
 mod live;
+pub mod mapped;
 pub mod output;
 mod ownership;
 pub mod pipe;

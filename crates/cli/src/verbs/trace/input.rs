@@ -1,22 +1,27 @@
 //! A trace of any form, event by event.
 
-use crate::CommandError;
-use blame::{Happened, Reader, Scheduled, Step};
+use crate::{CommandError, Status};
+use blame::{Happened, LongestRun, Reader, Scheduled, Step, Stretch, Whose};
 use events::Event;
-use events::dat::TraceFile;
+use events::dat::{Buffer, TraceFile};
 use events::text::{TextEvent, TextItem, TextReader};
+use root::mapped::{Mapped, mapped, when_cut};
 use std::io::BufRead;
 use std::path::Path;
 
-/// Longest `trace.dat` that is taken into memory.
-const LONGEST: u64 = 16 << 30;
+/// Longest `trace.dat` that is read: more than anybody can record.
+const LONGEST: u64 = 1 << 46;
 /// Most that packed parts of one may unpack to.
 const UNPACKED: usize = 8 << 30;
+
+/// What is said when somebody does so while it is read.
+const CUT: &[u8] = b"error: the trace was cut short while it was read\n  why: another program truncated the file\n next: wait until whoever \
+    writes it is done, then give the whole file\n";
 
 /// What a file holds, found by its first bytes.
 pub enum Trace {
     /// A `trace.dat`, whole.
-    Dat(Vec<u8>),
+    Dat(Mapped),
     /// Text, line by line.
     Text(Box<dyn BufRead>),
 }
@@ -77,7 +82,8 @@ pub fn open(path: &Path) -> Result<Trace, CommandError> {
     let mut lines = root::input::lines(path).map_err(refuse)?;
     let begins = lines.fill_buf().is_ok_and(TraceFile::begins);
     if begins {
-        return Ok(Trace::Dat(root::input::bytes(path, LONGEST).map_err(refuse)?));
+        when_cut(CUT, i32::from(Status::Usage.code()));
+        return Ok(Trace::Dat(mapped(path, LONGEST).map_err(refuse)?));
     }
     Ok(Trace::Text(Box::new(lines)))
 }
@@ -105,6 +111,47 @@ pub fn each_step(path: &Path, each: &mut dyn FnMut(&Step)) -> Result<Account, Co
         Trace::Dat(bytes) => of_dat(&parse(&bytes, path)?, each),
         Trace::Text(input) => of_text(input, path, each),
     }
+}
+
+/// Finds the longest run of each CPU, in times of the trace clock of one that is corrected as the file says.
+///
+/// # Errors
+/// As [`each_step`].
+pub fn longest_runs(path: &Path, whose: &Whose) -> Result<(Vec<Stretch>, Account), CommandError> {
+    let mut stepping = LongestRun::of(whose.clone());
+    let mut each = |step: &Step| stepping.step(step);
+    let account = match open(path)? {
+        Trace::Dat(bytes) => {
+            let file = parse(&bytes, path)?;
+            match file.buffers.as_slice() {
+                [only] => return Ok(of_pages(&file, only, whose)),
+                // The same CPU stands in several of them: only all together say who was interrupted when.
+                _ => of_dat(&file, &mut each)?,
+            }
+        }
+        Trace::Text(input) => of_text(input, path, &mut each)?,
+    };
+    Ok((stepping.end(), account))
+}
+
+fn of_pages(file: &TraceFile, buffer: &Buffer, whose: &Whose) -> (Vec<Stretch>, Account) {
+    let (formats, _) = file.description.formats();
+    let (comms, correction) = (file.description.comms(), file.correction());
+    let mut account = Account::default();
+    let mut runs = Vec::new();
+    for cpu in &buffer.cpus {
+        let told = blame::longest_run_of_pages(buffer, cpu, &formats, &comms, whose);
+        account.events += told.events;
+        account.broken += told.broken;
+        told.lost.into_iter().for_each(|count| account.lose(count));
+        runs.extend(told.longest.map(|run| Stretch {
+            start: correction.apply(run.start),
+            end: correction.apply(run.end),
+            ..run
+        }));
+    }
+    runs.sort_by_key(|run| run.cpu);
+    (runs, account)
 }
 
 fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, CommandError> {

@@ -1,11 +1,11 @@
 //! `trace longest-run`: the article's awk, with its traps taken out.
 
-use super::input::each_step;
+use super::input::longest_runs;
 use super::{milliseconds, record, seconds, whose};
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
 use crate::verbs::measure::frozen::EVENTS;
-use blame::{LongestRun, Whose};
+use blame::Whose;
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -73,9 +73,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             ));
         }
     };
-    let mut longest = LongestRun::of(of);
-    let account = each_step(file, &mut |step| longest.step(step))?;
-    let runs = longest.end();
+    let (runs, account) = longest_runs(file, &of)?;
     match screen.form {
         Form::Json => screen.json(&Answer {
             schema: "quietcore.trace.longest_run/1",

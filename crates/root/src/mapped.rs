@@ -1,0 +1,117 @@
+//! Files of any length that the user names, in the address space of this process: read where they are used, without a copy.
+//!
+//! A trace of some minutes is longer than many a machine's memory, and copying it takes as long as reading it.
+
+use crate::RootError;
+use rustix::mm::{MapFlags, ProtFlags};
+use std::ffi::c_void;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::OnceLock;
+
+/// A file in the address space of this process: it is read where it is used, and takes memory only as long as there is
+/// some to spare.
+///
+/// Who cuts the file short meanwhile ends this process by `SIGBUS`, as with any mapped file; see [`when_cut`].
+pub struct Mapped {
+    at: *mut c_void,
+    len: usize,
+}
+
+impl Deref for Mapped {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        if self.len == 0 {
+            return &[];
+        }
+        // SAFETY: that many bytes are mapped for reading until this is dropped, and nobody here writes to them.
+        unsafe { std::slice::from_raw_parts(self.at.cast(), self.len) }
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        if self.len > 0 {
+            // SAFETY: mapped by `mapped` with this length, and no slice of it outlives its owner.
+            // A range that was mapped can be unmapped.
+            unsafe { rustix::mm::munmap(self.at, self.len) }.ok();
+        }
+    }
+}
+
+/// The content of a regular file of at most so many bytes, without a copy of it.
+///
+/// # Errors
+/// As [`input::bytes`](crate::input::bytes).
+pub fn mapped(path: &Path, most: u64) -> Result<Mapped, RootError> {
+    let name = path.display().to_string();
+    let file = crate::input::regular(path)?;
+    let len = file
+        .metadata()
+        .map_err(|error| RootError::from_io(&name, "stat", &error))?
+        .len();
+    let too_long = || RootError::from_io(&name, "read", &std::io::Error::from_raw_os_error(libc::EFBIG));
+    let fits = usize::try_from(len).ok().filter(|_| len <= most);
+    let len = fits.ok_or_else(too_long)?;
+    if len == 0 {
+        let at = std::ptr::null_mut();
+        return Ok(Mapped { at, len });
+    }
+    // SAFETY: a new range of addresses that nobody uses, for reading only.
+    let at = unsafe {
+        rustix::mm::mmap(
+            std::ptr::null_mut(),
+            len,
+            ProtFlags::READ,
+            MapFlags::PRIVATE,
+            &file,
+            0,
+        )
+    };
+    let at = at.map_err(|errno| {
+        let error = std::io::Error::from_raw_os_error(errno.raw_os_error());
+        RootError::from_io(&name, "map", &error)
+    })?;
+    Ok(Mapped { at, len })
+}
+
+/// What is said, and the status of this process, when a mapped file is cut short while it is read. Until then the kernel
+/// would only say `Bus error`.
+pub fn when_cut(says: &'static [u8], status: i32) {
+    CUT.get_or_init(|| (says, status));
+    // SAFETY: the handler makes only calls that a handler may make, and never returns.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = cut as *const () as libc::sighandler_t;
+        libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut());
+    }
+}
+
+static CUT: OnceLock<(&[u8], i32)> = OnceLock::new();
+
+extern "C" fn cut(_: i32) {
+    let (says, status) = CUT.get().copied().unwrap_or((b"", 70));
+    // SAFETY: plain calls. Whether the words arrive changes nothing any more.
+    unsafe {
+        libc::write(libc::STDERR_FILENO, says.as_ptr().cast(), says.len());
+        libc::_exit(status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mapped_file_is_what_is_in_it_and_has_a_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("trace");
+        std::fs::write(&file, b"pages").unwrap();
+        assert_eq!(&*mapped(&file, 5).unwrap(), b"pages");
+        assert!(mapped(&file, 4).is_err(), "longer than allowed");
+        std::fs::write(&file, b"").unwrap();
+        assert_eq!(&*mapped(&file, 5).unwrap(), b"");
+        assert!(mapped(dir.path(), 5).is_err(), "a directory");
+    }
+}
