@@ -2,11 +2,13 @@
 //!
 //! Pure: the guest's program disturbs and runs `blame`, this compares. All times are nanoseconds on `CLOCK_MONOTONIC_RAW`.
 
+mod own;
 mod score;
 mod table;
 
 use serde::{Deserialize, Serialize};
 
+pub use own::{Own, score_own};
 pub use score::{Counts, Seen, Verdict, judge, score};
 pub use table::{Cell, Row, Table};
 
@@ -54,7 +56,7 @@ pub enum Who {
     Injector,
     /// The thread of [`Injected::culprit`] ran there itself: the name of the interruption is its name.
     Itself,
-    /// An interrupt or softirq did it, whose name has one of these words.
+    /// The kernel itself did it: an interrupt, a softirq or a thread of it whose name has one of these words.
     Via(&'static [&'static str]),
     /// Nothing but the class and the name can be known.
     Nobody,

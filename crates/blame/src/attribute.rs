@@ -313,8 +313,11 @@ impl Scene<'_> {
                 };
                 cpu.switch(prev.pid, could_go_on(prev_state), (next.pid, &comm), woken_by);
                 let pushed_aside = cpu.is_victim(prev.pid) && could_go_on(prev_state) && prev.is_real_time();
-                if let Some(task) = cpu.instead().filter(|_| pushed_aside && next.pid != 0) {
-                    task.let_in = !next.is_real_time();
+                if let Some(task) = cpu.instead().filter(|_| pushed_aside) {
+                    match next.pid {
+                        0 => task.culprit = Some(Culprit::throttling(now.cpu)),
+                        _ => task.let_in = !next.is_real_time(),
+                    }
                 }
                 if prev_state & DEAD != 0 {
                     cpu.dead(prev.pid);

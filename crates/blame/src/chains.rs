@@ -109,6 +109,20 @@ impl Chains {
 }
 
 impl Culprit {
+    /// The kernel itself, which stops a real-time thread that has used up its share of a period
+    /// (`/proc/sys/kernel/sched_rt_runtime_us`): nothing else lets a CPU idle on which one could run.
+    pub(crate) fn throttling(cpu: u32) -> Culprit {
+        Culprit {
+            pid: 0,
+            comm: String::new(),
+            threads: 0,
+            cpu,
+            callsite: None,
+            via: Some("real-time throttling".to_owned()),
+            chain: Vec::new(),
+        }
+    }
+
     /// How it came, with itself as the only link where it came at once.
     pub(crate) fn links(&self) -> Vec<Link> {
         if !self.chain.is_empty() {

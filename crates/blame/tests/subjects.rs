@@ -5,13 +5,12 @@
 
 mod stream;
 
-use blame::{Gap, Question, Reader, Subject, Target, Victim, attribute};
+use blame::{Gap, Interruption, Question, Reader, Subject, Target, Victim, attribute};
 use stream::{Names, Stream};
 
 const PROBE: i32 = 100;
 
-/// Names of rows, and what they are about.
-fn subjects(stream: &Stream) -> Vec<(String, Subject)> {
+fn rows(stream: &Stream) -> Vec<Interruption> {
     let span = |start, end| Gap { start, end };
     let question = Question {
         targets: vec![Target {
@@ -28,18 +27,40 @@ fn subjects(stream: &Stream) -> Vec<(String, Subject)> {
     let reader = Reader::new(stream.formats.clone());
     let answer = attribute(&reader, &Names, stream.events(), &question);
     let rows = answer.cpus.into_iter().flat_map(|cpu| cpu.interruptions);
-    rows.map(|row| (row.name, row.subject)).collect()
+    rows.collect()
+}
+
+/// Names of rows, and what they are about.
+fn subjects(stream: &Stream) -> Vec<(String, Subject)> {
+    let named = |row: Interruption| (row.name, row.subject);
+    rows(stream).into_iter().map(named).collect()
 }
 
 /// A thread takes the place of the probe; both have a priority as the kernel counts.
-fn preempted(by: i32, probe_prio: u64, state: u64, other_prio: u64) -> Subject {
+fn taken(by: i32, probe_prio: u64, state: u64, other_prio: u64) -> Interruption {
     let mut stream = Stream::new();
     stream.on(1, PROBE, 0);
     stream.switch_prio(10_000, (PROBE, probe_prio), state, (by, other_prio));
     stream.on(1, by, 0);
     stream.switch_prio(60_000, (by, other_prio), 0, (PROBE, probe_prio));
-    let (_, subject) = subjects(&stream).into_iter().next().unwrap();
-    subject
+    rows(&stream).into_iter().next().unwrap()
+}
+
+fn preempted(by: i32, probe_prio: u64, state: u64, other_prio: u64) -> Subject {
+    taken(by, probe_prio, state, other_prio).subject
+}
+
+#[test]
+fn a_cpu_that_idles_although_a_real_time_thread_could_run_is_throttled() {
+    let culprit = |probe_prio, state| {
+        let row = taken(0, probe_prio, state, 120);
+        row.culprit.map(|culprit| (culprit.pid, culprit.via))
+    };
+    let throttled = Some((0, Some("real-time throttling".to_owned())));
+    assert_eq!(culprit(19, 0), throttled);
+    // An ordinary one may be stopped for other reasons, and one that sleeps is not stopped.
+    assert_ne!(culprit(120, 0), throttled);
+    assert_ne!(culprit(19, 1), throttled);
 }
 
 #[test]

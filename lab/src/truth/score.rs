@@ -160,7 +160,9 @@ fn is_by(expected: &Expected, event: &Injected, blamed: Option<&Blamed>) -> bool
                     .as_deref()
                     .is_none_or(|callsite| has_one(expected.callsite, callsite))
         }
-        (Who::Via(words), Some(blamed)) => blamed.via.as_deref().is_some_and(|via| has_one(words, via)),
+        (Who::Via(words), Some(blamed)) => {
+            has_one(words, &blamed.comm) || blamed.via.as_deref().is_some_and(|via| has_one(words, via))
+        }
         (Who::Injector | Who::Via(_), None) => false,
     }
 }
@@ -366,6 +368,24 @@ mod tests {
         assert!(!judged(&IPI, &flush(None), &[]).untold, "this one tells");
         assert!(!judged(&IPI, &flush(by(8, 0, None)), &absent).untold);
         assert!(!judged(&IPI, &[], &absent).untold, "nothing was seen");
+    }
+
+    #[test]
+    fn the_kernel_itself_is_named_by_what_it_does_it_with() {
+        let work = Expected {
+            culprit: Who::Via(&["TIMER", "kworker/"]),
+            ..IPI
+        };
+        let is_right = |comm: &str, via: Option<&str>| {
+            let blamed = Blamed {
+                comm: comm.to_owned(),
+                via: via.map(str::to_owned),
+                ..Blamed::default()
+            };
+            judged(&work, &flush(Some(blamed)), &[]).culprit
+        };
+        assert!(is_right("", Some("softirq TIMER")) && is_right("kworker/0:1", None));
+        assert!(!is_right("make", None) && !is_right("", Some("softirq RCU")));
     }
 
     #[test]

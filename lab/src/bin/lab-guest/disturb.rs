@@ -3,6 +3,7 @@
 //! A disturbance is one file and one line in [`ALL`]. Its acts are done by a thread that [`crate::truth`] has made: its name
 //! is the disturbance's, it stands on the other CPU and has a real-time priority, so that it acts in time.
 
+mod asking;
 mod backtrace;
 mod beside;
 mod callbacks;
@@ -26,7 +27,9 @@ mod setting;
 mod signal;
 mod sleeping;
 mod text_patching;
+mod throttling;
 mod timers;
+mod traced;
 mod unbound_work;
 mod unmap;
 mod vmstat;
@@ -72,6 +75,10 @@ pub(super) const ALL: &[&Disturbance] = &[
     &processor::DISTURBANCE,
     &cpu_timer::DISTURBANCE,
     &disk::DISTURBANCE,
+    &throttling::THROTTLED,
+    &throttling::LET_IN,
+    &asking::FAULT,
+    &asking::CALL,
     &vmstat::DISTURBANCE,
     &hotplug::DISTURBANCE,
     &backtrace::DISTURBANCE,
@@ -101,6 +108,8 @@ pub(super) enum Probe {
     Other,
     /// SCHED_FIFO with priority 80, for what only real-time threads suffer from.
     Fifo,
+    /// None: this program itself is watched.
+    Program,
 }
 
 /// Where it is done.

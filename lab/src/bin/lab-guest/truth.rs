@@ -5,7 +5,7 @@ mod watched;
 
 use crate::disturb::{ALL, Disturbance, Place, Probe, stand};
 use lab::random::Random;
-use lab::truth::{Cell, Counts, Gap, Injected, Row, Seen, Table, score};
+use lab::truth::{Cell, Counts, Gap, Injected, Row, Seen, Table, score, score_own};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 use watched::{Told, Watched};
@@ -123,19 +123,18 @@ impl Bench {
             let row = self.table.rows.iter().find(|row| row.name == name);
             row.is_some_and(|row| matches!(row.cell, Cell::Ran(_)))
         };
-        let mut able: Vec<&Disturbance> = ALL.iter().copied().filter(|one| ran(one.name)).collect();
+        // Of the others there are too few to be mixed.
+        let mut able: Vec<&Disturbance> = ALL
+            .iter()
+            .copied()
+            .filter(|one| one.probe == Probe::Other && ran(one.name))
+            .collect();
         if able.len() < 2 {
             return;
         }
         for _ in 0..self.settings.mixtures {
             self.place.random.shuffle(&mut able);
-            let probe = able.first().map(|one| one.probe);
-            let chosen: Vec<&Disturbance> = able
-                .iter()
-                .copied()
-                .filter(|one| Some(one.probe) == probe)
-                .take(MIXED)
-                .collect();
+            let chosen: Vec<&Disturbance> = able.iter().copied().take(MIXED).collect();
             let names: Vec<&str> = chosen.iter().map(|one| one.name).collect();
             let name = names.join(" + ");
             let cell = match self.disturbed(&chosen, self.settings.count.div_ceil(MIXED)) {
@@ -169,11 +168,7 @@ impl Bench {
     /// Runs these together while `blame` watches, and judges each of them.
     fn disturbed(&mut self, chosen: &[&Disturbance], count: usize) -> Result<Vec<Counts>, String> {
         let probe = chosen.first().map_or(Probe::Other, |one| one.probe);
-        let watched = Watched::begin(
-            &self.settings.quietcore,
-            self.settings.measured,
-            probe,
-        )?;
+        let watched = Watched::begin(&self.settings.quietcore, self.settings.measured, probe)?;
         self.place.blame = Some(watched.pid());
         let injected = injected(chosen, &mut self.place, count);
         self.place.blame = None;
@@ -183,6 +178,7 @@ impl Bench {
             gaps,
             absent,
             lost_events,
+            own,
         } = watched.end()?;
         self.table.absent = absent;
         self.table.lost_events += lost_events;
@@ -198,7 +194,10 @@ impl Bench {
         }
         let each = chosen.iter().zip(&injected);
         Ok(each
-            .map(|(disturbance, injected)| score(&disturbance.expected, injected, &seen))
+            .map(|(disturbance, injected)| match disturbance.probe {
+                Probe::Program => score_own(&disturbance.expected, injected, &own),
+                Probe::Other | Probe::Fifo => score(&disturbance.expected, injected, &seen),
+            })
             .collect())
     }
 }

@@ -19,9 +19,9 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
         classes: &["soft_block"],
         name: &["BLOCK"],
         // An interrupt raises it on behalf of who reads.
-        culprit: Who::Nobody,
+        culprit: Who::Injector,
         callsite: &[],
-        told_by: &[],
+        told_by: &["block/block_rq_issue"],
     },
     inject,
 };

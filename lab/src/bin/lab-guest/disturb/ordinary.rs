@@ -40,7 +40,13 @@ pub(super) const SECOND: Disturbance = Disturbance {
     ..CFS
 };
 
-fn ordinary(place: &mut Place, count: usize, name: &str, ns: u64) -> Result<Vec<Injected>, String> {
+/// Threads that want the CPU for so long.
+pub(super) fn ordinary(
+    place: &mut Place,
+    count: usize,
+    name: &str,
+    ns: u64,
+) -> Result<Vec<Injected>, String> {
     stand(name, place.measured, "other:0")?;
     let mut done = Vec::with_capacity(count);
     for _ in 0..count {

@@ -61,9 +61,6 @@ fn nanosleep(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     })
 }
 
-/// The wheel turns in ticks, so it is only known within which the timer expires: the one before the thread goes on.
-const TICKS_NS: u64 = 2_000_000;
-
 fn socket(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     stand(SOCKET.name, place.measured, POLICY)?;
     let failed = |error: Error| format!("a socket: {error}");
@@ -76,16 +73,16 @@ fn socket(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
             socket
                 .set_read_timeout(Some(Duration::from_nanos(ahead_ns)))
                 .map_err(failed)?;
-            let before_raw_ns = clock::raw_ns();
+            // The wheel turns in ticks: the timer may expire late, never early, and the thread may go on much later.
+            let begin_raw_ns = clock::raw_ns() + ahead_ns;
             match socket.recv(&mut [0; 8]) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) => return Err(failed(error)),
                 Ok(_) => return Err("nobody has sent anything".to_owned()),
             }
-            let end_raw_ns = clock::raw_ns();
             done.push(Injected {
-                begin_raw_ns: end_raw_ns.saturating_sub(TICKS_NS).max(before_raw_ns),
-                end_raw_ns,
+                begin_raw_ns,
+                end_raw_ns: clock::raw_ns(),
                 culprit: me(),
             });
         }

@@ -2,6 +2,7 @@
 //! uses memory there gives its kworker something to add.
 
 use super::instance::Instance;
+use super::traced::Traced;
 use super::{Disturbance, Place, Probe, me};
 use lab::clock;
 use lab::truth::{Expected, Injected, Who};
@@ -15,8 +16,8 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     expected: Expected {
         classes: &["work"],
         name: &["vmstat_update"],
-        // A timer queues it.
-        culprit: Who::Nobody,
+        // A timer queues it, by way of the softirq of timers, or at first the kernel's shepherd, in a worker of another CPU.
+        culprit: Who::Via(&["TIMER", "kworker/"]),
         callsite: &[],
         told_by: &[],
     },
@@ -31,16 +32,12 @@ const LOOKS: usize = 30;
 const LOOK_NS: u64 = 100_000_000;
 const PAGE: usize = 4_096;
 const PAGES: usize = 64;
-/// What the work takes at least, and the kernel's times are cut to.
+/// What the work takes at least.
 const MICROSECOND_NS: u64 = 1_000;
 
 /// When it ran, the trace of an instance of our own tells: nothing counts it.
 fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
-    let instance = Instance::make()?;
-    instance.write("trace_clock", "mono_raw")?;
-    let event = "events/workqueue/workqueue_execute_start";
-    instance.write(&format!("{event}/filter"), &format!("CPU == {}", place.measured))?;
-    instance.write(&format!("{event}/enable"), "1")?;
+    let ran = Traced::work(place.measured)?;
     let mut done = Vec::new();
     for _ in 0..LOOKS * count.min(MOST) {
         crate::population::pin(&[place.measured])?;
@@ -48,7 +45,9 @@ fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
         crate::population::pin(&[place.other])?;
         used?;
         clock::sleep_until(clock::now_ns() + LOOK_NS);
-        done = times(&instance.read("trace")?, "vmstat_update")
+        done = ran
+            .times("function vmstat_update")?
+            .into_iter()
             .map(|begin_raw_ns| Injected {
                 begin_raw_ns,
                 end_raw_ns: begin_raw_ns + 2 * MICROSECOND_NS,
@@ -65,19 +64,6 @@ fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
     }
 }
 
-/// Times of the lines `kworker/1:0-9 [001] d.... 12.345678: workqueue_execute_start: work struct X: function F`.
-fn times<'a>(trace: &'a str, function: &'a str) -> impl Iterator<Item = u64> + 'a {
-    let lines = trace
-        .lines()
-        .filter(move |line| line.split(' ').next_back() == Some(function));
-    lines.filter_map(|line| {
-        let (before, _) = line.split_once(": workqueue_execute_start:")?;
-        let (seconds, microseconds) = before.split_whitespace().next_back()?.split_once('.')?;
-        let number = |text: &str| text.parse::<u64>().ok();
-        Some(number(seconds)? * 1_000_000_000 + number(microseconds)? * MICROSECOND_NS)
-    })
-}
-
 /// Has pages and gives them back.
 fn use_memory() -> Result<(), String> {
     let size = PAGES * PAGE;
@@ -91,19 +77,4 @@ fn use_memory() -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_time_of_a_function_is_read_and_others_are_not() {
-        let trace = "# tracer: nop\n\
-            \x20    kworker/1:0-9  [001] d.... 12.000004: workqueue_execute_start: work struct 00000000a7: function vmstat_update\n\
-            \x20    kworker/1:0-9  [001] d.... 13.500000: workqueue_execute_start: work struct 00000000a8: function vmstat_shepherd\n\
-            \x20    kworker/1:0-9  [001] d.... 14: workqueue_execute_start: work struct 00000000a8: function vmstat_update\n";
-        let times: Vec<u64> = times(trace, "vmstat_update").collect();
-        assert_eq!(times, [12_000_004_000]);
-    }
 }

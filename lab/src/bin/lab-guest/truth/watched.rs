@@ -1,7 +1,7 @@
 //! `blame` at work: started, spinning, ended, and what it left in its two files.
 
 use crate::disturb::Probe;
-use lab::truth::Gap;
+use lab::truth::{Gap, Own};
 use serde_json::Value;
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -29,14 +29,15 @@ pub(super) struct Told {
     pub(super) gaps: Vec<Gap>,
     pub(super) absent: Vec<String>,
     pub(super) lost_events: u64,
+    /// What a program asked itself.
+    pub(super) own: Vec<Own>,
 }
 
 impl Watched {
     /// Starts it, and returns when its probe spins on that CPU and its trace runs.
     pub(super) fn begin(quietcore: &Path, cpu: u32, probe: Probe) -> Result<Watched, String> {
-        let file = |what: &str| {
-            std::env::temp_dir().join(format!("quietcore-truth-{}.{what}", std::process::id()))
-        };
+        let file =
+            |what: &str| std::env::temp_dir().join(format!("quietcore-truth-{}.{what}", std::process::id()));
         let (gaps, says) = (file("gaps"), file("says"));
         let heard = File::create(&says).map_err(|error| format!("{}: {error}", says.display()))?;
         let mut command = Command::new(quietcore);
@@ -50,8 +51,14 @@ impl Watched {
             "--gaps",
         ]);
         command.arg(&gaps);
-        if probe == Probe::Fifo {
-            command.args(["--policy", "fifo:80"]);
+        match probe {
+            Probe::Other => {}
+            Probe::Fifo => {
+                command.args(["--policy", "fifo:80"]);
+            }
+            Probe::Program => {
+                command.args(["--pid", &std::process::id().to_string()]);
+            }
         }
         let child = command
             .stdin(Stdio::null())
@@ -109,6 +116,7 @@ impl Watched {
             absent: serde_json::from_value(answer["absent_events"].clone())
                 .map_err(|error| format!("absent_events: {error}"))?,
             lost_events: cpus.iter().map(lost).sum(),
+            own: cpus.iter().flat_map(own).collect(),
         })
     }
 
@@ -145,6 +153,11 @@ fn gaps(text: &str) -> Result<Vec<Gap>, String> {
     }
     let gaps: Result<Vec<Gap>, _> = lines.into_iter().map(serde_json::from_str).collect();
     gaps.map_err(|error| error.to_string())
+}
+
+/// What a program asked itself on a CPU; nothing where a probe was watched.
+fn own(cpu: &Value) -> Vec<Own> {
+    serde_json::from_value(cpu["own"].clone()).unwrap_or_default()
 }
 
 /// Two runs at a time would disturb each other: waits until this is the only one. Held as long as the file is open.

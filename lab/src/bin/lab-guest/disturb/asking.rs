@@ -1,0 +1,89 @@
+//! What a thread of a program that is watched asks of the kernel itself: it is nobody's fault but its own, and no time that is
+//! stolen from it.
+
+use super::{Disturbance, Place, Probe, always, stand};
+use lab::truth::{Expected, Injected, Who};
+use std::io::Error;
+
+/// Memory that is used for the first time.
+pub(super) const FAULT: Disturbance = Disturbance {
+    name: "page-fault",
+    about: "a thread of a program that is watched (--pid) uses a page for the first time",
+    probe: Probe::Program,
+    possible: always,
+    expected: Expected {
+        classes: &["page_fault"],
+        name: &["page fault"],
+        culprit: Who::Itself,
+        callsite: &[],
+        told_by: &[],
+    },
+    inject: |place, count| asking(place, count, FAULT.name, fault),
+};
+
+/// A system call that nothing else in this program makes.
+pub(super) const CALL: Disturbance = Disturbance {
+    name: "system-call",
+    about: "a thread of a program that is watched (--pid) asks who its parent is: a system call",
+    expected: Expected {
+        classes: &["system_call"],
+        name: &[GETPPID],
+        ..FAULT.expected
+    },
+    inject: |place, count| {
+        asking(place, count, CALL.name, || {
+            // SAFETY: a plain call without arguments.
+            unsafe { libc::syscall(libc::SYS_getppid) };
+            Ok(())
+        })
+    },
+    ..FAULT
+};
+
+/// As the kernel's event has it on this architecture.
+#[cfg(target_arch = "x86_64")]
+const GETPPID: &str = "system call 110";
+#[cfg(not(target_arch = "x86_64"))]
+const GETPPID: &str = "system call 173";
+
+const PAGE: usize = 4_096;
+
+fn asking(
+    place: &mut Place,
+    count: usize,
+    name: &str,
+    act: fn() -> Result<(), String>,
+) -> Result<Vec<Injected>, String> {
+    stand(name, place.measured, "other:0")?;
+    place.acts(count, act)
+}
+
+/// One page, and the thread's own account says that it was one fault.
+fn fault() -> Result<(), String> {
+    let before = faults();
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let kind = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping of one page, which is gone at once.
+    unsafe {
+        let page = libc::mmap(std::ptr::null_mut(), PAGE, access, kind, -1, 0);
+        if page == libc::MAP_FAILED {
+            return Err(format!("mmap: {}", Error::last_os_error()));
+        }
+        page.cast::<u8>().write_volatile(1);
+        libc::munmap(page, PAGE);
+    }
+    match faults() > before {
+        true => Ok(()),
+        false => Err("a page was used for the first time, and no fault was counted".to_owned()),
+    }
+}
+
+/// Page faults of the calling thread so far.
+fn faults() -> i64 {
+    // SAFETY: a structure of plain numbers, which the kernel fills.
+    unsafe {
+        let mut usage: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage);
+        usage.ru_minflt + usage.ru_majflt
+    }
+}

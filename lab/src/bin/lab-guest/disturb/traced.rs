@@ -1,0 +1,86 @@
+//! When the kernel did something of which there is no count: a trace of our own tells, of one event on one CPU.
+
+use super::instance::Instance;
+
+/// The kernel's text has microseconds.
+const MICROSECOND_NS: u64 = 1_000;
+
+/// A trace of one event.
+pub(super) struct Traced {
+    instance: Instance,
+    /// `: sched_switch:`, as it stands in each line.
+    mark: String,
+}
+
+impl Traced {
+    /// Begins to trace that event (`sched/sched_switch`) where its filter holds.
+    ///
+    /// # Errors
+    /// When the kernel does not let us.
+    pub(super) fn begin(event: &str, filter: &str) -> Result<Traced, String> {
+        let instance = Instance::make()?;
+        instance.write("trace_clock", "mono_raw")?;
+        instance.write(&format!("events/{event}/filter"), filter)?;
+        instance.write(&format!("events/{event}/enable"), "1")?;
+        let name = event.rsplit('/').next().unwrap_or(event);
+        Ok(Traced {
+            instance,
+            mark: format!(": {name}: "),
+        })
+    }
+
+    /// The same for work that begins on a CPU.
+    ///
+    /// # Errors
+    /// When the kernel does not let us.
+    pub(super) fn work(cpu: u32) -> Result<Traced, String> {
+        Traced::begin("workqueue/workqueue_execute_start", &format!("CPU == {cpu}"))
+    }
+
+    /// When events came since [`Traced::forget`] whose text has these words, in nanoseconds on `CLOCK_MONOTONIC_RAW` and cut
+    /// to microseconds.
+    ///
+    /// # Errors
+    /// When the trace cannot be read.
+    pub(super) fn times(&self, words: &str) -> Result<Vec<u64>, String> {
+        Ok(times(&self.instance.read("trace")?, &self.mark, words).collect())
+    }
+
+    /// Empties the trace.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub(super) fn forget(&self) -> Result<(), String> {
+        self.instance.write("trace", "")
+    }
+}
+
+/// Times of the lines `kworker/1:0-9 [001] d.... 12.345678: workqueue_execute_start: work struct X: function F`.
+fn times<'a>(trace: &'a str, mark: &'a str, words: &'a str) -> impl Iterator<Item = u64> + 'a {
+    trace.lines().filter_map(move |line| {
+        let (before, after) = line.split_once(mark)?;
+        if !after.contains(words) {
+            return None;
+        }
+        let (seconds, microseconds) = before.split_whitespace().next_back()?.split_once('.')?;
+        let number = |text: &str| text.parse::<u64>().ok();
+        Some(number(seconds)? * 1_000_000_000 + number(microseconds)? * MICROSECOND_NS)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_of_a_function_is_read_and_others_are_not() {
+        let trace = "# tracer: nop\n\
+            \x20    kworker/1:0-9  [001] d.... 12.000004: workqueue_execute_start: work struct 00000000a7: function vmstat_update\n\
+            \x20    kworker/1:0-9  [001] d.... 13.500000: workqueue_execute_start: work struct 00000000a8: function vmstat_shepherd\n\
+            \x20    kworker/1:0-9  [001] d.... 14.500000: workqueue_execute_end: work struct 00000000a8: function vmstat_update\n\
+            \x20    kworker/1:0-9  [001] d.... 14: workqueue_execute_start: work struct 00000000a8: function vmstat_update\n";
+        let of = |words| -> Vec<u64> { times(trace, ": workqueue_execute_start: ", words).collect() };
+        assert_eq!(of("function vmstat_update"), [12_000_004_000]);
+        assert_eq!(of("function vmstat_").len(), 2);
+    }
+}
