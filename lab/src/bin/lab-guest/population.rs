@@ -258,19 +258,19 @@ pub fn set_policy(policy: &str) -> Result<(), String> {
         .split_once(':')
         .ok_or("a policy is other:NICE or fifo:PRIORITY")?;
     let value: i32 = value.parse().map_err(|_| format!("{value} is no number"))?;
-    // SAFETY: plain calls with plain data.
-    let status = unsafe {
-        if name == "fifo" {
-            // The system call itself: musl's function refuses, and its structure has other fields.
-            libc::syscall(
-                libc::SYS_sched_setscheduler,
-                0,
-                libc::SCHED_FIFO,
-                &raw const value,
-            )
-        } else {
-            libc::setpriority(libc::PRIO_PROCESS, 0, value).into()
-        }
+    // The system call itself: musl's function refuses, and its structure has other fields.
+    let schedule = |policy: libc::c_int, priority: i32| {
+        // SAFETY: the structure is one number, which outlives the call.
+        unsafe { libc::syscall(libc::SYS_sched_setscheduler, 0, policy, &raw const priority) }
+    };
+    let status = match name {
+        "fifo" => schedule(libc::SCHED_FIFO, value),
+        // A new thread has the policy of who made it, and a nice value alone would not change that.
+        _ => match schedule(libc::SCHED_OTHER, 0) {
+            // SAFETY: a plain call.
+            0 => unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, value).into() },
+            refused => refused,
+        },
     };
     if status == 0 {
         Ok(())
@@ -287,5 +287,26 @@ fn switches() -> impl Fn(&str) -> u64 {
             .lines()
             .find_map(|line| line.strip_prefix(&start)?.trim().parse().ok())
             .unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_real_time_thread_becomes_an_ordinary_one() {
+        let policies = std::thread::spawn(|| {
+            // SAFETY: a plain call.
+            let now = || unsafe { libc::sched_getscheduler(0) };
+            set_policy("fifo:1").map(|()| {
+                let real_time = now();
+                (real_time, set_policy("other:0"), now())
+            })
+        });
+        match policies.join().expect("the thread has ended well") {
+            Err(why) => println!("SKIP: a_real_time_thread_becomes_an_ordinary_one: {why}"),
+            Ok(policies) => assert_eq!(policies, (libc::SCHED_FIFO, Ok(()), libc::SCHED_OTHER)),
+        }
     }
 }

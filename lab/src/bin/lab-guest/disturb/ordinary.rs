@@ -40,13 +40,7 @@ pub(super) const SECOND: Disturbance = Disturbance {
     ..CFS
 };
 
-/// Threads that want the CPU for so long.
-pub(super) fn ordinary(
-    place: &mut Place,
-    count: usize,
-    name: &str,
-    ns: u64,
-) -> Result<Vec<Injected>, String> {
+fn ordinary(place: &mut Place, count: usize, name: &str, ns: u64) -> Result<Vec<Injected>, String> {
     stand(name, place.measured, "other:0")?;
     let mut done = Vec::with_capacity(count);
     for _ in 0..count {

@@ -1,13 +1,16 @@
 //! What the kernel does against a real-time thread that never sleeps: until 6.12 it stops it for a part of each second, and
 //! since then the fair server lets ordinary threads in that want the CPU.
 
-use super::ordinary::ordinary;
+use super::preempt::busy;
 use super::traced::Traced;
-use super::{Disturbance, Place, Probe, me};
+use super::{Disturbance, Place, Probe, me, stand};
 use lab::clock;
 use lab::truth::{Expected, Injected, Who};
 use std::io::ErrorKind;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::time::Duration;
 
 /// The thread is stopped, and nobody else wants the CPU.
 pub(super) const THROTTLED: Disturbance = Disturbance {
@@ -38,7 +41,7 @@ pub(super) const LET_IN: Disturbance = Disturbance {
         callsite: &[],
         told_by: &[],
     },
-    inject: |place, count| ordinary(place, count.min(MOST), LET_IN.name, 5_000_000),
+    inject: let_in,
 };
 
 /// Each takes a second.
@@ -76,13 +79,82 @@ fn throttles() -> Result<(), String> {
 fn serves(cpu: u32) -> Result<(), String> {
     told()?;
     let path = format!("{SCHED}/fair_server/cpu{cpu}/runtime");
-    match std::fs::read_to_string(&path) {
+    let serves = match std::fs::read_to_string(&path) {
         Ok(text) if text.trim() == "0" => Err(format!("{path} is 0: the fair server is switched off")),
         // Where the kernel is locked down its switches cannot be read, and nobody can have switched it off.
         Ok(_) => Ok(()),
         Err(error) if error.kind() == ErrorKind::PermissionDenied => Ok(()),
         Err(error) => Err(format!("this kernel has no fair server: {path}: {error}")),
+    };
+    serves.and_then(|()| tried(cpu).map_err(|why| format!("this kernel has a fair server, but {why}")))
+}
+
+/// What the ordinary thread wants.
+const WANTS_NS: u64 = 5_000_000;
+/// It is let in once a second, and an emulator takes its time.
+const LET_IN_WITHIN: Duration = Duration::from_secs(10);
+
+/// A thread that wants a CPU now and then. It is not waited for without an end: while a real-time thread has the CPU, it may
+/// never be let in.
+struct Ordinary {
+    want: Sender<()>,
+    said: Receiver<Result<Injected, String>>,
+}
+
+impl Ordinary {
+    fn on(cpu: u32) -> Ordinary {
+        let (want, wants) = mpsc::channel::<()>();
+        let (say, said) = mpsc::channel();
+        std::thread::spawn(move || {
+            // It comes from a real-time thread, which of a lower priority than the probe would never be let in.
+            let stood =
+                crate::population::set_policy("other:0").and_then(|()| stand(LET_IN.name, cpu, "other:0"));
+            if let Err(why) = stood {
+                return say.send(Err(why));
+            }
+            wants.into_iter().try_for_each(|()| say.send(Ok(busy(WANTS_NS))))
+        });
+        Ordinary { want, said }
     }
+
+    fn is_let_in(&self) -> Result<Injected, String> {
+        self.want
+            .send(())
+            .map_err(|_| "the ordinary thread has ended".to_owned())?;
+        self.said
+            .recv_timeout(LET_IN_WITHIN)
+            .map_err(|_| format!("nobody let an ordinary thread in for {LET_IN_WITHIN:?}"))?
+    }
+}
+
+fn let_in(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
+    let ordinary = Ordinary::on(place.measured);
+    let mut done = Vec::new();
+    for _ in 0..count.min(MOST) {
+        place.pause();
+        done.push(ordinary.is_let_in()?);
+    }
+    Ok(done)
+}
+
+/// Whether it works at all, without `blame`: a thread like its probe takes the CPU, and an ordinary one wants it.
+fn tried(cpu: u32) -> Result<(), String> {
+    let ends = &AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (takes, taken) = mpsc::channel();
+        scope.spawn(move || {
+            let stood = stand("like-probe", cpu, "fifo:80");
+            let spins = stood.is_ok();
+            takes.send(stood).ok();
+            while spins && !ends.load(Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+        let stood = taken.recv().map_err(|error| error.to_string())?;
+        let tried = stood.and_then(|()| Ordinary::on(cpu).is_let_in());
+        ends.store(true, Ordering::Relaxed);
+        tried.map(drop)
+    })
 }
 
 /// The probe itself brings it about; when, the trace of an instance of our own tells: while the probe wants the CPU, nothing
