@@ -119,8 +119,8 @@ pub struct CpuAnswer {
     pub gaps: u64,
     /// Gaps in which nothing at all was traced.
     pub outside: u64,
-    /// Longest time between two gaps.
-    pub longest_run_ns: u64,
+    /// Longest time between two gaps; nothing where the single gaps are not known.
+    pub longest_run_ns: Option<u64>,
     /// Events that the kernel could not keep for this CPU. With any, names may be missing.
     pub lost_events: u64,
     /// The rows, most time first.

@@ -458,7 +458,7 @@ impl Cpu {
             unexplained_ns: self.unexplained_ns,
             gaps: self.gap_count,
             outside: self.outside,
-            longest_run_ns: self.longest_run_ns.max(last_run),
+            longest_run_ns: Some(self.longest_run_ns.max(last_run)),
             lost_events: self.lost_events,
             wanted_ns,
             own: self.own.into_rows(),

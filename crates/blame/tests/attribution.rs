@@ -241,7 +241,7 @@ fn what_lies_outside_of_every_gap_is_not_stolen() {
     stream.at(10_100, "local_timer_exit", &[]);
     let cpu = ask(&stream, gaps(&[]));
     assert_eq!((cpu.stolen_ns, cpu.interruptions.len()), (0, 0));
-    assert_eq!(cpu.longest_run_ns, 1_000_000);
+    assert_eq!(cpu.longest_run_ns, Some(1_000_000));
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn without_a_measurement_events_say_when_the_program_did_not_run() {
     assert_eq!(cpu.unexplained_ns, 0);
     assert_eq!(row(&cpu, "local_timer").total_ns, 3_000);
     assert_eq!(row(&cpu, "task-200").total_ns, 50_000);
-    assert_eq!(cpu.longest_run_ns, 450_000);
+    assert_eq!(cpu.longest_run_ns, Some(450_000));
 }
 
 #[test]

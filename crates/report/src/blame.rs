@@ -59,13 +59,15 @@ fn head(text: &mut String, cpu: &CpuAnswer, style: Style) {
     } else {
         Role::Care
     };
+    let longest_run = cpu.longest_run_ns.map_or_else(String::new, |run_ns| {
+        format!(", longest run without one {}", time(run_ns))
+    });
     let _ = writeln!(
         text,
-        "  {} explained + {}; {}, longest run without one {}",
+        "  {} explained + {}; {}{longest_run}",
         time(cpu.explained_ns),
         style.paint(role, &unexplained),
         counted(cpu.gaps as usize, "gap"),
-        time(cpu.longest_run_ns)
     );
     if cpu.outside > 0 {
         let note = format!(

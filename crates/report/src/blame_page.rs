@@ -81,7 +81,10 @@ fn section(page: &mut String, cpu: &CpuAnswer) {
         ("explained", time(cpu.explained_ns)),
         ("unexplained", time(cpu.unexplained_ns)),
         ("gaps", grouped(cpu.gaps)),
-        ("longest run without one", time(cpu.longest_run_ns)),
+        (
+            "longest run without one",
+            cpu.longest_run_ns.map_or_else(|| "?".to_owned(), time),
+        ),
     ] {
         let _ = writeln!(
             page,

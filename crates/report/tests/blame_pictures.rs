@@ -78,7 +78,7 @@ fn answer(name: &str) -> Answer {
             unexplained_ns: 50_000,
             gaps: 4,
             outside: 0,
-            longest_run_ns: 312_000_000,
+            longest_run_ns: Some(312_000_000),
             lost_events: 0,
             wanted_ns: None,
             own: Vec::new(),

@@ -46,7 +46,7 @@ fn answer(interruptions: Vec<Interruption>) -> Answer {
             unexplained_ns: 1_000_000,
             gaps: 1_204,
             outside: 7,
-            longest_run_ns: 312_000_000,
+            longest_run_ns: Some(312_000_000),
             lost_events: 5,
             interruptions,
             stories: Vec::new(),

@@ -11,6 +11,7 @@ pub(crate) mod stream;
 pub(crate) mod told;
 mod tracing;
 mod until;
+mod waits;
 
 use super::measure::kept;
 use super::measure::policy::{Sampler, parse_policy};

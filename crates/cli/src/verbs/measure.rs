@@ -7,6 +7,7 @@ pub(crate) mod instance;
 pub(crate) mod join;
 pub(crate) mod kept;
 pub(crate) mod policy;
+pub(crate) mod refused;
 mod tracer;
 mod waking;
 

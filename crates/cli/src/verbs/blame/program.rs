@@ -1,10 +1,12 @@
 //! A program is watched as it is: a command that we start, or a process that runs already. Nothing of ours runs on its
-//! CPUs; the kernel's events alone say when it ran, when it wanted to, and who had the CPU instead.
+//! CPUs; the kernel's events alone say when it ran, when it wanted to, and who had the CPU instead. Where there are none,
+//! the scheduler's account of its threads says how long it waited.
 
 use super::aside::{allowed, step_aside};
 use super::child::{self, Begun};
-use super::stream::{Stream, Traced, Watched, now_ns};
+use super::stream::{Stream, Traced, Watched, can_do_without, now_ns};
 use super::told::{Program, Told, Until};
+use super::waits::{Of, Waits};
 use super::{Args, USUAL, begun, ground};
 use crate::screen::Form;
 use crate::verbs::measure::join;
@@ -19,6 +21,11 @@ use std::time::{Duration, Instant};
 
 /// How long the buffers may fill between two readings: a CPU writes a few hundred KiB meanwhile at the very most.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// Where the answer comes from: the trace, or, with the reason why there is none, the scheduler's accounts.
+type Source<'a> = Result<Stream<'a>, (CommandError, Waits)>;
+/// The same at the end.
+type Seen = Result<Traced, (CommandError, Waits)>;
 
 /// What is watched, once it runs.
 struct Watch<'a> {
@@ -47,7 +54,7 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
         stop: changing::stop_flag(),
     };
     let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
-    let stream = watch.begin()?;
+    let source = watch.begin(Of::Family(child.pid))?;
     let victim = Victim {
         pids: vec![child.pid.cast_signed()],
         follow: Follow::Children,
@@ -56,12 +63,12 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
     let pid = match child.go() {
         Begun::On(pid) => pid,
         Begun::Over(status) => {
-            stream.end()?;
+            source.map_or(Ok(()), |stream| stream.end().map(drop))?;
             return Ok(status);
         }
     };
     let mut ended = None;
-    let (until, traced, end) = watch.until(stream, args.duration, || {
+    let (until, seen, end) = watch.until(source, args.duration, || {
         ended = child::ended(pid);
         ended.is_some()
     })?;
@@ -72,7 +79,7 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
         ended: Some(ended.unwrap_or_else(|| child::end(pid))),
         until,
     };
-    watch.tell(&environment, &traced, victim, Gap { start, end }, [&before, &after], &program, screen)
+    watch.tell(&environment, &seen, victim, Gap { start, end }, [&before, &after], &program, screen)
 }
 
 /// Watches a process that runs, or one thread.
@@ -118,7 +125,10 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
         stop: changing::stop_flag(),
     };
     let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
-    let stream = watch.begin()?;
+    let source = watch.begin(match args.tid {
+        true => Of::Thread(pid),
+        false => Of::Process(task.pid),
+    })?;
     // What is born from now on is in the trace.
     let victim = Victim {
         pids: threads().iter().map(|thread| thread.key.tid.cast_signed()).collect(),
@@ -129,8 +139,8 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
     };
     let (before, start) = (Sample::take(&root), now_ns());
     begun::say(screen, &watch.cpus);
-    let (until, traced, end) =
-        watch.until(stream, Some(args.duration.unwrap_or(USUAL)), || has_ended(&root, task.key))?;
+    let (until, seen, end) =
+        watch.until(source, Some(args.duration.unwrap_or(USUAL)), || has_ended(&root, task.key))?;
     let after = Sample::take(&root);
     let program = Program {
         pid,
@@ -138,7 +148,7 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
         ended: None,
         until,
     };
-    watch.tell(&environment, &traced, victim, Gap { start, end }, [&before, &after], &program, screen)
+    watch.tell(&environment, &seen, victim, Gap { start, end }, [&before, &after], &program, screen)
 }
 
 /// Puts this process where the command shall run: into the partition that owns the CPUs, and onto them.
@@ -171,20 +181,29 @@ fn has_ended(root: &Root, key: TaskKey) -> bool {
 }
 
 impl<'a> Watch<'a> {
-    fn begin(&self) -> Result<Stream<'a>, CommandError> {
+    fn begin(&self, of: Of) -> Result<Source<'a>, CommandError> {
         step_aside(self.root, &self.cpus);
-        Stream::begin(self.args, self.root, self.machine, &self.cpus, Watched::Program)
+        match Stream::begin(self.args, self.root, self.machine, &self.cpus, Watched::Program) {
+            Ok(stream) => Ok(Ok(stream)),
+            Err(error) if can_do_without(&error) => Ok(Err((error, Waits::begin(self.root, of)))),
+            Err(error) => Err(error),
+        }
     }
 
     /// Empties the buffers until it has ended, or the time is over: what it was, the trace, and when.
     fn until(
         &self,
-        mut stream: Stream<'a>,
+        mut source: Source<'a>,
         duration: Option<Duration>,
         mut has_ended: impl FnMut() -> bool,
-    ) -> Result<(Until, Traced, u64), CommandError> {
+    ) -> Result<(Until, Seen, u64), CommandError> {
         let begun = Instant::now();
         let until = loop {
+            // Before it is buried, its account is still there.
+            match &mut source {
+                Ok(stream) => stream.drain(),
+                Err((_, waits)) => waits.look(self.root),
+            }
             if has_ended() {
                 break Until::Ended;
             }
@@ -198,18 +217,21 @@ impl<'a> Watch<'a> {
             if left.is_zero() {
                 break Until::Time;
             }
-            stream.drain();
             std::thread::sleep(left.min(PAUSE));
         };
         let end = now_ns();
-        Ok((until, stream.end()?, end))
+        let seen = match source {
+            Ok(stream) => Ok(stream.end()?),
+            Err(counted) => Err(counted),
+        };
+        Ok((until, seen, end))
     }
 
     #[allow(clippy::too_many_arguments)]
     fn tell(
         &self,
         environment: &Environment,
-        traced: &Traced,
+        seen: &Seen,
         victim: Victim,
         window: Gap,
         [before, after]: [&Sample; 2],
@@ -224,22 +246,35 @@ impl<'a> Watch<'a> {
         };
         let question = Question {
             targets: self.cpus.iter().map(target).collect(),
-            comms: traced.known.description.comms(),
+            comms: seen.as_ref().map(|traced| traced.known.description.comms()).unwrap_or_default(),
             keep: self.args.keep(),
         };
-        let reader = Reader::new(traced.known.formats.clone());
-        let mut answer = attribute(&reader, &traced.known.names, traced.recording.events(), &question);
+        let mut answer = match seen {
+            Ok(traced) => {
+                let reader = Reader::new(traced.known.formats.clone());
+                attribute(&reader, &traced.known.names, traced.recording.events(), &question)
+            }
+            Err((_, waits)) => waits.answer(&self.cpus, window.end.saturating_sub(window.start)),
+        };
         let counted = observe::activity(before, after);
         for cpu in &mut answer.cpus {
             let counted = counted.cpus.iter().find(|of| of.cpu.0 == cpu.cpu);
-            cpu.confirm(Counted {
-                steal_ns: counted.and_then(|of| of.steal_ns),
-                smi: None,
-            });
-            cpu.lost_events = cpu.lost_events.max(traced.lost(cpu.cpu));
+            match (seen, counted) {
+                (Ok(traced), _) => {
+                    cpu.confirm(Counted {
+                        steal_ns: counted.and_then(|of| of.steal_ns),
+                        smi: None,
+                    });
+                    cpu.lost_events = cpu.lost_events.max(traced.lost(cpu.cpu));
+                }
+                // Who waits in the queue is not the one from whom the hypervisor takes time.
+                (Err(_), Some(counted)) => cpu.count(counted),
+                (Err(_), None) => {}
+            }
         }
         answer.cure(&ground::of(self.root, self.machine.clone(), &self.cpus, &question));
-        Told::of(&answer, Ok(traced), environment, None, Some(program)).show(self.args, Ok(traced), screen)?;
+        let traced = seen.as_ref().map_err(|(error, _)| error);
+        Told::of(&answer, traced, environment, None, Some(program)).show(self.args, traced, screen)?;
         Ok(Status::Done)
     }
 }

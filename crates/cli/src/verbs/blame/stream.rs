@@ -3,6 +3,7 @@
 use super::until::Stopper;
 use super::{Args, tracing};
 use crate::verbs::measure::instance::{Instance, found};
+use crate::verbs::measure::refused::untraceable;
 use crate::{CommandError, Status};
 use machine::{CpuId, CpuSet, Machine};
 use root::Root;
@@ -123,16 +124,4 @@ pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::MonotonicRaw);
     let part = |part: i64| u64::try_from(part).unwrap_or(0);
     part(now.tv_sec as i64) * 1_000_000_000 + part(now.tv_nsec as i64)
-}
-
-pub(crate) fn untraceable(error: TraceError) -> CommandError {
-    match error {
-        TraceError::Root(error) => error.into(),
-        error => CommandError::new(
-            Status::Unable,
-            "the kernel's trace cannot be read",
-            error.to_string(),
-            "`measure noise` says how much is stolen, without names",
-        ),
-    }
 }

@@ -118,8 +118,16 @@ impl<'a> Told<'a> {
             screen.note(&program.text());
         }
         if let (Some(why), Err(error)) = (&self.no_trace, traced) {
+            let besides = match self.program {
+                Some(_) => {
+                    "the scheduler says how long the program waited for a CPU, a gap for each time that it got one; with \
+                     more than one CPU, where it waited is not certain\n"
+                }
+                None => "",
+            };
             screen.note(&format!(
-                "nothing could be traced, so counters stand in: they say how often, not for how long\n  why: {why}\n next: {}\n",
+                "nothing could be traced, so counters stand in: they say how often, not for how long\n{besides}  why: \
+                 {why}\n next: {}\n",
                 error.next
             ));
         }

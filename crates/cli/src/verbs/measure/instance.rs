@@ -1,7 +1,9 @@
 //! An instance of tracefs for as long as a measurement needs it, or the top directory, which is nobody's.
 
+use super::refused::refused;
 use crate::changing::Changing;
 use crate::{CommandError, Status};
+use apply::ApplyError;
 use apply::tracing::Wanted;
 use machine::TaskKey;
 use measure::{Level, Measurement, Note};
@@ -35,11 +37,7 @@ pub fn found() -> Result<Tracefs, CommandError> {
             "it is not mounted",
             "mount -t tracefs nodev /sys/kernel/tracing",
         )),
-        Err(error) => Err(CommandError {
-            next: "run it as root; a locked-down kernel (/sys/kernel/security/lockdown) or a container may forbid tracing"
-                .to_owned(),
-            ..error.into()
-        }),
+        Err(error) => Err(refused(error)),
     }
 }
 
@@ -59,7 +57,11 @@ impl Instance {
                 "mount /proc",
             )
         })?;
-        let place = apply::tracing::hold(&changing.host, &changing.state, &tracefs, holder, wanted)?;
+        let held = apply::tracing::hold(&changing.host, &changing.state, &tracefs, holder, wanted);
+        let place = held.map_err(|error| match error {
+            ApplyError::Root(error) => refused(error),
+            error => error.into(),
+        })?;
         Ok(Instance {
             tracefs,
             place,

@@ -6,9 +6,9 @@
 use super::watched::{Over, Until, Watched};
 use crate::screen::Form;
 use crate::verbs::measure::instance::{Instance, found};
-use crate::verbs::blame::stream::untraceable;
 use crate::verbs::measure::frozen::EVENTS;
 use crate::verbs::measure::kept;
+use crate::verbs::measure::refused::untraceable;
 use crate::{CommandError, Screen, Status};
 use apply::tracing::{Setting, Wanted};
 use events::dat::{DatOption, PlannedBuffer, Writing, id};

@@ -1,0 +1,172 @@
+//! Where a program cannot be traced: how long its threads waited for a CPU, by the scheduler's own account of each thread
+//! (`/proc/PID/task/TID/schedstat`: time on a CPU, time waiting for one, how often it was given one, in nanoseconds).
+//!
+//! The account does not say where a thread waited. It is looked at again and again, and what came since the last look is
+//! that of the CPU on which the thread stands: exact where it may run on one CPU only.
+
+use blame::{Answer, CpuAnswer};
+use machine::tasks::{children, read_process, read_stat};
+use machine::{CpuId, CpuSet, Task, TaskKey};
+use root::Root;
+use std::collections::BTreeMap;
+
+/// Whose account it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Of {
+    /// One thread.
+    Thread(u32),
+    /// The threads of a process.
+    Process(u32),
+    /// A process and what it starts.
+    Family(u32),
+}
+
+/// The account of one thread, or of one CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Account {
+    ran_ns: u64,
+    waited_ns: u64,
+    /// How often it was given a CPU.
+    turns: u64,
+}
+
+/// Who is looked at.
+pub struct Waits {
+    of: Of,
+    threads: BTreeMap<TaskKey, Account>,
+    cpus: BTreeMap<CpuId, Account>,
+}
+
+impl Waits {
+    /// Begins with what is there now: what was before does not count.
+    pub fn begin(root: &Root, of: Of) -> Waits {
+        let mut waits = Waits {
+            of,
+            threads: BTreeMap::new(),
+            cpus: BTreeMap::new(),
+        };
+        waits.look(root);
+        waits.cpus.clear();
+        waits
+    }
+
+    /// Adds what came since the last look. A thread that was born since has everything of its account from now on; of one
+    /// that ended, what came after its last look is not known.
+    pub fn look(&mut self, root: &Root) {
+        for thread in self.threads_now(root) {
+            let path = format!("/proc/{}/task/{}/schedstat", thread.pid, thread.key.tid);
+            let text = root.text(&path).ok().flatten();
+            let (Some(now), Some(cpu)) = (text.as_deref().and_then(parse), thread.cpu) else {
+                continue;
+            };
+            let before = self.threads.insert(thread.key, now).unwrap_or_default();
+            let sum = self.cpus.entry(cpu).or_default();
+            sum.ran_ns += now.ran_ns.saturating_sub(before.ran_ns);
+            sum.waited_ns += now.waited_ns.saturating_sub(before.waited_ns);
+            sum.turns += now.turns.saturating_sub(before.turns);
+        }
+    }
+
+    fn threads_now(&self, root: &Root) -> Vec<Task> {
+        match self.of {
+            Of::Thread(tid) => read_stat(root, tid).into_iter().collect(),
+            Of::Process(pid) => read_process(root, pid),
+            Of::Family(pid) => {
+                let (mut all, mut open) = (Vec::new(), vec![pid]);
+                while let Some(pid) = open.pop() {
+                    let threads = read_process(root, pid);
+                    // Each thread has the children that it made.
+                    open.extend(threads.iter().filter_map(|of| children(root, of.key.tid)).flatten());
+                    all.extend(threads);
+                }
+                all
+            }
+        }
+    }
+
+    /// The answer: what they waited is stolen, and nobody says who had it. Threads of one program that wait at the same
+    /// time, or for each other, wait for no more than the time in which none of them ran.
+    pub fn answer(&self, cpus: &CpuSet, duration_ns: u64) -> Answer {
+        let of = |cpu: CpuId| {
+            let sum = self.cpus.get(&cpu).copied().unwrap_or_default();
+            let ran_ns = sum.ran_ns.min(duration_ns);
+            let stolen_ns = sum.waited_ns.min(duration_ns - ran_ns);
+            CpuAnswer {
+                cpu: cpu.0,
+                duration_ns,
+                stolen_ns,
+                explained_ns: 0,
+                unexplained_ns: stolen_ns,
+                gaps: sum.turns,
+                outside: 0,
+                longest_run_ns: None,
+                lost_events: 0,
+                interruptions: Vec::new(),
+                stories: Vec::new(),
+                stories_left_out: 0,
+                wanted_ns: Some(ran_ns + stolen_ns),
+                own: Vec::new(),
+            }
+        };
+        Answer {
+            cpus: cpus.iter().map(of).collect(),
+        }
+    }
+}
+
+fn parse(text: &str) -> Option<Account> {
+    let mut words = text.split_ascii_whitespace().map(str::parse);
+    let mut next = || words.next()?.ok();
+    Some(Account {
+        ran_ns: next()?,
+        waited_ns: next()?,
+        turns: next()?,
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// A process that made a child from its second thread.
+    fn machine(accounts: [(u32, u32, &str, u32); 3]) -> (tempfile::TempDir, Root) {
+        let dir = tempfile::tempdir().unwrap();
+        for (pid, tid, schedstat, cpu) in accounts {
+            let at = dir.path().join(format!("proc/{pid}/task/{tid}"));
+            std::fs::create_dir_all(&at).unwrap();
+            // Fields 3 and 4, 5 to 21, the time of birth, 23 to 38, the CPU, priority and policy.
+            let stat = format!("{tid} (one) R 1{} 77{} {cpu} 0 0\n", " 2".repeat(17), " 0".repeat(16));
+            std::fs::write(at.join("stat"), &stat).unwrap();
+            std::fs::write(dir.path().join(format!("proc/{pid}/stat")), &stat).unwrap();
+            let made = dir.path().join(format!("proc/{tid}/task/{tid}"));
+            std::fs::create_dir_all(&made).unwrap();
+            std::fs::write(made.join("children"), if tid == 11 { "20 " } else { "" }).unwrap();
+            std::fs::write(at.join("schedstat"), schedstat).unwrap();
+        }
+        let root = Root::open(dir.path()).unwrap();
+        (dir, root)
+    }
+
+    #[test]
+    fn what_came_since_the_beginning_is_that_of_the_cpu_where_the_thread_stands() {
+        let (_before, before) = machine([(10, 10, "100 50 2", 1), (10, 11, "7 7 7", 1), (20, 20, "0 0 0", 2)]);
+        let (_after, after) = machine([(10, 10, "600 80 4", 1), (10, 11, "7 7 7", 1), (20, 20, "40 9 1", 2)]);
+        let cpus = CpuSet::parse_list("1-2").unwrap();
+        let sums = |of: Of| -> Vec<_> {
+            let mut waits = Waits::begin(&before, of);
+            waits.look(&after);
+            let answer = waits.answer(&cpus, 1_000);
+            answer.cpus.iter().map(|cpu| (cpu.stolen_ns, cpu.wanted_ns, cpu.gaps)).collect()
+        };
+        assert_eq!(sums(Of::Process(10)), [(30, Some(530), 2), (0, Some(0), 0)]);
+        assert_eq!(sums(Of::Thread(10)), [(0, Some(0), 0), (0, Some(0), 0)]);
+        assert_eq!(sums(Of::Family(10)), [(30, Some(530), 2), (9, Some(49), 1)]);
+
+        let mut waits = Waits::begin(&before, Of::Process(10));
+        waits.look(&after);
+        let short = waits.answer(&cpus, 510);
+        let cpu = short.cpus.first().unwrap();
+        assert_eq!((cpu.stolen_ns, cpu.wanted_ns), (10, Some(510)), "500 of it ran");
+    }
+}

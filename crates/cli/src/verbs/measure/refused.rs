@@ -1,0 +1,93 @@
+//! Why the kernel does not let us trace, and what would help: the same errno has several reasons.
+
+use crate::{CommandError, Status};
+use machine::Machine;
+use root::{Root, RootError};
+use trace::TraceError;
+
+/// A file of tracefs that refuses.
+pub fn refused(error: RootError) -> CommandError {
+    let (user, _) = root::process::ids();
+    match error.errno() {
+        Some(libc::EACCES | libc::EPERM) if user == 0 => {
+            forbidden(error, Machine::read(&Root::live()).kernel.lockdown.as_deref())
+        }
+        Some(libc::EBUSY) => CommandError {
+            status: Status::Conflict,
+            next: "somebody else uses this tracer or reads this buffer; wait for it, or end it".to_owned(),
+            ..error.into()
+        },
+        Some(libc::ENOMEM) => CommandError {
+            next: "the kernel has no memory for so large buffers on all CPUs; give a smaller --buffer".to_owned(),
+            ..error.into()
+        },
+        _ => error.into(),
+    }
+}
+
+/// A trace that cannot be read.
+pub fn untraceable(error: TraceError) -> CommandError {
+    match error {
+        TraceError::Root(error) => refused(error),
+        error => CommandError::new(
+            Status::Unable,
+            "the kernel's trace cannot be read",
+            error.to_string(),
+            "`measure noise` says how much is stolen, without names",
+        ),
+    }
+}
+
+/// Root itself may not: somebody has forbidden it to root as well.
+fn forbidden(error: RootError, lockdown: Option<&str>) -> CommandError {
+    let error = CommandError::from(error);
+    match lockdown {
+        Some("confidentiality") => CommandError {
+            why: format!("{}, also for root: the kernel is locked down (confidentiality)", error.why),
+            next: "boot without lockdown=confidentiality; lockdown=integrity allows tracing".to_owned(),
+            ..error
+        },
+        _ => CommandError {
+            next: "root may not here: a container, a security module or lockdown=confidentiality forbids it; run it \
+                   on the host"
+                .to_owned(),
+            ..error
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn denied() -> RootError {
+        RootError::Denied {
+            path: "/sys/kernel/tracing/instances".to_owned(),
+            errno: libc::EPERM,
+        }
+    }
+
+    #[test]
+    fn what_is_forbidden_to_root_is_not_answered_with_run_it_as_root() {
+        let locked = forbidden(denied(), Some("confidentiality"));
+        assert_eq!(locked.status, Status::Denied);
+        assert!(locked.why.contains("locked down") && locked.next.contains("integrity"), "{locked:?}");
+        let other = forbidden(denied(), Some("none"));
+        assert!(other.next.contains("container") && !other.why.contains("locked"), "{other:?}");
+    }
+
+    #[test]
+    fn what_somebody_uses_is_a_conflict_and_what_is_too_large_names_the_option() {
+        let told = |errno| {
+            refused(RootError::Io {
+                path: "/sys/kernel/tracing/instances/x/current_tracer".to_owned(),
+                doing: "write",
+                errno,
+            })
+        };
+        let busy = told(libc::EBUSY);
+        assert!(busy.status == Status::Conflict && busy.what.ends_with("current_tracer"), "{busy:?}");
+        let large = told(libc::ENOMEM);
+        assert!(large.status == Status::Unable && large.next.contains("--buffer"), "{large:?}");
+    }
+}
