@@ -92,6 +92,17 @@ impl<'a> Page<'a> {
         })
     }
 
+    /// The time after its last entry: what the time of the next one counts from. Nothing for a page that cannot be read to
+    /// its end.
+    #[must_use]
+    pub fn end(self) -> Option<u64> {
+        let mut records = self.records();
+        records
+            .by_ref()
+            .all(|record| record.is_ok())
+            .then_some(records.at)
+    }
+
     /// Its entries, in their order.
     #[must_use]
     pub fn records(&self) -> Records<'a> {

@@ -22,6 +22,7 @@ pub mod pipe;
 mod place;
 pub mod process;
 mod registers;
+pub mod ring;
 pub mod sched;
 pub mod snapshot;
 pub mod spool;

@@ -7,11 +7,13 @@
 mod catalogue;
 mod error;
 mod recording;
+mod source;
 mod spooling;
 mod stats;
 
 pub use catalogue::{Catalogue, catalogue, events_of};
 pub use error::TraceError;
 pub use recording::{CpuRecording, Recorder, Recording, Stays};
+pub use source::{Source, Way};
 pub use spooling::{Spooled, Spooler};
 pub use stats::Stats;

@@ -1,11 +1,11 @@
 //! Takes the pages out of the buffers while they fill, into memory of a bounded size.
 
 use crate::error::TraceError;
+use crate::source::{Source, Way};
 use crate::stats::Stats;
-use events::{Event, Layout, Merge, Source};
+use events::{Event, Layout, Merge};
 use machine::CpuId;
 use root::Root;
-use root::pipe::Pipe;
 
 /// Which pages stay when there is no room for all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub struct Recorder {
 
 struct Cpu {
     cpu: CpuId,
-    pipe: Pipe,
+    source: Source,
     pages: Vec<u8>,
 }
 
@@ -67,12 +67,12 @@ impl Recorder {
         layout: Layout,
         most: usize,
         stays: Stays,
+        way: Way,
     ) -> Result<Recorder, TraceError> {
         let open = |cpu: &CpuId| {
-            let pipe = Pipe::open(&format!("{instance}/per_cpu/cpu{cpu}/trace_pipe_raw"))?;
             Ok(Cpu {
                 cpu: *cpu,
-                pipe,
+                source: Source::open(&format!("{instance}/per_cpu/cpu{cpu}/trace_pipe_raw"), way)?,
                 pages: Vec::new(),
             })
         };
@@ -104,7 +104,7 @@ impl Recorder {
                 let Some(cpu) = self.cpus.get_mut(place) else {
                     break;
                 };
-                let read = cpu.pipe.read(&mut self.page)?;
+                let read = cpu.source.read(&mut self.page, &self.layout)?;
                 if read == 0 {
                     break;
                 }
@@ -158,7 +158,7 @@ impl Recording {
     pub fn events<'a>(&'a self) -> impl Iterator<Item = Event<'a>> {
         let source = |cpu: &'a CpuRecording| {
             let pages = cpu.pages.chunks(self.layout.page_len);
-            Source::new(cpu.cpu.0, self.layout, pages)
+            events::Source::new(cpu.cpu.0, self.layout, pages)
         };
         Merge::new(self.cpus.iter().map(source).collect())
     }

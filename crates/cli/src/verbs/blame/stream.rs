@@ -8,7 +8,7 @@ use crate::{CommandError, Status};
 use machine::{CpuId, CpuSet, Machine};
 use root::Root;
 use rustix::time::{ClockId, clock_gettime};
-use trace::{Catalogue, Recorder, Recording, Stays, TraceError};
+use trace::{Catalogue, Recorder, Recording, Stays, TraceError, Way};
 
 /// It.
 pub struct Stream<'r> {
@@ -64,7 +64,7 @@ impl<'r> Stream<'r> {
             None => Stays::First,
         };
         let recorder =
-            Recorder::open(&instance.file("."), &online, known.layout, most, stays).map_err(untraceable)?;
+            Recorder::open(&instance.file("."), &online, known.layout, most, stays, Way::Best).map_err(untraceable)?;
         Ok(Stream {
             root,
             known,
