@@ -24,6 +24,8 @@ fn out(arguments: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
+const DAT: &str = "trace-dat/events.v6.dat";
+
 fn json(arguments: &[&str]) -> Value {
     serde_json::from_slice(&quietcore(arguments).stdout).unwrap()
 }
@@ -45,6 +47,41 @@ fn the_articles_waits_are_found_with_who_had_the_cpu() {
             "0.41ms  CPU 1   TradeApp[31594] from 70.252191, while ksoftirqd[6] had it",
         ]
     );
+}
+
+/// The same trace as a file of the kernel's pages and as the kernel's words: the same waits, but for digits that text lacks.
+#[test]
+fn a_trace_dat_and_its_text_have_the_same_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("trace.txt");
+    std::fs::write(&text, out(&["trace", "report", DAT])).unwrap();
+    let waits = |file: &str| -> Vec<Value> {
+        let answer = json(&["--json", "trace", "max-latency", file, "--most", "1000"]);
+        assert_eq!(answer["schema"], "quietcore.trace.max_latency/1");
+        answer["waits"].as_array().unwrap().clone()
+    };
+    let (of_dat, of_text) = (waits(DAT), waits(text.to_str().unwrap()));
+    assert!(of_dat.len() >= 5, "{of_dat:?}");
+    assert_eq!(of_dat.len(), of_text.len());
+    let lengths: Vec<u64> = of_dat
+        .iter()
+        .map(|wait| wait["length_ns"].as_u64().unwrap())
+        .collect();
+    assert!(lengths.is_sorted_by(|one, next| one >= next), "{lengths:?}");
+    for wait in &of_dat {
+        let start_ns = |wait: &Value| wait["start_ns"].as_u64().unwrap();
+        let is_same =
+            |other: &&Value| start_ns(other).abs_diff(start_ns(wait)) <= 1_000 && other["pid"] == wait["pid"];
+        let other = of_text
+            .iter()
+            .find(is_same)
+            .unwrap_or_else(|| panic!("{wait} is not in {of_text:?}"));
+        for part in ["cpu", "comm", "taken_by"] {
+            assert_eq!(wait[part], other[part]);
+        }
+        let length = |wait: &Value| wait["length_ns"].as_u64().unwrap();
+        assert!(length(wait).abs_diff(length(other)) <= 1_000, "{wait} {other}");
+    }
 }
 
 #[test]

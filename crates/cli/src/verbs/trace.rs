@@ -1,5 +1,6 @@
 //! `trace`: the raw thing. Reads traces of any origin: `trace.dat` files and the text of ftrace.
 
+mod asked;
 mod input;
 mod longest_run;
 mod max_latency;
@@ -8,7 +9,6 @@ mod report;
 mod watched;
 
 use crate::{CommandError, Screen, Status};
-use blame::Whose;
 use clap::Subcommand;
 
 /// Arguments of `trace`.
@@ -37,14 +37,6 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         What::Report(args) => report::run(args, screen),
         What::LongestRun(args) => longest_run::run(args, screen),
         What::MaxLatency(args) => max_latency::run(args, screen),
-    }
-}
-
-/// A thread by its number, or threads by their name.
-fn whose(task: Option<&str>) -> Whose {
-    match task {
-        None => Whose::Any,
-        Some(task) => task.parse().map_or_else(|_| Whose::Comm(task.to_owned()), Whose::Pid),
     }
 }
 

@@ -159,6 +159,10 @@ fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, Comm
     let mut comms = file.description.comms();
     let correction = file.correction();
     let mut account = Account::default();
+    // Not of use to who asks for a waker: it is written where the thread is put, not by whom.
+    let wakeup = reader.formats().named("sched", "sched_wakeup");
+    let wakeup = wakeup.and_then(|format| Some((format.id, format.field("pid")?.clone())));
+    let endian = file.description.endian;
     for item in file.events() {
         match item.event {
             Event::Record { cpu, record } => {
@@ -180,6 +184,13 @@ fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, Comm
                         next_comm: &next,
                     },
                     Some(Happened::Waking { thread, .. }) => Scheduled::Woken { pid: thread.pid },
+                    Some(Happened::Begun { pid, .. }) => Scheduled::Woken { pid },
+                    None => {
+                        let field = wakeup.as_ref().filter(|(id, _)| *id == common.id);
+                        let pid = field.and_then(|(_, pid)| pid.number(record.payload, endian));
+                        let pid = pid.and_then(|pid| i32::try_from(pid).ok());
+                        pid.map_or(Scheduled::Nothing, |pid| Scheduled::Woken { pid })
+                    }
                     _ => Scheduled::Nothing,
                 };
                 if let Some(left) = left {

@@ -1,7 +1,8 @@
 //! `trace longest-run`: the article's awk, with its traps taken out.
 
+use super::asked::{Answer, Asked, Row};
 use super::input::longest_runs;
-use super::{milliseconds, record, seconds, whose};
+use super::{milliseconds, record, seconds};
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
 use crate::verbs::measure::frozen::EVENTS;
@@ -16,9 +17,9 @@ pub struct Args {
     /// first: of --cpus, and while a command runs
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// Only of this thread: its number or its name; without it of any, or of the command's first thread
-    #[arg(long, value_name = "PID|NAME")]
-    task: Option<String>,
+    // Of a command without it: its first thread.
+    #[command(flatten)]
+    asked: Asked,
     #[command(flatten)]
     record: record::Args,
 }
@@ -26,29 +27,15 @@ pub struct Args {
 /// How a thread comes into the kernel, beside what is recorded in any case.
 const ENTRIES: &[&str] = &["raw_syscalls", "exceptions"];
 
+/// The longest one of each CPU.
 #[derive(Serialize)]
-struct Answer {
-    schema: &'static str,
-    file: String,
-    events: u64,
-    lost_events: u64,
-    not_understood: u64,
-    cpus: Vec<Run>,
-}
-
-#[derive(Serialize)]
-struct Run {
-    cpu: u32,
-    pid: i32,
-    comm: String,
-    start_ns: u64,
-    end_ns: u64,
-    length_ns: u64,
+struct Runs {
+    cpus: Vec<Row>,
 }
 
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let mut of = whose(args.task.as_deref());
+    let mut of = args.asked.whose();
     let (file, mut status) = match (&args.file, args.record.says_what()) {
         (Some(file), false) => (file.as_path(), Status::Done),
         (None, true) => {
@@ -57,7 +44,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
                 Ok(recorded) => recorded,
                 Err(status) => return Ok(status),
             };
-            if let (None, Some(pid)) = (&args.task, recorded.pid) {
+            if let (None, Some(pid)) = (&args.asked.task, recorded.pid) {
                 of = Whose::Pid(pid.cast_signed());
             }
             (args.record.out(), record::status(&args.record, &recorded, screen))
@@ -75,24 +62,10 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     };
     let (runs, account) = longest_runs(file, &of)?;
     match screen.form {
-        Form::Json => screen.json(&Answer {
-            schema: "quietcore.trace.longest_run/1",
-            file: file.display().to_string(),
-            events: account.events,
-            lost_events: account.lost,
-            not_understood: account.broken,
-            cpus: runs
-                .iter()
-                .map(|run| Run {
-                    cpu: run.cpu,
-                    pid: run.pid,
-                    comm: run.comm.clone(),
-                    start_ns: run.start,
-                    end_ns: run.end,
-                    length_ns: run.len(),
-                })
-                .collect(),
-        }),
+        Form::Json => {
+            let cpus = runs.iter().map(Row::of).collect();
+            screen.json(&Answer::of("quietcore.trace.longest_run/1", file, &account, Runs { cpus }));
+        }
         Form::Text => {
             let longest = runs.iter().max_by_key(|run| run.len());
             match longest {

@@ -1,0 +1,75 @@
+//! What `longest-run` and `max-latency` share: whose time is asked about, and how an answer in JSON says what it rests on.
+
+use super::input::Account;
+use blame::{Stretch, Whose};
+use serde::Serialize;
+use std::path::Path;
+
+/// Whose time.
+#[derive(clap::Args)]
+pub struct Asked {
+    /// Only of this thread: its number or its name; without it of any
+    #[arg(long, value_name = "PID|NAME")]
+    pub task: Option<String>,
+}
+
+impl Asked {
+    /// A thread by its number, or threads by their name.
+    pub fn whose(&self) -> Whose {
+        match &self.task {
+            None => Whose::Any,
+            Some(task) => task.parse().map_or_else(|_| Whose::Comm(task.clone()), Whose::Pid),
+        }
+    }
+}
+
+/// An answer in JSON: the trace, how whole it was, and what was found.
+#[derive(Serialize)]
+pub struct Answer<F: Serialize> {
+    schema: &'static str,
+    file: String,
+    events: u64,
+    lost_events: u64,
+    not_understood: u64,
+    #[serde(flatten)]
+    found: F,
+}
+
+impl<F: Serialize> Answer<F> {
+    /// Of a file.
+    pub fn of(schema: &'static str, file: &Path, account: &Account, found: F) -> Answer<F> {
+        Answer {
+            schema,
+            file: file.display().to_string(),
+            events: account.events,
+            lost_events: account.lost,
+            not_understood: account.broken,
+            found,
+        }
+    }
+}
+
+/// A stretch of time of a thread.
+#[derive(Serialize)]
+pub struct Row {
+    cpu: u32,
+    pid: i32,
+    comm: String,
+    start_ns: u64,
+    end_ns: u64,
+    length_ns: u64,
+}
+
+impl Row {
+    /// Of what was found.
+    pub fn of(stretch: &Stretch) -> Row {
+        Row {
+            cpu: stretch.cpu,
+            pid: stretch.pid,
+            comm: stretch.comm.clone(),
+            start_ns: stretch.start,
+            end_ns: stretch.end,
+            length_ns: stretch.len(),
+        }
+    }
+}
