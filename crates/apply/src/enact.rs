@@ -3,15 +3,14 @@
 use crate::actions::{self, Noting, Stage};
 use crate::entry::Entry;
 use crate::journal::{Journal, JournalState, Storage};
-use crate::layers::{Layer, LayerState, isolated, layers};
-use crate::masks::Share;
-use crate::record::{Event, Outcome, Record};
+use crate::layers::{Layer, LayerState, isolated};
+use crate::record::Event;
 use crate::resize::Resize;
-use crate::undo::{Force, OpenResize, Which, shared_now, undo_open};
-use crate::{ApplyError, System, bans, fingerprint};
-use machine::{CpuSet, Machine, Version, irqbalance};
-use plan::{Action, Change, Compare, Finding, Intent, IntentKind, Plan};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::standing::drifted;
+use crate::undo::{Force, OpenResize, Which, undo_open};
+use crate::{ApplyError, System, fingerprint};
+use machine::{CpuSet, Machine, Version};
+use plan::{Action, Change, Finding, Intent, IntentKind, Plan};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What to apply, for whom.
@@ -276,17 +275,17 @@ fn refuse_impossible(system: &dyn System, plan: &Plan) -> Result<(), ApplyError>
 }
 
 /// The partitions that are in force already.
-struct Others {
+pub(crate) struct Others {
     /// Their cgroups: tasks there are not touched.
-    cgroups: Vec<String>,
+    pub cgroups: Vec<String>,
     /// Their CPUs.
-    taken: CpuSet,
+    pub taken: CpuSet,
     /// The mask of a task that nobody pinned.
-    usual: CpuSet,
+    pub usual: CpuSet,
 }
 
 impl Others {
-    fn of(journal: &Journal, machine: &Machine) -> Others {
+    pub fn of(journal: &Journal, machine: &Machine) -> Others {
         let layers = journal.layers();
         let live: Vec<&Layer> = layers.iter().filter(|layer| layer.is_live()).collect();
         let hierarchy = machine.cgroups.cpuset.as_ref();
@@ -335,104 +334,7 @@ fn beside(system: &dyn System, journal: &Journal, request: &Request) -> Result<O
     Ok(None)
 }
 
-/// Every partition in force, with what was applied and does not hold any more. Nothing is written.
-#[must_use]
-pub fn standing(system: &dyn System, journal: &Journal, machine: &Machine) -> Vec<(Intent, Vec<Finding>)> {
-    let layers = journal.layers();
-    let live = layers
-        .iter()
-        .filter(|layer| layer.is_live() && layer.is_partition());
-    live.map(|layer| {
-        (
-            layer.intent.clone(),
-            drifted(system, layer, journal.records(), machine),
-        )
-    })
-    .collect()
-}
-
-/// Files of a layer that no longer hold what they should, with all partitions that are in force.
-fn drifted(system: &dyn System, layer: &Layer, records: &[Record], machine: &Machine) -> Vec<Finding> {
-    let all = layers(records);
-    let live: Vec<&Layer> = all.iter().filter(|layer| layer.is_live()).collect();
-    let share = isolated(&live);
-    let share = Share {
-        housekeeping: machine.topology.online.minus(&share),
-        isolated: share,
-    };
-    let shared = shared_now(&all, &live, &share, machine.cgroups.cpuset.as_ref());
-    let refused = refused(layer);
-    // irqbalance places interrupts as it likes on the CPUs that are left to it.
-    let places = irqbalance::running(machine).is_some();
-    layer
-        .changes
-        .iter()
-        .filter(|change| !refused.contains(change.id.as_str()))
-        .filter_map(|change| {
-            if let Action::BanCpus { daemon, cpus } = &change.action {
-                return bans::drifted(system, records, *daemon, cpus, machine);
-            }
-            let Action::Write {
-                path, value, compare, ..
-            } = &change.action
-            else {
-                return None;
-            };
-            let now = system.root().value(path).ok().flatten()?;
-            // A later partition narrows what they share, unless it does not take the knob at all; and the kernel may
-            // have narrowed it before either of them could.
-            let narrowed = without(*compare, value, &share.isolated);
-            let expected = shared.get(path).unwrap_or(value);
-            let good = [Some(expected), Some(value), narrowed.as_ref()];
-            let holds = good.into_iter().flatten().any(|good| compare.same(&now, good))
-                || (places && path.starts_with("/proc/irq/") && is_off(&now, &share.isolated));
-            let value = expected;
-            (!holds).then(|| {
-                let message = format!("{path} reads `{now}` now, and `{value}` was applied");
-                Finding::new(plan::Level::Warning, "drift", path, message)
-                    .fix("find out who changed it; `quietcore undo` and `quietcore apply` set it again")
-            })
-        })
-        .collect()
-}
-
-/// Whether the list of an interrupt has none of these CPUs.
-fn is_off(list: &str, isolated: &CpuSet) -> bool {
-    CpuSet::parse_list(list).is_ok_and(|list| !list.is_empty() && !list.intersects(isolated))
-}
-
-/// A set of CPUs less some of them; `None` for a value that is none.
-fn without(compare: Compare, value: &str, cpus: &CpuSet) -> Option<String> {
-    match compare {
-        Compare::List => Some(CpuSet::parse_list(value).ok()?.minus(cpus).to_string()),
-        // Compared as a set, so its width does not matter.
-        Compare::Mask => Some(CpuSet::parse_mask(value).ok()?.minus(cpus).to_mask(1)),
-        _ => None,
-    }
-}
-
-/// Changes that the kernel refused, or made something else of: that was said when it happened.
-fn refused<'a>(layer: &Layer<'a>) -> BTreeSet<&'a str> {
-    let begun: BTreeMap<u64, &str> = layer
-        .records
-        .iter()
-        .filter_map(|record| match &record.event {
-            Event::Will { change, .. } => Some((record.seq, change.as_str())),
-            _ => None,
-        })
-        .collect();
-    let answers = layer.records.iter().filter_map(|record| match &record.event {
-        Event::Did {
-            of,
-            outcome: Outcome::Refused(_) | Outcome::Otherwise(_),
-            ..
-        } => begun.get(of).copied(),
-        _ => None,
-    });
-    answers.collect()
-}
-
-fn unfinished(journal: &Journal) -> ApplyError {
+pub(crate) fn unfinished(journal: &Journal) -> ApplyError {
     if let Some(resize) = Resize::open(journal.records()) {
         return ApplyError::Resizing {
             name: resize.name,

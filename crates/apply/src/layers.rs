@@ -7,7 +7,7 @@
 use crate::record::{Event, Outcome, Record};
 use machine::{CpuSet, Hierarchy};
 use plan::{Action, Change, Intent, IntentKind, partition_path};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How far a layer got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +45,8 @@ pub struct Layer<'r> {
     pub intent: &'r Intent,
     /// CPUs of the layers that were in force when it began.
     pub beside: CpuSet,
-    /// What was planned.
-    pub changes: &'r [Change],
+    /// What was planned, and what was added to it when something of it was mended.
+    pub changes: Vec<&'r Change>,
     /// Every file of the state before.
     pub files: &'r BTreeMap<String, String>,
     /// Its `will` and `did` records, in order.
@@ -63,7 +63,12 @@ pub struct Layer<'r> {
 #[must_use]
 pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
     let mut layers: Vec<Layer> = Vec::new();
+    // Whose writes are told of now: the last that began, unless an older one is mended.
+    let mut mended: Option<u64> = None;
     for record in records {
+        if matches!(record.event, Event::Begin { .. } | Event::Mended { .. }) {
+            mended = None;
+        }
         match &record.event {
             Event::Begin {
                 boot_id,
@@ -85,7 +90,7 @@ pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
                 reason,
                 guard: guard.as_deref(),
                 intent,
-                changes,
+                changes: changes.iter().collect(),
                 files,
                 records: Vec::new(),
                 state: LayerState::Applying,
@@ -93,9 +98,27 @@ pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
                 undone_why: None,
             }),
             Event::Will { .. } | Event::Did { .. } => {
-                if let Some(layer) = layers.last_mut() {
+                if let Some(seq) = mended {
+                    layers
+                        .iter_mut()
+                        .filter(|layer| layer.seq == seq)
+                        .for_each(|layer| layer.records.push(record));
+                } else if let Some(layer) = layers.last_mut() {
                     layer.records.push(record);
                     layer.end = record.seq;
+                }
+            }
+            Event::Mending {
+                layer: seq, changes, ..
+            } => {
+                mended = Some(*seq);
+                for layer in layers.iter_mut().filter(|layer| layer.seq == *seq) {
+                    let known: BTreeSet<&str> =
+                        layer.changes.iter().map(|change| change.id.as_str()).collect();
+                    let new = changes
+                        .iter()
+                        .filter(|change| !known.contains(change.id.as_str()));
+                    layer.changes.extend(new);
                 }
             }
             Event::Applied { .. } => {
@@ -127,6 +150,7 @@ pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
             | Event::Demoted { .. }
             | Event::Resizing { .. }
             | Event::Resized { .. }
+            | Event::Mended { .. }
             | Event::Undid { .. } => {}
         }
     }
@@ -156,7 +180,7 @@ impl Layer<'_> {
     /// Its change with an identifier.
     #[must_use]
     pub fn change(&self, id: &str) -> Option<&Change> {
-        self.changes.iter().find(|change| change.id == id)
+        self.changes.iter().copied().find(|change| change.id == id)
     }
 
     /// Path of its cgroup below the mount of a hierarchy.

@@ -25,17 +25,19 @@ mod layers;
 mod ledger;
 mod live;
 mod masks;
+mod mend;
 mod notes;
 mod record;
 mod relocate;
 pub mod resize;
+mod standing;
 mod system;
 pub mod threads;
 pub mod tracing;
 mod undo;
 
 pub use bus::BusError;
-pub use enact::{Applied, Request, apply, apply_resized, standing};
+pub use enact::{Applied, Request, apply, apply_resized};
 pub use entry::Entry;
 pub use error::ApplyError;
 pub use fingerprint::{Fingerprint, Place};
@@ -43,9 +45,11 @@ pub use inhabitants::{Dwelling, Inhabitants};
 pub use journal::{Journal, JournalState, Lasting, Storage, history};
 pub use layers::{Layer, LayerState, isolated, layers};
 pub use live::Host;
+pub use mend::{Mended, mend};
 pub use record::{
     After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record, TaskState, Waiting,
 };
 pub use relocate::{Arrival, Ground, Homes, Parcel, Passenger, Stay, Unit, enter, relocate};
+pub use standing::{Standing, standing};
 pub use system::System;
 pub use undo::{Force, Undone, Which, undo};

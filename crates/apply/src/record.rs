@@ -116,6 +116,24 @@ pub enum Event {
         /// `seq` of the `resizing`.
         of: u64,
     },
+    /// Something of a partition in force is about to be set again, because somebody else changed it or something new came.
+    /// The writes until `Mended` belong to its layer: undo gives back what was there before the partition, and of what is
+    /// new what was found.
+    Mending {
+        /// `seq` of the `begin` of the partition.
+        layer: u64,
+        /// Version of the tool.
+        tool: String,
+        /// Who does it.
+        pid: u32,
+        /// What is set again, and what is set for the first time.
+        changes: Vec<Change>,
+    },
+    /// It was, or what was refused is told.
+    Mended {
+        /// `seq` of the `mending`.
+        of: u64,
+    },
     /// An undo begins.
     UndoBegin {
         /// Why (`undo`, `guard: parent died`, `rollback`).

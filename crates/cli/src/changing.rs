@@ -1,11 +1,12 @@
 //! What every changing verb needs: the host, the state directory, its lock, and one way to show entries.
 
 use crate::{CommandError, Status};
-use apply::{ApplyError, Entry, Host, Journal, JournalState, Layer};
+use apply::{ApplyError, Entry, Host, Journal, JournalState, Layer, Standing};
+use machine::Machine;
 use plan::Intent;
 use root::process::{self, ENDINGS, Former};
 use root::state::{LIB_DIR, Lock, StateDir};
-use root::{Live, Root};
+use root::{Live, Origin, Root};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -126,6 +127,25 @@ pub fn in_force() -> Vec<Intent> {
 #[must_use]
 pub fn in_force_because() -> Vec<(Intent, String)> {
     layers_in_force(|layer| (layer.intent.clone(), layer.reason.to_owned()))
+}
+
+/// The partitions in force, and what of each does not hold; `None` where that cannot be known: on a captured machine, and
+/// where the journal cannot be read.
+#[must_use]
+pub fn standing(root: &Root, machine: &Machine) -> Option<Vec<Standing>> {
+    if root.origin() == Origin::Captured {
+        return None;
+    }
+    let Some(state) = StateDir::open(Path::new(STATE)).ok()? else {
+        return Some(Vec::new());
+    };
+    let Some(journal) = Journal::open(&state).ok()? else {
+        return Some(Vec::new());
+    };
+    if journal.state(machine.kernel.boot_id.as_deref()) == JournalState::Void {
+        return Some(Vec::new());
+    }
+    Some(apply::standing(&Host::new(Live::host()), &journal, machine))
 }
 
 fn layers_in_force<T>(take: impl Fn(&Layer) -> T) -> Vec<T> {

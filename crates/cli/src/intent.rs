@@ -65,6 +65,18 @@ pub enum ProfileWord {
     Strict,
 }
 
+impl ProfileWord {
+    /// The profile.
+    #[must_use]
+    pub fn profile(self) -> Profile {
+        match self {
+            ProfileWord::Minimal => Profile::Minimal,
+            ProfileWord::Balanced => Profile::Balanced,
+            ProfileWord::Strict => Profile::Strict,
+        }
+    }
+}
+
 /// Kinds of core by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum KindWord {
@@ -138,11 +150,7 @@ impl Wanted {
             Some(name) => PartitionName::new(name)?,
             None => PartitionName::default(),
         };
-        let profile = match self.profile {
-            Some(ProfileWord::Minimal) => Profile::Minimal,
-            Some(ProfileWord::Balanced) | None => Profile::Balanced,
-            Some(ProfileWord::Strict) => Profile::Strict,
-        };
+        let profile = self.profile.map_or(Profile::Balanced, ProfileWord::profile);
         let mut template = Intent::new(name, CpuSet::new(), profile);
         self.with.iter().try_for_each(|knob| template.take(knob))?;
         if self.threaded {

@@ -40,6 +40,8 @@ verbs! {
     plan => Plan,
     /// Measure wake-up latency, or noise
     measure => Measure,
+    /// Hold what is wanted against what is: every layer, with evidence and fix; exit status for scripts
+    check => Check,
     /// Say who interrupts these CPUs, who caused it, and what would stop it
     blame => Blame,
     /// Read traces of the kernel: its events, the longest uninterrupted run, the longest waits

@@ -10,13 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Verbs and the names of their golden files.
-const VERBS: [(&str, &[&str]); 6] = [
+const VERBS: [(&str, &[&str]); 7] = [
     ("inspect", &["inspect"]),
     ("tasks", &["inspect", "--tasks"]),
     ("irqs", &["inspect", "--irqs"]),
     ("cpus", &["cpus", "all"]),
     ("plan", &["plan", "--count", "1"]),
     ("json", &["inspect", "--json"]),
+    ("check", &["check", "-v"]),
 ];
 
 /// A plan in the words of others, on machines with cgroup v1, with two memory nodes, and with cgroup v2.
@@ -32,10 +33,11 @@ const EXPORTS: [(&str, &[&str]); 4] = [
 const EXPORTED: [&str; 3] = ["4x86-2p2c-v1-6.1", "4x86-2p2n2c-v1-6.1", "8x86-2p2c2t-v2-7"];
 
 /// The machine that was captured in the first boot with the line of what it declares.
-const BOOT: [(&str, &[&str]); 3] = [
+const BOOT: [(&str, &[&str]); 4] = [
     ("boot-show", &["boot", "show"]),
     ("boot-check", &["boot", "check"]),
     ("boot-check-json", &["boot", "check", "--json"]),
+    ("check-json", &["check", "--json"]),
 ];
 const BOOTED: [&str; 1] = ["4x86-2p2c-v2-boot-line-6.1"];
 

@@ -8,7 +8,7 @@ use crate::choose;
 pub struct FindingRow {
     /// Its stable identifier.
     pub id: &'static str,
-    /// Where it is met: `plans`, `apply`, `prove`, `differences`.
+    /// Where it is met: `plans`, `apply`, `prove`, `differences`, `check`.
     pub about: &'static str,
     /// What it means.
     pub what: &'static str,
@@ -21,6 +21,7 @@ pub fn findings() -> impl Iterator<Item = FindingRow> {
         ("apply", ENACTED),
         ("prove", PROVED),
         ("differences", DIFFERENCES),
+        ("check", CHECKED),
     ];
     let told = tables.into_iter().flat_map(|(about, table)| {
         table
@@ -269,6 +270,83 @@ const PROVED: &[(&str, &str)] = &[
     (
         "tick",
         "the timer tick still fires on the isolated CPUs; only nohz_full= at boot stops it",
+    ),
+];
+
+/// Of holding an intention against the machine as it is.
+const CHECKED: &[(&str, &str)] = &[
+    (
+        "nothing-isolated",
+        "nobody isolates a CPU here: no partition is declared or in force, and no boot parameter asks for it",
+    ),
+    (
+        "partition-missing",
+        "CPUs that should be isolated are not: their partition is not in force, or its cgroup is gone",
+    ),
+    (
+        "partition-invalid",
+        "the partition's cgroup is there and the kernel does not treat it as a partition, so its CPUs are shared",
+    ),
+    (
+        "partition-differs",
+        "a file of the partition's cpusets holds another value than it was made with",
+    ),
+    (
+        "cpuset-overlaps",
+        "a cpuset of somebody else was given isolated CPUs, which joins them to its scheduling domain or makes the partition invalid",
+    ),
+    (
+        "still-balanced",
+        "the scheduler still moves tasks onto CPUs that the boot line isolates in another way",
+    ),
+    (
+        "plan-refused",
+        "what is wanted cannot be met on the machine as it is now",
+    ),
+    ("task-here", "a task that could be moved may run on isolated CPUs"),
+    (
+        "task-pinned-here",
+        "a task is pinned to CPUs that the boot line isolates, as programs are that shall run there",
+    ),
+    ("tasks-inside", "the tasks that live in the partition"),
+    (
+        "irq-here",
+        "an interrupt that could be moved may fire on isolated CPUs, or one that was wanted there may fire elsewhere",
+    ),
+    (
+        "irq-refused",
+        "the kernel refused to move an interrupt when the partition was applied",
+    ),
+    (
+        "irq-lingers",
+        "an interrupt was sent away and leaves when it fires next",
+    ),
+    (
+        "knob-lost",
+        "a file that the profile sets holds another value: somebody changed it, or something new came that has it unset",
+    ),
+    (
+        "knob-refused",
+        "the kernel refused a value of the profile when the partition was applied",
+    ),
+    (
+        "boot-parameter-broken",
+        "a parameter on the running boot line does not do what it asks for",
+    ),
+    (
+        "boot-parameter-unseen",
+        "whether a parameter on the running boot line works could not be seen",
+    ),
+    (
+        "interrupt-arrived",
+        "an interrupt of a device arrived on an isolated CPU while it was looked at",
+    ),
+    ("ipi-arrived", "other CPUs interrupted an isolated one, by kinds"),
+    ("softirq-ran", "softirqs ran on an isolated CPU, by kinds"),
+    ("switches", "the scheduler ran on an isolated CPU"),
+    (
+        "steal",
+        "the hypervisor ran something else on the host's CPU meanwhile",
     ),
 ];
 

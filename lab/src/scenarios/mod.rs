@@ -14,6 +14,7 @@ mod boot_line;
 mod boot_raspberry_pi;
 mod boot_systemd;
 mod boots;
+mod checking;
 mod cset;
 mod declared;
 mod exports;
@@ -65,6 +66,7 @@ pub const ALL: &[&Scenario] = &[
     &blaming_chains::SCENARIO,
     &article_runs::SCENARIO,
     &bad_input::SCENARIO,
+    &checking::SCENARIO,
     &knobs::SCENARIO,
     &tracers::SCENARIO,
     &apply_undo::SCENARIO,

@@ -12,7 +12,7 @@ use crate::home::Map;
 use crate::layers::Layer;
 use crate::record::{After, Before, Event, Outcome, Record};
 use plan::{Action, Change, Compare, Undo};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One begun write of a layer.
 #[derive(Clone, Copy)]
@@ -46,17 +46,23 @@ impl<'r> Will<'r> {
     }
 }
 
-/// A layer's begun writes, first to last.
+/// A layer's begun writes, first to last. What was set again is one write: before the first of them stands what was there
+/// before the layer.
 pub(super) fn wills<'r>(layer: &'r Layer<'r>) -> impl DoubleEndedIterator<Item = Will<'r>> {
     let changes: BTreeMap<&str, &Change> = layer
         .changes
         .iter()
-        .map(|change| (change.id.as_str(), change))
+        .map(|change| (change.id.as_str(), *change))
         .collect();
+    let mut values: BTreeSet<&str> = BTreeSet::new();
     layer
         .records
         .iter()
         .filter_map(move |record| match &record.event {
+            Event::Will {
+                change,
+                before: Before::Value { .. },
+            } if !values.insert(change) => None,
             Event::Will { change, before } => Some(Will {
                 layer,
                 record,

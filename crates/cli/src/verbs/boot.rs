@@ -14,9 +14,11 @@ mod verdict;
 mod words;
 
 pub(crate) use clear::clear_all;
+pub(crate) use counting::{Counted, watch};
 pub(crate) use declaration::line_covers;
+pub(crate) use scene::Scene;
 pub(crate) use target::note_first_sight;
-pub(crate) use verdict::{status, told};
+pub(crate) use verdict::{look, status, told};
 
 use crate::{CommandError, Screen, Status};
 use apply::ApplyError;

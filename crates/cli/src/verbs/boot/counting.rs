@@ -6,7 +6,7 @@
 use crate::verbs::measure::join;
 use machine::{CpuId, CpuSet, Machine, Version};
 use measure::load::{Load, LoadKind};
-use observe::{Class, CpuActivity, Sample, activity};
+use observe::{Activity, Class, CpuActivity, Sample, activity};
 use plan::boot_check::{Busy, CountedCpu, Window};
 use root::Root;
 use std::collections::BTreeMap;
@@ -62,34 +62,64 @@ pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Counted {
         }
     };
     drop(load);
-    let after = residents(root, cpus);
-    let seen = activity(&first, &last);
-    let busy = |cpu: CpuId| match (before.get(&cpu), after.get(&cpu), &refused) {
-        (Some(Resident::Nobody), _, None) => Busy::Ours,
-        (Some(Resident::Nobody), _, Some(why)) => Busy::Idle(why.clone()),
-        (Some(Resident::Running(one, comm)), Some(Resident::Running(other, _)), _) if one == other => {
-            Busy::Theirs(comm.clone())
-        }
-        (Some(Resident::Running(_, comm) | Resident::Sleeping(comm)), _, _) => {
-            Busy::Idle(format!("{comm} lives there and slept, so nothing was put beside it"))
-        }
-        (None, _, _) => Busy::Idle("nothing is known about its tasks".to_owned()),
+    let residents = Residents { before, after: residents(root, cpus) };
+    let nobody = || match &refused {
+        None => Busy::Ours,
+        Some(why) => Busy::Idle(why.clone()),
     };
-    let window = Window::Counted {
-        duration_ns: seen.duration_ns,
-        cpus: seen
-            .cpus
-            .iter()
-            .filter(|one| cpus.contains(one.cpu))
-            .map(|one| CountedCpu {
-                cpu: one.cpu,
-                ticks: one.ticks,
-                devices: devices(one),
-                busy: busy(one.cpu),
-            })
-            .collect(),
-    };
+    let window = residents.window(&activity(&first, &last), cpus, &nobody);
     Counted { window, amiss }
+}
+
+/// Counts and starts nothing: on CPUs where nobody lives, the tick has no reason to come.
+pub fn watch(root: &Root, cpus: &CpuSet, window: Duration) -> (Activity, Counted) {
+    let before = residents(root, cpus);
+    let first = Sample::take(root);
+    std::thread::sleep(window);
+    let seen = activity(&first, &Sample::take(root));
+    let residents = Residents { before, after: residents(root, cpus) };
+    let nobody = || Busy::Idle("nobody lives there; `quietcore boot check` looks with a busy loop of its own".to_owned());
+    let window = residents.window(&seen, cpus, &nobody);
+    (seen, Counted { window, amiss: Vec::new() })
+}
+
+/// Who lived on the CPUs before and after a window.
+struct Residents {
+    before: BTreeMap<CpuId, Resident>,
+    after: BTreeMap<CpuId, Resident>,
+}
+
+impl Residents {
+    /// What was counted on the CPUs; `nobody` is what ran where nobody lives.
+    fn window(&self, seen: &Activity, cpus: &CpuSet, nobody: &dyn Fn() -> Busy) -> Window {
+        Window::Counted {
+            duration_ns: seen.duration_ns,
+            cpus: seen
+                .cpus
+                .iter()
+                .filter(|one| cpus.contains(one.cpu))
+                .map(|one| CountedCpu {
+                    cpu: one.cpu,
+                    ticks: one.ticks,
+                    devices: devices(one),
+                    busy: self.busy(one.cpu, nobody),
+                })
+                .collect(),
+        }
+    }
+
+    fn busy(&self, cpu: CpuId, nobody: &dyn Fn() -> Busy) -> Busy {
+        match (self.before.get(&cpu), self.after.get(&cpu)) {
+            (Some(Resident::Nobody), _) => nobody(),
+            (Some(Resident::Running(one, comm)), Some(Resident::Running(other, _))) if one == other => {
+                Busy::Theirs(comm.clone())
+            }
+            (Some(Resident::Running(_, comm) | Resident::Sleeping(comm)), _) => {
+                Busy::Idle(format!("{comm} lives there and slept, so nothing was put beside it"))
+            }
+            (None, _) => Busy::Idle("nothing is known about its tasks".to_owned()),
+        }
+    }
 }
 
 /// One busy loop on each CPU. `isolcpus=` leaves these CPUs out of the mask that every program begins with, so that ours has

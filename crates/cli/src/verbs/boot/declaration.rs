@@ -6,16 +6,13 @@ use super::words::{Beside, for_cpus};
 use crate::declared::{self, DeclaredFile};
 use crate::intent::existing_cpus;
 use crate::{CommandError, changing};
-use apply::{Host, Journal, JournalState};
 use boot::{Files, former_line, isolated_by};
 use machine::{CpuSet, Machine};
 use plan::boot_check::{Declared, InForce};
 use plan::declared::{BootPart, CpuWish, Declaration, PATH};
 use plan::lint::Facts;
 use plan::Profile;
-use root::state::StateDir;
-use root::{Live, Origin, Root};
-use std::path::Path;
+use root::Root;
 
 /// What is wanted on the boot line.
 pub struct OnLine {
@@ -123,23 +120,10 @@ pub fn asked(file: &DeclaredFile, scene: &Scene, machine: &Machine, facts: &Fact
 
 /// The partitions in force and what of them does not hold; `None` where the journal cannot be read.
 pub fn in_force(root: &Root, machine: &Machine) -> Option<Vec<InForce>> {
-    if root.origin() == Origin::Captured {
-        return None;
-    }
-    let Some(state) = StateDir::open(Path::new(changing::STATE)).ok()? else {
-        return Some(Vec::new());
-    };
-    let Some(journal) = Journal::open(&state).ok()? else {
-        return Some(Vec::new());
-    };
-    if journal.state(machine.kernel.boot_id.as_deref()) == JournalState::Void {
-        return Some(Vec::new());
-    }
-    let standing = apply::standing(&Host::new(Live::host()), &journal, machine);
-    let all = standing.into_iter().map(|(intent, drift)| InForce {
-        name: intent.name.to_string(),
-        cpus: intent.cpus,
-        drift: drift.into_iter().map(|finding| finding.message).collect(),
+    let all = changing::standing(root, machine)?.into_iter().map(|one| InForce {
+        name: one.intent.name.to_string(),
+        cpus: one.intent.cpus,
+        drift: one.drift.into_iter().map(|finding| finding.message).collect(),
     });
     Some(all.collect())
 }

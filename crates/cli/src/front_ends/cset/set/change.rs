@@ -323,7 +323,7 @@ fn making(journal: &Journal, dir: &str) -> Option<usize> {
         | Action::StartSlice { .. } => false,
     };
     let ours =
-        |layer: &&&Layer| layer.intent.kind == IntentKind::ByHand && layer.changes.iter().all(concerns);
+        |layer: &&&Layer| layer.intent.kind == IntentKind::ByHand && layer.changes.iter().copied().all(concerns);
     let tail: Vec<&&Layer> = live.iter().take_while(ours).collect();
     let made = |layer: &&&Layer| {
         layer

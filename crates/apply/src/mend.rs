@@ -1,0 +1,116 @@
+//! Setting again what a partition in force has lost: through the journal, as a part of its own layer.
+//!
+//! Undo then gives back what was there before the partition. The value that somebody else wrote in between is in the
+//! journal too, for people to see; it is not what anybody wants back.
+
+use crate::actions::{self, Noting, Stage};
+use crate::enact::{Others, unfinished};
+use crate::entry::Entry;
+use crate::journal::{Journal, JournalState, Storage};
+use crate::record::Event;
+use crate::{ApplyError, System};
+use machine::{Machine, Version};
+use plan::{Action, Change, Finding, Level, OnRefusal};
+
+/// What was set again.
+#[derive(Debug, Default)]
+pub struct Mended {
+    /// Every change with its outcome.
+    pub entries: Vec<Entry>,
+    /// What the user should know: refusals.
+    pub findings: Vec<Finding>,
+}
+
+/// Makes changes that a partition in force needs. The caller holds the lock of the state directory; the machine was read
+/// under it. What the kernel refuses is told, and keeps the rest from nothing.
+///
+/// # Errors
+/// A journal that is open, [`ApplyError::NoPartition`], and what writing to the journal met.
+pub fn mend(
+    system: &dyn System,
+    storage: &dyn Storage,
+    machine: &Machine,
+    partition: &str,
+    changes: &[Change],
+    tool: &str,
+) -> Result<Mended, ApplyError> {
+    let nobody = || ApplyError::NoPartition {
+        name: partition.to_owned(),
+        in_force: "others are".to_owned(),
+    };
+    let mut journal = Journal::open(storage)?.ok_or_else(nobody)?;
+    match journal.state(machine.kernel.boot_id.as_deref()) {
+        JournalState::InForce => {}
+        JournalState::Void | JournalState::Ended => return Err(nobody()),
+        JournalState::Unfinished | JournalState::Resizing => return Err(unfinished(&journal)),
+    }
+    let layers = journal.layers();
+    let layer = layers
+        .iter()
+        .find(|layer| layer.is_live() && layer.is_partition() && layer.intent.name.as_str() == partition)
+        .ok_or_else(nobody)?;
+    let seq = layer.seq;
+    let changes: Vec<Change> = changes.iter().cloned().map(reported).collect();
+    let others = Others::of(&journal, machine);
+    let of = journal.append(Event::Mending {
+        layer: seq,
+        tool: tool.to_owned(),
+        pid: std::process::id(),
+        changes: changes.clone(),
+    })?;
+    let mut mended = Mended::default();
+    let made = changes
+        .iter()
+        .try_for_each(|change| make(system, &mut journal, machine, &others, change, &mut mended));
+    journal.append(Event::Mended { of })?;
+    made.map(|()| mended)
+}
+
+/// A refusal takes nothing back here: the partition stands, with or without what was to be mended.
+fn reported(mut change: Change) -> Change {
+    if let Action::Write { on_refusal, .. } = &mut change.action {
+        *on_refusal = OnRefusal::Report;
+    }
+    change
+}
+
+fn make(
+    system: &dyn System,
+    journal: &mut Journal,
+    machine: &Machine,
+    others: &Others,
+    change: &Change,
+    mended: &mut Mended,
+) -> Result<(), ApplyError> {
+    let hierarchy = machine.cgroups.cpuset.as_ref();
+    let mut stage = Stage {
+        system,
+        journal,
+        version: hierarchy.map_or(Version::V2, |hierarchy| hierarchy.version),
+        mount: hierarchy.map_or("", |hierarchy| hierarchy.mount.as_str()),
+        noting: Noting::OneByOne,
+        others: &others.cgroups,
+        taken: &others.taken,
+        usual: std::slice::from_ref(&others.usual),
+        pins: &mut None,
+        findings: &mut mended.findings,
+    };
+    let step = match actions::enact(&mut stage, change) {
+        // What cannot be mended is told, and the rest is mended.
+        Err(ApplyError::Unable { why, next }) => {
+            stage
+                .findings
+                .push(Finding::new(Level::Error, "refused", &change.target, why).fix(next));
+            return Ok(());
+        }
+        step => step?,
+    };
+    mended.entries.push(Entry {
+        seq: step.seq,
+        change: change.id.clone(),
+        before: step.before,
+        after: step.after,
+        outcome: step.outcome,
+    });
+    Ok(())
+}

@@ -1,0 +1,32 @@
+//! The layers: one file each, one line each in [`LAYERS`].
+
+mod boot_line;
+mod effects;
+mod interrupts;
+mod knobs;
+mod neighbours;
+mod partition;
+mod tasks;
+
+use crate::{Case, Evidence, Found};
+
+/// One layer of isolation.
+pub struct Layer {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds against what.
+    pub what: &'static str,
+    /// Adds what it finds.
+    pub look: fn(&Evidence, &Case, &mut Vec<Found>),
+}
+
+/// Every layer, from the one that others stand on to what comes of all of them.
+pub const LAYERS: &[Layer] = &[
+    boot_line::LAYER,
+    partition::LAYER,
+    tasks::LAYER,
+    interrupts::LAYER,
+    knobs::LAYER,
+    neighbours::LAYER,
+    effects::LAYER,
+];

@@ -1,0 +1,53 @@
+//! The boot line: every parameter that isolates, whether the kernel took it and whether it works. The answers are those
+//! of `boot check`; here they become findings.
+
+use super::Layer;
+use crate::{Case, Evidence, Found, Means};
+use plan::Level;
+use plan::boot_check::{Answer, Checked, Outcome, Truth, told_of_boot_part};
+
+pub(super) const LAYER: Layer = Layer {
+    name: "boot line",
+    what: "each parameter that isolates: whether it reached the kernel, was understood, and works",
+    look,
+};
+
+const ASK: &str =
+    "`quietcore boot check` says more; `quietcore explain --cmdline` judges a line before it is used";
+
+fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
+    let Some(verdict) = evidence.boot else {
+        return;
+    };
+    let told = told_of_boot_part(verdict);
+    let is_told = |one: &Checked| told.iter().any(|finding| finding.subject == one.word);
+    let others = verdict.parameters.iter().filter(|one| !is_told(one));
+    found.extend(others.filter_map(|one| parameter(case, one)));
+    found.extend(told.iter().cloned().map(Found::of));
+}
+
+fn parameter(case: &Case, one: &Checked) -> Option<Found> {
+    let answers = [&one.reached, &one.understood, &one.works];
+    let first = |truth: Truth| answers.into_iter().find(|answer| answer.truth == truth);
+    let said = |level, id: &str, answer: &Answer| {
+        let found = Found::new(level, id, one.word.clone(), answer.because.clone()).fix(ASK);
+        Some(
+            answers
+                .iter()
+                .fold(found, |found, answer| found.seen(answer.because.clone())),
+        )
+    };
+    match one.outcome {
+        Outcome::Works => None,
+        Outcome::Unknown => said(Level::Info, "boot-parameter-unseen", first(Truth::Unknown)?),
+        Outcome::Pending => said(Level::Info, "boot-part-pending", &one.reached),
+        Outcome::Reverted | Outcome::Broken => {
+            // Beside a partition the line is a supplement, and where it is the means it is all there is.
+            let level = match (one.ours, &case.wish.means) {
+                (Some(_), _) | (None, Means::BootLine) => Level::Error,
+                (None, _) => Level::Warning,
+            };
+            said(level, "boot-parameter-broken", first(Truth::No)?)
+        }
+    }
+}

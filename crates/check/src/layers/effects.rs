@@ -1,0 +1,146 @@
+//! What really arrived on the CPUs while somebody looked, against what was promised.
+//!
+//! Promised is that no device interrupt arrives that could be moved. The tick stops only where `nohz_full=` names the CPU,
+//! and IPIs and softirqs have causes of their own: they are told, and are no broken promise.
+
+use super::Layer;
+use crate::{Case, Counters, Evidence, Found};
+use machine::Machine;
+use observe::{Class, Counted, CpuActivity};
+use plan::Level;
+use std::collections::BTreeMap;
+
+pub(super) const LAYER: Layer = Layer {
+    name: "effects",
+    what: "ticks, interrupts, IPIs, softirqs, context switches and stolen time, counted on each CPU",
+    look,
+};
+
+/// One that was moved may come once more: an I/O APIC moves it only then.
+const ONCE_MORE: u64 = 1;
+
+fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
+    let Counters::Seen(activity) = evidence.counters else {
+        return;
+    };
+    let seconds = activity.duration_ns as f64 / 1e9;
+    for cpu in activity.cpus.iter().filter(|one| case.cpus.contains(one.cpu)) {
+        let window = Window { cpu, seconds };
+        devices(evidence.machine, case, &window, found);
+        found.extend(tick(evidence.machine, &window));
+        found.extend(window.sum("ipi-arrived", "IPIs", &cpu.interrupts, is_ipi));
+        found.extend(window.sum("softirq-ran", "softirqs", &cpu.softirqs, |_| true));
+        if let Some(switches) = cpu.context_switches.filter(|count| *count > 0) {
+            found.push(window.info("switches", &format!("the scheduler was called {switches} times")));
+        }
+        if let Some(steal) = cpu.steal_ns.filter(|steal| *steal > 0) {
+            let message = format!(
+                "the hypervisor took {:.1} ms of {seconds:.1} s",
+                steal as f64 / 1e6
+            );
+            found.push(
+                Found::new(Level::Warning, "steal", window.subject(), message).fix(
+                    "pin the virtual CPU to a host CPU of its own; nothing inside the guest can stop it",
+                ),
+            );
+        }
+    }
+}
+
+/// One CPU and how long it was looked at.
+struct Window<'a> {
+    cpu: &'a CpuActivity,
+    seconds: f64,
+}
+
+impl Window<'_> {
+    fn subject(&self) -> String {
+        format!("cpu{}", self.cpu.cpu.0)
+    }
+
+    fn info(&self, id: &str, what: &str) -> Found {
+        Found::new(
+            Level::Info,
+            id,
+            self.subject(),
+            format!("{what} in {:.1} s", self.seconds),
+        )
+    }
+
+    /// One line for all counters of a kind, each by name.
+    fn sum(&self, id: &str, what: &str, counted: &[Counted], wanted: fn(Class) -> bool) -> Option<Found> {
+        let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+        for one in counted.iter().filter(|one| wanted(one.class)) {
+            *kinds.entry(&one.name).or_default() += one.count;
+        }
+        let total: u64 = kinds.values().sum();
+        let each: Vec<String> = kinds
+            .iter()
+            .map(|(name, count)| format!("{name} {count}"))
+            .collect();
+        (total > 0).then(|| {
+            self.info(id, &format!("{total} {what} ({})", each.join(", ")))
+                .fix(format!(
+                    "`quietcore blame --cpus {}` names who caused them",
+                    self.cpu.cpu.0
+                ))
+        })
+    }
+}
+
+fn is_ipi(class: Class) -> bool {
+    matches!(
+        class,
+        Class::Reschedule | Class::FunctionCall | Class::TlbShootdown | Class::IrqWork | Class::CpuControl
+    )
+}
+
+fn devices(machine: &Machine, case: &Case, window: &Window, found: &mut Vec<Found>) {
+    let interrupts = machine.interrupts.as_deref().unwrap_or_default();
+    let all = window.cpu.interrupts.iter();
+    for one in all.filter(|one| one.class == Class::Device) {
+        let number: Option<u32> = one.name.parse().ok();
+        let interrupt = interrupts.iter().find(|interrupt| Some(interrupt.irq) == number);
+        let is_stuck = case
+            .wish
+            .refused
+            .contains_key(&format!("irq_affinity/{}", one.name))
+            || interrupt.is_some_and(|interrupt| interrupt.managed == Some(true));
+        let is_asked = case.wish.intent.irq_here.iter().any(|asked| *asked == one.name)
+            || case.wish.intent.without.contains("irq_affinity")
+            || (!case.wish.intent.irq_here.is_empty()
+                && interrupt.is_some_and(|interrupt| interrupt.affinity.as_ref() == Some(&case.cpus)));
+        let level = match (number, is_stuck || is_asked, one.count > ONCE_MORE) {
+            (Some(_), false, true) => Level::Error,
+            _ => Level::Info,
+        };
+        let message = format!(
+            "{} interrupts {} ({}) arrived in {:.1} s",
+            one.count, one.name, one.what, window.seconds
+        );
+        found.push(
+            Found::new(level, "interrupt-arrived", format!("cpu{}/irq{}", window.cpu.cpu.0, one.name), message)
+                .fix(format!("`quietcore inspect --irqs` shows where it may fire; `quietcore blame --cpus {}` who asked for it", window.cpu.cpu.0)),
+        );
+    }
+}
+
+/// The tick: promised to stop by `nohz_full=` alone, while one task runs or none.
+fn tick(machine: &Machine, window: &Window) -> Option<Found> {
+    let ticks = window.cpu.ticks.filter(|ticks| *ticks > 0)?;
+    let is_tickless = machine
+        .isolation
+        .nohz_full
+        .as_ref()
+        .is_some_and(|set| set.contains(window.cpu.cpu));
+    // Once a second, and twice at the edges of what was looked at, is what the kernel itself needs.
+    let is_much = ticks as f64 > 2.0 + 2.0 * window.seconds;
+    let message = format!("{ticks} timer interrupts in {:.1} s", window.seconds);
+    Some(match (is_tickless, is_much) {
+        (true, true) => Found::new(Level::Warning, "tick", window.subject(), format!("{message}, although nohz_full= names this CPU"))
+            .fix("one task per CPU, and no timer of its own; `quietcore boot check` looks with a busy loop of its own"),
+        (true, false) => Found::new(Level::Info, "tick", window.subject(), message),
+        (false, _) => Found::new(Level::Info, "tick", window.subject(), message)
+            .fix(format!("boot with nohz_full={} (`quietcore boot set`) to stop the scheduler's", window.cpu.cpu.0)),
+    })
+}

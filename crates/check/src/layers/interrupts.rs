@@ -1,0 +1,144 @@
+//! Every numbered interrupt: where it may fire, where it does, and what the kernel says of moving it.
+
+use super::Layer;
+use crate::{Case, Evidence, Found, Means};
+use machine::{CpuSet, Interrupt};
+use plan::{Change, Level};
+
+pub(super) const LAYER: Layer = Layer {
+    name: "interrupts",
+    what: "every interrupt by requested and effective affinity",
+    look,
+};
+
+fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
+    let interrupts = evidence.machine.interrupts.as_deref().unwrap_or_default();
+    let planned: Vec<&Change> = case
+        .changes()
+        .filter(|change| change.knob() == "irq_affinity")
+        .collect();
+    let mut others: Vec<&Interrupt> = Vec::new();
+    for interrupt in interrupts {
+        let id = format!("irq_affinity/{}", interrupt.irq);
+        match planned.iter().find(|change| change.id == id) {
+            Some(change) => found.push(misplaced(case, interrupt, change)),
+            None => others.push(interrupt),
+        }
+    }
+    found.extend(linger(case, &others));
+    // What the plan says of the masks that the kernel manages itself.
+    let said = case.plan.iter().flat_map(|plan| &plan.findings);
+    let managed = said
+        .filter(|finding| finding.id == "irq-managed")
+        .cloned()
+        .map(Found::of);
+    found.extend(managed.map(|found| {
+        let number = found
+            .finding
+            .subject
+            .strip_prefix("irq/")
+            .and_then(|number| number.parse().ok());
+        match interrupts.iter().find(|interrupt| Some(interrupt.irq) == number) {
+            Some(interrupt) => seen(found, interrupt, case),
+            None => found,
+        }
+    }));
+}
+
+fn misplaced(case: &Case, interrupt: &Interrupt, change: &Change) -> Found {
+    let path = change.target.as_str();
+    let now = change.before.as_deref().unwrap_or("unknown");
+    let name = name(interrupt);
+    if let Some(why) = case.wish.refused.get(&change.id) {
+        let message = format!(
+            "interrupt {} ({name}) may fire on CPU {now}: the kernel refused to move it ({why})",
+            interrupt.irq
+        );
+        let found = Found::new(Level::Info, "irq-refused", path, message).fix(
+            "for a managed interrupt: boot with isolcpus=managed_irq,...; or keep its device unused there",
+        );
+        return seen(found, interrupt, case);
+    }
+    let is_asked_here = CpuSet::parse_list(&change.after).is_ok_and(|cpus| cpus == case.cpus);
+    // Without a journal nobody has tried to move it, and kernels before 6.12 do not tell otherwise.
+    let is_untried = interrupt.managed.is_none() && case.wish.applied.is_empty();
+    let level = match (interrupt.name.is_empty(), &interrupt.effective) {
+        // Nobody has requested it, so it fires nowhere; its mask waits for whoever does.
+        (true, _) => Level::Info,
+        _ if is_untried => Level::Warning,
+        _ if is_asked_here => Level::Error,
+        (false, Some(effective)) if !effective.intersects(&case.cpus) => Level::Warning,
+        (false, _) => Level::Error,
+    };
+    let message = match is_asked_here {
+        true => format!(
+            "interrupt {} ({name}) should come to CPU {} and may fire on CPU {now}",
+            interrupt.irq, case.cpus
+        ),
+        false => format!(
+            "interrupt {} ({name}) may fire on CPU {now}, which has isolated ones among them",
+            interrupt.irq
+        ),
+    };
+    let message = match is_untried && !interrupt.name.is_empty() {
+        true => format!("{message}; whether the kernel lets anybody move it is not known here"),
+        false => message,
+    };
+    let found = Found::new(level, "irq-here", path, message).fix(fix(case, change));
+    seen(found, interrupt, case).mended_by(change.clone())
+}
+
+fn fix(case: &Case, change: &Change) -> String {
+    match case.wish.means {
+        Means::Partition => case.remedy(),
+        _ => format!("echo {} >{}, or {}", change.after, change.target, case.remedy()),
+    }
+}
+
+/// Those that were sent away and have not left: they move when they fire next.
+fn linger(case: &Case, interrupts: &[&Interrupt]) -> Option<Found> {
+    let is_here = |set: &Option<CpuSet>| set.as_ref().is_some_and(|set| set.intersects(&case.cpus));
+    let lingers =
+        |one: &&&Interrupt| is_here(&one.effective) && !is_here(&one.affinity) && !one.name.is_empty();
+    let all: Vec<&Interrupt> = interrupts.iter().filter(lingers).copied().collect();
+    let names: Vec<String> = all
+        .iter()
+        .map(|one| format!("{} ({})", one.irq, name(one)))
+        .collect();
+    (!all.is_empty()).then(|| {
+        let message = format!(
+            "sent away, and each leaves when it fires next: {}",
+            names.join(", ")
+        );
+        let found = Found::new(Level::Info, "irq-lingers", case.cpus.to_string(), message);
+        all.iter().fold(found, |found, one| seen(found, one, case))
+    })
+}
+
+fn seen(found: Found, interrupt: &Interrupt, case: &Case) -> Found {
+    let list = |set: &Option<CpuSet>| {
+        set.as_ref()
+            .map_or_else(|| "unknown".to_owned(), ToString::to_string)
+    };
+    let here: u64 = interrupt
+        .counts
+        .iter()
+        .filter(|(cpu, _)| case.cpus.contains(machine::CpuId(*cpu)))
+        .map(|(_, count)| *count)
+        .fold(0, u64::saturating_add);
+    found.seen(format!(
+        "{}: requested {}, effective {}, {here} on CPU {} since boot, {}",
+        interrupt.irq,
+        list(&interrupt.affinity),
+        list(&interrupt.effective),
+        case.cpus,
+        interrupt.chip
+    ))
+}
+
+fn name(interrupt: &Interrupt) -> &str {
+    match interrupt.name.as_str() {
+        "" => "not requested",
+        name => name,
+    }
+}

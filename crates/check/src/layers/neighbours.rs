@@ -1,0 +1,37 @@
+//! Programs beside us that set the same knobs, move interrupts back, or give the same CPUs away: what planning says of them.
+
+use super::Layer;
+use crate::{Case, Evidence, Found, Means};
+
+pub(super) const LAYER: Layer = Layer {
+    name: "neighbours",
+    what: "irqbalance, TuneD, the kubelet, container runtimes, cset and partrt, and cpusets on these CPUs",
+    look,
+};
+
+const IDS: &[&str] = &[
+    "irqbalance-runs",
+    "owner-tuned",
+    "owner-kubernetes",
+    "owner-cset",
+    "owner-partrt",
+    "containers-to-come",
+    "foreign-cpuset",
+];
+
+fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
+    let own = case.cgroup(evidence.machine).map(|(set, _)| set);
+    let said = case.plan.iter().flat_map(|plan| &plan.findings);
+    for finding in said.filter(|finding| IDS.contains(&finding.id.as_str())) {
+        let is_own = own.as_deref() == Some(finding.subject.as_str());
+        // Who isolates them is no neighbour.
+        let is_means = match case.wish.means {
+            Means::Cpuset(_) => matches!(finding.id.as_str(), "owner-cset" | "owner-partrt"),
+            Means::Tuned => finding.id == "owner-tuned",
+            _ => false,
+        };
+        if !is_own && !is_means {
+            found.push(Found::of(finding.clone()));
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! The partition: there, valid, with the right CPUs, and outside the scheduling domains of everything else.
+
+use super::Layer;
+use crate::{Case, Evidence, Found, Means};
+use machine::{Machine, Partition, Version};
+use plan::{Action, Change, Level};
+
+pub(super) const LAYER: Layer = Layer {
+    name: "partition",
+    what: "the cpuset that owns the CPUs: there, valid, with these CPUs, and not balanced with the rest",
+    look,
+};
+
+fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
+    let offline = case.wish.intent.cpus.minus(&case.cpus);
+    if !offline.is_empty() {
+        let message = format!("CPU {offline} is offline, so no program can run there");
+        found.push(
+            Found::new(Level::Error, "cpu-offline", format!("cpu{offline}"), message)
+                .fix(format!(
+                    "echo 1 >/sys/devices/system/cpu/cpu{offline}/online for each, then check again"
+                ))
+                .seen(format!(
+                    "/sys/devices/system/cpu/online reads {}",
+                    evidence.machine.topology.online
+                )),
+        );
+    }
+    if let Err(why) = &case.plan {
+        let subject = case.wish.intent.cpus.to_string();
+        let message = format!("what is wanted cannot be met on this machine as it is: {why}");
+        found.push(Found::new(Level::Error, "plan-refused", subject, message));
+    }
+    match &case.wish.means {
+        Means::Partition => ours(evidence.machine, case, found),
+        Means::Missing => found.push(missing(case, "it is declared and not in force")),
+        Means::Nothing => found.push(missing(
+            case,
+            "no partition of ours, no cpuset and no boot parameter keeps anything away from them",
+        )),
+        Means::Cpuset(set) => found.extend(foreign(evidence.machine, set)),
+        Means::BootLine => found.extend(domains(evidence.machine, case)),
+        Means::Tuned => {}
+    }
+}
+
+fn missing(case: &Case, why: &str) -> Found {
+    let name = case.wish.intent.name.to_string();
+    let message = format!("CPU {} is not isolated: {why}", case.wish.intent.cpus);
+    Found::new(Level::Error, "partition-missing", name, message).fix(case.remedy())
+}
+
+fn ours(machine: &Machine, case: &Case, found: &mut Vec<Found>) {
+    if machine.cgroups.cpuset.is_none() {
+        found.push(missing(case, "no cpuset controller is mounted any more"));
+        return;
+    }
+    let own = case.cgroup(machine).map(|(_, dir)| dir).unwrap_or_default();
+    let is_gone = matches!(case.values.get(&own), Some(None));
+    if is_gone {
+        let again = format!(
+            "`quietcore undo --partition {} --force`, then `quietcore apply {}`",
+            case.wish.intent.name,
+            case.wish.intent.arguments()
+        );
+        found.push(missing(case, &format!("its cgroup {own} is gone")).fix(again));
+        return;
+    }
+    for change in case.changes().filter(|change| is_of_the_partition(change)) {
+        found.extend(differs(case, change));
+    }
+}
+
+fn is_of_the_partition(change: &Change) -> bool {
+    matches!(
+        change.knob(),
+        "cpuset_partition" | "systemd_slice" | "foreign_cpusets"
+    )
+}
+
+/// A file of the partition, or a directory that it needs, that is not as planned.
+fn differs(case: &Case, change: &Change) -> Option<Found> {
+    let now = case.now(change);
+    match &change.action {
+        Action::Write {
+            path, value, compare, ..
+        } => {
+            let now = now?;
+            if compare.same(now, value) {
+                return None;
+            }
+            let (level, id) = match change.knob() {
+                "foreign_cpusets" => (Level::Error, "cpuset-overlaps"),
+                // Memory that is farther away isolates no less.
+                _ if path.ends_with("mems") => (Level::Warning, "partition-differs"),
+                _ => (Level::Error, "partition-differs"),
+            };
+            let message = format!("it reads `{now}` and should read `{value}`: {}", change.why);
+            Some(mendable(case, change, Found::new(level, id, path, message)).seen(format!("{path}: {now}")))
+        }
+        Action::MakePartition { path, words } => {
+            // Without the controller the cgroup has no such file, and is no partition.
+            let now = now.unwrap_or("absent");
+            if words.first().is_some_and(|word| word == now) || is_fallback(case, change, now) {
+                return None;
+            }
+            let message = match now.split_once("invalid") {
+                Some((_, reason)) => format!(
+                    "the kernel made the partition invalid{reason}: its CPUs are shared with the rest"
+                ),
+                None => {
+                    format!("it is `{now}`, no partition: its CPUs are in the scheduling domains of the rest")
+                }
+            };
+            let found = Found::new(Level::Error, "partition-invalid", path, message);
+            Some(mendable(case, change, found).seen(format!("{path}: {now}")))
+        }
+        Action::MakeSet { path } | Action::StartSlice { path, .. } => {
+            let is_absent = matches!(case.values.get(path), Some(None));
+            is_absent.then(|| {
+                let message = format!("{path} is gone: {}", change.why);
+                let found = Found::new(Level::Warning, "partition-differs", path, message);
+                match &change.action {
+                    Action::StartSlice { .. } => mendable(case, change, found),
+                    _ => found.fix("take the partition back (`quietcore undo --force`) and apply it again"),
+                }
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Kernels that know no `isolated` made a `root` partition when it was applied.
+fn is_fallback(case: &Case, change: &Change, now: &str) -> bool {
+    now == "root" && case.wish.refused.contains_key(&change.id)
+}
+
+fn mendable(case: &Case, change: &Change, found: Found) -> Found {
+    found.fix(case.remedy()).mended_by(change.clone())
+}
+
+/// A cpuset of cset, partrt or a person: whether it takes its CPUs in truth.
+fn foreign(machine: &Machine, name: &str) -> Option<Found> {
+    let hierarchy = machine.cgroups.cpuset.as_ref()?;
+    let set = hierarchy.set(name)?;
+    let file = |file: &str| hierarchy.file(name, file);
+    match set.version {
+        Version::V2 => {
+            let state = set.partition.as_deref()?;
+            state.contains("invalid").then(|| {
+                let message = format!(
+                    "the kernel made the partition invalid ({state}): its CPUs are shared with the rest"
+                );
+                Found::new(Level::Error, "partition-invalid", file("cpus.partition"), message).fix(
+                    "make its CPUs exclusive again: no sibling may hold them, and its parent must have them",
+                )
+            })
+        }
+        Version::V1 => {
+            let balances = |set: &Partition| set.sched_load_balance == Some(true);
+            hierarchy.set("/").filter(|root| balances(root)).map(|_| {
+                let message =
+                    "the root cpuset balances load, and its domain covers all CPUs whatever its children say";
+                Found::new(
+                    Level::Error,
+                    "partition-differs",
+                    hierarchy.file("/", "sched_load_balance"),
+                    message,
+                )
+                .fix(format!("echo 0 >{}", hierarchy.file("/", "sched_load_balance")))
+            })
+        }
+    }
+}
+
+/// Of the boot line: `nohz_full=` without `isolcpus=` leaves the CPUs in the scheduling domains.
+fn domains(machine: &Machine, case: &Case) -> Option<Found> {
+    let isolated = machine.isolation.boot_isolated.as_ref()?;
+    let inside = case.cpus.minus(isolated);
+    (!inside.is_empty()).then(|| {
+        let message = format!(
+            "the scheduler still balances load over CPU {inside}, because isolcpus= does not name it"
+        );
+        Found::new(Level::Warning, "still-balanced", inside.to_string(), message)
+            .fix(format!(
+                "`quietcore apply --cpus {inside}`, or isolcpus=domain,{inside} on the boot line"
+            ))
+            .seen(format!("/sys/devices/system/cpu/isolated reads `{isolated}`"))
+    })
+}

@@ -1,0 +1,180 @@
+//! Every thread that may run on the CPUs: who belongs there, who could be moved and was not, and who cannot be.
+
+use super::Layer;
+use crate::{Case, Evidence, Found, Means};
+use machine::Task;
+use plan::{Action, Change, Level};
+use std::collections::BTreeMap;
+
+pub(super) const LAYER: Layer = Layer {
+    name: "tasks",
+    what: "every thread that may run on the CPUs, and whether it can be moved",
+    look,
+};
+
+/// With more names than this the list says nothing any more: nothing keeps tasks away.
+const MOST_NAMES: usize = 24;
+
+fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
+    let tasks = evidence.machine.tasks.iter().flatten();
+    let here = |task: &&Task| {
+        task.allowed
+            .as_ref()
+            .is_some_and(|allowed| allowed.intersects(&case.cpus))
+    };
+    let (inside, outside): (Vec<&Task>, Vec<&Task>) = tasks
+        .filter(here)
+        .partition(|task| case.is_inside(evidence.machine, task));
+    if !inside.is_empty() {
+        found.push(inhabitants(case, &inside));
+    }
+    // The mask of such a thread follows its interrupt's, and has a finding there.
+    let outside = outside.into_iter().filter(|task| !task.is_irq_thread());
+    let (movable, bound): (Vec<&Task>, Vec<&Task>) = outside.partition(|task| task.is_movable());
+    if !bound.is_empty() {
+        found.push(per_cpu(case, &bound));
+    }
+    let (pinned, free): (Vec<&Task>, Vec<&Task>) =
+        movable.into_iter().partition(|task| is_pinned_here(case, task));
+    for (comm, tasks) in by_name(&pinned) {
+        let message = format!(
+            "{} pinned to CPU {}; that is how programs come to CPUs of the boot line",
+            count(&tasks),
+            case.cpus
+        );
+        found.push(evidence_of(
+            Found::new(Level::Info, "task-pinned-here", comm, message),
+            &tasks,
+        ));
+    }
+    found.extend(strangers(case, &free));
+}
+
+/// CPUs that no partition owns are given to programs by pinning them: who is pinned to nothing else is no accident.
+fn is_pinned_here(case: &Case, task: &Task) -> bool {
+    let is_pinnable = matches!(case.wish.means, Means::BootLine | Means::Tuned);
+    let only_here = task
+        .allowed
+        .as_ref()
+        .is_some_and(|allowed| allowed.is_subset(&case.cpus));
+    is_pinnable && only_here && !task.is_kernel()
+}
+
+fn inhabitants(case: &Case, tasks: &[&Task]) -> Found {
+    let names: Vec<&str> = by_name(tasks).into_keys().collect();
+    let message = format!("{} in the partition: {}", count(tasks), names.join(", "));
+    evidence_of(
+        Found::new(
+            Level::Info,
+            "tasks-inside",
+            case.wish.intent.name.to_string(),
+            message,
+        ),
+        tasks,
+    )
+}
+
+fn per_cpu(case: &Case, tasks: &[&Task]) -> Found {
+    let names: Vec<&str> = by_name(tasks).into_keys().collect();
+    let message = format!(
+        "{} of the kernel may run here and cannot be moved: {}",
+        count(tasks),
+        names.join(", ")
+    );
+    let found = Found::new(Level::Info, "per-cpu-threads", case.cpus.to_string(), message)
+        .fix("none is needed: they run only when there is work for this CPU, or none at all; `quietcore explain NAME` says what each does");
+    evidence_of(found, tasks)
+}
+
+fn strangers(case: &Case, tasks: &[&Task]) -> Vec<Found> {
+    let groups = by_name(tasks);
+    if groups.len() > MOST_NAMES {
+        let message = format!(
+            "{} with {} names may run on CPU {}: nothing keeps them away",
+            count(tasks),
+            groups.len(),
+            case.cpus
+        );
+        let found = Found::new(Level::Error, "task-here", case.cpus.to_string(), message);
+        return vec![evidence_of(with_mend(case, found, tasks), tasks)];
+    }
+    let one = |(comm, tasks): (&str, Vec<&Task>)| {
+        let what = if tasks.iter().all(|task| task.is_kernel()) {
+            " of the kernel"
+        } else {
+            ""
+        };
+        let message = format!(
+            "{}{what} may run on CPU {}, could be moved and was not",
+            count(&tasks),
+            case.cpus
+        );
+        let found = Found::new(Level::Error, "task-here", comm, message);
+        evidence_of(with_mend(case, found, &tasks), &tasks)
+    };
+    groups.into_iter().map(one).collect()
+}
+
+/// The change that keeps tasks away, where it reaches all of these.
+fn with_mend(case: &Case, found: Found, tasks: &[&Task]) -> Found {
+    let reaches = |change: &&Change| match &change.action {
+        Action::NarrowTasks { .. } => true,
+        Action::MoveTasks { from, .. } => {
+            let set = from.rsplit_once('/').map_or("", |_| "/");
+            tasks.iter().all(|task| task.cgroup.as_deref() == Some(set))
+        }
+        _ => false,
+    };
+    let change = case
+        .changes()
+        .filter(|change| change.id == "task_placement")
+        .find(reaches);
+    match (&case.wish.means, change) {
+        (Means::Partition, Some(change)) => found.fix(case.remedy()).mended_by(change.clone()),
+        (Means::Partition, None) => {
+            found.fix("move it to a cpuset without these CPUs, or narrow its mask: taskset -pc CPUS TID")
+        }
+        _ => found.fix(format!(
+            "{}; or narrow its mask: taskset -pc CPUS TID",
+            case.remedy()
+        )),
+    }
+}
+
+fn by_name<'t>(tasks: &[&'t Task]) -> BTreeMap<&'t str, Vec<&'t Task>> {
+    let mut groups: BTreeMap<&str, Vec<&Task>> = BTreeMap::new();
+    for task in tasks {
+        groups.entry(&task.comm).or_default().push(task);
+    }
+    groups
+}
+
+fn count(tasks: &[&Task]) -> String {
+    match tasks.len() {
+        1 => "1 thread".to_owned(),
+        more => format!("{more} threads"),
+    }
+}
+
+fn evidence_of(found: Found, tasks: &[&Task]) -> Found {
+    tasks.iter().fold(found, |found, task| {
+        let cpu = task
+            .cpu
+            .map_or_else(|| "unknown".to_owned(), |cpu| cpu.0.to_string());
+        let allowed = task
+            .allowed
+            .as_ref()
+            .map_or_else(|| "unknown".to_owned(), ToString::to_string);
+        let moves = match (task.is_movable(), task.is_kernel()) {
+            (false, _) => "the kernel binds it",
+            (true, true) => "a kernel thread that can be moved",
+            (true, false) => "can be moved",
+        };
+        found.seen(format!(
+            "{} {}: allowed on {allowed}, last ran on {cpu}, cgroup {}, {moves}",
+            task.key.tid,
+            task.comm,
+            task.cgroup.as_deref().unwrap_or("unknown")
+        ))
+    })
+}

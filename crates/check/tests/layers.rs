@@ -1,0 +1,308 @@
+//! Each layer on a captured machine whose partition was in force: whole, and with one thing broken in the model.
+
+#![allow(clippy::unwrap_used)]
+
+use check::{Case, Counters, Evidence, Found, Intention, Means, Source, Verdict, Wish, check, judge};
+use machine::{CpuId, CpuSet, Machine, settings};
+use observe::{Activity, Class, Counted, CpuActivity};
+use plan::{Intent, Level, PartitionName, Profile};
+use root::Root;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A machine with `apply --cpus 3` in force on cgroup v1, and what was counted there.
+struct Bench {
+    machine: Machine,
+    wish: Wish,
+    /// Files that read otherwise than captured; `None` is one that is gone.
+    files: BTreeMap<String, Option<String>>,
+    counters: Counters,
+}
+
+fn root() -> Root {
+    let archive = "../../fixtures/machines/4x86-2p2c-v1-applied-6.1.tar.gz";
+    Root::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(archive)).unwrap()
+}
+
+fn bench() -> Bench {
+    let root = root();
+    let machine = Machine::read(&root)
+        .with_interrupts(&root)
+        .with_task_cgroups(&root);
+    let cpus = CpuSet::parse_list("3").unwrap();
+    let intent = Intent::new(PartitionName::default(), cpus, Profile::Minimal);
+    let mut wish = Wish::new(intent, Means::Partition);
+    // What a kernel of that version refuses.
+    for irq in ["irq_affinity/0", "irq_affinity/2", "irq_affinity/28"] {
+        wish.refused
+            .insert(irq.to_owned(), "refused: Input/output error".to_owned());
+    }
+    wish.applied.insert("cpuset_partition".to_owned());
+    Bench {
+        machine,
+        wish,
+        files: BTreeMap::new(),
+        counters: Counters::Seen(counted(&[])),
+    }
+}
+
+fn counted(interrupts: &[(&str, Class, u64)]) -> Activity {
+    let interrupts = interrupts.iter().map(|&(name, class, count)| Counted {
+        name: name.to_owned(),
+        what: "a device".to_owned(),
+        class,
+        count,
+    });
+    Activity {
+        duration_ns: 1_000_000_000,
+        cpus: vec![CpuActivity {
+            cpu: CpuId(3),
+            ticks: Some(0),
+            interrupts: interrupts.collect(),
+            softirqs: Vec::new(),
+            context_switches: None,
+            steal_ns: Some(0),
+        }],
+    }
+}
+
+impl Bench {
+    fn look(&self) -> (Vec<Found>, Verdict) {
+        let root = root();
+        let settings = settings::for_cpus(&root, &self.wish.intent.cpus);
+        let mut case = Case::new(self.wish.clone(), &self.machine, &settings, &[]);
+        for path in case.paths() {
+            let read = root.value(&path).ok().flatten();
+            let there = read.or_else(|| root.kind(&path).ok().flatten().map(|_| String::new()));
+            let now = self.files.get(&path).cloned().unwrap_or(there);
+            case.values.insert(path, now);
+        }
+        let evidence = Evidence {
+            machine: &self.machine,
+            counters: &self.counters,
+            boot: None,
+        };
+        let found = check(&evidence, &[case]);
+        let intention = Intention {
+            source: Source::Journal,
+            wishes: vec![self.wish.clone()],
+        };
+        let judged = judge(&evidence, &intention, found, &[], Level::Error);
+        (judged.findings, judged.verdict)
+    }
+
+    fn file(&mut self, path: &str, value: Option<&str>) {
+        self.files.insert(path.to_owned(), value.map(str::to_owned));
+    }
+
+    fn irq(&mut self, number: u32) -> &mut machine::Interrupt {
+        let all = self.machine.interrupts.iter_mut().flatten();
+        all.into_iter().find(|one| one.irq == number).unwrap()
+    }
+
+    fn task(&mut self, movable: bool) -> &mut machine::Task {
+        let all = self.machine.tasks.iter_mut().flatten();
+        all.into_iter()
+            .find(|task| {
+                task.is_movable() == movable && !task.is_irq_thread() && task.cgroup.as_deref() != Some("/rt")
+            })
+            .unwrap()
+    }
+}
+
+fn three() -> Option<CpuSet> {
+    CpuSet::parse_list("0-3").ok()
+}
+
+#[test]
+fn what_was_applied_is_quiet() {
+    let (found, verdict) = bench().look();
+    let wrong: Vec<&Found> = found
+        .iter()
+        .filter(|one| one.finding.level == Level::Error)
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(verdict, Verdict::Quiet);
+    let refused: Vec<&Found> = found
+        .iter()
+        .filter(|one| one.finding.id == "irq-refused")
+        .collect();
+    assert_eq!(
+        refused.len(),
+        3,
+        "what the kernel refused is told and is no fault: {found:#?}"
+    );
+}
+
+/// What is broken, the finding and its subject, and the knob that mends it.
+type Breakage = (
+    &'static str,
+    fn(&mut Bench),
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+);
+
+const BREAKAGES: &[Breakage] = &[
+    (
+        "an interrupt comes back",
+        |bench| {
+            bench.irq(1).affinity = three();
+            bench.irq(1).effective = three();
+        },
+        "irq-here",
+        "/proc/irq/1/smp_affinity_list",
+        Some("irq_affinity"),
+    ),
+    (
+        "a task of the root set may run there",
+        |bench| {
+            let task = bench.task(true);
+            task.comm = "stranger".to_owned();
+            task.allowed = three();
+            task.cgroup = Some("/".to_owned());
+        },
+        "task-here",
+        "stranger",
+        Some("task_placement"),
+    ),
+    (
+        "a task of another set may run there",
+        |bench| {
+            let task = bench.task(true);
+            task.comm = "tenant".to_owned();
+            task.allowed = three();
+            task.cgroup = Some("/docker/1".to_owned());
+        },
+        "task-here",
+        "tenant",
+        None,
+    ),
+    (
+        "the root balances again",
+        |bench| {
+            bench.file("/sys/fs/cgroup/cpuset/cpuset.sched_load_balance", Some("1"));
+        },
+        "partition-differs",
+        "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance",
+        Some("cpuset_partition"),
+    ),
+    (
+        "the partition balances",
+        |bench| {
+            bench.file("/sys/fs/cgroup/cpuset/rt/cpuset.sched_load_balance", Some("1"));
+        },
+        "partition-differs",
+        "/sys/fs/cgroup/cpuset/rt/cpuset.sched_load_balance",
+        Some("cpuset_partition"),
+    ),
+    (
+        "the partition has other CPUs",
+        |bench| bench.file("/sys/fs/cgroup/cpuset/rt/cpuset.cpus", Some("2-3")),
+        "partition-differs",
+        "/sys/fs/cgroup/cpuset/rt/cpuset.cpus",
+        Some("cpuset_partition"),
+    ),
+    (
+        "the cgroup is gone",
+        |bench| bench.file("/sys/fs/cgroup/cpuset/rt", None),
+        "partition-missing",
+        "rt",
+        None,
+    ),
+    (
+        "the CPU is offline",
+        |bench| {
+            bench.machine.topology.online = CpuSet::parse_list("0-2").unwrap();
+        },
+        "cpu-offline",
+        "cpu3",
+        None,
+    ),
+    (
+        "an interrupt that could be moved arrives",
+        |bench| {
+            bench.counters = Counters::Seen(counted(&[("1", Class::Device, 7)]));
+        },
+        "interrupt-arrived",
+        "cpu3/irq1",
+        None,
+    ),
+];
+
+#[test]
+fn every_breakage_is_found_with_what_mends_it() {
+    for (name, breaks, id, subject, knob) in BREAKAGES {
+        let mut bench = bench();
+        breaks(&mut bench);
+        let (found, verdict) = bench.look();
+        let one = found
+            .iter()
+            .find(|one| one.finding.id == *id && one.finding.subject == *subject);
+        let Some(one) = one else {
+            panic!("{name}: no {id} of {subject} in {found:#?}");
+        };
+        assert_eq!(one.finding.level, Level::Error, "{name}");
+        assert_eq!(one.knob(), *knob, "{name}");
+        assert!(!one.finding.fix.is_empty(), "{name}");
+        assert_eq!(verdict, Verdict::Noisy, "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_broken_promise() {
+    let told = |breaks: fn(&mut Bench), id: &str| {
+        let mut bench = bench();
+        breaks(&mut bench);
+        let (found, verdict) = bench.look();
+        let one = found.iter().find(|one| one.finding.id == id);
+        assert_eq!(
+            one.map(|one| one.finding.level),
+            Some(Level::Info),
+            "{id} in {found:#?}"
+        );
+        assert_eq!(verdict, Verdict::Quiet, "{id}");
+    };
+    told(|bench| bench.task(false).allowed = three(), "per-cpu-threads");
+    told(
+        |bench| {
+            let task = bench.task(true);
+            task.allowed = three();
+            task.cgroup = Some("/rt".to_owned());
+        },
+        "tasks-inside",
+    );
+    told(
+        |bench| bench.counters = Counters::Seen(counted(&[("28", Class::Device, 7)])),
+        "interrupt-arrived",
+    );
+    told(
+        |bench| bench.counters = Counters::Seen(counted(&[("CAL", Class::FunctionCall, 7)])),
+        "ipi-arrived",
+    );
+}
+
+#[test]
+fn what_nobody_counted_is_not_quiet() {
+    let mut bench = bench();
+    bench.counters = Counters::Unseen("for a test".to_owned());
+    assert_eq!(bench.look().1, Verdict::Unknown);
+    bench.counters = Counters::Seen(Activity::default());
+    assert_eq!(bench.look().1, Verdict::Unknown, "a window without the CPU");
+    let mut bench = self::bench();
+    bench.machine.tasks = None;
+    assert_eq!(bench.look().1, Verdict::Unknown, "no tasks");
+}
+
+#[test]
+fn ignoring_one_or_all_of_an_id() {
+    let mut bench = bench();
+    bench.irq(1).affinity = three();
+    bench.irq(1).effective = three();
+    let (found, _) = bench.look();
+    let one = found.iter().find(|one| one.finding.id == "irq-here").unwrap();
+    assert!(one.is_meant_by("irq-here"));
+    assert!(one.is_meant_by("irq-here:/proc/irq/1/smp_affinity_list"));
+    assert!(!one.is_meant_by("irq-here:/proc/irq/2/smp_affinity_list"));
+    assert!(!one.is_meant_by("irq"));
+}

@@ -1,0 +1,173 @@
+//! `check`: what is wanted against what is, layer by layer, with evidence and fix; and whether it is quiet in truth.
+
+mod intention;
+mod look;
+mod mending;
+
+use crate::reading::Reading;
+use crate::screen::{Form, Volume};
+use crate::verbs::boot::Scene;
+use crate::{CommandError, Screen, Status};
+use check::{Verdict, judge};
+use clap::ValueEnum;
+use look::Looked;
+use machine::parse_duration;
+use plan::{Level, Profile};
+use report::{Checked, Length};
+use root::Origin;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Arguments of `check`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The CPUs that should be left in peace, instead of those of /etc/quietcore.toml, else of what was applied, else of the
+    /// boot line, else of other tools
+    #[arg(long, value_name = "LIST")]
+    cpus: Option<String>,
+    /// With --cpus: how far to go where nothing of ours is in force [default: minimal]
+    #[arg(long, value_name = "PROFILE", requires = "cpus")]
+    profile: Option<crate::intent::ProfileWord>,
+    /// How long ticks, interrupts and softirqs are counted; 0s counts nothing, and then nothing is known to be quiet
+    #[arg(long = "for", value_name = "TIME", default_value = "1s", value_parser = window)]
+    window: Duration,
+    /// Set again what is lost and safe to set: through the journal, as a part of the partition in force, so that `undo`
+    /// takes it back with it
+    #[arg(long, conflicts_with = "root")]
+    fix: bool,
+    /// Leave a finding out of verdict and status: ID, or ID:SUBJECT for one of several. May be repeated
+    #[arg(long, value_name = "ID")]
+    ignore: Vec<String>,
+    /// Status 1 from findings of this level on
+    #[arg(long, value_name = "LEVEL", default_value = "error")]
+    level: LevelWord,
+    /// Write a JUnit report too
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
+}
+
+/// Levels by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LevelWord {
+    /// An effect that is promised is absent
+    Error,
+    /// Isolation is weaker than it looks
+    Warning,
+    /// Anything at all
+    Info,
+}
+
+impl LevelWord {
+    fn level(self) -> Level {
+        match self {
+            LevelWord::Error => Level::Error,
+            LevelWord::Warning => Level::Warning,
+            LevelWord::Info => Level::Info,
+        }
+    }
+}
+
+/// No time at all is a wish too: to look at files only.
+fn window(text: &str) -> Result<Duration, String> {
+    match text {
+        "0" | "0s" => Ok(Duration::ZERO),
+        text => parse_duration(text),
+    }
+}
+
+/// Looks and mends so often at most: the controller, its values, the partition.
+const MOST_ROUNDS: usize = 3;
+
+/// Runs it.
+///
+/// # Errors
+/// A captured machine that cannot be opened, CPUs that are not there, a file of declarations or a journal that cannot be
+/// understood.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    refuse_unknown(&args.ignore)?;
+    let scene = Scene::read(args.reading.open()?)?;
+    let profile = match args.profile {
+        Some(word) => word.profile(),
+        None => Profile::Minimal,
+    };
+    let asked = intention::Asked {
+        cpus: args.cpus.as_deref(),
+        profile,
+    };
+    let look = || look::look(&scene, &asked, args.window);
+    let mut looked = look()?;
+    let mut mended = Vec::new();
+    // Where a whole controller was taken away, its files come back before what stands in them.
+    for _ in 0..if args.fix { MOST_ROUNDS } else { 0 } {
+        let lines = mending::mend(&scene.root, &looked, &args.ignore)?;
+        let is_new = lines.iter().any(|line| !mended.contains(line));
+        mended.extend(lines);
+        if !is_new {
+            break;
+        }
+        looked = look()?;
+    }
+    tell(args, &looked, &mended, screen)
+}
+
+/// An id that is misspelled would ignore nothing, and nobody would notice.
+fn refuse_unknown(ignore: &[String]) -> Result<(), CommandError> {
+    let is_known = |pattern: &&String| {
+        let id = pattern.split_once(':').map_or(pattern.as_str(), |(id, _)| id);
+        plan::findings().any(|row| row.id == id)
+    };
+    match ignore.iter().find(|pattern| !is_known(pattern)) {
+        None => Ok(()),
+        Some(pattern) => Err(CommandError::usage(
+            format!("there is no finding `{}`", report::safe(pattern)),
+            "--ignore takes the id of a finding, or ID:SUBJECT",
+            "the ids stand in brackets before each finding; `quietcore explain --list` shows all",
+        )),
+    }
+}
+
+fn tell(
+    args: &Args,
+    looked: &Looked,
+    mended: &[String],
+    screen: &mut Screen,
+) -> Result<Status, CommandError> {
+    let threshold = args.level.level();
+    let judged = judge(
+        &looked.evidence(),
+        &looked.intention,
+        looked.found.clone(),
+        &args.ignore,
+        threshold,
+    );
+    let checked = Checked {
+        origin: match looked.machine.origin {
+            Origin::Live => "live",
+            Origin::Captured => "captured",
+        },
+        intention: &looked.intention,
+        judged: &judged,
+        window_ns: looked.window_ns(),
+        unread: &looked.unread,
+        mended,
+    };
+    if let Some(path) = &args.junit {
+        root::output::write(path, report::check_junit(&checked, threshold).as_bytes())?;
+    }
+    let length = if screen.volume == Volume::Verbose {
+        Length::Whole
+    } else {
+        Length::Short
+    };
+    match screen.form {
+        Form::Json => screen.json(&report::check_json(&checked)),
+        Form::Text => screen.text(&report::check_text(&checked, length, screen.style())),
+    }
+    Ok(match (judged.fails, judged.verdict) {
+        (true, _) => Status::Failed,
+        (false, Verdict::Unknown) => Status::Unable,
+        (false, _) => Status::Done,
+    })
+}

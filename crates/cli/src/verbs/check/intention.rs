@@ -1,0 +1,256 @@
+//! Who wants which CPUs left in peace: the command line, `/etc/quietcore.toml`, the journal, the boot line, other tools.
+
+use crate::intent::{existing_cpus, settle};
+use crate::{CommandError, changing, declared};
+use apply::Standing;
+use check::{Intention, Means, Source, Wish};
+use machine::{CpuSet, Machine, Owner, Partition};
+use plan::declared::{CpuWish, Declaration};
+use plan::{Finding, Intent, Level, PartitionName, Profile, partition_path};
+use root::Root;
+
+/// What the command line says.
+pub struct Asked<'a> {
+    /// `--cpus`.
+    pub cpus: Option<&'a str>,
+    /// `--profile`.
+    pub profile: Profile,
+}
+
+/// The first source that says something.
+///
+/// # Errors
+/// CPUs that are not there, and a file of declarations that cannot be used.
+pub fn find(root: &Root, machine: &Machine, asked: &Asked) -> Result<Intention, CommandError> {
+    let standing = changing::standing(root, machine).unwrap_or_default();
+    let some = |source, wishes: Vec<Wish>| (!wishes.is_empty()).then_some(Intention { source, wishes });
+    if let Some(expression) = asked.cpus {
+        let cpus = existing_cpus(expression, machine)?;
+        return Ok(Intention {
+            source: Source::CommandLine,
+            wishes: named(&cpus, asked.profile, machine, &standing),
+        });
+    }
+    if let Some(found) = some(Source::Declared, of_file(root, machine, &standing)?) {
+        return Ok(found);
+    }
+    let found = some(Source::Journal, standing.iter().map(in_force).collect())
+        .or_else(|| some(Source::BootLine, boot_line(machine)))
+        .or_else(|| some(Source::Cpuset, cpusets(machine)))
+        .or_else(|| some(Source::Tuned, tuned(machine)));
+    Ok(found.unwrap_or(Intention {
+        source: Source::Nobody,
+        wishes: Vec::new(),
+    }))
+}
+
+fn in_force(one: &Standing) -> Wish {
+    Wish {
+        intent: one.intent.clone(),
+        means: Means::Partition,
+        applied: one.applied.clone(),
+        refused: one.refused.clone(),
+        drift: one.drift.clone(),
+    }
+}
+
+/// What the machine declares, and what is in force besides.
+fn of_file(root: &Root, machine: &Machine, standing: &[Standing]) -> Result<Vec<Wish>, CommandError> {
+    let Some(file) = declared::read(root, None)?.filter(|file| !file.declarations.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let reserved = file.named_cpus(machine)?;
+    let mut wishes = Vec::new();
+    for one in &file.declarations {
+        let wish = declaration(root, machine, standing, one, &reserved);
+        wishes.push(wish.map_err(|error| file.at(one.line, error))?);
+    }
+    let is_declared = |one: &&Standing| {
+        file.declarations
+            .iter()
+            .any(|declared| *declared.name() == one.intent.name)
+    };
+    wishes.extend(standing.iter().filter(|one| !is_declared(one)).map(in_force));
+    Ok(wishes)
+}
+
+fn declaration(
+    root: &Root,
+    machine: &Machine,
+    standing: &[Standing],
+    one: &Declaration,
+    reserved: &CpuSet,
+) -> Result<Wish, CommandError> {
+    if let Some(standing) = standing
+        .iter()
+        .find(|standing| standing.intent.name == *one.name())
+    {
+        let mut wish = in_force(standing);
+        wish.drift.extend(other_intent(one, machine, standing));
+        return Ok(wish);
+    }
+    let others: Vec<Intent> = standing.iter().map(|one| one.intent.clone()).collect();
+    let settled = settle(one, machine, root, &others, reserved).map(|(intent, _)| intent);
+    // What cannot be met now, for example because a CPU is offline, is wanted all the same.
+    let intent = match (settled, &one.cpus) {
+        (Ok(intent), _) => intent,
+        (Err(_), CpuWish::Named(expression)) => Intent {
+            cpus: existing_cpus(expression, machine)?,
+            ..one.template.clone()
+        },
+        (Err(error), CpuWish::Chosen { .. }) => return Err(error),
+    };
+    // A captured machine has no journal; its cgroup shows whether the partition stood.
+    let is_there = machine.is_captured() && has_cgroup(machine, &intent);
+    Ok(Wish::new(
+        intent,
+        if is_there {
+            Means::Partition
+        } else {
+            Means::Missing
+        },
+    ))
+}
+
+fn has_cgroup(machine: &Machine, intent: &Intent) -> bool {
+    machine.cgroups.cpuset.as_ref().is_some_and(|hierarchy| {
+        let path = partition_path(hierarchy, intent.name.as_str());
+        path.strip_prefix(&hierarchy.mount)
+            .is_some_and(|set| hierarchy.set(set).is_some())
+    })
+}
+
+/// A declaration that was edited since it was applied.
+fn other_intent(one: &Declaration, machine: &Machine, standing: &Standing) -> Option<Finding> {
+    let intent = &standing.intent;
+    let cpus = match &one.cpus {
+        CpuWish::Named(expression) => existing_cpus(expression, machine).ok()?,
+        CpuWish::Chosen { .. } => intent.cpus.clone(),
+    };
+    let wanted = Intent {
+        cpus,
+        ..one.template.clone()
+    };
+    let owner = "owner";
+    let is_same = wanted.cpus == intent.cpus
+        && wanted.profile == intent.profile
+        && wanted.without == intent.without
+        && wanted.irq_here == intent.irq_here
+        && wanted
+            .with
+            .iter()
+            .all(|with| intent.with.get_key_value(with.0) == Some(with))
+        && intent
+            .with
+            .keys()
+            .all(|knob| knob == owner || wanted.with.contains_key(knob));
+    (!is_same).then(|| {
+        let message = format!(
+            "line {} of /etc/quietcore.toml declares `{}`, and `{}` is in force",
+            one.line,
+            wanted.arguments(),
+            intent.arguments()
+        );
+        Finding::new(
+            Level::Error,
+            "partition-differs",
+            intent.name.to_string(),
+            message,
+        )
+        .fix(format!("`quietcore apply --resize {}`", wanted.arguments()))
+    })
+}
+
+/// CPUs by name: what isolates each of them, and what nothing does.
+fn named(cpus: &CpuSet, profile: Profile, machine: &Machine, standing: &[Standing]) -> Vec<Wish> {
+    let mut wishes: Vec<Wish> = standing
+        .iter()
+        .filter(|one| one.intent.cpus.intersects(cpus))
+        .map(in_force)
+        .collect();
+    let mut rest = wishes
+        .iter()
+        .fold(cpus.clone(), |rest, wish| rest.minus(&wish.intent.cpus));
+    for mut wish in boot_line(machine)
+        .into_iter()
+        .chain(cpusets(machine))
+        .chain(tuned(machine))
+    {
+        wish.intent.cpus = wish.intent.cpus.and(&rest);
+        wish.intent.profile = profile;
+        rest = rest.minus(&wish.intent.cpus);
+        if !wish.intent.cpus.is_empty() {
+            wishes.push(wish);
+        }
+    }
+    if !rest.is_empty() {
+        wishes.push(Wish::new(
+            Intent::new(PartitionName::default(), rest, profile),
+            Means::Nothing,
+        ));
+    }
+    wishes
+}
+
+/// What others isolate is held against `minimal`: nobody promised more.
+fn of_others(name: &str, cpus: CpuSet, means: Means) -> Option<Wish> {
+    let letters: String = name
+        .chars()
+        .filter(|letter| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_'))
+        .take(32)
+        .collect();
+    let name = PartitionName::new(&letters).unwrap_or_default();
+    (!cpus.is_empty()).then(|| Wish::new(Intent::new(name, cpus, Profile::Minimal), means))
+}
+
+fn boot_line(machine: &Machine) -> Vec<Wish> {
+    let isolation = &machine.isolation;
+    let asked = [&isolation.boot_isolated, &isolation.nohz_full];
+    let cpus = asked
+        .into_iter()
+        .flatten()
+        .fold(CpuSet::new(), |all, cpus| all.or(cpus));
+    of_others("boot-line", cpus.and(&machine.topology.online), Means::BootLine)
+        .into_iter()
+        .collect()
+}
+
+/// Cpusets that take their CPUs from the rest: v2 partitions, v1 sets without load balancing, the sets of cset and partrt.
+fn cpusets(machine: &Machine) -> Vec<Wish> {
+    let sets = machine
+        .cgroups
+        .cpuset
+        .iter()
+        .flat_map(|hierarchy| &hierarchy.sets);
+    let owners = &machine.cgroups.owners;
+    let is_shield = |set: &Partition| match set.name.as_str() {
+        "/user" => owners.contains(&Owner::Cset),
+        "/rt" => owners.contains(&Owner::Partrt),
+        _ => false,
+    };
+    let mut wishes: Vec<Wish> = Vec::new();
+    for set in sets.filter(|set| set.takes_cpus() || is_shield(set)) {
+        let cpus = set
+            .cpus
+            .clone()
+            .filter(|cpus| !cpus.is_empty())
+            .or_else(|| set.effective_cpus.clone());
+        let taken = wishes
+            .iter()
+            .fold(CpuSet::new(), |taken, wish| taken.or(&wish.intent.cpus));
+        let cpus = cpus.unwrap_or_default().minus(&taken);
+        wishes.extend(of_others(&set.name, cpus, Means::Cpuset(set.name.clone())));
+    }
+    wishes
+}
+
+fn tuned(machine: &Machine) -> Vec<Wish> {
+    let cores = machine
+        .tuned
+        .as_ref()
+        .and_then(|tuned| tuned.isolated_cores.clone());
+    cores
+        .and_then(|cores| of_others("tuned", cores, Means::Tuned))
+        .into_iter()
+        .collect()
+}

@@ -1,0 +1,137 @@
+//! Everything that `check` looks at, read once: first what is counted, then who is there.
+
+use super::intention::{self, Asked};
+use crate::verbs::boot;
+use crate::{CommandError, changing};
+use check::{Case, Counters, Evidence, Found, Intention, Source};
+use machine::{Machine, settings};
+use plan::boot_check::BootVerdict;
+use plan::{Intent, Level};
+use root::{Origin, Root};
+use std::time::Duration;
+
+/// What was seen, and what was found in it.
+pub struct Looked {
+    /// What is wanted.
+    pub intention: Intention,
+    /// The machine.
+    pub machine: Machine,
+    /// What was found.
+    pub found: Vec<Found>,
+    /// What could not be read.
+    pub unread: Vec<String>,
+    counters: Counters,
+    boot: BootVerdict,
+}
+
+impl Looked {
+    /// What the layers looked at.
+    pub fn evidence(&self) -> Evidence<'_> {
+        Evidence {
+            machine: &self.machine,
+            counters: &self.counters,
+            boot: Some(&self.boot),
+        }
+    }
+
+    /// How long was counted; `None` where nobody did.
+    pub fn window_ns(&self) -> Option<u64> {
+        match &self.counters {
+            Counters::Seen(activity) => Some(activity.duration_ns),
+            Counters::Unseen(_) => None,
+        }
+    }
+}
+
+/// Looks at everything.
+///
+/// # Errors
+/// CPUs that are not there, a file of declarations or a journal that cannot be understood.
+pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Looked, CommandError> {
+    let root = &scene.root;
+    let before = Machine::read(root);
+    let cpus = intention::find(root, &before, asked)?.cpus();
+    let (counters, counted) = match (root.origin(), window.is_zero()) {
+        (Origin::Captured, _) => unseen("a captured machine does not tell what happens on it"),
+        (Origin::Live, true) => unseen("--for 0s asks for none"),
+        (Origin::Live, false) if cpus.is_empty() => unseen("no CPU was named"),
+        (Origin::Live, false) => {
+            let (activity, counted) = boot::watch(root, &cpus, window);
+            (Counters::Seen(activity), counted)
+        }
+    };
+    let verdicts = boot::look(scene, None, |_| counted)?;
+    // After the window, so that it tells who came to the CPUs meanwhile.
+    let machine = Machine::read(root).with_interrupts(root).with_task_cgroups(root);
+    let intention = intention::find(root, &machine, asked)?;
+    let cases = cases(root, &machine, &intention);
+    let evidence = Evidence {
+        machine: &machine,
+        counters: &counters,
+        boot: Some(&verdicts.verdict),
+    };
+    let mut found = check::check(&evidence, &cases);
+    if intention.source == Source::Nobody {
+        found.push(
+            Found::new(Level::Error, "nothing-isolated", "CPUs", "nobody isolates a CPU here, so there is nothing to check")
+                .fix("`quietcore plan` proposes CPUs and `quietcore apply` isolates them; --cpus LIST looks at CPUs all the same"),
+        );
+    }
+    let mut unread: Vec<String> = machine
+        .unreadable
+        .iter()
+        .map(|one| format!("{}: {}", one.path, one.why))
+        .collect();
+    unread.extend(
+        verdicts
+            .unread
+            .into_iter()
+            .filter(|line| !unread.contains(line))
+            .collect::<Vec<_>>(),
+    );
+    if root.origin() == Origin::Live && changing::standing(root, &machine).is_none() {
+        unread.push(format!(
+            "{}: the journal of what was applied is for root alone",
+            changing::STATE
+        ));
+    }
+    Ok(Looked {
+        intention,
+        machine,
+        found,
+        unread,
+        counters,
+        boot: verdicts.verdict,
+    })
+}
+
+fn unseen(why: &str) -> (Counters, boot::Counted) {
+    (Counters::Unseen(why.to_owned()), boot::Counted::nothing(why))
+}
+
+/// Every wish with its plan on the machine of now, and what the files of that plan read.
+fn cases(root: &Root, machine: &Machine, intention: &Intention) -> Vec<Case> {
+    let in_force: Vec<Intent> = crate::intent::in_force(root);
+    let case = |wish: &check::Wish| {
+        let concerned = machine.topology.with_siblings(&wish.intent.cpus);
+        let mut others = in_force.clone();
+        // Its own, under whatever name, is no other one.
+        others.retain(|other| !other.cpus.intersects(&wish.intent.cpus));
+        let mut case = Case::new(
+            wish.clone(),
+            machine,
+            &settings::for_cpus(root, &concerned),
+            &others,
+        );
+        for path in case.paths() {
+            let now = match root.value(&path) {
+                Ok(Some(now)) => Some(now),
+                // A directory has no value.
+                _ => root.kind(&path).ok().flatten().map(|_| String::new()),
+            };
+            case.values.insert(path, now);
+        }
+        case
+    };
+    intention.wishes.iter().map(case).collect()
+}

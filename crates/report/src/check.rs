@@ -1,0 +1,308 @@
+//! `check`: what is wanted, what was found, what it was seen by, and the verdict; as text, JSON and JUnit.
+
+use crate::Length;
+use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
+use check::{Found, Intention, Judged, LAYERS, Means, Verdict, Wish};
+use machine::CpuSet;
+use plan::{Level, Profile};
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// The schema of the document.
+pub const CHECK_SCHEMA: &str = "quietcore.check/1";
+
+/// Everything that `check` tells.
+pub struct Checked<'a> {
+    /// `live` or `captured`.
+    pub origin: &'static str,
+    /// What is wanted.
+    pub intention: &'a Intention,
+    /// What was found of it.
+    pub judged: &'a Judged,
+    /// How long was looked, in nanoseconds; `None` where nobody counted.
+    pub window_ns: Option<u64>,
+    /// What could not be read, one line each.
+    pub unread: &'a [String],
+    /// What `--fix` did, one line each.
+    pub mended: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    origin: &'static str,
+    verdict: Verdict,
+    intention: IntentionJson<'a>,
+    window_ns: Option<u64>,
+    findings: &'a [Found],
+    ignored: &'a [Found],
+    unseen: &'a [String],
+    unread: &'a [String],
+    mended: &'a [String],
+}
+
+#[derive(Serialize)]
+struct IntentionJson<'a> {
+    source: check::Source,
+    partitions: Vec<PartitionJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct PartitionJson<'a> {
+    name: &'a str,
+    cpus: &'a CpuSet,
+    profile: Profile,
+    means: &'a Means,
+}
+
+/// The JSON document `quietcore.check/1`.
+#[must_use]
+pub fn check_json<'a>(checked: &'a Checked<'a>) -> impl Serialize + 'a {
+    let partition = |wish: &'a Wish| PartitionJson {
+        name: wish.intent.name.as_str(),
+        cpus: &wish.intent.cpus,
+        profile: wish.intent.profile,
+        means: &wish.means,
+    };
+    Document {
+        schema: CHECK_SCHEMA,
+        origin: checked.origin,
+        verdict: checked.judged.verdict,
+        intention: IntentionJson {
+            source: checked.intention.source,
+            partitions: checked.intention.wishes.iter().map(partition).collect(),
+        },
+        window_ns: checked.window_ns,
+        findings: &checked.judged.findings,
+        ignored: &checked.judged.ignored,
+        unseen: &checked.judged.unseen,
+        unread: checked.unread,
+        mended: checked.mended,
+    }
+}
+
+/// Lines of evidence that are printed of one finding before the rest is only counted.
+const SHOWN: usize = 3;
+
+/// The screen.
+#[must_use]
+pub fn check_text(checked: &Checked, length: Length, style: Style) -> String {
+    let mut text = String::new();
+    for wish in &checked.intention.wishes {
+        let line = format!(
+            "CPU {}: {}, said by {}",
+            wish.intent.cpus,
+            means(wish),
+            checked.intention.source.text()
+        );
+        let _ = writeln!(text, "{}", wrap(&safe(&line), 2, COLUMNS));
+    }
+    if !checked.mended.is_empty() {
+        let _ = writeln!(text, "\n{}", style.paint(Role::Head, "Mended"));
+        for line in checked.mended {
+            let _ = writeln!(text, "  {}", wrap(&safe(line), 4, COLUMNS));
+        }
+    }
+    for layer in LAYERS.iter().map(|layer| layer.name).chain([""]) {
+        let of_layer: Vec<&Found> = checked
+            .judged
+            .findings
+            .iter()
+            .filter(|one| one.layer == layer)
+            .collect();
+        if of_layer.is_empty() {
+            continue;
+        }
+        let head = if layer.is_empty() { "the machine" } else { layer };
+        let _ = writeln!(text, "\n{}", style.paint(Role::Head, head));
+        of_layer
+            .iter()
+            .for_each(|one| finding(&mut text, one, length, style));
+    }
+    text.push('\n');
+    for why in checked.judged.unseen.iter().map(|why| format!("not seen: {why}")) {
+        let _ = writeln!(text, "{}", wrap(&safe(&why), 2, COLUMNS));
+    }
+    for why in checked.unread.iter().map(|why| format!("not read: {why}")) {
+        let _ = writeln!(text, "{}", wrap(&safe(&why), 2, COLUMNS));
+    }
+    let _ = writeln!(text, "{}", wrap(&verdict(checked), 2, COLUMNS));
+    text
+}
+
+fn means(wish: &Wish) -> String {
+    let profile = format!("{:?}", wish.intent.profile).to_lowercase();
+    match &wish.means {
+        Means::Partition => format!("partition {} ({profile})", wish.intent.name),
+        Means::Missing => format!(
+            "partition {} ({profile}), which is NOT in force",
+            wish.intent.name
+        ),
+        Means::BootLine => "isolated by the boot line".to_owned(),
+        Means::Cpuset(set) => format!("isolated by the cpuset {set}"),
+        Means::Tuned => "kept free by TuneD".to_owned(),
+        Means::Nothing => "isolated by NOTHING".to_owned(),
+    }
+}
+
+fn finding(text: &mut String, one: &Found, length: Length, style: Style) {
+    let (name, role) = match one.finding.level {
+        Level::Error => ("error", Role::Bad),
+        Level::Warning => ("warning", Role::Care),
+        Level::Info => ("info", Role::Quiet),
+    };
+    let says = format!(
+        "[{}] {}: {}",
+        one.finding.id,
+        safe(&one.finding.subject),
+        safe(&one.finding.message)
+    );
+    let gap = 9 - name.len();
+    let _ = writeln!(
+        text,
+        "  {}{:gap$}{}",
+        style.paint(role, name),
+        "",
+        wrap(&says, 11, COLUMNS)
+    );
+    let is_short = length == Length::Short;
+    let shown = match (is_short, one.finding.level) {
+        (false, _) => one.evidence.len(),
+        (true, Level::Info) => 0,
+        (true, _) => SHOWN,
+    };
+    for line in one.evidence.iter().take(shown) {
+        let _ = writeln!(text, "           {}", wrap(&safe(line), 13, COLUMNS));
+    }
+    if shown > 0 && one.evidence.len() > shown {
+        let _ = writeln!(text, "           and {} more (-v)", one.evidence.len() - shown);
+    }
+    let says_fix = !is_short || one.finding.level > Level::Info;
+    if says_fix && !one.finding.fix.is_empty() {
+        let fix = format!("-> {}", safe(&one.finding.fix));
+        let _ = writeln!(text, "           {}", wrap(&fix, 14, COLUMNS));
+    }
+}
+
+fn verdict(checked: &Checked) -> String {
+    let count = |level| {
+        checked
+            .judged
+            .findings
+            .iter()
+            .filter(|one| one.finding.level == level)
+            .count()
+    };
+    let cpus = checked.intention.cpus();
+    let looked = match checked.window_ns {
+        Some(window) => format!(", looked at for {:.1} s", window as f64 / 1e9),
+        None => String::new(),
+    };
+    let ignored = match checked.judged.ignored.len() {
+        0 => String::new(),
+        count => format!(", {count} ignored"),
+    };
+    let counts = format!(
+        "{}, {}, {}{ignored}",
+        counted(count(Level::Error), "error"),
+        counted(count(Level::Warning), "warning"),
+        counted(count(Level::Info), "note")
+    );
+    match (checked.judged.verdict, checked.intention.wishes.is_empty()) {
+        (_, true) => "Nothing is isolated here, so there is nothing to check.".to_owned(),
+        (Verdict::Quiet, _) => format!("CPU {cpus} is quiet{looked}: what is promised is there ({counts})."),
+        (Verdict::Noisy, _) => {
+            format!("CPU {cpus} is NOISY{looked}: something that is promised is absent ({counts}).")
+        }
+        (Verdict::Unknown, _) => {
+            format!("CPU {cpus}: nothing is seen to be wrong, and not everything could be seen ({counts}).")
+        }
+    }
+}
+
+/// The findings as JUnit: each layer is a test case for each partition, and fails with its findings from `threshold` on.
+#[must_use]
+pub fn check_junit(checked: &Checked, threshold: Level) -> String {
+    let mut cases = String::new();
+    let (mut tests, mut failures, mut skipped) = (0, 0, 0);
+    let judged = checked.judged;
+    let mut names: Vec<&str> = checked
+        .intention
+        .wishes
+        .iter()
+        .map(|wish| wish.intent.name.as_str())
+        .collect();
+    if names.is_empty() {
+        names.push("machine");
+    }
+    for name in names {
+        for layer in LAYERS {
+            let failed: Vec<&Found> = judged
+                .findings
+                .iter()
+                .filter(|one| {
+                    one.layer == layer.name && one.partition == name && one.finding.level >= threshold
+                })
+                .collect();
+            tests += 1;
+            let _ = write!(
+                cases,
+                "  <testcase classname=\"quietcore.{}\" name=\"{}\"",
+                xml(name),
+                xml(layer.name)
+            );
+            let is_unseen = layer.name == "effects" && checked.window_ns.is_none();
+            if failed.is_empty() && !is_unseen {
+                cases.push_str("/>\n");
+                continue;
+            }
+            cases.push_str(">\n");
+            if failed.is_empty() {
+                skipped += 1;
+                let _ = writeln!(
+                    cases,
+                    "    <skipped message=\"{}\"/>",
+                    xml(&judged.unseen.join("; "))
+                );
+            } else {
+                failures += 1;
+                failed.iter().for_each(|one| failure(&mut cases, one));
+            }
+            cases.push_str("  </testcase>\n");
+        }
+    }
+    let whole: Vec<&Found> = judged
+        .findings
+        .iter()
+        .filter(|one| one.layer.is_empty() && one.finding.level >= threshold)
+        .collect();
+    if !whole.is_empty() {
+        tests += 1;
+        failures += 1;
+        cases.push_str("  <testcase classname=\"quietcore\" name=\"intention\">\n");
+        whole.iter().for_each(|one| failure(&mut cases, one));
+        cases.push_str("  </testcase>\n");
+    }
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"quietcore check\" tests=\"{tests}\" \
+         failures=\"{failures}\" skipped=\"{skipped}\">\n{cases}</testsuite>\n"
+    )
+}
+
+fn failure(cases: &mut String, one: &Found) {
+    let _ = writeln!(
+        cases,
+        "    <failure type=\"{}\" message=\"{}\">{}</failure>",
+        xml(&one.finding.id),
+        xml(&format!("{}: {}", one.finding.subject, one.finding.message)),
+        xml(&format!("{}\nfix: {}", one.evidence.join("\n"), one.finding.fix))
+    );
+}
+
+/// Text inside XML: a line end stays, other control characters become visible, because XML 1.0 has no form for them.
+fn xml(text: &str) -> String {
+    text.lines()
+        .map(crate::page::escape::html)
+        .collect::<Vec<_>>()
+        .join("\n")
+}

@@ -1,0 +1,200 @@
+//! Isolation that erodes: after `apply` one thing after the other is broken, as other programs and people do it. `check`
+//! has to name each, and `check --fix` to mend it; `undo` then gives back what was there before all of it.
+
+mod breakages;
+
+use crate::kernels::{K6_1, K6_12_RT, K7};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::{Layout, Shape, USUAL};
+use crate::verdict::Verdict;
+use breakages::{BREAKAGES, Breakage};
+
+/// On v1 and v2, on a real-time kernel, on the newest.
+pub const SCENARIO: Scenario = Scenario {
+    name: "checking",
+    about: "what is broken after apply is found by check with the right finding, mended by check --fix, and undo is exact",
+    cells,
+    script,
+    check,
+};
+
+/// A disk with one ordinary interrupt.
+const DISK: Shape = Shape {
+    name: "disk",
+    modules: &["ahci", "sd_mod"],
+    devices: &[
+        "-blockdev",
+        "null-co,node-name=d0,size=67108864,read-zeroes=on",
+        "-device",
+        "ide-hd,drive=d0",
+    ],
+    ..USUAL
+};
+
+fn cells() -> Vec<Cell> {
+    [(K6_1, Layout::V1), (K7, Layout::V2), (K6_12_RT, Layout::V2)]
+        .map(|(kernel, layout)| Cell::new(kernel, layout).on(DISK).within(560))
+        .to_vec()
+}
+
+/// By name beside what `strict` holds, so that more can be lost.
+const WANTED: &str = "--cpus 3 --profile strict --with check_interval --with sched_rt_runtime_us \
+                      --with pm_qos_resume_latency_us=n/a";
+
+fn script(_: &Cell) -> String {
+    let mut script = String::from(
+        "populate
+ifconfig lo 127.0.0.1 up
+wait_for 10 test -b /dev/sda
+echo 8 >/sys/class/net/lo/queues/rx-0/rps_cpus
+echo 64 >/sys/class/net/lo/queues/rx-0/rps_flow_cnt
+echo 0 >/proc/sys/kernel/timer_migration
+echo 1 >/sys/kernel/rcu_expedited
+echo 1 >/sys/kernel/mm/ksm/run
+for file in /proc/sys/kernel/numa_balancing /sys/kernel/mm/transparent_hugepage/khugepaged/defrag; do
+    [ -w $file ] && echo 1 >$file
+done
+[ -w /sys/kernel/mm/transparent_hugepage/enabled ] && echo always >/sys/kernel/mm/transparent_hugepage/enabled
+irq=$(awk '/ahci/{sub(\":\", \"\", $1); print $1; exit}' /proc/interrupts)
+sleeper=$(lab-guest sleepers 1 stranger)
+state before
+rec nothing quietcore check --for 0s --json
+",
+    );
+    script.push_str(&format!("rec apply quietcore apply {WANTED} --json\n"));
+    script.push_str(
+        "rec whole quietcore check --for 0s --json
+rec looked quietcore check --for 2s --json
+rec unknown_id quietcore check --ignore no-such-finding
+",
+    );
+    for one in BREAKAGES {
+        let Breakage { name, command, .. } = one;
+        script.push_str(&format!(
+            "if ( {command} ) 2>/dev/null; then
+    note {name}_there yes
+    rec {name}_found quietcore check --for 0s --json
+    rec {name}_fixed quietcore check --fix --for 0s --json
+else
+    note {name}_there no
+fi
+"
+        ));
+    }
+    script.push_str(
+        "echo 3 >/proc/irq/$irq/smp_affinity_list
+rec ignored quietcore check --for 0s --ignore irq-here --json
+rec junit quietcore check --for 0s --junit /tmp/check.xml
+rec junit_text cat /tmp/check.xml
+rec last_fix quietcore check --fix --for 0s --json
+[ -d /sys/fs/cgroup/cpuset/intruder ] && rmdir /sys/fs/cgroup/cpuset/intruder
+[ -d /sys/fs/cgroup/intruder ] && rmdir /sys/fs/cgroup/intruder
+rec undo quietcore undo --json
+state after
+same same_undo before after
+",
+    );
+    script
+}
+
+fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    verdict.equal("nothing isolated", seen.get("nothing").status, 1);
+    verdict.that(
+        has(seen, "nothing", "nothing-isolated", ""),
+        "nothing-isolated is said before apply",
+    );
+    verdict.status(seen, "apply", 0);
+    verdict.status(seen, "whole", 4);
+    verdict.equal("errors after apply", errors(seen, "whole"), Vec::<String>::new());
+    verdict.equal(
+        "errors while it is looked at",
+        errors(seen, "looked"),
+        Vec::<String>::new(),
+    );
+    verdict.status(seen, "looked", 0);
+    verdict.equal(
+        "quiet",
+        seen.get("looked").json()["verdict"].clone(),
+        "quiet".into(),
+    );
+    verdict.status(seen, "unknown_id", 2);
+    let there: Vec<&Breakage> = BREAKAGES
+        .iter()
+        .filter(|one| seen.get(&format!("{}_there", one.name)).text() == "yes")
+        .collect();
+    let least = if cell.layout == Layout::V1 { 24 } else { 22 };
+    verdict.that(
+        there.len() >= least,
+        format!("only {} breakages could be made", there.len()),
+    );
+    verdict.note(format!("{} breakages", there.len()));
+    for one in there {
+        broken(seen, one, verdict);
+    }
+    verdict.equal("what is ignored decides nothing", seen.get("ignored").status, 4);
+    verdict.equal("not ignored in the JUnit report", seen.get("junit").status, 1);
+    let junit = seen.get("junit_text").stdout;
+    verdict.that(
+        junit.contains("<failure type=\"irq-here\""),
+        format!("JUnit: {junit}"),
+    );
+    verdict.status(seen, "undo", 0);
+    // The thread of an interrupt follows where the interrupt fired last, which no undo gives back.
+    let record = seen.get("same_undo");
+    let changed: Vec<&str> = record
+        .stdout
+        .lines()
+        .filter(|line| !(line.starts_with("kthread ") && line.contains(": \"irq/")))
+        .collect();
+    verdict.that(
+        matches!(record.status, 0 | 1) && changed.is_empty(),
+        format!("undo: {changed:?} {}", record.stderr),
+    );
+}
+
+/// One breakage: found with its finding, mended, and nothing else is wrong then.
+fn broken(seen: &Records, one: &Breakage, verdict: &mut Verdict) {
+    let (found, fixed) = (format!("{}_found", one.name), format!("{}_fixed", one.name));
+    verdict.equal(&found, seen.get(&found).status, 1);
+    verdict.that(
+        has(seen, &found, one.id, one.subject),
+        format!(
+            "{}: no {} of {} in {:?}",
+            one.name,
+            one.id,
+            one.subject,
+            errors(seen, &found)
+        ),
+    );
+    verdict.equal(
+        &format!("{fixed}: errors"),
+        errors(seen, &fixed),
+        Vec::<String>::new(),
+    );
+    let mended = seen.get(&fixed).json()["mended"].as_array().map_or(0, Vec::len);
+    verdict.that(
+        mended > 0,
+        format!("{fixed}: nothing was mended: {}", seen.get(&fixed).stderr),
+    );
+}
+
+fn has(seen: &Records, record: &str, id: &str, subject: &str) -> bool {
+    let json = seen.get(record).json();
+    let findings = json["findings"].as_array().cloned().unwrap_or_default();
+    findings
+        .iter()
+        .any(|one| one["id"] == id && one["subject"].as_str().is_some_and(|text| text.contains(subject)))
+}
+
+/// Findings of level error, as `id subject`.
+fn errors(seen: &Records, record: &str) -> Vec<String> {
+    let json = seen.get(record).json();
+    let Some(findings) = json["findings"].as_array() else {
+        return vec![format!("{record} is no JSON: {}", seen.get(record).stderr)];
+    };
+    let wrong = findings.iter().filter(|one| one["level"] == "error");
+    wrong
+        .map(|one| format!("{} {} {}", one["id"], one["subject"], one["message"]))
+        .collect()
+}

@@ -1,0 +1,185 @@
+//! What is broken, one line each. A command that fails is one that this guest has no use for: another version of
+//! control groups, a file that its kernel lacks, a write that it refuses.
+
+/// One breakage.
+pub struct Breakage {
+    /// Its name among the records.
+    pub name: &'static str,
+    /// What somebody does.
+    pub command: &'static str,
+    /// The finding that has to name it.
+    pub id: &'static str,
+    /// A part of the finding's subject.
+    pub subject: &'static str,
+}
+
+const fn breaks(
+    name: &'static str,
+    command: &'static str,
+    id: &'static str,
+    subject: &'static str,
+) -> Breakage {
+    Breakage {
+        name,
+        command,
+        id,
+        subject,
+    }
+}
+
+/// A file of a knob that gets a value which disturbs, and did not have it before.
+macro_rules! file {
+    ($name:literal, $path:literal, $value:literal) => {
+        breaks(
+            $name,
+            concat!(
+                "[ -w ",
+                $path,
+                " ] && old=$(cat ",
+                $path,
+                ") && echo ",
+                $value,
+                " >",
+                $path,
+                " && [ \"$(cat ",
+                $path,
+                ")\" != \"$old\" ]"
+            ),
+            "knob-lost",
+            $path,
+        )
+    };
+}
+
+/// All of them.
+pub const BREAKAGES: &[Breakage] = &[
+    file!("workqueues", "/sys/devices/virtual/workqueue/cpumask", "f"),
+    file!(
+        "workqueue_writeback",
+        "/sys/devices/virtual/workqueue/writeback/cpumask",
+        "f"
+    ),
+    file!(
+        "workqueue_blkcg",
+        "/sys/devices/virtual/workqueue/blkcg_punt_bio/cpumask",
+        "f"
+    ),
+    file!("rq_affinity", "/sys/block/sda/queue/rq_affinity", "1"),
+    file!("rps_cpus", "/sys/class/net/lo/queues/rx-0/rps_cpus", "8"),
+    file!("rps_flow_cnt", "/sys/class/net/lo/queues/rx-0/rps_flow_cnt", "64"),
+    file!("timer_migration", "/proc/sys/kernel/timer_migration", "0"),
+    file!("watchdog_cpumask", "/proc/sys/kernel/watchdog_cpumask", "0-3"),
+    file!("compaction", "/proc/sys/vm/compaction_proactiveness", "20"),
+    file!("unevictable", "/proc/sys/vm/compact_unevictable_allowed", "1"),
+    file!("rcu_expedited", "/sys/kernel/rcu_expedited", "1"),
+    file!("rcu_normal", "/sys/kernel/rcu_normal", "0"),
+    file!("numa_balancing", "/proc/sys/kernel/numa_balancing", "1"),
+    file!("stat_interval", "/proc/sys/vm/stat_interval", "1"),
+    file!("ksm", "/sys/kernel/mm/ksm/run", "1"),
+    file!(
+        "huge_pages",
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        "always"
+    ),
+    file!(
+        "khugepaged",
+        "/sys/kernel/mm/transparent_hugepage/khugepaged/defrag",
+        "1"
+    ),
+    file!(
+        "machine_checks",
+        "/sys/devices/system/machinecheck/machinecheck0/check_interval",
+        "300"
+    ),
+    file!("rt_throttling", "/proc/sys/kernel/sched_rt_runtime_us", "950000"),
+    file!(
+        "resume_latency",
+        "/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us",
+        "0"
+    ),
+    file!("new_interrupts", "/proc/irq/default_smp_affinity", "f"),
+    breaks(
+        "irq_pinned",
+        "echo 3 >/proc/irq/$irq/smp_affinity_list",
+        "irq-here",
+        "/smp_affinity_list",
+    ),
+    breaks(
+        "irq_everywhere",
+        "echo 0-3 >/proc/irq/$irq/smp_affinity_list",
+        "irq-here",
+        "/smp_affinity_list",
+    ),
+    breaks(
+        "irq_mask",
+        "echo 8 >/proc/irq/4/smp_affinity",
+        "irq-here",
+        "/proc/irq/4/smp_affinity_list",
+    ),
+    breaks(
+        "v1_root_balances",
+        "echo 1 >/sys/fs/cgroup/cpuset/cpuset.sched_load_balance",
+        "partition-differs",
+        "/cpuset/cpuset.sched_load_balance",
+    ),
+    breaks(
+        "v1_partition_balances",
+        "echo 1 >/sys/fs/cgroup/cpuset/rt/cpuset.sched_load_balance",
+        "partition-differs",
+        "/rt/cpuset.sched_load_balance",
+    ),
+    breaks(
+        "v1_partition_grows",
+        "echo 2-3 >/sys/fs/cgroup/cpuset/rt/cpuset.cpus",
+        "partition-differs",
+        "/rt/cpuset.cpus",
+    ),
+    breaks(
+        "v1_housekeeping_grows",
+        "echo 0-3 >/sys/fs/cgroup/cpuset/housekeeping/cpuset.cpus",
+        "partition-differs",
+        "/housekeeping/cpuset.cpus",
+    ),
+    breaks(
+        "v1_task_in_root",
+        "echo $sleeper >/sys/fs/cgroup/cpuset/tasks",
+        "task-here",
+        "stranger",
+    ),
+    breaks(
+        "v1_container",
+        "mkdir /sys/fs/cgroup/cpuset/intruder && echo 2-3 >/sys/fs/cgroup/cpuset/intruder/cpuset.cpus",
+        "cpuset-overlaps",
+        "/intruder/cpuset.cpus",
+    ),
+    breaks(
+        "v2_partition_dissolved",
+        "[ -e /sys/fs/cgroup/quietcore-rt ] && echo member >/sys/fs/cgroup/quietcore-rt/cpuset.cpus.partition",
+        "partition-invalid",
+        "/cpuset.cpus.partition",
+    ),
+    breaks(
+        "v2_partition_balances",
+        "[ -e /sys/fs/cgroup/quietcore-rt ] && echo root >/sys/fs/cgroup/quietcore-rt/cpuset.cpus.partition",
+        "partition-invalid",
+        "/cpuset.cpus.partition",
+    ),
+    breaks(
+        "v2_partition_grows",
+        "[ -e /sys/fs/cgroup/quietcore-rt ] && echo 2-3 >/sys/fs/cgroup/quietcore-rt/cpuset.cpus",
+        "partition-differs",
+        "/quietcore-rt/cpuset.cpus",
+    ),
+    breaks(
+        "v2_controller_off",
+        "[ -e /sys/fs/cgroup/quietcore-rt ] && echo -cpuset >/sys/fs/cgroup/cgroup.subtree_control",
+        "partition-differs",
+        "/cgroup.subtree_control",
+    ),
+    breaks(
+        "v2_kernel_thread",
+        "[ -e /sys/fs/cgroup/quietcore-rt ] && taskset -pc 3 2 && taskset -pc 2 | grep -q 3$",
+        "task-here",
+        "kthreadd",
+    ),
+];
