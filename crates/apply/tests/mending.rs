@@ -1,0 +1,140 @@
+//! Level 3: what a partition in force has lost is set again through its own layer of the journal. Undo then gives back what
+//! was there before the partition, wherever the tool died, and of what is new what was found.
+
+#![allow(clippy::unwrap_used)]
+
+#[allow(dead_code)] // Shared with the other tests of level 3.
+mod rehearsal;
+
+use apply::{Force, Journal, JournalState, Mended, Which, mend, standing, undo};
+use machine::{CpuSet, Machine};
+use plan::{Change, Intent, PartitionName, Plan, Profile};
+use rehearsal::acting::{dies, isolate_as, same};
+use rehearsal::{Death, Disk, Kernel, Rules};
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
+const ETH0: &str = "/proc/irq/25/smp_affinity_list";
+const MIGRATION: &str = "/proc/sys/kernel/timer_migration";
+
+fn intent(name: &str, cpus: &str) -> Intent {
+    let cpus = CpuSet::parse_list(cpus).unwrap();
+    Intent::new(PartitionName::new(name).unwrap(), cpus, Profile::Balanced)
+}
+
+fn read(kernel: &Kernel) -> Machine {
+    Machine::read(kernel.root())
+        .with_tasks(kernel.root())
+        .with_interrupts(kernel.root())
+}
+
+/// What the partition would need now.
+fn plan_now(kernel: &Kernel) -> Plan {
+    let wanted = intent("rt", "3");
+    let settings = machine::settings::for_cpus(kernel.root(), &wanted.cpus);
+    plan::plan_beside(&read(kernel), &settings, &wanted, &[intent("fast", "2")]).unwrap()
+}
+
+/// Sets again what somebody took from `rt`.
+fn mend_rt(kernel: &Kernel, disk: &Disk) -> Mended {
+    let lost = |change: &&Change| matches!(change.target.as_str(), ETH0 | MIGRATION);
+    let changes: Vec<Change> = plan_now(kernel).changes.iter().filter(lost).cloned().collect();
+    mend(kernel, disk, &read(kernel), "rt", &changes, "0").unwrap()
+}
+
+/// Two partitions, so that the one that lost something is not the last; then somebody moves an interrupt back.
+fn broken(rules: Rules) -> Kernel {
+    let kernel = Kernel::boot_with_settings(rules);
+    kernel.put(MIGRATION, "0\n");
+    kernel
+}
+
+fn isolate_and_break(kernel: &Kernel, disk: &Disk) {
+    isolate_as(kernel, disk, &intent("rt", "3"), || {}).unwrap();
+    isolate_as(kernel, disk, &intent("fast", "2"), || {}).unwrap();
+    kernel.put(ETH0, "2-3\n");
+    kernel.put(MIGRATION, "0\n");
+}
+
+#[test]
+fn what_is_mended_holds_and_undo_gives_back_what_was_before_the_partition() {
+    for rules in ALL_RULES {
+        let what = format!("{rules:?}");
+        let kernel = broken(rules);
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        isolate_and_break(&kernel, &disk);
+        let drift = |kernel: &Kernel| {
+            let journal = Journal::open(&disk).unwrap().unwrap();
+            let standing = standing(kernel, &journal, &read(kernel));
+            standing.into_iter().flat_map(|one| one.drift).collect::<Vec<_>>()
+        };
+        assert!(
+            drift(&kernel).iter().any(|one| one.subject == ETH0),
+            "{what}: nothing was broken"
+        );
+        let mended = mend_rt(&kernel, &disk);
+        assert_eq!(mended.entries.len(), 2, "{what}: {mended:?}");
+        assert_eq!(kernel.get(ETH0).trim(), "0-1", "{what}");
+        assert_eq!(kernel.get(MIGRATION).trim(), "1", "{what}");
+        assert!(drift(&kernel).is_empty(), "{what}: {:?}", drift(&kernel));
+        let journal = Journal::open(&disk).unwrap().unwrap();
+        assert_eq!(journal.state(BOOT), JournalState::InForce, "{what}");
+        // Mending what holds writes nothing.
+        assert!(
+            mend_rt(&kernel, &disk)
+                .entries
+                .iter()
+                .all(|entry| entry.seq == 0),
+            "{what}"
+        );
+        let undone = undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+        assert!(undone.equal(), "{what}: {:?}", undone.remains());
+        same(&kernel, &before, &what);
+    }
+}
+
+#[test]
+fn whoever_dies_while_mending_leaves_a_journal_that_undo_ends() {
+    let mut tried = 0;
+    for rules in ALL_RULES {
+        let kernel = broken(rules);
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        isolate_and_break(&kernel, &disk);
+        let begin = kernel.steps.get();
+        mend_rt(&kernel, &disk);
+        for step in begin + 1..=kernel.steps.get() {
+            for death in [Death::Before(step), Death::After(step), Death::Torn(step)] {
+                let what = format!("{rules:?} {death:?}");
+                let kernel = broken(rules);
+                let disk = Disk::new(&kernel);
+                isolate_and_break(&kernel, &disk);
+                kernel.death.set(death);
+                assert!(dies(|| drop(mend_rt(&kernel, &disk))), "{what} did not die");
+                kernel.death.set(Death::Never);
+                // The next one ends what was begun.
+                mend_rt(&kernel, &disk);
+                let undone = undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+                assert!(undone.equal(), "{what}: {:?}", undone.remains());
+                same(&kernel, &before, &what);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 40, "only {tried} deaths");
+}
+
+#[test]
+fn a_refusal_is_told_and_the_rest_is_mended() {
+    let kernel = broken(Rules::V2);
+    let before = kernel.dump();
+    let disk = Disk::new(&kernel);
+    isolate_and_break(&kernel, &disk);
+    kernel.refuse(ETH0, libc::EIO);
+    let mended = mend_rt(&kernel, &disk);
+    assert_eq!(mended.findings.len(), 1, "{mended:?}");
+    assert_eq!(mended.findings[0].subject, ETH0);
+    assert_eq!(kernel.get(MIGRATION).trim(), "1");
+    drop(before);
+}
