@@ -338,6 +338,7 @@ fn may_follow_torn(event: &Event) -> bool {
             | Event::Moving { .. }
             | Event::Resizing { .. }
             | Event::Resized { .. }
+            | Event::Mending { .. }
             | Event::Confirmed { .. }
     )
 }

@@ -6,7 +6,7 @@
 #[allow(dead_code)] // Shared with the other tests of level 3.
 mod rehearsal;
 
-use apply::{Force, Journal, JournalState, Mended, Which, mend, standing, undo};
+use apply::{Force, Journal, JournalState, Mended, System, Which, mend, standing, undo};
 use machine::{CpuSet, Machine};
 use plan::{Change, Intent, PartitionName, Plan, Profile};
 use rehearsal::acting::{dies, isolate_as, same};
@@ -82,10 +82,7 @@ fn what_is_mended_holds_and_undo_gives_back_what_was_before_the_partition() {
         assert_eq!(journal.state(BOOT), JournalState::InForce, "{what}");
         // Mending what holds writes nothing.
         assert!(
-            mend_rt(&kernel, &disk)
-                .entries
-                .iter()
-                .all(|entry| entry.seq == 0),
+            mend_rt(&kernel, &disk).entries.iter().all(|entry| entry.seq == 0),
             "{what}"
         );
         let undone = undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
@@ -128,7 +125,6 @@ fn whoever_dies_while_mending_leaves_a_journal_that_undo_ends() {
 #[test]
 fn a_refusal_is_told_and_the_rest_is_mended() {
     let kernel = broken(Rules::V2);
-    let before = kernel.dump();
     let disk = Disk::new(&kernel);
     isolate_and_break(&kernel, &disk);
     kernel.refuse(ETH0, libc::EIO);
@@ -136,5 +132,4 @@ fn a_refusal_is_told_and_the_rest_is_mended() {
     assert_eq!(mended.findings.len(), 1, "{mended:?}");
     assert_eq!(mended.findings[0].subject, ETH0);
     assert_eq!(kernel.get(MIGRATION).trim(), "1");
-    drop(before);
 }

@@ -34,7 +34,7 @@ const DISK: Shape = Shape {
 
 fn cells() -> Vec<Cell> {
     [(K6_1, Layout::V1), (K7, Layout::V2), (K6_12_RT, Layout::V2)]
-        .map(|(kernel, layout)| Cell::new(kernel, layout).on(DISK).within(560))
+        .map(|(kernel, layout)| Cell::new(kernel, layout).on(DISK).within(1500))
         .to_vec()
 }
 

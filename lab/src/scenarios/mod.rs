@@ -66,7 +66,6 @@ pub const ALL: &[&Scenario] = &[
     &blaming_chains::SCENARIO,
     &article_runs::SCENARIO,
     &bad_input::SCENARIO,
-    &checking::SCENARIO,
     &knobs::SCENARIO,
     &tracers::SCENARIO,
     &apply_undo::SCENARIO,
@@ -81,14 +80,15 @@ pub const ALL: &[&Scenario] = &[
     &too_old::SCENARIO,
 ];
 
-/// Those that run only when they are asked for by name: the first three need binaries of another architecture, [`speed`]
-/// and [`truth`] take long.
+/// Those that run only when they are asked for by name: the first three need binaries of another architecture, [`speed`],
+/// [`truth`] and [`checking`] take long.
 const BY_NAME: &[&Scenario] = &[
     &foreign::SCENARIO,
     &measuring::ON_ARM64,
     &boot_raspberry_pi::SCENARIO,
     &speed::SCENARIO,
     &truth::SCENARIO,
+    &checking::SCENARIO,
 ];
 
 /// Every scenario in every cell whose label has all words of the filter as parts.

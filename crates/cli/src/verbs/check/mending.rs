@@ -1,7 +1,7 @@
 //! `check --fix`: the changes that findings carry, made under the lock and as part of the partition that lost them.
 
 use super::look::Looked;
-use crate::changing::Changing;
+use crate::changing::{self, Changing};
 use crate::{CommandError, Status};
 use machine::Machine;
 use plan::Change;
@@ -13,6 +13,17 @@ use std::collections::BTreeMap;
 /// # Errors
 /// No permission, another quietcore at work, a journal that cannot be understood or written.
 pub fn mend(root: &Root, looked: &Looked, ignore: &[String]) -> Result<Vec<String>, CommandError> {
+    if changing::standing(root, &looked.machine).is_none() {
+        return Err(CommandError::new(
+            Status::Denied,
+            "nothing was mended",
+            format!(
+                "{}: the journal of what was applied is for root alone",
+                changing::STATE
+            ),
+            "run it as root (sudo quietcore check --fix)",
+        ));
+    }
     let mut by_partition: BTreeMap<&str, Vec<Change>> = BTreeMap::new();
     for found in &looked.found {
         let Some(change) = &found.mend else { continue };
