@@ -1,7 +1,11 @@
-//! One CPU's buffer as a stream of pages: mapped into this process where the kernel offers that, read otherwise.
+//! One CPU's buffer as a stream of pages: read, or mapped into this process where the kernel offers that (6.10).
 //!
-//! Both give the same: whole pages, and of a page that is not full what was written since. Mapping leaves out a copy and
-//! the kernel's rewriting of a page that is not full.
+//! Both give the same: whole pages, and of a page that is not full what was written since. `blame` reads, because that is
+//! faster: `examples/reading_speed.rs` on 6.18 (unoptimised, medians, three times within 10 %) takes 1.6 us for a full page,
+//! against 2.2 us mapped, and 2.4 us for a look at a page to which five events came, against 34 us mapped. `read` swaps a
+//! full page for an empty one as it is; what is mapped stays in the buffer, so the kernel walks over its events one by one to
+//! count them as read, and we walk over those that were there before to know the time. Only a look at nothing new is
+//! cheaper: 0.32 us against 0.38 us. A record onto the disk is spliced, which touches no page.
 
 use crate::error::TraceError;
 use events::{Layout, Page};
@@ -15,7 +19,7 @@ const LOST: u64 = 3 << 30;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// Mapped where the kernel offers it.
-    Best,
+    Mapped,
     /// Read, as every kernel can.
     Read,
 }
@@ -35,7 +39,7 @@ impl Source {
     /// # Errors
     /// The errno of open.
     pub fn open(path: &str, way: Way) -> Result<Source, TraceError> {
-        if way == Way::Best
+        if way == Way::Mapped
             && let Some(ring) = Ring::open(path)?
         {
             return Ok(Source::Mapped(ring, None));

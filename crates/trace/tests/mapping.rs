@@ -86,7 +86,7 @@ fn mapping_kernel(test: &str) -> Option<(Tracefs, Layout)> {
     let found = kernel().and_then(|(tracefs, layout)| {
         let probe = Instance::begin(&tracefs, &format!("probe-{test}"), "64");
         let path = probe.dir.join("per_cpu/cpu0/trace_pipe_raw");
-        match Source::open(path.to_str().unwrap(), Way::Best).unwrap() {
+        match Source::open(path.to_str().unwrap(), Way::Mapped).unwrap() {
             Source::Mapped(..) => Ok((tracefs, layout)),
             Source::Read(_) => Err("this kernel maps no buffers (6.10)".to_owned()),
         }
@@ -121,7 +121,7 @@ fn mapped_and_read_are_the_same_at_any_point_of_a_page() {
     let mut both = ["read", "mapped"].map(|name| Instance::begin(&tracefs, name, "1024"));
     let mut recorders = [
         both[0].recorder(layout, Way::Read),
-        both[1].recorder(layout, Way::Best),
+        both[1].recorder(layout, Way::Mapped),
     ];
     let (mut at, mut step) = (0, 7);
     while at < 20_000 {
@@ -181,7 +181,7 @@ fn what_a_small_buffer_loses_is_counted_both_ways() {
     let Some((tracefs, layout)) = mapping_kernel("small_buffer") else {
         return;
     };
-    for (name, way) in [("small-read", Way::Read), ("small-mapped", Way::Best)] {
+    for (name, way) in [("small-read", Way::Read), ("small-mapped", Way::Mapped)] {
         let mut one = Instance::begin(&tracefs, name, "16");
         let mut recorder = one.recorder(layout, way);
         let mut at = 0;

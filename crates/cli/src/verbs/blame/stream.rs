@@ -64,7 +64,7 @@ impl<'r> Stream<'r> {
             None => Stays::First,
         };
         let recorder =
-            Recorder::open(&instance.file("."), &online, known.layout, most, stays, Way::Best).map_err(untraceable)?;
+            Recorder::open(&instance.file("."), &online, known.layout, most, stays, Way::Read).map_err(untraceable)?;
         Ok(Stream {
             root,
             known,
