@@ -46,6 +46,8 @@ pub(crate) fn sample<C: Count>(
         hit: None,
     };
     loop {
+        // Asked before the time: who is told to stop while it does not have the CPU has not seen yet how long that took.
+        let is_told_to_stop = stop.load(Ordering::Relaxed) != 0;
         let now = C::now();
         // A counter that went back (it must not, on one CPU) is no gap of 500 years.
         let gap = now.saturating_sub(state.covered);
@@ -64,7 +66,7 @@ pub(crate) fn sample<C: Count>(
         state.covered = now;
         state.turns += 1;
         track.alive.0.store(now, Ordering::Relaxed);
-        if now >= end || stop.load(Ordering::Relaxed) != 0 {
+        if now >= end || is_told_to_stop {
             return state;
         }
     }
@@ -95,6 +97,37 @@ mod tests {
         assert!(at == start && length >= 50_000_000, "{gaps:?}");
         // Nothing of the window is outside of what the loop covers.
         assert!(end.covered >= start + 51_000_000, "{end:?}");
+    }
+
+    static TOLD: AtomicU32 = AtomicU32::new(0);
+
+    /// A counter of a thread that loses the CPU after its second reading, and is told to stop before it has it back.
+    struct Interrupted;
+
+    impl Count for Interrupted {
+        fn now() -> u64 {
+            static READINGS: AtomicU32 = AtomicU32::new(0);
+            match READINGS.fetch_add(1, Ordering::Relaxed) {
+                0 => 100,
+                1 => {
+                    TOLD.store(1, Ordering::Relaxed);
+                    101
+                }
+                later => 50_000 + u64::from(later),
+            }
+        }
+    }
+
+    #[test]
+    fn the_gap_in_which_it_is_told_to_stop_is_seen() {
+        let shared = Shared::map(1, 64).unwrap();
+        let (track, slots) = shared.track(0).unwrap();
+        let mut writer = Writer::new(track, slots);
+        let end = sample::<Interrupted>(track, &mut writer, &TOLD, [100, 1_000_000], [1_000, u64::MAX, 10]);
+        let mut gaps = Vec::new();
+        drain(track, slots, |sample| gaps.push((sample.at, sample.value)));
+        assert_eq!(gaps, [(101, 49_901)]);
+        assert_eq!((end.seen, end.covered), (1, 50_002));
     }
 
     #[test]
