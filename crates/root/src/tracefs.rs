@@ -18,7 +18,8 @@ pub struct Tracefs {
 }
 
 impl Tracefs {
-    /// That of the running kernel; `None` for a kernel without tracing.
+    /// That of the running kernel; `None` for a kernel without tracing, or with a tracefs that is empty: so the kernel leaves
+    /// it when it is locked down (confidentiality) at boot.
     ///
     /// # Errors
     /// [`RootError::Denied`] for who may not look, and under kernel lockdown; ENOSYS where it is not mounted and the
@@ -32,10 +33,14 @@ impl Tracefs {
             }
         }
         match mount() {
-            Ok(mount) => Ok(Some(Tracefs {
-                path: format!("/proc/self/fd/{}", mount.as_raw_fd()),
-                _mount: Some(mount),
-            })),
+            Ok(mount) => {
+                let path = format!("/proc/self/fd/{}", mount.as_raw_fd());
+                let is_empty = rustix::fs::stat(format!("{path}/trace_marker")).err() == Some(Errno::NOENT);
+                Ok((!is_empty).then_some(Tracefs {
+                    path,
+                    _mount: Some(mount),
+                }))
+            }
             Err(Errno::NODEV) => Ok(None),
             Err(errno) => Err(RootError::from_io("tracefs", "mount", &errno.into())),
         }

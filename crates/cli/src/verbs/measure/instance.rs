@@ -1,6 +1,6 @@
 //! An instance of tracefs for as long as a measurement needs it, or the top directory, which is nobody's.
 
-use super::refused::refused;
+use super::refused::{absent, refused};
 use crate::changing::Changing;
 use crate::{CommandError, Status};
 use apply::ApplyError;
@@ -25,12 +25,7 @@ pub struct Instance {
 pub fn found() -> Result<Tracefs, CommandError> {
     match Tracefs::find() {
         Ok(Some(tracefs)) => Ok(tracefs),
-        Ok(None) => Err(CommandError::new(
-            Status::Unable,
-            "tracefs",
-            "this kernel has no tracing (CONFIG_FTRACE)",
-            "use a kernel that has it",
-        )),
+        Ok(None) => Err(absent()),
         Err(error) if error.errno() == Some(libc::ENOSYS) => Err(CommandError::new(
             Status::Unable,
             "tracefs",

@@ -5,6 +5,10 @@ use machine::Machine;
 use root::{Root, RootError};
 use trace::TraceError;
 
+/// The state of `/sys/kernel/security/lockdown` in which nobody may trace.
+const CONFIDENTIALITY: &str = "confidentiality";
+const UNLOCK: &str = "boot without lockdown=confidentiality; lockdown=integrity allows tracing";
+
 /// A file of tracefs that refuses.
 pub fn refused(error: RootError) -> CommandError {
     let (user, _) = root::process::ids();
@@ -18,10 +22,33 @@ pub fn refused(error: RootError) -> CommandError {
             ..error.into()
         },
         Some(libc::ENOMEM) => CommandError {
-            next: "the kernel has no memory for so large buffers on all CPUs; give a smaller --buffer".to_owned(),
+            next: "the kernel has no memory for so large buffers on all CPUs; give a smaller --buffer"
+                .to_owned(),
             ..error.into()
         },
         _ => error.into(),
+    }
+}
+
+/// There is no tracefs, or an empty one.
+pub fn absent() -> CommandError {
+    none(Machine::read(&Root::live()).kernel.lockdown.as_deref())
+}
+
+fn none(lockdown: Option<&str>) -> CommandError {
+    match lockdown {
+        Some(CONFIDENTIALITY) => CommandError::new(
+            Status::Denied,
+            "tracefs",
+            "it is empty: the kernel is locked down (confidentiality)",
+            UNLOCK,
+        ),
+        _ => CommandError::new(
+            Status::Unable,
+            "tracefs",
+            "this kernel has no tracing (CONFIG_FTRACE), or was locked down at boot (lockdown=confidentiality)",
+            "use a kernel that has it",
+        ),
     }
 }
 
@@ -42,9 +69,9 @@ pub fn untraceable(error: TraceError) -> CommandError {
 fn forbidden(error: RootError, lockdown: Option<&str>) -> CommandError {
     let error = CommandError::from(error);
     match lockdown {
-        Some("confidentiality") => CommandError {
+        Some(CONFIDENTIALITY) => CommandError {
             why: format!("{}, also for root: the kernel is locked down (confidentiality)", error.why),
-            next: "boot without lockdown=confidentiality; lockdown=integrity allows tracing".to_owned(),
+            next: UNLOCK.to_owned(),
             ..error
         },
         _ => CommandError {
@@ -71,9 +98,22 @@ mod tests {
     fn what_is_forbidden_to_root_is_not_answered_with_run_it_as_root() {
         let locked = forbidden(denied(), Some("confidentiality"));
         assert_eq!(locked.status, Status::Denied);
-        assert!(locked.why.contains("locked down") && locked.next.contains("integrity"), "{locked:?}");
+        assert!(
+            locked.why.contains("locked down") && locked.next.contains("integrity"),
+            "{locked:?}"
+        );
         let other = forbidden(denied(), Some("none"));
-        assert!(other.next.contains("container") && !other.why.contains("locked"), "{other:?}");
+        assert!(
+            other.next.contains("container") && !other.why.contains("locked"),
+            "{other:?}"
+        );
+    }
+
+    #[test]
+    fn an_empty_tracefs_is_told_from_a_kernel_without_one() {
+        assert_eq!(none(Some("confidentiality")).status, Status::Denied);
+        assert_eq!(none(Some("integrity")).status, Status::Unable);
+        assert_eq!(none(None).status, Status::Unable);
     }
 
     #[test]
@@ -86,8 +126,14 @@ mod tests {
             })
         };
         let busy = told(libc::EBUSY);
-        assert!(busy.status == Status::Conflict && busy.what.ends_with("current_tracer"), "{busy:?}");
+        assert!(
+            busy.status == Status::Conflict && busy.what.ends_with("current_tracer"),
+            "{busy:?}"
+        );
         let large = told(libc::ENOMEM);
-        assert!(large.status == Status::Unable && large.next.contains("--buffer"), "{large:?}");
+        assert!(
+            large.status == Status::Unable && large.next.contains("--buffer"),
+            "{large:?}"
+        );
     }
 }
