@@ -15,7 +15,8 @@ use trace::{Recorder, Recording, Source, Stays, Way, catalogue};
 /// An instance into which somebody writes by hand; it goes with the test.
 struct Instance {
     dir: PathBuf,
-    marker: fs::File,
+    /// Closed before the instance goes: the kernel keeps what somebody has open.
+    marker: Option<fs::File>,
 }
 
 impl Instance {
@@ -33,7 +34,10 @@ impl Instance {
             .write(true)
             .open(dir.join("trace_marker"))
             .unwrap();
-        Instance { dir, marker }
+        Instance {
+            dir,
+            marker: Some(marker),
+        }
     }
 
     fn recorder(&self, layout: Layout, way: Way) -> Recorder {
@@ -58,13 +62,18 @@ impl Instance {
     /// Notes number `number`, in a text whose length depends on it.
     fn mark(&mut self, number: usize) {
         let text = format!("{number} {}", "x".repeat(number % 61));
-        self.marker.write_all(text.as_bytes()).unwrap();
+        self.marker.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
     }
 }
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.dir);
+        self.marker = None;
+        let gone = fs::remove_dir(&self.dir);
+        // Who panics already leaves files open.
+        if !std::thread::panicking() {
+            gone.unwrap();
+        }
     }
 }
 
