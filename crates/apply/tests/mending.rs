@@ -15,11 +15,13 @@ use rehearsal::{Death, Disk, Kernel, Rules};
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
 const ETH0: &str = "/proc/irq/25/smp_affinity_list";
+/// Of one CPU, and so of one partition.
+const GOVERNOR: &str = "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor";
 const MIGRATION: &str = "/proc/sys/kernel/timer_migration";
 
 fn intent(name: &str, cpus: &str) -> Intent {
     let cpus = CpuSet::parse_list(cpus).unwrap();
-    Intent::new(PartitionName::new(name).unwrap(), cpus, Profile::Balanced)
+    Intent::new(PartitionName::new(name).unwrap(), cpus, Profile::Strict)
 }
 
 fn read(kernel: &Kernel) -> Machine {
@@ -37,7 +39,7 @@ fn plan_now(kernel: &Kernel) -> Plan {
 
 /// Sets again what somebody took from `rt`.
 fn mend_rt(kernel: &Kernel, disk: &Disk) -> Mended {
-    let lost = |change: &&Change| matches!(change.target.as_str(), ETH0 | MIGRATION);
+    let lost = |change: &&Change| matches!(change.target.as_str(), ETH0 | MIGRATION | GOVERNOR);
     let changes: Vec<Change> = plan_now(kernel).changes.iter().filter(lost).cloned().collect();
     mend(kernel, disk, &read(kernel), "rt", &changes, "0").unwrap()
 }
@@ -54,6 +56,7 @@ fn isolate_and_break(kernel: &Kernel, disk: &Disk) {
     isolate_as(kernel, disk, &intent("fast", "2"), || {}).unwrap();
     kernel.put(ETH0, "2-3\n");
     kernel.put(MIGRATION, "0\n");
+    kernel.put(GOVERNOR, "powersave\n");
 }
 
 #[test]
@@ -74,9 +77,10 @@ fn what_is_mended_holds_and_undo_gives_back_what_was_before_the_partition() {
             "{what}: nothing was broken"
         );
         let mended = mend_rt(&kernel, &disk);
-        assert_eq!(mended.entries.len(), 2, "{what}: {mended:?}");
+        assert_eq!(mended.entries.len(), 3, "{what}: {mended:?}");
         assert_eq!(kernel.get(ETH0).trim(), "0-1", "{what}");
         assert_eq!(kernel.get(MIGRATION).trim(), "1", "{what}");
+        assert_eq!(kernel.get(GOVERNOR).trim(), "performance", "{what}");
         assert!(drift(&kernel).is_empty(), "{what}: {:?}", drift(&kernel));
         let journal = Journal::open(&disk).unwrap().unwrap();
         assert_eq!(journal.state(BOOT), JournalState::InForce, "{what}");
