@@ -66,7 +66,13 @@ fn ours(machine: &Machine, case: &Case, found: &mut Vec<Found>) {
         found.push(missing(case, &format!("its cgroup {own} is gone")).fix(again));
         return;
     }
-    for change in case.changes().filter(|change| is_of_the_partition(change)) {
+    // To a plan that makes the partition anew, the one that stands is somebody else's.
+    let is_own =
+        |change: &Change| change.knob() == "foreign_cpusets" && change.target.starts_with(&format!("{own}/"));
+    for change in case
+        .changes()
+        .filter(|change| is_of_the_partition(change) && !is_own(change))
+    {
         found.extend(differs(case, change));
     }
 }
