@@ -322,8 +322,9 @@ fn making(journal: &Journal, dir: &str) -> Option<usize> {
         | Action::CycleCpus { .. }
         | Action::StartSlice { .. } => false,
     };
-    let ours =
-        |layer: &&&Layer| layer.intent.kind == IntentKind::ByHand && layer.changes.iter().copied().all(concerns);
+    let ours = |layer: &&&Layer| {
+        layer.intent.kind == IntentKind::ByHand && layer.changes.iter().copied().all(concerns)
+    };
     let tail: Vec<&&Layer> = live.iter().take_while(ours).collect();
     let made = |layer: &&&Layer| {
         layer
