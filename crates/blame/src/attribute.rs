@@ -1,18 +1,16 @@
-//! From the stream of events of all CPUs to the answer for those that were asked about.
+//! What each event means for the CPUs that were asked about, with all that happened before.
 
 mod functions;
 
-use crate::answer::{Answer, Confidence, Culprit};
+use crate::answer::{Confidence, Culprit};
 use crate::chains::Chains;
 use crate::context::{Context, What, dependency_name};
 use crate::cpu::Cpu;
 use crate::happened::{Happened, Request, cpus_of};
-use crate::origins::{Origins, Send};
-use crate::question::Question;
-use crate::reader::Reader;
+use crate::origins::{Memory, Origins, Send};
 use crate::softirqs;
 use crate::victims;
-use events::{Common, Event, Names};
+use events::{Common, Names};
 use observe::Class;
 use std::collections::HashMap;
 
@@ -32,68 +30,15 @@ pub const fn could_go_on(prev_state: u64) -> bool {
     prev_state & SLEEPS == 0
 }
 
-/// Answers it. The events must come in the order of time.
-pub fn attribute<'a>(
-    reader: &Reader,
-    names: &dyn Names,
-    events: impl Iterator<Item = Event<'a>>,
-    question: &Question,
-) -> Answer {
-    let mut scene = Scene {
-        names,
-        sends_are_told: reader.formats().named("ipi", "ipi_send_cpu").is_some(),
-        comms: question.comms.clone(),
-        origins: Origins::default(),
-        chains: Chains::default(),
-        entered: None,
-        flush: None,
-        tick_kept: HashMap::new(),
-    };
-    let mut cpus: Vec<Cpu> = question
-        .targets
-        .iter()
-        .map(|target| Cpu::new(target, question.keep))
-        .collect();
-    for event in events {
-        match event {
-            Event::Record { cpu, record } => {
-                let (Some(common), Some(happened)) =
-                    (reader.formats().common(record.payload), reader.read(&record))
-                else {
-                    continue;
-                };
-                let now = Now {
-                    cpu,
-                    at: record.at,
-                    common,
-                };
-                scene.remember(&now, &happened);
-                victims::follow(&mut cpus, (cpu, common.pid, record.at), &happened);
-                if let Some(target) = cpus.iter_mut().find(|target| target.cpu == cpu) {
-                    scene.act(target, &now, &happened);
-                }
-                scene.follow(&now, &happened);
-            }
-            Event::Lost { cpu, count } => scene.lost(&mut cpus, cpu, count.unwrap_or(1)),
-            Event::Broken { cpu, .. } => scene.lost(&mut cpus, cpu, 1),
-        }
-    }
-    Answer {
-        cpus: cpus.into_iter().map(Cpu::finish).collect(),
-    }
-}
-
-struct Now {
-    cpu: u32,
-    at: u64,
-    common: Common,
-}
-
-struct Scene<'n> {
+/// What is known of the machine besides what runs on the CPUs that are asked about.
+pub(crate) struct Scene<'n> {
     names: &'n dyn Names,
     /// Whether this kernel has events for the sending of interrupts.
     sends_are_told: bool,
+    /// Names that were known beforehand.
     comms: HashMap<i32, String>,
+    /// Those that events told.
+    told: Memory<i32, String>,
     origins: Origins,
     chains: Chains,
     /// Who caused the interrupt or softirq that begins with this event.
@@ -103,8 +48,51 @@ struct Scene<'n> {
     tick_kept: HashMap<u32, &'static str>,
 }
 
+/// Where and when something happens.
+pub(crate) struct Now {
+    pub(crate) cpu: u32,
+    pub(crate) at: u64,
+    pub(crate) common: Common,
+}
+
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+impl<'n> Scene<'n> {
+    /// Nothing has happened yet.
+    pub(crate) fn new(names: &'n dyn Names, sends_are_told: bool, comms: HashMap<i32, String>) -> Scene<'n> {
+        Scene {
+            names,
+            sends_are_told,
+            comms,
+            told: Memory::default(),
+            origins: Origins::default(),
+            chains: Chains::default(),
+            entered: None,
+            flush: None,
+            tick_kept: HashMap::new(),
+        }
+    }
+
+    /// Names of threads that no event has told.
+    pub(crate) fn known(&mut self, comms: HashMap<i32, String>) {
+        for (pid, comm) in comms {
+            if self.told.get(&pid).is_none() {
+                self.comms.entry(pid).or_insert(comm);
+            }
+        }
+    }
+
+    /// Something happened.
+    pub(crate) fn happens(&mut self, cpus: &mut [Cpu], now: &Now, happened: &Happened) {
+        self.remember(now, happened);
+        victims::follow(cpus, (now.cpu, now.common.pid, now.at), happened);
+        if let Some(target) = cpus.iter_mut().find(|target| target.cpu == now.cpu) {
+            self.act(target, now, happened);
+        }
+        self.follow(now, happened);
+    }
 }
 
 impl Scene<'_> {
@@ -112,8 +100,9 @@ impl Scene<'_> {
         match pid {
             0 => "<idle>".to_owned(),
             pid => self
-                .comms
+                .told
                 .get(&pid)
+                .or_else(|| self.comms.get(&pid))
                 .cloned()
                 .unwrap_or_else(|| "<...>".to_owned()),
         }
@@ -166,15 +155,15 @@ impl Scene<'_> {
             Happened::Switch { prev, next, .. } => {
                 for thread in [prev, next] {
                     if thread.pid != 0 {
-                        self.comms.insert(thread.pid, text(thread.comm));
+                        self.told.put(thread.pid, text(thread.comm));
                     }
                 }
             }
             Happened::Born { thread, .. } | Happened::Renamed { thread } => {
-                self.comms.insert(thread.pid, text(thread.comm));
+                self.told.put(thread.pid, text(thread.comm));
             }
             Happened::Waking { thread, target_cpu } => {
-                self.comms.insert(thread.pid, text(thread.comm));
+                self.told.put(thread.pid, text(thread.comm));
                 let by = self.culprit(now, None);
                 self.chains.wakes(now.cpu, now.at, target_cpu, text(thread.comm));
                 if !self.sends_are_told && target_cpu != now.cpu {
@@ -242,7 +231,7 @@ impl Scene<'_> {
     }
 
     /// Events of a CPU are missing: what waits for one of them must not be taken for the cause of a later one.
-    fn lost(&mut self, cpus: &mut [Cpu], cpu: u32, count: u64) {
+    pub(crate) fn lost(&mut self, cpus: &mut [Cpu], cpu: u32, count: u64) {
         self.chains.lost(cpu);
         self.origins.lost(cpu);
         if let Some(target) = cpus.iter_mut().find(|target| target.cpu == cpu) {
@@ -253,7 +242,7 @@ impl Scene<'_> {
     /// Who makes a disk request now.
     fn requester(&mut self, now: &Now, request: &Request) -> Culprit {
         if now.common.pid != 0 && !request.comm.is_empty() {
-            self.comms.insert(now.common.pid, text(request.comm));
+            self.told.put(now.common.pid, text(request.comm));
         }
         self.culprit(now, None).doing(request.what())
     }

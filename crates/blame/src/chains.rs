@@ -7,6 +7,8 @@ use std::collections::HashMap;
 
 /// Most interrupts and softirqs that nest. An end that was lost must not make this grow.
 const DEEPEST: usize = 8;
+/// Most links of a chain.
+const LONGEST: usize = 16;
 /// Most threads whose system call is remembered.
 const MOST_CALLS: usize = 65_536;
 /// From waking a thread to interrupting its CPU no more time passes.
@@ -155,12 +157,16 @@ impl Culprit {
     /// This one, by way of an interrupt or softirq on a CPU.
     pub(crate) fn through(&self, via: &str, cpu: u32, callsite: Option<String>) -> Culprit {
         let mut chain = self.links();
-        chain.push(Link {
-            what: via.to_owned(),
-            comm: String::new(),
-            pid: 0,
-            cpu,
-        });
+        let is_there = |link: &Link| link.cpu == cpu && link.what == via;
+        // A softirq that asks for itself again and again is one link.
+        if chain.len() < LONGEST && !chain.last().is_some_and(is_there) {
+            chain.push(Link {
+                what: via.to_owned(),
+                comm: String::new(),
+                pid: 0,
+                cpu,
+            });
+        }
         Culprit {
             via: Some(via.to_owned()),
             callsite,

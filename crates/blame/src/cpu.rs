@@ -3,6 +3,7 @@
 //! Interrupts nest above everything; softirqs, system calls, faults and work belong to the thread in which they run and go
 //! away with it, because with PREEMPT_RT a softirq is preempted like any thread.
 
+mod measured;
 mod program;
 
 use crate::answer::{CpuAnswer, Culprit};
@@ -13,7 +14,7 @@ use crate::rows::Rows;
 use crate::stories::{Keep, Stories};
 use crate::victims::Victims;
 use observe::Class;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 /// Number of no thread.
 const UNKNOWN: i32 = -1;
@@ -22,13 +23,26 @@ const LOST: u64 = u64::MAX;
 /// Most interrupts that wait for one softirq of disk requests.
 const MOST_RAISERS: usize = 16;
 
+/// What becomes of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Change {
+    /// It could run here from then on, or runs here already.
+    Wants,
+    /// It runs, or waits, on another CPU from then on.
+    Left,
+}
+
 /// One CPU.
 pub(crate) struct Cpu {
     pub(crate) cpu: u32,
     pub(crate) victims: Victims,
     window: Gap,
-    gaps: Option<Vec<Gap>>,
-    next_gap: usize,
+    /// Gaps that were measured and are not over, by their beginning.
+    gaps: Option<VecDeque<Gap>>,
+    /// End of the last gap that was taken up.
+    gaps_end: u64,
+    /// Where threads are that others have told of.
+    changes: Vec<(u64, i32, Change)>,
     /// Where time was given out to.
     at: u64,
     pub(crate) current: i32,
@@ -38,7 +52,8 @@ pub(crate) struct Cpu {
     task: Option<Context>,
     next_serial: u64,
     pieces: Pieces,
-    ended: HashMap<u64, usize>,
+    /// Rows of interruptions that have ended in the gap in progress.
+    ended_now: HashMap<u64, usize>,
     waiting: Vec<Edge>,
     undecided: Vec<(Edge, usize)>,
     usual: Usual,
@@ -57,6 +72,12 @@ pub(crate) struct Cpu {
     longest_run_ns: u64,
     ran_since: u64,
     in_gap: bool,
+    /// When the gap in progress began, where events alone tell.
+    gap_since: u64,
+    /// A gap that is so long is looked for.
+    limit_ns: u64,
+    /// The first one.
+    pub(crate) found: Option<Gap>,
     pub(crate) lost_events: u64,
     /// Events are missing from the last one up to the next.
     blind: bool,
@@ -66,24 +87,19 @@ pub(crate) struct Cpu {
 
 impl Cpu {
     pub(crate) fn new(target: &Target, keep: Keep) -> Cpu {
-        let mut gaps = target.gaps.clone();
-        if let Some(gaps) = &mut gaps {
-            gaps.sort_by_key(|gap| gap.start);
-            // Gaps side by side may overlap by what their clock was rounded; no time is stolen twice, and none before the
-            // window.
-            let mut end = target.window.start;
-            for gap in gaps.iter_mut() {
-                gap.start = gap.start.max(end);
-                end = end.max(gap.end);
-            }
-            gaps.retain(|gap| gap.end > gap.start);
-        }
+        let mut cpu = Cpu::quiet(target, keep);
+        cpu.put(target.gaps.as_deref().unwrap_or_default());
+        cpu
+    }
+
+    fn quiet(target: &Target, keep: Keep) -> Cpu {
         Cpu {
             cpu: target.cpu,
             victims: Victims::of(&target.victim),
             window: target.window,
-            gaps,
-            next_gap: 0,
+            gaps: target.gaps.as_ref().map(|_| VecDeque::new()),
+            gaps_end: target.window.start,
+            changes: Vec::new(),
             at: target.window.start,
             current: UNKNOWN,
             irqs: Vec::new(),
@@ -91,7 +107,7 @@ impl Cpu {
             task: None,
             next_serial: 0,
             pieces: Pieces::default(),
-            ended: HashMap::new(),
+            ended_now: HashMap::new(),
             waiting: Vec::new(),
             undecided: Vec::new(),
             usual: Usual::default(),
@@ -107,6 +123,9 @@ impl Cpu {
             longest_run_ns: 0,
             ran_since: target.window.start,
             in_gap: false,
+            gap_since: 0,
+            limit_ns: u64::MAX,
+            found: None,
             lost_events: 0,
             blind: false,
             is_tracked: false,
@@ -122,12 +141,22 @@ impl Cpu {
         self.gaps.is_some()
     }
 
-    /// Gives the time since the last event to whoever had it.
+    /// Gives the time since the last event to whoever had it, because something happened on this CPU.
     pub(crate) fn charge(&mut self, to: u64) {
+        if !self.changes.is_empty() {
+            self.settle();
+        }
+        if self.charge_to(to) {
+            self.blind = false;
+        }
+    }
+
+    /// Whether there was any.
+    fn charge_to(&mut self, to: u64) -> bool {
         let to = to.min(self.window.end);
         let from = self.at;
         if to <= from {
-            return;
+            return false;
         }
         self.at = to;
         if self.gaps.is_some() {
@@ -135,79 +164,30 @@ impl Cpu {
         } else {
             self.charge_all(from, to);
         }
-        self.blind = false;
+        true
     }
 
-    /// Of measured gaps.
-    fn charge_gaps(&mut self, from: u64, to: u64) {
-        while let Some(gap) = self
-            .gaps
-            .as_ref()
-            .and_then(|gaps| gaps.get(self.next_gap))
-            .copied()
-        {
-            let (start, end) = (gap.start.max(from), gap.end.min(to));
-            if start < end {
-                let len = end - start;
-                let serial = if self.blind {
-                    self.unexplained_ns += len;
-                    Some(LOST)
-                } else {
-                    self.owner().map(|owner| {
-                        owner.in_gaps_ns += len;
-                        owner.serial
-                    })
-                };
-                self.stories.piece(Gap { start, end }, serial);
-                match serial {
-                    Some(serial) => self.pieces.context(serial),
-                    None => self.pieces.blank(len),
-                }
-            }
-            if gap.end > to {
-                return;
-            }
-            self.next_gap += 1;
-            self.end_gap(gap);
+    /// A gap has ended.
+    fn ended(&mut self, gap: Gap) {
+        if self.found.is_none() && gap.end.saturating_sub(gap.start) >= self.limit_ns {
+            self.found = Some(gap);
         }
     }
 
-    fn end_gap(&mut self, gap: Gap) {
-        self.gap_count += 1;
-        self.stolen_ns += gap.end - gap.start.max(self.window.start);
-        self.longest_run_ns = self.longest_run_ns.max(gap.start.saturating_sub(self.ran_since));
-        self.ran_since = gap.end;
-        // A fault has no event for its end; the program going on is one.
-        let current = self.current;
-        self.end_task_contexts(current, |what| *what == What::Fault);
-        self.stories.end();
-        let (edges, alone_ns, outside) = self.pieces.end();
-        self.unexplained_ns += alone_ns;
-        self.outside += u64::from(outside);
-        for edge in edges {
-            match self.ended.get(&edge.beside) {
-                Some(place) => self.decide(edge, *place),
-                None => self.waiting.push(edge),
-            }
-        }
-        self.ended.clear();
+    /// Looks for the first gap that is so long.
+    pub(crate) const fn look_for(&mut self, limit_ns: u64) {
+        self.limit_ns = limit_ns;
     }
 
-    fn decide(&mut self, edge: Edge, place: usize) {
-        if self.usual.note(&edge) {
-            self.give(edge, place);
-            for (edge, place) in std::mem::take(&mut self.undecided) {
-                self.give(edge, place);
-            }
-        } else {
-            self.undecided.push((edge, place));
-        }
+    /// Says when the window ends, which lies behind everything that has been said so far.
+    pub(crate) fn end_at(&mut self, end: u64) {
+        self.window.end = end.max(self.window.start);
     }
 
-    fn give(&mut self, edge: Edge, place: usize) {
-        let part = self.usual.split(&edge);
-        self.rows.transition(place, part);
-        self.unexplained_ns += edge.len_ns - part;
+    /// Nothing more will be said of the time until then.
+    pub(crate) fn pass(&mut self, to: u64) {
+        self.settle();
+        self.charge_to(to);
     }
 
     /// Who has the CPU now, if it is not the victim.
@@ -246,10 +226,9 @@ impl Cpu {
         if !self.is_measured() {
             return;
         }
-        self.ended.insert(context.serial, place);
-        let waited = self.waiting.iter().position(|edge| edge.beside == context.serial);
-        if let Some(at) = waited {
-            let edge = self.waiting.swap_remove(at);
+        self.ended_now.insert(context.serial, place);
+        let of_it = |edge: &mut Edge| edge.beside == context.serial;
+        for edge in self.waiting.extract_if(.., of_it).collect::<Vec<_>>() {
             self.decide(edge, place);
         }
     }
@@ -409,16 +388,20 @@ impl Cpu {
     /// nobody can be named.
     pub(crate) fn lost(&mut self, count: u64) {
         self.lost_events += count;
+        self.blind = true;
+        self.settle();
         self.end_all();
         self.raisers.clear();
         self.current = UNKNOWN;
-        self.blind = true;
     }
 
     fn end_all(&mut self) {
+        // In an order that does not depend on chance: the first of a row gives it its subject.
+        let mut stacks: Vec<_> = std::mem::take(&mut self.stacks).into_iter().collect();
+        stacks.sort_by_key(|(pid, _)| *pid);
         let open: Vec<Context> = std::mem::take(&mut self.irqs)
             .into_iter()
-            .chain(std::mem::take(&mut self.stacks).into_values().flatten())
+            .chain(stacks.into_iter().flat_map(|(_, stack)| stack))
             .chain(self.task.take())
             .collect();
         for context in open {
@@ -429,18 +412,8 @@ impl Cpu {
     /// Ends everything at the end of the window.
     pub(crate) fn finish(mut self) -> CpuAnswer {
         self.charge(self.window.end);
-        // A gap that the window cuts.
-        let cut = self
-            .gaps
-            .as_ref()
-            .and_then(|gaps| gaps.get(self.next_gap))
-            .copied();
-        if let Some(gap) = cut.filter(|gap| gap.start < self.window.end) {
-            self.end_gap(Gap {
-                end: self.window.end,
-                ..gap
-            });
-        }
+        self.cut();
+        self.leave_gap();
         self.end_all();
         self.usual.settle();
         for (edge, place) in std::mem::take(&mut self.undecided) {

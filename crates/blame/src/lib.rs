@@ -6,6 +6,7 @@
 
 mod answer;
 mod attribute;
+mod attribution;
 mod calls;
 mod chains;
 mod context;
@@ -24,7 +25,8 @@ mod stories;
 mod victims;
 
 pub use answer::{Answer, Confidence, Counted, CpuAnswer, Culprit, Interruption, Link, Subject};
-pub use attribute::{attribute, could_go_on};
+pub use attribute::could_go_on;
+pub use attribution::{Attribution, attribute};
 pub use calls::interrupting_calls;
 pub use cures::{Cure, FUNCTIONS, Function, Ground, Remedy, cure};
 pub use gaps::Gap;

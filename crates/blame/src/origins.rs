@@ -42,7 +42,7 @@ struct Request {
 
 /// A map that forgets everything when it is full, twice as much as it must keep.
 #[derive(Debug)]
-struct Memory<K, V> {
+pub(crate) struct Memory<K, V> {
     now: HashMap<K, V>,
     before: HashMap<K, V>,
 }
@@ -57,11 +57,15 @@ impl<K, V> Default for Memory<K, V> {
 }
 
 impl<K: std::hash::Hash + Eq, V> Memory<K, V> {
-    fn put(&mut self, key: K, value: V) {
+    pub(crate) fn put(&mut self, key: K, value: V) {
         if self.now.len() >= MOST {
             self.before = std::mem::take(&mut self.now);
         }
         self.now.insert(key, value);
+    }
+
+    pub(crate) fn get(&self, key: &K) -> Option<&V> {
+        self.now.get(key).or_else(|| self.before.get(key))
     }
 
     fn get_mut(&mut self, key: &K) -> Option<&mut V> {

@@ -50,6 +50,8 @@ pub(crate) struct Stories {
     kept: Vec<(Gap, Vec<Raw>)>,
     /// Rows of the interruptions that have ended.
     places: HashMap<u64, usize>,
+    /// The last interruption in those that are kept.
+    newest: u64,
     left_out: u64,
 }
 
@@ -84,7 +86,14 @@ impl Stories {
         let pieces = std::mem::take(&mut self.now);
         match self.keep {
             Keep::Nothing => {}
-            Keep::First(most) if self.kept.len() < most => self.kept.push((gap, pieces)),
+            Keep::First(most) if self.kept.len() < most => {
+                let serials = pieces.iter().filter_map(|piece| piece.serial);
+                // Time without events has a number that no interruption has.
+                self.newest = serials
+                    .filter(|serial| *serial != u64::MAX)
+                    .fold(self.newest, u64::max);
+                self.kept.push((gap, pieces));
+            }
             Keep::First(_) => self.left_out += 1,
             Keep::Longest(most) => {
                 self.kept.push((gap, pieces));
@@ -97,7 +106,13 @@ impl Stories {
 
     /// An interruption has ended and is in that row.
     pub(crate) fn named(&mut self, serial: u64, row: usize) {
-        if self.keep != Keep::Nothing {
+        let is_told = match self.keep {
+            Keep::Nothing => false,
+            Keep::Longest(_) => true,
+            // What began after the last gap that is kept is in none of them.
+            Keep::First(most) => self.kept.len() < most || serial <= self.newest,
+        };
+        if is_told {
             self.places.insert(serial, row);
         }
     }

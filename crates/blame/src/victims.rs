@@ -1,6 +1,6 @@
 //! Whose time it is: the threads of a program, as they are born, wait for a CPU and move on to another.
 
-use crate::cpu::Cpu;
+use crate::cpu::{Change, Cpu};
 use crate::happened::Happened;
 use std::collections::HashSet;
 
@@ -57,6 +57,14 @@ impl Victims {
         self.waiting.contains(&pid)
     }
 
+    /// It will never run again.
+    pub(crate) fn dead(&mut self, pid: i32) {
+        self.waiting.remove(&pid);
+        if self.follow != Follow::Nobody {
+            self.pids.remove(&pid);
+        }
+    }
+
     /// A thread was made by another.
     pub(crate) fn born(&mut self, parent: i32, child: i32, of_process: bool) {
         let joins = match self.follow {
@@ -97,13 +105,13 @@ pub(crate) fn follow(cpus: &mut [Cpu], (on, by, at): (u32, i32, u64), happened: 
         Happened::Begun { pid, target_cpu } => want(cpus, at, pid, target_cpu),
         Happened::Migrate { pid, to } => {
             for cpu in cpus.iter_mut().filter(|cpu| cpu.cpu != to) {
-                cpu.left(at, pid);
+                cpu.elsewhere(at, pid, Change::Left);
             }
             want(cpus, at, pid, to);
         }
         Happened::Switch { next, .. } => {
             for cpu in cpus.iter_mut().filter(|cpu| cpu.cpu != on) {
-                cpu.left(at, next.pid);
+                cpu.elsewhere(at, next.pid, Change::Left);
             }
         }
         _ => {}
@@ -112,6 +120,6 @@ pub(crate) fn follow(cpus: &mut [Cpu], (on, by, at): (u32, i32, u64), happened: 
 
 fn want(cpus: &mut [Cpu], at: u64, pid: i32, on: u32) {
     if let Some(cpu) = cpus.iter_mut().find(|cpu| cpu.cpu == on) {
-        cpu.wanted(at, pid);
+        cpu.elsewhere(at, pid, Change::Wants);
     }
 }

@@ -4,7 +4,7 @@ use crate::Status;
 use root::RootError;
 
 /// The failure of a verb.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct CommandError {
     /// Exit status.
     pub status: Status,

@@ -80,8 +80,67 @@ fn without_such_a_gap_the_run_is_an_ordinary_one() {
     let output = blame(&["--for", "300ms", "--until", "100s"]).output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert!(answer(&output)["found"].is_null());
-    let wrong = blame(&["--until", "1ms", "--pid", "1"]).output().unwrap();
-    assert_eq!(wrong.status.code(), Some(2), "the probe alone sees a gap at once");
+}
+
+#[test]
+fn the_first_long_gap_of_a_command_or_a_process_ends_the_run_as_well() {
+    let _alone = alone();
+    if let Err(why) = tracing() {
+        return println!("SKIP: the_first_long_gap_of_a_command_or_a_process: {why}");
+    }
+    let end = AtomicBool::new(false);
+    let mut spinner = Command::new("/bin/sh")
+        .args(["-c", "while :; do :; done"])
+        .spawn()
+        .unwrap();
+    let pid = spinner.id().to_string();
+    let (of_command, of_process) = std::thread::scope(|scope| {
+        let disturber = std::thread::Builder::new().name("disturber".to_owned());
+        let disturb = || {
+            pin_to(cpu().parse().unwrap());
+            while !end.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(100));
+                let begun = Instant::now();
+                while begun.elapsed() < Duration::from_millis(20) {}
+            }
+        };
+        disturber.spawn_scoped(scope, disturb).unwrap();
+        let of_process = blame(&["--for", "300s", "--until", "1ms", "--pid", &pid]).output();
+        let own = [
+            "--for",
+            "300s",
+            "--until",
+            "1ms",
+            "--",
+            "/bin/sh",
+            "-c",
+            "while :; do :; done",
+        ];
+        let of_command = blame(&own).output();
+        end.store(true, Ordering::Relaxed);
+        (of_command, of_process)
+    });
+    spinner.kill().unwrap();
+    spinner.wait().unwrap();
+    for output in [of_command.unwrap(), of_process.unwrap()] {
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let answer = answer(&output);
+        accounts_hold(&answer["cpus"][0]);
+        assert_eq!(answer["program"]["until"], "found");
+        let found = &answer["found"];
+        let length = found["duration_ns"].as_u64().unwrap();
+        assert!(length >= 1_000_000, "{found}");
+        let pieces = found["pieces"].as_array().unwrap();
+        let sum: u64 = pieces
+            .iter()
+            .map(|piece| piece["duration_ns"].as_u64().unwrap())
+            .sum();
+        assert_eq!(sum, length, "{found}");
+        let events = found["events"].as_array().unwrap();
+        let shows = |what: &str| events.iter().any(|event| event.as_str().unwrap().contains(what));
+        assert!(shows("sched_switch"), "{found}");
+    }
 }
 
 #[test]

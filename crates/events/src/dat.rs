@@ -16,7 +16,7 @@ mod six;
 mod write;
 
 pub use clock::{Correction, TscToNanos};
-pub use description::Description;
+pub use description::{Description, comms};
 pub use error::DatError;
 pub use merged::{Merged, OfBuffer};
 pub use option::{DatOption, id};

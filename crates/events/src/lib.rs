@@ -7,6 +7,7 @@
 pub mod dat;
 mod error;
 mod field;
+mod flow;
 mod format;
 mod formats;
 mod layout;
@@ -20,6 +21,7 @@ pub mod timeline;
 
 pub use error::{FormatError, PageError};
 pub use field::{Field, Shape};
+pub use flow::Flow;
 pub use format::Format;
 pub use formats::{Common, Formats};
 pub use layout::{Endian, Layout};

@@ -36,69 +36,109 @@ pub enum Event<'a> {
     },
 }
 
+/// How far somebody has read the pages of a CPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Pages that are done.
+    pub(crate) pages: usize,
+    /// Where it stands in the page after them; nothing before that is begun.
+    pub(crate) within: Option<(usize, u64)>,
+}
+
 /// The pages of one CPU, in their order.
 pub struct Source<'a, I: Iterator<Item = &'a [u8]>> {
     cpu: u32,
     layout: Layout,
     pages: I,
+    /// Pages that were taken out of `pages`.
+    taken: usize,
     records: Option<Records<'a>>,
     next: Option<Record<'a>>,
+    /// What stands before the next record and is none.
+    told: Vec<Event<'a>>,
+    /// Where all of that begins.
+    before: Place,
 }
 
 impl<'a, I: Iterator<Item = &'a [u8]>> Source<'a, I> {
     /// Of a CPU whose pages come one by one.
     pub fn new(cpu: u32, layout: Layout, pages: I) -> Self {
+        Source::from(cpu, layout, pages, None)
+    }
+
+    /// The same, from somewhere in the first page on.
+    pub(crate) fn from(cpu: u32, layout: Layout, mut pages: I, within: Option<(usize, u64)>) -> Self {
+        let mut taken = 0;
+        let records = within.and_then(|within| {
+            taken = 1;
+            let page = Page::parse(pages.next()?, &layout).ok()?;
+            Some(page.records_from(within))
+        });
         Source {
             cpu,
             layout,
             pages,
-            records: None,
+            taken,
+            records,
             next: None,
+            told: Vec::new(),
+            before: Place::default(),
         }
     }
 
+    /// Where what it has not given out yet begins.
+    pub(crate) const fn place(&self) -> Place {
+        self.before
+    }
+
     /// Goes to the next record. What stands before it and is no record is put into `told`.
-    fn advance(&mut self, told: &mut Vec<Event<'a>>) {
+    fn advance(&mut self) {
         let cpu = self.cpu;
+        let within = self.records.as_ref().and_then(Records::place);
+        self.before = Place {
+            pages: self.taken - usize::from(within.is_some()),
+            within,
+        };
         loop {
             match self.records.as_mut().and_then(Iterator::next) {
                 Some(Ok(record)) => {
                     self.next = Some(record);
                     return;
                 }
-                Some(Err(error)) => told.push(Event::Broken { cpu, error }),
+                Some(Err(error)) => self.told.push(Event::Broken { cpu, error }),
                 None => {}
             }
+            self.records = None;
             let Some(bytes) = self.pages.next() else {
-                self.records = None;
                 self.next = None;
                 return;
             };
-            self.records = None;
+            self.taken += 1;
             match Page::parse(bytes, &self.layout) {
                 Ok(page) => {
                     match page.lost {
                         Lost::None => {}
-                        Lost::Counted(count) => told.push(Event::Lost {
+                        Lost::Counted(count) => self.told.push(Event::Lost {
                             cpu,
                             count: Some(count),
                         }),
-                        Lost::Uncounted => told.push(Event::Lost { cpu, count: None }),
+                        Lost::Uncounted => self.told.push(Event::Lost { cpu, count: None }),
                     }
                     self.records = Some(page.records());
                 }
-                Err(error) => told.push(Event::Broken { cpu, error }),
+                Err(error) => self.told.push(Event::Broken { cpu, error }),
             }
         }
     }
 }
 
-/// The stream.
+/// The stream. What was lost or is broken comes directly before the next event of its CPU: wherever the stream is cut, its
+/// items come in the same order.
 pub struct Merge<'a, I: Iterator<Item = &'a [u8]>> {
     sources: Vec<Source<'a, I>>,
     /// Time of each source's next record, earliest on top; equal times in the order of the sources.
     order: BinaryHeap<Reverse<(u64, usize)>>,
-    /// What is to be told before the next record, last first.
+    /// What is to be told next, last first.
     told: Vec<Event<'a>>,
 }
 
@@ -112,13 +152,58 @@ impl<'a, I: Iterator<Item = &'a [u8]>> Merge<'a, I> {
             told: Vec::new(),
         };
         for (place, source) in merge.sources.iter_mut().enumerate() {
-            source.advance(&mut merge.told);
+            source.advance();
             if let Some(record) = source.next {
                 merge.order.push(Reverse((record.at, place)));
             }
         }
-        merge.told.reverse();
         merge
+    }
+
+    /// The next item, unless it belongs to a record of that time or later. What follows the last record of a CPU comes only
+    /// when no time is given, at the end.
+    pub(crate) fn next_before(&mut self, until: Option<u64>) -> Option<Event<'a>> {
+        if let Some(event) = self.told.pop() {
+            return Some(event);
+        }
+        let Some(mut top) = self.order.peek_mut() else {
+            let mut sources = self.sources.iter_mut().filter(|_| until.is_none());
+            let source = sources.find(|source| !source.told.is_empty())?;
+            return Some(source.told.remove(0));
+        };
+        let Reverse((at, place)) = *top;
+        if until.is_some_and(|until| at >= until) {
+            return None;
+        }
+        let source = self.sources.get_mut(place)?;
+        let event = Event::Record {
+            cpu: source.cpu,
+            record: source.next?,
+        };
+        let is_first = source.told.is_empty();
+        if !is_first {
+            self.told.push(event);
+            self.told.extend(source.told.drain(..).rev());
+        }
+        source.advance();
+        match source.next {
+            Some(next) => *top = Reverse((next.at, place)),
+            None => drop(PeekMut::pop(top)),
+        }
+        match is_first {
+            true => Some(event),
+            false => self.told.pop(),
+        }
+    }
+
+    /// Whether nothing stands between the last item and the next record that has been begun.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.told.is_empty()
+    }
+
+    /// Where each source stands, in their order.
+    pub(crate) fn places(&self) -> impl Iterator<Item = Place> + '_ {
+        self.sources.iter().map(Source::place)
     }
 }
 
@@ -126,22 +211,6 @@ impl<'a, I: Iterator<Item = &'a [u8]>> Iterator for Merge<'a, I> {
     type Item = Event<'a>;
 
     fn next(&mut self) -> Option<Event<'a>> {
-        if let Some(event) = self.told.pop() {
-            return Some(event);
-        }
-        let mut top = self.order.peek_mut()?;
-        let Reverse((_, place)) = *top;
-        let source = self.sources.get_mut(place)?;
-        let record = source.next?;
-        source.advance(&mut self.told);
-        self.told.reverse();
-        match source.next {
-            Some(next) => *top = Reverse((next.at, place)),
-            None => drop(PeekMut::pop(top)),
-        }
-        Some(Event::Record {
-            cpu: source.cpu,
-            record,
-        })
+        self.next_before(None)
     }
 }

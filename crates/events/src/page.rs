@@ -106,10 +106,15 @@ impl<'a> Page<'a> {
     /// Its entries, in their order.
     #[must_use]
     pub fn records(&self) -> Records<'a> {
+        self.records_from((0, self.timestamp))
+    }
+
+    /// Those that [`Records::place`] has not passed yet.
+    pub(crate) const fn records_from(&self, (next, at): (usize, u64)) -> Records<'a> {
         Records {
             data: self.data,
-            next: 0,
-            at: self.timestamp,
+            next,
+            at,
             endian: self.endian,
         }
     }
@@ -125,6 +130,16 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
+    /// Where it stands, for who goes on another time; nothing at the end of the page.
+    #[inline]
+    pub(crate) const fn place(&self) -> Option<(usize, u64)> {
+        if self.next < self.data.len() {
+            Some((self.next, self.at))
+        } else {
+            None
+        }
+    }
+
     #[inline]
     fn word(&self, at: usize) -> Option<u32> {
         let bytes = self.data.get(at..)?.first_chunk::<4>()?;

@@ -133,7 +133,7 @@ pub struct RawWindow {
     pub tid: u32,
     /// Its first reading, on `CLOCK_MONOTONIC_RAW`.
     pub start_raw_ns: u64,
-    /// Its last one.
+    /// Its last one so far.
     pub end_raw_ns: u64,
 }
 
@@ -142,7 +142,8 @@ pub struct RawWindow {
 pub trait Watcher {
     /// Gaps, in the order of time for each CPU.
     fn gaps(&self, gaps: &[RawGap]);
-    /// What was watched on a CPU, once, after its last gap.
+    /// What has been watched on a CPU so far, again and again: all gaps before its end have been handed on. What is said
+    /// last is said after the last gap.
     fn window(&self, window: &RawWindow);
 }
 

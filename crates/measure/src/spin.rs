@@ -65,7 +65,8 @@ pub(crate) fn sample<C: Count>(
         }
         state.covered = now;
         state.turns += 1;
-        track.alive.0.store(now, Ordering::Relaxed);
+        // Who reads this finds every gap before it in the ring.
+        track.alive.0.store(now, Ordering::Release);
         if now >= end || is_told_to_stop {
             return state;
         }

@@ -10,7 +10,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::time::Instant;
-use trace::{Recorder, Spooler, Stays, Way, catalogue};
+use trace::{Drained, Recorder, Spooler, Way, catalogue};
 
 const ROUNDS: usize = 15;
 const MARKS: usize = 30_000;
@@ -39,22 +39,20 @@ fn main() {
             let way = if case % 2 == 0 { Way::Mapped } else { Way::Read };
             let (pages, ns) = match case {
                 0 | 1 => {
-                    let mut recorder =
-                        Recorder::open(path, &cpus, layout, 64 << 20, Stays::First, way).unwrap();
+                    let mut recorder = Recorder::open(path, &cpus, layout, 64 << 20, 0, way).unwrap();
                     fill(MARKS);
                     let begun = Instant::now();
-                    let taken = recorder.drain().unwrap();
-                    (taken / layout.page_len, begun.elapsed().as_nanos())
+                    assert_eq!(recorder.drain(|| 0).unwrap(), Drained::Empty);
+                    (recorder.waiting() / layout.page_len, begun.elapsed().as_nanos())
                 }
                 // A look at a buffer in which nothing is new, or little.
                 2..6 => {
                     let marks = if case < 4 { 5 } else { 0 };
-                    let mut recorder =
-                        Recorder::open(path, &cpus, layout, 64 << 20, Stays::First, way).unwrap();
+                    let mut recorder = Recorder::open(path, &cpus, layout, 64 << 20, 0, way).unwrap();
                     let mut look = || {
                         fill(marks);
                         let begun = Instant::now();
-                        recorder.drain().unwrap();
+                        recorder.drain(|| 0).unwrap();
                         begun.elapsed().as_nanos()
                     };
                     (LOOKS, (0..LOOKS).map(|_| look()).sum())

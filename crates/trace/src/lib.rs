@@ -13,7 +13,7 @@ mod stats;
 
 pub use catalogue::{Catalogue, catalogue, events_of};
 pub use error::TraceError;
-pub use recording::{CpuRecording, Recorder, Recording, Stays};
+pub use recording::{Drained, Recorded, Recorder};
 pub use source::{Source, Way};
 pub use spooling::{Spooled, Spooler};
 pub use stats::Stats;

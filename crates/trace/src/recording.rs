@@ -1,63 +1,68 @@
-//! Takes the pages out of the buffers while they fill, into memory of a bounded size.
+//! Takes the pages out of the buffers while they fill, into memory of a bounded size, and gives their events out in the order
+//! of time as soon as every CPU has told what lies before them.
+//!
+//! Memory holds what was not given out yet. When it is full, pages stay in the kernel, which counts what it has to drop.
 
 use crate::error::TraceError;
 use crate::source::{Source, Way};
 use crate::stats::Stats;
-use events::{Event, Layout, Merge};
+use events::{Event, Flow, Layout};
 use machine::CpuId;
 use root::Root;
+use std::ops::ControlFlow;
 
-/// Which pages stay when there is no room for all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stays {
-    /// The first: who begins to read is there in time.
-    First,
-    /// The last: what ends the recording is in them.
-    Last,
-}
+/// The time of an event is read before it can be read: between lies the writing of it, and whatever interrupts that, also the
+/// hypervisor. A CPU whose buffer is empty has told everything that is older than this; what comes even later is told as
+/// lost.
+const WRITING_NS: u64 = 20_000_000;
+
+/// Pages of each CPU for which there is room, however little memory there may be.
+const LEAST_PAGES: usize = 4;
 
 /// Reads the buffers of some CPUs.
 pub struct Recorder {
     layout: Layout,
     cpus: Vec<Cpu>,
-    /// Bytes that may be kept in all.
+    flow: Flow,
+    /// Bytes that may wait in all.
     most: usize,
-    stays: Stays,
-    kept: usize,
-    full: bool,
+    was_full: bool,
+    has_ended: bool,
     page: Vec<u8>,
 }
 
 struct Cpu {
     cpu: CpuId,
     source: Source,
-    pages: Vec<u8>,
+    /// All events before have been read.
+    told_ns: u64,
 }
 
-/// What one CPU wrote.
-#[derive(Clone, Debug)]
-pub struct CpuRecording {
-    /// Which.
-    pub cpu: CpuId,
-    /// Its pages, one after the other, each of the layout's length.
-    pub pages: Vec<u8>,
-    /// The kernel's account after the last read.
-    pub stats: Stats,
+/// Whether the buffers are empty.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Drained {
+    /// They were.
+    Empty,
+    /// There was no room for more.
+    Full,
 }
 
-/// What was recorded.
+/// What became of a recording.
 #[derive(Clone, Debug)]
-pub struct Recording {
-    /// Layout of the pages.
-    pub layout: Layout,
-    /// CPU by CPU.
-    pub cpus: Vec<CpuRecording>,
-    /// The memory was full before the end: what came later, or earlier, is not here.
-    pub full: bool,
+pub struct Recorded {
+    /// The kernel's account of each CPU, after the last read.
+    pub stats: Vec<(CpuId, Stats)>,
+    /// Memory was full at some time, and the kernel had to keep what came then.
+    pub was_full: bool,
+    /// Events that came when others of a later time had been given out. Each was told as lost.
+    pub late: u64,
+    /// The last pages.
+    pub last: Flow,
 }
 
 impl Recorder {
-    /// Opens the buffers of an instance. `most` is the memory for pages, in bytes.
+    /// Opens the buffers of an instance. `most` is the memory for pages that wait, in bytes; of each CPU `kept` pages stay
+    /// when they have been given out.
     ///
     /// # Errors
     /// A buffer that cannot be opened.
@@ -66,100 +71,117 @@ impl Recorder {
         cpus: &[CpuId],
         layout: Layout,
         most: usize,
-        stays: Stays,
+        kept: usize,
         way: Way,
     ) -> Result<Recorder, TraceError> {
         let open = |cpu: &CpuId| {
             Ok(Cpu {
                 cpu: *cpu,
                 source: Source::open(&format!("{instance}/per_cpu/cpu{cpu}/trace_pipe_raw"), way)?,
-                pages: Vec::new(),
+                told_ns: 0,
             })
         };
+        let numbers: Vec<u32> = cpus.iter().map(|cpu| cpu.0).collect();
         Ok(Recorder {
             layout,
             cpus: cpus.iter().map(open).collect::<Result<_, TraceError>>()?,
-            most,
-            stays,
-            kept: 0,
-            full: false,
+            flow: Flow::of(&numbers, layout, kept),
+            most: most.max(cpus.len() * LEAST_PAGES * layout.page_len),
+            was_full: false,
+            has_ended: false,
             page: vec![0; layout.page_len],
         })
     }
 
-    /// Takes what is there now, without waiting. The bytes taken; 0 when all buffers were empty or the memory is full.
+    /// The trace has ended: what is in the buffers now is all.
+    pub fn ends(&mut self) {
+        self.has_ended = true;
+    }
+
+    /// Takes what is there now, without waiting, as far as there is room. `now_ns` is the clock of the trace.
     ///
     /// # Errors
     /// A buffer that cannot be read.
-    pub fn drain(&mut self) -> Result<usize, TraceError> {
-        let mut taken = 0;
-        for place in 0..self.cpus.len() {
-            loop {
-                if self.kept + self.page.len() > self.most {
-                    self.full = true;
-                    if !self.forget() {
-                        return Ok(taken);
-                    }
-                }
-                let Some(cpu) = self.cpus.get_mut(place) else {
-                    break;
+    pub fn drain(&mut self, now_ns: impl Fn() -> u64) -> Result<Drained, TraceError> {
+        let mut empty = vec![false; self.cpus.len()];
+        loop {
+            // Who is furthest behind comes first: the others wait for it.
+            let behind = (0..)
+                .zip(&mut self.cpus)
+                .zip(&empty)
+                .filter(|(_, empty)| !**empty);
+            let Some(((place, cpu), _)) = behind.min_by_key(|((_, cpu), _)| cpu.told_ns) else {
+                return Ok(Drained::Empty);
+            };
+            if self.flow.waiting() + self.page.len() > self.most {
+                return Ok(Drained::Full);
+            }
+            let asked = now_ns();
+            let read = cpu.source.read(&mut self.page, &self.layout)?;
+            if read == 0 {
+                let told = match self.has_ended {
+                    true => u64::MAX,
+                    false => asked.saturating_sub(WRITING_NS),
                 };
-                let read = cpu.source.read(&mut self.page, &self.layout)?;
-                if read == 0 {
-                    break;
+                cpu.told_ns = cpu.told_ns.max(told);
+                if let Some(empty) = empty.get_mut(place) {
+                    *empty = true;
                 }
-                // A kernel gives whole pages; the rest of a shorter one says nothing.
-                self.page.iter_mut().skip(read).for_each(|byte| *byte = 0);
-                cpu.pages.extend_from_slice(&self.page);
-                self.kept += self.page.len();
-                taken += self.page.len();
+                continue;
+            }
+            // A kernel gives whole pages; the rest of a shorter one says nothing.
+            self.page.iter_mut().skip(read).for_each(|byte| *byte = 0);
+            self.flow.put(place, &self.page);
+            // What comes on this CPU later is not older than this page.
+            if let Some(first) = self.flow.newest(place) {
+                cpu.told_ns = cpu.told_ns.max(first);
             }
         }
-        Ok(taken)
     }
 
-    /// Makes room for what comes: half of what each CPU has goes. Whether there is room now.
-    fn forget(&mut self) -> bool {
-        if self.stays == Stays::First {
-            return false;
-        }
-        for cpu in &mut self.cpus {
-            let pages = cpu.pages.len() / self.layout.page_len.max(1);
-            cpu.pages.drain(..pages.div_ceil(2) * self.layout.page_len);
-        }
-        self.kept = self.cpus.iter().map(|cpu| cpu.pages.len()).sum();
-        self.kept + self.page.len() <= self.most
+    /// Until when all CPUs have told everything, on the clock of the trace.
+    #[must_use]
+    pub fn told_ns(&self) -> u64 {
+        self.cpus.iter().map(|cpu| cpu.told_ns).min().unwrap_or(u64::MAX)
     }
 
-    /// Ends it: the pages, and the kernel's account of each buffer.
+    /// Bytes that wait to be given out.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.flow.waiting()
+    }
+
+    /// Notes that there is no room, and that nothing can be given out to make some.
+    pub fn is_full(&mut self) {
+        self.was_full = true;
+    }
+
+    /// Gives out the events before a time, in the order of time; all that there are without one. So many at once, because the
+    /// buffers fill meanwhile: whether that was all.
+    pub fn take(
+        &mut self,
+        until: Option<u64>,
+        most: usize,
+        each: impl FnMut(Event<'_>) -> ControlFlow<()>,
+    ) -> bool {
+        self.flow.take(until, most, each)
+    }
+
+    /// Ends it, and reads the kernel's account of each buffer.
     ///
     /// # Errors
     /// An account that cannot be read.
-    pub fn finish(self, root: &Root, instance: &str) -> Result<Recording, TraceError> {
-        let mut cpus = Vec::new();
-        for cpu in self.cpus {
+    pub fn finish(self, root: &Root, instance: &str) -> Result<Recorded, TraceError> {
+        let mut stats = Vec::new();
+        for cpu in &self.cpus {
             let text = root.text(&format!("{instance}/per_cpu/cpu{}/stats", cpu.cpu))?;
-            cpus.push(CpuRecording {
-                cpu: cpu.cpu,
-                pages: cpu.pages,
-                stats: Stats::parse(&text.unwrap_or_default()),
-            });
+            stats.push((cpu.cpu, Stats::parse(&text.unwrap_or_default())));
         }
-        Ok(Recording {
-            layout: self.layout,
-            cpus,
-            full: self.full,
+        Ok(Recorded {
+            stats,
+            was_full: self.was_full,
+            late: self.flow.late(),
+            last: self.flow,
         })
-    }
-}
-
-impl Recording {
-    /// All events in the order of time.
-    pub fn events<'a>(&'a self) -> impl Iterator<Item = Event<'a>> {
-        let source = |cpu: &'a CpuRecording| {
-            let pages = cpu.pages.chunks(self.layout.page_len);
-            events::Source::new(cpu.cpu.0, self.layout, pages)
-        };
-        Merge::new(self.cpus.iter().map(source).collect())
     }
 }

@@ -1,7 +1,10 @@
 //! One CPU of a program that nobody measures: events alone say when it ran there, could have run, and did not.
 
-use super::Cpu;
+use super::{Change, Cpu};
 use crate::gaps::Gap;
+
+/// Changes that wait for an event of this CPU itself.
+const MOST_CHANGES: usize = 65_536;
 
 impl Cpu {
     /// Without a measurement: all that is not the victim, while the victim wants the CPU. What it asks of the kernel it
@@ -10,8 +13,8 @@ impl Cpu {
         let runs = self.is_victim(self.current);
         if !runs && !self.victims.waits() {
             self.longest_run_ns = self.longest_run_ns.max(from.saturating_sub(self.ran_since));
+            self.leave_gap();
             self.ran_since = to;
-            self.in_gap = false;
             self.stories.end();
             return;
         }
@@ -26,33 +29,63 @@ impl Cpu {
             if !self.in_gap {
                 self.gap_count += 1;
                 self.longest_run_ns = self.longest_run_ns.max(from.saturating_sub(self.ran_since));
+                self.gap_since = from;
             }
             self.stolen_ns += len;
             self.ran_since = to;
+            self.in_gap = true;
         } else {
+            self.leave_gap();
             self.stories.end();
         }
-        self.in_gap = taken.is_some();
     }
 
-    /// A thread could run on this CPU from then on, or runs there already.
-    pub(crate) fn wanted(&mut self, at: u64, pid: i32) {
-        if self.current != pid && self.is_victim(pid) && !self.victims.waits_for(pid) {
-            self.charge(at);
-            self.victims.wants(pid);
+    /// The program has its CPU again, or does not want it any more.
+    pub(super) fn leave_gap(&mut self) {
+        if std::mem::take(&mut self.in_gap) {
+            self.ended(Gap {
+                start: self.gap_since,
+                end: self.ran_since,
+            });
         }
     }
 
-    /// A thread runs, or waits, on another CPU from then on.
-    pub(crate) fn left(&mut self, at: u64, pid: i32) {
-        if self.victims.waits_for(pid) {
-            self.charge(at);
-            self.victims.no_longer_waits(pid);
+    /// Another CPU, or this one, tells where a thread is from then on. That counts when this CPU tells something itself: if
+    /// it tells that events of it are missing, nobody knows who had it meanwhile.
+    pub(crate) fn elsewhere(&mut self, at: u64, pid: i32, change: Change) {
+        if self.is_measured() || !self.is_victim(pid) {
+            return;
+        }
+        self.changes.push((at, pid, change));
+        if self.changes.len() >= MOST_CHANGES {
+            self.settle();
+        }
+    }
+
+    /// Takes over what others have told.
+    pub(super) fn settle(&mut self) {
+        for (at, pid, change) in std::mem::take(&mut self.changes) {
+            let waits = self.victims.waits_for(pid);
+            let changes = match change {
+                Change::Wants => self.current != pid && self.is_victim(pid) && !waits,
+                Change::Left => waits,
+            };
+            if !changes {
+                continue;
+            }
+            if !self.blind {
+                self.charge_to(at);
+            }
+            match change {
+                Change::Wants => self.victims.wants(pid),
+                Change::Left => self.victims.no_longer_waits(pid),
+            }
         }
     }
 
     /// A thread has ended: what it was in the middle of is over.
     pub(crate) fn dead(&mut self, pid: i32) {
         self.end_task_contexts(pid, |_| true);
+        self.victims.dead(pid);
     }
 }

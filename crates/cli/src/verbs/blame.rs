@@ -5,6 +5,7 @@ pub(crate) mod aside;
 mod begun;
 pub(crate) mod child;
 mod ground;
+mod joined;
 mod probe;
 pub(crate) mod program;
 pub(crate) mod stream;
@@ -54,15 +55,15 @@ pub struct Args {
     /// Only the one thread that --pid names
     #[arg(long, requires = "pid")]
     tid: bool,
-    /// Memory for the trace, in MiB: what comes when it is full has no names
+    /// Memory for what was traced and is not attributed yet, in MiB: when it is full the kernel's buffers fill
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_536))]
     memory: u64,
     /// The kernel's trace buffer of each CPU, in KiB: what comes when it is full is lost and counted
     #[arg(long, value_name = "KIB", default_value_t = 2_048, value_parser = clap::value_parser!(u64).range(8..=1_048_576))]
     buffer: u64,
-    /// Stop at the first gap of the probe that is so long, and show who had it and the kernel's events around it; the exit
-    /// status is then 1
-    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["pid", "command"])]
+    /// Stop at the first gap that is so long, and show who had it and the kernel's events around it; the exit status is then
+    /// 1. A command is ended (SIGTERM)
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     until: Option<Duration>,
     /// Show every row
     #[arg(long)]

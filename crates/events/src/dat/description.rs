@@ -64,11 +64,7 @@ impl Description {
     /// Names of threads by their number.
     #[must_use]
     pub fn comms(&self) -> HashMap<i32, String> {
-        let pair = |line: &str| {
-            let (pid, comm) = line.trim_start().split_once(' ')?;
-            Some((pid.parse().ok()?, comm.to_owned()))
-        };
-        self.saved_cmdlines.lines().filter_map(pair).collect()
+        comms(&self.saved_cmdlines)
     }
 
     pub(super) fn read_header(&mut self, cursor: &mut Cursor) -> Result<(), DatError> {
@@ -117,4 +113,14 @@ impl Description {
         self.saved_cmdlines = cursor.counted(8, "the names of threads")?;
         Ok(())
     }
+}
+
+/// Names of threads by their number, of a kernel's `saved_cmdlines`.
+#[must_use]
+pub fn comms(saved_cmdlines: &str) -> HashMap<i32, String> {
+    let pair = |line: &str| {
+        let (pid, comm) = line.trim_start().split_once(' ')?;
+        Some((pid.parse().ok()?, comm.to_owned()))
+    };
+    saved_cmdlines.lines().filter_map(pair).collect()
 }

@@ -5,6 +5,7 @@ use crate::accumulate::Cause;
 use crate::counter::{Pace, Source};
 use crate::gaps::{Entry, GapFile};
 use crate::ring::Sample;
+use crate::shared::state;
 use crate::{GapsWritten, Kind, MeasureError, RawGap, RawWindow, clock};
 use machine::CpuId;
 use std::collections::BTreeMap;
@@ -15,6 +16,8 @@ pub(super) struct Log {
     lanes: Vec<Option<Clockwork>>,
     entries: Vec<Entry>,
     raw: Vec<RawGap>,
+    /// How far each CPU has been watched, asked before its ring was emptied.
+    windows: Vec<RawWindow>,
     /// What `CLOCK_MONOTONIC` is ahead of `CLOCK_MONOTONIC_RAW` now: time synchronisation changes it as time goes on.
     ahead_ns: i64,
 }
@@ -45,16 +48,23 @@ impl Clockwork {
 
 impl Log {
     /// With the pace as it is known by now: it is off by no more than the reading of two clocks.
-    pub(super) fn of(collection: &Collection<'_>) -> Log {
+    /// `begun` are the lanes whose window has begun.
+    pub(super) fn of(collection: &Collection<'_>, begun: &[usize]) -> Log {
         let mut lanes = Vec::new();
         if collection.gaps.is_some() || collection.request.watcher.is_some() {
             for place in 0..collection.job.lanes.len() {
                 lanes.push(collection.clockwork(place));
             }
         }
+        let ahead_ns = if lanes.is_empty() { 0 } else { clock::ahead_ns() };
+        let windows = match collection.request.watcher {
+            Some(_) => collection.windows(begun, ahead_ns),
+            None => Vec::new(),
+        };
         Log {
-            ahead_ns: if lanes.is_empty() { 0 } else { clock::ahead_ns() },
+            ahead_ns,
             lanes,
+            windows,
             entries: Vec::new(),
             raw: Vec::new(),
         }
@@ -81,8 +91,11 @@ impl Log {
 
     /// All of them.
     pub(super) fn hand_on(self, collection: &mut Collection<'_>) {
-        if let Some(watcher) = collection.request.watcher.filter(|_| !self.raw.is_empty()) {
-            watcher.gaps(&self.raw);
+        if let Some(watcher) = collection.request.watcher {
+            if !self.raw.is_empty() {
+                watcher.gaps(&self.raw);
+            }
+            self.windows.iter().for_each(|window| watcher.window(window));
         }
         if let Some(file) = &mut collection.gaps {
             file.put(self.entries);
@@ -107,27 +120,31 @@ impl Collection<'_> {
         })
     }
 
-    /// Tells from when to when each CPU was watched, when all rings are empty.
-    pub(super) fn tell_windows(&self) {
-        let Some(watcher) = self.request.watcher else {
-            return;
-        };
-        let ahead_ns = clock::ahead_ns();
-        for place in 0..self.job.lanes.len() {
-            let (Some(clock), Some((track, _))) = (self.clockwork(place), self.job.shared.track(place))
-            else {
-                continue;
+    /// From when to when each of these has been watched so far.
+    fn windows(&self, begun: &[usize], ahead_ns: i64) -> Vec<RawWindow> {
+        let window = |place: &usize| {
+            let (clock, (track, _)) = (self.clockwork(*place)?, self.job.shared.track(*place)?);
+            let covered = match track.state.0.load(Ordering::Acquire) {
+                state::DONE => track.covered.load(Ordering::Acquire),
+                _ => 0,
             };
-            let covered = track
-                .covered
-                .load(Ordering::Acquire)
-                .max(track.alive.0.load(Ordering::Acquire));
-            watcher.window(&RawWindow {
+            let alive = track.alive.0.load(Ordering::Acquire);
+            Some(RawWindow {
                 cpu: clock.cpu,
                 tid: track.tid.load(Ordering::Acquire),
                 start_raw_ns: clock.times(clock.start_ticks, ahead_ns)[0],
-                end_raw_ns: clock.times(covered, ahead_ns)[0],
-            });
+                end_raw_ns: clock.times(covered.max(alive).max(clock.start_ticks), ahead_ns)[0],
+            })
+        };
+        begun.iter().filter_map(window).collect()
+    }
+
+    /// Tells from when to when each CPU was watched, when all rings are empty.
+    pub(super) fn tell_windows(&self) {
+        if let Some(watcher) = self.request.watcher {
+            let all: Vec<usize> = (0..self.job.lanes.len()).collect();
+            let windows = self.windows(&all, clock::ahead_ns());
+            windows.iter().for_each(|window| watcher.window(window));
         }
     }
 

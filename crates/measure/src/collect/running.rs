@@ -365,7 +365,7 @@ impl<'a> Collection<'a> {
             .zip(self.states())
             .filter_map(|(place, state)| (state != state::IDLE).then_some(place))
             .collect();
-        let mut log = Log::of(self);
+        let mut log = Log::of(self, &begun);
         for &place in &begun {
             if self.waits(place) {
                 self.drain_one(place, |_, _, sample| waiting.push((place, sample)));

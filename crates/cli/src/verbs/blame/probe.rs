@@ -1,14 +1,15 @@
 //! A probe spins on the CPUs that are asked about and notes every gap.
 
-use super::stream::{Stream, Watched, can_do_without};
+use super::joined::{Joined, names};
+use super::stream::{Known, Stream, Watched, can_do_without, known};
 use super::told::Told;
 use super::until::Found;
 use super::{Args, USUAL, begun, ground};
 use crate::verbs::measure::{default_cpus, join, with_progress};
 use crate::{CommandError, Screen, Status, changing};
-use blame::{Counted, Gap, Question, Reader, Target, Victim, attribute};
+use blame::{Counted, Gap, Question, Reader, Target, Victim};
 use machine::{CpuId, CpuSet, Machine};
-use events::NoNames;
+use events::{Formats, NoNames};
 use measure::{Break, Environment, RawGap, RawWindow, Request, Trip, Watcher};
 use root::Root;
 use std::cell::RefCell;
@@ -21,7 +22,15 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let cpus = chosen(args, &machine, screen)?;
     let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
     let stop = changing::stop_flag();
-    let mut stream = Stream::begin(args, &root, &machine, &cpus, Watched::Probe);
+    let known = known(&root, Watched::Probe);
+    let begun = |known: &Known| Stream::begin(args, &root, &machine, &cpus, Watched::Probe, known);
+    let (known, mut stream) = match known {
+        Ok(known) => {
+            let stream = begun(&known);
+            (Some(known), stream)
+        }
+        Err(error) => (None, Err(error)),
+    };
     if let Err(error) = stream.as_ref()
         && !can_do_without(error)
     {
@@ -32,6 +41,16 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         _ => None,
     };
 
+    let nothing = Reader::new(Formats::default());
+    let question = Question {
+        comms: names(&root, &machine),
+        keep: args.keep(),
+        ..Question::default()
+    };
+    let mut joined = match &known {
+        Some(known) => Joined::new(&known.reader, &known.catalogue.names, question),
+        None => Joined::new(&nothing, &NoNames, question),
+    };
     let seen = Seen::default();
     let duration = args.duration.unwrap_or(USUAL);
     // In an isolated CPU only who is in its partition may stand.
@@ -50,8 +69,10 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let measured = with_progress(screen, |progress| {
         measure::run(&request, &mut |now| {
             // This thread stands on other CPUs than those that are asked about.
-            if let Ok(stream) = &mut stream {
-                stream.drain();
+            let known_ns = seen.hand_on(&mut joined, cpus.len());
+            match &mut stream {
+                Ok(stream) => stream.drain(known_ns, &mut joined),
+                Err(_) => joined.pass(known_ns),
             }
             if now.begun && !said {
                 said = true;
@@ -64,21 +85,13 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     drop(request);
     // An instance with open files cannot be removed.
     drop(stopper);
-    let traced = match stream {
-        Ok(stream) => Ok(stream.end()?),
-        Err(error) => Err(error),
+    seen.end(&mut joined);
+    let traced = match (stream, &known) {
+        (Ok(stream), Some(known)) => Ok(stream.end(known, &mut joined)?),
+        (Ok(_), None) => return Ok(Status::Unable),
+        (Err(error), _) => Err(error),
     };
-
-    let question = Question {
-        targets: seen.targets(),
-        comms: traced.as_ref().map(|traced| traced.known.description.comms()).unwrap_or_default(),
-        keep: args.keep(),
-    };
-    let reader = Reader::new(traced.as_ref().map(|traced| traced.known.formats.clone()).unwrap_or_default());
-    let mut answer = match &traced {
-        Ok(traced) => attribute(&reader, &traced.known.names, traced.recording.events(), &question),
-        Err(_) => attribute(&reader, &NoNames, std::iter::empty(), &question),
-    };
+    let (mut answer, question) = joined.finish();
     for cpu in &mut answer.cpus {
         let thread = measured.threads.iter().find(|thread| thread.cpu.0 == cpu.cpu);
         let smi = thread.and_then(|thread| thread.counts.iter().find(|count| count.name == "smi"));
@@ -98,7 +111,10 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     }
     answer.cure(&ground::of(&root, machine, &cpus, &question));
     let found = match &traced {
-        Ok(traced) => Found::of(measured.broke.as_ref(), &answer, traced, &reader),
+        Ok(traced) => {
+            let broke = measured.broke.as_ref();
+            broke.and_then(|broke| Found::longest(broke.cpu.0, broke.limit_ns, &answer, traced))
+        }
         Err(_) => None,
     };
     let mut told = Told::of(&answer, traced.as_ref(), &environment, threshold_ns, None);
@@ -126,7 +142,8 @@ fn chosen(args: &Args, machine: &Machine, screen: &mut Screen) -> Result<CpuSet,
 #[derive(Default)]
 struct Seen {
     gaps: RefCell<BTreeMap<CpuId, Vec<Gap>>>,
-    windows: RefCell<Vec<RawWindow>>,
+    /// As far as each CPU has been watched.
+    windows: RefCell<BTreeMap<CpuId, RawWindow>>,
 }
 
 impl Watcher for Seen {
@@ -141,25 +158,54 @@ impl Watcher for Seen {
     }
 
     fn window(&self, window: &RawWindow) {
-        self.windows.borrow_mut().push(*window);
+        let mut windows = self.windows.borrow_mut();
+        let known = windows.entry(window.cpu).or_insert(*window);
+        known.end_raw_ns = known.end_raw_ns.max(window.end_raw_ns);
     }
 }
 
+/// The clock of the gaps and that of the trace are read by different code: so far apart they may be.
+const APART_NS: u64 = 10_000;
+
 impl Seen {
-    fn targets(&self) -> Vec<Target> {
-        let mut gaps = self.gaps.take();
-        let target = |window: &RawWindow| Target {
-            cpu: window.cpu.0,
-            victim: Victim {
-                pids: vec![window.tid.cast_signed()],
-                ..Victim::default()
-            },
-            window: Gap {
-                start: window.start_raw_ns,
-                end: window.end_raw_ns,
-            },
-            gaps: Some(gaps.remove(&window.cpu).unwrap_or_default()),
-        };
-        self.windows.take().iter().map(target).collect()
+    /// Hands on what was seen since the last time. Until when everything is known of all these CPUs; 0 before the last of them
+    /// has begun.
+    fn hand_on(&self, joined: &mut Joined, cpus: usize) -> u64 {
+        let windows = self.windows.borrow();
+        if windows.len() < cpus {
+            return 0;
+        }
+        if !joined.has_begun() {
+            joined.begin(windows.values().map(target).collect());
+        }
+        for (cpu, gaps) in self.gaps.take() {
+            joined.gaps(cpu.0, &gaps);
+        }
+        let ends = windows.values().map(|window| window.end_raw_ns);
+        ends.min().unwrap_or(0).saturating_sub(APART_NS)
+    }
+
+    /// The same at the end, whoever has begun.
+    fn end(&self, joined: &mut Joined) {
+        self.hand_on(joined, 0);
+        for window in self.windows.borrow().values() {
+            joined.ends(window.cpu.0, window.end_raw_ns);
+        }
+    }
+}
+
+/// Who is asked about on a CPU. Gaps and the end of the window are told later.
+fn target(window: &RawWindow) -> Target {
+    Target {
+        cpu: window.cpu.0,
+        victim: Victim {
+            pids: vec![window.tid.cast_signed()],
+            ..Victim::default()
+        },
+        window: Gap {
+            start: window.start_raw_ns,
+            end: u64::MAX,
+        },
+        gaps: Some(Vec::new()),
     }
 }

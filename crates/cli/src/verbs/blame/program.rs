@@ -4,14 +4,16 @@
 
 use super::aside::{allowed, step_aside};
 use super::child::{self, Begun};
-use super::stream::{Stream, Traced, Watched, can_do_without, now_ns};
+use super::joined::{Joined, names};
+use super::stream::{Known, Stream, Traced, Watched, can_do_without, known, now_ns};
 use super::told::{Program, Told, Until};
+use super::until::Found;
 use super::waits::{Of, Waits};
 use super::{Args, USUAL, begun, ground};
 use crate::screen::Form;
 use crate::verbs::measure::join;
 use crate::{CommandError, Screen, Status, changing, intent};
-use blame::{Counted, Follow, Gap, Question, Reader, Target, Victim, attribute};
+use blame::{Counted, Follow, Gap, Question, Target, Victim};
 use machine::{CpuSet, Machine, TaskKey};
 use measure::Environment;
 use observe::Sample;
@@ -23,9 +25,9 @@ use std::time::{Duration, Instant};
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// Where the answer comes from: the trace, or, with the reason why there is none, the scheduler's accounts.
-type Source<'a> = Result<Stream<'a>, (CommandError, Waits)>;
+type Source<'a, 'k> = Result<(Stream<'a>, &'k Known, Joined<'k>), (CommandError, Waits)>;
 /// The same at the end.
-type Seen = Result<Traced, (CommandError, Waits)>;
+type Seen<'k> = Result<(Traced<'k>, Joined<'k>), (CommandError, Waits)>;
 
 /// What is watched, once it runs.
 struct Watch<'a> {
@@ -54,16 +56,22 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
         stop: changing::stop_flag(),
     };
     let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
-    let source = watch.begin(Of::Family(child.pid))?;
+    let known = known(&root, Watched::Program);
+    let mut source = watch.begin(&known, Of::Family(child.pid))?;
     let victim = Victim {
         pids: vec![child.pid.cast_signed()],
         follow: Follow::Children,
     };
     let (before, start) = (Sample::take(&root), now_ns());
+    if let Ok((_, _, joined)) = &mut source {
+        joined.begin(watch.targets(&victim, start));
+    }
     let pid = match child.go() {
         Begun::On(pid) => pid,
         Begun::Over(status) => {
-            source.map_or(Ok(()), |stream| stream.end().map(drop))?;
+            if let Ok((stream, known, mut joined)) = source {
+                stream.end(known, &mut joined)?;
+            }
             return Ok(status);
         }
     };
@@ -79,7 +87,7 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
         ended: Some(ended.unwrap_or_else(|| child::end(pid))),
         until,
     };
-    watch.tell(&environment, &seen, victim, Gap { start, end }, [&before, &after], &program, screen)
+    watch.tell(&environment, seen, &victim, Gap { start, end }, [&before, &after], &program, screen)
 }
 
 /// Watches a process that runs, or one thread.
@@ -125,7 +133,8 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
         stop: changing::stop_flag(),
     };
     let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
-    let source = watch.begin(match args.tid {
+    let known = known(&root, Watched::Program);
+    let mut source = watch.begin(&known, match args.tid {
         true => Of::Thread(pid),
         false => Of::Process(task.pid),
     })?;
@@ -139,8 +148,11 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
     };
     let (before, start) = (Sample::take(&root), now_ns());
     begun::say(screen, &watch.cpus);
-    let (until, seen, end) =
-        watch.until(source, Some(args.duration.unwrap_or(USUAL)), || has_ended(&root, task.key))?;
+    if let Ok((_, _, joined)) = &mut source {
+        joined.begin(watch.targets(&victim, start));
+    }
+    let duration = Some(args.duration.unwrap_or(USUAL));
+    let (until, seen, end) = watch.until(source, duration, || has_ended(&root, task.key))?;
     let after = Sample::take(&root);
     let program = Program {
         pid,
@@ -148,7 +160,7 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
         ended: None,
         until,
     };
-    watch.tell(&environment, &seen, victim, Gap { start, end }, [&before, &after], &program, screen)
+    watch.tell(&environment, seen, &victim, Gap { start, end }, [&before, &after], &program, screen)
 }
 
 /// Puts this process where the command shall run: into the partition that owns the CPUs, and onto them.
@@ -181,27 +193,65 @@ fn has_ended(root: &Root, key: TaskKey) -> bool {
 }
 
 impl<'a> Watch<'a> {
-    fn begin(&self, of: Of) -> Result<Source<'a>, CommandError> {
+    fn begin<'k>(&self, known: &'k Result<Known, CommandError>, of: Of) -> Result<Source<'a, 'k>, CommandError> {
         step_aside(self.root, &self.cpus);
-        match Stream::begin(self.args, self.root, self.machine, &self.cpus, Watched::Program) {
-            Ok(stream) => Ok(Ok(stream)),
-            Err(error) if can_do_without(&error) => Ok(Err((error, Waits::begin(self.root, of)))),
-            Err(error) => Err(error),
+        let refused = |error: CommandError| match can_do_without(&error) {
+            true => Ok(Err((error, Waits::begin(self.root, of)))),
+            false => Err(error),
+        };
+        let known = match known {
+            Ok(known) => known,
+            Err(error) => return refused(error.clone()),
+        };
+        match Stream::begin(self.args, self.root, self.machine, &self.cpus, Watched::Program, known) {
+            Ok(stream) => Ok(Ok((stream, known, self.joined(known)))),
+            Err(error) => refused(error),
         }
     }
 
-    /// Empties the buffers until it has ended, or the time is over: what it was, the trace, and when.
-    fn until(
+    fn joined<'k>(&self, known: &'k Known) -> Joined<'k> {
+        let question = Question {
+            comms: names(self.root, self.machine),
+            keep: self.args.keep(),
+            ..Question::default()
+        };
+        let limit = self.args.until.map(|limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
+        Joined::new(&known.reader, &known.catalogue.names, question).until(limit)
+    }
+
+    /// On each CPU, from now on.
+    fn targets(&self, victim: &Victim, start: u64) -> Vec<Target> {
+        let target = |cpu: machine::CpuId| Target {
+            cpu: cpu.0,
+            victim: victim.clone(),
+            window: Gap { start, end: u64::MAX },
+            gaps: None,
+        };
+        self.cpus.iter().map(target).collect()
+    }
+
+    /// Empties the buffers until it has ended, the time is over, or the gap of `--until` has come: what it was, what was seen,
+    /// and when.
+    fn until<'k>(
         &self,
-        mut source: Source<'a>,
+        mut source: Source<'a, 'k>,
         duration: Option<Duration>,
         mut has_ended: impl FnMut() -> bool,
-    ) -> Result<(Until, Seen, u64), CommandError> {
+    ) -> Result<(Until, Seen<'k>, u64), CommandError> {
         let begun = Instant::now();
         let until = loop {
-            // Before it is buried, its account is still there.
             match &mut source {
-                Ok(stream) => stream.drain(),
+                Ok((stream, _, joined)) => {
+                    stream.drain(u64::MAX, joined);
+                    if self.args.until.is_some() {
+                        // A program that runs undisturbed has no event that says so.
+                        joined.pass(stream.told_ns());
+                    }
+                    if joined.found().is_some() {
+                        break Until::Found;
+                    }
+                }
+                // Before it is buried, its account is still there.
                 Err((_, waits)) => waits.look(self.root),
             }
             if has_ended() {
@@ -221,7 +271,10 @@ impl<'a> Watch<'a> {
         };
         let end = now_ns();
         let seen = match source {
-            Ok(stream) => Ok(stream.end()?),
+            Ok((stream, known, mut joined)) => {
+                self.cpus.iter().for_each(|cpu| joined.ends(cpu.0, end));
+                Ok((stream.end(known, &mut joined)?, joined))
+            }
             Err(counted) => Err(counted),
         };
         Ok((until, seen, end))
@@ -231,35 +284,32 @@ impl<'a> Watch<'a> {
     fn tell(
         &self,
         environment: &Environment,
-        seen: &Seen,
-        victim: Victim,
+        seen: Seen,
+        victim: &Victim,
         window: Gap,
         [before, after]: [&Sample; 2],
         program: &Program,
         screen: &mut Screen,
     ) -> Result<Status, CommandError> {
-        let target = |cpu: machine::CpuId| Target {
-            cpu: cpu.0,
-            victim: victim.clone(),
-            window,
-            gaps: None,
-        };
-        let question = Question {
-            targets: self.cpus.iter().map(target).collect(),
-            comms: seen.as_ref().map(|traced| traced.known.description.comms()).unwrap_or_default(),
-            keep: self.args.keep(),
-        };
-        let mut answer = match seen {
-            Ok(traced) => {
-                let reader = Reader::new(traced.known.formats.clone());
-                attribute(&reader, &traced.known.names, traced.recording.events(), &question)
+        let (traced, hit, mut answer, question) = match seen {
+            Ok((traced, joined)) => {
+                let hit = joined.found();
+                let (answer, question) = joined.finish();
+                (Ok(traced), hit, answer, question)
             }
-            Err((_, waits)) => waits.answer(&self.cpus, window.end.saturating_sub(window.start)),
+            Err((error, waits)) => {
+                let answer = waits.answer(&self.cpus, window.end.saturating_sub(window.start));
+                let question = Question {
+                    targets: self.targets(victim, window.start),
+                    ..Question::default()
+                };
+                (Err(error), None, answer, question)
+            }
         };
         let counted = observe::activity(before, after);
         for cpu in &mut answer.cpus {
             let counted = counted.cpus.iter().find(|of| of.cpu.0 == cpu.cpu);
-            match (seen, counted) {
+            match (&traced, counted) {
                 (Ok(traced), _) => {
                     cpu.confirm(Counted {
                         steal_ns: counted.and_then(|of| of.steal_ns),
@@ -273,8 +323,17 @@ impl<'a> Watch<'a> {
             }
         }
         answer.cure(&ground::of(self.root, self.machine.clone(), &self.cpus, &question));
-        let traced = seen.as_ref().map_err(|(error, _)| error);
-        Told::of(&answer, traced, environment, None, Some(program)).show(self.args, traced, screen)?;
-        Ok(Status::Done)
+        let limit_ns = self.args.until.map_or(0, |limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
+        let found = match (&traced, hit) {
+            (Ok(traced), Some((cpu, gap))) => Found::at(cpu, gap, limit_ns, &answer, traced),
+            _ => None,
+        };
+        let mut told = Told::of(&answer, traced.as_ref(), environment, None, Some(program));
+        told.found = found.as_ref();
+        told.show(self.args, traced.as_ref(), screen)?;
+        Ok(match hit {
+            Some(_) => Status::Failed,
+            None => Status::Done,
+        })
     }
 }

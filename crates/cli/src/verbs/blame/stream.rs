@@ -1,43 +1,85 @@
-//! The kernel's trace while somebody is watched: an instance of our own, emptied again and again.
+//! The kernel's trace while somebody is watched: an instance of our own, emptied again and again, and joined at once with what
+//! was seen of the one who is watched.
 
+use super::joined::Joined;
 use super::until::Stopper;
 use super::{Args, tracing};
 use crate::verbs::measure::instance::{Instance, found};
 use crate::verbs::measure::refused::untraceable;
 use crate::{CommandError, Status};
+use blame::Reader;
 use machine::{CpuId, CpuSet, Machine};
 use root::Root;
 use rustix::time::{ClockId, clock_gettime};
-use trace::{Catalogue, Recorder, Recording, Stays, TraceError, Way};
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+use trace::{Catalogue, Drained, Recorded, Recorder, TraceError, Way};
+
+/// How long one emptying may take where events come as fast as they are read.
+const AT_ONCE: Duration = Duration::from_millis(200);
+/// Events that are joined before the buffers are looked at again: while they are, the kernel's must not fill.
+const SOME: usize = 10_000;
+/// How often names of threads are asked of the kernel.
+const NAMES: Duration = Duration::from_secs(1);
+/// Pages of each CPU that stay for what `--until` shows: some thousand events.
+const SHOWN: usize = 64;
+
+/// What this kernel says of its events.
+pub struct Known {
+    /// In its own words.
+    pub catalogue: Catalogue,
+    /// Who understands them.
+    pub reader: Reader,
+}
 
 /// It.
 pub struct Stream<'r> {
     root: &'r Root,
-    /// What this kernel says of its events.
-    pub known: Catalogue,
     /// Closed before the instance goes, also when something fails: the kernel keeps what somebody reads.
     recorder: Recorder,
     instance: Instance,
     failed: Option<TraceError>,
+    named: Instant,
 }
 
 /// Whether a program is watched, whose threads come and go.
 pub use tracing::Watched;
 
-/// What was traced.
-pub struct Traced {
+/// What became of a trace.
+pub struct Traced<'k> {
     /// What this kernel says of its events.
-    pub known: Catalogue,
-    /// The events.
-    pub recording: Recording,
+    pub known: &'k Known,
+    /// Names of threads at its end.
+    pub comms: HashMap<i32, String>,
+    /// Its last pages and the kernel's accounts.
+    pub recorded: Recorded,
 }
 
-impl Traced {
+impl Traced<'_> {
     /// Events that the kernel could not keep for a CPU.
     pub fn lost(&self, cpu: u32) -> u64 {
-        let of = self.recording.cpus.iter().find(|of| of.cpu.0 == cpu);
-        of.and_then(|of| of.stats.lost()).unwrap_or(0)
+        let of = self.recorded.stats.iter().find(|(of, _)| of.0 == cpu);
+        of.and_then(|(_, stats)| stats.lost()).unwrap_or(0)
     }
+
+    /// Whether the kernel had to drop something, and there was no room in memory at some time.
+    pub fn was_full(&self) -> bool {
+        let lost = |(_, stats): &(CpuId, trace::Stats)| stats.lost().unwrap_or(0) > 0;
+        self.recorded.was_full && self.recorded.stats.iter().any(lost)
+    }
+}
+
+/// What this kernel says of its events.
+///
+/// # Errors
+/// There is no tracing, or nothing that is wanted.
+pub fn known(root: &Root, watched: Watched) -> Result<Known, CommandError> {
+    // A mount that no directory shows is there as long as this is.
+    let tracefs = found()?;
+    let wanted = tracing::events(watched);
+    let catalogue = trace::catalogue(root, &tracefs.file("."), &wanted).map_err(untraceable)?;
+    let reader = Reader::new(catalogue.formats.clone());
+    Ok(Known { catalogue, reader })
 }
 
 impl<'r> Stream<'r> {
@@ -51,26 +93,22 @@ impl<'r> Stream<'r> {
         machine: &Machine,
         cpus: &CpuSet,
         watched: Watched,
+        known: &Known,
     ) -> Result<Stream<'r>, CommandError> {
-        let tracefs = found()?;
-        let top = tracefs.file(".");
-        let known = trace::catalogue(root, &top, &tracing::events(watched)).map_err(untraceable)?;
-        let wanted = tracing::wanted(&known.events, cpus, args.buffer, watched);
-        let instance = Instance::begin(tracefs, &wanted)?;
+        let catalogue = &known.catalogue;
+        let wanted = tracing::wanted(&catalogue.events, cpus, args.buffer, watched);
+        let instance = Instance::begin(found()?, &wanted)?;
         let online: Vec<CpuId> = machine.topology.online.iter().collect();
         let most = usize::try_from(args.memory << 20).unwrap_or(usize::MAX);
-        let stays = match args.until {
-            Some(_) => Stays::Last,
-            None => Stays::First,
-        };
-        let recorder =
-            Recorder::open(&instance.file("."), &online, known.layout, most, stays, Way::Read).map_err(untraceable)?;
+        let kept = args.until.map_or(0, |_| SHOWN);
+        let place = instance.file(".");
+        let recorder = Recorder::open(&place, &online, catalogue.layout, most, kept, Way::Read).map_err(untraceable)?;
         Ok(Stream {
             root,
-            known,
-            instance,
             recorder,
+            instance,
             failed: None,
+            named: Instant::now(),
         })
     }
 
@@ -82,33 +120,75 @@ impl<'r> Stream<'r> {
         Ok(Stopper(root::descriptor::writable(&self.instance.file("tracing_on"))?))
     }
 
-    /// Empties the buffers. Who calls this stands on other CPUs than those that are asked about.
-    pub fn drain(&mut self) {
-        if let Err(error) = self.recorder.drain() {
-            self.failed.get_or_insert(error);
+    /// Empties the buffers, and joins what lies before that time on the clock of the trace. Who calls this stands on other CPUs
+    /// than those that are asked about.
+    pub fn drain(&mut self, until_ns: u64, joined: &mut Joined) {
+        if self.named.elapsed() >= NAMES {
+            self.named = Instant::now();
+            if let Ok(comms) = self.comms() {
+                joined.known(comms);
+            }
+        }
+        if self.failed.is_none() {
+            self.failed = self.take(until_ns, joined).err();
         }
     }
 
-    /// Stops the trace, takes what is left in it, and takes it down.
+    fn take(&mut self, until_ns: u64, joined: &mut Joined) -> Result<(), TraceError> {
+        let begun = Instant::now();
+        loop {
+            let drained = self.recorder.drain(now_ns)?;
+            let waited = self.recorder.waiting();
+            let until_ns = until_ns.min(self.recorder.told_ns());
+            let is_all = self.recorder.take(Some(until_ns), SOME, |event| joined.event(&event));
+            if (drained == Drained::Empty && is_all) || begun.elapsed() >= AT_ONCE {
+                return Ok(());
+            }
+            if is_all && self.recorder.waiting() == waited {
+                self.recorder.is_full();
+                return Ok(());
+            }
+        }
+    }
+
+    fn comms(&self) -> Result<HashMap<i32, String>, CommandError> {
+        let text = self.root.text(&self.instance.shared_file("saved_cmdlines"))?;
+        Ok(events::dat::comms(&text.unwrap_or_default()))
+    }
+
+    /// Until when everything that was traced has been joined, as far as it was asked for.
+    pub fn told_ns(&self) -> u64 {
+        self.recorder.told_ns()
+    }
+
+    /// Stops the trace, joins what is left in it, and takes it down. The ends of all windows are known.
     ///
     /// # Errors
     /// A buffer that could not be read, now or before; an instance that cannot be removed.
-    pub fn end(mut self) -> Result<Traced, CommandError> {
+    pub fn end<'k>(mut self, known: &'k Known, joined: &mut Joined) -> Result<Traced<'k>, CommandError> {
         self.instance.stop()?;
-        self.drain();
-        let recording = self
+        let comms = self.comms()?;
+        joined.known(comms.clone());
+        self.recorder.ends();
+        while self.failed.is_none() {
+            match self.recorder.drain(now_ns) {
+                Ok(Drained::Empty) => break,
+                Ok(Drained::Full) => {
+                    let until_ns = self.recorder.told_ns();
+                    self.recorder.take(Some(until_ns), usize::MAX, |event| joined.event(&event));
+                }
+                Err(error) => self.failed = Some(error),
+            }
+        }
+        self.recorder.take(None, usize::MAX, |event| joined.event(&event));
+        let recorded = self
             .recorder
             .finish(self.root, &self.instance.file("."))
             .map_err(untraceable)?;
-        let comms = self.root.text(&self.instance.shared_file("saved_cmdlines"))?;
-        self.known.description.saved_cmdlines = comms.unwrap_or_default();
         self.instance.take_down()?;
         match self.failed {
             Some(error) => Err(untraceable(error)),
-            None => Ok(Traced {
-                known: self.known,
-                recording,
-            }),
+            None => Ok(Traced { known, comms, recorded }),
         }
     }
 }

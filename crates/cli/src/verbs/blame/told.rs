@@ -37,6 +37,8 @@ pub enum Until {
     Time,
     /// A signal told us to end.
     Signal,
+    /// The gap of `--until` came.
+    Found,
 }
 
 /// All that there is to tell.
@@ -60,7 +62,7 @@ impl<'a> Told<'a> {
     /// Of an answer. `threshold_ns` is the shortest gap of a probe.
     pub fn of(
         answer: &'a Answer,
-        traced: Result<&'a Traced, &CommandError>,
+        traced: Result<&'a Traced<'_>, &CommandError>,
         environment: &'a Environment,
         threshold_ns: Option<u64>,
         program: Option<&'a Program>,
@@ -70,8 +72,8 @@ impl<'a> Told<'a> {
             environment,
             threshold_ns,
             program,
-            absent_events: traced.map_or(&[], |traced| traced.known.absent.as_slice()),
-            trace_full: traced.is_ok_and(|traced| traced.recording.full),
+            absent_events: traced.map_or(&[], |traced| traced.known.catalogue.absent.as_slice()),
+            trace_full: traced.is_ok_and(Traced::was_full),
             no_trace: traced.err().map(|error| format!("{}: {}", error.what, error.why)),
             found: None,
             answer,
@@ -132,16 +134,15 @@ impl<'a> Told<'a> {
             ));
         }
         if self.trace_full {
-            let part = match args.until {
-                Some(_) => "beginning",
-                None => "end",
-            };
-            screen.note(&format!("the trace needed more than --memory: the {part} of the run has no names\n"));
+            screen.note(
+                "--memory was full at times, and events were lost in the kernel: what they would have told has no names. More \
+                 of both with --memory and --buffer\n",
+            );
         }
         if !self.absent_events.is_empty() {
             screen.note(&format!("this kernel does not have: {}\n", self.absent_events.join(", ")));
         }
-        if traced.is_ok_and(|traced| traced.known.names.is_empty()) {
+        if traced.is_ok_and(|traced| traced.known.catalogue.names.is_empty()) {
             screen.note("/proc/kallsyms hides its addresses (kernel.kptr_restrict): functions have no names\n");
         }
         Ok(())
@@ -159,6 +160,7 @@ impl Program {
         };
         let why = match self.until {
             Until::Ended => "",
+            Until::Found => " (there was a gap as long as --until says)",
             Until::Time => " (the time of --for was over)",
             Until::Signal => " (interrupted: the answer covers only the time until then)",
         };

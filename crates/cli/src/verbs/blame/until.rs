@@ -1,12 +1,12 @@
-//! `--until`: the first gap of the probe that is too long ends the run, and what the kernel did around it is shown.
+//! `--until`: the first gap that is too long ends the run, and what the kernel did around it is shown.
 //!
-//! The sampler itself stops the trace, with one system call at that very sample. From then on nothing is written that could
-//! push out what is asked about.
+//! A probe's sampler itself stops the trace, with one system call at that very sample. From then on nothing is written that could
+//! push out what is asked about. A program's gap is found in the stream of events, some ten milliseconds after it.
 
 use super::stream::Traced;
-use blame::{Answer, Class, Gap, Reader, Story};
+use blame::{Answer, Class, CpuAnswer, Gap, Story};
 use events::{Event, Lines, Record, Unit};
-use measure::{Broke, Hit, Trip};
+use measure::{Hit, Trip};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::os::fd::OwnedFd;
@@ -55,11 +55,21 @@ struct Part {
 }
 
 impl Found {
-    /// The one that the measurement ended at; nothing when none was so long.
-    pub fn of(broke: Option<&Broke>, answer: &Answer, traced: &Traced, reader: &Reader) -> Option<Found> {
-        let broke = broke?;
-        let cpu = answer.cpus.iter().find(|of| of.cpu == broke.cpu.0)?;
-        let story: &Story = cpu.stories.iter().max_by_key(|story| length(story.gap))?;
+    /// The longest of that CPU, which is the one that the measurement ended at.
+    pub fn longest(cpu: u32, limit_ns: u64, answer: &Answer, traced: &Traced) -> Option<Found> {
+        let of = answer.cpus.iter().find(|of| of.cpu == cpu)?;
+        let story = of.stories.iter().max_by_key(|story| length(story.gap))?;
+        Some(Found::of(of, story, limit_ns, traced))
+    }
+
+    /// That one, if it was kept.
+    pub fn at(cpu: u32, gap: Gap, limit_ns: u64, answer: &Answer, traced: &Traced) -> Option<Found> {
+        let of = answer.cpus.iter().find(|of| of.cpu == cpu)?;
+        let story = of.stories.iter().find(|story| story.gap == gap)?;
+        Some(Found::of(of, story, limit_ns, traced))
+    }
+
+    fn of(cpu: &CpuAnswer, story: &Story, limit_ns: u64, traced: &Traced) -> Found {
         let part = |piece: &blame::Piece| {
             let row = piece.row.and_then(|row| cpu.interruptions.get(row));
             Part {
@@ -69,16 +79,16 @@ impl Found {
                 name: row.map(|row| row.name.clone()),
             }
         };
-        let (events, events_left_out) = around(story.gap, cpu.cpu, traced, reader);
-        Some(Found {
+        let (events, events_left_out) = around(story.gap, cpu.cpu, traced);
+        Found {
             cpu: cpu.cpu,
             start_raw_ns: story.gap.start,
             duration_ns: length(story.gap),
-            limit_ns: broke.limit_ns,
+            limit_ns,
             pieces: story.pieces.iter().map(part).collect(),
             events,
             events_left_out,
-        })
+        }
     }
 
     /// For people.
@@ -116,9 +126,10 @@ const fn length(gap: Gap) -> u64 {
 }
 
 /// What the CPU did shortly before and in the gap, and what others did to it meanwhile.
-fn around(gap: Gap, cpu: u32, traced: &Traced, reader: &Reader) -> (Vec<String>, usize) {
-    let comms = traced.known.description.comms();
-    let mut lines = Lines::new(reader.formats(), &traced.known.names, &comms, Unit::Nanos);
+fn around(gap: Gap, cpu: u32, traced: &Traced) -> (Vec<String>, usize) {
+    let reader = &traced.known.reader;
+    let names = &traced.known.catalogue.names;
+    let mut lines = Lines::new(reader.formats(), names, &traced.comms, Unit::Nanos);
     let mut line = |on: u32, record: &Record| {
         let mut line = String::new();
         lines.write(&mut line, on, record);
@@ -126,7 +137,7 @@ fn around(gap: Gap, cpu: u32, traced: &Traced, reader: &Reader) -> (Vec<String>,
     };
     let (mut before, mut within) = (Vec::new(), Vec::new());
     let (mut had, mut left_out) = (0, 0);
-    for event in traced.recording.events() {
+    for event in traced.recorded.last.kept() {
         let Event::Record { cpu: on, record } = event else {
             continue;
         };

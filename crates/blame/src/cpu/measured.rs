@@ -1,0 +1,115 @@
+//! One CPU with gaps that somebody measured: which part of each had whom.
+
+use super::{Cpu, LOST};
+use crate::context::What;
+use crate::gaps::{Edge, Gap};
+
+impl Cpu {
+    /// Gaps that were seen, each before the first event that lies in it or after it.
+    pub(crate) fn put(&mut self, gaps: &[Gap]) {
+        let Some(all) = &mut self.gaps else {
+            return;
+        };
+        for gap in gaps {
+            // What was given out already is not taken back for a clock that was read a little differently.
+            let start = gap.start.max(self.at);
+            let place = all.partition_point(|other| other.start <= start);
+            all.insert(place, Gap { start, ..*gap });
+        }
+    }
+
+    /// The gap in progress, or the next one. Gaps side by side may overlap by what their clock was rounded; no time is stolen
+    /// twice.
+    fn front(&mut self) -> Option<Gap> {
+        let gaps = self.gaps.as_mut()?;
+        while let Some(gap) = gaps.front_mut() {
+            gap.start = gap.start.max(self.gaps_end);
+            if gap.end > gap.start {
+                return Some(*gap);
+            }
+            gaps.pop_front();
+        }
+        None
+    }
+
+    /// A gap that the window cuts.
+    pub(super) fn cut(&mut self) {
+        let end = self.window.end;
+        if let Some(gap) = self.front().filter(|gap| gap.start < end) {
+            self.end_gap(Gap { end, ..gap });
+        }
+    }
+
+    /// Of measured gaps.
+    pub(super) fn charge_gaps(&mut self, from: u64, to: u64) {
+        while let Some(gap) = self.front() {
+            let (start, end) = (gap.start.max(from), gap.end.min(to));
+            if start < end {
+                let len = end - start;
+                let serial = if self.blind {
+                    self.unexplained_ns += len;
+                    Some(LOST)
+                } else {
+                    self.owner().map(|owner| {
+                        owner.in_gaps_ns += len;
+                        owner.serial
+                    })
+                };
+                self.stories.piece(Gap { start, end }, serial);
+                match serial {
+                    Some(serial) => self.pieces.context(serial),
+                    None => self.pieces.blank(len),
+                }
+            }
+            if gap.end > to {
+                return;
+            }
+            self.end_gap(gap);
+        }
+    }
+
+    fn end_gap(&mut self, gap: Gap) {
+        self.gaps_end = gap.end;
+        if let Some(gaps) = &mut self.gaps {
+            gaps.pop_front();
+        }
+        self.ended(gap);
+        self.gap_count += 1;
+        self.stolen_ns += gap.end - gap.start;
+        self.longest_run_ns = self.longest_run_ns.max(gap.start.saturating_sub(self.ran_since));
+        self.ran_since = gap.end;
+        // A fault has no event for its end; the program going on is one.
+        let current = self.current;
+        self.end_task_contexts(current, |what| *what == What::Fault);
+        self.stories.end();
+        let (edges, alone_ns, outside) = self.pieces.end();
+        self.unexplained_ns += alone_ns;
+        self.outside += u64::from(outside);
+        for edge in edges {
+            match self.ended_now.get(&edge.beside) {
+                Some(place) => self.decide(edge, *place),
+                // Nothing that ends.
+                None if edge.beside == LOST => self.unexplained_ns += edge.len_ns,
+                None => self.waiting.push(edge),
+            }
+        }
+        self.ended_now.clear();
+    }
+
+    pub(super) fn decide(&mut self, edge: Edge, place: usize) {
+        if self.usual.note(&edge) {
+            self.give(edge, place);
+            for (edge, place) in std::mem::take(&mut self.undecided) {
+                self.give(edge, place);
+            }
+        } else {
+            self.undecided.push((edge, place));
+        }
+    }
+
+    pub(super) fn give(&mut self, edge: Edge, place: usize) {
+        let part = self.usual.split(&edge);
+        self.rows.transition(place, part);
+        self.unexplained_ns += edge.len_ns - part;
+    }
+}

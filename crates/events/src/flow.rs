@@ -1,0 +1,143 @@
+//! Pages of several CPUs while they come, and the events in them as one stream in the order of time.
+//!
+//! A CPU may deliver late what another one has delivered already. So the events are given out up to a time before which
+//! every CPU has told everything, and the rest waits. Wherever it is cut, the stream is the same.
+
+use crate::layout::Layout;
+use crate::merge::{Event, Merge, Source};
+use crate::page::Page;
+use std::collections::VecDeque;
+use std::ops::ControlFlow;
+
+/// The pages that wait, and those that are done and are still kept.
+#[derive(Clone, Debug)]
+pub struct Flow {
+    layout: Layout,
+    lanes: Vec<Lane>,
+    /// Pages of each CPU that are kept when they are done.
+    kept: usize,
+    /// Everything before has been given out.
+    until: u64,
+    late: u64,
+    waiting: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Lane {
+    cpu: u32,
+    pages: VecDeque<Vec<u8>>,
+    /// Of these, from the front, what is done.
+    done: usize,
+    within: Option<(usize, u64)>,
+}
+
+impl Flow {
+    /// Of these CPUs. Of each, so many pages are kept when they are done, for [`Flow::kept`].
+    #[must_use]
+    pub fn of(cpus: &[u32], layout: Layout, kept: usize) -> Flow {
+        let lane = |cpu: &u32| Lane {
+            cpu: *cpu,
+            pages: VecDeque::new(),
+            done: 0,
+            within: None,
+        };
+        Flow {
+            layout,
+            lanes: cpus.iter().map(lane).collect(),
+            kept,
+            until: 0,
+            late: 0,
+            waiting: 0,
+        }
+    }
+
+    /// A page of the CPU at that place of the list.
+    pub fn put(&mut self, place: usize, page: &[u8]) {
+        if let Some(lane) = self.lanes.get_mut(place) {
+            self.waiting += self.layout.page_len;
+            lane.pages.push_back(page.to_vec());
+        }
+    }
+
+    /// When the last page of the CPU at that place begins: nothing that is older will come from there.
+    #[must_use]
+    pub fn newest(&self, place: usize) -> Option<u64> {
+        let page = self.lanes.get(place)?.pages.back()?;
+        Page::parse(page, &self.layout).ok().map(|page| page.timestamp)
+    }
+
+    /// Bytes of the pages that are not done.
+    #[must_use]
+    pub const fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Events that came when their time had been given out already. Each was told as lost.
+    #[must_use]
+    pub const fn late(&self) -> u64 {
+        self.late
+    }
+
+    /// Gives out what lies before that time, or everything that there is, until `each` has enough: some `most` items at once.
+    /// Whether that was all.
+    pub fn take(
+        &mut self,
+        until: Option<u64>,
+        most: usize,
+        mut each: impl FnMut(Event<'_>) -> ControlFlow<()>,
+    ) -> bool {
+        if until.is_some_and(|until| until <= self.until) {
+            return true;
+        }
+        let source = |lane| -> Source<'_, _> {
+            let lane: &Lane = lane;
+            let pages = lane.pages.iter().skip(lane.done).map(Vec::as_slice);
+            Source::from(lane.cpu, self.layout, pages, lane.within)
+        };
+        let mut merge = Merge::new(self.lanes.iter().map(source).collect());
+        let (mut newest, mut count, mut is_all) = (self.until, 0, true);
+        while let Some(event) = merge.next_before(until) {
+            count += 1;
+            let event = match event {
+                Event::Record { cpu, record } if record.at < self.until => {
+                    self.late += 1;
+                    Event::Lost { cpu, count: Some(1) }
+                }
+                event => event,
+            };
+            let is_record = matches!(event, Event::Record { .. });
+            if let Event::Record { record, .. } = event {
+                newest = record.at;
+            }
+            if each(event).is_break() {
+                break;
+            }
+            // What was lost and the event after it are told together; so is what follows the last events.
+            if count >= most && is_record && merge.is_whole() {
+                is_all = false;
+                break;
+            }
+        }
+        let places: Vec<_> = merge.places().collect();
+        drop(merge);
+        self.until = until.filter(|_| is_all).unwrap_or(newest);
+        for (lane, place) in self.lanes.iter_mut().zip(places) {
+            lane.done += place.pages;
+            self.waiting -= place.pages * self.layout.page_len;
+            lane.within = place.within;
+            let old = lane.done.saturating_sub(self.kept);
+            lane.pages.drain(..old);
+            lane.done -= old;
+        }
+        is_all
+    }
+
+    /// All events of the pages that are here, done or not.
+    pub fn kept(&self) -> impl Iterator<Item = Event<'_>> {
+        let source = |lane| -> Source<'_, _> {
+            let lane: &Lane = lane;
+            Source::new(lane.cpu, self.layout, lane.pages.iter().map(Vec::as_slice))
+        };
+        Merge::new(self.lanes.iter().map(source).collect())
+    }
+}
