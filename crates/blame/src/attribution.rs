@@ -115,7 +115,9 @@ impl<'n> Attribution<'n> {
     #[must_use]
     pub fn finish(mut self) -> Answer {
         if let Some((_, gap)) = self.found() {
-            let end = gap.end.max(self.at);
+            // What has been looked at besides, on any of them, is in its sums.
+            let seen = self.cpus.iter().map(Cpu::looked_to);
+            let end = seen.fold(gap.end.max(self.at), u64::max);
             self.cpus.iter_mut().for_each(|cpu| cpu.end_at(end));
         }
         Answer {

@@ -179,6 +179,11 @@ impl Cpu {
         self.limit_ns = limit_ns;
     }
 
+    /// Where time was given out to.
+    pub(crate) const fn looked_to(&self) -> u64 {
+        self.at
+    }
+
     /// Says when the window ends, which lies behind everything that has been said so far.
     pub(crate) fn end_at(&mut self, end: u64) {
         self.window.end = end.max(self.window.start);

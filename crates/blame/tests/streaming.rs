@@ -271,3 +271,27 @@ fn the_first_long_gap_of_a_program_is_found_and_ends_the_answer() {
     assert_eq!((cpu.stolen_ns, cpu.duration_ns, cpu.gaps), (42_000, 93_000, 2));
     assert_eq!(cpu.stories.last().unwrap().gap, gap);
 }
+
+#[test]
+fn what_was_looked_at_after_the_last_event_is_in_the_window_of_the_answer() {
+    let mut stream = Stream::new();
+    stream.on(1, 100, 0);
+    stream.switch(50_000, 100, 0, 300);
+    stream.on(1, 300, 0);
+    stream.switch(90_000, 300, 1, 100);
+    let reader = Reader::new(stream.formats.clone());
+    let question = question(None, Keep::First(10), u64::MAX);
+    let mut attribution = Attribution::new(&reader, &Names, &question).until(30_000);
+    stream.events().for_each(|event| attribution.event(&event));
+    assert_eq!(
+        attribution.found(),
+        None,
+        "nothing says yet that the program runs on"
+    );
+    attribution.pass(400_000);
+    assert!(attribution.found().is_some());
+    let answer = attribution.finish();
+    let cpu = &answer.cpus[0];
+    assert!(cpu.wanted_ns.unwrap() <= cpu.duration_ns, "{cpu:#?}");
+    assert_eq!(cpu.duration_ns, 398_000);
+}
