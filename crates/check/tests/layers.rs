@@ -155,6 +155,16 @@ const BREAKAGES: &[Breakage] = &[
         Some("irq_affinity"),
     ),
     (
+        "an interrupt is pinned there and comes when it fires next",
+        |bench| {
+            bench.irq(1).affinity = three();
+            bench.irq(1).effective = CpuSet::parse_list("0").ok();
+        },
+        "irq-here",
+        "/proc/irq/1/smp_affinity_list",
+        Some("irq_affinity"),
+    ),
+    (
         "a task of the root set may run there",
         |bench| {
             let task = bench.task(true);

@@ -62,13 +62,12 @@ fn misplaced(case: &Case, interrupt: &Interrupt, change: &Change) -> Found {
     let is_asked_here = CpuSet::parse_list(&change.after).is_ok_and(|cpus| cpus == case.cpus);
     // Without a journal nobody has tried to move it, and kernels before 6.12 do not tell otherwise.
     let is_untried = interrupt.managed.is_none() && case.wish.applied.is_empty();
-    let level = match (interrupt.name.is_empty(), &interrupt.effective) {
+    let level = match interrupt.name.is_empty() {
         // Nobody has requested it, so it fires nowhere; its mask waits for whoever does.
-        (true, _) => Level::Info,
-        _ if is_untried => Level::Warning,
-        _ if is_asked_here => Level::Error,
-        (false, Some(effective)) if !effective.intersects(&case.cpus) => Level::Warning,
-        (false, _) => Level::Error,
+        true => Level::Info,
+        false if is_untried => Level::Warning,
+        // Also where it has not moved yet: it does when it fires next.
+        false => Level::Error,
     };
     let message = match is_asked_here {
         true => format!(
