@@ -27,6 +27,7 @@ mod hotplug;
 mod inspect_shapes;
 mod irqbalance;
 mod knobs;
+mod lockdown;
 mod measuring;
 mod owners;
 mod partrt;
@@ -67,6 +68,7 @@ pub const ALL: &[&Scenario] = &[
     &article_runs::SCENARIO,
     &bad_input::SCENARIO,
     &knobs::SCENARIO,
+    &lockdown::SCENARIO,
     &tracers::SCENARIO,
     &apply_undo::SCENARIO,
     &irqbalance::SCENARIO,
