@@ -7,6 +7,9 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+/// So many telling lines are shown before the end of a log.
+const MOST_TELLING: usize = 24;
+
 /// Sums over all checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
@@ -141,12 +144,33 @@ fn logged(name: &str, arguments: &[&str]) -> Done<(bool, String)> {
     );
     if !status.success() {
         let lines: Vec<&str> = text.lines().collect();
+        for line in telling(&lines) {
+            println!("        {line}");
+        }
+        println!("        the end of {}:", log.display());
         for line in lines.iter().skip(lines.len().saturating_sub(60)) {
             println!("        {line}");
         }
-        println!("        all of it: {}", log.display());
     }
     Ok((status.success(), text))
+}
+
+/// The lines that say what failed, which may stand far above the end: compilers, linkers, tests and what tests say as they stop.
+fn telling<'a>(lines: &[&'a str]) -> Vec<&'a str> {
+    let mut telling: Vec<&str> = Vec::new();
+    for (place, line) in lines.iter().enumerate() {
+        let panicked = line.contains(" panicked at ");
+        let tells = panicked
+            || line.starts_with("error")
+            || line.starts_with("Diff in ")
+            || line.ends_with(" ... FAILED")
+            || line.contains("No space left on device");
+        if tells && telling.len() < MOST_TELLING {
+            telling.push(line);
+            telling.extend(lines.get(place + 1).filter(|_| panicked));
+        }
+    }
+    telling
 }
 
 fn log_file(name: &str) -> Done<PathBuf> {
@@ -192,6 +216,22 @@ fn skips(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_failed_is_told_wherever_it_stands() {
+        let text = "   Compiling a\nerror: linking with `cc` failed\ntest b ... FAILED\ntest c ... ok\n\
+                    thread 'b' panicked at b.rs:3:5:\nleft is not right\nnote: a backtrace\n";
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(
+            telling(&lines),
+            [
+                "error: linking with `cc` failed",
+                "test b ... FAILED",
+                "thread 'b' panicked at b.rs:3:5:",
+                "left is not right"
+            ]
+        );
+    }
 
     #[test]
     fn results_of_all_test_programs_are_summed_and_skips_taken_out() {
