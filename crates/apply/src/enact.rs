@@ -31,7 +31,7 @@ pub struct Request<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What was done.
+/// What an apply did, step by step, for whoever reports it.
 #[derive(Debug)]
 pub struct Applied {
     /// Every change with its outcome; empty when the intent was in force already.

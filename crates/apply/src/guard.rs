@@ -74,7 +74,7 @@ impl Guard {
         self.token.clone()
     }
 
-    /// Its process.
+    /// Number of the guard's process.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.child.id()

@@ -171,7 +171,7 @@ impl<'a> Journal<'a> {
         &self.records
     }
 
-    /// How far it got.
+    /// How far the last apply or undo of this journal got, seen from that boot.
     #[must_use]
     pub fn state(&self, boot_id: Option<&str>) -> JournalState {
         let layers = self.layers();

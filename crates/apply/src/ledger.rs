@@ -15,7 +15,7 @@ pub(crate) trait Held: Serialize + DeserializeOwned {
     fn holder(&self) -> TaskKey;
 }
 
-/// One line.
+/// One line of the ledger.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Line<H> {

@@ -106,7 +106,7 @@ pub enum Event {
         name: String,
         /// The CPUs that it shall get.
         cpus: CpuSet,
-        /// Who does it.
+        /// Process that writes this record.
         pid: u32,
         /// Its real-time tasks, which taking it apart may demote, with their policies.
         policies: Vec<(TaskKey, String, FormerPolicy)>,
@@ -124,7 +124,7 @@ pub enum Event {
         layer: u64,
         /// Version of the tool.
         tool: String,
-        /// Who does it.
+        /// Process that writes this record.
         pid: u32,
         /// What is set again, and what is set for the first time.
         changes: Vec<Change>,
@@ -288,7 +288,7 @@ pub struct FormerPolicy {
 }
 
 impl FormerPolicy {
-    /// That of a task.
+    /// The scheduling policy that a task has now.
     #[must_use]
     pub fn of(task: &machine::Task) -> FormerPolicy {
         FormerPolicy {

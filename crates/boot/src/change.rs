@@ -28,7 +28,7 @@ pub struct Ours {
 /// A file that we changed or made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OurFile {
-    /// Where.
+    /// Its path.
     pub path: String,
     /// What it would be without us; `None` for a file of our own.
     pub base: Option<String>,
@@ -36,14 +36,14 @@ pub struct OurFile {
     pub written: Option<String>,
     /// Its permission bits where we made it.
     pub mode: u32,
-    /// Word by word.
+    /// Which word took the place of which, so that undo can put each back.
     pub swaps: Vec<Swap>,
 }
 
 /// What has to be done, in this order: the edits, then the tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Files.
+    /// Files to write, in this order.
     pub edits: Vec<Edit>,
     /// The loader's own tools.
     pub runs: Vec<Run>,
@@ -66,7 +66,7 @@ impl Work {
 /// Whether an entry without our words has to stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// Yes.
+    /// An entry without our words must stay, to boot from when ours does not.
     Fallback,
     /// No: somebody said so.
     Nothing,

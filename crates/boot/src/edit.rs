@@ -16,7 +16,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// A plain file.
+    /// An edit of a plain file: from `before` to `after`, where `None` is no file.
     #[must_use]
     pub fn new(path: impl Into<String>, before: Option<String>, after: Option<String>) -> Edit {
         Edit {
@@ -27,7 +27,7 @@ impl Edit {
         }
     }
 
-    /// A script.
+    /// The same of a script, which is executable.
     #[must_use]
     pub fn script(path: impl Into<String>, before: Option<String>, after: Option<String>) -> Edit {
         Edit {

@@ -28,7 +28,7 @@ pub struct Slot {
 /// Whether a file may change its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
-    /// Yes.
+    /// It may become longer or shorter.
     Free,
     /// No: what is over at the end is `#`, and GRUB writes such a file block by block.
     Fixed,
@@ -50,7 +50,7 @@ pub struct Line {
 /// Where a word goes that takes the place of another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gather {
-    /// Into that place.
+    /// Into the place of the word that goes.
     InPlace,
     /// To the home slot, which is a file of our own.
     AtHome,

@@ -117,7 +117,7 @@ pub enum Fallback {
     Stays(String),
     /// One that is made by these edits.
     Made(Vec<Edit>, String),
-    /// None.
+    /// There is none, and none can be made.
     None {
         /// Why.
         why: String,
@@ -129,7 +129,7 @@ pub enum Fallback {
 /// A loader that was found, and why.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Which.
+    /// The loader's row in the list.
     pub loader: &'static Loader,
     /// What showed it.
     pub evidence: String,

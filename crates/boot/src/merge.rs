@@ -49,7 +49,7 @@ pub struct Part<'a> {
     pub key: &'a str,
     /// What is written there.
     pub raw: &'a str,
-    /// How.
+    /// How words are quoted there.
     pub writing: Writing,
 }
 

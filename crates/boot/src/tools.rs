@@ -5,7 +5,7 @@ use crate::BootError;
 use crate::tree::{Tree, is_there};
 use serde::{Deserialize, Serialize};
 
-/// A tool.
+/// A program of the distribution that must run after an edit.
 #[derive(Debug)]
 pub struct Tool {
     /// Its file name.

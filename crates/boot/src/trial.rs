@@ -17,7 +17,7 @@ const PANIC: &str = "panic=30";
 
 /// How a loader tries an entry once.
 pub enum Trial {
-    /// It cannot.
+    /// This loader cannot try an entry once.
     Cannot {
         /// Why.
         why: &'static str,

@@ -32,7 +32,7 @@ pub const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 /// More CPUs than any kernel has.
 const MOST_CPUS: u32 = 1 << 16;
 
-/// A file.
+/// A `trace.dat` that was read: its description, and the pages of every CPU.
 #[derive(Clone, Debug)]
 pub struct TraceFile<'a> {
     /// Version of the format: 6 or 7.

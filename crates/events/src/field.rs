@@ -18,7 +18,7 @@ pub enum Shape {
     ElsewhereRelative,
 }
 
-/// A field.
+/// A field of an event, as the event's `format` file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
     /// Its name.

@@ -48,7 +48,7 @@ struct Described {
 }
 
 impl Formats {
-    /// None yet.
+    /// No format yet, of a machine with that order of bytes.
     #[must_use]
     pub fn new(endian: Endian) -> Formats {
         Formats {

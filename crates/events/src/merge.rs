@@ -31,7 +31,7 @@ pub enum Event<'a> {
     Broken {
         /// The CPU.
         cpu: u32,
-        /// Why.
+        /// What is wrong with the page.
         error: PageError,
     },
 }
@@ -143,7 +143,7 @@ pub struct Merge<'a, I: Iterator<Item = &'a [u8]>> {
 }
 
 impl<'a, I: Iterator<Item = &'a [u8]>> Merge<'a, I> {
-    /// Of these CPUs.
+    /// Merges the events of these CPUs in the order of time.
     #[must_use]
     pub fn new(sources: Vec<Source<'a, I>>) -> Self {
         let mut merge = Merge {

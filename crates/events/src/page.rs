@@ -32,7 +32,7 @@ pub enum Lost {
     Uncounted,
 }
 
-/// A page.
+/// One page of the kernel's ring buffer (`struct buffer_data_page`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Page<'a> {
     /// Time of the page: what the first entry's time counts from, in units of the trace clock.

@@ -25,7 +25,7 @@ pub struct Printer {
 }
 
 impl Printer {
-    /// Of an event.
+    /// Prepares the `print fmt` of an event's format.
     #[must_use]
     pub fn of(format: &Format) -> Printer {
         Printer {

@@ -52,7 +52,7 @@ pub struct Unknown {
     pub cut: u64,
 }
 
-/// Reads a text.
+/// Reads the text of a trace, line by line.
 pub struct TextReader<R> {
     input: R,
     header: TextHeader,

@@ -13,5 +13,5 @@ pub use write::write;
 /// Its name in our list.
 pub(crate) const NAME: &str = "csv";
 
-/// The first line.
+/// The first line of the file: names of the columns.
 const HEAD: &str = "kind,cpu,thread,part,of,what,at_ns,low_ns,width_ns,count,value";

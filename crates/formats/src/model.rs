@@ -28,7 +28,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Nothing yet.
+    /// A recording of that format and tool, without any series yet.
     pub(crate) fn new(format: &'static str, tool: &str, unit_ns: u64) -> Recording {
         Recording {
             format,
@@ -201,7 +201,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Nothing yet.
+    /// A series of that kind without any value yet.
     pub(crate) fn new(kind: Kind) -> Series {
         Series {
             kind,

@@ -14,7 +14,7 @@ fn bounds() -> impl Iterator<Item = u64> {
     decades.chain(std::iter::once(10_000_000_000))
 }
 
-/// One histogram.
+/// One family of metrics: a histogram with a line per label set.
 struct Family {
     kind: Kind,
     basis: Basis,
@@ -58,7 +58,7 @@ const FAMILIES: [Family; 5] = [
 /// A series with its place in the recording.
 type Placed<'a> = (usize, &'a Series);
 
-/// Writes it.
+/// Writes a recording as OpenMetrics text (version 1.0.0), with the closing `# EOF`.
 #[must_use]
 pub fn write(recording: &Recording) -> String {
     let mut text = String::new();

@@ -17,7 +17,7 @@ pub enum Which {
     Max,
 }
 
-/// A requirement.
+/// A requirement on a recording, such as `p99.9<=50us`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Requirement {
     /// As the user wrote it.

@@ -42,7 +42,7 @@ pub struct Statistics {
     pub quantiles: Vec<Quantile>,
 }
 
-/// Computes them.
+/// Computes the statistics of one series.
 #[must_use]
 pub fn statistics(series: &Series) -> Statistics {
     let in_buckets = series.in_buckets();

@@ -1,6 +1,6 @@
 //! The kernel command line as the kernel splits it: quotes, `--`, repeated parameters.
 
-/// A boot line.
+/// The kernel's boot line (`/proc/cmdline`), split as the kernel splits it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cmdline {
     /// The line as found, without the final newline.

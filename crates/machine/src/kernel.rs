@@ -46,7 +46,7 @@ pub enum Preemption {
     Rt,
 }
 
-/// Reads all of it.
+/// Reads version, preemption model, build options and boot line.
 pub(crate) fn read(reader: &Reader) -> Kernel {
     let release = reader
         .value("/proc/sys/kernel/osrelease")

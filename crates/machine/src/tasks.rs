@@ -26,7 +26,7 @@ pub struct TaskKey {
     pub start_time: u64,
 }
 
-/// One thread.
+/// One thread of the machine, of a process or of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
     /// Process number.

@@ -81,7 +81,7 @@ pub enum CoreKind {
     Efficiency,
 }
 
-/// A NUMA node.
+/// A NUMA node with its CPUs (`/sys/devices/system/node`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Its number.
@@ -94,7 +94,7 @@ pub struct Node {
     pub distances: Vec<u32>,
 }
 
-/// One cache.
+/// One cache, with the CPUs that share it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cache {
     /// 1, 2, 3 ...

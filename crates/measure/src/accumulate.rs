@@ -95,7 +95,7 @@ impl Accumulator {
         })
     }
 
-    /// For wake-ups.
+    /// An accumulator for the wake-ups of a thread; `None` where memory is short.
     pub(crate) fn of_wake_ups(listed: Listed, rhythm: Rhythm) -> Option<Accumulator> {
         let wake_ups = WakeUps {
             rhythm,

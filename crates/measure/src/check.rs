@@ -39,7 +39,7 @@ pub(crate) fn request(request: &Request<'_>, root: &Root) -> Result<(), MeasureE
 /// How long after the common beginning a window may begin.
 const FARTHEST_NS: u64 = 10_000_000_000;
 
-/// One thread.
+/// Whether what is asked of one thread makes sense.
 fn lane_of(lane: &Lane) -> Result<(), Wrong> {
     let demand = |is_so: bool, what, why| if is_so { Ok(()) } else { Err((what, why)) };
     demand(

@@ -44,7 +44,7 @@ pub(crate) struct Scene<'a> {
 pub(crate) enum Idle {
     /// A request of ours keeps them out.
     Held,
-    /// Nobody does.
+    /// Nobody keeps them out.
     Allowed,
 }
 
@@ -55,7 +55,7 @@ impl Scene<'_> {
     }
 }
 
-/// A condition.
+/// A condition under which a measurement says little of an isolated machine.
 pub(crate) struct Condition {
     /// The finding's identifier.
     pub id: &'static str,
@@ -67,7 +67,7 @@ pub(crate) struct Condition {
     pub look: fn(&Scene<'_>) -> Option<Seen>,
 }
 
-/// What was seen.
+/// What was seen where a condition holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Seen {
     /// A CPU, a file.
@@ -76,7 +76,7 @@ pub(crate) struct Seen {
     pub message: String,
 }
 
-/// All of them.
+/// Every condition that is looked for.
 pub(crate) const CONDITIONS: &[Condition] = &[
     isolation::CONDITION,
     hypervisor::CONDITION,
@@ -90,7 +90,7 @@ pub(crate) const CONDITIONS: &[Condition] = &[
     debug_kernel::CONDITION,
 ];
 
-/// Those that hold.
+/// The conditions that hold, as notes of the result.
 pub(crate) fn notes(scene: &Scene<'_>) -> Vec<Note> {
     let seen = CONDITIONS.iter().filter_map(|condition| {
         let seen = (condition.look)(scene)?;

@@ -56,7 +56,7 @@ pub enum Form {
     Systress,
 }
 
-/// A described run.
+/// A run as a configuration file describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configuration {
     /// The form it was written in.
@@ -148,7 +148,7 @@ pub struct Sampler {
     pub format: Option<Written<String>>,
 }
 
-/// A built-in load.
+/// A load of quietcore's own that runs beside the measurement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BuiltIn {
     /// Which.

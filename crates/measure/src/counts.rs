@@ -27,7 +27,7 @@ pub(crate) struct Row {
     pub unit: &'static str,
     /// Where it comes from; `#` is the CPU's number.
     pub source: &'static str,
-    /// How.
+    /// How the number is come by.
     pub way: Way,
 }
 
@@ -61,7 +61,7 @@ pub(crate) const ROWS: &[Row] = &[
 pub(crate) struct Look(BTreeMap<&'static str, BTreeMap<CpuId, Known>>);
 
 impl Look {
-    /// Asks for them.
+    /// Asks the machine for all counters of these CPUs, at one moment.
     pub(crate) fn take(root: &Root, cpus: &CpuSet) -> Look {
         let asked = ROWS.iter().filter_map(|row| match row.way {
             Way::Grown(ask) | Way::Seen(ask) => Some((row.name, ask(root, cpus))),

@@ -77,7 +77,7 @@ pub struct Deadline {
 /// What happens at a sample that is too long. Called on the sampling thread, in the sampler's process, right after the
 /// sample: it may write to descriptors that were opened before the measurement, and must not wait for anybody.
 pub trait Trip: Sync {
-    /// It was too long.
+    /// A sample was longer than the limit.
     fn hit(&self, hit: &Hit);
 }
 

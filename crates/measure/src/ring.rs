@@ -16,7 +16,7 @@ pub(crate) struct Slot {
     missed: AtomicU64,
 }
 
-/// One sample.
+/// One sample, as a sampler hands it to the collector.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sample {
     /// Latency: the due time in nanoseconds. Noise: the beginning of the gap in ticks.

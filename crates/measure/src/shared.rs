@@ -46,7 +46,7 @@ pub(crate) mod gate {
 pub(crate) mod state {
     /// Preparing, or waiting for the window.
     pub(crate) const IDLE: u32 = 0;
-    /// In the window.
+    /// The window has begun, and samples are taken.
     pub(crate) const SAMPLING: u32 = 1;
     /// The report is complete.
     pub(crate) const DONE: u32 = 2;
@@ -187,7 +187,7 @@ impl Shared {
         }
     }
 
-    /// Lanes.
+    /// How many threads sample.
     pub(crate) fn tracks(&self) -> usize {
         self.tracks
     }

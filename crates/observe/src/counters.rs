@@ -19,7 +19,7 @@ pub enum Place {
     Softirqs,
 }
 
-/// One row.
+/// One row of the table: a line of `/proc/interrupts` or `/proc/softirqs` and what it means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
     /// Its name as printed; on arm the text behind the counts.
@@ -43,7 +43,7 @@ const fn row(name: &'static str, place: Place, class: Class, what: &'static str)
 
 use Place::{Arm, Interrupts, Softirqs, X86};
 
-/// The table.
+/// Every row of the two files that has a name instead of a number.
 pub const COUNTERS: &[Counter] = &[
     row("NMI", X86, Class::Nmi, "non-maskable interrupts"),
     row("LOC", X86, Class::Tick, "interrupts of the CPU's own timer"),

@@ -13,7 +13,7 @@ pub struct Counters {
     pub rows: BTreeMap<String, CounterRow>,
 }
 
-/// One row.
+/// One row of the file: a text and a count per CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CounterRow {
     /// What stands behind the counts.

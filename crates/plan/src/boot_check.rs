@@ -89,7 +89,7 @@ pub enum Outcome {
     Broken,
 }
 
-/// One parameter.
+/// One parameter of the boot line, and what became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Checked {
     /// As it is written.
@@ -106,7 +106,7 @@ pub struct Checked {
     pub outcome: Outcome,
 }
 
-/// The verdict.
+/// What became of the whole boot line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BootVerdict {
     /// The worst of all; `None` where there is no parameter to ask about.

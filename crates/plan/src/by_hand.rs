@@ -32,7 +32,7 @@ pub fn by_hand(name: PartitionName, mut changes: Vec<Change>) -> (Intent, Plan) 
     (intent, plan)
 }
 
-/// Making a cpuset.
+/// The change that makes a cpuset at that path.
 #[must_use]
 pub fn make_set(path: &str) -> Change {
     change(

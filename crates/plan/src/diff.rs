@@ -35,7 +35,7 @@ pub struct Diff {
     pub changes: Vec<Difference>,
 }
 
-/// One change.
+/// One difference between the two machines.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Difference {
     /// Stable identifier of its sort: `irq-affinity`.
@@ -114,7 +114,7 @@ fn isolated(machine: &Machine) -> CpuSet {
 }
 
 impl Pair<'_> {
-    /// Adds a change.
+    /// Adds a difference.
     fn add(
         &mut self,
         id: &str,

@@ -253,7 +253,7 @@ const ENACTED: &[(&str, &str)] = &[
     ),
 ];
 
-/// Of proving.
+/// Findings of `prove`.
 const PROVED: &[(&str, &str)] = &[
     (
         "no-load",

@@ -47,7 +47,7 @@ pub enum Repeats {
     Many,
 }
 
-/// One row.
+/// One boot parameter that matters to isolated CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ParameterRow {
     /// Its name.

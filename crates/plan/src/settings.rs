@@ -7,7 +7,7 @@ mod kernel;
 use crate::parameters::Price;
 use serde::Serialize;
 
-/// One row.
+/// One run-time setting that matters to isolated CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct SettingRow {
     /// Its name: that of the file, or the kernel's word for it.

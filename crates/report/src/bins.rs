@@ -1,7 +1,7 @@
 //! Histograms of many exact buckets, gathered into a few bins of equal width on a logarithmic scale: for bars
 //! of text and for drawings.
 
-/// One bin.
+/// One bin of a histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bin {
     /// Lowest value in nanoseconds.

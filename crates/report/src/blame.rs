@@ -226,7 +226,7 @@ pub(crate) struct Cure<'a> {
 const NAMED: usize = 3;
 
 impl Cure<'_> {
-    /// What it stops.
+    /// The names of the rows that this cure would stop, a few of them.
     pub(crate) fn of(&self) -> String {
         let mut names: Vec<String> = self
             .names

@@ -84,7 +84,7 @@ pub fn check_json<'a>(checked: &'a Checked<'a>) -> impl Serialize + 'a {
 /// Lines of evidence that are printed of one finding before the rest is only counted.
 const SHOWN: usize = 3;
 
-/// The screen.
+/// What a terminal shows of a check.
 #[must_use]
 pub fn check_text(checked: &Checked, length: Length, style: Style) -> String {
     let mut text = String::new();

@@ -34,7 +34,7 @@ pub fn diff_json(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
 /// Changes of one sort that are printed before the rest is only counted.
 const ALIKE: usize = 4;
 
-/// The screen.
+/// What a terminal shows of a comparison of two machines.
 #[must_use]
 pub fn diff_text(diff: &Diff, length: Length, style: Style) -> String {
     let mut text = String::new();

@@ -14,7 +14,7 @@ use std::path::Path;
 /// Read back at a time.
 const PIECE: usize = 1 << 20;
 
-/// It.
+/// The file, and how much is in it.
 #[derive(Debug)]
 pub struct Spool {
     shown: String,

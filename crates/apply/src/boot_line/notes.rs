@@ -40,7 +40,7 @@ pub(super) enum Event {
     Seen { boot_id: Option<String>, state: String },
 }
 
-/// The notes.
+/// The notes on the boot line: what was changed in the loader's files, and when.
 pub struct BootNotes<'a>(Notes<'a, Event>);
 
 impl<'a> BootNotes<'a> {

@@ -7,7 +7,7 @@ const METHOD_CALL: u8 = 1;
 const METHOD_RETURN: u8 = 2;
 const ERROR: u8 = 3;
 
-/// Header fields.
+/// Header fields of a D-Bus message (specification, "Header Fields").
 const PATH: u8 = 1;
 const INTERFACE: u8 = 2;
 const MEMBER: u8 = 3;
@@ -25,7 +25,7 @@ pub(super) struct Body {
     bytes: Vec<u8>,
 }
 
-/// What came back.
+/// What the bus answered to a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reply {
     /// It was done.
@@ -84,7 +84,7 @@ impl Body {
         }
     }
 
-    /// A structure.
+    /// Writes a structure: aligned to 8 bytes, then what `fill` puts in.
     pub(super) fn structure(&mut self, fill: impl FnOnce(&mut Body)) {
         self.align(8);
         fill(self);

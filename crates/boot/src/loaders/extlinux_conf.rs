@@ -8,7 +8,7 @@ use crate::{BootError, Edit, Writing};
 use machine::cmdline::words;
 use std::ops::Range;
 
-/// A label.
+/// An entry of the menu: a `label` and what stands under it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Label {
     /// Its name.

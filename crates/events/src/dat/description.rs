@@ -9,7 +9,7 @@ use crate::layout::{Endian, Layout};
 use crate::names::KernelNames;
 use std::collections::HashMap;
 
-/// The texts.
+/// The kernel's own texts on its events, as `trace.dat` carries them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Description {
     /// Order of bytes of the events.

@@ -11,7 +11,7 @@ pub mod id {
     pub const DATE: u16 = 1;
     /// `per_cpu/cpuN/stats` of a CPU.
     pub const CPUSTAT: u16 = 2;
-    /// A trace buffer.
+    /// A trace buffer: the top one's, or an instance's place in the file.
     pub const BUFFER: u16 = 3;
     /// `trace_clock`.
     pub const TRACECLOCK: u16 = 4;
@@ -41,7 +41,7 @@ pub mod id {
     pub const BUFFER_TEXT: u16 = 22;
 }
 
-/// One of them.
+/// One option of a `trace.dat`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DatOption {
     /// Its number.

@@ -1,6 +1,6 @@
 //! What a `print fmt:` line is made of.
 
-/// A whole line.
+/// A whole `print fmt` line: the format string and its arguments.
 #[derive(Clone, Debug)]
 pub(super) struct Printing {
     pub(super) pieces: Vec<Piece>,
@@ -40,7 +40,7 @@ pub(super) struct Conversion {
     pub(super) kind: String,
 }
 
-/// A C expression.
+/// A C expression among the arguments of a `print fmt`.
 #[derive(Clone, Debug)]
 pub(super) enum Expression {
     Number(i128),
@@ -80,7 +80,7 @@ pub(super) enum Expression {
     Array(Box<Expression>, Box<Expression>, Box<Expression>),
 }
 
-/// Which field.
+/// Which field of the event an expression reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Own(usize),

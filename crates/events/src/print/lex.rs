@@ -1,6 +1,6 @@
 //! The words of C that a `print fmt:` line uses.
 
-/// A word.
+/// A word of a `print fmt` line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Name(String),

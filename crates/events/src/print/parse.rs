@@ -10,7 +10,7 @@ use crate::format::Format;
 /// How deeply expressions may be nested. The masks of page flags come to 70.
 const DEEPEST: usize = 128;
 
-/// Reads a line.
+/// Reads a `print fmt` line; `None` for one that uses C that is not known here.
 pub(super) fn parse(text: &str, format: &Format) -> Option<Printing> {
     let mut parser = Parser {
         tokens: tokens(text)?,

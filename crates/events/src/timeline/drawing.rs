@@ -29,7 +29,7 @@ struct Cpu {
 }
 
 impl Drawing {
-    /// Nothing yet.
+    /// A timeline with nothing on it yet.
     #[must_use]
     pub fn new() -> Drawing {
         Drawing::default()

@@ -7,7 +7,7 @@ use crate::{CpuId, CpuSet};
 
 const CPUS: &str = "/sys/devices/system/cpu";
 
-/// Reads all of it.
+/// Reads CPUs, nodes and caches from `/sys/devices/system`.
 pub(crate) fn read(reader: &Reader) -> Topology {
     let info = cpuinfo::read(reader);
     let numbers = reader.numbered(CPUS, "cpu").unwrap_or_default();

@@ -4,7 +4,7 @@
 /// The first one: a run that is killed at once shall have something.
 const FIRST_NS: u64 = 200_000_000;
 
-/// Between two.
+/// Time between two kept results.
 const PERIOD_NS: u64 = 1_000_000_000;
 
 /// The collector's time for each unit of it that keeping takes.

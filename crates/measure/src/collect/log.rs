@@ -70,7 +70,7 @@ impl Log {
         }
     }
 
-    /// One gap.
+    /// Notes one gap of the thread at that place.
     pub(super) fn note(&mut self, place: usize, sample: Sample, cause: Cause) {
         if let Some(Some(clock)) = self.lanes.get(place) {
             let [start_raw_ns, at_ns] = clock.times(sample.at, self.ahead_ns);
@@ -89,7 +89,7 @@ impl Log {
         }
     }
 
-    /// All of them.
+    /// Hands all that was noted on to whoever collects.
     pub(super) fn hand_on(self, collection: &mut Collection<'_>) {
         if let Some(watcher) = collection.request.watcher {
             if !self.raw.is_empty() {

@@ -6,14 +6,14 @@ use observe::{Activity, Sample};
 use root::Root;
 use std::collections::BTreeMap;
 
-/// Both ends.
+/// What the kernel's accounts said at both ends of the window.
 #[derive(Default)]
 pub(super) struct Window {
     first: Option<End>,
     last: Option<End>,
 }
 
-/// One of them.
+/// What they said at one end.
 struct End {
     counters: Sample,
     /// Per lane: how long its thread has waited for its CPU since it began.

@@ -138,7 +138,7 @@ impl TryFrom<String> for Time {
     }
 }
 
-/// Reads a file.
+/// Reads a configuration in quietcore's own TOML.
 pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
     let document: Document = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or((0, 0), |span| place(text, span.start));

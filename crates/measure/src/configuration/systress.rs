@@ -17,12 +17,12 @@ pub(super) fn looks_like(text: &str) -> bool {
     first.is_some_and(|line| !line.text.starts_with('[') && !line.text.contains('='))
 }
 
-/// Reads a file.
+/// Reads a configuration file of systress.
 pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
     keys::interpret(&stanzas(text)?)
 }
 
-/// One stanza.
+/// One stanza of it: a name in brackets and the lines under it.
 struct Stanza<'a> {
     /// `main`, `timer_thread`, `program`.
     kind: &'a str,

@@ -21,7 +21,7 @@ pub(crate) fn invariant_tsc() -> bool {
     says_so(__cpuid(0x8000_0000).eax, || __cpuid(0x8000_0007).edx)
 }
 
-/// There is none.
+/// Other architectures have no TSC.
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) fn invariant_tsc() -> bool {
     false

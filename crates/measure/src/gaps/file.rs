@@ -22,7 +22,7 @@ pub const TORN: &str = "# incomplete";
 /// The names of the columns.
 const COLUMNS: &str = "at_monotonic_ns,cpu,duration_ns,cause";
 
-/// The first lines.
+/// The first lines of a file of gaps: when it began, and each CPU's threshold.
 pub(super) fn head(started_at: &str, thresholds: &[(CpuId, u64)]) -> String {
     let mut text = format!("{HEAD}1\n# started {started_at}\n");
     for (cpu, threshold_ns) in thresholds {

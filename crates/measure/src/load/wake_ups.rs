@@ -11,7 +11,7 @@ pub(super) struct Pair {
     back: (OwnedFd, OwnedFd),
 }
 
-/// Which partner.
+/// Which of the two partners a process is.
 #[derive(Clone, Copy)]
 pub(super) enum Role {
     /// Sends first.

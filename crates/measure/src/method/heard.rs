@@ -21,7 +21,7 @@ pub(super) struct Window {
     pub end: u64,
 }
 
-/// All CPUs.
+/// What the kernel's tracer has said of all CPUs so far.
 pub(super) struct Heard {
     method: Method,
     window: Window,
@@ -109,7 +109,7 @@ impl Heard {
         }
     }
 
-    /// For a screen.
+    /// What a screen shows while it runs.
     pub(super) fn progress(&self) -> Vec<ThreadProgress> {
         let one = |one: &OneCpu| ThreadProgress {
             cpu: one.lane.cpu,

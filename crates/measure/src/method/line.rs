@@ -5,7 +5,7 @@
 
 use machine::CpuId;
 
-/// What a line is.
+/// What a line of the trace's text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Line<'a> {
     /// An event.

@@ -15,7 +15,7 @@ pub(super) struct Warden {
 }
 
 impl Warden {
-    /// Forks it.
+    /// Forks the watching process.
     pub(super) fn post() -> Result<Warden, Errno> {
         let (reads, writes) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)
             .map_err(rustix::io::Errno::raw_os_error)?;

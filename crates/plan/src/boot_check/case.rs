@@ -7,7 +7,7 @@ use crate::parameters::ParameterRow;
 use crate::{Finding, Level};
 use machine::{CpuSet, Parameter};
 
-/// One parameter.
+/// One parameter to be judged, with all that the judgement needs.
 pub(crate) struct Case<'a> {
     /// As written.
     pub raw: &'a str,

@@ -11,7 +11,7 @@ const NOT_TAKEN: &[&str] = &["misspelled-parameter", "kthread-cpus-unknown"];
 /// Since when kernels list what nobody took (`init/main.c`).
 const LISTS_UNKNOWN: (u32, u32) = (5, 14);
 
-/// The answer.
+/// Whether the kernel that runs understood the parameter at all.
 pub(super) fn understood(case: &Case) -> Answer {
     refused(case)
         .or_else(|| replaced(case))

@@ -17,7 +17,7 @@ const TOP: f64 = 8.0;
 const STRIP: f64 = 92.0;
 /// Columns of the strip: each shows its longest gap.
 const COLUMNS: usize = 562;
-/// Height of a bar.
+/// Height of a bar, in the picture's own units.
 const BAR: f64 = 24.0;
 /// What is narrower is not drawn: a thousandth of the drawing at the strongest magnification.
 const NARROWEST: f64 = 0.04;
@@ -145,7 +145,7 @@ fn most_of(cpu: &CpuAnswer, story: &Story) -> &'static str {
     kinds.into_iter().max_by_key(|kind| sum(kind)).unwrap_or("blank")
 }
 
-/// One gap.
+/// Draws one gap with the events around it.
 pub(super) fn gap(page: &mut String, cpu: &CpuAnswer, story: &Story, place: usize) {
     let id = format!("g{}-{place}", cpu.cpu);
     let all = len(story).max(1);

@@ -47,7 +47,7 @@ impl Entry {
     }
 }
 
-/// The screen.
+/// What a terminal shows of these entries.
 #[must_use]
 pub fn explain_text(entries: &[Entry], style: Style) -> String {
     let mut text = String::new();

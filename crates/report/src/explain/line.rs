@@ -23,7 +23,7 @@ pub struct LintReport<'a> {
 }
 
 impl<'a> LintReport<'a> {
-    /// About a line.
+    /// The report on a boot line and its verdict.
     #[must_use]
     pub fn new(cmdline: &'a str, kernel: Option<&'a str>, verdict: &'a Verdict) -> LintReport<'a> {
         LintReport {

@@ -105,7 +105,7 @@ struct Comparison<'a> {
     requirements: &'a [Judged],
 }
 
-/// As JSON.
+/// The comparison as the JSON of the contract.
 #[must_use]
 pub fn comparison_json<'a>(files: &'a [Compared], judged: &'a [Judged]) -> impl Serialize + 'a {
     Comparison {
@@ -120,7 +120,7 @@ pub fn comparison_json<'a>(files: &'a [Compared], judged: &'a [Judged]) -> impl 
     }
 }
 
-/// As text.
+/// The comparison as a terminal shows it.
 #[must_use]
 pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> String {
     let mut text = head(style);

@@ -15,7 +15,7 @@ pub(super) enum Sort {
     Link,
 }
 
-/// One entry.
+/// One entry of a listing of a folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Record {
     pub sort: Sort,

@@ -138,7 +138,7 @@ impl Store {
     }
 }
 
-/// Reads one span.
+/// Reads one span of the store.
 pub(crate) struct Stream<'a> {
     store: &'a Store,
     rest: Span,

@@ -11,7 +11,7 @@ use measure::{Distribution, Kind, Measurement, ThreadResult};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Writes them.
+/// Writes the drawings of a measurement into the page.
 pub(super) fn of(page: &mut String, measurement: &Measurement) {
     let (heading, axis, id) = match measurement.kind {
         Kind::Latency | Kind::All => ("Wake-up latency", "how late the thread woke up", "samples"),

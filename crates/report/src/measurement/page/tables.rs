@@ -21,7 +21,7 @@ const HEADS: [&str; 10] = [
     "largest",
 ];
 
-/// Writes them.
+/// Writes the tables of a measurement into the page.
 pub(super) fn of(page: &mut String, measurement: &Measurement, heading: &str) {
     let _ = write!(
         page,
