@@ -237,6 +237,13 @@ fn a_thread_leaves_by_the_way_that_its_place_has() {
         told(&thread, &open()),
         "quietcore apply --cpus 2 --with fair_server=0"
     );
+    // Before 6.12 there was no fair server: the real-time thread was throttled.
+    let of = |version| Ground {
+        kernel: Some(version),
+        ..open()
+    };
+    assert!(told(&thread, &of((6, 12))).ends_with("--with fair_server=0"));
+    assert!(told(&thread, &of((6, 11))).ends_with("--with sched_rt_runtime_us=-1"));
     thread.subject = Subject::Thread(0);
     assert_eq!(
         told(&thread, &open()),

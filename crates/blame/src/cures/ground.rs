@@ -9,6 +9,9 @@ use std::collections::BTreeSet;
 /// Knobs that cures name and no profile holds.
 const BY_NAME: &[&str] = &["check_interval", "fair_server", "sched_rt_runtime_us"];
 
+/// The first kernel in which the fair server took the place of real-time throttling (`kernel/sched/deadline.c`).
+const FAIR_SERVER_SINCE: (u32, u32) = (6, 12);
+
 /// What decides which cure can be had. Without a machine nothing is known, and nothing is taken for absent.
 #[derive(Clone, Debug, Default)]
 pub struct Ground {
@@ -20,6 +23,8 @@ pub struct Ground {
     pub refusal: Option<String>,
     /// Knobs that this machine does not have.
     pub absent: BTreeSet<&'static str>,
+    /// Major and minor number of its kernel; nothing where unknown.
+    pub kernel: Option<(u32, u32)>,
     /// CPUs whose tick may stop; nothing where unknown.
     pub nohz_full: Option<CpuSet>,
     /// CPUs whose RCU callbacks run elsewhere; nothing where unknown.
@@ -45,6 +50,7 @@ impl Ground {
             .fold(CpuSet::new(), |taken, intent| taken.or(&intent.cpus));
         let mut ground = Ground {
             asked: asked.clone(),
+            kernel: machine.kernel.version,
             nohz_full: machine.isolation.nohz_full.clone(),
             rcu_nocbs: machine.isolation.rcu_nocbs.clone(),
             managed_irq: managed_irq(machine),
@@ -76,6 +82,12 @@ impl Ground {
         }
         ground.in_force = in_force;
         ground
+    }
+
+    /// Whether this kernel stops real-time threads for a part of each period so that others can run, as it was before the
+    /// fair server (`kernel/sched/rt.c`).
+    pub(super) fn throttles(&self) -> bool {
+        self.kernel.is_some_and(|version| version < FAIR_SERVER_SINCE)
     }
 
     /// The partition that has this CPU.

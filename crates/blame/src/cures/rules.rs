@@ -369,6 +369,11 @@ impl Case<'_> {
                 "sched_rt_runtime_us=-1",
                 "nothing ran although the program could: a real-time task was throttled",
             ),
+            Subject::LetIn(_) if self.ground.throttles() => self.ground.knob(
+                self.cpu,
+                "sched_rt_runtime_us=-1",
+                "an ordinary thread ran although a real-time one could: that one was throttled",
+            ),
             Subject::LetIn(_) => self.ground.knob(
                 self.cpu,
                 "fair_server=0",
