@@ -409,7 +409,12 @@ impl Scene<'_> {
         let name = match *happened {
             Happened::IrqEntry { irq, name } => format!("irq {irq} {}", text(name)),
             Happened::VectorEntry { name } => text(name),
-            Happened::SoftirqEntry { vec } => format!("softirq {}", softirqs::name(vec)),
+            Happened::SoftirqEntry { vec } => {
+                // On a CPU that is not asked about nobody has looked who raised it.
+                let raiser = self.origins.raiser(now.cpu, vec);
+                self.entered = self.entered.take().or(raiser.filter(|_| softirqs::serves(vec)));
+                format!("softirq {}", softirqs::name(vec))
+            }
             Happened::IrqExit | Happened::VectorExit | Happened::SoftirqExit => {
                 return self.chains.end(now.cpu);
             }

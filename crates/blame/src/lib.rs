@@ -35,5 +35,6 @@ pub use observe::Class;
 pub use question::{Question, Target};
 pub use reader::Reader;
 pub use runs::{LongestRun, LongestWaits, RunsOfCpu, Scheduled, Step, Stretch, Whose, longest_run_of_pages};
+pub use softirqs::serving_softirqs;
 pub use stories::{Keep, Piece, Story};
 pub use victims::{Follow, Victim};

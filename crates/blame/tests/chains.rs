@@ -128,6 +128,36 @@ fn a_completion_that_is_sent_home_goes_by_way_of_the_interrupt_elsewhere() {
 }
 
 #[test]
+fn a_packet_that_is_steered_here_is_the_senders_on_another_cpu() {
+    let mut stream = Stream::new();
+    // An older packet was somebody else's, and its softirq is over.
+    stream.on(3, 301, 0);
+    stream.at(4_000, "softirq_raise", &[("vec", 3)]);
+    stream.at(4_100, "softirq_entry", &[("vec", 3)]);
+    stream.at(4_500, "softirq_exit", &[("vec", 3)]);
+    stream.on(3, WRITER, 0);
+    stream.at(8_000, "softirq_raise", &[("vec", 3)]);
+    stream.at(8_100, "softirq_entry", &[("vec", 3)]);
+    let steers = [("cpu", 1), ("callsite", 0x205), ("callback", 0x700)];
+    stream.interrupt().at(8_500, "ipi_send_cpu", &steers);
+    stream.task().at(9_000, "softirq_exit", &[("vec", 3)]);
+    stream.on(1, PROBE, 0);
+    stream.at(10_000, "call_function_single_entry", &[]);
+    stream.interrupt().at(10_200, "softirq_raise", &[("vec", 3)]);
+    stream.task().at(10_500, "call_function_single_exit", &[]);
+    stream.at(11_000, "softirq_entry", &[("vec", 3)]);
+    stream.at(20_000, "softirq_exit", &[("vec", 3)]);
+    let cpu = ask(&stream, &[(10_000, 20_000)]);
+    let received = row(&cpu, "NET_RX");
+    let culprit = received.culprit.as_ref().unwrap();
+    assert_eq!((culprit.pid, culprit.cpu), (WRITER, 3));
+    assert_eq!(
+        chain(received),
+        ["<...>@3: ", "softirq NET_RX@3", "call_function_single@1"]
+    );
+}
+
+#[test]
 fn ksoftirqd_works_for_the_writer() {
     let mut stream = Stream::new();
     write_from(&mut stream, 3, 5_000);

@@ -17,6 +17,8 @@ enum From {
     All,
     /// As [`From::Own`], and of all CPUs what may interrupt others.
     OwnOrInterrupting,
+    /// As [`From::Asked`], and of all CPUs the softirqs that do what somebody asked for.
+    AskedOrServing,
     /// All, when this field names a CPU that is asked about.
     Naming(&'static str),
 }
@@ -29,7 +31,7 @@ const EVENTS: &[(&str, From)] = &[
     ("task/task_rename", From::All),
     ("irq/irq_handler_entry", From::All),
     ("irq/irq_handler_exit", From::All),
-    ("irq/softirq_raise", From::Asked),
+    ("irq/softirq_raise", From::AskedOrServing),
     ("irq/softirq_entry", From::All),
     ("irq/softirq_exit", From::All),
     ("irq_vectors", From::Asked),
@@ -109,6 +111,7 @@ pub fn wanted(found: &[String], asked: &CpuSet, buffer_kib: u64, watched: Watche
             From::Asked => filter("CPU", asked),
             From::Own => own_filter.clone(),
             From::OwnOrInterrupting => format!("{own_filter} || {}", blame::interrupting_calls()),
+            From::AskedOrServing => format!("{} || {}", filter("CPU", asked), blame::serving_softirqs()),
             From::Naming(field) => filter(field, asked),
         };
         for event in found.iter().filter(|found| is(found, event)) {
@@ -153,6 +156,14 @@ mod tests {
     fn filters_name_single_cpus_and_ranges() {
         let cpus = CpuSet::parse_list("2,4-7").unwrap();
         assert_eq!(filter("CPU", &cpus), "CPU == 2 || (CPU >= 4 && CPU <= 7)");
+    }
+
+    #[test]
+    fn of_other_cpus_only_softirqs_that_serve_somebody_are_traced() {
+        let found = ["irq/softirq_raise".to_owned()];
+        let wanted = wanted(&found, &CpuSet::parse_list("1-2").unwrap(), 64, Watched::Probe);
+        let filter = wanted.own.iter().find(|setting| setting.file.ends_with("/filter")).unwrap();
+        assert_eq!(filter.value, "(CPU >= 1 && CPU <= 2) || (vec >= 2 && vec <= 4)");
     }
 
     #[test]
