@@ -30,12 +30,14 @@ struct Settings {
     apart_ms: u64,
     slack_us: u64,
     alone: bool,
+    /// The buffer that `blame` asks the kernel for, where it is not the usual one.
+    buffer_kib: Option<u32>,
     out: Option<PathBuf>,
-    /// Gets what was injected and all gaps of each run, for whoever wants to know why.
+    /// Gets what was injected in each run and the gaps of the same time, for whoever wants to know why.
     keep: Option<PathBuf>,
 }
 
-const USAGE: &str = "truth takes --quietcore PATH --cpus N --other N --only NAME,NAME --part N/N --seed N --count N --mixtures N --apart-ms N --slack-us N --alone yes|no --out FILE --keep DIR";
+const USAGE: &str = "truth takes --quietcore PATH --cpus N --other N --only NAME,NAME --part N/N --seed N --count N --mixtures N --apart-ms N --slack-us N --alone yes|no --buffer KIB --out FILE --keep DIR";
 
 /// Runs them all.
 pub fn run(words: &[&str]) -> Result<(), String> {
@@ -168,7 +170,12 @@ impl Bench {
     /// Runs these together while `blame` watches, and judges each of them.
     fn disturbed(&mut self, chosen: &[&Disturbance], count: usize) -> Result<Vec<Counts>, String> {
         let probe = chosen.first().map_or(Probe::Other, |one| one.probe);
-        let watched = Watched::begin(&self.settings.quietcore, self.settings.measured, probe)?;
+        let watched = Watched::begin(
+            &self.settings.quietcore,
+            self.settings.measured,
+            self.settings.buffer_kib,
+            probe,
+        )?;
         self.place.blame = Some(watched.pid());
         let injected = injected(chosen, &mut self.place, count);
         self.place.blame = None;
@@ -179,7 +186,7 @@ impl Bench {
             absent,
             lost_events,
             own,
-        } = watched.end()?;
+        } = watched.end(|gap| is_near(gap, injected.as_deref().unwrap_or_default(), self.table.slack_ns))?;
         self.table.absent = absent;
         self.table.lost_events += lost_events;
         let seen = Seen {
@@ -212,6 +219,12 @@ fn chosen(settings: &Settings) -> Vec<&'static Disturbance> {
         .filter(|(at, one)| at % parts == part - 1 && named(one))
         .map(|(_, one)| *one)
         .collect()
+}
+
+/// Whether it is among those that an act is judged by.
+fn is_near(gap: &Gap, injected: &[Vec<Injected>], slack_ns: u64) -> bool {
+    let meets = |act: &Injected| gap.start_ns < act.end_raw_ns + slack_ns && gap.end_ns > act.begin_raw_ns;
+    injected.iter().flatten().any(meets)
 }
 
 fn keep(dir: &Path, chosen: &[&Disturbance], injected: &[Vec<Injected>], gaps: &[Gap]) -> Result<(), String> {
@@ -264,6 +277,7 @@ fn settings(words: &[&str]) -> Result<Settings, String> {
         apart_ms: 5,
         slack_us: 200,
         alone: false,
+        buffer_kib: None,
         out: None,
         keep: None,
     };
@@ -287,6 +301,7 @@ fn settings(words: &[&str]) -> Result<Settings, String> {
             "--apart-ms" => settings.apart_ms = crate::number(value),
             "--slack-us" => settings.slack_us = crate::number(value),
             "--alone" => settings.alone = value == "yes",
+            "--buffer" => settings.buffer_kib = Some(crate::number(value)),
             "--keep" => settings.keep = Some(PathBuf::from(value)),
             "--out" => settings.out = Some(PathBuf::from(value)),
             _ => return Err(format!("{name} is unknown; {USAGE}")),

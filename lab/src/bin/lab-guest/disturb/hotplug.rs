@@ -12,8 +12,8 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
     expected: Expected {
         classes: &["kernel_thread"],
         name: &["migration/"],
-        // Newer kernels take a CPU down in a kworker.
-        culprit: Who::Nobody,
+        // Newer kernels take a CPU down in a kworker, older ones in the thread that asked for it.
+        culprit: Who::Via(&["hotplug", "kworker/"]),
         callsite: &[],
         told_by: &[],
     },

@@ -37,10 +37,10 @@ pub(super) const STEERED: Disturbance = Disturbance {
         // With PREEMPT_RT a thread receives what was steered.
         classes: &["soft_net", "kernel_thread"],
         name: &["NET_RX", "backlog_napi"],
-        // The interrupt that steering sends.
-        culprit: Who::Nobody,
+        // By the interrupt that steering sends, or with PREEMPT_RT by waking that thread.
+        culprit: Who::Injector,
         callsite: &[],
-        told_by: &[],
+        told_by: &["irq/softirq_raise", "ipi/ipi_send_cpu"],
     },
     inject: steered,
     ..LOCAL

@@ -4,6 +4,7 @@ use crate::disturb::Probe;
 use lab::truth::{Gap, Own};
 use serde_json::Value;
 use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -35,7 +36,12 @@ pub(super) struct Told {
 
 impl Watched {
     /// Starts it, and returns when its probe spins on that CPU and its trace runs.
-    pub(super) fn begin(quietcore: &Path, cpu: u32, probe: Probe) -> Result<Watched, String> {
+    pub(super) fn begin(
+        quietcore: &Path,
+        cpu: u32,
+        buffer_kib: Option<u32>,
+        probe: Probe,
+    ) -> Result<Watched, String> {
         let file =
             |what: &str| std::env::temp_dir().join(format!("quietcore-truth-{}.{what}", std::process::id()));
         let (gaps, says) = (file("gaps"), file("says"));
@@ -51,6 +57,9 @@ impl Watched {
             "--gaps",
         ]);
         command.arg(&gaps);
+        if let Some(buffer_kib) = buffer_kib {
+            command.args(["--buffer", &buffer_kib.to_string()]);
+        }
         match probe {
             Probe::Other => {}
             Probe::Fifo => {
@@ -100,12 +109,13 @@ impl Watched {
         Ok(())
     }
 
-    /// Ends it and reads what it said.
-    pub(super) fn end(mut self) -> Result<Told, String> {
+    /// Ends it and reads what it said. Of the gaps only those that matter are kept: all of them are too many for a small
+    /// machine.
+    pub(super) fn end(mut self, matters: impl Fn(&Gap) -> bool) -> Result<Told, String> {
         let answer = self.finish()?;
-        let text = std::fs::read_to_string(&self.gaps)
-            .map_err(|error| format!("{}: {error}", self.gaps.display()))?;
-        let gaps = gaps(&text).map_err(|why| format!("{}: {why}", self.gaps.display()))?;
+        let named = |why: String| format!("{}: {why}", self.gaps.display());
+        let file = File::open(&self.gaps).map_err(|error| named(error.to_string()))?;
+        let gaps = gaps(BufReader::new(file), matters).map_err(named)?;
         let lost = |cpu: &Value| cpu["lost_events"].as_u64().unwrap_or(0);
         let cpus = answer["cpus"].as_array().map(Vec::as_slice).unwrap_or_default();
         if answer["trace_full"] == true {
@@ -144,15 +154,24 @@ impl Drop for Watched {
 }
 
 /// One gap in each line, and in the last one how many are not there.
-fn gaps(text: &str) -> Result<Vec<Gap>, String> {
-    let mut lines: Vec<&str> = text.lines().collect();
-    let last = lines.pop().unwrap_or_default();
-    let last: Value = serde_json::from_str(last).map_err(|error| error.to_string())?;
-    if last["left_out"].as_u64() != Some(0) {
-        return Err(format!("gaps are left out: {last}"));
+fn gaps(text: impl BufRead, matters: impl Fn(&Gap) -> bool) -> Result<Vec<Gap>, String> {
+    let mut gaps = Vec::new();
+    let mut last = String::new();
+    for line in text.lines() {
+        let line = line.map_err(|error| error.to_string())?;
+        if !last.is_empty() {
+            let gap: Gap = serde_json::from_str(&last).map_err(|error| error.to_string())?;
+            if matters(&gap) {
+                gaps.push(gap);
+            }
+        }
+        last = line;
     }
-    let gaps: Result<Vec<Gap>, _> = lines.into_iter().map(serde_json::from_str).collect();
-    gaps.map_err(|error| error.to_string())
+    let last: Value = serde_json::from_str(&last).map_err(|error| error.to_string())?;
+    match last["left_out"].as_u64() {
+        Some(0) => Ok(gaps),
+        _ => Err(format!("gaps are left out: {last}")),
+    }
 }
 
 /// What a program asked itself on a CPU; nothing where a probe was watched.
@@ -193,4 +212,30 @@ pub(super) fn release() -> Result<String, String> {
     let path = "/proc/sys/kernel/osrelease";
     let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
     Ok(text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: &str = r#"{"cpu":1,"start_ns":5,"end_ns":7,"parts":[]}
+{"cpu":1,"start_ns":50,"end_ns":70}
+"#;
+
+    #[test]
+    fn gaps_that_matter_are_kept_and_none_may_be_missing() {
+        let of = |text: &str, from: u64| gaps(text.as_bytes(), |gap| gap.start_ns >= from);
+        let whole = format!("{TWO}{{\"left_out\":0}}\n");
+        assert_eq!(of(&whole, 0).unwrap().len(), 2);
+        let late = of(&whole, 6).unwrap();
+        assert_eq!(late.first().map(|gap| (gap.start_ns, late.len())), Some((50, 1)));
+        for wrong in [
+            format!("{TWO}{{\"left_out\":3}}\n"),
+            TWO.to_owned(),
+            format!("{TWO}x\n{{\"left_out\":0}}\n"),
+            String::new(),
+        ] {
+            assert!(of(&wrong, 0).is_err(), "{wrong}");
+        }
+    }
 }
