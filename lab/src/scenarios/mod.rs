@@ -28,6 +28,7 @@ mod inspect_shapes;
 mod irqbalance;
 mod knobs;
 mod lockdown;
+mod losses;
 mod measuring;
 mod owners;
 mod partrt;
@@ -69,6 +70,7 @@ pub const ALL: &[&Scenario] = &[
     &bad_input::SCENARIO,
     &knobs::SCENARIO,
     &lockdown::SCENARIO,
+    &losses::SCENARIO,
     &tracers::SCENARIO,
     &apply_undo::SCENARIO,
     &irqbalance::SCENARIO,

@@ -5,6 +5,7 @@
 
 mod bare;
 mod disturb;
+mod exchange;
 mod killat;
 mod population;
 mod report;
@@ -26,6 +27,7 @@ const USAGE: &str = "usage: lab-guest VERB ...
   threads COUNT [NAME]            stay, with COUNT sleeping threads of that name
   spin CPU POLICY SECONDS         other:NICE or fifo:PRIORITY, pinned to CPU (- for no pin); prints context switches
   storm STOPFILE LIFE_MS          fork a child every 2 ms that lives LIFE_MS, beside a fork-and-exit chain
+  exchange CPU COUNT              hand a byte back and forth between two threads there
   hold CPU                        sleep for ever, pinned to CPU
   breed COUNT DONE                fork a sleeping child every 2 ms, COUNT in all, make the file DONE, and stay; they end with it
   bare JOURNAL | bare-undo JOURNAL   write what a journal says that was written, and nothing else; prints the time
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
         ["careful", journal] => bare::careful(journal),
         ["bare-undo", journal] => bare::undo(journal),
         ["left", cpu] => tasks::left(number(cpu)),
+        ["exchange", cpu, count] => exchange::run(number(cpu), number(count)),
         ["hold", cpu] => population::hold(number(cpu)),
         ["ask", socket, text] => ask(socket, text),
         ["terminal", command @ ..] => terminal::run(command),

@@ -1,0 +1,119 @@
+//! Buffers that are too small for a storm whose size is known: what the kernel could not keep is counted for each CPU and said,
+//! and what is left of the events gives nobody a name that is not his.
+
+use crate::kernels::{K6_1, K7};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::truth::Table;
+use crate::verdict::Verdict;
+use serde_json::Value;
+
+/// On a kernel that does not tell who sends interrupts, and on the newest.
+pub const SCENARIO: Scenario = Scenario {
+    name: "losses",
+    about: "events that found no room in the kernel's buffers are counted, and nobody is blamed for what they would have told",
+    cells: || {
+        vec![
+            Cell::new(K6_1, Layout::V2).within(420),
+            Cell::new(K7, Layout::V2).within(420),
+        ]
+    },
+    script,
+    check,
+};
+
+/// Bytes that are handed over on CPU 2 while it is recorded: at least two switches each.
+const HANDED: u64 = 3_000;
+
+/// Who records is stopped while the storm lasts: however fast the machine is, a buffer is all that is left of it. Then three
+/// kinds of culprits, while two threads switch back and forth: one that runs there itself, one that sends interrupts,
+/// one that is woken there.
+fn script(_: &Cell) -> String {
+    format!(
+        "cat >/tmp/unread <<'END'
+kill -STOP $PPID
+lab-guest exchange 2 {HANDED}
+kill -CONT $PPID
+END
+rec small quietcore trace record --cpus 2 -e sched/sched_switch --buffer 8 -o /tmp/small.dat --json -- sh /tmp/unread
+rec said quietcore trace record --cpus 2 -e sched/sched_switch --buffer 8 -o /tmp/said.dat -- sh /tmp/unread
+rec longest quietcore trace longest-run /tmp/small.dat
+rec large quietcore trace record --cpus 2 -e sched/sched_switch --buffer 8192 -o /tmp/large.dat --json -- lab-guest exchange 2 {HANDED}
+(while [ ! -e /tmp/over ]; do lab-guest exchange 2 300; sleep 0.2; done) &
+rec truth lab-guest truth --buffer 8 --only fifo,munmap,resched --cpus 2 --other 0 --alone yes --count 5 --mixtures 0 --apart-ms 150 --slack-us 110000 --out /tmp/table
+rec text quietcore blame --cpus 2 --for 3s --buffer 8
+touch /tmp/over
+wait
+rec table cat /tmp/table
+rec instances ls /sys/kernel/tracing/instances
+"
+    )
+}
+
+fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+    // A record that misses something is no success.
+    let small = verdict.status(seen, "small", 1);
+    let (recorded, lost) = of_cpu(&small.json());
+    verdict.that(
+        lost > 0,
+        format!("{HANDED} bytes do not fit into 8 KiB: {recorded} recorded"),
+    );
+    verdict.that(
+        recorded + lost >= 2 * HANDED,
+        format!("{recorded} switches recorded and {lost} lost are all that there were"),
+    );
+    verdict.that(
+        small.stderr.contains(&format!("{lost} events found no room")),
+        format!("how many is said: {}", small.stderr),
+    );
+    let said = verdict.status(seen, "said", 1);
+    verdict.that(
+        said.stderr
+            .contains("events found no room in the kernel's buffers"),
+        format!("it is said: {}", said.stderr),
+    );
+    let longest = seen.get("longest");
+    verdict.that(
+        format!("{}{}", longest.stdout, longest.stderr).contains("lost"),
+        format!("who reads the file is told: {}{}", longest.stdout, longest.stderr),
+    );
+    let (recorded, lost) = of_cpu(&verdict.status(seen, "large", 0).json());
+    verdict.equal("lost where there is room", lost, 0);
+    verdict.that(
+        recorded >= 2 * HANDED,
+        format!("all switches are recorded where there is room: {recorded}"),
+    );
+
+    let table: Option<Table> = serde_json::from_value(seen.get("table").json()).ok();
+    let Some(table) = table else {
+        verdict.that(false, format!("there is no table: {}", seen.get("truth").stderr));
+        return;
+    };
+    let sum = table.sum();
+    verdict.that(
+        table.lost_events > 0,
+        "the storm does not fit into the buffers of blame",
+    );
+    verdict.equal("disturbances that failed", table.failed(), 0);
+    verdict.equal("wrong names that are said to be traced", sum.wrong, Vec::new());
+    let text = verdict.status(seen, "text", 0).text().to_owned();
+    verdict.that(
+        text.contains("did not fit into the trace buffer"),
+        format!("blame says that events are missing: {text}"),
+    );
+    verdict.equal(
+        "instances left",
+        seen.get("instances").text().to_owned(),
+        String::new(),
+    );
+    verdict.note(format!("\n{}", table.text()));
+}
+
+/// Events of CPU 2 that were recorded, and that were lost.
+fn of_cpu(told: &Value) -> (u64, u64) {
+    let rows = told["cpus"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let row = rows.iter().find(|row| row["cpu"].as_u64() == Some(2));
+    let number = |name: &str| row.and_then(|row| row[name].as_u64()).unwrap_or(0);
+    (number("recorded"), number("lost"))
+}
