@@ -17,9 +17,12 @@ const KEPT_NS: u64 = 1_000_000_000;
 pub(super) struct Neighbours {
     wakes: BTreeMap<CpuId, BTreeSet<u64>>,
     source: Source,
-    /// The counter and `CLOCK_MONOTONIC`, at the beginning, or a while ago, and now.
-    readings: [Reading; 2],
+    /// The counter and `CLOCK_MONOTONIC`: the one from which the slope is taken, the one that takes its place, and now.
+    readings: [Reading; 3],
 }
+
+/// Readings that a slope is taken from are at least so far apart, once there are such.
+const APART_NS: u64 = KEPT_NS / 2;
 
 /// Two clocks at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +67,7 @@ impl Neighbours {
         (!both.is_empty()).then(|| Neighbours {
             wakes: both.into_iter().map(|cpu| (cpu, BTreeSet::new())).collect(),
             source,
-            readings: [Reading::take(source); 2],
+            readings: [Reading::take(source); 3],
         })
     }
 
@@ -75,11 +78,16 @@ impl Neighbours {
 
     /// Reads both clocks. Between two readings 1 s and less apart the slope is as good as constant.
     pub(super) fn look(&mut self) {
-        let now = Reading::take(self.source);
-        let [first, last] = self.readings;
-        self.readings = match now.monotonic_ns.saturating_sub(first.monotonic_ns) > KEPT_NS {
-            true => [last, now],
-            false => [first, now],
+        self.note(Reading::take(self.source));
+    }
+
+    /// Two readings close to each other make a bad slope, because each of them is off a little: the older one stays until its
+    /// successor is far enough away.
+    fn note(&mut self, now: Reading) {
+        let [first, next, _] = self.readings;
+        self.readings = match now.monotonic_ns.saturating_sub(next.monotonic_ns) >= APART_NS {
+            true => [next, now, now],
+            false => [first, next, now],
         };
         let old = now.monotonic_ns.saturating_sub(KEPT_NS);
         for wakes in self.wakes.values_mut() {
@@ -112,7 +120,7 @@ impl Neighbours {
     }
 
     fn monotonic(&self, ticks: u64) -> u64 {
-        let [first, last] = self
+        let [first, _, last] = self
             .readings
             .map(|reading| (i128::from(reading.ticks), i128::from(reading.monotonic_ns)));
         let (ticks, run) = (i128::from(ticks), last.0 - first.0);
@@ -145,7 +153,7 @@ mod tests {
             ticks: 10_000 + ns * 5 / 2,
             monotonic_ns: 1_000_000 + ns,
         };
-        neighbours.readings = [reading(0), reading(4_000_000)];
+        neighbours.readings = [reading(0), reading(0), reading(4_000_000)];
         neighbours.woke(here, 1_000_000 + 3_000_000);
         let cause = |cpu, from: u64, ns: u64| neighbours.cause(cpu, reading(from).ticks, ns * 5 / 2);
         assert_eq!(cause(here, 2_998_000, 5_000), Cause::OwnWakeUp);
@@ -153,5 +161,28 @@ mod tests {
         assert_eq!(cause(here, 3_004_000, 5_000), Cause::Others, "began after it");
         assert_eq!(cause(elsewhere, 2_998_000, 5_000), Cause::Others);
         assert!(Neighbours::of(&lanes[1..], Source::Monotonic).is_none());
+    }
+
+    #[test]
+    fn the_slope_is_that_of_half_a_second_and_more() {
+        let time = Duration::from_secs(1);
+        let lanes = [Lane::latency(CpuId(1), time), Lane::noise(CpuId(1), time)];
+        let mut neighbours = Neighbours::of(&lanes, Source::Monotonic).unwrap();
+        // Readings every 50 ms.
+        let reading = |ms: u64| Reading {
+            ticks: ms,
+            monotonic_ns: ms * 1_000_000,
+        };
+        neighbours.readings = [reading(0); 3];
+        for ms in (50..5_000).step_by(50) {
+            neighbours.note(reading(ms));
+            let [first, _, last] = neighbours.readings;
+            let apart_ms = last.ticks - first.ticks;
+            assert_eq!(last.ticks, ms);
+            assert!(
+                (ms.min(500)..=1_000).contains(&apart_ms),
+                "{apart_ms} ms apart at {ms} ms"
+            );
+        }
     }
 }
