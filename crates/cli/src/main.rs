@@ -10,6 +10,7 @@ mod intent;
 mod pattern;
 mod placement;
 mod policy;
+mod program;
 mod reading;
 mod resize;
 mod rt_group;

@@ -30,6 +30,7 @@ mod knobs;
 mod lockdown;
 mod losses;
 mod measuring;
+mod offline;
 mod owners;
 mod partrt;
 mod prove;
@@ -74,6 +75,7 @@ pub const ALL: &[&Scenario] = &[
     &tracers::SCENARIO,
     &apply_undo::SCENARIO,
     &irqbalance::SCENARIO,
+    &offline::SCENARIO,
     &owners::SCENARIO,
     &declared::SCENARIO,
     &exports::SCENARIO,

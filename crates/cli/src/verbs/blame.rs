@@ -1,15 +1,13 @@
 //! `blame`: who interrupted these CPUs. A probe spins there and notes every gap, or a program is watched; the kernel's
 //! events of the same time, on the same clock, say who had the CPU.
 
-pub(crate) mod aside;
 mod begun;
-pub(crate) mod child;
 mod ground;
 mod joined;
 mod probe;
-pub(crate) mod program;
-pub(crate) mod stream;
-pub(crate) mod told;
+mod program;
+mod stream;
+mod told;
 mod tracing;
 mod until;
 mod waits;

@@ -10,7 +10,7 @@ use crate::{CommandError, Screen, Status, changing};
 use blame::{Counted, Gap, Question, Reader, Target, Victim};
 use machine::{CpuId, CpuSet, Machine};
 use events::{Formats, NoNames};
-use measure::{Break, Environment, RawGap, RawWindow, Request, Trip, Watcher};
+use measure::{Break, Environment, Level, Note, RawGap, RawWindow, Request, Trip, Watcher};
 use root::Root;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -118,9 +118,12 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         Err(_) => None,
     };
     let mut told = Told::of(&answer, traced.as_ref(), &environment, threshold_ns, None);
+    let wrong = measured.findings.iter().filter(|note| note.level == Level::Error);
+    let findings: Vec<Note> = wrong.cloned().collect();
+    told.findings = &findings;
     told.found = found.as_ref();
     told.show(args, traced.as_ref(), screen)?;
-    if measured.broke.is_some() {
+    if measured.broke.is_some() || !findings.is_empty() {
         return Ok(Status::Failed);
     }
     if !measured.complete {

@@ -2,32 +2,39 @@
 //! CPUs; the kernel's events alone say when it ran, when it wanted to, and who had the CPU instead. Where there are none,
 //! the scheduler's account of its threads says how long it waited.
 
-use super::aside::{allowed, step_aside};
-use super::child::{self, Begun};
 use super::joined::{Joined, names};
 use super::stream::{Known, Stream, Traced, Watched, can_do_without, known, now_ns};
-use super::told::{Program, Told, Until};
+use super::told::{Program, Told};
 use super::until::Found;
 use super::waits::{Of, Waits};
 use super::{Args, USUAL, begun, ground};
-use crate::screen::Form;
-use crate::verbs::measure::join;
+use crate::program::aside::{allowed, step_aside};
+use crate::program::attend::{Until, attend};
+use crate::program::child::{self, Begun};
+use crate::program::offline::Hotplug;
+use crate::program::place::place;
 use crate::{CommandError, Screen, Status, changing, intent};
 use blame::{Counted, Follow, Gap, Question, Target, Victim};
 use machine::{CpuSet, Machine, TaskKey};
-use measure::Environment;
+use measure::{Environment, Note};
 use observe::Sample;
 use root::Root;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
-
-/// How long the buffers may fill between two readings: a CPU writes a few hundred KiB meanwhile at the very most.
-const PAUSE: Duration = Duration::from_millis(20);
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// Where the answer comes from: the trace, or, with the reason why there is none, the scheduler's accounts.
 type Source<'a, 'k> = Result<(Stream<'a>, &'k Known, Joined<'k>), (CommandError, Waits)>;
 /// The same at the end.
 type Seen<'k> = Result<(Traced<'k>, Joined<'k>), (CommandError, Waits)>;
+
+/// How the watching ended.
+struct Over {
+    until: Until,
+    /// On the clock of the trace.
+    end: u64,
+    findings: Vec<Note>,
+}
 
 /// What is watched, once it runs.
 struct Watch<'a> {
@@ -76,7 +83,7 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
         }
     };
     let mut ended = None;
-    let (until, seen, end) = watch.until(source, args.duration, || {
+    let (over, seen) = watch.until(source, args.duration, || {
         ended = child::ended(pid);
         ended.is_some()
     })?;
@@ -85,9 +92,9 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
         pid,
         name: args.command.first().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
         ended: Some(ended.unwrap_or_else(|| child::end(pid))),
-        until,
+        until: over.until,
     };
-    watch.tell(&environment, seen, &victim, Gap { start, end }, [&before, &after], &program, screen)
+    watch.tell(&environment, seen, &victim, (start, &over), [&before, &after], &program, screen)
 }
 
 /// Watches a process that runs, or one thread.
@@ -152,39 +159,15 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
         joined.begin(watch.targets(&victim, start));
     }
     let duration = Some(args.duration.unwrap_or(USUAL));
-    let (until, seen, end) = watch.until(source, duration, || has_ended(&root, task.key))?;
+    let (over, seen) = watch.until(source, duration, || has_ended(&root, task.key))?;
     let after = Sample::take(&root);
     let program = Program {
         pid,
         name: task.comm,
         ended: None,
-        until,
+        until: over.until,
     };
-    watch.tell(&environment, seen, &victim, Gap { start, end }, [&before, &after], &program, screen)
-}
-
-/// Puts this process where the command shall run: into the partition that owns the CPUs, and onto them.
-pub(crate) fn place(root: &Root, machine: &Machine, cpus: Option<&CpuSet>, form: Form) -> Result<(), CommandError> {
-    if form == Form::Json {
-        // Standard output is the answer's.
-        let _ = rustix::stdio::dup2_stdout(rustix::stdio::stderr());
-    }
-    let Some(cpus) = cpus else {
-        return Ok(());
-    };
-    let failed = |why: String| {
-        CommandError::new(
-            Status::Unable,
-            format!("the command cannot be placed on CPU {cpus}"),
-            why,
-            "choose CPUs that are online and that this process may use, or run it as root",
-        )
-    };
-    if let Some(door) = join::door(root, machine, cpus) {
-        join::enter(&door, std::process::id()).map_err(failed)?;
-    }
-    root::sched::set_affinity(0, cpus.words())
-        .map_err(|errno| failed(std::io::Error::from_raw_os_error(errno).to_string()))
+    watch.tell(&environment, seen, &victim, (start, &over), [&before, &after], &program, screen)
 }
 
 /// Whether a process has ended, or only waits to be buried; another one with its number is not it.
@@ -236,10 +219,11 @@ impl<'a> Watch<'a> {
         &self,
         mut source: Source<'a, 'k>,
         duration: Option<Duration>,
-        mut has_ended: impl FnMut() -> bool,
-    ) -> Result<(Until, Seen<'k>, u64), CommandError> {
-        let begun = Instant::now();
-        let until = loop {
+        has_ended: impl FnMut() -> bool,
+    ) -> Result<(Over, Seen<'k>), CommandError> {
+        let mut hotplug = Hotplug::of(&self.cpus);
+        let until = attend(duration, self.stop, has_ended, || {
+            hotplug.look(self.root);
             match &mut source {
                 Ok((stream, _, joined)) => {
                     stream.drain(u64::MAX, joined);
@@ -248,27 +232,13 @@ impl<'a> Watch<'a> {
                         joined.pass(stream.told_ns());
                     }
                     if joined.found().is_some() {
-                        break Until::Found;
+                        return Ok(ControlFlow::Break(()));
                     }
                 }
-                // Before it is buried, its account is still there.
                 Err((_, waits)) => waits.look(self.root),
             }
-            if has_ended() {
-                break Until::Ended;
-            }
-            if self.stop.load(Ordering::Relaxed) {
-                break Until::Signal;
-            }
-            let left = match duration {
-                Some(duration) => duration.saturating_sub(begun.elapsed()),
-                None => PAUSE,
-            };
-            if left.is_zero() {
-                break Until::Time;
-            }
-            std::thread::sleep(left.min(PAUSE));
-        };
+            Ok::<_, CommandError>(ControlFlow::Continue(()))
+        })?;
         let end = now_ns();
         let seen = match source {
             Ok((stream, known, mut joined)) => {
@@ -277,7 +247,8 @@ impl<'a> Watch<'a> {
             }
             Err(counted) => Err(counted),
         };
-        Ok((until, seen, end))
+        let findings = hotplug.note().into_iter().collect();
+        Ok((Over { until, end, findings }, seen))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -286,7 +257,7 @@ impl<'a> Watch<'a> {
         environment: &Environment,
         seen: Seen,
         victim: &Victim,
-        window: Gap,
+        (start, over): (u64, &Over),
         [before, after]: [&Sample; 2],
         program: &Program,
         screen: &mut Screen,
@@ -298,9 +269,9 @@ impl<'a> Watch<'a> {
                 (Ok(traced), hit, answer, question)
             }
             Err((error, waits)) => {
-                let answer = waits.answer(&self.cpus, window.end.saturating_sub(window.start));
+                let answer = waits.answer(&self.cpus, over.end.saturating_sub(start));
                 let question = Question {
-                    targets: self.targets(victim, window.start),
+                    targets: self.targets(victim, start),
                     ..Question::default()
                 };
                 (Err(error), None, answer, question)
@@ -329,11 +300,12 @@ impl<'a> Watch<'a> {
             _ => None,
         };
         let mut told = Told::of(&answer, traced.as_ref(), environment, None, Some(program));
+        told.findings = &over.findings;
         told.found = found.as_ref();
         told.show(self.args, traced.as_ref(), screen)?;
-        Ok(match hit {
-            Some(_) => Status::Failed,
-            None => Status::Done,
+        Ok(match hit.is_some() || !over.findings.is_empty() {
+            true => Status::Failed,
+            false => Status::Done,
         })
     }
 }

@@ -1,13 +1,15 @@
 //! How the answer is told: as JSON or as text, with what stood in its way beside it.
 
 use super::Args;
-use super::child::Ended;
 use super::stream::Traced;
 use super::until::Found;
-use crate::{CommandError, Screen};
+use crate::program::attend::Until;
+use crate::program::child::Ended;
+use crate::program::offline;
 use crate::screen::Form;
+use crate::{CommandError, Screen};
 use blame::Answer;
-use measure::Environment;
+use measure::{Environment, Note};
 use report::Rows;
 use serde::Serialize;
 
@@ -27,20 +29,6 @@ pub struct Program {
     pub until: Until,
 }
 
-/// What ended the watching.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Until {
-    /// The program ended.
-    Ended,
-    /// The time was over.
-    Time,
-    /// A signal told us to end.
-    Signal,
-    /// The gap of `--until` came.
-    Found,
-}
-
 /// All that there is to tell.
 #[derive(Serialize)]
 pub struct Told<'a> {
@@ -52,6 +40,8 @@ pub struct Told<'a> {
     trace_full: bool,
     /// Why nothing was traced; counters stand in then.
     no_trace: Option<String>,
+    /// What went wrong meanwhile.
+    pub findings: &'a [Note],
     /// The gap of `--until`.
     pub found: Option<&'a Found>,
     #[serde(flatten)]
@@ -75,6 +65,7 @@ impl<'a> Told<'a> {
             absent_events: traced.map_or(&[], |traced| traced.known.catalogue.absent.as_slice()),
             trace_full: traced.is_ok_and(Traced::was_full),
             no_trace: traced.err().map(|error| format!("{}: {}", error.what, error.why)),
+            findings: &[],
             found: None,
             answer,
         }
@@ -118,6 +109,9 @@ impl<'a> Told<'a> {
         }
         if let Some(program) = self.program {
             screen.note(&program.text());
+        }
+        for note in self.findings {
+            screen.note(&offline::line(note));
         }
         if let (Some(why), Err(error)) = (&self.no_trace, traced) {
             let besides = match self.program {

@@ -3,7 +3,9 @@
 //! Pages go from the kernel's buffers to the disk as they fill, so no record is too long for the memory; nothing of ours runs
 //! on the traced CPUs where there are others, and nothing waits in the kernel for data, which would wake it from there.
 
-use super::watched::{Over, Until, Watched};
+use super::watched::{Over, Watched};
+use crate::program::attend::Until;
+use crate::program::offline;
 use crate::screen::Form;
 use crate::verbs::measure::instance::{Instance, found};
 use crate::verbs::measure::frozen::EVENTS;
@@ -13,6 +15,7 @@ use crate::{CommandError, Screen, Status};
 use apply::tracing::{Setting, Wanted};
 use events::dat::{DatOption, PlannedBuffer, Writing, id};
 use machine::{CpuSet, Machine, parse_duration};
+use measure::Note;
 use root::output::{Draft, Readers};
 use root::{Root, Tracefs};
 use serde::Serialize;
@@ -62,6 +65,7 @@ struct Told<'a> {
     duration_ns: u64,
     until: Until,
     cpus: &'a [Row],
+    findings: &'a [Note],
 }
 
 #[derive(Serialize)]
@@ -100,8 +104,14 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
 
 /// What a record that misses something is worth: said, and no success.
 pub fn status(args: &Args, recorded: &Recorded, screen: &mut Screen) -> Status {
+    for note in &recorded.over.findings {
+        screen.note(&offline::line(note));
+    }
     if recorded.lost == 0 {
-        return Status::Done;
+        return match recorded.over.findings.is_empty() {
+            true => Status::Done,
+            false => Status::Failed,
+        };
     }
     screen.note(&format!(
         "{} events found no room in the kernel's buffers and are missing: --buffer {} has twice the room\n",
@@ -146,7 +156,7 @@ pub fn record(args: &Args, usual: &[&str], screen: &Screen) -> Result<Result<Rec
     let mut instance = Instance::begin(tracefs, &settings(args, &known, &cpus))?;
     let list: Vec<_> = cpus.iter().collect();
     let mut spooler = Spooler::open(&instance.file("."), &list, known.layout, &args.out).map_err(unwritable)?;
-    let over = match watched.run(args.duration, &mut || spooler.drain().map_err(unwritable))? {
+    let over = match watched.run((&root, &cpus), args.duration, &mut || spooler.drain().map_err(unwritable))? {
         Ok(over) => over,
         Err(status) => return Ok(Err(status)),
     };
@@ -316,6 +326,7 @@ fn show(args: &Args, recorded: &Recorded, screen: &mut Screen) {
             duration_ns,
             until: recorded.over.until,
             cpus: &recorded.cpus,
+            findings: &recorded.over.findings,
         });
     }
     let bytes: u64 = recorded.cpus.iter().map(|row| row.bytes).sum();

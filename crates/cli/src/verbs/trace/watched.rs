@@ -1,18 +1,18 @@
 //! What is recorded: a command from its start to its end, or a stretch of time.
 
-use crate::verbs::blame::child::{self, Begun, Child};
-use crate::verbs::blame::program::place;
-use crate::verbs::blame::aside::step_aside;
-pub use crate::verbs::blame::told::Until;
+use crate::program::aside::step_aside;
+use crate::program::attend::{Until, attend};
+use crate::program::child::{self, Begun, Child};
+use crate::program::offline::Hotplug;
+use crate::program::place::place;
 use crate::{CommandError, Screen, Status, changing};
 use machine::{CpuSet, Machine};
+use measure::Note;
 use root::Root;
 use std::ffi::OsString;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
-
-/// How long the buffers may fill between two readings.
-const PAUSE: Duration = Duration::from_millis(20);
 
 /// A command that waits to begin, or nothing.
 pub struct Watched {
@@ -21,7 +21,7 @@ pub struct Watched {
 }
 
 /// How it went.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Over {
     /// What ended it.
     pub until: Until,
@@ -29,6 +29,8 @@ pub struct Over {
     pub duration: Duration,
     /// The process of the command.
     pub pid: Option<u32>,
+    /// What went wrong meanwhile.
+    pub findings: Vec<Note>,
 }
 
 impl Watched {
@@ -60,12 +62,13 @@ impl Watched {
     }
 
     /// Lets it run until it ends, the time is over or a signal comes; `each` is called again and again meanwhile. A command
-    /// that still runs is ended.
+    /// that still runs is ended. `cpus` are those that are recorded.
     ///
     /// # Errors
     /// What `each` fails with. The status of a command that could not become one.
     pub fn run(
         self,
+        (root, cpus): (&Root, &CpuSet),
         duration: Option<Duration>,
         each: &mut dyn FnMut() -> Result<(), CommandError>,
     ) -> Result<Result<Over, Status>, CommandError> {
@@ -75,35 +78,25 @@ impl Watched {
             Some(Begun::On(pid)) => Some(pid),
             Some(Begun::Over(status)) => return Ok(Err(status)),
         };
-        let mut failed = None;
-        let until = loop {
-            if pid.is_some_and(|pid| child::ended(pid).is_some()) {
-                return Ok(Ok(Over {
-                    until: Until::Ended,
-                    duration: begun.elapsed(),
-                    pid,
-                }));
-            }
-            if self.stop.load(Ordering::Relaxed) {
-                break Until::Signal;
-            }
-            let left = duration.map_or(PAUSE, |duration| duration.saturating_sub(begun.elapsed()));
-            if left.is_zero() {
-                break Until::Time;
-            }
-            if let Err(error) = each() {
-                failed = Some(error);
-                break Until::Signal;
-            }
-            std::thread::sleep(left.min(PAUSE));
+        let (mut is_over, mut hotplug) = (false, Hotplug::of(cpus));
+        let has_ended = || {
+            is_over = pid.is_some_and(|pid| child::ended(pid).is_some());
+            is_over
         };
+        let until: Result<_, CommandError> = attend(duration, self.stop, has_ended, || {
+            hotplug.look(root);
+            each()?;
+            Ok(ControlFlow::Continue(()))
+        });
         let duration = begun.elapsed();
-        if let Some(pid) = pid {
+        if let Some(pid) = pid.filter(|_| !is_over) {
             child::end(pid);
         }
-        match failed {
-            Some(error) => Err(error),
-            None => Ok(Ok(Over { until, duration, pid })),
-        }
+        Ok(Ok(Over {
+            until: until?,
+            duration,
+            pid,
+            findings: hotplug.note().into_iter().collect(),
+        }))
     }
 }

@@ -1,0 +1,85 @@
+//! CPUs that went offline while they were watched: what was seen there is true until then, and says so.
+
+use machine::CpuSet;
+use measure::{Level, Note};
+use root::Root;
+
+/// Where the kernel lists the CPUs that are online.
+const ONLINE: &str = "/sys/devices/system/cpu/online";
+
+/// The CPUs that are watched, and which of them went.
+pub struct Hotplug {
+    watched: CpuSet,
+    went: CpuSet,
+    came_back: CpuSet,
+}
+
+impl Hotplug {
+    /// All of them are online.
+    pub fn of(watched: &CpuSet) -> Hotplug {
+        Hotplug {
+            watched: watched.clone(),
+            went: CpuSet::new(),
+            came_back: CpuSet::new(),
+        }
+    }
+
+    /// Looks which are there now. One that goes and comes back between two looks is not seen; the kernel needs tens of
+    /// milliseconds for that.
+    pub fn look(&mut self, root: &Root) {
+        let text = root.value(ONLINE).ok().flatten();
+        if let Some(online) = text.and_then(|text| CpuSet::parse_list(&text).ok()) {
+            self.seen(&online);
+        }
+    }
+
+    fn seen(&mut self, online: &CpuSet) {
+        self.went = self.went.or(&self.watched.minus(online));
+        self.came_back = self.went.and(online);
+    }
+
+    /// What is to be said of those that went; nothing when none did.
+    pub fn note(&self) -> Option<Note> {
+        let gone = &self.went;
+        let back = match self.came_back.is_empty() {
+            true => String::new(),
+            false => format!(" CPU {} is online again.", self.came_back),
+        };
+        (!gone.is_empty()).then(|| Note {
+            id: "cpu_went_offline".to_owned(),
+            level: Level::Error,
+            subject: format!("cpus {gone}"),
+            message: format!(
+                "CPU {gone} went offline while it was watched: nothing ran there from then on, and the kernel let its \
+                 threads run on other CPUs.{back}"
+            ),
+            fix: "keep it online, and watch again".to_owned(),
+        })
+    }
+}
+
+/// A line for the screen.
+pub fn line(note: &Note) -> String {
+    format!("{}\n next: {}\n", note.message, note.fix)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_cpus_that_were_watched_and_went_are_named_also_when_they_are_back() {
+        let set = |list: &str| CpuSet::parse_list(list).unwrap();
+        let mut hotplug = Hotplug::of(&set("1,3"));
+        hotplug.seen(&set("0-1,3"));
+        assert_eq!(hotplug.note(), None);
+        hotplug.seen(&set("0-2"));
+        let note = hotplug.note().unwrap();
+        assert!(note.subject == "cpus 3" && note.level == Level::Error, "{note:?}");
+        assert!(!note.message.contains("again"), "{note:?}");
+        hotplug.seen(&set("0-3"));
+        let note = hotplug.note().unwrap();
+        assert!(note.message.contains("CPU 3 is online again"), "{note:?}");
+    }
+}

@@ -1,0 +1,114 @@
+//! A CPU goes offline while it is traced, for good or for a moment: the answer is of the time until then and says so, nothing
+//! hangs, and no instance stays.
+
+use crate::kernels::{K6_1, K7};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::verdict::Verdict;
+use serde_json::Value;
+
+/// An old kernel and the newest.
+pub const SCENARIO: Scenario = Scenario {
+    name: "offline",
+    about: "a CPU goes offline while blame or trace record watches it: said, answered until then, nothing left",
+    cells,
+    script,
+    check,
+};
+
+fn cells() -> Vec<Cell> {
+    vec![
+        Cell::new(K6_1, Layout::V2).within(400),
+        Cell::new(K7, Layout::V2).within(400),
+    ]
+}
+
+/// It goes some seconds after tracing has begun, for which an emulator may need as long.
+fn script(_: &Cell) -> String {
+    const LOOP: &str = "-- sh -c 'while :; do :; done'";
+    format!(
+        "turn() {{ echo $2 >/sys/devices/system/cpu/cpu$1/online; }}
+traced() {{ wait_for 60 sh -c 'grep -q 1 /sys/kernel/tracing/instances/quietcore-*/tracing_on'; sleep 4; }}
+(traced; turn 3 0) &
+rec probe quietcore blame --cpus 3 --for 60s --json
+wait; turn 3 1
+(traced; turn 3 0) &
+rec command quietcore blame --cpus 3 --for 12s --json {LOOP}
+wait; turn 3 1
+(traced; turn 3 0; sleep 1; turn 3 1) &
+rec back quietcore blame --cpus 2-3 --for 12s --json {LOOP}
+wait
+(traced; turn 3 0) &
+rec record quietcore trace record --cpus 3 --for 10s -o /tmp/trace.dat --json {LOOP}
+wait; turn 3 1
+rec read quietcore trace report /tmp/trace.dat
+rec left sh -c 'ls /sys/kernel/tracing/instances | grep quietcore'
+rec looping sh -c 'grep -l while /proc/[0-9]*/cmdline'
+"
+    )
+}
+
+fn number(of: &Value, name: &str) -> u64 {
+    of[name].as_u64().unwrap_or(0)
+}
+
+fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+    for name in ["probe", "command", "back", "record"] {
+        let told = verdict.status(seen, name, 1);
+        let answer = told.json();
+        let mut findings = answer["findings"].as_array().into_iter().flatten();
+        let went = findings.find(|finding| finding["id"] == "cpu_went_offline");
+        verdict.that(
+            went.is_some_and(|went| went["subject"] == "cpus 3" && went["level"] == "error"),
+            format!("{name}: what became of the CPU is said: {}", answer["findings"]),
+        );
+        verdict.that(
+            told.stderr.contains("CPU 3 went offline"),
+            format!("{name}: also to people: {}", told.stderr),
+        );
+        verdict.equal(
+            &format!("{name}: it came back"),
+            told.stderr.contains("online again"),
+            name == "back",
+        );
+    }
+    for name in ["probe", "command", "back"] {
+        let answer = seen.get(name).json();
+        for cpu in answer["cpus"].as_array().into_iter().flatten() {
+            let sum = number(cpu, "explained_ns") + number(cpu, "unexplained_ns");
+            verdict.equal(&format!("{name}: the accounts"), number(cpu, "stolen_ns"), sum);
+            verdict.equal(&format!("{name}: lost events"), number(cpu, "lost_events"), 0);
+            verdict.that(
+                number(cpu, "unexplained_ns") <= 500_000_000,
+                format!("{name}: the time when it was off is nobody's: {cpu}"),
+            );
+        }
+    }
+    let probe = &seen.get("probe").json()["cpus"][0];
+    verdict.that(
+        (2_000_000_000..50_000_000_000).contains(&number(probe, "duration_ns")) && number(probe, "gaps") > 0,
+        format!("the probe's answer is of the time until then: {probe}"),
+    );
+    let command = &seen.get("command").json()["cpus"][0];
+    let wanted_ns = number(command, "wanted_ns");
+    verdict.that(
+        wanted_ns >= 2_000_000_000 && wanted_ns + 3_000_000_000 <= number(command, "duration_ns"),
+        format!("the command wanted the CPU until then and not later: {command}"),
+    );
+    let record = seen.get("record").json();
+    verdict.that(
+        number(&record["cpus"][0], "recorded") > 0,
+        format!("what came before is recorded: {}", record["cpus"]),
+    );
+    let read = verdict.status(seen, "read", 0);
+    verdict.that(read.stdout.contains("[003]"), "and can be read");
+    verdict.equal("instances left", seen.get("left").text(), "");
+    verdict.equal("commands left", seen.get("looping").text(), "");
+    verdict.note(format!(
+        "the probe had {} ms, the command {} ms of {} ms",
+        number(probe, "duration_ns") / 1_000_000,
+        wanted_ns / 1_000_000,
+        number(command, "duration_ns") / 1_000_000
+    ));
+}
