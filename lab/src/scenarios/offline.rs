@@ -44,7 +44,7 @@ rec record quietcore trace record --cpus 3 --for 10s -o /tmp/trace.dat --json {L
 wait; turn 3 1
 rec read quietcore trace report /tmp/trace.dat
 rec left sh -c 'ls /sys/kernel/tracing/instances | grep quietcore'
-rec looping sh -c 'grep -l while /proc/[0-9]*/cmdline'
+rec looping sh -c \"grep -l '[:]; done' /proc/[0-9]*/cmdline\"
 "
     )
 }
