@@ -91,6 +91,39 @@ fn a_thread_that_takes_the_cpu_is_named_with_how_often_and_how_long() {
     single_gaps_add_up(&std::fs::read_to_string(file.path()).unwrap(), cpu);
 }
 
+#[test]
+fn any_clock_that_the_trace_has_joins_gaps_and_events() {
+    let _alone = alone();
+    if let Err(why) = tracing() {
+        return println!("SKIP: any_clock_that_the_trace_has_joins_gaps_and_events: {why}");
+    }
+    let (end, times) = (AtomicBool::new(false), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        let disturber = std::thread::Builder::new().name("disturber".to_owned());
+        disturber
+            .spawn_scoped(scope, || disturb(cpu().parse().unwrap(), &end, &times))
+            .unwrap();
+        for (asked, shown) in [("mono", "CLOCK_MONOTONIC"), ("boot", "CLOCK_BOOTTIME")] {
+            let output = blame(&["--for", "2s", "--clock", asked]).output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{asked}");
+            let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+            assert_eq!(answer["clock"], shown);
+            let cpu = &answer["cpus"][0];
+            accounts_hold(cpu);
+            let rows = cpu["interruptions"].as_array().unwrap();
+            let of = |name: &str| -> u64 {
+                let named = rows.iter().filter(|row| row["name"] == name);
+                named.map(|row| row["total_ns"].as_u64().unwrap()).sum()
+            };
+            // On clocks that are apart, a gap would have whoever was there before or after it: nobody.
+            assert!(of("disturber") >= 20_000_000, "{asked}: {rows:?}");
+            let ns = |name: &str| cpu[name].as_u64().unwrap();
+            assert!(ns("explained_ns") >= ns("stolen_ns") / 10 * 9, "{asked}: {cpu}");
+        }
+        end.store(true, Ordering::Relaxed);
+    });
+}
+
 /// The file of single gaps tells the same as the rows: as many gaps, and of each name as much time.
 fn single_gaps_add_up(file: &str, cpu: &Value) {
     let lines: Vec<Value> = file
@@ -99,6 +132,7 @@ fn single_gaps_add_up(file: &str, cpu: &Value) {
         .collect();
     let (last, gaps) = lines.split_last().unwrap();
     assert_eq!((&last["gaps"], &last["left_out"]), (&cpu["gaps"], &0.into()));
+    assert_eq!(last["clock"], "CLOCK_MONOTONIC_RAW");
     assert_eq!(gaps.len() as u64, cpu["gaps"].as_u64().unwrap());
     let mut named: BTreeMap<(&str, &str), u64> = BTreeMap::new();
     for part in gaps.iter().flat_map(|gap| gap["parts"].as_array().unwrap()) {

@@ -29,17 +29,22 @@ struct Who<'a> {
 }
 
 #[derive(Serialize)]
-struct Last {
+struct Last<'a> {
+    clock: &'a str,
     gaps: u64,
     left_out: u64,
 }
 
-/// The lines: times are of `CLOCK_MONOTONIC_RAW`, a part without a class is time that no event accounts for. The last line
+/// The lines: times are of that clock, a part without a class is time that no event accounts for. The last line
 /// counts the gaps, and those that are not here.
 #[must_use]
-pub fn blame_gaps(answer: &Answer) -> String {
+pub fn blame_gaps(answer: &Answer, clock: &str) -> String {
     let mut out = String::new();
-    let mut last = Last { gaps: 0, left_out: 0 };
+    let mut last = Last {
+        clock,
+        gaps: 0,
+        left_out: 0,
+    };
     for cpu in &answer.cpus {
         last.gaps += cpu.gaps;
         last.left_out += cpu.stories_left_out;

@@ -144,7 +144,7 @@ fn every_gap_is_a_line_of_json_and_the_last_line_counts_them() {
         ],
     }];
     answer.cpus[0].stories_left_out = 1_203;
-    let text = blame_gaps(&answer);
+    let text = blame_gaps(&answer, "CLOCK_MONOTONIC_RAW");
     let lines: Vec<serde_json::Value> = text
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
@@ -161,7 +161,10 @@ fn every_gap_is_a_line_of_json_and_the_last_line_counts_them() {
         gap["parts"][1],
         serde_json::json!({"start_ns": 1_900, "end_ns": 2_000})
     );
-    assert_eq!(lines[1], serde_json::json!({"gaps": 1_204, "left_out": 1_203}));
+    assert_eq!(
+        lines[1],
+        serde_json::json!({"clock": "CLOCK_MONOTONIC_RAW", "gaps": 1_204, "left_out": 1_203})
+    );
 }
 
 #[test]

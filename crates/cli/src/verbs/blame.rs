@@ -2,6 +2,7 @@
 //! events of the same time, on the same clock, say who had the CPU.
 
 mod begun;
+mod clock;
 mod ground;
 mod joined;
 mod probe;
@@ -59,6 +60,9 @@ pub struct Args {
     /// The kernel's trace buffer of each CPU, in KiB: what comes when it is full is lost and counted
     #[arg(long, value_name = "KIB", default_value_t = 2_048, value_parser = clap::value_parser!(u64).range(8..=1_048_576))]
     buffer: u64,
+    /// The clock on which gaps and events are joined; without it mono_raw, or the next one that the trace has
+    #[arg(long, value_name = "NAME", value_enum)]
+    clock: Option<clock::Clock>,
     /// Stop at the first gap that is so long, and show who had it and the kernel's events around it; the exit status is then
     /// 1. A command is ended (SIGTERM)
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
@@ -67,7 +71,7 @@ pub struct Args {
     #[arg(long)]
     all: bool,
     /// Write every gap by itself to this file: a line of JSON each, with who had which piece of it (times of
-    /// CLOCK_MONOTONIC_RAW). What a million does not hold is counted in the last line
+    /// CLOCK_MONOTONIC_RAW, or of --clock). What a million does not hold is counted in the last line
     #[arg(long, value_name = "FILE")]
     gaps: Option<PathBuf>,
     /// Write the answer as one page to this file: who, what would stop it, and the longest gaps drawn

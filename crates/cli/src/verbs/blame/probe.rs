@@ -1,5 +1,6 @@
 //! A probe spins on the CPUs that are asked about and notes every gap.
 
+use super::clock::Clock;
 use super::joined::{Joined, names};
 use super::stream::{Known, Stream, Watched, can_do_without, known};
 use super::told::Told;
@@ -51,7 +52,10 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         Some(known) => Joined::new(&known.reader, &known.catalogue.names, question),
         None => Joined::new(&nothing, &NoNames, question),
     };
-    let seen = Seen::default();
+    let seen = Seen {
+        clock: stream.as_ref().map_or(Clock::MonoRaw, Stream::clock),
+        ..Seen::default()
+    };
     let duration = args.duration.unwrap_or(USUAL);
     // In an isolated CPU only who is in its partition may stand.
     let door = join::door(&root, &machine, &cpus);
@@ -144,26 +148,42 @@ fn chosen(args: &Args, machine: &Machine, screen: &mut Screen) -> Result<CpuSet,
 /// What the probe saw.
 #[derive(Default)]
 struct Seen {
+    /// The sampler measures on the raw clock; what is told here is told on this one.
+    clock: Clock,
     gaps: RefCell<BTreeMap<CpuId, Vec<Gap>>>,
     /// As far as each CPU has been watched.
-    windows: RefCell<BTreeMap<CpuId, RawWindow>>,
+    windows: RefCell<BTreeMap<CpuId, Window>>,
+}
+
+/// From when to when a CPU has been watched, and by which thread.
+struct Window {
+    cpu: CpuId,
+    tid: u32,
+    start: u64,
+    end: u64,
 }
 
 impl Watcher for Seen {
     fn gaps(&self, gaps: &[RawGap]) {
-        let mut all = self.gaps.borrow_mut();
+        let (mut all, ahead_ns) = (self.gaps.borrow_mut(), self.clock.ahead_ns());
         for gap in gaps {
-            all.entry(gap.cpu).or_default().push(Gap {
-                start: gap.start_raw_ns,
-                end: gap.start_raw_ns + gap.duration_ns,
-            });
+            let start = gap.start_raw_ns.saturating_add_signed(ahead_ns);
+            let end = start.saturating_add(gap.duration_ns);
+            all.entry(gap.cpu).or_default().push(Gap { start, end });
         }
     }
 
     fn window(&self, window: &RawWindow) {
         let mut windows = self.windows.borrow_mut();
-        let known = windows.entry(window.cpu).or_insert(*window);
-        known.end_raw_ns = known.end_raw_ns.max(window.end_raw_ns);
+        let ahead_ns = self.clock.ahead_ns();
+        let here = |raw_ns: u64| raw_ns.saturating_add_signed(ahead_ns);
+        let known = windows.entry(window.cpu).or_insert(Window {
+            cpu: window.cpu,
+            tid: window.tid,
+            start: here(window.start_raw_ns),
+            end: 0,
+        });
+        known.end = known.end.max(here(window.end_raw_ns));
     }
 }
 
@@ -184,7 +204,7 @@ impl Seen {
         for (cpu, gaps) in self.gaps.take() {
             joined.gaps(cpu.0, &gaps);
         }
-        let ends = windows.values().map(|window| window.end_raw_ns);
+        let ends = windows.values().map(|window| window.end);
         ends.min().unwrap_or(0).saturating_sub(APART_NS)
     }
 
@@ -192,13 +212,13 @@ impl Seen {
     fn end(&self, joined: &mut Joined) {
         self.hand_on(joined, 0);
         for window in self.windows.borrow().values() {
-            joined.ends(window.cpu.0, window.end_raw_ns);
+            joined.ends(window.cpu.0, window.end);
         }
     }
 }
 
 /// Who is asked about on a CPU. Gaps and the end of the window are told later.
-fn target(window: &RawWindow) -> Target {
+fn target(window: &Window) -> Target {
     Target {
         cpu: window.cpu.0,
         victim: Victim {
@@ -206,7 +226,7 @@ fn target(window: &RawWindow) -> Target {
             ..Victim::default()
         },
         window: Gap {
-            start: window.start_raw_ns,
+            start: window.start,
             end: u64::MAX,
         },
         gaps: Some(Vec::new()),

@@ -2,8 +2,9 @@
 //! CPUs; the kernel's events alone say when it ran, when it wanted to, and who had the CPU instead. Where there are none,
 //! the scheduler's account of its threads says how long it waited.
 
+use super::clock::Clock;
 use super::joined::{Joined, names};
-use super::stream::{Known, Stream, Traced, Watched, can_do_without, known, now_ns};
+use super::stream::{Known, Stream, Traced, Watched, can_do_without, known};
 use super::told::{Program, Told};
 use super::until::Found;
 use super::waits::{Of, Waits};
@@ -27,6 +28,11 @@ use std::time::Duration;
 type Source<'a, 'k> = Result<(Stream<'a>, &'k Known, Joined<'k>), (CommandError, Waits)>;
 /// The same at the end.
 type Seen<'k> = Result<(Traced<'k>, Joined<'k>), (CommandError, Waits)>;
+
+/// The clock of the trace; where there is none the one that nobody slews.
+fn clock_of(source: &Source) -> Clock {
+    source.as_ref().map_or(Clock::MonoRaw, |(stream, _, _)| stream.clock())
+}
 
 /// How the watching ended.
 struct Over {
@@ -69,7 +75,7 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
         pids: vec![child.pid.cast_signed()],
         follow: Follow::Children,
     };
-    let (before, start) = (Sample::take(&root), now_ns());
+    let (before, start) = (Sample::take(&root), clock_of(&source).now_ns());
     if let Ok((_, _, joined)) = &mut source {
         joined.begin(watch.targets(&victim, start));
     }
@@ -153,7 +159,7 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
             false => Follow::Threads,
         },
     };
-    let (before, start) = (Sample::take(&root), now_ns());
+    let (before, start) = (Sample::take(&root), clock_of(&source).now_ns());
     begun::say(screen, &watch.cpus);
     if let Ok((_, _, joined)) = &mut source {
         joined.begin(watch.targets(&victim, start));
@@ -239,7 +245,7 @@ impl<'a> Watch<'a> {
             }
             Ok::<_, CommandError>(ControlFlow::Continue(()))
         })?;
-        let end = now_ns();
+        let end = clock_of(&source).now_ns();
         let seen = match source {
             Ok((stream, known, mut joined)) => {
                 self.cpus.iter().for_each(|cpu| joined.ends(cpu.0, end));

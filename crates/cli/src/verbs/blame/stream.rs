@@ -1,6 +1,7 @@
 //! The kernel's trace while somebody is watched: an instance of our own, emptied again and again, and joined at once with what
 //! was seen of the one who is watched.
 
+use super::clock::{self, Clock};
 use super::joined::Joined;
 use super::until::Stopper;
 use super::{Args, tracing};
@@ -10,7 +11,6 @@ use crate::{CommandError, Status};
 use blame::Reader;
 use machine::{CpuId, CpuSet, Machine};
 use root::Root;
-use rustix::time::{ClockId, clock_gettime};
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 use trace::{Catalogue, Drained, Recorded, Recorder, TraceError, Way};
@@ -37,6 +37,7 @@ pub struct Stream<'r> {
     root: &'r Root,
     /// Closed before the instance goes, also when something fails: the kernel keeps what somebody reads.
     recorder: Recorder,
+    clock: Clock,
     instance: Instance,
     failed: Option<TraceError>,
     named: Instant,
@@ -53,6 +54,8 @@ pub struct Traced<'k> {
     pub comms: HashMap<i32, String>,
     /// Its last pages and the kernel's accounts.
     pub recorded: Recorded,
+    /// Of its times.
+    pub clock: Clock,
 }
 
 impl Traced<'_> {
@@ -96,8 +99,10 @@ impl<'r> Stream<'r> {
         known: &Known,
     ) -> Result<Stream<'r>, CommandError> {
         let catalogue = &known.catalogue;
-        let wanted = tracing::wanted(&catalogue.events, cpus, args.buffer, watched);
+        let wanted = tracing::wanted(&catalogue.events, cpus, args.buffer, args.clock, watched);
         let instance = Instance::begin(found()?, &wanted)?;
+        let clock = root.text(&instance.file("trace_clock"))?;
+        let clock = clock::in_force(&clock.unwrap_or_default())?;
         let online: Vec<CpuId> = machine.topology.online.iter().collect();
         let most = usize::try_from(args.memory << 20).unwrap_or(usize::MAX);
         let kept = args.until.map_or(0, |_| SHOWN);
@@ -106,10 +111,16 @@ impl<'r> Stream<'r> {
         Ok(Stream {
             root,
             recorder,
+            clock,
             instance,
             failed: None,
             named: Instant::now(),
         })
+    }
+
+    /// The clock of the trace.
+    pub const fn clock(&self) -> Clock {
+        self.clock
     }
 
     /// What stops the trace at the sample that ends the run. It has to be gone before [`Stream::end`].
@@ -135,9 +146,9 @@ impl<'r> Stream<'r> {
     }
 
     fn take(&mut self, until_ns: u64, joined: &mut Joined) -> Result<(), TraceError> {
-        let begun = Instant::now();
+        let (begun, clock) = (Instant::now(), self.clock);
         loop {
-            let drained = self.recorder.drain(now_ns)?;
+            let drained = self.recorder.drain(|| clock.now_ns())?;
             let waited = self.recorder.waiting();
             let until_ns = until_ns.min(self.recorder.told_ns());
             let is_all = self.recorder.take(Some(until_ns), SOME, |event| joined.event(&event));
@@ -170,8 +181,9 @@ impl<'r> Stream<'r> {
         let comms = self.comms()?;
         joined.known(comms.clone());
         self.recorder.ends();
+        let clock = self.clock;
         while self.failed.is_none() {
-            match self.recorder.drain(now_ns) {
+            match self.recorder.drain(|| clock.now_ns()) {
                 Ok(Drained::Empty) => break,
                 Ok(Drained::Full) => {
                     let until_ns = self.recorder.told_ns();
@@ -188,7 +200,12 @@ impl<'r> Stream<'r> {
         self.instance.take_down()?;
         match self.failed {
             Some(error) => Err(untraceable(error)),
-            None => Ok(Traced { known, comms, recorded }),
+            None => Ok(Traced {
+                known,
+                comms,
+                recorded,
+                clock,
+            }),
         }
     }
 }
@@ -197,11 +214,4 @@ impl<'r> Stream<'r> {
 /// wrong.
 pub fn can_do_without(error: &CommandError) -> bool {
     matches!(error.status, Status::Unable | Status::Denied)
-}
-
-/// Now, on the clock of the trace.
-pub fn now_ns() -> u64 {
-    let now = clock_gettime(ClockId::MonotonicRaw);
-    let part = |part: i64| u64::try_from(part).unwrap_or(0);
-    part(now.tv_sec as i64) * 1_000_000_000 + part(now.tv_nsec as i64)
 }

@@ -1,6 +1,7 @@
 //! How the answer is told: as JSON or as text, with what stood in its way beside it.
 
 use super::Args;
+use super::clock::Clock;
 use super::stream::Traced;
 use super::until::Found;
 use crate::program::attend::Until;
@@ -35,6 +36,8 @@ pub struct Told<'a> {
     schema: &'static str,
     environment: &'a Environment,
     threshold_ns: Option<u64>,
+    /// Of all times that are told.
+    clock: &'static str,
     program: Option<&'a Program>,
     absent_events: &'a [String],
     trace_full: bool,
@@ -61,6 +64,7 @@ impl<'a> Told<'a> {
             schema: report::BLAME_SCHEMA,
             environment,
             threshold_ns,
+            clock: traced.map_or(Clock::MonoRaw, |traced| traced.clock).shown(),
             program,
             absent_events: traced.map_or(&[], |traced| traced.known.catalogue.absent.as_slice()),
             trace_full: traced.is_ok_and(Traced::was_full),
@@ -74,7 +78,7 @@ impl<'a> Told<'a> {
     /// Writes the files that were asked for.
     fn write(&self, args: &Args) -> Result<(), CommandError> {
         if let Some(path) = &args.gaps {
-            root::output::write(path, report::blame_gaps(self.answer).as_bytes())?;
+            root::output::write(path, report::blame_gaps(self.answer, self.clock).as_bytes())?;
         }
         if let Some(path) = &args.html {
             let json = serde_json::to_vec(self).ok();
@@ -132,6 +136,14 @@ impl<'a> Told<'a> {
                 "--memory was full at times, and events were lost in the kernel: what they would have told has no names. More \
                  of both with --memory and --buffer\n",
             );
+        }
+        let fell_back = |traced: &Traced| args.clock.is_none() && traced.clock != Clock::MonoRaw;
+        if traced.is_ok_and(fell_back) {
+            screen.note(&format!(
+                "this kernel's trace does not take {}: gaps and events were joined on {}\n",
+                Clock::MonoRaw.shown(),
+                self.clock
+            ));
         }
         if !self.absent_events.is_empty() {
             screen.note(&format!("this kernel does not have: {}\n", self.absent_events.join(", ")));

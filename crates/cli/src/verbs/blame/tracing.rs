@@ -3,6 +3,7 @@
 //! Other CPUs are traced only for what may be the cause of an interruption on those that are asked about: an interrupt
 //! that is sent there, a thread that is woken there. The kernel filters before it writes, so a busy machine costs little.
 
+use super::clock::{self, Clock};
 use apply::tracing::{Setting, Wanted};
 use machine::CpuSet;
 
@@ -82,9 +83,6 @@ pub enum Watched {
     Program,
 }
 
-/// The clock of the gaps: nobody slews it.
-const CLOCK: &str = "mono_raw";
-
 /// Their names.
 pub fn events(watched: Watched) -> Vec<&'static str> {
     let besides = match watched {
@@ -95,16 +93,20 @@ pub fn events(watched: Watched) -> Vec<&'static str> {
 }
 
 /// What the instance is set to. `found` are the events that this kernel has.
-pub fn wanted(found: &[String], asked: &CpuSet, buffer_kib: u64, watched: Watched) -> Wanted {
+pub fn wanted(
+    found: &[String],
+    asked: &CpuSet,
+    buffer_kib: u64,
+    clock: Option<Clock>,
+    watched: Watched,
+) -> Wanted {
     let own_filter = match watched {
         Watched::Probe => format!("(({}) && {PROBE})", filter("CPU", asked)),
         Watched::Program => filter("CPU", asked),
     };
-    let mut own = vec![
-        Setting::must("tracing_on", "0"),
-        Setting::must("trace_clock", CLOCK),
-        Setting::may("buffer_size_kb", buffer_kib.to_string()),
-    ];
+    let mut own = vec![Setting::must("tracing_on", "0")];
+    own.extend(clock::settings(clock));
+    own.push(Setting::may("buffer_size_kb", buffer_kib.to_string()));
     for (event, from) in EVENTS.iter().chain(OF_PROGRAMS) {
         let filter = match from {
             From::All => continue,
@@ -161,7 +163,7 @@ mod tests {
     #[test]
     fn of_other_cpus_only_softirqs_that_serve_somebody_are_traced() {
         let found = ["irq/softirq_raise".to_owned()];
-        let wanted = wanted(&found, &CpuSet::parse_list("1-2").unwrap(), 64, Watched::Probe);
+        let wanted = wanted(&found, &CpuSet::parse_list("1-2").unwrap(), 64, None, Watched::Probe);
         let filter = wanted.own.iter().find(|setting| setting.file.ends_with("/filter")).unwrap();
         assert_eq!(filter.value, "(CPU >= 1 && CPU <= 2) || (vec >= 2 && vec <= 4)");
     }
@@ -171,7 +173,7 @@ mod tests {
         let found = ["exceptions/page_fault_user".to_owned(), "raw_syscalls/sys_enter".to_owned()];
         let cpus = CpuSet::parse_list("1").unwrap();
         let filters = |watched| -> Vec<String> {
-            let wanted = wanted(&found, &cpus, 64, watched);
+            let wanted = wanted(&found, &cpus, 64, None, watched);
             let filters = wanted.own.into_iter().filter(|setting| setting.file.ends_with("/filter"));
             filters.map(|setting| setting.value).collect()
         };
@@ -184,7 +186,7 @@ mod tests {
     #[test]
     fn filters_stand_before_what_they_filter_and_tracing_begins_last() {
         let found = ["irq_vectors/local_timer_entry".to_owned(), "irq/softirq_entry".to_owned()];
-        let wanted = wanted(&found, &CpuSet::parse_list("1").unwrap(), 64, Watched::Probe);
+        let wanted = wanted(&found, &CpuSet::parse_list("1").unwrap(), 64, Some(Clock::Mono), Watched::Probe);
         let files: Vec<&str> = wanted.own.iter().map(|setting| setting.file.as_str()).collect();
         assert_eq!(
             files,

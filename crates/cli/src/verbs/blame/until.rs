@@ -3,6 +3,7 @@
 //! A probe's sampler itself stops the trace, with one system call at that very sample. From then on nothing is written that could
 //! push out what is asked about. A program's gap is found in the stream of events, some ten milliseconds after it.
 
+use super::clock::Clock;
 use super::stream::Traced;
 use blame::{Answer, Class, CpuAnswer, Gap, Story};
 use events::{Event, Lines, Record, Unit};
@@ -32,9 +33,11 @@ impl Trip for Stopper {
 /// The gap that ended the run.
 #[derive(Debug, Serialize)]
 pub struct Found {
+    #[serde(skip)]
+    clock: Clock,
     cpu: u32,
-    /// On `CLOCK_MONOTONIC_RAW`.
-    start_raw_ns: u64,
+    /// On the clock of the answer.
+    start_ns: u64,
     duration_ns: u64,
     limit_ns: u64,
     pieces: Vec<Part>,
@@ -47,7 +50,7 @@ pub struct Found {
 /// Who had a piece of it.
 #[derive(Debug, Serialize)]
 struct Part {
-    start_raw_ns: u64,
+    start_ns: u64,
     duration_ns: u64,
     /// Nothing where no event accounts for it.
     class: Option<Class>,
@@ -73,7 +76,7 @@ impl Found {
         let part = |piece: &blame::Piece| {
             let row = piece.row.and_then(|row| cpu.interruptions.get(row));
             Part {
-                start_raw_ns: piece.span.start,
+                start_ns: piece.span.start,
                 duration_ns: length(piece.span),
                 class: row.map(|row| row.class),
                 name: row.map(|row| row.name.clone()),
@@ -82,7 +85,8 @@ impl Found {
         let (events, events_left_out) = around(story.gap, cpu.cpu, traced);
         Found {
             cpu: cpu.cpu,
-            start_raw_ns: story.gap.start,
+            clock: traced.clock,
+            start_ns: story.gap.start,
             duration_ns: length(story.gap),
             limit_ns,
             pieces: story.pieces.iter().map(part).collect(),
@@ -94,14 +98,15 @@ impl Found {
     /// For people.
     pub fn text(&self) -> String {
         let mut text = format!(
-            "\nCPU {}: the gap that ended it: {}, at {}.{:06} s of CLOCK_MONOTONIC_RAW\n",
+            "\nCPU {}: the gap that ended it: {}, at {}.{:06} s of {}\n",
             self.cpu,
             machine::Nanos(self.duration_ns),
-            self.start_raw_ns / 1_000_000_000,
-            self.start_raw_ns / 1_000 % 1_000_000
+            self.start_ns / 1_000_000_000,
+            self.start_ns / 1_000 % 1_000_000,
+            self.clock.shown()
         );
         for part in &self.pieces {
-            let after_ns = part.start_raw_ns.saturating_sub(self.start_raw_ns);
+            let after_ns = part.start_ns.saturating_sub(self.start_ns);
             let who = part.name.as_deref().unwrap_or("nothing that an event tells");
             let _ = writeln!(
                 text,

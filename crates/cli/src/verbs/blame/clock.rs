@@ -1,0 +1,139 @@
+//! The clock on which gaps and events are joined: one that the trace has and that can be read here, too.
+
+use crate::{CommandError, Status};
+use apply::tracing::Setting;
+use root::Tracefs;
+use rustix::time::{ClockId, clock_gettime};
+
+/// It.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Clock {
+    /// `CLOCK_MONOTONIC_RAW`: nobody slews it (`trace_clock` has it since 4.2).
+    #[default]
+    MonoRaw,
+    /// `CLOCK_MONOTONIC`
+    Mono,
+    /// `CLOCK_BOOTTIME`
+    Boot,
+}
+
+/// The best one first.
+const ALL: [Clock; 3] = [Clock::MonoRaw, Clock::Mono, Clock::Boot];
+
+impl Clock {
+    /// As `trace_clock` calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Clock::MonoRaw => "mono_raw",
+            Clock::Mono => "mono",
+            Clock::Boot => "boot",
+        }
+    }
+
+    /// As programs call it.
+    pub const fn shown(self) -> &'static str {
+        match self {
+            Clock::MonoRaw => "CLOCK_MONOTONIC_RAW",
+            Clock::Mono => "CLOCK_MONOTONIC",
+            Clock::Boot => "CLOCK_BOOTTIME",
+        }
+    }
+
+    /// Now.
+    pub fn now_ns(self) -> u64 {
+        let now = clock_gettime(match self {
+            Clock::MonoRaw => ClockId::MonotonicRaw,
+            Clock::Mono => ClockId::Monotonic,
+            Clock::Boot => ClockId::Boottime,
+        });
+        let part = |part: i64| u64::try_from(part).unwrap_or(0);
+        part(now.tv_sec as i64) * 1_000_000_000 + part(now.tv_nsec as i64)
+    }
+
+    /// What it is ahead of [`Clock::MonoRaw`] now, in nanoseconds, from the narrowest of several readings. Time
+    /// synchronisation changes that by less than a millionth of the time that passes, at most by a two-thousandth.
+    pub fn ahead_ns(self) -> i64 {
+        if self == Clock::MonoRaw {
+            return 0;
+        }
+        let read = |_| {
+            let (before, now, after) = (Clock::MonoRaw.now_ns(), self.now_ns(), Clock::MonoRaw.now_ns());
+            let width = after.saturating_sub(before);
+            (width, now.wrapping_sub(before + width / 2).cast_signed())
+        };
+        (0..16).map(read).min().map_or(0, |(_, ahead)| ahead)
+    }
+}
+
+/// What sets it. Without a wish each is tried, the best one last: the kernel refuses what it does not have, and
+/// [`in_force`] says which one stands.
+pub fn settings(asked: Option<Clock>) -> Vec<Setting> {
+    match asked {
+        Some(clock) => vec![Setting::must("trace_clock", clock.name())],
+        None => {
+            let worst_first = ALL.iter().rev();
+            worst_first.map(|clock| Setting::may("trace_clock", clock.name())).collect()
+        }
+    }
+}
+
+/// The clock of a trace, by the text of its `trace_clock`, where the one in force stands in brackets.
+///
+/// # Errors
+/// It is none that can be read here.
+pub fn in_force(text: &str) -> Result<Clock, CommandError> {
+    let mut words = text.split_whitespace();
+    let name = words.find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    let found = ALL.into_iter().find(|clock| Some(clock.name()) == name);
+    found.ok_or_else(|| {
+        CommandError::new(
+            Status::Unable,
+            Tracefs::shown("trace_clock"),
+            format!("the trace has no clock that gaps can be measured on, only: {}", report::safe(text.trim())),
+            "use a kernel whose trace has the clock mono (since 4.1)",
+        )
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_in_brackets_is_the_clock_and_others_are_none() {
+        assert_eq!(in_force("local global [mono_raw] mono boot\n").unwrap(), Clock::MonoRaw);
+        assert_eq!(in_force("local global counter uptime perf [mono]\n").unwrap(), Clock::Mono);
+        assert_eq!(in_force("local mono_raw [boot] tai").unwrap(), Clock::Boot);
+        for none in ["[local] global counter", "", "mono_raw", "[mono_raw"] {
+            assert_eq!(in_force(none).unwrap_err().status, Status::Unable, "{none}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_takes_the_best_clock_that_it_has() {
+        // As a kernel does: what it does not know it refuses, and the last one that it took stands.
+        let taken = |has: &[&str], asked| {
+            let wanted = settings(asked);
+            let took = wanted.iter().rfind(|setting| has.contains(&setting.value.as_str()));
+            took.map(|setting| setting.value.clone())
+        };
+        assert_eq!(taken(&["local", "mono", "mono_raw", "boot"], None).unwrap(), "mono_raw");
+        assert_eq!(taken(&["local", "mono", "boot"], None).unwrap(), "mono");
+        assert_eq!(taken(&["local", "boot"], None).unwrap(), "boot");
+        assert_eq!(taken(&["mono", "mono_raw", "boot"], Some(Clock::Boot)).unwrap(), "boot");
+    }
+
+    #[test]
+    fn a_time_of_the_raw_clock_and_what_another_is_ahead_make_the_time_of_that() {
+        for clock in ALL {
+            let before = clock.now_ns();
+            let made = Clock::MonoRaw.now_ns().saturating_add_signed(clock.ahead_ns());
+            let after = clock.now_ns();
+            // However long it takes: both readings are of about the same moment, between the two others.
+            let slack = 1_000_000 + (after - before);
+            assert!(made + slack >= before && made <= after + slack, "{clock:?}: {before} {made} {after}");
+        }
+    }
+}
