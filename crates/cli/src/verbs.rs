@@ -42,6 +42,8 @@ verbs! {
     measure => Measure,
     /// Hold what is wanted against what is: every layer, with evidence and fix; exit status for scripts
     check => Check,
+    /// Watch it live, full screen: who interrupts which CPU, and what check finds; records and plays recordings
+    watch => Watch,
     /// Say who interrupts these CPUs, who caused it, and what would stop it
     blame => Blame,
     /// Read traces of the kernel: its events, the longest uninterrupted run, the longest waits

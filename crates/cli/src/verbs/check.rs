@@ -1,7 +1,7 @@
 //! `check`: what is wanted against what is, layer by layer, with evidence and fix; and whether it is quiet in truth.
 
-mod intention;
-mod look;
+pub(crate) mod intention;
+pub(crate) mod look;
 mod mending;
 
 use crate::reading::Reading;

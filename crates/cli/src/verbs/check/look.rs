@@ -20,6 +20,8 @@ pub struct Looked {
     pub found: Vec<Found>,
     /// What could not be read.
     pub unread: Vec<String>,
+    /// Every wish with what it would need now.
+    pub cases: Vec<Case>,
     counters: Counters,
     boot: BootVerdict,
 }
@@ -100,6 +102,7 @@ pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Look
         machine,
         found,
         unread,
+        cases,
         counters,
         boot: verdicts.verdict,
     })

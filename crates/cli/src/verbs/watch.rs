@@ -1,0 +1,64 @@
+//! `watch`: a live full-screen view of the CPUs, who interrupts them, and what `check` says meanwhile; or a recording of it.
+//!
+//! The view stands on housekeeping CPUs: sampling, checking and drawing never run on a CPU that is watched.
+
+mod asked;
+mod checking;
+mod keyboard;
+mod live;
+mod playing;
+mod ran;
+mod recorded;
+mod sampling;
+mod scene;
+mod shown;
+mod terminal;
+
+use crate::{CommandError, Screen, Status};
+use machine::parse_duration;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Arguments of `watch`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The CPUs that should be left in peace, instead of those that `check` finds by itself
+    #[arg(long, value_name = "LIST", conflicts_with = "play")]
+    cpus: Option<String>,
+    /// Time from one look at the counters to the next, 100ms to 1min
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = every, conflicts_with = "play")]
+    every: Duration,
+    /// Write every moment to this file too; without a terminal nothing else is done
+    #[arg(long, value_name = "FILE", conflicts_with = "play")]
+    record: Option<PathBuf>,
+    /// End after this time
+    #[arg(long = "for", value_name = "TIME", value_parser = parse_duration, conflicts_with = "play")]
+    duration: Option<Duration>,
+    /// Show what --record wrote instead of this machine
+    #[arg(long, value_name = "FILE")]
+    play: Option<PathBuf>,
+}
+
+fn every(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text)?;
+    match time {
+        time if time < Duration::from_millis(100) => {
+            Err("more than ten looks a second would be a disturbance of their own".to_owned())
+        }
+        time if time > Duration::from_secs(60) => Err("one look a minute is the least".to_owned()),
+        time => Ok(time),
+    }
+}
+
+/// Runs it.
+///
+/// # Errors
+/// No terminal, a recording that cannot be read or written, and what `check` cannot do without.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    match (&args.play, terminal::refusal()) {
+        (Some(file), _) => playing::run(file, screen),
+        (None, None) => live::run(args, screen),
+        (None, Some(_)) if args.record.is_some() => live::record_only(args, screen),
+        (None, Some(refusal)) => Err(refusal),
+    }
+}

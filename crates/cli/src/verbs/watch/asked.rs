@@ -1,0 +1,37 @@
+//! Which CPUs are asked about, and where the view itself stands.
+
+use crate::CommandError;
+use crate::verbs::blame::aside;
+use crate::verbs::boot;
+use crate::verbs::check::intention::Asked;
+use crate::verbs::check::look::{self, Looked};
+use machine::CpuSet;
+use plan::Profile;
+use root::Root;
+use std::time::Duration;
+
+/// What `check` is asked.
+#[derive(Clone, Debug)]
+pub struct Asking {
+    /// `--cpus`.
+    pub cpus: Option<String>,
+}
+
+impl Asking {
+    /// Asks it, with effects counted for so long.
+    ///
+    /// # Errors
+    /// As `check`.
+    pub fn look(&self, window: Duration) -> Result<Looked, CommandError> {
+        let asked = Asked {
+            cpus: self.cpus.as_deref(),
+            profile: Profile::Minimal,
+        };
+        look::look(&boot::Scene::read(Root::live())?, &asked, window)
+    }
+}
+
+/// Takes the calling thread, and those that it will make, off these CPUs.
+pub fn step_aside(root: &Root, isolated: &CpuSet) {
+    aside::step_aside(root, isolated);
+}

@@ -1,0 +1,46 @@
+//! The thread that asks `check` again and again, and hands on what has changed.
+
+use super::asked::Asking;
+use super::scene;
+use root::Root;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+use watch::Scene;
+
+/// How long effects are counted.
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// Shortest time from the end of one look to the next.
+const PAUSE: Duration = Duration::from_secs(4);
+
+/// A look may take this part of the time at most: where there are a hundred thousand threads it comes less often.
+const SHARE: u32 = 20;
+
+/// Looks until the other side is gone or `stop` is set.
+pub fn run(asking: &Asking, out: &Sender<Scene>, trouble: &Sender<String>, wake: &Receiver<()>, stop: &AtomicBool) {
+    let root = Root::live();
+    let mut pause = Duration::ZERO;
+    loop {
+        match wake.recv_timeout(pause) {
+            Ok(()) | Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        if stop.load(Ordering::Relaxed) {
+            return;
+        }
+        let begun = Instant::now();
+        match asking.look(WINDOW) {
+            Ok(looked) => {
+                let scene = scene::of(&looked);
+                super::asked::step_aside(&root, &scene.isolated);
+                // Who is gone needs no scene.
+                let _ = out.send(scene);
+            }
+            Err(error) => {
+                let _ = trouble.send(format!("check: {}: {}", error.what, error.why));
+            }
+        }
+        pause = PAUSE.max(begun.elapsed().saturating_sub(WINDOW) * SHARE);
+    }
+}

@@ -1,0 +1,161 @@
+//! `watch --play`: a recording, at the speed at which it was written, faster, slower, or step by step.
+
+use super::shown::{Source, Turn, show};
+use super::terminal;
+use crate::{CommandError, Screen, Status};
+use root::process;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use watch::{Act, Glyphs, Mode, Moment, Now, Recording, Scene, View};
+
+/// Plays a file.
+///
+/// # Errors
+/// No such file, one that is no recording, one of another version, one that is broken.
+pub fn run(file: &Path, screen: &Screen) -> Result<Status, CommandError> {
+    // What is wrong with the file is told also where nothing can be drawn.
+    let recording = read(file)?;
+    if let Some(refusal) = terminal::refusal() {
+        return Err(refusal);
+    }
+    let _held = process::hold_signals();
+    let mut player = Player::new(recording);
+    show(&mut player, screen)?;
+    Ok(Status::Done)
+}
+
+fn read(file: &Path) -> Result<Recording, CommandError> {
+    let name = report::safe(&file.display().to_string());
+    let bytes = root::input::bytes(file, watch::MOST_BYTES).map_err(|error| match error.errno() {
+        Some(libc::EFBIG) => CommandError::usage(
+            format!("{name} cannot be played"),
+            format!("it is longer than {} MiB", watch::MOST_BYTES >> 20),
+            "a recording is lines: `head -n` and `tail -n` make a shorter one, its first line first",
+        ),
+        _ => error.into(),
+    })?;
+    watch::parse(&bytes).map_err(|error| {
+        CommandError::usage(
+            format!("{name} cannot be played"),
+            report::safe(&error.to_string()),
+            "play a file that `quietcore watch --record FILE` of this version wrote",
+        )
+    })
+}
+
+struct Player {
+    recording: Recording,
+    at: usize,
+    speed: f64,
+    is_held: bool,
+    since: Instant,
+}
+
+/// Fastest and slowest.
+const SPEEDS: (f64, f64) = (0.125, 64.0);
+
+impl Player {
+    fn new(recording: Recording) -> Player {
+        Player {
+            recording,
+            at: 0,
+            speed: 1.0,
+            is_held: false,
+            since: Instant::now(),
+        }
+    }
+
+    fn last(&self) -> usize {
+        self.recording.moments.len().saturating_sub(1)
+    }
+
+    /// How long the next moment is away; a recording of no time at all goes on once a second.
+    fn pause(&self) -> Duration {
+        let next = self.recording.moments.get(self.at + 1);
+        let took_ns = next.map_or(0, |moment| moment.activity.duration_ns);
+        let took = match took_ns {
+            0 => Duration::from_secs(1),
+            ns => Duration::from_nanos(ns).min(Duration::from_secs(60)),
+        };
+        took.div_f64(self.speed)
+    }
+
+    fn go(&mut self, at: usize) {
+        self.at = at.min(self.last());
+        self.since = Instant::now();
+    }
+}
+
+impl Source for Player {
+    fn kernel(&self) -> &str {
+        &self.recording.header.kernel
+    }
+
+    fn now(&self, glyphs: Glyphs) -> Now<'_> {
+        static NONE: std::sync::LazyLock<Scene> = std::sync::LazyLock::new(Scene::default);
+        let first = (self.at + 1).saturating_sub(Now::BACK);
+        let before = self.recording.moments.get(..=self.at).unwrap_or_default();
+        Now {
+            moments: before.iter().skip(first).collect::<Vec<&Moment>>(),
+            scene: before.iter().rev().find_map(|moment| moment.scene.as_ref()).unwrap_or(&NONE),
+            glyphs,
+        }
+    }
+
+    fn mode(&self) -> Mode {
+        Mode::Playing {
+            at: self.at + 1,
+            of: self.recording.moments.len(),
+            speed: if self.is_held { 0.0 } else { self.speed },
+        }
+    }
+
+    fn advance(&mut self, view: &mut View) -> Result<Turn, CommandError> {
+        let mut is_new = false;
+        while !self.is_held && self.since.elapsed() >= self.pause() {
+            if self.at == self.last() {
+                self.is_held = true;
+                view.note = match self.recording.torn {
+                    true => "the recording was cut off here: its last line has no end".to_owned(),
+                    false => "the recording ends here".to_owned(),
+                };
+            } else {
+                self.since += self.pause();
+                self.at += 1;
+            }
+            is_new = true;
+        }
+        let wait = match self.is_held {
+            true => Duration::from_secs(1),
+            false => self.pause().saturating_sub(self.since.elapsed()),
+        };
+        Ok(Turn { is_new, wait, is_over: false })
+    }
+
+    fn act(&mut self, act: Act, view: &mut View) {
+        match act {
+            Act::Freeze => {
+                self.is_held = !self.is_held;
+                self.since = Instant::now();
+            }
+            Act::Step(moments) => {
+                self.is_held = true;
+                let by = usize::try_from(moments.unsigned_abs()).unwrap_or(usize::MAX);
+                let at = if moments < 0 { self.at.saturating_sub(by) } else { self.at.saturating_add(by) };
+                self.go(at);
+            }
+            Act::First => {
+                self.is_held = true;
+                self.go(0);
+            }
+            Act::Last => {
+                self.is_held = true;
+                self.go(self.last());
+            }
+            Act::Faster => self.speed = (self.speed * 2.0).min(SPEEDS.1),
+            Act::Slower => self.speed = (self.speed / 2.0).max(SPEEDS.0),
+            Act::Blame(_) => "this is a recording: blame asks a CPU that is there".clone_into(&mut view.note),
+            Act::Quit | Act::Stop | Act::Redraw => {}
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! How much the threads of a scene ran from one look to the next.
+
+use root::Root;
+use std::collections::BTreeMap;
+use watch::{Ran, Thread};
+
+/// Threads that are asked at most in one look: a thread costs the reading of a file.
+const MOST: usize = 256;
+
+/// What each thread had run when somebody last looked.
+#[derive(Default)]
+pub struct Runs {
+    known: BTreeMap<u32, (u64, u64)>,
+}
+
+impl Runs {
+    /// Looks again. A thread that was not known, or whose number is another's now, tells nothing yet.
+    pub fn look(&mut self, root: &Root, threads: &[Thread]) -> Vec<Ran> {
+        let mut now = BTreeMap::new();
+        let mut ran = Vec::new();
+        for thread in threads.iter().take(MOST) {
+            let path = format!("/proc/{}/task/{}/schedstat", thread.pid, thread.tid);
+            let Some((ran_ns, times)) = root.text(&path).ok().flatten().and_then(|text| parse(&text)) else {
+                continue;
+            };
+            now.insert(thread.tid, (ran_ns, times));
+            let Some((before_ns, before)) = self.known.get(&thread.tid) else {
+                continue;
+            };
+            if let (Some(ran_ns), Some(times)) = (ran_ns.checked_sub(*before_ns), times.checked_sub(*before)) {
+                ran.push(Ran { tid: thread.tid, times, ran_ns });
+            }
+        }
+        self.known = now;
+        ran
+    }
+}
+
+/// Time on a CPU, and how often one was given (`proc_pid_schedstat` in `fs/proc/base.c`).
+fn parse(text: &str) -> Option<(u64, u64)> {
+    let mut numbers = text.split_whitespace().map(|word| word.parse::<u64>().ok());
+    let ran_ns = numbers.next()??;
+    let _waited = numbers.next()??;
+    Some((ran_ns, numbers.next()??))
+}

@@ -1,0 +1,52 @@
+//! `--record`: each moment as one line, written when it comes, so that what was cut off keeps what it had.
+
+use crate::{CommandError, Status};
+use root::output::Appender;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+use watch::{Header, Moment, SCHEMA};
+
+/// A recording that grows.
+pub struct Recorder {
+    file: Appender,
+    path: PathBuf,
+}
+
+impl Recorder {
+    /// Begins it.
+    ///
+    /// # Errors
+    /// A file that cannot be made.
+    pub fn begin(path: &Path, kernel: &str, every: Duration) -> Result<Recorder, CommandError> {
+        let header = Header {
+            schema: SCHEMA.to_owned(),
+            kernel: kernel.to_owned(),
+            every_ns: u64::try_from(every.as_nanos()).unwrap_or(u64::MAX),
+        };
+        let mut recorder = Recorder {
+            file: Appender::create(path)?,
+            path: path.to_owned(),
+        };
+        recorder.put(&watch::line(&header))?;
+        Ok(recorder)
+    }
+
+    /// Adds a moment.
+    ///
+    /// # Errors
+    /// A disk that is full, for example.
+    pub fn add(&mut self, moment: &Moment) -> Result<(), CommandError> {
+        self.put(&watch::line(moment))
+    }
+
+    fn put(&mut self, line: &[u8]) -> Result<(), CommandError> {
+        self.file.append(line).map_err(|error| {
+            CommandError::new(
+                Status::Unable,
+                format!("{} ends here", report::safe(&self.path.display().to_string())),
+                error.to_string(),
+                "make room, or name another file; what stands there can be played",
+            )
+        })
+    }
+}

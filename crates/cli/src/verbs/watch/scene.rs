@@ -1,0 +1,109 @@
+//! What `check` looked at and found, as the scene of the view.
+
+use crate::verbs::check::look::Looked;
+use check::{Case, Found, judge};
+use machine::{CpuId, CpuSet, Machine, Policy, Task};
+use plan::Level;
+use watch::{Interrupt, Place, Scene, Seen, Thread};
+
+/// Threads that a scene holds at most; the rest is what `quietcore inspect --tasks` is for.
+const MOST_THREADS: usize = 1_000;
+
+/// The scene.
+pub fn of(looked: &Looked) -> Scene {
+    let machine = &looked.machine;
+    let isolated = looked.intention.cpus();
+    let judged = judge(&looked.evidence(), &looked.intention, looked.found.clone(), &[], Level::Error);
+    let online = machine.topology.online.clone();
+    let present = machine.topology.present.clone().unwrap_or_else(|| online.clone());
+    let findings = judged.findings.iter().map(|one| seen(one, &looked.cases, &isolated));
+    Scene {
+        offline: present.minus(&online),
+        online,
+        said_by: looked.intention.source.text().to_owned(),
+        verdict: format!("{:?}", judged.verdict).to_lowercase(),
+        threads: threads(machine, &looked.cases, &isolated),
+        interrupts: interrupts(machine),
+        findings: findings.collect(),
+        isolated,
+    }
+}
+
+fn seen(one: &Found, cases: &[Case], isolated: &CpuSet) -> Seen {
+    let finding = &one.finding;
+    let of_partition = || {
+        let mine = cases.iter().find(|case| case.wish.intent.name.as_str() == one.partition);
+        mine.map_or_else(|| isolated.clone(), |case| case.wish.intent.cpus.clone())
+    };
+    Seen {
+        id: finding.id.clone(),
+        level: finding.level,
+        subject: finding.subject.clone(),
+        message: finding.message.clone(),
+        fix: finding.fix.clone(),
+        layer: one.layer.to_owned(),
+        evidence: one.evidence.clone(),
+        cpus: one_cpu(&finding.subject).map_or_else(of_partition, |cpu| [cpu].into_iter().collect()),
+    }
+}
+
+/// `cpu3`, `cpu3/irq24`: the CPU that a subject names.
+fn one_cpu(subject: &str) -> Option<CpuId> {
+    let number = subject.strip_prefix("cpu")?.split('/').next()?;
+    let number: u32 = number.parse().ok()?;
+    (number <= CpuSet::MAX_CPU).then_some(CpuId(number))
+}
+
+fn threads(machine: &Machine, cases: &[Case], isolated: &CpuSet) -> Vec<Thread> {
+    let touches = |task: &&Task| {
+        let allowed = task.allowed.as_ref().filter(|allowed| !allowed.is_empty());
+        task.cpu.is_some_and(|cpu| isolated.contains(cpu))
+            || allowed.is_some_and(|allowed| allowed.is_subset(isolated))
+    };
+    let thread = |task: &Task| Thread {
+        pid: task.pid,
+        tid: task.key.tid,
+        comm: task.comm.clone(),
+        cpu: task.cpu,
+        allowed: task.allowed.clone(),
+        policy: policy(task),
+        place: place(machine, cases, task),
+    };
+    let mut threads: Vec<Thread> = machine.tasks.iter().flatten().filter(touches).map(thread).collect();
+    threads.sort_by_key(|thread| (thread.place, thread.tid));
+    threads.truncate(MOST_THREADS);
+    threads
+}
+
+fn policy(task: &Task) -> String {
+    let name = format!("{:?}", task.policy).to_lowercase();
+    match task.policy {
+        Policy::Fifo | Policy::Rr => format!("{name}:{}", task.rt_priority),
+        _ => name,
+    }
+}
+
+fn place(machine: &Machine, cases: &[Case], task: &Task) -> Place {
+    if !task.is_movable() {
+        return Place::Fixed;
+    }
+    if task.is_kernel() {
+        return Place::Kernel;
+    }
+    match cases.iter().any(|case| case.is_inside(machine, task)) {
+        true => Place::Inside,
+        false => Place::Stray,
+    }
+}
+
+fn interrupts(machine: &Machine) -> Vec<Interrupt> {
+    let interrupts = machine.interrupts.iter().flatten();
+    let of = |one: &machine::Interrupt| Interrupt {
+        irq: one.irq,
+        name: one.name.clone(),
+        affinity: one.affinity.clone(),
+        effective: one.effective.clone(),
+        managed: one.managed,
+    };
+    interrupts.map(of).collect()
+}

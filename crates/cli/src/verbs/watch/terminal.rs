@@ -1,0 +1,97 @@
+//! The terminal: taken whole, and given back however the program ends.
+
+use crate::{CommandError, Status};
+use crossterm::cursor::{Hide, Show};
+use crossterm::execute;
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use std::io::{IsTerminal, Stdout};
+
+/// Why nothing can be drawn here; `None` where something can.
+pub fn refusal() -> Option<CommandError> {
+    let why = match std::env::var("TERM") {
+        _ if !std::io::stdout().is_terminal() => "standard output is no terminal",
+        _ if !std::io::stdin().is_terminal() => "standard input is no terminal",
+        Ok(name) if name == "dumb" => "TERM=dumb says that the cursor cannot be moved",
+        Ok(name) if name.is_empty() => "TERM is empty, so nothing is known about the terminal",
+        Err(_) => "TERM is not set, so nothing is known about the terminal",
+        Ok(_) => return None,
+    };
+    Some(CommandError::usage(
+        "watch cannot draw here",
+        why,
+        "`quietcore check` says the same once, line by line; `quietcore watch --record FILE` needs no terminal",
+    ))
+}
+
+/// The terminal while the view has it. Dropped, it is as it was.
+pub struct Held {
+    /// Where is drawn.
+    pub terminal: Terminal<CrosstermBackend<Stdout>>,
+}
+
+impl Held {
+    /// Takes it.
+    ///
+    /// # Errors
+    /// A terminal that refuses.
+    pub fn take() -> Result<Held, CommandError> {
+        enter().map_err(failed)?;
+        let taken = Terminal::new(CrosstermBackend::new(std::io::stdout()));
+        taken.map(|terminal| Held { terminal }).map_err(|error| {
+            give_back();
+            failed(error)
+        })
+    }
+
+    /// Gives it back for a while.
+    pub fn lend(&mut self) {
+        give_back();
+    }
+
+    /// Takes it again.
+    ///
+    /// # Errors
+    /// As [`Held::take`].
+    pub fn retake(&mut self) -> Result<(), CommandError> {
+        enter().map_err(failed)?;
+        self.terminal.clear().map_err(failed)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+/// A bug of ours must not leave the terminal unusable, nor its own words on a screen that vanishes.
+pub fn give_back_on_panic() {
+    let former = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        give_back();
+        former(panic);
+    }));
+}
+
+fn enter() -> std::io::Result<()> {
+    enable_raw_mode()?;
+    execute!(std::io::stdout(), EnterAlternateScreen, Hide).inspect_err(|_| give_back())
+}
+
+/// Where the terminal is gone, there is nothing to give back.
+fn give_back() {
+    let _ = execute!(std::io::stdout(), LeaveAlternateScreen, Show);
+    let _ = disable_raw_mode();
+}
+
+/// A terminal that went away.
+pub fn failed(error: std::io::Error) -> CommandError {
+    CommandError::new(
+        Status::Unable,
+        "the terminal could not be used",
+        error.to_string(),
+        "`quietcore check` says the same line by line",
+    )
+}

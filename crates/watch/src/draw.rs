@@ -1,0 +1,348 @@
+//! The screen: title, map, the pane of CPUs, and below it the focused pane, or all of them where there is room.
+
+use crate::overlay;
+use crate::panes::{map, rows};
+use crate::row::{Row, Tone};
+use crate::{Now, Overlay, PANES, Scope, View};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+
+/// How the terminal wants it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// With colours.
+    Colour,
+    /// Letters, bold and reversed ones only.
+    Plain,
+}
+
+/// Where the moments come from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Mode {
+    /// From the machine.
+    Live,
+    /// From the machine, and the view is held.
+    Frozen,
+    /// From a recording.
+    Playing {
+        /// Moment that is shown, from 1 on.
+        at: usize,
+        /// Moments of the recording.
+        of: usize,
+        /// Times as fast as it was; 0 is held.
+        speed: f64,
+    },
+}
+
+/// The smallest screen that anything is drawn on.
+const SMALLEST: (u16, u16) = (40, 8);
+
+/// From this size on all panes are seen at once.
+const ROOMY: (u16, u16) = (110, 34);
+
+/// Draws everything.
+pub fn draw(buffer: &mut Buffer, kernel: &str, mode: Mode, now: &Now, view: &View, look: Look) {
+    let area = buffer.area;
+    let mut pen = Pen { buffer, look };
+    if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
+        let text = format!("quietcore watch needs {} x {}", SMALLEST.0, SMALLEST.1);
+        pen.text(area.x, area.y, area.width, &text, Style::new());
+        return;
+    }
+    let mut left = title(&mut pen, area, kernel, mode, now);
+    left.height -= 1;
+    let footer = Rect {
+        y: left.bottom(),
+        height: 1,
+        ..area
+    };
+    let map = map::lines(
+        now,
+        usize::from(area.width),
+        usize::from((area.height / 6).max(1)),
+    );
+    for line in map {
+        pen.pieces(left.x, left.y, left.width, &line, Style::new());
+        left = down(left, 1);
+    }
+    if let Some(over) = &view.overlay {
+        overlay(&mut pen, left, over, now, view);
+    } else {
+        panes(&mut pen, left, now, view);
+    }
+    foot(&mut pen, footer, view);
+}
+
+fn down(area: Rect, lines: u16) -> Rect {
+    let lines = lines.min(area.height);
+    Rect {
+        y: area.y + lines,
+        height: area.height - lines,
+        ..area
+    }
+}
+
+/// Returns what is left below it.
+fn title(pen: &mut Pen, area: Rect, kernel: &str, mode: Mode, now: &Now) -> Rect {
+    let clock = now.last().map_or(String::new(), |moment| {
+        let text = machine::utc_text(moment.unix_s);
+        text.get(11..).unwrap_or_default().to_owned()
+    });
+    let mode = match mode {
+        Mode::Live => "LIVE".to_owned(),
+        Mode::Frozen => "FROZEN".to_owned(),
+        Mode::Playing { at, of, speed } if speed > 0.0 => format!("PLAY {at}/{of} x{speed}"),
+        Mode::Playing { at, of, .. } => format!("HELD {at}/{of}"),
+    };
+    let right = format!("{mode}  {clock} ");
+    let isolated = &now.scene.isolated;
+    let isolated = match isolated.is_empty() {
+        true => "nobody isolates a CPU".to_owned(),
+        false => format!("isolated {isolated}: {}", now.scene.verdict),
+    };
+    let left = format!(
+        " quietcore watch  {}  {}",
+        report::safe(kernel),
+        report::safe(&isolated)
+    );
+    let bar = Style::new().add_modifier(Modifier::REVERSED);
+    let width = usize::from(area.width);
+    let room = width.saturating_sub(right.chars().count() + 1);
+    let left: String = left.chars().take(room).collect();
+    let text = format!("{left:room$} {right}");
+    pen.text(area.x, area.y, area.width, &text, bar);
+    down(area, 1)
+}
+
+fn panes(pen: &mut Pen, area: Rect, now: &Now, view: &View) {
+    let seen = rows(0, now, view, usize::from(area.width)).len();
+    let seen = u16::try_from(seen).unwrap_or(u16::MAX).saturating_add(2);
+    if area.width >= ROOMY.0 && area.height >= ROOMY.1 - 4 {
+        let cpus = Rect {
+            height: seen.min(area.height / 3),
+            ..area
+        };
+        pane(pen, cpus, 0, now, view);
+        let rest = down(area, cpus.height);
+        let (upper, lower) = (rest.height / 2, rest.height - rest.height / 2);
+        let halves = [(1, 3, rest.y, upper), (2, 4, rest.y + upper, lower)];
+        for (first, second, y, height) in halves {
+            let half = rest.width / 2;
+            pane(
+                pen,
+                Rect {
+                    y,
+                    height,
+                    width: half - 1,
+                    ..rest
+                },
+                first,
+                now,
+                view,
+            );
+            pane(
+                pen,
+                Rect {
+                    x: rest.x + half,
+                    y,
+                    height,
+                    width: rest.width - half,
+                },
+                second,
+                now,
+                view,
+            );
+        }
+        return;
+    }
+    // Six lines of the pane below are always seen.
+    let below = if view.focus == 0 { 1 } else { view.focus };
+    let cpus = Rect {
+        height: seen.min(area.height.saturating_sub(8).max(area.height / 2)),
+        ..area
+    };
+    pane(pen, cpus, 0, now, view);
+    pane(pen, down(area, cpus.height), below, now, view);
+}
+
+fn pane(pen: &mut Pen, area: Rect, place: usize, now: &Now, view: &View) {
+    let Some(one) = PANES.get(place) else { return };
+    if area.height == 0 {
+        return;
+    }
+    let width = usize::from(area.width);
+    let focused = view.focus == place;
+    let rows = rows(place, now, view, width.saturating_sub(2));
+    let order = one.sorts.get(view.sort(place)).copied().unwrap_or_default();
+    let scope = match (place, view.scope) {
+        (0, Scope::One(_) | Scope::All) => "all".to_owned(),
+        (_, Scope::All) => "all CPUs".to_owned(),
+        (_, Scope::One(cpu)) => format!("CPU {}", cpu.0),
+        (_, Scope::Isolated) => "isolated CPUs".to_owned(),
+    };
+    let mark = if focused { "=" } else { "-" };
+    let name = format!(
+        "{mark}{mark}[{} {}]{mark} {scope}, {} by {order} ",
+        place + 1,
+        one.name,
+        rows.len()
+    );
+    let head = Style::new().add_modifier(if focused {
+        Modifier::BOLD
+    } else {
+        Modifier::empty()
+    });
+    let line: String = name.chars().chain(mark.chars().cycle()).take(width).collect();
+    pen.text(area.x, area.y, area.width, &line, head);
+    let area = down(area, 1);
+    if area.height == 0 {
+        return;
+    }
+    pen.text(
+        area.x + 1,
+        area.y,
+        area.width - 1,
+        &(one.head)(now, width.saturating_sub(2)),
+        pen.style(Tone::Quiet),
+    );
+    let area = down(area, 1);
+    if rows.is_empty() {
+        let why = if place > 0 && !view.filter.is_empty() {
+            "no row holds the text of the filter"
+        } else {
+            one.empty
+        };
+        pen.text(
+            area.x + 2,
+            area.y,
+            if area.height == 0 { 0 } else { area.width - 2 },
+            why,
+            pen.style(Tone::Quiet),
+        );
+        return;
+    }
+    listed(pen, area, &rows, view.selected(place), focused);
+}
+
+/// As many rows as find room, the chosen one among them.
+fn listed(pen: &mut Pen, area: Rect, rows: &[Row], selected: &str, focused: bool) {
+    let room = usize::from(area.height);
+    let chosen = rows.iter().position(|row| row.key == selected).unwrap_or(0);
+    let first = (chosen + 1).saturating_sub(room);
+    for (place, row) in rows.iter().enumerate().skip(first).take(room) {
+        let y = area.y + u16::try_from(place - first).unwrap_or(0);
+        let is_chosen = focused && place == chosen;
+        let base = if is_chosen {
+            Style::new().add_modifier(Modifier::REVERSED)
+        } else {
+            Style::new()
+        };
+        pen.text(area.x, y, 1, if is_chosen { ">" } else { " " }, base);
+        pen.pieces(area.x + 1, y, area.width - 1, &row.pieces, base);
+    }
+}
+
+fn overlay(pen: &mut Pen, area: Rect, over: &Overlay, now: &Now, view: &View) {
+    let width = usize::from(area.width);
+    let (title, lines) = overlay::lines(over, view, now, width.saturating_sub(2));
+    let room = usize::from(area.height.saturating_sub(1));
+    let first = view.scroll.min(lines.len().saturating_sub(room));
+    let more = if lines.len() > room {
+        format!(
+            " {}-{} of {}",
+            first + 1,
+            (first + room).min(lines.len()),
+            lines.len()
+        )
+    } else {
+        String::new()
+    };
+    let head: String = format!("==[{}]={more} ", report::safe(&title))
+        .chars()
+        .chain("=".chars().cycle())
+        .take(width)
+        .collect();
+    pen.text(
+        area.x,
+        area.y,
+        area.width,
+        &head,
+        Style::new().add_modifier(Modifier::BOLD),
+    );
+    for (place, line) in lines.iter().skip(first).take(room).enumerate() {
+        let y = area.y + 1 + u16::try_from(place).unwrap_or(0);
+        pen.text(area.x, y, area.width, line, Style::new());
+    }
+}
+
+fn foot(pen: &mut Pen, area: Rect, view: &View) {
+    let text = if view.typing {
+        format!(
+            " filter: {}_  (Enter keeps it, Esc drops it)",
+            report::safe(&view.filter)
+        )
+    } else if !view.note.is_empty() {
+        format!(" {}", report::safe(&view.note))
+    } else if view.overlay.is_some() {
+        " up, down: scroll   any other key: back".to_owned()
+    } else if !view.filter.is_empty() {
+        format!(
+            " only rows with `{}` (Esc: all)   ? keys  q end",
+            report::safe(&view.filter)
+        )
+    } else if area.width < ROOMY.0 {
+        format!(
+            " ? keys q end s sort / filter b blame f fix | {}",
+            map::SHORT_LEGEND
+        )
+    } else {
+        format!(
+            " ? keys  q end  s sort  / filter  b blame  f fix   map: {}",
+            map::LEGEND
+        )
+    };
+    pen.text(area.x, area.y, area.width, &text, pen.style(Tone::Quiet));
+}
+
+/// Puts text into the cells.
+struct Pen<'a> {
+    buffer: &'a mut Buffer,
+    look: Look,
+}
+
+impl Pen<'_> {
+    fn style(&self, tone: Tone) -> Style {
+        let style = Style::new();
+        match (self.look, tone) {
+            (_, Tone::Plain) | (Look::Plain, Tone::Quiet | Tone::Good) => style,
+            (Look::Plain, Tone::Care | Tone::Bad) => style.add_modifier(Modifier::BOLD),
+            (Look::Colour, Tone::Quiet) => style.fg(Color::DarkGray),
+            (Look::Colour, Tone::Good) => style.fg(Color::Green),
+            (Look::Colour, Tone::Care) => style.fg(Color::Yellow),
+            (Look::Colour, Tone::Bad) => style.fg(Color::Red).add_modifier(Modifier::BOLD),
+        }
+    }
+
+    /// Writes a text, no wider than `width`.
+    fn text(&mut self, x: u16, y: u16, width: u16, text: &str, style: Style) {
+        if width > 0 && self.buffer.area.contains((x, y).into()) {
+            self.buffer.set_stringn(x, y, text, usize::from(width), style);
+        }
+    }
+
+    fn pieces(&mut self, x: u16, y: u16, width: u16, pieces: &[(String, Tone)], base: Style) {
+        let (mut x, end) = (x, x.saturating_add(width));
+        for (text, tone) in pieces {
+            if x >= end || !self.buffer.area.contains((x, y).into()) {
+                return;
+            }
+            let style = base.patch(self.style(*tone));
+            (x, _) = self.buffer.set_stringn(x, y, text, usize::from(end - x), style);
+        }
+        if base != Style::new() && x < end {
+            let blank = " ".repeat(usize::from(end - x));
+            self.text(x, y, end - x, &blank, base);
+        }
+    }
+}

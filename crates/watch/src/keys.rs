@@ -1,0 +1,242 @@
+//! Keys: what each does to the view, and what it asks of whoever shows it.
+
+use crate::panes::rows;
+use crate::{Now, Overlay, PANES, Scope, View, panes};
+use machine::CpuId;
+
+/// A key, whatever terminal it came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key {
+    /// A letter or sign.
+    Char(char),
+    /// With the control key held.
+    Control(char),
+    /// Arrow up.
+    Up,
+    /// Arrow down.
+    Down,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// Arrow left.
+    Left,
+    /// Arrow right.
+    Right,
+    /// To the beginning.
+    Home,
+    /// To the end.
+    End,
+    /// The next pane.
+    Tab,
+    /// The pane before.
+    BackTab,
+    /// Return.
+    Enter,
+    /// Escape.
+    Escape,
+    /// Takes back a letter.
+    Backspace,
+}
+
+/// What a key asks of whoever shows the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    /// End.
+    Quit,
+    /// Stop as `^Z` does.
+    Stop,
+    /// Hold the view still, or let it go on.
+    Freeze,
+    /// Ask who interrupts this CPU.
+    Blame(CpuId),
+    /// Draw everything anew.
+    Redraw,
+    /// So many moments forward, or back.
+    Step(i64),
+    /// To the first moment.
+    First,
+    /// To the last moment.
+    Last,
+    /// Play faster.
+    Faster,
+    /// Play slower.
+    Slower,
+}
+
+/// Rows that a page moves by.
+const PAGE: usize = 10;
+
+/// Every key, for the help.
+pub(crate) const KEYS: &[(&str, &str)] = &[
+    ("q", "end"),
+    ("Tab, 1-5", "another pane"),
+    ("up, down", "another row (also j, k, PgUp, PgDn)"),
+    ("s", "sort by the next order"),
+    ("/", "only rows that hold a text; empty: all"),
+    ("a", "all CPUs, or the isolated ones"),
+    ("Enter", "only the chosen CPU"),
+    ("space, z", "freeze; a recording: hold and go on"),
+    ("b", "who interrupts the chosen CPU (runs blame)"),
+    ("f", "evidence and fix of the chosen finding"),
+    ("^L", "draw anew"),
+    ("left, right", "recording: one moment back, forward"),
+    ("[ ]", "recording: ten moments back, forward"),
+    ("Home, End", "recording: first, last moment"),
+    ("+ -", "recording: faster, slower"),
+];
+
+/// Does what a key says.
+pub fn press(view: &mut View, key: Key, now: &Now) -> Option<Act> {
+    view.note.clear();
+    match key {
+        Key::Control('c') => return Some(Act::Quit),
+        Key::Control('z') => return Some(Act::Stop),
+        Key::Control('l') => return Some(Act::Redraw),
+        _ => {}
+    }
+    if view.typing {
+        return type_filter(view, key);
+    }
+    if view.overlay.is_some() {
+        return in_overlay(view, key);
+    }
+    match key {
+        Key::Char('q') => return Some(Act::Quit),
+        Key::Char(' ' | 'z') => return Some(Act::Freeze),
+        Key::Char('b') => return blame(view, now),
+        Key::Left => return Some(Act::Step(-1)),
+        Key::Right => return Some(Act::Step(1)),
+        Key::Char('[') => return Some(Act::Step(-10)),
+        Key::Char(']') => return Some(Act::Step(10)),
+        Key::Home => return Some(Act::First),
+        Key::End => return Some(Act::Last),
+        Key::Char('+' | '=') => return Some(Act::Faster),
+        Key::Char('-') => return Some(Act::Slower),
+        Key::Char('?' | 'h') => view.lay_over(Overlay::Help),
+        Key::Char('f') => fix(view, now),
+        Key::Char('s') => view.sort_next(),
+        Key::Char('/') => view.typing = true,
+        Key::Char('a') => {
+            view.scope = match view.scope {
+                Scope::Isolated => Scope::All,
+                Scope::All | Scope::One(_) => Scope::Isolated,
+            };
+        }
+        Key::Enter => {
+            view.scope = match (view.scope, chosen_cpu(view, now)) {
+                (Scope::One(one), Some(cpu)) if one == cpu => Scope::Isolated,
+                (_, Some(cpu)) => Scope::One(cpu),
+                (scope, None) => scope,
+            };
+        }
+        Key::Escape => {
+            view.filter.clear();
+            view.scope = Scope::Isolated;
+        }
+        Key::Tab => view.focus = (view.focus + 1) % PANES.len(),
+        Key::BackTab => view.focus = (view.focus + PANES.len() - 1) % PANES.len(),
+        Key::Char(digit @ '1'..='9') => {
+            let pane = digit as usize - '1' as usize;
+            if pane < PANES.len() {
+                view.focus = pane;
+            }
+        }
+        Key::Up | Key::Char('k') => go(view, now, |place, _| place.saturating_sub(1)),
+        Key::Down | Key::Char('j') => go(view, now, |place, last| (place + 1).min(last)),
+        Key::PageUp => go(view, now, |place, _| place.saturating_sub(PAGE)),
+        Key::PageDown => go(view, now, |place, last| (place + PAGE).min(last)),
+        Key::Char(_) | Key::Control(_) | Key::Backspace => {}
+    }
+    None
+}
+
+fn type_filter(view: &mut View, key: Key) -> Option<Act> {
+    match key {
+        Key::Enter => view.typing = false,
+        Key::Escape => {
+            view.typing = false;
+            view.filter.clear();
+        }
+        Key::Backspace => {
+            view.filter.pop();
+        }
+        Key::Char(letter) if view.filter.chars().count() < 40 => view.filter.push(letter),
+        _ => {}
+    }
+    None
+}
+
+fn in_overlay(view: &mut View, key: Key) -> Option<Act> {
+    match key {
+        Key::Up | Key::Char('k') => view.scroll = view.scroll.saturating_sub(1),
+        Key::Down | Key::Char('j') => view.scroll = view.scroll.saturating_add(1),
+        Key::PageUp => view.scroll = view.scroll.saturating_sub(PAGE),
+        Key::PageDown | Key::Char(' ') => view.scroll = view.scroll.saturating_add(PAGE),
+        Key::Home => view.scroll = 0,
+        _ => view.overlay = None,
+    }
+    None
+}
+
+/// Moves the choice in the focused pane. Which rows there are does not depend on the width.
+fn go(view: &mut View, now: &Now, to: impl Fn(usize, usize) -> usize) {
+    let rows = rows(view.focus, now, view, 80);
+    let selected = view.selected(view.focus);
+    let place = rows.iter().position(|row| row.key == selected).unwrap_or(0);
+    if let Some(row) = rows.get(to(place, rows.len().saturating_sub(1))) {
+        view.select(view.focus, &row.key);
+    }
+}
+
+/// The CPU of the chosen row of the focused pane, else that of the pane of CPUs.
+fn chosen_cpu(view: &View, now: &Now) -> Option<CpuId> {
+    let of = |pane: usize| {
+        let rows = rows(pane, now, view, 80);
+        let selected = view.selected(pane);
+        let row = rows.iter().find(|row| row.key == selected).or(rows.first())?;
+        row.cpu
+    };
+    of(view.focus).or_else(|| of(0))
+}
+
+fn blame(view: &mut View, now: &Now) -> Option<Act> {
+    let cpu = chosen_cpu(view, now)?;
+    if now.scene.offline.contains(cpu) {
+        view.note = format!("CPU {} is offline: nothing interrupts it", cpu.0);
+        return None;
+    }
+    Some(Act::Blame(cpu))
+}
+
+/// The chosen finding; from another pane the worst about the chosen CPU, else the worst of all.
+fn fix(view: &mut View, now: &Now) {
+    let findings = PANES.len() - 1;
+    let rows = rows(findings, now, view, 80);
+    let selected = view.selected(findings);
+    let chosen = rows
+        .iter()
+        .find(|row| row.key == selected)
+        .or(rows.first())
+        .map(|row| row.key.clone());
+    let about_cpu = || {
+        let cpu = chosen_cpu(view, now)?;
+        let mut about: Vec<_> = now
+            .scene
+            .findings
+            .iter()
+            .filter(|seen| seen.cpus.contains(cpu))
+            .collect();
+        about.sort_by_key(|seen| std::cmp::Reverse(seen.level));
+        about.first().map(|seen| panes::findings::key(seen))
+    };
+    let key = if view.focus == findings {
+        chosen
+    } else {
+        about_cpu().or(chosen)
+    };
+    match key {
+        Some(key) => view.lay_over(Overlay::Fix(key)),
+        None => view.note = "check found nothing that needs a fix".to_owned(),
+    }
+}

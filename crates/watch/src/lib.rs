@@ -1,0 +1,26 @@
+//! The live view: what happened on the CPUs, moment by moment, who did it, and what `check` says about it.
+//!
+//! Nothing here reads a machine or a terminal. Whoever samples hands in [`Moment`]s; a recording is the same moments, one
+//! a line; keys change a [`View`]; [`draw`] turns both into cells. So a recording shows what was seen live, and a test
+//! sees the screens that a person sees. A pane is one file of `panes` and one line of [`PANES`].
+
+mod draw;
+mod keys;
+mod moment;
+mod now;
+mod overlay;
+mod panes;
+mod rates;
+mod recording;
+mod row;
+mod spark;
+mod view;
+
+pub use draw::{Look, Mode, draw};
+pub use keys::{Act, Key, press};
+pub use moment::{Header, Interrupt, Moment, Place, Ran, SCHEMA, Scene, Seen, Thread};
+pub use now::Now;
+pub use panes::{PANES, Pane};
+pub use recording::{MOST_BYTES, Recording, RecordingError, line, parse};
+pub use spark::Glyphs;
+pub use view::{Overlay, Scope, View};

@@ -1,0 +1,71 @@
+//! What is shown at one time: the last moments, and the scene that holds then.
+
+use crate::rates::{interrupts, per_second};
+use crate::{Glyphs, Moment, Scene, Scope};
+use machine::{CpuId, CpuSet};
+use observe::CpuActivity;
+
+/// What is shown.
+pub struct Now<'a> {
+    /// The last moments, the newest last.
+    pub moments: Vec<&'a Moment>,
+    /// What stands around them.
+    pub scene: &'a Scene,
+    /// What sparklines are made of.
+    pub glyphs: Glyphs,
+}
+
+impl Now<'_> {
+    /// Moments that are looked back at: at one a second, the last two minutes.
+    pub const BACK: usize = 120;
+
+    /// The newest.
+    pub(crate) fn last(&self) -> Option<&Moment> {
+        self.moments.last().copied()
+    }
+
+    /// How long the newest took.
+    pub(crate) fn duration_ns(&self) -> u64 {
+        self.last().map_or(0, |moment| moment.activity.duration_ns)
+    }
+
+    /// A count of the newest moment as a rate.
+    pub(crate) fn rate(&self, count: u64) -> Option<f64> {
+        per_second(count, self.duration_ns())
+    }
+
+    /// What happened on a CPU in the newest moment.
+    pub(crate) fn activity(&self, cpu: CpuId) -> Option<&CpuActivity> {
+        self.last()?.activity.cpus.iter().find(|one| one.cpu == cpu)
+    }
+
+    /// Interrupts per second on a CPU, moment by moment.
+    pub(crate) fn past(&self, cpu: CpuId) -> Vec<(u64, Option<f64>)> {
+        let of = |moment: &&Moment| {
+            let one = moment.activity.cpus.iter().find(|one| one.cpu == cpu);
+            let rate = one.and_then(|one| per_second(interrupts(one), moment.activity.duration_ns));
+            (moment.number, rate)
+        };
+        self.moments.iter().map(of).collect()
+    }
+
+    /// Every CPU that there is.
+    pub(crate) fn all(&self) -> CpuSet {
+        let counted: CpuSet = self
+            .last()
+            .iter()
+            .flat_map(|moment| &moment.activity.cpus)
+            .map(|one| one.cpu)
+            .collect();
+        self.scene.online.or(&self.scene.offline).or(&counted)
+    }
+
+    /// The CPUs that the panes are about.
+    pub(crate) fn scope(&self, scope: Scope) -> CpuSet {
+        match scope {
+            Scope::One(cpu) => [cpu].into_iter().collect(),
+            Scope::Isolated if !self.scene.isolated.is_empty() => self.scene.isolated.clone(),
+            Scope::Isolated | Scope::All => self.all(),
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Interruptions per second of each CPU, by class, and the last minutes of them.
+
+use super::Pane;
+use crate::rates::{Group, interrupts, of_group, short, softirqs};
+use crate::row::{Row, Tone};
+use crate::spark::{moments_per_column, spark};
+use crate::{Now, Scope, View};
+use machine::CpuId;
+use plan::Level;
+use std::fmt::Write as _;
+
+pub(super) const PANE: Pane = Pane {
+    name: "CPUs",
+    what: "interruptions per second by class, and the last minutes of them",
+    sorts: &["number", "interruptions"],
+    head,
+    rows,
+    empty: "no CPU was counted",
+};
+
+/// Columns before the sparkline.
+const BEFORE: usize = 10 + 8 * 6 + 1;
+
+fn head(now: &Now, width: usize) -> String {
+    let mut text = format!("{:>4} {:5}{:>6}", "CPU", "", "int/s");
+    for group in Group::ALL {
+        let _ = write!(text, "{:>6}", group.name());
+    }
+    let _ = write!(text, "{:>6}", "soft");
+    if width > BEFORE + 8 {
+        let _ = write!(text, "  the last {}", back(now));
+    }
+    text
+}
+
+/// How far the sparkline reaches back.
+fn back(now: &Now) -> String {
+    let seconds = now.duration_ns().saturating_mul(Now::BACK as u64) / 1_000_000_000;
+    match seconds {
+        0 => format!("{} looks", Now::BACK),
+        1..=90 => format!("{seconds} s"),
+        _ => format!("{} min", seconds.saturating_add(30) / 60),
+    }
+}
+
+/// What a CPU is, as a word.
+pub(crate) fn state(now: &Now, cpu: CpuId) -> (&'static str, Tone) {
+    let scene = now.scene;
+    match scene.worst(cpu) {
+        _ if scene.offline.contains(cpu) => ("off", Tone::Quiet),
+        _ if !scene.isolated.contains(cpu) => ("house", Tone::Quiet),
+        Some(Level::Error) => ("ISO!!", Tone::Bad),
+        Some(Level::Warning) => ("iso !", Tone::Care),
+        Some(Level::Info) | None => ("iso", Tone::Good),
+    }
+}
+
+fn rows(now: &Now, view: &View, sort: usize, width: usize) -> Vec<Row> {
+    let scope = match view.scope {
+        // One CPU that everything else is about is still one of the list.
+        Scope::One(_) | Scope::All => now.all(),
+        Scope::Isolated => now.scope(Scope::Isolated),
+    };
+    let mut cpus: Vec<(CpuId, Option<f64>)> = scope
+        .iter()
+        .map(|cpu| (cpu, now.activity(cpu).and_then(|one| now.rate(interrupts(one)))))
+        .collect();
+    if sort == 1 {
+        cpus.sort_by(|(a, first), (b, second)| {
+            let order = second.unwrap_or(-1.0).total_cmp(&first.unwrap_or(-1.0));
+            order.then(a.cmp(b))
+        });
+    }
+    cpus.into_iter()
+        .map(|(cpu, rate)| row(now, view, cpu, rate, width))
+        .collect()
+}
+
+fn row(now: &Now, view: &View, cpu: CpuId, rate: Option<f64>, width: usize) -> Row {
+    let (word, tone) = state(now, cpu);
+    let isolated = now.scene.isolated.contains(cpu);
+    let mark = if view.scope == Scope::One(cpu) { '*' } else { ' ' };
+    let mut row = Row::new(cpu.0.to_string(), Some(cpu))
+        .piece(format!("{:>4}{mark}", cpu.0), Tone::Plain)
+        .piece(format!("{word:5}"), tone);
+    row = row.piece(format!("{:>6}", short(rate)), loudness(rate, isolated));
+    let activity = now.activity(cpu);
+    for group in Group::ALL {
+        let rate = activity.and_then(|one| now.rate(of_group(one, group)));
+        row = row.piece(format!("{:>6}", short(rate)), loudness(rate, isolated));
+    }
+    let soft = activity.and_then(|one| now.rate(softirqs(one)));
+    row = row.piece(format!("{:>6}", short(soft)), loudness(soft, isolated));
+    let columns = width.saturating_sub(BEFORE + 2);
+    if columns >= 8 {
+        let past = now.past(cpu);
+        let highest = past.iter().filter_map(|(_, rate)| *rate).fold(0.0, f64::max);
+        // One scale for each CPU: the tick of one would make the rest look quiet.
+        let per_column = moments_per_column(columns, Now::BACK);
+        let line = spark(&past, columns.min(Now::BACK), per_column, highest, now.glyphs);
+        row = row.piece(format!("  {line}"), Tone::Plain);
+    }
+    row
+}
+
+/// On a housekeeping CPU every rate is as it should be.
+fn loudness(rate: Option<f64>, isolated: bool) -> Tone {
+    match rate {
+        Some(rate) if rate > 0.0 && isolated => Tone::Care,
+        Some(rate) if rate > 0.0 => Tone::Plain,
+        _ => Tone::Quiet,
+    }
+}

@@ -1,0 +1,62 @@
+//! What `check` found, the worst first; `f` shows evidence and fix of one.
+
+use super::Pane;
+use crate::row::{Row, Tone, name};
+use crate::{Now, Seen, View};
+use plan::Level;
+
+pub(super) const PANE: Pane = Pane {
+    name: "findings",
+    what: "what `check` finds, asked again and again; f shows the fix",
+    sorts: &["level", "layer", "id"],
+    head,
+    rows,
+    empty: "nothing was found",
+};
+
+fn head(_: &Now, _: usize) -> String {
+    format!("{:8} {:24} what", "level", "id")
+}
+
+/// What tells one finding from another, from moment to moment.
+pub(crate) fn key(seen: &Seen) -> String {
+    format!("{}:{}", seen.id, seen.subject)
+}
+
+/// The word of a level.
+pub(crate) fn level(level: Level) -> (&'static str, Tone) {
+    match level {
+        Level::Error => ("ERROR", Tone::Bad),
+        Level::Warning => ("warning", Tone::Care),
+        Level::Info => ("note", Tone::Quiet),
+    }
+}
+
+fn rows(now: &Now, _: &View, sort: usize, width: usize) -> Vec<Row> {
+    let mut found: Vec<&Seen> = now.scene.findings.iter().collect();
+    found.sort_by_key(|seen| std::cmp::Reverse(seen.level));
+    match sort {
+        1 => found.sort_by(|a, b| a.layer.cmp(&b.layer)),
+        2 => found.sort_by(|a, b| a.id.cmp(&b.id)),
+        _ => {}
+    }
+    let row = |seen: &Seen| {
+        let (word, tone) = level(seen.level);
+        let cpu = if seen.cpus.len() == 1 {
+            seen.cpus.first()
+        } else {
+            None
+        };
+        Row::new(key(seen), cpu)
+            .piece(format!("{word:8} "), tone)
+            .piece(format!("{} ", name(&seen.id, 24)), Tone::Plain)
+            .piece(
+                name(
+                    &format!("{}: {}", seen.subject, seen.message),
+                    width.saturating_sub(34),
+                ),
+                Tone::Plain,
+            )
+    };
+    found.into_iter().map(row).collect()
+}

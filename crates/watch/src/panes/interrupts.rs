@@ -1,0 +1,95 @@
+//! Interrupts that may arrive on isolated CPUs, or did: how often there, and where they are wanted.
+
+use super::Pane;
+use crate::rates::short;
+use crate::row::{Row, Tone, name};
+use crate::{Interrupt, Now, View};
+use machine::CpuSet;
+
+pub(super) const PANE: Pane = Pane {
+    name: "interrupts",
+    what: "device interrupts that may arrive on these CPUs, or did",
+    sorts: &["rate", "number", "name"],
+    head,
+    rows,
+    empty: "no interrupt may arrive on these CPUs, or nobody could look",
+};
+
+fn head(_: &Now, width: usize) -> String {
+    let room = room(width);
+    format!(
+        "{:>7} {:>6}  {:room$} {:8} {:9}",
+        "per s", "irq", "name", "allowed", "effective"
+    )
+}
+
+/// For the name of the device.
+fn room(width: usize) -> usize {
+    width.saturating_sub(45).clamp(12, 60)
+}
+
+fn rows(now: &Now, view: &View, sort: usize, width: usize) -> Vec<Row> {
+    let scope = now.scope(view.scope);
+    let count = |irq: u32| -> u64 {
+        let number = irq.to_string();
+        let cpus = now
+            .last()
+            .map(|moment| moment.activity.cpus.as_slice())
+            .unwrap_or_default();
+        let lines = cpus
+            .iter()
+            .filter(|one| scope.contains(one.cpu))
+            .flat_map(|one| &one.interrupts);
+        lines
+            .filter(|line| line.name == number)
+            .map(|line| line.count)
+            .fold(0, u64::saturating_add)
+    };
+    let touches = |one: &Interrupt| {
+        let sets = [&one.affinity, &one.effective];
+        sets.into_iter().flatten().any(|set| set.intersects(&scope))
+    };
+    let counted = now.scene.interrupts.iter().map(|one| (one, count(one.irq)));
+    let mut found: Vec<(&Interrupt, u64)> = counted
+        .filter(|(one, count)| *count > 0 || touches(one))
+        .collect();
+    match sort {
+        1 => found.sort_by_key(|(one, _)| one.irq),
+        2 => found.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name)),
+        _ => found.sort_by_key(|(one, count)| (std::cmp::Reverse(*count), one.irq)),
+    }
+    found
+        .into_iter()
+        .map(|(one, count)| row(now, one, count, width))
+        .collect()
+}
+
+fn row(now: &Now, one: &Interrupt, count: u64, width: usize) -> Row {
+    let set = |set: Option<&CpuSet>| set.map_or("-".to_owned(), CpuSet::to_string);
+    let managed = match one.managed {
+        Some(true) => "managed",
+        Some(false) => "",
+        None => "?",
+    };
+    let arrives = one
+        .effective
+        .as_ref()
+        .is_some_and(|set| set.intersects(&now.scene.isolated));
+    let cpu = one
+        .effective
+        .as_ref()
+        .filter(|set| set.len() == 1)
+        .and_then(CpuSet::first);
+    Row::new(one.irq.to_string(), cpu)
+        .piece(
+            format!("{:>7} {:>6}  ", short(now.rate(count)), one.irq),
+            Tone::Plain,
+        )
+        .piece(name(&one.name, room(width)), Tone::Plain)
+        .piece(format!(" {}", name(&set(one.affinity.as_ref()), 8)), Tone::Quiet)
+        .piece(
+            format!(" {}", name(&set(one.effective.as_ref()), 9)),
+            if arrives { Tone::Care } else { Tone::Plain },
+        )
+        .piece(format!(" {managed}"), Tone::Quiet)
+}

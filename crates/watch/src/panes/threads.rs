@@ -1,0 +1,96 @@
+//! Threads that touch isolated CPUs: how often they run there, where else they may, and why they are there.
+
+use super::Pane;
+use crate::rates::{per_second, short};
+use crate::row::{Row, Tone, name};
+use crate::{Now, Place, Ran, Thread, View};
+use machine::CpuSet;
+
+pub(super) const PANE: Pane = Pane {
+    name: "threads",
+    what: "who was last on these CPUs or may run nowhere else; runs and time anywhere",
+    sorts: &["runs", "place", "CPU", "name"],
+    head,
+    rows,
+    empty: "no thread touches these CPUs, or nobody could look",
+};
+
+fn head(_: &Now, _: usize) -> String {
+    format!(
+        "{:>7} {:>6}  {:6} {:>4} {:16} {:8} {:8} {:>8}",
+        "runs/s", "busy", "place", "CPU", "name", "allowed", "policy", "tid"
+    )
+}
+
+/// What a thread is that runs on an isolated CPU, in the words of the classes of interruptions.
+pub(super) fn class(place: Place) -> &'static str {
+    match place {
+        Place::Stray => "another program ran",
+        Place::Kernel | Place::Fixed => "kernel thread ran",
+        Place::Inside => "its own thread ran",
+    }
+}
+
+fn place(place: Place) -> (&'static str, Tone) {
+    match place {
+        Place::Stray => ("STRAY", Tone::Bad),
+        Place::Kernel => ("kernel", Tone::Care),
+        Place::Fixed => ("fixed", Tone::Quiet),
+        Place::Inside => ("inside", Tone::Good),
+    }
+}
+
+fn rows(now: &Now, view: &View, sort: usize, _: usize) -> Vec<Row> {
+    let scope = now.scope(view.scope);
+    let ran = |thread: &Thread| -> Option<Ran> {
+        now.last()?.ran.iter().find(|one| one.tid == thread.tid).copied()
+    };
+    let touches = |thread: &&Thread| {
+        let on = thread.cpu.is_some_and(|cpu| scope.contains(cpu));
+        on || thread
+            .allowed
+            .as_ref()
+            .is_some_and(|allowed| is_for(allowed, &scope))
+    };
+    let mut found: Vec<(&Thread, Option<Ran>)> = now
+        .scene
+        .threads
+        .iter()
+        .filter(touches)
+        .map(|thread| (thread, ran(thread)))
+        .collect();
+    let times = |one: &Option<Ran>| one.map_or(0, |one| one.times);
+    found.sort_by_key(|(thread, one)| (std::cmp::Reverse(times(one)), thread.place, thread.tid));
+    match sort {
+        1 => found.sort_by_key(|(thread, _)| thread.place),
+        2 => found.sort_by_key(|(thread, _)| thread.cpu),
+        3 => found.sort_by(|(a, _), (b, _)| a.comm.cmp(&b.comm)),
+        _ => {}
+    }
+    found
+        .into_iter()
+        .map(|(thread, one)| row(now, thread, one))
+        .collect()
+}
+
+fn is_for(allowed: &CpuSet, scope: &CpuSet) -> bool {
+    !allowed.is_empty() && allowed.is_subset(scope)
+}
+
+fn row(now: &Now, thread: &Thread, ran: Option<Ran>) -> Row {
+    let (word, tone) = place(thread.place);
+    let runs = ran.and_then(|one| now.rate(one.times));
+    let busy = ran.and_then(|one| per_second(one.ran_ns, now.duration_ns()));
+    let busy = busy.map_or("-".to_owned(), |ns| format!("{:.1}%", (ns / 1e7).min(100.0)));
+    let cpu = thread.cpu.map_or("-".to_owned(), |cpu| cpu.0.to_string());
+    let allowed = thread.allowed.as_ref().map_or("-".to_owned(), CpuSet::to_string);
+    Row::new(thread.tid.to_string(), thread.cpu)
+        .piece(format!("{:>7} {busy:>6}", short(runs)), Tone::Plain)
+        .piece(format!("  {word:6}"), tone)
+        .piece(format!(" {cpu:>4} {} ", name(&thread.comm, 16)), Tone::Plain)
+        .piece(name(&allowed, 8), Tone::Plain)
+        .piece(
+            format!(" {} {:>8}", name(&thread.policy, 8), thread.tid),
+            Tone::Quiet,
+        )
+}

@@ -1,0 +1,100 @@
+//! Sparklines: the last minutes of one number in a few columns, with blocks or, where a terminal has none, ASCII.
+
+/// What a sparkline is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Glyphs {
+    /// The eight blocks of Unicode.
+    Blocks,
+    /// Characters that every terminal has.
+    Ascii,
+}
+
+impl Glyphs {
+    fn ramp(self) -> [char; 8] {
+        match self {
+            Glyphs::Blocks => ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
+            Glyphs::Ascii => ['_', '.', ',', '-', '=', '+', '*', '#'],
+        }
+    }
+}
+
+/// How many moments a line of `columns` holds in each: as few as reach back so far.
+pub(crate) fn moments_per_column(columns: usize, moments: usize) -> usize {
+    moments.div_ceil(columns.max(1)).max(1)
+}
+
+/// The line: each column is the highest of its moments, so that a burst is not averaged away. Columns stand still because
+/// they are counted from the first moment of all. `values` are number and value, ascending; what is not known stays blank.
+pub(crate) fn spark(
+    values: &[(u64, Option<f64>)],
+    columns: usize,
+    per_column: usize,
+    highest: f64,
+    glyphs: Glyphs,
+) -> String {
+    let per_column = per_column.max(1) as u64;
+    let Some((newest, _)) = values.last() else {
+        return " ".repeat(columns);
+    };
+    let newest = newest / per_column;
+    let mut bins: Vec<Option<f64>> = vec![None; columns];
+    for (number, value) in values {
+        let back = usize::try_from(newest.saturating_sub(number / per_column)).unwrap_or(usize::MAX);
+        let bin = columns
+            .checked_sub(back.saturating_add(1))
+            .and_then(|place| bins.get_mut(place));
+        if let (Some(bin), Some(value)) = (bin, value) {
+            *bin = Some(bin.map_or(*value, |known| known.max(*value)));
+        }
+    }
+    bins.into_iter()
+        .map(|bin| bin.map_or(' ', |value| glyph(value, highest, glyphs)))
+        .collect()
+}
+
+/// Nothing at all is a blank too, so that a quiet CPU looks quiet; by the root, so that small numbers show beside great ones.
+fn glyph(value: f64, highest: f64, glyphs: Glyphs) -> char {
+    if value <= 0.0 || highest <= 0.0 {
+        return match glyphs {
+            Glyphs::Blocks => '·',
+            Glyphs::Ascii => ' ',
+        };
+    }
+    let ramp = glyphs.ramp();
+    let part = (value / highest).clamp(0.0, 1.0).sqrt();
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)] // From 0 to 7.
+    let place = (part * 7.0).round() as usize;
+    ramp.get(place).copied().unwrap_or(ramp[7])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_stand_still_and_bursts_stay() {
+        let values: Vec<(u64, Option<f64>)> = (0..8)
+            .map(|at| (at, Some(if at == 2 { 100.0 } else { 1.0 })))
+            .collect();
+        let first = spark(&values, 4, 2, 100.0, Glyphs::Ascii);
+        assert_eq!(first, ".#..");
+        // One more moment begins a column; what was drawn moves by one and is otherwise the same.
+        let mut more = values.clone();
+        more.push((8, Some(0.0)));
+        assert_eq!(spark(&more, 4, 2, 100.0, Glyphs::Ascii), "#.. ");
+        more.push((9, Some(100.0)));
+        assert_eq!(spark(&more, 4, 2, 100.0, Glyphs::Blocks), "█▂▂█");
+    }
+
+    #[test]
+    fn the_unknown_is_blank_and_nothing_is_divided_by_nothing() {
+        assert_eq!(spark(&[], 3, 1, 0.0, Glyphs::Blocks), "   ");
+        assert_eq!(
+            spark(&[(7, None), (8, Some(0.0))], 3, 0, 0.0, Glyphs::Blocks),
+            "  ·"
+        );
+        assert_eq!(spark(&[(u64::MAX, Some(1.0))], 0, 1, 1.0, Glyphs::Blocks), "");
+        assert_eq!(moments_per_column(0, 120), 120);
+        assert_eq!(moments_per_column(25, 120), 5);
+    }
+}
