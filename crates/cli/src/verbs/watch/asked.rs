@@ -1,7 +1,7 @@
 //! Which CPUs are asked about, and where the view itself stands.
 
 use crate::CommandError;
-use crate::verbs::blame::aside;
+use crate::program::aside;
 use crate::verbs::boot;
 use crate::verbs::check::intention::Asked;
 use crate::verbs::check::look::{self, Looked};
