@@ -137,3 +137,28 @@ fn a_refusal_is_told_and_the_rest_is_mended() {
     assert_eq!(mended.findings[0].subject, ETH0);
     assert_eq!(kernel.get(MIGRATION).trim(), "1");
 }
+
+/// What is new since is the mended partition's own, not that of the one that began last.
+#[test]
+fn what_mending_adds_goes_with_the_partition_that_got_it() {
+    for rules in ALL_RULES {
+        let what = format!("{rules:?}");
+        let kernel = Kernel::boot_with_settings(rules);
+        let disk = Disk::new(&kernel);
+        let governor = kernel.get(GOVERNOR);
+        let mut first = intent("rt", "3");
+        first.without.insert("scaling_governor".to_owned());
+        isolate_as(&kernel, &disk, &first, || {}).unwrap();
+        isolate_as(&kernel, &disk, &intent("fast", "2"), || {}).unwrap();
+        assert_eq!(kernel.get(GOVERNOR), governor, "{what}: it was set already");
+        mend_rt(&kernel, &disk);
+        assert_eq!(kernel.get(GOVERNOR).trim(), "performance", "{what}");
+        let undone = undo(&kernel, &disk, BOOT, Which::Named("rt"), Force::No, "test").unwrap();
+        assert!(undone.equal(), "{what}: {:?}", undone.remains());
+        assert_eq!(
+            kernel.get(GOVERNOR),
+            governor,
+            "{what}: it went to another partition"
+        );
+    }
+}
