@@ -18,7 +18,7 @@ pub(crate) use counting::{Counted, watch};
 pub(crate) use declaration::line_covers;
 pub(crate) use scene::Scene;
 pub(crate) use target::note_first_sight;
-pub(crate) use verdict::{look, status, told};
+pub(crate) use verdict::{look_at, status, told};
 
 use crate::{CommandError, Screen, Status};
 use apply::ApplyError;

@@ -34,15 +34,30 @@ pub fn look(
 ) -> Result<Looked, CommandError> {
     let root = &scene.root;
     let machine = Machine::read(root);
-    let mut facts = Facts::of_machine(&machine);
+    let asked = asked_cpus(&scene.running, &Facts::of_machine(&machine));
+    let counted = count(&asked.and(&machine.topology.online));
+    // After the window, so that it tells who came to the CPUs meanwhile.
+    look_at(scene, file, &machine.with_tasks_and_interrupts(root), counted)
+}
+
+/// The same for whoever has read the machine, with tasks and interrupts, and has counted already.
+///
+/// # Errors
+/// A file of declarations that cannot be understood.
+pub fn look_at(
+    scene: &Scene,
+    file: Option<&DeclaredFile>,
+    machine: &Machine,
+    counted: Counted,
+) -> Result<Looked, CommandError> {
+    let root = &scene.root;
+    let mut facts = Facts::of_machine(machine);
     facts.outcome = Some(Said {
         messages: root.kernel_log().unwrap_or_default(),
         isolated: machine.isolation.boot_isolated.clone(),
         nohz_full: machine.isolation.nohz_full.clone(),
     });
-    let Counted { window, amiss } = count(&asked_cpus(&scene.running, &facts).and(&machine.topology.online));
-    // After the window, so that it tells who came to the CPUs meanwhile.
-    let machine = machine.with_tasks_and_interrupts(root);
+    let Counted { window, amiss } = counted;
     let ours = ours(scene);
     let words = cmdline::words(&scene.running).chain(ours.iter().flat_map(|one| one.words.iter().map(String::as_str)));
     let mut settings = Settings::default();
@@ -60,15 +75,15 @@ pub fn look(
         }
     };
     let evidence = Evidence {
-        machine: &machine,
+        machine,
         facts: &facts,
         settings: &settings,
         ours,
         window,
         most: scene.limit().most,
-        declared: file.map(|file| declaration::for_verdict(file, &machine)).unwrap_or_default(),
-        asked: file.and_then(|file| declaration::asked(file, scene, &machine, &facts)),
-        in_force: declaration::in_force(root, &machine),
+        declared: file.map(|file| declaration::for_verdict(file, machine)).unwrap_or_default(),
+        asked: file.and_then(|file| declaration::asked(file, scene, machine, &facts)),
+        in_force: declaration::in_force(root, machine),
     };
     let verdict = boot_check(&evidence);
     let mut unread: Vec<String> = machine.unreadable.iter().map(|one| format!("{}: {}", one.path, one.why)).collect();

@@ -51,20 +51,22 @@ impl Looked {
 /// CPUs that are not there, a file of declarations or a journal that cannot be understood.
 pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Looked, CommandError> {
     let root = &scene.root;
-    let before = Machine::read(root);
-    let cpus = intention::find(root, &before, asked)?.cpus();
     let (counters, counted) = match (root.origin(), window.is_zero()) {
         (Origin::Captured, _) => unseen("a captured machine does not tell what happens on it"),
         (Origin::Live, true) => unseen("--for 0s asks for none"),
-        (Origin::Live, false) if cpus.is_empty() => unseen("no CPU was named"),
         (Origin::Live, false) => {
-            let (activity, counted) = boot::watch(root, &cpus, window);
-            (Counters::Seen(activity), counted)
+            let cpus = intention::find(root, &Machine::read(root), asked)?.cpus();
+            if cpus.is_empty() {
+                unseen("no CPU was named")
+            } else {
+                let (activity, counted) = boot::watch(root, &cpus, window);
+                (Counters::Seen(activity), counted)
+            }
         }
     };
-    let verdicts = boot::look(scene, None, |_| counted)?;
-    // After the window, so that it tells who came to the CPUs meanwhile.
+    // After the window, so that it tells who came to the CPUs meanwhile. Once: on a big machine this is most of the time.
     let machine = Machine::read(root).with_interrupts(root).with_task_cgroups(root);
+    let verdicts = boot::look_at(scene, None, &machine, counted)?;
     let intention = intention::find(root, &machine, asked)?;
     let cases = cases(root, &machine, &intention);
     let evidence = Evidence {
