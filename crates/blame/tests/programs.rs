@@ -186,6 +186,7 @@ fn counters_say_how_often_and_leave_all_time_unexplained() {
         softirqs: vec![counted("TIMER", "", Class::SoftTimer, 300)],
         context_switches: None,
         steal_ns: None,
+        close: None,
     };
     let gap = Gap {
         start: 10_000,

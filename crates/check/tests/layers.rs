@@ -4,7 +4,7 @@
 
 use check::{Case, Counters, Evidence, Found, Intention, Means, Source, Verdict, Wish, check, judge};
 use machine::{CpuId, CpuSet, Machine, settings};
-use observe::{Activity, Class, Counted, CpuActivity};
+use observe::{Activity, Class, CloseUp, Counted, CpuActivity, IdleEntered, ThreadDid};
 use plan::{Intent, Level, PartitionName, Profile};
 use root::Root;
 use std::collections::BTreeMap;
@@ -62,6 +62,7 @@ fn counted(interrupts: &[(&str, Class, u64)]) -> Activity {
             softirqs: Vec::new(),
             context_switches: None,
             steal_ns: Some(0),
+            close: None,
         }],
     }
 }
@@ -290,6 +291,92 @@ fn what_is_no_broken_promise() {
         |bench| bench.counters = Counters::Seen(counted(&[("CAL", Class::FunctionCall, 7)])),
         "ipi-arrived",
     );
+}
+
+/// What was looked at of CPU 3 alone.
+fn closely(bench: &mut Bench, close: CloseUp) {
+    let mut activity = counted(&[]);
+    activity.cpus[0].close = Some(close);
+    bench.counters = Counters::Seen(activity);
+}
+
+fn entered(name: &str, latency_us: u64) -> IdleEntered {
+    IdleEntered {
+        name: name.to_owned(),
+        latency_us,
+        count: 4,
+    }
+}
+
+fn faults(minor_faults: u64, major_faults: u64) -> ThreadDid {
+    ThreadDid {
+        tid: 77,
+        comm: "trader".to_owned(),
+        minor_faults,
+        major_faults,
+        switches: Some(9),
+    }
+}
+
+#[test]
+fn what_is_counted_of_a_cpu_alone_is_told_with_its_weight() {
+    let told = |close: CloseUp, limit: Option<&str>| {
+        let mut bench = bench();
+        if let Some(limit) = limit {
+            let with = &mut bench.wish.intent.with;
+            with.insert("pm_qos_resume_latency_us".to_owned(), Some(limit.to_owned()));
+            bench.file(
+                "/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us",
+                Some(limit),
+            );
+        }
+        closely(&mut bench, close);
+        let (found, _) = bench.look();
+        let of_cpu = found.into_iter().filter(|one| one.finding.subject == "cpu3");
+        of_cpu
+            .map(|one| (one.finding.id.clone(), one.finding.level))
+            .collect::<Vec<_>>()
+    };
+    let everything = || CloseUp {
+        timeslices: Some(0),
+        idle: Some(Vec::new()),
+        frequency_changes: Some(0),
+        throttled: Some(0),
+        threads: Vec::new(),
+    };
+    let is = |id: &str, level: Level| vec![(id.to_owned(), level)];
+    assert_eq!(told(everything(), None), Vec::new(), "nothing happened");
+    let mut close = everything();
+    close.timeslices = Some(3);
+    assert_eq!(told(close, None), is("switches", Level::Info));
+    let mut close = everything();
+    close.frequency_changes = Some(3);
+    assert_eq!(told(close, None), is("frequency-changed", Level::Info));
+    let mut close = everything();
+    close.throttled = Some(3);
+    assert_eq!(told(close, None), is("throttled", Level::Warning));
+    let mut close = everything();
+    close.threads = vec![faults(4, 0)];
+    assert_eq!(told(close.clone(), None), is("page-faults", Level::Info));
+    close.threads = vec![faults(4, 0), faults(0, 1)];
+    assert_eq!(told(close, None), is("page-faults", Level::Warning));
+    let mut close = everything();
+    close.idle = Some(vec![entered("POLL", 0), entered("C1", 2)]);
+    assert_eq!(told(close.clone(), None), is("idle-states", Level::Info));
+    assert_eq!(told(close.clone(), Some("20")), is("idle-states", Level::Info));
+    assert_eq!(
+        told(close.clone(), Some("n/a")),
+        is("idle-too-deep", Level::Warning)
+    );
+    assert_eq!(told(close, Some("1")), is("idle-too-deep", Level::Warning));
+    let mut close = everything();
+    close.idle = None;
+    assert_eq!(told(close, None), is("not-counted", Level::Info));
+    // Without the scheduler's counters those of the threads are told, and what they leave out.
+    let mut close = everything();
+    (close.timeslices, close.threads) = (None, vec![faults(0, 0)]);
+    let both = [is("switches", Level::Info), is("not-counted", Level::Info)].concat();
+    assert_eq!(told(close, None), both);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The difference between two samples: which CPU was interrupted by what, how often.
 
-use crate::{Class, Counters, Sample, of_interrupt, of_softirq};
+use crate::{Class, CloseUp, Counters, Sample, of_interrupt, of_softirq};
 use machine::{CpuId, CpuSet};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -29,6 +29,9 @@ pub struct CpuActivity {
     pub context_switches: Option<u64>,
     /// Time that the hypervisor took, in nanoseconds, with the resolution of `USER_HZ` (normally 10 ms).
     pub steal_ns: Option<u64>,
+    /// What was looked at of this CPU alone; `None` where nobody did ([`crate::close_up`]).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub close: Option<CloseUp>,
 }
 
 /// One counter that moved.
@@ -83,6 +86,7 @@ pub fn activity(before: &Sample, after: &Sample) -> Activity {
             softirqs: sorted(softirqs.get(&cpu.0)),
             context_switches: context_switches(before, after, cpu.0),
             steal_ns: steal_ns(before, after, cpu.0),
+            close: None,
             interrupts,
         }
     });

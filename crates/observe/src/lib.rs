@@ -1,11 +1,12 @@
 //! What the kernel's counters say about each CPU: two samples, and what happened in between.
 //!
 //! Only files are read whose reading leaves the other CPUs alone: `/proc/interrupts`, `/proc/softirqs`,
-//! `/proc/stat`, `/proc/schedstat`. Never `/proc/cpuinfo` or `scaling_cur_freq`, which may send interrupts to
+//! `/proc/stat`, `/proc/schedstat`, and what [`CloseSample`] names. Never `/proc/cpuinfo` or `scaling_cur_freq`, which may send interrupts to
 //! the very CPU that is being measured.
 
 mod activity;
 mod classes;
+mod close;
 mod counters;
 mod interrupts;
 mod sample;
@@ -14,8 +15,9 @@ mod softirqs;
 
 pub use activity::{Activity, Counted, CpuActivity, activity};
 pub use classes::{CLASSES, Class, ClassRow, of_interrupt, of_softirq};
+pub use close::{CloseSample, CloseUp, IdleEntered, ThreadDid, close_up};
 pub use counters::{COUNTERS, Counter, Place, counter};
 pub use interrupts::{CounterRow, Counters, parse_interrupts};
 pub use sample::Sample;
-pub use sched::{CpuTimes, parse_schedstat, parse_stat};
+pub use sched::{CpuTimes, parse_schedstat, parse_stat, parse_timeslices};
 pub use softirqs::parse_softirqs;

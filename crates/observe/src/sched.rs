@@ -76,6 +76,16 @@ pub fn parse_stat(text: &str) -> BTreeMap<u32, CpuTimes> {
 /// The kernel counts only while `kernel.sched_schedstats` is 1; a reader must check that first.
 #[must_use]
 pub fn parse_schedstat(text: &str) -> Option<BTreeMap<u32, u64>> {
+    of_each(text, 3)
+}
+
+/// How often a task got the CPU: the ninth field, which the kernel always counts (`sched_info_arrive`).
+#[must_use]
+pub fn parse_timeslices(text: &str) -> Option<BTreeMap<u32, u64>> {
+    of_each(text, 9)
+}
+
+fn of_each(text: &str, field: usize) -> Option<BTreeMap<u32, u64>> {
     let version: u32 = text
         .lines()
         .next()?
@@ -88,7 +98,7 @@ pub fn parse_schedstat(text: &str) -> Option<BTreeMap<u32, u64>> {
     }
     let line = |line: &str| {
         let (cpu, rest) = cpu_line(line)?;
-        Some((cpu, rest.split_whitespace().nth(2)?.parse().ok()?))
+        Some((cpu, rest.split_whitespace().nth(field - 1)?.parse().ok()?))
     };
     Some(text.lines().filter_map(line).collect())
 }

@@ -345,6 +345,27 @@ const CHECKED: &[(&str, &str)] = &[
     ("softirq-ran", "softirqs ran on an isolated CPU, by kinds"),
     ("switches", "the scheduler ran on an isolated CPU"),
     (
+        "page-faults",
+        "threads of an isolated CPU had page faults, each an entry into the kernel",
+    ),
+    ("idle-states", "an isolated CPU went to sleep, by idle states"),
+    (
+        "idle-too-deep",
+        "an isolated CPU slept deeper than the limit of its wake-up latency says",
+    ),
+    (
+        "frequency-changed",
+        "an isolated CPU changed its frequency while it was looked at",
+    ),
+    (
+        "throttled",
+        "the core of an isolated CPU was slowed down for heat",
+    ),
+    (
+        "not-counted",
+        "what this kernel does not count on isolated CPUs, so that nothing is known of it",
+    ),
+    (
         "steal",
         "the hypervisor ran something else on the host's CPU meanwhile",
     ),

@@ -3,16 +3,18 @@
 //! Promised is that no device interrupt arrives that could be moved. The tick stops only where `nohz_full=` names the CPU,
 //! and IPIs and softirqs have causes of their own: they are told, and are no broken promise.
 
+mod close;
+
 use super::Layer;
 use crate::{Case, Counters, Evidence, Found};
 use machine::Machine;
-use observe::{Class, Counted, CpuActivity};
+use observe::{Class, CloseUp, Counted, CpuActivity};
 use plan::Level;
 use std::collections::BTreeMap;
 
 pub(super) const LAYER: Layer = Layer {
     name: "effects",
-    what: "ticks, interrupts, IPIs, softirqs, context switches and stolen time, counted on each CPU",
+    what: "ticks, interrupts, IPIs, softirqs, context switches, page faults, idle states and stolen time, counted on each CPU",
     look,
 };
 
@@ -30,8 +32,9 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
         found.extend(tick(evidence.machine, &window));
         found.extend(window.sum("ipi-arrived", "IPIs", &cpu.interrupts, is_ipi));
         found.extend(window.sum("softirq-ran", "softirqs", &cpu.softirqs, |_| true));
-        if let Some(switches) = cpu.context_switches.filter(|count| *count > 0) {
-            found.push(window.info("switches", &format!("the scheduler was called {switches} times")));
+        found.extend(switches(&window));
+        if let Some(close) = &cpu.close {
+            close::look(case, &window, close, found);
         }
         if let Some(steal) = cpu.steal_ns.filter(|steal| *steal > 0) {
             let message = format!(
@@ -47,8 +50,28 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
     }
 }
 
+/// The best count that the kernel keeps. Without its statistics, that of the threads that stayed.
+fn switches(window: &Window) -> Option<Found> {
+    let close = window.cpu.close.as_ref();
+    let of_threads = |close: &CloseUp| {
+        let counts = close.threads.iter().filter_map(|thread| thread.switches);
+        counts.fold(0, u64::saturating_add)
+    };
+    let (count, what) = match (
+        window.cpu.context_switches,
+        close.and_then(|close| close.timeslices),
+        close,
+    ) {
+        (Some(count), _, _) => (count, "the scheduler was called"),
+        (None, Some(count), _) => (count, "a task got the CPU"),
+        (None, None, Some(close)) => (of_threads(close), "the threads that live there were switched"),
+        (None, None, None) => return None,
+    };
+    (count > 0).then(|| window.info("switches", &format!("{what} {count} times")))
+}
+
 /// One CPU and how long it was looked at.
-struct Window<'a> {
+pub(super) struct Window<'a> {
     cpu: &'a CpuActivity,
     seconds: f64,
 }

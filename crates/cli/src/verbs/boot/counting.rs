@@ -4,9 +4,9 @@
 //! A loop on a CPU of a partition is born inside: for that moment this process goes in, and comes out again.
 
 use crate::verbs::measure::join;
-use machine::{CpuId, CpuSet, Machine, Version};
+use machine::{CpuId, CpuSet, Machine, Task, Version};
 use measure::load::{Load, LoadKind};
-use observe::{Activity, Class, CpuActivity, Sample, activity};
+use observe::{Activity, Class, CloseSample, CpuActivity, Sample, activity, close_up};
 use plan::boot_check::{Busy, CountedCpu, Window};
 use root::Root;
 use std::collections::BTreeMap;
@@ -73,10 +73,15 @@ pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Counted {
 
 /// Counts and starts nothing: on CPUs where nobody lives, the tick has no reason to come.
 pub fn watch(root: &Root, cpus: &CpuSet, window: Duration) -> (Activity, Counted) {
-    let before = residents(root, cpus);
+    let tasks = Machine::read(root).with_tasks(root).tasks;
+    let before = tasks.as_ref().map(|tasks| of_tasks(tasks, cpus)).unwrap_or_default();
+    let tasks = tasks.unwrap_or_default();
+    let closely = CloseSample::take(root, cpus, &tasks);
     let first = Sample::take(root);
     std::thread::sleep(window);
-    let seen = activity(&first, &Sample::take(root));
+    let mut seen = activity(&first, &Sample::take(root));
+    let mut closely = close_up(&closely, &CloseSample::take(root, cpus, &tasks));
+    seen.cpus.iter_mut().for_each(|one| one.close = closely.remove(&one.cpu));
     let residents = Residents { before, after: residents(root, cpus) };
     let nobody = || Busy::Idle("nobody lives there; `quietcore boot check` looks with a busy loop of its own".to_owned());
     let window = residents.window(&seen, cpus, &nobody);
@@ -188,9 +193,13 @@ fn devices(cpu: &CpuActivity) -> Vec<(String, String, u64)> {
 /// The programs (no kernel threads) that last ran on each CPU: one that runs counts before one that sleeps. Nothing where the
 /// tasks could not be read.
 fn residents(root: &Root, cpus: &CpuSet) -> BTreeMap<CpuId, Resident> {
-    let Some(tasks) = Machine::read(root).with_tasks(root).tasks else {
-        return BTreeMap::new();
-    };
+    match Machine::read(root).with_tasks(root).tasks {
+        Some(tasks) => of_tasks(&tasks, cpus),
+        None => BTreeMap::new(),
+    }
+}
+
+fn of_tasks(tasks: &[Task], cpus: &CpuSet) -> BTreeMap<CpuId, Resident> {
     let one = |cpu: CpuId| {
         let there = || tasks.iter().filter(move |task| task.cpu == Some(cpu) && !task.is_kernel());
         let runs = there().find(|task| task.state == 'R');

@@ -1,0 +1,130 @@
+//! What was counted of each isolated CPU alone: page faults, idle states, frequency; and what this kernel counts nowhere.
+
+use super::Window;
+use crate::{Case, Found};
+use observe::{CloseUp, IdleEntered, ThreadDid};
+use plan::Level;
+
+pub(super) fn look(case: &Case, window: &Window, close: &CloseUp, found: &mut Vec<Found>) {
+    found.extend(faults(window, &close.threads));
+    if let Some(entered) = close.idle.as_deref().filter(|entered| !entered.is_empty()) {
+        found.push(idle(case, window, entered));
+    }
+    if let Some(changes) = close.frequency_changes.filter(|changes| *changes > 0) {
+        let what = format!("the frequency changed {changes} times");
+        found.push(window.info("frequency-changed", &what).fix(
+            "`quietcore apply --profile strict` keeps it where it is; a governor `performance` does on most drivers",
+        ));
+    }
+    if let Some(times) = close.throttled.filter(|times| *times > 0) {
+        let message = format!(
+            "the core was slowed down for heat {times} times in {:.1} s",
+            window.seconds
+        );
+        found.push(
+            Found::new(Level::Warning, "throttled", window.subject(), message)
+                .fix("better cooling, or fewer busy CPUs; no setting stops it"),
+        );
+    }
+    found.extend(uncounted(window, close));
+}
+
+/// Without a disk a fault costs microseconds, with one milliseconds.
+fn faults(window: &Window, threads: &[ThreadDid]) -> Option<Found> {
+    let sum = |of: fn(&ThreadDid) -> u64| threads.iter().map(of).fold(0, u64::saturating_add);
+    let (minor, major) = (sum(|one| one.minor_faults), sum(|one| one.major_faults));
+    let level = match (minor, major) {
+        (0, 0) => return None,
+        (_, 0) => Level::Info,
+        _ => Level::Warning,
+    };
+    let message = format!(
+        "{} page faults of the threads that live there, {major} of them waited for a disk, in {:.1} s",
+        minor.saturating_add(major),
+        window.seconds
+    );
+    let found = Found::new(level, "page-faults", window.subject(), message)
+        .fix("mlockall(MCL_CURRENT|MCL_FUTURE), and touch all memory once before work begins");
+    let of_thread = |found: Found, one: &ThreadDid| match (one.minor_faults, one.major_faults) {
+        (0, 0) => found,
+        (minor, major) => found.seen(format!(
+            "{} {}: {minor} without a disk, {major} with one",
+            one.tid, one.comm
+        )),
+    };
+    Some(threads.iter().fold(found, of_thread))
+}
+
+/// A sleep within the limit is no fault: who wants none asks for it, and who does not busy-waits there or sleeps.
+fn idle(case: &Case, window: &Window, entered: &[IdleEntered]) -> Found {
+    let each: Vec<String> = entered
+        .iter()
+        .map(|one| format!("{} {}", one.name, one.count))
+        .collect();
+    let each = each.join(", ");
+    let limit = limit_us(case, window);
+    let deepest = entered.iter().max_by_key(|one| one.latency_us);
+    match (limit, deepest) {
+        (Some(limit), Some(deepest)) if deepest.latency_us > limit => Found::new(
+            Level::Warning,
+            "idle-too-deep",
+            window.subject(),
+            format!(
+                "it slept in {} ({} µs to wake) and the limit is {limit} µs; idle states entered in {:.1} s: {each}",
+                deepest.name, deepest.latency_us, window.seconds
+            ),
+        )
+        .fix("this governor or driver does not keep the limit: `quietcore explain pm_qos_resume_latency_us` names what does"),
+        _ => window.info("idle-states", &format!("idle states entered: {each}")).fix(
+            "a program that polls never sleeps; else `quietcore run --latency`, or `--with pm_qos_resume_latency_us=n/a`",
+        ),
+    }
+}
+
+/// The limit that the intention sets on this CPU. `0` is none to the kernel, and `n/a` no sleep that takes any time to wake.
+fn limit_us(case: &Case, window: &Window) -> Option<u64> {
+    let own = format!(
+        "/sys/devices/system/cpu/{}/power/pm_qos_resume_latency_us",
+        window.subject()
+    );
+    let wanted = case.wish.intent.with.get("pm_qos_resume_latency_us")?;
+    // Where the plan would still set it, the finding of the knob says more.
+    if case
+        .changes()
+        .any(|change| change.target == own && case.now(change) != Some(change.after.as_str()))
+    {
+        return None;
+    }
+    match wanted.as_deref().map(str::trim) {
+        Some("n/a") => Some(0),
+        Some(limit) => limit.parse().ok().filter(|limit| *limit > 0),
+        None => None,
+    }
+}
+
+fn uncounted(window: &Window, close: &CloseUp) -> Option<Found> {
+    let no_scheduler = window.cpu.context_switches.or(close.timeslices).is_none();
+    let all = [
+        (
+            no_scheduler,
+            "switches to threads that came and went (no /proc/schedstat)",
+        ),
+        (window.cpu.steal_ns.is_none(), "stolen time"),
+        (window.cpu.ticks.is_none(), "ticks"),
+        (close.idle.is_none(), "idle states (no cpuidle)"),
+        (
+            close.frequency_changes.is_none(),
+            "changes of frequency (no statistics of cpufreq)",
+        ),
+        (close.throttled.is_none(), "throttling for heat"),
+    ];
+    let missing: Vec<&str> = all
+        .iter()
+        .filter(|(is_missing, _)| *is_missing)
+        .map(|(_, what)| *what)
+        .collect();
+    (!missing.is_empty()).then(|| {
+        let message = format!("this kernel does not count: {}", missing.join(", "));
+        Found::new(Level::Info, "not-counted", window.subject(), message)
+    })
+}

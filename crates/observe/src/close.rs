@@ -1,0 +1,219 @@
+//! What is counted of a few CPUs beside the tables of the whole machine: idle states, changes of frequency, throttling,
+//! and page faults and switches of the threads there.
+//!
+//! All of it stands in memory of the kernel: no read here sends an interrupt to the CPU that is looked at. That is why the
+//! frequency itself is not among it, nor events of `perf`, which are opened and read on their CPU.
+
+use machine::{CpuId, CpuSet, Task};
+use root::Root;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The counters at one moment. What a kernel does not count is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CloseSample {
+    cpus: BTreeMap<CpuId, Counts>,
+    threads: BTreeMap<u32, ThreadCounts>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    timeslices: Option<u64>,
+    idle: Option<BTreeMap<u32, State>>,
+    frequency_changes: Option<u64>,
+    throttled: Option<u64>,
+}
+
+/// A state of `cpuidle`, at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct State {
+    name: String,
+    latency_us: u64,
+    usage: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ThreadCounts {
+    cpu: CpuId,
+    comm: String,
+    start_time: u64,
+    minor: u64,
+    major: u64,
+    switches: Option<u64>,
+}
+
+/// What happened on one CPU between two such samples.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CloseUp {
+    /// How often a task got the CPU (`/proc/schedstat`), whether `kernel.sched_schedstats` is 1 or not.
+    pub timeslices: Option<u64>,
+    /// Idle states that were entered, the shallowest first; empty where none was, `None` without `cpuidle`.
+    pub idle: Option<Vec<IdleEntered>>,
+    /// Changes of frequency; `None` where the driver keeps no statistics.
+    pub frequency_changes: Option<u64>,
+    /// How often the core was throttled for heat; `None` where nobody counts.
+    pub throttled: Option<u64>,
+    /// Threads that were there before and after, and what they did; those that did nothing are left out.
+    pub threads: Vec<ThreadDid>,
+}
+
+/// An idle state that was entered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IdleEntered {
+    /// Its name: `POLL`, `C1`, `C6`.
+    pub name: String,
+    /// How long it takes to come back, in microseconds, as its driver says.
+    pub latency_us: u64,
+    /// How often.
+    pub count: u64,
+}
+
+/// A thread that lives on the CPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadDid {
+    /// Thread number.
+    pub tid: u32,
+    /// Name.
+    pub comm: String,
+    /// Page faults without a disk.
+    pub minor_faults: u64,
+    /// Page faults that waited for a disk.
+    pub major_faults: u64,
+    /// How often it gave the CPU away or lost it; `None` where the kernel does not say.
+    pub switches: Option<u64>,
+}
+
+impl CloseSample {
+    /// Reads the counters of some CPUs, and of those of the tasks that last ran there.
+    #[must_use]
+    pub fn take(root: &Root, cpus: &CpuSet, tasks: &[Task]) -> CloseSample {
+        let timeslices = root.text("/proc/schedstat").ok().flatten();
+        let timeslices = timeslices.and_then(|text| crate::parse_timeslices(&text));
+        let counts = |cpu: CpuId| Counts {
+            timeslices: timeslices.as_ref().and_then(|all| all.get(&cpu.0)).copied(),
+            idle: idle(root, cpu),
+            frequency_changes: number(root, cpu, "cpufreq/stats/total_trans"),
+            throttled: number(root, cpu, "thermal_throttle/core_throttle_count"),
+        };
+        let there = |task: &&Task| task.cpu.is_some_and(|cpu| cpus.contains(cpu));
+        CloseSample {
+            cpus: cpus.iter().map(|cpu| (cpu, counts(cpu))).collect(),
+            threads: tasks
+                .iter()
+                .filter(there)
+                .filter_map(|task| Some((task.key.tid, thread(root, task)?)))
+                .collect(),
+        }
+    }
+}
+
+/// What happened between two samples, by CPU.
+#[must_use]
+pub fn close_up(before: &CloseSample, after: &CloseSample) -> BTreeMap<CpuId, CloseUp> {
+    let one = |(cpu, earlier): (&CpuId, &Counts)| {
+        let later = after.cpus.get(cpu)?;
+        let grown = |earlier: Option<u64>, later: Option<u64>| later?.checked_sub(earlier?);
+        let threads = before.threads.iter().filter(|(_, thread)| thread.cpu == *cpu);
+        Some((
+            *cpu,
+            CloseUp {
+                timeslices: grown(earlier.timeslices, later.timeslices),
+                idle: entered(earlier.idle.as_ref(), later.idle.as_ref()),
+                frequency_changes: grown(earlier.frequency_changes, later.frequency_changes),
+                throttled: grown(earlier.throttled, later.throttled),
+                threads: threads
+                    .filter_map(|(tid, thread)| did(*tid, thread, after.threads.get(tid)?))
+                    .collect(),
+            },
+        ))
+    };
+    before.cpus.iter().filter_map(one).collect()
+}
+
+fn number(root: &Root, cpu: CpuId, file: &str) -> Option<u64> {
+    let path = format!("/sys/devices/system/cpu/cpu{}/{file}", cpu.0);
+    root.value(&path).ok().flatten()?.parse().ok()
+}
+
+fn idle(root: &Root, cpu: CpuId) -> Option<BTreeMap<u32, State>> {
+    let dir = format!("/sys/devices/system/cpu/cpu{}/cpuidle", cpu.0);
+    let names = root.names(&dir).ok().flatten()?;
+    let state = |name: &String| {
+        let place: u32 = name.strip_prefix("state")?.parse().ok()?;
+        let number = |file: &str| number(root, cpu, &format!("cpuidle/{name}/{file}"));
+        let state = State {
+            name: root.value(&format!("{dir}/{name}/name")).ok().flatten()?,
+            latency_us: number("latency")?,
+            usage: number("usage")?,
+        };
+        Some((place, state))
+    };
+    let states: BTreeMap<u32, State> = names.iter().filter_map(state).collect();
+    (!states.is_empty()).then_some(states)
+}
+
+fn entered(
+    before: Option<&BTreeMap<u32, State>>,
+    after: Option<&BTreeMap<u32, State>>,
+) -> Option<Vec<IdleEntered>> {
+    let before = before?;
+    let one = |(place, later): (&u32, &State)| {
+        let count = later.usage.checked_sub(before.get(place)?.usage)?;
+        (count > 0).then(|| IdleEntered {
+            name: later.name.clone(),
+            latency_us: later.latency_us,
+            count,
+        })
+    };
+    Some(after?.iter().filter_map(one).collect())
+}
+
+/// Fields 10 and 12 of `stat`, and the two lines of `status`.
+fn thread(root: &Root, task: &Task) -> Option<ThreadCounts> {
+    let dir = format!("/proc/{}/task/{}", task.pid, task.key.tid);
+    let stat = root.text(&format!("{dir}/stat")).ok().flatten()?;
+    let (minor, major) = parse_faults(&stat)?;
+    let now = machine::tasks::parse_stat(&stat).ok()?;
+    let status = root.text(&format!("{dir}/status")).ok().flatten();
+    Some(ThreadCounts {
+        cpu: now.cpu?,
+        comm: now.comm,
+        start_time: now.key.start_time,
+        minor,
+        major,
+        switches: status.as_deref().and_then(parse_switches),
+    })
+}
+
+/// Minor and major page faults of a line of `stat`. The name may hold spaces and parentheses, the fields after it may not.
+fn parse_faults(stat: &str) -> Option<(u64, u64)> {
+    let (_, fields) = stat.rsplit_once(')')?;
+    let field = |number: usize| fields.split_whitespace().nth(number - 3)?.parse().ok();
+    Some((field(10)?, field(12)?))
+}
+
+/// Voluntary and other switches of a `status` together.
+fn parse_switches(status: &str) -> Option<u64> {
+    let line = |name: &str| {
+        let rest = status.lines().find_map(|line| line.strip_prefix(name))?;
+        rest.trim().parse::<u64>().ok()
+    };
+    line("voluntary_ctxt_switches:")?.checked_add(line("nonvoluntary_ctxt_switches:")?)
+}
+
+/// A number that somebody else has now tells nothing, nor does a thread that went to another CPU meanwhile.
+fn did(tid: u32, before: &ThreadCounts, after: &ThreadCounts) -> Option<ThreadDid> {
+    let is_same = before.start_time == after.start_time && before.cpu == after.cpu;
+    let did = ThreadDid {
+        tid,
+        comm: after.comm.clone(),
+        minor_faults: after.minor.checked_sub(before.minor)?,
+        major_faults: after.major.checked_sub(before.major)?,
+        switches: after
+            .switches
+            .zip(before.switches)
+            .and_then(|(after, before)| after.checked_sub(before)),
+    };
+    let is_something = did.minor_faults > 0 || did.major_faults > 0 || did.switches != Some(0);
+    (is_same && is_something).then_some(did)
+}
