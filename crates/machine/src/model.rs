@@ -54,6 +54,7 @@ impl Machine {
         let topology = topology::read(&reader);
         let cgroups = cgroups::read(&reader);
         let isolation = isolation::read(&reader, &kernel, &topology, &cgroups);
+        let tuned = neighbours::tuned(&reader, &topology);
         Machine {
             origin: root.origin(),
             kernel,
@@ -61,7 +62,7 @@ impl Machine {
             isolation,
             cgroups,
             irqbalance_sockets: irqbalance::sockets(&reader),
-            tuned: neighbours::tuned(&reader),
+            tuned,
             cpu_manager: neighbours::cpu_manager(&reader),
             tasks: None,
             attendants: None,

@@ -1,7 +1,8 @@
 //! Programs that give CPUs away by plans of their own: TuneD and the kubelet. What their files say.
 
-use crate::CpuSet;
 use crate::reading::Reader;
+use crate::{CpuId, CpuSet, Topology};
+use std::collections::BTreeMap;
 
 /// TuneD, as far as its files tell. Whether it runs, the tasks tell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +11,7 @@ pub struct Tuned {
     pub profile: String,
     /// The file that has the profile's variables, where there is one.
     pub variables: Option<String>,
-    /// `isolated_cores` in it; `None` where it is not given, or by a formula.
+    /// `isolated_cores` in it; `None` where it is not given, or by a formula that is not known.
     pub isolated_cores: Option<CpuSet>,
 }
 
@@ -28,7 +29,7 @@ pub struct CpuManager {
 /// Where the kubelet writes it.
 pub const CPU_MANAGER_STATE: &str = "/var/lib/kubelet/cpu_manager_state";
 
-pub(crate) fn tuned(reader: &Reader) -> Option<Tuned> {
+pub(crate) fn tuned(reader: &Reader, topology: &Topology) -> Option<Tuned> {
     let profile = reader
         .value("/etc/tuned/active_profile")
         .filter(|profile| !profile.is_empty())?;
@@ -41,7 +42,12 @@ pub(crate) fn tuned(reader: &Reader) -> Option<Tuned> {
     });
     let isolated_cores = variables
         .as_ref()
-        .and_then(|(_, text)| parse_isolated_cores(text));
+        .and_then(|(_, text)| parse_isolated_cores(text))
+        .map(|cores| match cores {
+            IsolatedCores::Named(cpus) => cpus,
+            IsolatedCores::AllBut(reserved) => all_but(reserved, topology),
+        })
+        .filter(|cpus| !cpus.is_empty());
     Some(Tuned {
         profile,
         variables: variables.map(|(path, _)| path),
@@ -49,9 +55,18 @@ pub(crate) fn tuned(reader: &Reader) -> Option<Tuned> {
     })
 }
 
+/// What `isolated_cores` says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum IsolatedCores {
+    /// These CPUs.
+    Named(CpuSet),
+    /// All but the first so many of each package: `${f:calc_isolated_cores:N}`, with 1 what TuneD's own files hold.
+    AllBut(usize),
+}
+
 /// `isolated_cores` of a file of variables (`cpu-partitioning-variables.conf`); the last one counts.
 #[must_use]
-pub fn parse_isolated_cores(text: &str) -> Option<CpuSet> {
+pub fn parse_isolated_cores(text: &str) -> Option<IsolatedCores> {
     let value = |line: &str| {
         Some(
             line.trim()
@@ -63,7 +78,32 @@ pub fn parse_isolated_cores(text: &str) -> Option<CpuSet> {
         )
     };
     let last = text.lines().filter_map(value).next_back()?;
-    CpuSet::parse_list(&last).ok()
+    if let Some(call) = last.strip_prefix("${f:calc_isolated_cores") {
+        let argument = call.strip_suffix('}')?;
+        let reserved = match argument.strip_prefix(':') {
+            Some(number) => number.parse().ok()?,
+            None if argument.is_empty() => 1,
+            None => return None,
+        };
+        return Some(IsolatedCores::AllBut(reserved));
+    }
+    // A list may stand in quotes there.
+    let list = CpuSet::parse_list(last.trim_matches(['"', '\'']));
+    list.ok().map(IsolatedCores::Named)
+}
+
+/// As TuneD computes it: CPUs whose package is not known belong to none.
+fn all_but(reserved: usize, topology: &Topology) -> CpuSet {
+    let mut packages: BTreeMap<i64, Vec<CpuId>> = BTreeMap::new();
+    for cpu in &topology.cpus {
+        if let Some(package) = cpu.package.filter(|package| *package >= 0) {
+            packages.entry(package).or_default().push(cpu.id);
+        }
+    }
+    packages
+        .into_values()
+        .flat_map(|cpus| cpus.into_iter().skip(reserved))
+        .collect()
 }
 
 pub(crate) fn cpu_manager(reader: &Reader) -> Option<CpuManager> {
@@ -100,7 +140,10 @@ mod tests {
     #[test]
     fn isolated_cores() {
         let check = |text: &str, expected: Option<&str>| {
-            let found = parse_isolated_cores(text).map(|cpus| cpus.to_string());
+            let found = parse_isolated_cores(text).map(|cores| match cores {
+                IsolatedCores::Named(cpus) => cpus.to_string(),
+                IsolatedCores::AllBut(reserved) => format!("all but {reserved}"),
+            });
             assert_eq!(found.as_deref(), expected, "of {text:?}");
         };
         check(
@@ -109,7 +152,12 @@ mod tests {
         );
         check(" isolated_cores = 4\nno_balance_cores=5\n", Some("4"));
         check("isolated_cores=1\nisolated_cores=3\n", Some("3"));
-        check("isolated_cores=${f:calc_isolated_cores:1}\n", None);
+        check("isolated_cores=${f:calc_isolated_cores:1}\n", Some("all but 1"));
+        check("isolated_cores=${f:calc_isolated_cores}\n", Some("all but 1"));
+        check("isolated_cores=${f:calc_isolated_cores:-1}\n", None);
+        check("isolated_cores=${f:calc_isolated_cores:1\n", None);
+        check("isolated_cores=${f:cpulist_invert:0}\n", None);
+        check("isolated_cores=\"2,4-5\"\n", Some("2,4-5"));
         check("isolated_cores_x=1\n", None);
         check("", None);
     }

@@ -124,7 +124,7 @@ fn tuned() {
         said.message.contains("the same CPUs") && said.fix.contains("--export tuned"),
         "{said:?}"
     );
-    let unknown = plan_with(&["tuned"], "isolated_cores=${f:calc_isolated_cores:1}");
+    let unknown = plan_with(&["tuned"], "isolated_cores=${f:cpulist_invert:0}");
     assert_eq!(found(&unknown, "owner-tuned").level, Level::Info);
     assert!(!ids(&plan_with(&["sleep"], "isolated_cores=2")).contains(&"owner-tuned"));
 }

@@ -250,7 +250,10 @@ fn tuned(machine: &Machine) -> Vec<Wish> {
         .as_ref()
         .and_then(|tuned| tuned.isolated_cores.clone());
     cores
-        .and_then(|cores| of_others("tuned", cores, Means::Tuned))
+        .and_then(|cores| {
+            let there: CpuSet = machine.topology.cpus.iter().map(|cpu| cpu.id).collect();
+            of_others("tuned", cores.and(&there), Means::Tuned)
+        })
         .into_iter()
         .collect()
 }
