@@ -35,7 +35,10 @@ impl Counted {
     #[must_use]
     pub fn nothing(why: &str) -> Counted {
         let why = why.to_owned();
-        Counted { window: Window::Nothing { why }, amiss: Vec::new() }
+        Counted {
+            window: Window::Nothing { why },
+            amiss: Vec::new(),
+        }
     }
 }
 
@@ -43,8 +46,11 @@ impl Counted {
 pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Counted {
     let mut amiss = Vec::new();
     let before = residents(root, cpus);
-    let empty: CpuSet =
-        before.iter().filter(|(_, who)| matches!(who, Resident::Nobody)).map(|(cpu, _)| *cpu).collect();
+    let empty: CpuSet = before
+        .iter()
+        .filter(|(_, who)| matches!(who, Resident::Nobody))
+        .map(|(cpu, _)| *cpu)
+        .collect();
     let mut load = match empty.is_empty() {
         true => Ok(Vec::new()),
         false => busy_loops(root, &empty, &mut amiss),
@@ -62,7 +68,10 @@ pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Counted {
         }
     };
     drop(load);
-    let residents = Residents { before, after: residents(root, cpus) };
+    let residents = Residents {
+        before,
+        after: residents(root, cpus),
+    };
     let nobody = || match &refused {
         None => Busy::Ours,
         Some(why) => Busy::Idle(why.clone()),
@@ -74,18 +83,34 @@ pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Counted {
 /// Counts and starts nothing: on CPUs where nobody lives, the tick has no reason to come.
 pub fn watch(root: &Root, cpus: &CpuSet, window: Duration) -> (Activity, Counted) {
     let tasks = Machine::read(root).with_tasks(root).tasks;
-    let before = tasks.as_ref().map(|tasks| of_tasks(tasks, cpus)).unwrap_or_default();
+    let before = tasks
+        .as_ref()
+        .map(|tasks| of_tasks(tasks, cpus))
+        .unwrap_or_default();
     let tasks = tasks.unwrap_or_default();
     let closely = CloseSample::take(root, cpus, &tasks);
     let first = Sample::take(root);
     std::thread::sleep(window);
     let mut seen = activity(&first, &Sample::take(root));
     let mut closely = close_up(&closely, &CloseSample::take(root, cpus, &tasks));
-    seen.cpus.iter_mut().for_each(|one| one.close = closely.remove(&one.cpu));
-    let residents = Residents { before, after: residents(root, cpus) };
-    let nobody = || Busy::Idle("nobody lives there; `quietcore boot check` looks with a busy loop of its own".to_owned());
+    seen.cpus
+        .iter_mut()
+        .for_each(|one| one.close = closely.remove(&one.cpu));
+    let residents = Residents {
+        before,
+        after: residents(root, cpus),
+    };
+    let nobody = || {
+        Busy::Idle("nobody lives there; `quietcore boot check` looks with a busy loop of its own".to_owned())
+    };
     let window = residents.window(&seen, cpus, &nobody);
-    (seen, Counted { window, amiss: Vec::new() })
+    (
+        seen,
+        Counted {
+            window,
+            amiss: Vec::new(),
+        },
+    )
 }
 
 /// Who lived on the CPUs before and after a window.
@@ -119,9 +144,9 @@ impl Residents {
             (Some(Resident::Running(one, comm)), Some(Resident::Running(other, _))) if one == other => {
                 Busy::Theirs(comm.clone())
             }
-            (Some(Resident::Running(_, comm) | Resident::Sleeping(comm)), _) => {
-                Busy::Idle(format!("{comm} lives there and slept, so nothing was put beside it"))
-            }
+            (Some(Resident::Running(_, comm) | Resident::Sleeping(comm)), _) => Busy::Idle(format!(
+                "{comm} lives there and slept, so nothing was put beside it"
+            )),
             (None, _) => Busy::Idle("nothing is known about its tasks".to_owned()),
         }
     }
@@ -139,9 +164,14 @@ fn busy_loops(root: &Root, cpus: &CpuSet, amiss: &mut Vec<String>) -> Result<Vec
         by_door.entry(door).or_default().insert(cpu);
     }
     let back = own_door(root, &machine);
-    let loads = by_door.iter().map(|(door, cpus)| inside(door.as_deref(), back.as_deref(), cpus, &own, amiss)).collect();
+    let loads = by_door
+        .iter()
+        .map(|(door, cpus)| inside(door.as_deref(), back.as_deref(), cpus, &own, amiss))
+        .collect();
     if let Err(errno) = root::sched::set_affinity(0, &own) {
-        amiss.push(format!("the mask of quietcore itself could not be given back: errno {errno}; it ends with this call"));
+        amiss.push(format!(
+            "the mask of quietcore itself could not be given back: errno {errno}; it ends with this call"
+        ));
     }
     loads
 }
@@ -156,7 +186,8 @@ fn inside(
 ) -> Result<Load, String> {
     let pid = std::process::id();
     // Who cannot come out again does not go in.
-    let way = door.map(|door| Ok::<_, String>((door, back.ok_or("the cpuset of quietcore itself is not known")?)));
+    let way =
+        door.map(|door| Ok::<_, String>((door, back.ok_or("the cpuset of quietcore itself is not known")?)));
     let way = way.transpose()?;
     if let Some((door, _)) = way {
         join::enter(door, pid)?;
@@ -169,7 +200,9 @@ fn inside(
     if let Some((door, back)) = way
         && let Err(why) = join::enter(back, pid)
     {
-        amiss.push(format!("quietcore itself could not leave {door} again: {why}; it ends with this call"));
+        amiss.push(format!(
+            "quietcore itself could not leave {door} again: {why}; it ends with this call"
+        ));
     }
     load
 }
@@ -187,7 +220,8 @@ fn own_door(root: &Root, machine: &Machine) -> Option<String> {
 
 fn devices(cpu: &CpuActivity) -> Vec<(String, String, u64)> {
     let all = cpu.interrupts.iter().filter(|one| one.class == Class::Device);
-    all.map(|one| (one.name.clone(), one.what.clone(), one.count)).collect()
+    all.map(|one| (one.name.clone(), one.what.clone(), one.count))
+        .collect()
 }
 
 /// The programs (no kernel threads) that last ran on each CPU: one that runs counts before one that sleeps. Nothing where the
@@ -201,7 +235,11 @@ fn residents(root: &Root, cpus: &CpuSet) -> BTreeMap<CpuId, Resident> {
 
 fn of_tasks(tasks: &[Task], cpus: &CpuSet) -> BTreeMap<CpuId, Resident> {
     let one = |cpu: CpuId| {
-        let there = || tasks.iter().filter(move |task| task.cpu == Some(cpu) && !task.is_kernel());
+        let there = || {
+            tasks
+                .iter()
+                .filter(move |task| task.cpu == Some(cpu) && !task.is_kernel())
+        };
         let runs = there().find(|task| task.state == 'R');
         let sleeps = there().next();
         match (runs, sleeps) {

@@ -3,16 +3,16 @@
 use super::counting::Counted;
 use super::declaration;
 use super::scene::Scene;
-use crate::{CommandError, Status};
 use crate::declared::{self, DeclaredFile};
+use crate::{CommandError, Status};
 use boot::{After, BootState, MARK, missing_words, state_after};
 use machine::{CpuSet, Machine, Settings, cmdline};
-use plan::{Finding, Level};
 use plan::boot_check::{
     BootVerdict, Evidence, OurWords, Stage, asked_cpus, boot_check, paths, told_of_boot_part,
 };
 use plan::declared::BootPart;
 use plan::lint::{Facts, Outcome as Said};
+use plan::{Finding, Level};
 use root::Root;
 
 /// The verdict, and what could not be read for it.
@@ -59,7 +59,8 @@ pub fn look_at(
     });
     let Counted { window, amiss } = counted;
     let ours = ours(scene);
-    let words = cmdline::words(&scene.running).chain(ours.iter().flat_map(|one| one.words.iter().map(String::as_str)));
+    let words = cmdline::words(&scene.running)
+        .chain(ours.iter().flat_map(|one| one.words.iter().map(String::as_str)));
     let mut settings = Settings::default();
     for path in paths(words) {
         if let Some(value) = root.value(&path).ok().flatten() {
@@ -81,12 +82,18 @@ pub fn look_at(
         ours,
         window,
         most: scene.limit().most,
-        declared: file.map(|file| declaration::for_verdict(file, machine)).unwrap_or_default(),
+        declared: file
+            .map(|file| declaration::for_verdict(file, machine))
+            .unwrap_or_default(),
         asked: file.and_then(|file| declaration::asked(file, scene, machine, &facts)),
         in_force: declaration::in_force(root, machine),
     };
     let verdict = boot_check(&evidence);
-    let mut unread: Vec<String> = machine.unreadable.iter().map(|one| format!("{}: {}", one.path, one.why)).collect();
+    let mut unread: Vec<String> = machine
+        .unreadable
+        .iter()
+        .map(|one| format!("{}: {}", one.path, one.why))
+        .collect();
     unread.extend(scene.unknown.clone());
     unread.extend(amiss);
     Ok(Looked { verdict, unread })
@@ -129,6 +136,10 @@ pub fn ours(scene: &Scene) -> Vec<OurWords> {
     match trial {
         // The default line was started since on purpose, where the trial was only written in this boot.
         Some(trial) if tried || scene.after == After::AnotherBoot => vec![of(&trial.words)],
-        _ => line.into_iter().chain(trial).map(|ours| of(&ours.words)).collect(),
+        _ => line
+            .into_iter()
+            .chain(trial)
+            .map(|ours| of(&ours.words))
+            .collect(),
     }
 }
