@@ -1,5 +1,6 @@
 //! What each event means for the CPUs that were asked about, with all that happened before.
 
+mod births;
 mod functions;
 
 use crate::answer::{Confidence, Culprit};
@@ -39,6 +40,10 @@ pub(crate) struct Scene<'n> {
     comms: HashMap<i32, String>,
     /// Those that events told.
     told: Memory<i32, String>,
+    /// Events have been lost: births may be among them.
+    has_lost: bool,
+    /// Threads that were first heard of after that, and by nothing that tells who made them.
+    unborn: Memory<i32, ()>,
     origins: Origins,
     chains: Chains,
     /// Who caused the interrupt or softirq that begins with this event.
@@ -67,6 +72,8 @@ impl<'n> Scene<'n> {
             sends_are_told,
             comms,
             told: Memory::default(),
+            has_lost: false,
+            unborn: Memory::default(),
             origins: Origins::default(),
             chains: Chains::default(),
             entered: None,
@@ -79,6 +86,7 @@ impl<'n> Scene<'n> {
     pub(crate) fn known(&mut self, comms: HashMap<i32, String>) {
         for (pid, comm) in comms {
             if self.told.get(&pid).is_none() {
+                self.hear_of(pid);
                 self.comms.entry(pid).or_insert(comm);
             }
         }
@@ -151,18 +159,26 @@ impl Scene<'_> {
 
     /// What may become a cause later.
     fn remember(&mut self, now: &Now, happened: &Happened) {
+        self.hear_of(now.common.pid);
         match *happened {
             Happened::Switch { prev, next, .. } => {
+                self.hear_of(prev.pid);
+                self.hear_of(next.pid);
                 for thread in [prev, next] {
                     if thread.pid != 0 {
                         self.told.put(thread.pid, text(thread.comm));
                     }
                 }
             }
-            Happened::Born { thread, .. } | Happened::Renamed { thread } => {
+            Happened::Born { thread, .. } => {
+                self.unborn.take(&thread.pid);
+                self.told.put(thread.pid, text(thread.comm));
+            }
+            Happened::Renamed { thread } => {
                 self.told.put(thread.pid, text(thread.comm));
             }
             Happened::Waking { thread, target_cpu } => {
+                self.hear_of(thread.pid);
                 self.told.put(thread.pid, text(thread.comm));
                 let by = self.culprit(now, None);
                 self.chains.wakes(now.cpu, now.at, target_cpu, text(thread.comm));
@@ -232,6 +248,7 @@ impl Scene<'_> {
 
     /// Events of a CPU are missing: what waits for one of them must not be taken for the cause of a later one.
     pub(crate) fn lost(&mut self, cpus: &mut [Cpu], cpu: u32, count: u64) {
+        self.has_lost = true;
         self.chains.lost(cpu);
         self.origins.lost(cpu);
         if let Some(target) = cpus.iter_mut().find(|target| target.cpu == cpu) {
@@ -281,7 +298,9 @@ impl Scene<'_> {
         // Between a switch and its end the former thread is still current, and the memory is changed there.
         if !matches!(happened, Happened::Switch { .. } | Happened::TlbFlush { .. }) {
             let comm = self.comm(now.common.pid);
-            cpu.seen(now.common.pid, &comm);
+            if cpu.seen(now.common.pid, &comm) {
+                self.may_be_child(cpu, now.common.pid);
+            }
         }
         let of_victim = cpu.is_victim(now.common.pid);
         match *happened {
@@ -301,6 +320,7 @@ impl Scene<'_> {
                     text(next.comm)
                 };
                 cpu.switch(prev.pid, could_go_on(prev_state), (next.pid, &comm), woken_by);
+                self.may_be_child(cpu, next.pid);
                 let pushed_aside = cpu.is_victim(prev.pid) && could_go_on(prev_state) && prev.is_real_time();
                 if let Some(task) = cpu.instead().filter(|_| pushed_aside) {
                     match next.pid {

@@ -380,13 +380,15 @@ impl Cpu {
         }
     }
 
-    /// Takes for current who an event says is, when the switch to it was lost or lies before the first event.
-    pub(crate) fn seen(&mut self, pid: i32, comm: &str) {
+    /// Takes for current who an event says is, when the switch to it was lost or lies before the first event. Whether that was
+    /// so.
+    pub(crate) fn seen(&mut self, pid: i32, comm: &str) -> bool {
         if self.current == pid {
-            return;
+            return false;
         }
         let unknown = self.current;
         self.switch(unknown, true, (pid, comm), None);
+        true
     }
 
     /// Events of this CPU are missing here: what was in progress has ended somewhere among them, and until the next event

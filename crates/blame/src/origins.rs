@@ -75,7 +75,7 @@ impl<K: std::hash::Hash + Eq, V> Memory<K, V> {
         }
     }
 
-    fn take(&mut self, key: &K) -> Option<V> {
+    pub(crate) fn take(&mut self, key: &K) -> Option<V> {
         let now = self.now.remove(key);
         let before = self.before.remove(key);
         now.or(before)

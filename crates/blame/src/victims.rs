@@ -43,6 +43,11 @@ impl Victims {
         }
     }
 
+    /// Whether threads that one of them makes join it.
+    pub(crate) fn grows(&self) -> bool {
+        self.follow != Follow::Nobody
+    }
+
     pub(crate) fn has(&self, pid: i32) -> bool {
         self.pids.contains(&pid)
     }

@@ -107,6 +107,42 @@ fn children_and_their_threads_are_the_program_and_strangers_are_not() {
 }
 
 #[test]
+fn a_thread_whose_birth_may_be_lost_is_not_named_for_certain() {
+    let mut stream = Stream::new();
+    stream.on(1, PROGRAM, 0);
+    // Known before anything is lost: certainly nobody's child.
+    stream.switch(100_000, PROGRAM, 0, 300);
+    stream.on(1, 300, 0);
+    stream.switch(110_000, 300, 0, PROGRAM);
+    stream.on(1, PROGRAM, 0);
+    stream.lose(1, 2);
+    stream.at(200_000, "task_newtask", &[("pid", 201), ("clone_flags", 0)]);
+    stream.switch(300_000, PROGRAM, 0, 200);
+    stream.on(1, 200, 0);
+    stream.switch(320_000, 200, 0, 201);
+    stream.on(1, 201, 0);
+    stream.switch(330_000, 201, 0, 300);
+    stream.on(1, 300, 0);
+    stream.switch(340_000, 300, 0, PROGRAM);
+    let cpu = ask(&stream, &[1], Follow::Children).remove(0);
+    assert_eq!(
+        row(&cpu.interruptions, "task-200").confidence,
+        Confidence::Inferred
+    );
+    assert_eq!(row(&cpu.interruptions, "task-300").confidence, Confidence::Traced);
+    assert!(
+        cpu.interruptions.iter().all(|row| row.name != "task-201"),
+        "its birth is told"
+    );
+    // Who asks about one thread alone has no children.
+    let alone = ask(&stream, &[1], Follow::Nobody).remove(0);
+    assert_eq!(
+        row(&alone.interruptions, "task-200").confidence,
+        Confidence::Traced
+    );
+}
+
+#[test]
 fn the_number_of_a_dead_child_that_a_stranger_gets_is_the_strangers() {
     let mut stream = Stream::new();
     stream.on(1, PROGRAM, 0);
