@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// The crates from top to bottom (see ARCHITECTURE.md): one may use those after it. A new crate needs a place here.
 const ORDER: &[&str] = &[
-    "cli", "watch", "report", "formats", "blame", "check", "trace", "measure", "observe", "apply", "boot", "plan",
-    "machine", "root", "events",
+    "cli", "watch", "report", "formats", "blame", "check", "trace", "measure", "observe", "apply", "boot",
+    "plan", "machine", "root", "events",
 ];
 
 /// Crates that compute and touch no machine.
