@@ -113,11 +113,15 @@ pub fn judge(expected: &Expected, event: &Injected, seen: &Seen) -> Verdict {
         ..Verdict::default()
     };
     if !verdict.culprit {
-        verdict.wrong = wrong(expected, event, parts());
-        let tells = |name: &&str| !seen.absent.iter().any(|absent| absent == name);
-        verdict.untold = verdict.class
-            && !expected.told_by.iter().all(tells)
-            && of_class().any(|part| part.culprit.is_none());
+        let is_there = |name: &&str| !seen.absent.iter().any(|absent| absent == name);
+        let is_told = expected.told_by.iter().all(is_there);
+        let is_blamed = |part: &Part| {
+            part.culprit
+                .as_ref()
+                .is_some_and(|by| is_told || is_named(expected, by))
+        };
+        verdict.wrong = wrong(expected, event, parts(), is_blamed);
+        verdict.untold = verdict.class && !is_told && of_class().any(|part| !is_blamed(part));
     }
     for gap in seen.gaps.iter().filter(|gap| gap.cpu == seen.cpu) {
         verdict.stolen_ns += within(gap.start_ns, gap.end_ns, from, to);
@@ -167,12 +171,19 @@ fn is_by(expected: &Expected, event: &Injected, blamed: Option<&Blamed>) -> bool
     }
 }
 
+/// Whether a thread is named where one should be. Where the kernel does not tell which, `blame` may still say by way of which
+/// interrupt it came: that is no name.
+fn is_named(expected: &Expected, by: &Blamed) -> bool {
+    expected.culprit != Who::Injector || by.pid != 0 || !by.comm.is_empty()
+}
+
 /// Who is blamed instead, where that is provably somebody else: a part of this very kind with another culprit, and, when
 /// the injector was itself on the CPU at its two stamps, any part across one of them that is not the injector.
 fn wrong<'a>(
     expected: &Expected,
     event: &Injected,
     mut parts: impl Iterator<Item = &'a Part>,
+    is_blamed: impl Fn(&Part) -> bool,
 ) -> Option<String> {
     let traced = |part: &&Part| part.confidence.as_deref() == Some("traced");
     let another = |part: &&Part| match expected.culprit {
@@ -185,7 +196,7 @@ fn wrong<'a>(
         Who::Nobody => false,
         Who::Injector | Who::Via(_) => {
             let meanwhile = part.start_ns < event.end_raw_ns && part.end_ns > event.begin_raw_ns;
-            meanwhile && part.culprit.is_some() && is_it(expected, event, part)
+            meanwhile && is_blamed(part) && is_it(expected, event, part)
         }
     };
     let part = parts.find(|part| traced(part) && another(part))?;
@@ -368,6 +379,26 @@ mod tests {
         assert!(!judged(&IPI, &flush(None), &[]).untold, "this one tells");
         assert!(!judged(&IPI, &flush(by(8, 0, None)), &absent).untold);
         assert!(!judged(&IPI, &[], &absent).untold, "nothing was seen");
+    }
+
+    #[test]
+    fn the_way_alone_is_no_name_where_the_kernel_does_not_tell_more() {
+        let way = Blamed {
+            cpu: 1,
+            via: Some("call_function_single".to_owned()),
+            ..Blamed::default()
+        };
+        let absent = ["ipi/ipi_send_cpumask".to_owned()];
+        let verdict = judged(&IPI, &flush(Some(way.clone())), &absent);
+        assert_eq!(
+            (verdict.culprit, verdict.untold, verdict.wrong),
+            (false, true, None)
+        );
+        let verdict = judged(&IPI, &flush(Some(way)), &[]);
+        assert!(
+            !verdict.untold && verdict.wrong.is_some(),
+            "this one tells: {verdict:?}"
+        );
     }
 
     #[test]
