@@ -158,8 +158,15 @@ fn logged(name: &str, arguments: &[&str]) -> Done<(bool, String)> {
 /// The lines that say what failed, which may stand far above the end: compilers, linkers, tests and what tests say as they stop.
 fn telling<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     let mut telling: Vec<&str> = Vec::new();
+    // Tests that pass may panic on purpose, and what they print is in the log too.
+    let mut passed = false;
     for (place, line) in lines.iter().enumerate() {
-        let panicked = line.contains(" panicked at ");
+        passed = match *line {
+            "successes:" => true,
+            "failures:" => false,
+            line => passed && !line.starts_with("test result: "),
+        };
+        let panicked = !passed && line.contains(" panicked at ");
         let tells = panicked
             || line.starts_with("error")
             || line.starts_with("Diff in ")
@@ -219,8 +226,8 @@ mod tests {
 
     #[test]
     fn what_failed_is_told_wherever_it_stands() {
-        let text = "   Compiling a\nerror: linking with `cc` failed\ntest b ... FAILED\ntest c ... ok\n\
-                    thread 'b' panicked at b.rs:3:5:\nleft is not right\nnote: a backtrace\n";
+        let text = "   Compiling a\nerror: linking with `cc` failed\ntest b ... FAILED\ntest c ... ok\nsuccesses:\n\
+                    thread 'c' panicked at c.rs:1:1:\non purpose\nfailures:\nthread 'b' panicked at b.rs:3:5:\nleft is not right\nnote: a backtrace\n";
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(
             telling(&lines),
