@@ -194,6 +194,32 @@ fn without_blocks_the_screen_is_ascii_and_signals_give_the_terminal_back() {
     terminal.gives_back("ended 0");
 }
 
+/// A program that reads a terminal that is gone would do so for ever, with a whole CPU.
+#[test]
+fn without_its_terminal_the_view_ends_also_where_nobody_says_so() {
+    for (name, environment) in [("hangup", "LC_ALL=C"), ("unheard", "trap '' HUP; LC_ALL=C")] {
+        let Some(terminal) = Terminal::start(name, environment, &play()) else {
+            return;
+        };
+        terminal.shows("begun to play", |seen| seen.contains("PLAY"));
+        let program = terminal.program();
+        terminal.tmux(&["kill-server"]);
+        let begun = Instant::now();
+        // Whoever takes over its children may not have looked after it yet.
+        let runs = || {
+            let stat = std::fs::read_to_string(format!("/proc/{program}/stat"));
+            stat.is_ok_and(|stat| !stat.contains(") Z "))
+        };
+        while runs() {
+            if begun.elapsed() > Duration::from_secs(60) {
+                send(program, "-KILL");
+                panic!("{name}: it goes on without a terminal");
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+}
+
 #[test]
 fn where_nothing_can_be_drawn_check_is_named() {
     let output = quietcore(&["watch"]);

@@ -2,6 +2,7 @@
 
 use crossterm::event::{self, Event, KeyCode, KeyEventKind, KeyModifiers};
 use root::process::next_signal;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::time::Duration;
 use watch::Key;
 
@@ -33,6 +34,9 @@ pub fn next(wait: Duration) -> std::io::Result<Option<Input>> {
             _ => None,
         });
     }
+    if is_gone() {
+        return Ok(Some(Input::End));
+    }
     match event::poll(wait.min(TURN)) {
         Ok(true) => {}
         Ok(false) => return Ok(None),
@@ -46,6 +50,15 @@ pub fn next(wait: Duration) -> std::io::Result<Option<Input>> {
         Event::Resize(..) => Some(Input::Redraw),
         _ => None,
     })
+}
+
+/// Whether the terminal has hung up: nothing will ever be typed there again, also where nobody sends SIGHUP for it.
+fn is_gone() -> bool {
+    let stdin = std::io::stdin();
+    let mut asked = [PollFd::new(&stdin, PollFlags::empty())];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
+    poll(&mut asked, Some(&now)).is_ok() && asked.iter().any(|one| one.revents().intersects(gone))
 }
 
 fn word(code: KeyCode, control: bool) -> Option<Key> {
