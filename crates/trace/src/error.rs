@@ -3,7 +3,7 @@
 use events::FormatError;
 use root::RootError;
 
-/// Why.
+/// Why a trace could not be read or recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceError {
     /// A file of tracefs.

@@ -24,7 +24,7 @@ pub enum Way {
     Read,
 }
 
-/// It.
+/// The buffer of one CPU, open for reading in one of the ways.
 #[derive(Debug)]
 pub enum Source {
     /// Read into memory.

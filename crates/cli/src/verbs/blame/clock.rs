@@ -5,7 +5,7 @@ use apply::tracing::Setting;
 use root::Tracefs;
 use rustix::time::{ClockId, clock_gettime};
 
-/// It.
+/// A clock that the trace and the sampler can both read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum Clock {

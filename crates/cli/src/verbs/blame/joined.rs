@@ -7,7 +7,7 @@ use root::Root;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 
-/// Both.
+/// The question of one run, and the answer to it so far.
 pub struct Joined<'n> {
     reader: &'n Reader,
     names: &'n dyn Names,

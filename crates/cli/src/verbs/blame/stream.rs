@@ -32,7 +32,7 @@ pub struct Known {
     pub reader: Reader,
 }
 
-/// It.
+/// The trace of one run, while it is read.
 pub struct Stream<'r> {
     root: &'r Root,
     /// Closed before the instance goes, also when something fails: the kernel keeps what somebody reads.

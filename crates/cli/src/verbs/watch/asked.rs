@@ -1,11 +1,9 @@
-//! Which CPUs are asked about, and where the view itself stands.
+//! What `check` is asked for the view.
 
 use crate::CommandError;
-use crate::program::aside;
 use crate::verbs::boot;
 use crate::verbs::check::intention::Asked;
 use crate::verbs::check::look::{self, Looked};
-use machine::CpuSet;
 use plan::Profile;
 use root::Root;
 use std::time::Duration;
@@ -29,9 +27,4 @@ impl Asking {
         };
         look::look(&boot::Scene::read(Root::live())?, &asked, window)
     }
-}
-
-/// Takes the calling thread, and those that it will make, off these CPUs.
-pub fn step_aside(root: &Root, isolated: &CpuSet) {
-    aside::step_aside(root, isolated);
 }

@@ -2,6 +2,7 @@
 
 use super::asked::Asking;
 use super::scene;
+use crate::program::aside;
 use root::Root;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
@@ -33,7 +34,7 @@ pub fn run(asking: &Asking, out: &Sender<Scene>, trouble: &Sender<String>, wake:
         match asking.look(WINDOW) {
             Ok(looked) => {
                 let scene = scene::of(&looked);
-                super::asked::step_aside(&root, &scene.isolated);
+                aside::step_aside(&root, &scene.isolated);
                 // Who is gone needs no scene.
                 let _ = out.send(scene);
             }

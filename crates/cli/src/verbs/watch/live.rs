@@ -1,9 +1,10 @@
 //! The live view: moments from the sampling thread, scenes from the checking one, answers from `blame`.
 
-use super::asked::{Asking, step_aside};
+use super::asked::Asking;
 use super::recorded::Recorder;
 use super::shown::{Source, Turn, show};
 use super::{Args, checking, sampling, scene};
+use crate::program::aside::step_aside;
 use crate::{CommandError, Screen, Status};
 use root::{Root, process};
 use std::collections::VecDeque;

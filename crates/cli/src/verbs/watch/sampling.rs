@@ -1,6 +1,7 @@
 //! The thread that looks at the counters, once for each moment.
 
 use super::ran::Runs;
+use crate::program::aside;
 use observe::{Sample, activity};
 use root::Root;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,7 +36,7 @@ pub fn run(
         if let Some(newer) = scenes.try_iter().last()
             && newer != scene
         {
-            super::asked::step_aside(&root, &newer.isolated);
+            aside::step_aside(&root, &newer.isolated);
             scene = newer;
             is_new = true;
         }
