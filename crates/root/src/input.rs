@@ -5,7 +5,7 @@ use crate::{MAX_INFLATED, RootError};
 use rustix::fs::{FileType, Mode, OFlags};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The content of a regular file of at most so many bytes.
 ///
@@ -32,6 +32,28 @@ pub fn bytes(path: &Path, most: u64) -> Result<Vec<u8>, RootError> {
 /// permission.
 pub fn lines(path: &Path) -> Result<impl BufRead + use<>, RootError> {
     Ok(BufReader::with_capacity(1 << 16, regular(path)?))
+}
+
+/// The regular files in a directory that the user names, by name; hidden ones are left out. `None` for what is no directory.
+///
+/// # Errors
+/// [`RootError::Io`] for a directory that cannot be read; [`RootError::Denied`] without permission.
+pub fn files_in(dir: &Path) -> Result<Option<Vec<PathBuf>>, RootError> {
+    if !dir.is_dir() {
+        return Ok(None);
+    }
+    let name = dir.display().to_string();
+    let failed = |error: std::io::Error| RootError::from_io(&name, "list", &error);
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        if path.is_file() && !entry.file_name().as_encoded_bytes().starts_with(b".") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    Ok(Some(files))
 }
 
 pub(crate) fn regular(path: &Path) -> Result<File, RootError> {

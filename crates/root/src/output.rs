@@ -44,14 +44,22 @@ pub fn write_new(files: &[NewFile]) -> Result<(), RootError> {
     for file in files {
         let folder = file.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         if let Some(folder) = folder {
-            std::fs::create_dir_all(folder)
-                .map_err(|error| RootError::from_io(&folder.display().to_string(), "create", &error))?;
+            make_folder(folder)?;
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
         let opened = open(file.path, file.path, flags, Mode::from_raw_mode(file.mode))?;
         write_all(&opened, file.content, &file.path.display().to_string())?;
     }
     Ok(())
+}
+
+/// Makes a folder for results, and those above it, where they are missing.
+///
+/// # Errors
+/// The errno of `mkdir(2)`: `EEXIST` where something else has the name.
+pub fn make_folder(path: &Path) -> Result<(), RootError> {
+    std::fs::create_dir_all(path)
+        .map_err(|error| RootError::from_io(&path.display().to_string(), "create", &error))
 }
 
 /// Who may read the file, besides what the umask takes away.

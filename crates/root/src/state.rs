@@ -110,6 +110,21 @@ impl StateDir {
         Ok(Some(content))
     }
 
+    /// How long a file is, in bytes; `None` where there is none.
+    ///
+    /// # Errors
+    /// As [`StateDir::read`].
+    pub fn size(&self, name: &str) -> Result<Option<u64>, RootError> {
+        let Some(place) = self.place(name, Missing::Leave)? else {
+            return Ok(None);
+        };
+        let Some(file) = self.open_file(&place, OFlags::RDONLY)? else {
+            return Ok(None);
+        };
+        let stat = rustix::fs::fstat(&file).map_err(|errno| io(&self.shown(name), "stat", errno))?;
+        Ok(Some(stat.st_size.unsigned_abs()))
+    }
+
     /// Replaces a whole file: readers see the old or the new content, also after the machine died.
     ///
     /// # Errors
@@ -264,14 +279,20 @@ impl StateDir {
         Ok(Lock { _file: file })
     }
 
-    fn held_by_another(&self, shown: &str) -> RootError {
+    /// In words, who took the lock last: for those whom [`StateDir::lock`] refuses.
+    #[must_use]
+    pub fn holder(&self) -> String {
         let holder = self.read(LOCK_NAME).ok().flatten().unwrap_or_default();
         let pid = String::from_utf8_lossy(&holder).trim().to_owned();
-        let who = if pid.is_empty() {
+        if pid.is_empty() {
             "another process".to_owned()
         } else {
             format!("process {pid}")
-        };
+        }
+    }
+
+    fn held_by_another(&self, shown: &str) -> RootError {
+        let who = self.holder();
         RootError::State {
             path: shown.to_owned(),
             what: format!("{who} is changing this machine now; wait until it has finished, then try again"),

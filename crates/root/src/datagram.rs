@@ -1,0 +1,44 @@
+//! One datagram to a socket of this machine: what systemd wants to hear of a service, and lines for its journal.
+
+use crate::RootError;
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SendFlags, SocketAddrUnix, SocketFlags, SocketType};
+
+/// Where journald takes lines in its own format (`systemd.journal-fields(7)`).
+pub const JOURNAL: &str = "/run/systemd/journal/socket";
+
+/// Sends it to a path, or to a name without a file that begins with `@`, as `NOTIFY_SOCKET` has it. It never waits.
+///
+/// # Errors
+/// The errno: `ENOENT` or `ECONNREFUSED` where nobody listens, `EAGAIN` where nobody takes it.
+pub fn send(address: &str, message: &[u8]) -> Result<(), RootError> {
+    let failed = |errno: Errno| RootError::from_io(address, "send to", &errno.into());
+    let name = match address.strip_prefix('@') {
+        Some(name) => SocketAddrUnix::new_abstract_name(name.as_bytes()),
+        None => SocketAddrUnix::new(address),
+    };
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket =
+        rustix::net::socket_with(AddressFamily::UNIX, SocketType::DGRAM, flags, None).map_err(failed)?;
+    let sent = rustix::net::sendto(&socket, message, SendFlags::NOSIGNAL, &name.map_err(failed)?);
+    sent.map(|_| ()).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn somebody_hears_it_or_nobody_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("socket");
+        let shown = path.to_str().unwrap();
+        assert_eq!(send(shown, b"x").unwrap_err().errno(), Some(libc::ENOENT));
+        let listener = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+        send(shown, b"READY=1").unwrap();
+        let mut heard = [0; 32];
+        let length = listener.recv(&mut heard).unwrap();
+        assert_eq!(&heard[..length], b"READY=1");
+        assert!(send("@no such name of quietcore", b"x").is_err());
+    }
+}

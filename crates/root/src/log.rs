@@ -1,0 +1,73 @@
+//! A log that only grows: whole lines or nothing, and opened for each, so that whoever rotates it needs to tell nobody.
+
+use crate::RootError;
+use rustix::fs::{FileType, Mode, OFlags};
+use rustix::io::Errno;
+use std::path::Path;
+
+/// Adds one line at the end. A disk that runs full takes nothing of it.
+///
+/// # Errors
+/// The errno of open or write; `ENOSPC` where not all of it fits; `ELOOP` for a symbolic link, `EINVAL` for a directory.
+pub fn append(path: &Path, line: &[u8]) -> Result<(), RootError> {
+    let failed = |doing, errno: Errno| RootError::from_io(&path.display().to_string(), doing, &errno.into());
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty() && !folder.exists())
+    {
+        std::fs::create_dir_all(folder)
+            .map_err(|error| RootError::from_io(&folder.display().to_string(), "create", &error))?;
+    }
+    // NONBLOCK keeps the open of a fifo that nobody reads from waiting for ever.
+    let flags = OFlags::WRONLY
+        | OFlags::APPEND
+        | OFlags::CREATE
+        | OFlags::CLOEXEC
+        | OFlags::NOFOLLOW
+        | OFlags::NONBLOCK;
+    let file =
+        rustix::fs::open(path, flags, Mode::from_raw_mode(0o640)).map_err(|errno| failed("open", errno))?;
+    let stat = rustix::fs::fstat(&file).map_err(|errno| failed("stat", errno))?;
+    let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+    match rustix::io::retry_on_intr(|| rustix::io::write(&file, line)) {
+        Ok(written) if written == line.len() => Ok(()),
+        // What fitted is taken away again, so that the next line begins one.
+        Ok(_) if is_file => {
+            rustix::fs::ftruncate(&file, stat.st_size.unsigned_abs())
+                .map_err(|errno| failed("cut", errno))?;
+            Err(failed("write", Errno::NOSPC))
+        }
+        Ok(_) => Err(failed("write", Errno::NOSPC)),
+        Err(errno) => Err(failed("write", errno)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_added_also_after_a_rotation() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new/log");
+        append(&path, b"one\n").unwrap();
+        append(&path, b"two\n").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"one\ntwo\n");
+        std::fs::rename(&path, dir.path().join("old")).unwrap();
+        append(&path, b"three\n").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"three\n");
+    }
+
+    #[test]
+    fn what_is_no_log_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let link = dir.path().join("link");
+        std::os::unix::fs::symlink("/etc/passwd", &link).unwrap();
+        assert_eq!(append(&link, b"x").unwrap_err().errno(), Some(libc::ELOOP));
+        assert!(append(dir.path(), b"x").is_err());
+        assert_eq!(
+            append(Path::new("/dev/full"), b"x").unwrap_err().errno(),
+            Some(libc::ENOSPC)
+        );
+    }
+}

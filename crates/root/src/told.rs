@@ -1,0 +1,29 @@
+//! What the kernel tells by itself, one source a file: its own sockets (netlink), and who writes its files (fanotify).
+//!
+//! Each gives a descriptor that becomes readable, and whole messages as they came. What they mean is for others to say.
+
+mod netlink;
+mod signals;
+mod writes;
+
+pub use netlink::{Netlink, Take};
+pub use signals::Signals;
+pub use writes::{Writes, Written};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::os::fd::BorrowedFd;
+use std::time::Duration;
+
+/// Waits until one of these is readable, at most so long; says which are. Interrupted, it says none.
+#[must_use]
+pub fn wait(sources: &[BorrowedFd], limit: Duration) -> Vec<bool> {
+    let mut asked: Vec<PollFd> = sources.iter().map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
+    let limit = Timespec {
+        tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
+        tv_nsec: limit.subsec_nanos().into(),
+    };
+    match poll(&mut asked, Some(&limit)) {
+        Ok(_) => asked.iter().map(|one| !one.revents().is_empty()).collect(),
+        Err(_) => vec![false; sources.len()],
+    }
+}
