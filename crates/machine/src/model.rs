@@ -133,6 +133,27 @@ impl Machine {
         self
     }
 
+    /// Reads again what is isolated, from the same root: masks of workqueues and of later interrupts are set at run time.
+    /// The kernel, the CPUs and the control groups are those that are known.
+    #[must_use]
+    pub fn with_isolation(mut self, root: &Root) -> Machine {
+        let reader = Reader::new(root);
+        self.isolation = isolation::read(&reader, &self.kernel, &self.topology, &self.cgroups);
+        self.unreadable.extend(reader.into_unreadable());
+        self
+    }
+
+    /// Reads again who else sets CPUs and interrupts here, from the same root: irqbalance, TuneD and the kubelet.
+    #[must_use]
+    pub fn with_neighbours(mut self, root: &Root) -> Machine {
+        let reader = Reader::new(root);
+        self.tuned = neighbours::tuned(&reader, &self.topology);
+        self.irqbalance_sockets = irqbalance::sockets(&reader);
+        self.cpu_manager = neighbours::cpu_manager(&reader);
+        self.unreadable.extend(reader.into_unreadable());
+        self
+    }
+
     /// As [`Machine::with_tasks`] and [`Machine::with_interrupts`], both at the same time: on large machines that is
     /// what reading spends its time on.
     #[must_use]

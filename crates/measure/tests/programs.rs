@@ -157,7 +157,12 @@ fn one_that_heeds_no_signal_ends_with_the_run() {
         Programs::start(&[order(&format!("trap '' TERM; sleep {word}; sleep {word}"))]).unwrap();
     tend_until(&mut programs, |_| with_word(&word).len() == 1);
     let _ = programs.end();
-    assert_eq!(with_word(&word), Vec::<u32>::new());
+    // What it had started was killed with it; a busy machine takes a moment to clear it away.
+    let begun = Instant::now();
+    while !with_word(&word).is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it is still there");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// The whole of what a killed run leaves: started here in a process of its own, which is then killed.

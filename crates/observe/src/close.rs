@@ -87,8 +87,7 @@ impl CloseSample {
     /// Reads the counters of some CPUs, and of those of the tasks that last ran there.
     #[must_use]
     pub fn take(root: &Root, cpus: &CpuSet, tasks: &[Task]) -> CloseSample {
-        let timeslices = root.text("/proc/schedstat").ok().flatten();
-        let timeslices = timeslices.and_then(|text| crate::parse_timeslices(&text));
+        let timeslices = crate::timeslices(root);
         let counts = |cpu: CpuId| Counts {
             timeslices: timeslices.as_ref().and_then(|all| all.get(&cpu.0)).copied(),
             idle: idle(root, cpu),

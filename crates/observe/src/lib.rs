@@ -18,6 +18,6 @@ pub use classes::{CLASSES, Class, ClassRow, of_interrupt, of_softirq};
 pub use close::{CloseSample, CloseUp, IdleEntered, ThreadDid, close_up};
 pub use counters::{COUNTERS, Counter, Place, counter};
 pub use interrupts::{CounterRow, Counters, parse_interrupts};
-pub use sample::Sample;
+pub use sample::{Sample, timeslices};
 pub use sched::{CpuTimes, parse_schedstat, parse_stat, parse_timeslices};
 pub use softirqs::parse_softirqs;

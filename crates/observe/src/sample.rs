@@ -1,7 +1,7 @@
 //! One reading of all counters, with its time.
 
 use crate::interrupts::Reader;
-use crate::{Counters, CpuTimes, parse_schedstat, parse_softirqs, parse_stat};
+use crate::{Counters, CpuTimes, parse_schedstat, parse_softirqs, parse_stat, parse_timeslices};
 use root::{Origin, Root};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -43,6 +43,13 @@ impl Sample {
             at_ns: time(root),
         }
     }
+}
+
+/// How often a task got each CPU (`/proc/schedstat`), which the kernel counts whether `kernel.sched_schedstats` is 1 or not.
+#[must_use]
+pub fn timeslices(root: &Root) -> Option<BTreeMap<u32, u64>> {
+    let text = root.text("/proc/schedstat").ok().flatten()?;
+    parse_timeslices(&text)
 }
 
 /// Line by line: with 1,024 CPUs and 10,000 interrupts the file has over 100 MB.

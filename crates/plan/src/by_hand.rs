@@ -5,7 +5,7 @@ use crate::{
     Action, Change, ChangeKind, Compare, Intent, IntentKind, Movers, OnRefusal, PartitionName, Plan, Profile,
     Undo,
 };
-use machine::CpuSet;
+use machine::{CpuSet, Settings};
 
 /// A list of such changes under a name, with the intent that stands for it in the journal: it takes no CPU from
 /// anybody.
@@ -26,6 +26,7 @@ pub fn by_hand(name: PartitionName, mut changes: Vec<Change>) -> (Intent, Plan) 
         boot_line: None,
         changes,
         findings: Vec::new(),
+        found: Settings::default(),
     };
     let mut intent = Intent::new(name, CpuSet::new(), Profile::Minimal);
     intent.kind = IntentKind::ByHand;

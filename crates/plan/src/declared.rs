@@ -10,14 +10,23 @@
 //! irq_here = ["eth0-rx-3"]
 //! owner = "ana:audio"
 //! boot = true
+//!
+//! [watch]
+//! alert = ["/usr/local/bin/page"]
+//! repair = true
+//! listen = "127.0.0.1:9853"
 //! ```
 
 mod edit;
 mod parse;
 mod place;
+mod watching;
+mod webhook;
 
 pub use edit::{add, put_on_boot_line};
-pub use parse::parse;
+pub use parse::{parse, watching};
+pub use watching::{Repair, Watching};
+pub use webhook::Webhook;
 
 use crate::{Intent, PartitionName, Shape};
 use machine::CoreKind;

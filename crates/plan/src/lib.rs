@@ -60,6 +60,9 @@ pub struct Plan {
     pub changes: Vec<Change>,
     /// What the user should know.
     pub findings: Vec<Finding>,
+    /// What it was planned from: also of what is right already this is what stood there before the partition.
+    #[serde(skip)]
+    pub found: Settings,
 }
 
 /// Plans an intent. The machine should have been read with tasks and interrupts; without them their changes
@@ -95,6 +98,7 @@ pub fn plan_beside(
         boot_line: boot.line,
         changes: Vec::new(),
         findings: scene.findings(),
+        found: settings.clone(),
     };
     taken::plan_knobs(&scene, &mut plan);
     plan.findings.extend(boot.findings);

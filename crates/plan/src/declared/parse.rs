@@ -1,7 +1,7 @@
 //! Text to declarations. Whatever is wrong is said with the line where it stands.
 
 use super::place::line_of;
-use super::{BootPart, ComesBack, CpuWish, Declaration, DeclarationError, MOST_BYTES};
+use super::{BootPart, ComesBack, CpuWish, Declaration, DeclarationError, MOST_BYTES, Watching};
 use crate::{Intent, PartitionName, Profile, Refusal, Shape};
 use machine::{CoreKind, CpuSet};
 use serde::Deserialize;
@@ -13,6 +13,8 @@ use toml::Spanned;
 struct Document {
     #[serde(default)]
     partition: Vec<Spanned<Table>>,
+    #[serde(default)]
+    watch: Watching,
 }
 
 /// The keys of a partition.
@@ -51,6 +53,28 @@ enum Arrangement {
 /// # Errors
 /// What is wrong first, with its line.
 pub fn parse(bytes: &[u8]) -> Result<Vec<Declaration>, DeclarationError> {
+    let (text, document) = document(bytes)?;
+    let mut declared: Vec<Declaration> = Vec::new();
+    for table in &document.partition {
+        let line = line_of(text, &table.span());
+        let next = declaration(text, line, table.get_ref())?;
+        refuse_twice(&declared, &next)?;
+        declared.push(next);
+    }
+    Ok(declared)
+}
+
+/// What a file says to `watch --daemon`; what it does not say is as [`Watching::default`].
+///
+/// # Errors
+/// As [`parse`], of the file as a whole: half of a file is none.
+pub fn watching(bytes: &[u8]) -> Result<Watching, DeclarationError> {
+    parse(bytes)?;
+    let (_, document) = document(bytes)?;
+    document.watch.checked()
+}
+
+fn document(bytes: &[u8]) -> Result<(&str, Document), DeclarationError> {
     if bytes.len() as u64 > MOST_BYTES {
         return Err(DeclarationError::new(
             0,
@@ -66,24 +90,17 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Declaration>, DeclarationError> {
             "write the file as plain text",
         )
     })?;
-    let document: Document = toml::from_str(text).map_err(|error| {
+    let document = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(0, |span| line_of(text, &span));
         let said = error.message().trim().replace('\n', "; ");
         DeclarationError::new(line, said, keys())
     })?;
-    let mut declared: Vec<Declaration> = Vec::new();
-    for table in &document.partition {
-        let line = line_of(text, &table.span());
-        let next = declaration(text, line, table.get_ref())?;
-        refuse_twice(&declared, &next)?;
-        declared.push(next);
-    }
-    Ok(declared)
+    Ok((text, document))
 }
 
 fn keys() -> &'static str {
     "a partition is `[[partition]]` with name, cpus (or count, near, shape, kind, keep), profile, with, without, \
-     irq_here, owner, at_boot, boot"
+     irq_here, owner, at_boot, boot; `[watch]` has alert, journal, repair, ignore, level"
 }
 
 fn declaration(text: &str, line: usize, table: &Table) -> Result<Declaration, DeclarationError> {

@@ -16,7 +16,8 @@ pub(super) const KNOB: Knob = Knob {
     usual: "0",
     price: Price::Safety,
     stops: &["tick"],
-    side_effects: "a real-time loop on that CPU starves everything else there, also kernel threads that others wait for",
+    side_effects: "a real-time loop on that CPU starves everything else there, also kernel threads that others wait for; \
+                   6.12 was seen to log a warning (kernel/sched/deadline.c) and to taint itself when it is written",
     verify: "the file of each isolated CPU, in nanoseconds per period",
     peers: &["TuneD"],
     refused: REFUSED,

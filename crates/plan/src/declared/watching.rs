@@ -1,0 +1,229 @@
+//! The table `[watch]`: what `watch --daemon` does with what it finds.
+
+use super::{DeclarationError, Webhook};
+use crate::{KNOBS, Level};
+use serde::Deserialize;
+use std::net::SocketAddr;
+
+/// What to do with what is found.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Watching {
+    /// A program and its arguments: started for each finding that appears or goes, with the line of the log on its input.
+    pub alert: Vec<String>,
+    /// Where the same line is posted; `None` for nowhere.
+    pub webhook: Option<Webhook>,
+    /// Whether systemd's journal gets the same lines.
+    pub journal: bool,
+    /// What is set again.
+    pub repair: Repair,
+    /// Findings that are left out: `ID`, or `ID:SUBJECT`.
+    pub ignore: Vec<String>,
+    /// From which level on a finding is told.
+    pub level: Level,
+    /// Where metrics are served over HTTP; nowhere without it.
+    pub listen: Option<SocketAddr>,
+    /// Whether `listen` may name an address that other machines reach: `listen_openly = true`.
+    pub listen_openly: bool,
+    /// A file that gets the metrics, for the textfile collector of `node_exporter`; its whole path.
+    pub textfile: Option<String>,
+    /// Time from one writing of `textfile` to the next, in seconds.
+    pub textfile_every_s: u64,
+    /// A result of `measure` whose histograms are among the metrics; its whole path.
+    pub results: Option<String>,
+}
+
+/// What is set again by itself.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(untagged)]
+pub enum Repair {
+    /// All that `check --fix` would set, or nothing.
+    All(bool),
+    /// What these knobs would set.
+    Knobs(Vec<String>),
+}
+
+impl Default for Watching {
+    fn default() -> Watching {
+        Watching {
+            alert: Vec::new(),
+            webhook: None,
+            journal: false,
+            repair: Repair::All(false),
+            ignore: Vec::new(),
+            level: Level::Warning,
+            listen: None,
+            listen_openly: false,
+            textfile: None,
+            textfile_every_s: 15,
+            results: None,
+        }
+    }
+}
+
+impl Repair {
+    /// Whether what this knob would set is set.
+    #[must_use]
+    pub fn has(&self, knob: &str) -> bool {
+        match self {
+            Repair::All(all) => *all,
+            Repair::Knobs(knobs) => knobs.iter().any(|one| one == knob),
+        }
+    }
+}
+
+impl Watching {
+    pub(super) fn checked(self) -> Result<Watching, DeclarationError> {
+        if let Repair::Knobs(knobs) = &self.repair
+            && let Some(wrong) = knobs
+                .iter()
+                .find(|name| !KNOBS.iter().any(|knob| knob.name == **name))
+        {
+            return Err(DeclarationError::new(
+                0,
+                format!("[watch] repair: there is no knob `{wrong}`"),
+                "`quietcore explain --list` shows the knobs; `repair = true` takes all",
+            ));
+        }
+        if let Some(wrong) = self.ignore.iter().find(|pattern| !is_finding(pattern)) {
+            return Err(DeclarationError::new(
+                0,
+                format!("[watch] ignore: there is no finding `{wrong}`"),
+                "write ID, or ID:SUBJECT, as `quietcore check` shows them in brackets",
+            ));
+        }
+        if self
+            .alert
+            .first()
+            .is_some_and(|program| !program.starts_with('/'))
+        {
+            return Err(DeclarationError::new(
+                0,
+                "[watch] alert: the program needs its whole path",
+                "alert = [\"/usr/bin/logger\", \"-t\", \"quietcore\"]: a program and its arguments; no shell reads it",
+            ));
+        }
+        self.outlets_checked()?;
+        Ok(self)
+    }
+
+    fn outlets_checked(&self) -> Result<(), DeclarationError> {
+        let wrong = |what: String, next: &str| Err(DeclarationError::new(0, what, next));
+        if let Some(address) = self.listen {
+            if address.port() == 0 {
+                return wrong(
+                    format!("[watch] listen: `{address}` names no port"),
+                    "listen = \"127.0.0.1:9853\": a scraper has to know the port",
+                );
+            }
+            if !address.ip().is_loopback() && !self.listen_openly {
+                return wrong(
+                    format!(
+                        "[watch] listen: other machines reach `{address}`, and nobody is asked who they are"
+                    ),
+                    "listen = \"127.0.0.1:9853\" is for this machine alone; `listen_openly = true` beside it if others shall read",
+                );
+            }
+        }
+        for (name, path) in [("textfile", &self.textfile), ("results", &self.results)] {
+            if path.as_ref().is_some_and(|path| !path.starts_with('/')) {
+                return wrong(
+                    format!("[watch] {name}: the file needs its whole path"),
+                    "begin it with `/`: a daemon stands in no folder of yours",
+                );
+            }
+        }
+        if self
+            .textfile
+            .as_ref()
+            .is_some_and(|path| !path.ends_with(".prom"))
+        {
+            return wrong(
+                "[watch] textfile: node_exporter reads no file whose name does not end in `.prom`".to_owned(),
+                "textfile = \"/var/lib/prometheus/node-exporter/quietcore.prom\"",
+            );
+        }
+        if !(1..=3600).contains(&self.textfile_every_s) {
+            return wrong(
+                format!(
+                    "[watch] textfile_every_s: {} is none of 1 to 3600",
+                    self.textfile_every_s
+                ),
+                "write the seconds from one scrape of node_exporter to the next",
+            );
+        }
+        Ok(())
+    }
+}
+
+fn is_finding(pattern: &str) -> bool {
+    let id = pattern.split_once(':').map_or(pattern, |(id, _)| id);
+    crate::findings().any(|row| row.id == id)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Level;
+    use crate::declared::{Repair, parse, watching};
+
+    #[test]
+    fn what_is_said_counts_and_the_rest_is_usual() {
+        let nothing = watching(b"").unwrap();
+        assert!(
+            !nothing.repair.has("irq_affinity")
+                && nothing.alert.is_empty()
+                && nothing.level == Level::Warning
+        );
+        let text = b"[[partition]]\ncpus = \"1\"\n[watch]\nalert = [\"/bin/page\", \"me\"]\njournal = true\n\
+            repair = [\"irq_affinity\"]\nignore = [\"task-here:sh\"]\nlevel = \"error\"\n";
+        assert_eq!(parse(text).unwrap().len(), 1);
+        let said = watching(text).unwrap();
+        assert!(said.repair.has("irq_affinity") && !said.repair.has("workqueue_cpumask"));
+        assert_eq!(
+            (said.alert[1].as_str(), said.journal, said.level),
+            ("me", true, Level::Error)
+        );
+        let openly = b"[watch]\nlisten = \"0.0.0.0:9853\"\nlisten_openly = true";
+        for text in [b"[watch]\nlisten = \"[::1]:9853\"".as_slice(), openly] {
+            assert_eq!(
+                watching(text).unwrap().listen.map(|address| address.port()),
+                Some(9853)
+            );
+        }
+        assert_eq!(
+            watching(b"[watch]\nrepair = true").unwrap().repair,
+            Repair::All(true)
+        );
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        for (text, word) in [
+            ("[watch]\nalert = \"sh\"", "sequence"),
+            ("[watch]\nalert = [\"page\"]", "whole path"),
+            ("[watch]\nwebhook = \"https://ops/\"", "curl"),
+            ("[watch]\nwebhook = \"http://ops:x/\"", "port"),
+            ("[watch]\nrepair = [\"no_knob\"]", "no_knob"),
+            ("[watch]\nrepair = 3", "repair"),
+            ("[watch]\nignore = [\"no-finding\"]", "no-finding"),
+            ("[watch]\nlevel = \"loud\"", "loud"),
+            ("[watch]\nlisten = \"9853\"", "socket address"),
+            ("[watch]\nlisten = \"localhost:9853\"", "socket address"),
+            ("[watch]\nlisten = \"127.0.0.1:0\"", "no port"),
+            ("[watch]\nlisten = \"0.0.0.0:9853\"", "listen_openly"),
+            (
+                "[watch]\nlisten = \"[::]:9853\"\nlisten_openly = false",
+                "other machines",
+            ),
+            ("[watch]\ntextfile = \"quietcore.prom\"", "whole path"),
+            ("[watch]\ntextfile = \"/x/quietcore.txt\"", ".prom"),
+            ("[watch]\ntextfile_every_s = 0", "1 to 3600"),
+            ("[watch]\nresults = \"x.json\"", "whole path"),
+            ("[watch]\nunheard = 1", "unheard"),
+            ("[watch]\njournal = true\n[[partition]]\ncpus = ", "line 4"),
+        ] {
+            let said = watching(text.as_bytes()).unwrap_err().to_string();
+            assert!(said.contains(word), "{text}: {said}");
+        }
+    }
+}

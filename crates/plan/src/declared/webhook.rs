@@ -1,0 +1,109 @@
+//! Where an alert is posted: `http://HOST[:PORT][/PATH]`. Text from a file, so nothing in it may become a header of its own.
+
+use super::DeclarationError;
+use serde::Deserialize;
+
+/// A place that takes lines by HTTP.
+#[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
+#[serde(try_from = "String")]
+pub struct Webhook {
+    /// Name or address of the host; an address of IPv6 without its brackets.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// What is asked for there, from the first `/` on.
+    pub path: String,
+    /// As it was written.
+    pub text: String,
+}
+
+/// The port of `http`.
+const USUAL_PORT: u16 = 80;
+
+impl TryFrom<String> for Webhook {
+    type Error = DeclarationError;
+
+    fn try_from(text: String) -> Result<Webhook, DeclarationError> {
+        let wrong = |what: &str, next: &str| {
+            DeclarationError::new(0, format!("[watch] webhook `{text}`: {what}"), next)
+        };
+        let form = "write http://HOST:PORT/PATH";
+        if text.starts_with("https:") {
+            return Err(wrong(
+                "https is not spoken here",
+                "let a program do it: alert = [\"/usr/bin/curl\", \"-sS\", \"--json\", \"@-\", \"https://...\"]",
+            ));
+        }
+        let rest = text
+            .strip_prefix("http://")
+            .ok_or_else(|| wrong("it does not begin with http://", form))?;
+        if !rest.bytes().all(|byte| byte.is_ascii_graphic()) || rest.contains('#') {
+            return Err(wrong("it holds what an address cannot hold", form));
+        }
+        let (place, path) = rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len()));
+        if place.contains('@') {
+            return Err(wrong(
+                "a name and a password would stand in this file",
+                "let a program of `alert` add them",
+            ));
+        }
+        let (host, port) = match place.strip_prefix('[').and_then(|place| place.split_once(']')) {
+            Some((host, port)) => (host, port.strip_prefix(':')),
+            None => place
+                .rsplit_once(':')
+                .map_or((place, None), |(host, port)| (host, Some(port))),
+        };
+        let port = port.map_or(Ok(USUAL_PORT), str::parse);
+        match (host, port) {
+            ("", _) => Err(wrong("there is no host in it", form)),
+            (_, Err(_) | Ok(0)) => Err(wrong("its port is no number from 1 to 65535", form)),
+            (host, Ok(port)) => Ok(Webhook {
+                host: host.to_owned(),
+                port,
+                path: if path.starts_with('/') {
+                    path.to_owned()
+                } else {
+                    format!("/{path}")
+                },
+                text: text.clone(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Webhook;
+
+    fn read(text: &str) -> Result<(String, u16, String), String> {
+        let webhook = Webhook::try_from(text.to_owned()).map_err(|error| error.to_string())?;
+        Ok((webhook.host, webhook.port, webhook.path))
+    }
+
+    #[test]
+    fn an_address_has_host_port_and_path() {
+        let is = |host: &str, port, path: &str| Ok((host.to_owned(), port, path.to_owned()));
+        assert_eq!(read("http://ops:8080/a/b?c=d"), is("ops", 8080, "/a/b?c=d"));
+        assert_eq!(read("http://ops"), is("ops", 80, "/"));
+        assert_eq!(read("http://[::1]:9/x"), is("::1", 9, "/x"));
+        assert_eq!(read("http://ops?c=d"), is("ops", 80, "/?c=d"));
+    }
+
+    #[test]
+    fn what_is_no_such_address_is_said() {
+        for (text, word) in [
+            ("https://ops/", "curl"),
+            ("ops:80", "http://"),
+            ("http://", "no host"),
+            ("http://ops:0/", "port"),
+            ("http://ops:http/", "port"),
+            ("http://ops:70000/", "port"),
+            ("http://ops/a b", "cannot hold"),
+            ("http://ops/a\r\nX: y", "cannot hold"),
+            ("http://me:secret@ops/", "password"),
+        ] {
+            let said = read(text).unwrap_err();
+            assert!(said.contains(word), "{text}: {said}");
+        }
+    }
+}
