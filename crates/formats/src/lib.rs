@@ -4,6 +4,7 @@
 mod csv;
 mod cyclictest;
 mod error;
+pub mod exposition;
 mod gaps;
 mod gnuplot;
 mod hlog;
@@ -30,6 +31,7 @@ pub use error::{Problem, ReadError};
 pub use left_out::left_out;
 pub use list::{FORMATS, Format, Holds, Reader, format_written, read, writer, writers};
 pub use model::{Basis, Bucket, Kind, Part, Recording, Rounding, Series, Spike, Stated};
+pub use openmetrics::histograms;
 pub use own::of_measurement;
 pub use systress::systress_file;
 

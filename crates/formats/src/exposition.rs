@@ -1,0 +1,242 @@
+//! The text that Prometheus reads, in both of its forms: families of metrics, each with what it is and its lines.
+//!
+//! A result that is written for it and the live metrics of `watch` are both made here, so that names, escapes and numbers
+//! are the same. The forms differ in few words: what a family's head calls it, the unit, and the last line.
+
+use std::fmt::{Display, Write as _};
+
+/// Which of the two forms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// OpenMetrics 1.0.0.
+    OpenMetrics,
+    /// The older text format 0.0.4, which the textfile collector of `node_exporter` takes too.
+    Text,
+}
+
+/// What the numbers of a family mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sort {
+    /// Only grows, while whoever counts lives.
+    Counter,
+    /// Goes up and down.
+    Gauge,
+    /// Counts by upper bounds.
+    Histogram,
+    /// Always 1: the labels tell.
+    Info,
+}
+
+/// The labels of one line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels(String);
+
+/// A text that grows.
+#[derive(Debug)]
+pub struct Exposition {
+    form: Form,
+    text: String,
+    name: String,
+    suffix: &'static str,
+}
+
+impl Form {
+    /// What HTTP calls it.
+    #[must_use]
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Form::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Form::Text => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
+}
+
+impl Labels {
+    /// These and one more. The name is made one of letters, digits and underscores; the value may be any text.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl Display) -> Labels {
+        let between = if self.0.is_empty() { "" } else { "," };
+        let _ = write!(
+            self.0,
+            "{between}{}=\"{}\"",
+            label_name(name),
+            escaped(&value.to_string())
+        );
+        self
+    }
+
+    fn braced(&self) -> String {
+        match self.0.as_str() {
+            "" => String::new(),
+            labels => format!("{{{labels}}}"),
+        }
+    }
+}
+
+impl Exposition {
+    /// An empty one.
+    #[must_use]
+    pub fn new(form: Form) -> Exposition {
+        Exposition {
+            form,
+            text: String::new(),
+            name: String::new(),
+            suffix: "",
+        }
+    }
+
+    /// Begins a family. `name` is without `_total` and `_info`; one that ends in a base unit says it.
+    pub fn family(&mut self, sort: Sort, name: &str, help: &str) {
+        let (sort_word, suffix) = match sort {
+            Sort::Counter => ("counter", "_total"),
+            Sort::Gauge => ("gauge", ""),
+            Sort::Histogram => ("histogram", ""),
+            Sort::Info => ("info", "_info"),
+        };
+        let help = help.replace('\\', "\\\\").replace('\n', "\\n");
+        // Writing to a text does not fail.
+        let _ = match self.form {
+            Form::OpenMetrics => {
+                let unit = ["seconds", "bytes"].into_iter().find(|unit| name.ends_with(unit));
+                let unit = unit.map_or_else(String::new, |unit| format!("# UNIT {name} {unit}\n"));
+                let help = help.replace('"', "\\\"");
+                write!(
+                    self.text,
+                    "# TYPE {name} {sort_word}\n{unit}# HELP {name} {help}\n"
+                )
+            }
+            // The older form knows no `info`, and a head names its lines as they are.
+            Form::Text => {
+                let sort_word = if sort == Sort::Info { "gauge" } else { sort_word };
+                write!(
+                    self.text,
+                    "# HELP {name}{suffix} {help}\n# TYPE {name}{suffix} {sort_word}\n"
+                )
+            }
+        };
+        name.clone_into(&mut self.name);
+        self.suffix = suffix;
+    }
+
+    /// A line of the family that was begun last.
+    pub fn line(&mut self, labels: &Labels, value: impl Display) {
+        let _ = writeln!(
+            self.text,
+            "{}{}{} {value}",
+            self.name,
+            self.suffix,
+            labels.braced()
+        );
+    }
+
+    /// The lines of a histogram: how many lie at or below each bound, in nanoseconds, then all of them and their sum in
+    /// seconds.
+    pub fn histogram(
+        &mut self,
+        labels: &Labels,
+        up_to: impl Iterator<Item = (u64, u64)>,
+        count: u64,
+        sum_s: f64,
+    ) {
+        let name = &self.name;
+        for (bound_ns, below) in up_to {
+            let labels = labels.clone().with("le", seconds(bound_ns));
+            let _ = writeln!(self.text, "{name}_bucket{} {below}", labels.braced());
+        }
+        let all = labels.clone().with("le", "+Inf");
+        let _ = write!(
+            self.text,
+            "{name}_bucket{} {count}\n{name}_sum{labels} {sum_s}\n{name}_count{labels} {count}\n",
+            all.braced(),
+            labels = labels.braced()
+        );
+    }
+
+    /// The whole text, with its last line where the form has one.
+    #[must_use]
+    pub fn end(mut self) -> String {
+        if self.form == Form::OpenMetrics {
+            self.text.push_str("# EOF\n");
+        }
+        self.text
+    }
+}
+
+/// Seconds as the canonical decimal number of OpenMetrics: `0.0001`, `1.0`.
+#[must_use]
+pub fn seconds(ns: u64) -> String {
+    let text = format!("{}.{:09}", ns / 1_000_000_000, ns % 1_000_000_000);
+    let short = text.trim_end_matches('0');
+    if short.ends_with('.') {
+        format!("{short}0")
+    } else {
+        short.to_owned()
+    }
+}
+
+/// A name of a label: letters, digits and underscores.
+pub(crate) fn label_name(name: &str) -> String {
+    let name = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
+    match name.starts_with(|letter: char| letter.is_ascii_digit()) || name.is_empty() {
+        true => format!("_{name}"),
+        false => name,
+    }
+}
+
+/// A value of a label. Both forms know three escapes; other control characters would reach a terminal.
+fn escaped(value: &str) -> String {
+    let value = value
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n");
+    value.replace(char::is_control, " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn both(fill: impl Fn(&mut Exposition)) -> [String; 2] {
+        [Form::OpenMetrics, Form::Text].map(|form| {
+            let mut exposition = Exposition::new(form);
+            fill(&mut exposition);
+            exposition.end()
+        })
+    }
+
+    #[test]
+    fn a_counter_and_an_info_in_both_forms() {
+        let [open, text] = both(|exposition| {
+            exposition.family(Sort::Counter, "steal_seconds", "Time \"taken\".");
+            exposition.line(&Labels::default().with("cpu", 3), seconds(1_500_000_000));
+            exposition.family(Sort::Info, "build", "What it is.");
+            exposition.line(&Labels::default(), 1);
+        });
+        assert_eq!(
+            open,
+            "# TYPE steal_seconds counter\n# UNIT steal_seconds seconds\n# HELP steal_seconds Time \\\"taken\\\".\n\
+             steal_seconds_total{cpu=\"3\"} 1.5\n# TYPE build info\n# HELP build What it is.\nbuild_info 1\n# EOF\n"
+        );
+        assert_eq!(
+            text,
+            "# HELP steal_seconds_total Time \"taken\".\n# TYPE steal_seconds_total counter\n\
+             steal_seconds_total{cpu=\"3\"} 1.5\n# HELP build_info What it is.\n# TYPE build_info gauge\nbuild_info 1\n"
+        );
+    }
+
+    #[test]
+    fn hostile_names_stay_inside_their_quotes() {
+        let labels = Labels::default()
+            .with("a\"b", "x\"} 1\ny\\z\u{1b}[2J")
+            .with("0", "");
+        assert_eq!(labels.0, "a_b=\"x\\\"} 1\\ny\\\\z [2J\",_0=\"\"");
+    }
+
+    #[test]
+    fn seconds_have_a_point_and_nothing_behind_what_counts() {
+        assert_eq!(
+            [1_000_000_000, 100, 0, u64::MAX].map(seconds),
+            ["1.0", "0.0000001", "0.0", "18446744073.709551615"]
+        );
+    }
+}
