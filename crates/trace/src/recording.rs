@@ -14,6 +14,12 @@ use std::ops::ControlFlow;
 /// The time of an event is read before it can be read: between lies the writing of it, and whatever interrupts that, also the
 /// hypervisor. A CPU whose buffer is empty has told everything that is older than this; what comes even later is told as
 /// lost.
+///
+/// That is no proof, and there is none to be had from outside. The kernel takes the time of an event before it reserves its
+/// place and shows a reader only what is committed; neither `stats` nor the pages tell of a writer in between. Only an event
+/// that this CPU writes afterwards would prove it, for which it would have to be disturbed. So the margin is far above what a
+/// writer needs, a CPU that is stopped for longer costs names and not their truth, and at the end, when the trace is off, the
+/// rest is read without it.
 const WRITING_NS: u64 = 20_000_000;
 
 /// Pages of each CPU for which there is room, however little memory there may be.
@@ -41,7 +47,7 @@ struct Cpu {
 /// Whether the buffers are empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drained {
-    /// They were.
+    /// They were, but for what came meanwhile.
     Empty,
     /// There was no room for more.
     Full,
@@ -98,24 +104,27 @@ impl Recorder {
         self.has_ended = true;
     }
 
-    /// Takes what is there now, without waiting, as far as there is room. `now_ns` is the clock of the trace.
+    /// Takes what is there now, without waiting, as far as there is room. `now_ns` is the clock of the trace. What comes while
+    /// this reads is left for the next time: the CPU that reads has events of its own all the while.
+    ///
+    /// Without room one page is taken all the same, of the CPU that is furthest behind: nothing that the others told can be given
+    /// out until it has told as much, so without this there would never be room again.
     ///
     /// # Errors
     /// A buffer that cannot be read.
     pub fn drain(&mut self, now_ns: impl Fn() -> u64) -> Result<Drained, TraceError> {
-        let mut empty = vec![false; self.cpus.len()];
+        let mut done = vec![false; self.cpus.len()];
+        let begun_ns = if self.has_ended { u64::MAX } else { now_ns() };
         loop {
             // Who is furthest behind comes first: the others wait for it.
             let behind = (0..)
                 .zip(&mut self.cpus)
-                .zip(&empty)
-                .filter(|(_, empty)| !**empty);
-            let Some(((place, cpu), _)) = behind.min_by_key(|((_, cpu), _)| cpu.told_ns) else {
+                .zip(&mut done)
+                .filter(|(_, done)| !**done);
+            let Some(((place, cpu), done)) = behind.min_by_key(|((_, cpu), _)| cpu.told_ns) else {
                 return Ok(Drained::Empty);
             };
-            if self.flow.waiting() + self.page.len() > self.most {
-                return Ok(Drained::Full);
-            }
+            let has_room = self.flow.waiting() + self.page.len() <= self.most;
             let asked = now_ns();
             let read = cpu.source.read(&mut self.page, &self.layout)?;
             if read == 0 {
@@ -124,9 +133,7 @@ impl Recorder {
                     false => asked.saturating_sub(WRITING_NS),
                 };
                 cpu.told_ns = cpu.told_ns.max(told);
-                if let Some(empty) = empty.get_mut(place) {
-                    *empty = true;
-                }
+                *done = true;
                 continue;
             }
             // A kernel gives whole pages; the rest of a shorter one says nothing.
@@ -135,6 +142,10 @@ impl Recorder {
             // What comes on this CPU later is not older than this page.
             if let Some(first) = self.flow.newest(place) {
                 cpu.told_ns = cpu.told_ns.max(first);
+                *done = first > begun_ns;
+            }
+            if !has_room {
+                return Ok(Drained::Full);
             }
         }
     }
