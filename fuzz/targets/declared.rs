@@ -1,7 +1,7 @@
 //! `/etc/quietcore.toml`: whatever is in it is read or blamed with its line, and what was read can be written again.
 
 use super::{Target, owned};
-use plan::declared::{add, parse};
+use plan::declared::{add, parse, watching};
 
 pub const TARGET: Target = Target {
     name: "declared",
@@ -10,6 +10,7 @@ pub const TARGET: Target = Target {
             "# one\n[[partition]]\nname = \"rt\"\ncpus = \"2-3\"\nwith = [\"stat_interval=60\"]\nowner = \"ana:audio\"\n",
             "[[partition]]\ncount = 2\nnear = \"eth0\"\nshape = \"spread\"\nkind = \"performance\"\nkeep = \"1\"\n\
              profile = \"strict\"\nwithout = [\"rps_cpus\"]\nirq_here = [\"eth0*\", \"27\"]\nat_boot = false\n",
+            "[watch]\nalert = [\"/bin/page\"]\njournal = true\nrepair = [\"irq_affinity\"]\nignore = [\"tick:cpu1\"]\nlevel = \"error\"\n",
             "partition = [{ name = \"a\", cpus = '0x4' }, { name = \"b\", cpus = \"\"\"3\"\"\" }]\n",
         ])
     },
@@ -19,6 +20,9 @@ pub const TARGET: Target = Target {
             assert!(error.line <= lines && !error.what.contains(char::is_control));
         }
         Ok(declared) => {
+            if let Err(error) = watching(bytes) {
+                assert!(!error.what.contains(char::is_control));
+            }
             let mut written = String::new();
             for one in &declared {
                 written = add(&written, one).unwrap().unwrap();

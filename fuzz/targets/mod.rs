@@ -15,6 +15,7 @@ mod foreign_results;
 mod interrupts;
 mod journals;
 mod kernel_config;
+mod kernel_messages;
 mod neighbours;
 mod results;
 mod snapshots;
@@ -22,6 +23,7 @@ mod softirqs;
 mod tasks;
 mod trace_files;
 mod trace_text;
+mod watch_recordings;
 
 /// One parser, or several of one kind of file.
 pub struct Target {
@@ -50,6 +52,7 @@ pub const TARGETS: &[Target] = &[
     interrupts::TARGET,
     journals::TARGET,
     kernel_config::TARGET,
+    kernel_messages::TARGET,
     neighbours::TARGET,
     results::TARGET,
     snapshots::TARGET,
@@ -57,6 +60,7 @@ pub const TARGETS: &[Target] = &[
     tasks::TARGET,
     trace_files::TARGET,
     trace_text::TARGET,
+    watch_recordings::TARGET,
 ];
 
 /// Text as a `Root` gives it.

@@ -41,6 +41,9 @@ pub(crate) struct Stage<'a, 'j> {
     /// Who was pinned when this apply first looked. Until its last write that is a blink, so nobody looks again at ten
     /// thousand others.
     pub pins: &'a mut Option<Vec<TaskState>>,
+    /// What the file held before the layer, where somebody else may have written to it since: undo gives this back, and
+    /// not what that left. Nothing in an apply.
+    pub stood: Option<&'a str>,
     /// What the user must hear.
     pub findings: &'a mut Vec<Finding>,
 }

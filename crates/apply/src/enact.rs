@@ -101,6 +101,7 @@ fn apply_as(
         intent: Box::new(request.intent.clone()),
         changes: request.plan.changes.clone(),
         files: fingerprint::files(system.root(), &request.machine.cgroups),
+        found: request.plan.found.values.clone(),
     })?;
     let mut findings = request.plan.findings.clone();
     match make_changes(system, &mut journal, &others, request, &mut findings) {
@@ -163,6 +164,7 @@ fn make_changes(
             taken: &others.taken,
             usual: &usual,
             pins: &mut pins,
+            stood: None,
             findings,
         };
         let step = actions::enact(&mut stage, change).map_err(|error| Failure::new(Some(change), error))?;

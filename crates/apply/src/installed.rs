@@ -110,9 +110,27 @@ pub fn remove(
     force: Force,
     aside: &[&str],
 ) -> Result<Removed, ApplyError> {
+    remove_some(files, lasting, force, aside, &|_| true)
+}
+
+/// As [`remove`], only of the paths that are meant.
+///
+/// # Errors
+/// As [`remove`].
+pub fn remove_some(
+    files: &dyn Files,
+    lasting: &dyn Storage,
+    force: Force,
+    aside: &[&str],
+    is_meant: &dyn Fn(&str) -> bool,
+) -> Result<Removed, ApplyError> {
     let mut notes = Notes::read(lasting)?;
     let mut removed = Removed::default();
-    for (seq, path, before, after) in notes.standing_notes() {
+    let meant = notes
+        .standing_notes()
+        .into_iter()
+        .filter(|(_, path, _, _)| is_meant(path));
+    for (seq, path, before, after) in meant {
         let now = files.standing(&path)?;
         let mut outcome = match before {
             Standing::Nothing => "removed",

@@ -49,6 +49,8 @@ pub struct Layer<'r> {
     pub changes: Vec<&'r Change>,
     /// Every file of the state before.
     pub files: &'r BTreeMap<String, String>,
+    /// The settings that it was planned from.
+    pub found: &'r BTreeMap<String, String>,
     /// Its `will` and `did` records, in order.
     pub records: Vec<&'r Record>,
     /// How far it got.
@@ -79,6 +81,7 @@ pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
                 intent,
                 changes,
                 files,
+                found,
             } => layers.push(Layer {
                 beside: isolated(&layers.iter().filter(|other| other.is_live()).collect::<Vec<_>>()),
                 seq: record.seq,
@@ -92,6 +95,7 @@ pub fn layers(records: &[Record]) -> Vec<Layer<'_>> {
                 intent,
                 changes: changes.iter().collect(),
                 files,
+                found,
                 records: Vec::new(),
                 state: LayerState::Applying,
                 confirmed: false,
@@ -181,6 +185,15 @@ impl Layer<'_> {
     #[must_use]
     pub fn change(&self, id: &str) -> Option<&Change> {
         self.changes.iter().copied().find(|change| change.id == id)
+    }
+
+    /// What a file held before it, as far as that was noted: files that came later are in no note.
+    #[must_use]
+    pub fn stood(&self, path: &str) -> Option<&str> {
+        self.found
+            .get(path)
+            .or_else(|| self.files.get(path))
+            .map(String::as_str)
     }
 
     /// Path of its cgroup below the mount of a hierarchy.

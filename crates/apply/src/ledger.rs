@@ -6,8 +6,13 @@
 use crate::journal::{Storage, decode_line, encode, is_torn};
 use crate::{ApplyError, System};
 use machine::TaskKey;
+use root::{RootError, Tracefs};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// How often a removal is tried.
+const TRIES: u32 = 20;
 
 /// What one process holds.
 pub(crate) trait Held: Serialize + DeserializeOwned {
@@ -59,6 +64,65 @@ pub(crate) fn close<H: Held>(
         }
     }
     Ok(())
+}
+
+/// Who gives back what it holds in tracefs.
+pub(crate) enum Whose<'a> {
+    /// A process itself.
+    Own(TaskKey, &'a Tracefs),
+    /// The next call, for all processes that ended without.
+    Ended,
+}
+
+/// Gives back what is held in tracefs. `give_back` says whether all of it is over, and names what is not.
+pub(crate) fn release<H: Held>(
+    system: &dyn System,
+    storage: &dyn Storage,
+    name: &str,
+    whose: &Whose,
+    give_back: impl Fn(&Tracefs, &H, &mut Vec<String>) -> Result<bool, ApplyError>,
+) -> Result<Vec<String>, ApplyError> {
+    let goes = |hold: &H| match whose {
+        Whose::Own(holder, _) => hold.holder() == *holder,
+        Whose::Ended => is_gone(system, hold.holder()),
+    };
+    let (gone, mut stay): (Vec<H>, Vec<H>) = read(storage, name)?.into_iter().partition(goes);
+    if gone.is_empty() {
+        return Ok(Vec::new());
+    }
+    let found;
+    let tracefs = match whose {
+        Whose::Own(_, tracefs) => Some(*tracefs),
+        Whose::Ended => {
+            found = system.tracefs()?;
+            found.as_ref()
+        }
+    };
+    let (mut left, mut done) = (Vec::new(), Vec::new());
+    for hold in gone {
+        // A kernel without tracing has nothing of ours.
+        let is_over = tracefs.map_or(Ok(true), |tracefs| give_back(tracefs, &hold, &mut left))?;
+        match is_over {
+            true => done.push(hold.holder()),
+            false => stay.push(hold),
+        }
+    }
+    close(storage, name, &done, &stay)?;
+    Ok(left)
+}
+
+/// Removes something that may still be in use for a moment, because who used it has just gone. Whether it is gone then.
+pub(crate) fn remove_unless_busy(
+    system: &dyn System,
+    remove: impl Fn() -> Result<(), RootError>,
+) -> Result<bool, RootError> {
+    for _ in 0..TRIES {
+        match remove() {
+            Err(error) if error.errno() == Some(libc::EBUSY) => system.pause(Duration::from_millis(50)),
+            outcome => return outcome.map(|()| true),
+        }
+    }
+    Ok(false)
 }
 
 /// Whether a process ended, and cannot give back anything itself.

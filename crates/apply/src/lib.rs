@@ -20,6 +20,7 @@ mod home;
 mod inhabitants;
 pub mod installed;
 mod journal;
+pub mod kprobes;
 pub mod latency;
 mod layers;
 mod ledger;

@@ -1,12 +1,14 @@
 //! Setting again what a partition in force has lost: through the journal, as a part of its own layer.
 //!
-//! Undo then gives back what was there before the partition. The value that somebody else wrote in between is in the
-//! journal too, for people to see; it is not what anybody wants back.
+//! Undo then gives back what was there before the partition: of what the partition changed by its first write, of what
+//! was right then by the layer's note of what it found, and of what came later what the mending found. The value that
+//! somebody else wrote in between is in the journal too (`Change::before`), for people to see; nobody wants it back.
 
 use crate::actions::{self, Noting, Stage};
 use crate::enact::{Others, unfinished};
 use crate::entry::Entry;
 use crate::journal::{Journal, JournalState, Storage};
+use crate::layers::Layer;
 use crate::record::Event;
 use crate::{ApplyError, System};
 use machine::{Machine, Version};
@@ -50,6 +52,7 @@ pub fn mend(
         .find(|layer| layer.is_live() && layer.is_partition() && layer.intent.name.as_str() == partition)
         .ok_or_else(nobody)?;
     let seq = layer.seq;
+    let stood: Vec<Option<String>> = changes.iter().map(|change| stood(layer, change)).collect();
     let changes: Vec<Change> = changes.iter().cloned().map(reported).collect();
     let others = Others::of(&journal, machine);
     let of = journal.append(Event::Mending {
@@ -59,9 +62,16 @@ pub fn mend(
         changes: changes.clone(),
     })?;
     let mut mended = Mended::default();
-    let made = changes
-        .iter()
-        .try_for_each(|change| make(system, &mut journal, machine, &others, change, &mut mended));
+    let made = changes.iter().zip(&stood).try_for_each(|(change, stood)| {
+        make(
+            system,
+            &mut journal,
+            machine,
+            &others,
+            (change, stood.as_deref()),
+            &mut mended,
+        )
+    });
     journal.append(Event::Mended { of })?;
     made.map(|()| mended)
 }
@@ -74,12 +84,20 @@ fn reported(mut change: Change) -> Change {
     change
 }
 
+/// What the file of a change held before the layer, as far as that was noted: not of one that came later.
+fn stood(layer: &Layer, change: &Change) -> Option<String> {
+    match &change.action {
+        Action::Write { path, .. } => layer.stood(path).map(str::to_owned),
+        _ => None,
+    }
+}
+
 fn make(
     system: &dyn System,
     journal: &mut Journal,
     machine: &Machine,
     others: &Others,
-    change: &Change,
+    (change, stood): (&Change, Option<&str>),
     mended: &mut Mended,
 ) -> Result<(), ApplyError> {
     let hierarchy = machine.cgroups.cpuset.as_ref();
@@ -93,6 +111,7 @@ fn make(
         taken: &others.taken,
         usual: std::slice::from_ref(&others.usual),
         pins: &mut None,
+        stood,
         findings: &mut mended.findings,
     };
     let step = match actions::enact(&mut stage, change) {

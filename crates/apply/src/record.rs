@@ -39,6 +39,10 @@ pub enum Event {
         changes: Vec<Change>,
         /// Every file of the state before.
         files: BTreeMap<String, String>,
+        /// The settings that it was planned from, also those that were right: somebody may change one of them later, and
+        /// when it is mended then, this is what undo gives back.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        found: BTreeMap<String, String>,
     },
     /// The next write is this one.
     Will {

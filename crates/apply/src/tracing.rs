@@ -4,16 +4,13 @@
 //! measurement removes the instance and gives back what was there, and after a death the next call does.
 
 use crate::journal::Storage;
+use crate::ledger::Whose;
 use crate::{ApplyError, System, ledger};
 use machine::TaskKey;
 use root::{RootError, Tracefs};
 use serde::{Deserialize, Serialize};
-use std::time::Duration;
 
 const NAME: &str = "tracing";
-
-/// How often a removal is tried, because a sampler that was killed may still have files of the instance open.
-const TRIES: u32 = 20;
 
 /// One file and what it shall say.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +60,15 @@ pub struct Wanted {
     pub shared: Vec<Setting>,
     /// Below the instance, in this order.
     pub own: Vec<Setting>,
+    /// Below a second instance, named after the first with `-2` behind it: for a tracer that would fill the buffers of the
+    /// first. Without any setting there is none.
+    pub beside: Vec<Setting>,
+}
+
+/// The second instance of one that [`hold`] has named.
+#[must_use]
+pub fn beside(instance: &str) -> String {
+    format!("{instance}-2")
 }
 
 /// What one process has.
@@ -71,8 +77,22 @@ struct Hold {
     holder: TaskKey,
     /// Below `instances`.
     instance: String,
+    /// Whether there is a second one.
+    #[serde(default)]
+    has_beside: bool,
     /// The shared settings, in the order of writing.
     shared: Vec<Shared>,
+}
+
+impl Hold {
+    /// Its instances below tracefs, the second one first: that one is made last.
+    fn paths(&self) -> Vec<String> {
+        let path = format!("instances/{}", self.instance);
+        match self.has_beside {
+            true => vec![beside(&path), path],
+            false => vec![path],
+        }
+    }
 }
 
 impl ledger::Held for Hold {
@@ -113,7 +133,7 @@ pub fn hold(
         match system.root().value(&tracefs.file(&setting.file))? {
             Some(former) => shared.push(Shared {
                 file: setting.file.clone(),
-                former,
+                former: chosen(&former).to_owned(),
                 ours: setting.value.clone(),
             }),
             None if setting.need == Need::May => {}
@@ -123,20 +143,23 @@ pub fn hold(
     let hold = Hold {
         holder,
         instance: format!("quietcore-{}", holder.tid),
+        has_beside: !wanted.beside.is_empty(),
         shared,
     };
     let path = format!("instances/{}", hold.instance);
-    if system.root().kind(&tracefs.file(&path))?.is_some() {
-        return Err(ApplyError::Exists {
-            path: Tracefs::shown(&path),
-        });
+    for path in hold.paths() {
+        if system.root().kind(&tracefs.file(&path))?.is_some() {
+            return Err(ApplyError::Exists {
+                path: Tracefs::shown(&path),
+            });
+        }
     }
     ledger::note(storage, NAME, hold)?;
     let done = set_up(system, tracefs, &path, wanted);
     match done {
         Ok(()) => Ok(path),
         Err(error) => {
-            release(system, storage, Some(tracefs), |hold| hold == holder)?;
+            let_go(system, storage, tracefs, holder)?;
             Err(error.into())
         }
     }
@@ -149,16 +172,29 @@ fn set_up(system: &dyn System, tracefs: &Tracefs, path: &str, wanted: &Wanted) -
         if system
             .root()
             .value(&file)?
-            .is_some_and(|now| now != setting.value)
+            .is_some_and(|now| chosen(&now) != setting.value)
         {
             take(setting, system.write(&file, &setting.value))?;
         }
     }
-    for setting in &wanted.own {
+    let second = beside(path);
+    if !wanted.beside.is_empty() {
+        system.make_dir(&tracefs.file(&second))?;
+    }
+    let own = wanted.own.iter().map(|setting| (path, setting));
+    let beside = wanted.beside.iter().map(|setting| (second.as_str(), setting));
+    for (path, setting) in own.chain(beside) {
         let file = tracefs.file(&format!("{path}/{}", setting.file));
         take(setting, system.write(&file, &setting.value))?;
     }
     Ok(())
+}
+
+/// What a file says: of several words the one in brackets (`[local] global mono`), which is what it takes back.
+fn chosen(text: &str) -> &str {
+    let mut words = text.split_whitespace();
+    let word = words.find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));
+    word.unwrap_or(text)
 }
 
 fn take(setting: &Setting, outcome: Result<(), RootError>) -> Result<(), RootError> {
@@ -187,7 +223,13 @@ pub fn let_go(
     tracefs: &Tracefs,
     holder: TaskKey,
 ) -> Result<Vec<String>, ApplyError> {
-    release(system, storage, Some(tracefs), |hold| hold == holder)
+    ledger::release(
+        system,
+        storage,
+        NAME,
+        &Whose::Own(holder, tracefs),
+        |tracefs, hold, left| give_back(system, tracefs, hold, left),
+    )
 }
 
 /// Does it for processes that ended without.
@@ -195,39 +237,9 @@ pub fn let_go(
 /// # Errors
 /// As [`let_go`].
 pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
-    release(system, storage, None, |holder| ledger::is_gone(system, holder))
-}
-
-fn release(
-    system: &dyn System,
-    storage: &dyn Storage,
-    tracefs: Option<&Tracefs>,
-    goes: impl Fn(TaskKey) -> bool,
-) -> Result<Vec<String>, ApplyError> {
-    let holds: Vec<Hold> = ledger::read(storage, NAME)?;
-    let (gone, mut stay): (Vec<Hold>, Vec<Hold>) = holds.into_iter().partition(|hold| goes(hold.holder));
-    if gone.is_empty() {
-        return Ok(Vec::new());
-    }
-    let found = match tracefs {
-        Some(_) => None,
-        None => system.tracefs()?,
-    };
-    let mut left = Vec::new();
-    let mut done = Vec::new();
-    for hold in gone {
-        let Some(tracefs) = tracefs.or(found.as_ref()) else {
-            // A kernel without tracing has nothing of ours.
-            done.push(hold.holder);
-            continue;
-        };
-        match give_back(system, tracefs, &hold, &mut left)? {
-            true => done.push(hold.holder),
-            false => stay.push(hold),
-        }
-    }
-    ledger::close(storage, NAME, &done, &stay)?;
-    Ok(left)
+    ledger::release(system, storage, NAME, &Whose::Ended, |tracefs, hold, left| {
+        give_back(system, tracefs, hold, left)
+    })
 }
 
 /// The instance first: while its tracer runs, some settings are refused. Whether all of it is over.
@@ -237,24 +249,15 @@ fn give_back(
     hold: &Hold,
     left: &mut Vec<String>,
 ) -> Result<bool, ApplyError> {
-    let path = format!("instances/{}", hold.instance);
-    let dir = tracefs.file(&path);
-    let mut tries = 0;
-    while system.root().kind(&dir)?.is_some() {
-        match system.remove_dir(&dir) {
-            Ok(()) => break,
-            Err(error) if error.errno() == Some(libc::EBUSY) && tries < TRIES => {
-                tries += 1;
-                system.pause(Duration::from_millis(50));
-            }
-            Err(error) if error.errno() == Some(libc::EBUSY) => {
-                left.push(format!(
-                    "{}: somebody reads it, so it stays until then",
-                    Tracefs::shown(&path)
-                ));
-                return Ok(false);
-            }
-            Err(error) => return Err(error.into()),
+    for path in hold.paths() {
+        let dir = tracefs.file(&path);
+        let is_there = system.root().kind(&dir)?.is_some();
+        if is_there && !ledger::remove_unless_busy(system, || system.remove_dir(&dir))? {
+            left.push(format!(
+                "{}: somebody reads it, so it stays until then",
+                Tracefs::shown(&path)
+            ));
+            return Ok(false);
         }
     }
     for shared in hold.shared.iter().rev() {
@@ -262,6 +265,7 @@ fn give_back(
         let Some(now) = system.root().value(&file)? else {
             continue;
         };
+        let now = chosen(&now);
         if now == shared.former {
             continue;
         }

@@ -5,7 +5,7 @@
 #[allow(dead_code)] // Shared with the other tests of level 3.
 mod rehearsal;
 
-use apply::tracing::{Setting, Wanted, hold, let_go, sweep};
+use apply::tracing::{Setting, Wanted, beside, hold, let_go, sweep};
 use apply::{ApplyError, System};
 use machine::TaskKey;
 use rehearsal::acting::dies;
@@ -54,6 +54,78 @@ fn timerlat() -> Wanted {
             Setting::may("absent", "1"),
             Setting::must("current_tracer", "timerlat"),
         ],
+        ..Wanted::default()
+    }
+}
+
+const CLOCK: &str = "trace_clock";
+
+/// A second instance for a tracer that fills its buffers, and a shared file that shows what it takes in brackets.
+fn functions() -> Wanted {
+    Wanted {
+        shared: vec![Setting::must(CLOCK, "mono_raw")],
+        beside: vec![
+            Setting::must("tracing_cpumask", "8"),
+            Setting::must("current_tracer", "function_graph"),
+        ],
+        ..timerlat()
+    }
+}
+
+#[test]
+fn a_second_instance_comes_and_goes_with_the_first() {
+    let tracefs = Tracefs::at(TOP);
+    let boot = || {
+        let kernel = boot();
+        kernel.put(&format!("{TOP}/{CLOCK}"), "local [global] mono mono_raw\n");
+        kernel
+    };
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    let before = kernel.dump();
+    let one = holder(&kernel, 100);
+    let path = hold(&kernel, &disk, &tracefs, one, &functions()).unwrap();
+    let second = beside(&path);
+    assert_eq!(second, "instances/quietcore-100-2");
+    let tracer = |path: &str| at(&kernel, &format!("{path}/current_tracer"));
+    assert_eq!(tracer(&path).unwrap(), "timerlat");
+    assert_eq!(tracer(&second).unwrap(), "function_graph");
+    assert_eq!(at(&kernel, CLOCK).unwrap(), "mono_raw");
+    assert!(let_go(&kernel, &disk, &tracefs, one).unwrap().is_empty());
+    assert_eq!(
+        at(&kernel, CLOCK).unwrap(),
+        "global",
+        "the word, not the line, is what the file takes"
+    );
+    kernel.put(&format!("{TOP}/{CLOCK}"), "local [global] mono mono_raw\n");
+    assert_eq!(kernel.dump(), before);
+
+    // Somebody reads the second one: both stay, the ledger too, and the next call removes them.
+    hold(&kernel, &disk, &tracefs, DEAD, &functions()).unwrap();
+    let dir = format!("{TOP}/{second}");
+    kernel.refusals.borrow_mut().insert(dir.clone(), libc::EBUSY);
+    let left = sweep(&kernel, &disk).unwrap();
+    assert!(left[0].starts_with(&dir), "{left:?}");
+    assert_eq!(tracer(&path).unwrap(), "timerlat");
+    kernel.refusals.borrow_mut().clear();
+    assert!(sweep(&kernel, &disk).unwrap().is_empty());
+    assert_eq!(tracer(&path), None);
+
+    let work = |kernel: &Kernel, disk: &Disk| {
+        hold(kernel, disk, &tracefs, DEAD, &functions()).unwrap();
+    };
+    let whole = boot();
+    work(&whole, &Disk::new(&whole));
+    for death in (1..=whole.steps.get()).flat_map(|step| [Death::Before(step), Death::After(step)]) {
+        let kernel = boot();
+        let disk = Disk::new(&kernel);
+        kernel.death.set(death);
+        assert!(dies(|| work(&kernel, &disk)), "{death:?} did not die");
+        kernel.death.set(Death::Never);
+        sweep(&kernel, &disk).unwrap();
+        let names = kernel.root().names(&format!("{TOP}/instances")).unwrap();
+        assert_eq!(names.unwrap(), ["of-somebody"], "{death:?}");
+        assert!(at(&kernel, CLOCK).unwrap().contains("global"), "{death:?}");
     }
 }
 

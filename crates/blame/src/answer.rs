@@ -102,11 +102,30 @@ pub struct Interruption {
     pub subject: Subject,
 }
 
+/// What told of the gaps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GapsFrom {
+    /// A probe that spins saw them.
+    #[default]
+    Probe,
+    /// The kernel's events: time in the kernel without one counts as the program's.
+    Events,
+    /// The kernel's context tracking (`nohz_full`): a gap reaches from `user_exit` to `user_enter`, without what the program
+    /// asked for itself.
+    ContextTracking,
+    /// The scheduler's accounts of threads, where nothing could be traced.
+    Accounts,
+}
+
 /// One CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuAnswer {
     /// Which.
     pub cpu: u32,
+    /// What told of its gaps.
+    #[serde(default)]
+    pub gaps_from: GapsFrom,
     /// How long it was watched, in nanoseconds.
     pub duration_ns: u64,
     /// Time that the program on it did not get: `explained_ns + unexplained_ns`.
@@ -117,7 +136,7 @@ pub struct CpuAnswer {
     pub unexplained_ns: u64,
     /// Gaps.
     pub gaps: u64,
-    /// Gaps in which nothing at all was traced.
+    /// Gaps in which nothing at all was traced. Where the kernel tells when it is entered there are none of a program.
     pub outside: u64,
     /// Longest time between two gaps; nothing where the single gaps are not known.
     pub longest_run_ns: Option<u64>,
@@ -135,7 +154,9 @@ pub struct CpuAnswer {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wanted_ns: Option<u64>,
     /// What a program asked of the kernel itself, system calls and page faults: nothing of it is stolen. A page fault has
-    /// an end only where the kernel tracks its way back into the program (`nohz_full`); elsewhere it has no time.
+    /// an end only where the kernel tracks its way back into the program (`nohz_full`); elsewhere it has no time. There a
+    /// system call reaches from user mode to user mode, and `transition_ns` is the part before its first and after its last
+    /// event.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<Interruption>,
 }

@@ -2,17 +2,20 @@
 
 mod births;
 mod functions;
+mod sends;
 
-use crate::answer::{Confidence, Culprit};
+use crate::answer::Culprit;
 use crate::chains::Chains;
-use crate::context::{Context, What, dependency_name};
+use crate::context::{What, dependency_name};
 use crate::cpu::Cpu;
 use crate::happened::{Happened, Request, cpus_of};
-use crate::origins::{Memory, Origins, Send};
+use crate::origins::{Memory, Origins, To};
+use crate::senders::Tells;
 use crate::softirqs;
 use crate::victims;
 use events::{Common, Names};
 use observe::Class;
+use sends::Asking;
 use std::collections::HashMap;
 
 /// `TLB_REMOTE_SEND_IPI` (`include/linux/mm_types.h`): others are told to forget translations.
@@ -34,8 +37,7 @@ pub const fn could_go_on(prev_state: u64) -> bool {
 /// What is known of the machine besides what runs on the CPUs that are asked about.
 pub(crate) struct Scene<'n> {
     names: &'n dyn Names,
-    /// Whether this kernel has events for the sending of interrupts.
-    sends_are_told: bool,
+    tells: Tells,
     /// Names that were known beforehand.
     comms: HashMap<i32, String>,
     /// Those that events told.
@@ -51,6 +53,8 @@ pub(crate) struct Scene<'n> {
     /// The last shootdown that somebody told others about.
     flush: Option<(u64, Culprit)>,
     tick_kept: HashMap<u32, &'static str>,
+    /// Function calls that are being asked for, by CPU and what it is in the middle of.
+    asking: HashMap<(u32, u8), Asking>,
 }
 
 /// Where and when something happens.
@@ -66,10 +70,10 @@ fn text(bytes: &[u8]) -> String {
 
 impl<'n> Scene<'n> {
     /// Nothing has happened yet.
-    pub(crate) fn new(names: &'n dyn Names, sends_are_told: bool, comms: HashMap<i32, String>) -> Scene<'n> {
+    pub(crate) fn new(names: &'n dyn Names, tells: Tells, comms: HashMap<i32, String>) -> Scene<'n> {
         Scene {
             names,
-            sends_are_told,
+            tells,
             comms,
             told: Memory::default(),
             has_lost: false,
@@ -79,6 +83,7 @@ impl<'n> Scene<'n> {
             entered: None,
             flush: None,
             tick_kept: HashMap::new(),
+            asking: HashMap::new(),
         }
     }
 
@@ -130,7 +135,7 @@ impl Scene<'_> {
 
     /// Who does something now.
     fn culprit(&self, now: &Now, callsite: Option<String>) -> Culprit {
-        let busy = self.chains.innermost(now.cpu);
+        let busy = self.chains.innermost(now.cpu, now.common.pid);
         if let Some((cause, busy)) = busy.and_then(|busy| Some((busy.cause.as_ref()?, busy))) {
             return cause.through(&busy.name, now.cpu, callsite);
         }
@@ -182,8 +187,8 @@ impl Scene<'_> {
                 self.told.put(thread.pid, text(thread.comm));
                 let by = self.culprit(now, None);
                 self.chains.wakes(now.cpu, now.at, target_cpu, text(thread.comm));
-                if !self.sends_are_told && target_cpu != now.cpu {
-                    self.sent(now, target_cpu, 0, by.clone());
+                if !self.tells.sends && target_cpu != now.cpu {
+                    self.sent(now, target_cpu, To::Reschedule, by.clone());
                 }
                 self.origins.woken(thread.pid, by);
             }
@@ -193,11 +198,11 @@ impl Scene<'_> {
                 callback,
             } => {
                 let by = self.culprit(now, Some(self.callsite(callsite)));
-                let by = match callback {
-                    0 => self.chains.in_waking(by, now.cpu, now.at, cpu),
-                    _ => self.chains.in_call(by),
+                let (by, to) = match callback {
+                    0 => (self.chains.in_waking(by, now.cpu, now.at, cpu), To::Reschedule),
+                    _ => (self.chains.in_call(by), To::Call(callback)),
                 };
-                self.sent(now, cpu, callback, by);
+                self.sent(now, cpu, to, by);
             }
             Happened::IpiSendMask {
                 mask,
@@ -207,7 +212,22 @@ impl Scene<'_> {
                 let by = self.culprit(now, Some(self.callsite(callsite)));
                 let by = self.chains.in_call(by);
                 for cpu in cpus_of(mask) {
-                    self.sent(now, cpu, callback, by.clone());
+                    self.sent(now, cpu, To::Call(callback), by.clone());
+                }
+            }
+            Happened::Asks { what, callsite, call } => self.asks(now, what, callsite, call),
+            Happened::AskSend { cpu, callsite } => {
+                let asking = self.asked(now, callsite);
+                let by = match asking.to {
+                    To::TakeWoken => self.chains.in_waking(asking.by.clone(), now.cpu, now.at, cpu),
+                    _ => asking.by.clone(),
+                };
+                self.sent_for(now, cpu, &asking, by);
+            }
+            Happened::AskSendMask { mask, callsite } => {
+                let asking = self.asked(now, callsite);
+                for cpu in cpus_of(mask) {
+                    self.sent_for(now, cpu, &asking, asking.by.clone());
                 }
             }
             Happened::TimerStart { timer, .. } => {
@@ -249,6 +269,7 @@ impl Scene<'_> {
     /// Events of a CPU are missing: what waits for one of them must not be taken for the cause of a later one.
     pub(crate) fn lost(&mut self, cpus: &mut [Cpu], cpu: u32, count: u64) {
         self.has_lost = true;
+        self.asking.retain(|(on, _), _| *on != cpu);
         self.chains.lost(cpu);
         self.origins.lost(cpu);
         if let Some(target) = cpus.iter_mut().find(|target| target.cpu == cpu) {
@@ -262,11 +283,6 @@ impl Scene<'_> {
             self.told.put(now.common.pid, text(request.comm));
         }
         self.culprit(now, None).doing(request.what())
-    }
-
-    fn sent(&mut self, now: &Now, to: u32, callback: u64, by: Culprit) {
-        let at = now.at;
-        self.origins.sent(to, Send { at, callback, by });
     }
 
     /// The thread that does it to itself, when events alone have to tell.
@@ -365,7 +381,7 @@ impl Scene<'_> {
             Happened::RequestDone(request) => {
                 if let Some(by) = self.origins.requester(request.key()) {
                     cpu.completed(&by);
-                    self.chains.caused(now.cpu, &by);
+                    self.chains.caused(now.cpu, now.common.pid, &by);
                 }
             }
             Happened::SyscallEntry { nr } if of_victim => {
@@ -384,15 +400,19 @@ impl Scene<'_> {
                 if let Some(context) = cpu.begin_in_task(What::Fault) {
                     context.culprit = own;
                 }
-                // Where nothing tells when it ends, it would take the program's own time: it is counted.
-                if !cpu.is_measured() && !cpu.is_tracked {
+                // Where nothing tells when it ends, it would take the time of the program, or of its system call: it is
+                // counted.
+                if !cpu.is_measured() && (!cpu.is_tracked || cpu.is_in_call()) {
                     cpu.end_in_task(|what| *what == What::Fault);
                 }
             }
-            Happened::UserExit => cpu.is_tracked = true,
-            Happened::UserEnter if of_victim => {
+            Happened::UserExit | Happened::UserEnter => {
                 cpu.is_tracked = true;
-                cpu.end_in_task(|what| matches!(what, What::Fault | What::Syscall { .. }));
+                match (of_victim, happened) {
+                    (true, Happened::UserExit) => cpu.leaves_user(now.common.pid),
+                    (true, _) => cpu.enters_user(now.common.pid),
+                    (false, _) => {}
+                }
             }
             Happened::TimerEntry { timer, function } => self.timer(cpu, timer, function),
             Happened::WorkStart { work, function } if !of_victim => {
@@ -442,50 +462,6 @@ impl Scene<'_> {
             _ => return,
         };
         let cause = self.entered.take();
-        self.chains.begin(now.cpu, name, cause);
-    }
-
-    /// Who sent the interrupt that begins.
-    fn sender_of(&mut self, context: &mut Context, now: &Now) {
-        let found = match context.class {
-            Class::Reschedule => self.origins.sender(now.cpu, now.at, |send| send.callback == 0),
-            Class::FunctionCall => self.origins.sender(now.cpu, now.at, |send| send.callback != 0),
-            Class::Tick => {
-                if let Some(kept) = self.tick_kept.get(&now.cpu) {
-                    context.detail(format!("kept for {kept}"));
-                }
-                None
-            }
-            _ => None,
-        };
-        let Some(send) = found else {
-            return;
-        };
-        if send.callback != 0 {
-            let function = self.function(send.callback);
-            if function.contains("flush_tlb") {
-                context.class = Class::TlbShootdown;
-            }
-            // That which calls what was asked for says nothing; the functions that it calls have events of their own.
-            if !function.starts_with("generic_smp_call_function") {
-                context.detail(function);
-            }
-        }
-        context.culprit = Some(send.by);
-        if !self.sends_are_told {
-            context.confidence = Confidence::Inferred;
-        }
-    }
-
-    /// Who flushed, on a kernel that does not tell who sent the interrupt.
-    fn flusher_of(&self, context: &mut Context, now: &Now) {
-        const FLIGHT_NS: u64 = 1_000_000;
-        let flush = self.flush.as_ref().filter(|(at, by)| {
-            by.cpu != now.cpu && now.at.saturating_sub(*at) <= FLIGHT_NS && context.culprit.is_none()
-        });
-        if let Some((_, by)) = flush {
-            context.culprit = Some(by.clone());
-            context.confidence = Confidence::Inferred;
-        }
+        self.chains.begin(now.cpu, now.common.pid, name, cause);
     }
 }

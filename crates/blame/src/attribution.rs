@@ -9,6 +9,7 @@ use crate::cpu::Cpu;
 use crate::gaps::Gap;
 use crate::question::Question;
 use crate::reader::Reader;
+use crate::senders::Tells;
 use events::{Event, Names};
 use std::collections::HashMap;
 
@@ -40,11 +41,11 @@ impl<'n> Attribution<'n> {
     /// by [`Attribution::gaps`].
     #[must_use]
     pub fn new(reader: &'n Reader, names: &'n dyn Names, question: &Question) -> Attribution<'n> {
-        let sends_are_told = reader.formats().named("ipi", "ipi_send_cpu").is_some();
+        let tells = Tells::of(reader.formats());
         let targets = question.targets.iter();
         Attribution {
             reader,
-            scene: Scene::new(names, sends_are_told, question.comms.clone()),
+            scene: Scene::new(names, tells, question.comms.clone()),
             cpus: targets.map(|target| Cpu::new(target, question.keep)).collect(),
             at: 0,
         }

@@ -1,5 +1,6 @@
-//! System calls that interrupt other CPUs: those that change mappings or masks, and `membarrier`. Their numbers on the
-//! architectures that we run on (`arch/x86/entry/syscalls`, `include/uapi/asm-generic/unistd.h`, `arch/arm/tools`).
+//! Names of system calls, and those that interrupt other CPUs: those that change mappings or masks, and `membarrier`. Their
+//! numbers on the architectures that we run on (`arch/x86/entry/syscalls`, `include/uapi/asm-generic/unistd.h`,
+//! `arch/arm/tools`).
 
 #[cfg(target_arch = "x86_64")]
 const CALLS: &[(i64, &str)] = &[
@@ -37,6 +38,15 @@ const CALLS: &[(i64, &str)] = &[
     (389, "membarrier"),
 ];
 
+/// A system call as the answer names it. The kernel's event has only the number, and does not say when a 32-bit program of
+/// another table made it, so both are told.
+pub(crate) fn told(nr: i64) -> String {
+    match usize::try_from(nr).ok().and_then(syscalls::Sysno::new) {
+        Some(call) => format!("system call {} ({nr})", call.name()),
+        None => format!("system call {nr}"),
+    }
+}
+
 /// The name of such a call; nothing for any other one.
 pub(crate) fn name(nr: i64) -> Option<&'static str> {
     CALLS
@@ -53,4 +63,29 @@ pub fn interrupting_calls() -> String {
         .map(|(number, _)| format!("id == {number}"))
         .collect();
     each.join(" || ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_has_its_name_and_its_number_and_one_of_no_table_the_number_alone() {
+        let (munmap, _) = CALLS
+            .iter()
+            .find(|(_, name)| *name == "munmap")
+            .copied()
+            .unwrap_or_default();
+        assert_eq!(told(munmap), format!("system call munmap ({munmap})"));
+        assert_eq!(told(9_000), "system call 9000");
+        // What the kernel shows of a call that is none.
+        assert_eq!(told(-1), "system call -1");
+    }
+
+    #[test]
+    fn the_calls_that_interrupt_have_the_numbers_of_this_machine() {
+        for (number, name) in CALLS {
+            assert_eq!(told(*number), format!("system call {name} ({number})"));
+        }
+    }
 }

@@ -17,6 +17,8 @@ const WAKING_NS: u64 = 20_000;
 /// An interrupt or softirq in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct Busy {
+    /// The thread it came into, which it does not leave.
+    pid: i32,
     pub(crate) name: String,
     /// Who caused it; it passes that on to what it does.
     pub(crate) cause: Option<Culprit>,
@@ -38,14 +40,16 @@ struct Woken {
 }
 
 impl Chains {
-    pub(crate) fn innermost(&self, cpu: u32) -> Option<&Busy> {
-        self.busy.get(&cpu)?.last()
+    /// What that thread is in the middle of there. With PREEMPT_RT another thread may run before a softirq has ended, and what
+    /// that does is its own; where switches are not traced nothing else tells.
+    pub(crate) fn innermost(&self, cpu: u32, pid: i32) -> Option<&Busy> {
+        self.busy.get(&cpu)?.last().filter(|busy| busy.pid == pid)
     }
 
-    pub(crate) fn begin(&mut self, cpu: u32, name: String, cause: Option<Culprit>) {
+    pub(crate) fn begin(&mut self, cpu: u32, pid: i32, name: String, cause: Option<Culprit>) {
         let busy = self.busy.entry(cpu).or_default();
         if busy.len() < DEEPEST {
-            busy.push(Busy { name, cause });
+            busy.push(Busy { pid, name, cause });
         }
     }
 
@@ -68,8 +72,9 @@ impl Chains {
     }
 
     /// What is in progress there turns out to be somebody's doing.
-    pub(crate) fn caused(&mut self, cpu: u32, by: &Culprit) {
-        if let Some(busy) = self.busy.get_mut(&cpu).and_then(|busy| busy.last_mut()) {
+    pub(crate) fn caused(&mut self, cpu: u32, pid: i32, by: &Culprit) {
+        let innermost = self.busy.get_mut(&cpu).and_then(|busy| busy.last_mut());
+        if let Some(busy) = innermost.filter(|busy| busy.pid == pid) {
             busy.cause = Some(by.clone());
         }
     }

@@ -1,6 +1,7 @@
 //! What a CPU does instead of running the program: one interrupt, softirq, thread, fault or system call in progress.
 
 use crate::answer::{Confidence, Culprit, Subject};
+use crate::calls;
 use crate::softirqs;
 use observe::{Class, of_softirq};
 
@@ -28,6 +29,10 @@ pub(crate) struct Context {
     pub(crate) serial: u64,
     /// Time in it that lies in gaps.
     pub(crate) in_gaps_ns: u64,
+    /// Of that, the way into it from user mode, where the kernel tells when that was left.
+    pub(crate) way_in_ns: u64,
+    /// It began on another CPU, where it has been counted.
+    pub(crate) is_rest: bool,
 }
 
 /// What it is; decides which event ends it.
@@ -64,6 +69,8 @@ impl Context {
             functions_of: None,
             serial,
             in_gaps_ns: 0,
+            way_in_ns: 0,
+            is_rest: false,
         }
     }
 
@@ -129,7 +136,7 @@ impl Context {
             What::Softirq { vec } => softirqs::name(*vec).to_owned(),
             What::Task { comm, .. } => comm.clone(),
             What::Work { function, .. } => function.clone(),
-            What::Syscall { nr } => format!("system call {nr}"),
+            What::Syscall { nr } => calls::told(*nr),
             What::Fault => "page fault".to_owned(),
         };
         if self.details.is_empty() {

@@ -3,16 +3,18 @@
 //! Interrupts nest above everything; softirqs, system calls, faults and work belong to the thread in which they run and go
 //! away with it, because with PREEMPT_RT a softirq is preempted like any thread.
 
+mod inside;
 mod measured;
 mod program;
 
-use crate::answer::{CpuAnswer, Culprit};
+use crate::answer::{CpuAnswer, Culprit, GapsFrom};
 use crate::context::{Context, What};
 use crate::gaps::{Edge, Gap, Pieces, Usual};
 use crate::question::Target;
 use crate::rows::Rows;
 use crate::stories::{Keep, Stories};
 use crate::victims::Victims;
+use inside::{After, Inside};
 use observe::Class;
 use std::collections::{HashMap, VecDeque};
 
@@ -83,6 +85,8 @@ pub(crate) struct Cpu {
     blind: bool,
     /// The kernel tells on this CPU when a program leaves for it and comes back.
     pub(crate) is_tracked: bool,
+    /// The program in the kernel, where that is so.
+    inside: Inside,
 }
 
 impl Cpu {
@@ -129,6 +133,7 @@ impl Cpu {
             lost_events: 0,
             blind: false,
             is_tracked: false,
+            inside: Inside::default(),
         }
     }
 
@@ -217,8 +222,8 @@ impl Cpu {
 
     fn end(&mut self, context: &Context) {
         if !self.is_measured() && context.what.is_own() {
-            self.own.add(context);
-            return;
+            let place = self.own.add(context);
+            return self.inside.ended(context.serial, place);
         }
         if context.in_gaps_ns == 0 {
             return;
@@ -228,10 +233,10 @@ impl Cpu {
         if context.raised_block && self.raisers.len() < MOST_RAISERS {
             self.raisers.push(place);
         }
-        if !self.is_measured() {
-            return;
+        match self.is_measured() {
+            true => drop(self.ended_now.insert(context.serial, place)),
+            false => self.inside.ended(context.serial, place),
         }
-        self.ended_now.insert(context.serial, place);
         let of_it = |edge: &mut Edge| edge.beside == context.serial;
         for edge in self.waiting.extract_if(.., of_it).collect::<Vec<_>>() {
             self.decide(edge, place);
@@ -280,9 +285,9 @@ impl Cpu {
         }
     }
 
-    fn end_task_contexts(&mut self, pid: i32, is: impl Fn(&What) -> bool) {
+    fn end_task_contexts(&mut self, pid: i32, is: impl Fn(&What) -> bool) -> Vec<Context> {
         let Some(stack) = self.stacks.get_mut(&pid) else {
-            return;
+            return Vec::new();
         };
         let (ended, stay): (Vec<Context>, Vec<Context>) = std::mem::take(stack)
             .into_iter()
@@ -292,9 +297,17 @@ impl Cpu {
         } else {
             *stack = stay;
         }
-        for context in ended {
-            self.end(&context);
+        for context in &ended {
+            self.end(context);
         }
+        ended
+    }
+
+    /// Whether the current thread is in the middle of a system call.
+    pub(crate) fn is_in_call(&self) -> bool {
+        let stack = self.stacks.get(&self.current);
+        let is_call = |context: &Context| matches!(context.what, What::Syscall { .. });
+        stack.is_some_and(|stack| stack.iter().any(is_call))
     }
 
     /// What is in progress goes on for somebody else: the part until now has ended, another one of its kind begins.
@@ -370,7 +383,9 @@ impl Cpu {
         }
         self.current = next.0;
         self.victims.no_longer_waits(next.0);
-        if !self.is_victim(next.0) {
+        if self.is_victim(next.0) {
+            self.inside.resumes(next.0);
+        } else {
             let mut task = self.context(What::Task {
                 pid: next.0,
                 comm: next.1.to_owned(),
@@ -397,6 +412,8 @@ impl Cpu {
         self.lost_events += count;
         self.blind = true;
         self.settle();
+        self.resolve(After::Nothing);
+        self.inside.lost();
         self.end_all();
         self.raisers.clear();
         self.current = UNKNOWN;
@@ -420,6 +437,7 @@ impl Cpu {
     pub(crate) fn finish(mut self) -> CpuAnswer {
         self.charge(self.window.end);
         self.cut();
+        self.resolve(After::Nothing);
         self.leave_gap();
         self.end_all();
         self.usual.settle();
@@ -432,6 +450,11 @@ impl Cpu {
         let (stories, stories_left_out) = self.stories.finish(&self.usual);
         let mut answer = CpuAnswer {
             cpu: self.cpu,
+            gaps_from: match (&self.gaps, self.is_tracked) {
+                (Some(_), _) => GapsFrom::Probe,
+                (None, false) => GapsFrom::Events,
+                (None, true) => GapsFrom::ContextTracking,
+            },
             duration_ns: self.window.end.saturating_sub(self.window.start),
             stolen_ns: self.stolen_ns,
             explained_ns: self.stolen_ns.saturating_sub(self.unexplained_ns),

@@ -151,6 +151,30 @@ pub enum Happened<'a> {
         /// What is to be called there.
         callback: u64,
     },
+    /// A probe of ours: the current thread asks other CPUs to call a function. Whether that takes an interrupt, and of which
+    /// CPUs, the next event of the same CPU tells.
+    Asks {
+        /// What is to be called.
+        what: Callee,
+        /// Where in the kernel that was decided.
+        callsite: u64,
+        /// The request; 0 where there is one for each CPU.
+        call: u64,
+    },
+    /// A probe of ours: one CPU is interrupted for that.
+    AskSend {
+        /// Which.
+        cpu: u32,
+        /// Where in the kernel, if nobody asked before.
+        callsite: u64,
+    },
+    /// A probe of ours: several are.
+    AskSendMask {
+        /// Which, as the kernel lays out a mask.
+        mask: &'a [u8],
+        /// Where in the kernel, if nobody asked before.
+        callsite: u64,
+    },
     /// The current thread asks another CPU to call a function (6.6), whether or not that takes an interrupt of its own.
     CsdQueue {
         /// Where in the kernel that was decided.
@@ -183,6 +207,15 @@ pub enum Happened<'a> {
     UserEnter,
     /// It left user mode.
     UserExit,
+}
+
+/// What a CPU is asked to call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Callee {
+    /// The function at this address.
+    Function(u64),
+    /// What puts a thread that was woken into its queue there.
+    Woken,
 }
 
 /// A thread as an event names it.

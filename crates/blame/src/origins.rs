@@ -15,9 +15,23 @@ const LONGEST_FLIGHT_NS: u64 = 100_000_000;
 #[derive(Clone, Debug)]
 pub(crate) struct Send {
     pub(crate) at: u64,
-    /// Function that is to be called there; 0 for a rescheduling.
-    pub(crate) callback: u64,
+    /// Since when it was on its way to that: what it is for was asked before it was sent.
+    pub(crate) asked: u64,
+    pub(crate) to: To,
     pub(crate) by: Culprit,
+}
+
+/// What a CPU is interrupted to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum To {
+    /// To look at its run queue.
+    Reschedule,
+    /// To call this function.
+    Call(u64),
+    /// To put a woken thread into its run queue, by way of a function call.
+    TakeWoken,
+    /// To call a function, nothing says which.
+    CallSome,
 }
 
 /// What is remembered.
@@ -91,13 +105,16 @@ impl Origins {
         sends.push_back(send);
     }
 
-    /// Who sent the interrupt that now begins. Several sends before it came as one interrupt; the first is to blame.
-    pub(crate) fn sender(&mut self, cpu: u32, at: u64, is: impl Fn(&Send) -> bool) -> Option<Send> {
+    /// Who sent the interrupt that now begins, and whether others sent one too: several sends before it come as one
+    /// interrupt, and the first is to blame.
+    pub(crate) fn sender(&mut self, cpu: u32, at: u64, is: impl Fn(&Send) -> bool) -> Option<(Send, bool)> {
         let sends = self.sends.get_mut(&cpu)?;
         sends.retain(|send| at.saturating_sub(send.at) <= LONGEST_FLIGHT_NS);
-        let first = sends.iter().find(|send| send.at <= at && is(send)).cloned();
-        sends.retain(|send| send.at > at || !is(send));
-        first
+        let came = |send: &Send| send.at <= at && is(send);
+        let first = sends.iter().find(|send| came(send)).cloned()?;
+        let is_shared = sends.iter().any(|send| came(send) && send.by.pid != first.by.pid);
+        sends.retain(|send| !came(send));
+        Some((first, is_shared))
     }
 
     /// Events of a CPU are missing: interrupts and softirqs that wait there may have come, and threads that were woken may

@@ -1,10 +1,15 @@
 //! Turns records into what they say, by the descriptions that the kernel gave.
 
-use crate::happened::{Happened, Request, Thread};
+use crate::happened::{Callee, Happened, Request, Thread};
+use crate::senders;
 use events::{Field, Format, Formats, Record};
 
 /// `CLONE_THREAD` (`include/uapi/linux/sched.h`).
 const CLONE_THREAD: u64 = 0x1_0000;
+
+/// `CSD_TYPE_TTWU` of `CSD_FLAG_TYPE_MASK` (`include/linux/smp_types.h`): the request is a woken thread.
+const TYPE: u64 = 0xf0;
+const TYPE_WOKEN: u64 = 0x30;
 
 /// Turns records into what they say.
 #[derive(Clone, Debug)]
@@ -42,6 +47,11 @@ enum Kind {
     WorkEnd,
     IpiSend(Box<[Field; 3]>),
     IpiSendMask(Box<[Field; 3]>),
+    Reschedules(Field, Field),
+    Asks(Box<[Field; 3]>, Option<Field>),
+    AsksMany(Field, Field),
+    AskSend(Field, Field),
+    AskSendMask(Field, Field),
     CsdQueue(Field, Field),
     CsdEntry(Field, Option<Field>),
     CsdExit,
@@ -118,6 +128,19 @@ impl Kind {
             }
             ("ipi", "ipi_entry") => Kind::IpiEntry(f("reason")?),
             ("ipi", "ipi_exit") => Kind::VectorExit,
+            (group, name) if senders::is_group(group) => match name {
+                "reschedules" => Kind::Reschedules(f("cpu")?, f("callsite")?),
+                // The flags of a request are older than this meaning of them; who queues one knows them.
+                "asks_one" => Kind::Asks(Box::new([f("function")?, f("callsite")?, f("call")?]), None),
+                "queues_one" => Kind::Asks(
+                    Box::new([f("function")?, f("callsite")?, f("call")?]),
+                    Some(f("flags")?),
+                ),
+                "asks_many" => Kind::AsksMany(f("function")?, f("callsite")?),
+                "calls_one" => Kind::AskSend(f("cpu")?, f("callsite")?),
+                "calls_many" => Kind::AskSendMask(f("mask")?, f("callsite")?),
+                _ => return None,
+            },
             ("csd", "csd_queue_cpu") => Kind::CsdQueue(f("callsite")?, f("csd")?),
             ("csd", "csd_function_entry") => Kind::CsdEntry(f("func")?, f("csd")),
             ("csd", "csd_function_exit") => Kind::CsdExit,
@@ -293,6 +316,39 @@ impl Reader {
                     callback: u(callback)?,
                 }
             }
+            Kind::Reschedules(cpu, callsite) => Happened::IpiSend {
+                cpu: u(cpu)? as u32,
+                callsite: u(callsite)?,
+                callback: 0,
+            },
+            Kind::Asks(fields, flags) => {
+                let [function, callsite, call] = fields.as_ref();
+                let is_woken = flags
+                    .as_ref()
+                    .and_then(u)
+                    .is_some_and(|flags| flags & TYPE == TYPE_WOKEN);
+                Happened::Asks {
+                    what: match is_woken {
+                        true => Callee::Woken,
+                        false => Callee::Function(u(function)?),
+                    },
+                    callsite: u(callsite)?,
+                    call: u(call)?,
+                }
+            }
+            Kind::AsksMany(function, callsite) => Happened::Asks {
+                what: Callee::Function(u(function)?),
+                callsite: u(callsite)?,
+                call: 0,
+            },
+            Kind::AskSend(cpu, callsite) => Happened::AskSend {
+                cpu: u(cpu)? as u32,
+                callsite: u(callsite)?,
+            },
+            Kind::AskSendMask(mask, callsite) => Happened::AskSendMask {
+                mask: mask.bytes(payload)?,
+                callsite: u(callsite)?,
+            },
             Kind::CsdQueue(callsite, call) => Happened::CsdQueue {
                 callsite: u(callsite)?,
                 call: u(call)?,

@@ -101,8 +101,9 @@ impl Rows {
             threads.insert(culprit.pid);
         }
         if let Some(row) = self.rows.get_mut(place) {
-            row.count += 1;
+            row.count += u64::from(!context.is_rest);
             row.total_ns += context.in_gaps_ns;
+            row.transition_ns += context.way_in_ns;
             row.max_ns = row.max_ns.max(context.in_gaps_ns);
             row.confidence = row.confidence.max(context.confidence);
         }

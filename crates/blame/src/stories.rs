@@ -12,7 +12,7 @@ pub enum Keep {
     /// None.
     #[default]
     Nothing,
-    /// So many, from the beginning.
+    /// From the beginning, as many as so many bytes of memory hold.
     First(usize),
     /// The longest, so many.
     Longest(usize),
@@ -42,6 +42,11 @@ struct Raw {
     serial: Option<u64>,
 }
 
+/// Memory that a gap takes while it is kept, besides its pieces: what holds the gaps grows to twice their size.
+const GAP_BYTES: usize = 2 * size_of::<(Gap, Vec<Raw>)>();
+/// That of one of its pieces, with the row of its interruption.
+const PIECE_BYTES: usize = size_of::<Raw>() + 4 * size_of::<(u64, usize)>();
+
 /// Collects them.
 #[derive(Debug, Default)]
 pub(crate) struct Stories {
@@ -53,6 +58,8 @@ pub(crate) struct Stories {
     /// The last interruption in those that are kept.
     newest: u64,
     left_out: u64,
+    /// Bytes of what is kept.
+    held: usize,
 }
 
 impl Stories {
@@ -83,10 +90,13 @@ impl Stories {
             start: first.span.start,
             end: last.span.end,
         };
-        let pieces = std::mem::take(&mut self.now);
+        let mut pieces = std::mem::take(&mut self.now);
+        let bytes = GAP_BYTES + pieces.len() * PIECE_BYTES;
         match self.keep {
             Keep::Nothing => {}
-            Keep::First(most) if self.kept.len() < most => {
+            Keep::First(most) if self.left_out == 0 && self.held.saturating_add(bytes) <= most => {
+                self.held += bytes;
+                pieces.shrink_to_fit();
                 let serials = pieces.iter().filter_map(|piece| piece.serial);
                 // Time without events has a number that no interruption has.
                 self.newest = serials
@@ -110,7 +120,7 @@ impl Stories {
             Keep::Nothing => false,
             Keep::Longest(_) => true,
             // What began after the last gap that is kept is in none of them.
-            Keep::First(most) => self.kept.len() < most || serial <= self.newest,
+            Keep::First(_) => self.left_out == 0 || serial <= self.newest,
         };
         if is_told {
             self.places.insert(serial, row);
@@ -139,9 +149,9 @@ impl Stories {
             self.shorten(most);
         }
         self.kept.sort_by_key(|(gap, _)| gap.start);
-        let told = self.kept.iter().map(|(gap, pieces)| Story {
-            gap: *gap,
-            pieces: told(pieces, &self.places, usual),
+        let told = self.kept.into_iter().map(|(gap, pieces)| Story {
+            gap,
+            pieces: told(&pieces, &self.places, usual),
         });
         (told.collect(), self.left_out)
     }

@@ -113,6 +113,7 @@ pub(crate) fn follow(cpus: &mut [Cpu], (on, by, at): (u32, i32, u64), happened: 
                 cpu.elsewhere(at, pid, Change::Left);
             }
             want(cpus, at, pid, to);
+            carry(cpus, pid, to);
         }
         Happened::Switch { next, .. } => {
             for cpu in cpus.iter_mut().filter(|cpu| cpu.cpu != on) {
@@ -120,6 +121,15 @@ pub(crate) fn follow(cpus: &mut [Cpu], (on, by, at): (u32, i32, u64), happened: 
             }
         }
         _ => {}
+    }
+}
+
+/// What a thread asked of the kernel goes on where it goes.
+fn carry(cpus: &mut [Cpu], pid: i32, to: u32) {
+    let others = cpus.iter_mut().filter(|cpu| cpu.cpu != to);
+    let contexts: Vec<_> = others.flat_map(|cpu| cpu.hands_over(pid)).collect();
+    if let Some(cpu) = cpus.iter_mut().find(|cpu| cpu.cpu == to) {
+        cpu.takes_over(pid, contexts);
     }
 }
 

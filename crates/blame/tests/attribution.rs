@@ -212,12 +212,12 @@ fn the_programs_own_faults_and_calls_are_its_own() {
     let mut stream = Stream::new();
     stream.on(1, PROBE, 0);
     stream.at(10_100, "page_fault_user", &[("address", 0x7000)]);
-    stream.at(20_100, "sys_enter", &[("id", 39)]);
-    stream.at(21_000, "sys_exit", &[("id", 39)]);
+    stream.at(20_100, "sys_enter", &[("id", 9_039)]);
+    stream.at(21_000, "sys_exit", &[("id", 9_039)]);
     let cpu = ask(&stream, gaps(&[(10_000, 13_000), (20_000, 21_100)]));
     assert_eq!(cpu.unexplained_ns, 0);
     assert_eq!(row(&cpu, "page fault").total_ns, 3_000);
-    assert_eq!(row(&cpu, "system call 39").total_ns, 1_100);
+    assert_eq!(row(&cpu, "system call 9039").total_ns, 1_100);
 }
 
 #[test]
@@ -400,8 +400,17 @@ fn the_longest_gaps_are_told_with_who_had_which_piece() {
             (101_700, 102_500, "task-200"),
         ]
     );
-    let short = ask_keeping(&stream, gaps(&all), Keep::First(3));
-    assert_eq!((short.stories.len(), short.stories_left_out), (3, 97));
+    let whole = ask_keeping(&stream, gaps(&all), Keep::First(usize::MAX));
+    // So many as fit, and no later one that is shorter.
+    let kept = |bytes| {
+        let short = ask_keeping(&stream, gaps(&all), Keep::First(bytes));
+        assert_eq!(short.stories.len() as u64 + short.stories_left_out, 100);
+        assert_eq!(short.stories, whole.stories[..short.stories.len()]);
+        short.stories.len()
+    };
+    assert_eq!(kept(0), 0);
+    let (some, more) = (kept(2_000), kept(4_000));
+    assert!(0 < some && some < more && more < 40, "{some} {more}");
     assert_eq!(ask_keeping(&stream, gaps(&all), Keep::Nothing).stories, []);
 }
 

@@ -158,6 +158,32 @@ fn a_packet_that_is_steered_here_is_the_senders_on_another_cpu() {
 }
 
 #[test]
+fn a_thread_that_runs_before_a_softirq_has_ended_does_its_own_things() {
+    let mut stream = Stream::new();
+    // With PREEMPT_RT, on a CPU whose switches are not traced.
+    stream.on(3, 62, 0);
+    stream.at(8_000, "softirq_entry", &[("vec", 3)]);
+    stream.on(3, WRITER, 0);
+    let flushes = [("cpu", 1), ("callsite", 0x205), ("callback", 0x300)];
+    stream.at(8_500, "ipi_send_cpu", &flushes);
+    // An interrupt of that thread is as much its own.
+    stream.at(8_600, "local_timer_entry", &[]);
+    stream.at(8_700, "local_timer_exit", &[]);
+    stream.on(3, 62, 0);
+    stream.at(9_000, "softirq_exit", &[("vec", 3)]);
+    stream.on(1, PROBE, 0);
+    stream.at(10_000, "call_function_single_entry", &[]);
+    stream.at(10_500, "call_function_single_exit", &[]);
+    let cpu = ask(&stream, &[(10_000, 10_600)]);
+    let culprit = cpu
+        .interruptions
+        .iter()
+        .find_map(|row| row.culprit.as_ref())
+        .unwrap();
+    assert_eq!((culprit.pid, culprit.cpu, &culprit.via), (WRITER, 3, &None));
+}
+
+#[test]
 fn ksoftirqd_works_for_the_writer() {
     let mut stream = Stream::new();
     write_from(&mut stream, 3, 5_000);

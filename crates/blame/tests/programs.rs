@@ -52,14 +52,14 @@ fn a_system_call_is_the_programs_own_and_what_interrupts_it_is_not() {
     stream.on(1, 0, 0);
     stream.switch(100_000, 0, 0, PROGRAM);
     stream.on(1, PROGRAM, 0);
-    stream.at(200_000, "sys_enter", &[("id", 0)]);
+    stream.at(200_000, "sys_enter", &[("id", 9_000)]);
     stream.at(210_000, "local_timer_entry", &[]);
     stream.at(213_000, "local_timer_exit", &[]);
-    stream.at(250_000, "sys_exit", &[("id", 0)]);
+    stream.at(250_000, "sys_exit", &[("id", 9_000)]);
     let cpu = ask(&stream, &[1], Follow::Nobody).remove(0);
     assert_eq!((cpu.stolen_ns, cpu.gaps), (3_000, 1));
     assert_eq!(row(&cpu.interruptions, "local_timer").class, Class::Tick);
-    let own = row(&cpu.own, "system call 0");
+    let own = row(&cpu.own, "system call 9000");
     assert_eq!(
         (own.class, own.count, own.total_ns),
         (Class::SystemCall, 1, 47_000)

@@ -19,7 +19,7 @@ const PROBES: [i32; 2] = [100, 101];
 type Step = (u32, usize, usize, u64, u64);
 
 fn step() -> impl Strategy<Value = Step> {
-    (0_u32..4, 0..5_usize, 0..34_usize, 0_u64..4, 1_u64..2_500)
+    (0_u32..4, 0..5_usize, 0..38_usize, 0_u64..4, 1_u64..2_500)
 }
 
 fn write(steps: &[Step]) -> Stream {
@@ -96,6 +96,8 @@ fn write(steps: &[Step]) -> Stream {
                 &[("pid", 400 + number), ("clone_flags", number << 15)],
             ),
             32 => stream.at(at, "tlb_flush", &[("reason", 1 + number)]),
+            33 | 34 => stream.at(at, "user_enter", &[]),
+            35 | 36 => stream.at(at, "user_exit", &[]),
             _ => stream.lose(cpu, number + 1),
         }
     }
@@ -174,7 +176,7 @@ fn time_of(event: &Event<'_>) -> Option<u64> {
 fn keep() -> impl Strategy<Value = Keep> {
     prop_oneof![
         Just(Keep::First(usize::MAX)),
-        Just(Keep::First(3)),
+        Just(Keep::First(600)),
         Just(Keep::Longest(2)),
         Just(Keep::Nothing)
     ]
@@ -258,7 +260,7 @@ fn the_first_long_gap_of_a_program_is_found_and_ends_the_answer() {
     stream.at(99_000, "local_timer_exit", &[]);
     stream.switch(120_000, 100, 0, 300);
     let reader = Reader::new(stream.formats.clone());
-    let question = question(None, Keep::First(10), u64::MAX);
+    let question = question(None, Keep::First(usize::MAX), u64::MAX);
     let mut attribution = Attribution::new(&reader, &Names, &question).until(30_000);
     stream.events().for_each(|event| attribution.event(&event));
     let gap = Gap {
@@ -280,7 +282,7 @@ fn what_was_looked_at_after_the_last_event_is_in_the_window_of_the_answer() {
     stream.on(1, 300, 0);
     stream.switch(90_000, 300, 1, 100);
     let reader = Reader::new(stream.formats.clone());
-    let question = question(None, Keep::First(10), u64::MAX);
+    let question = question(None, Keep::First(usize::MAX), u64::MAX);
     let mut attribution = Attribution::new(&reader, &Names, &question).until(30_000);
     stream.events().for_each(|event| attribution.event(&event));
     assert_eq!(

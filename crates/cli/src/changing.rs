@@ -1,7 +1,7 @@
 //! What every changing verb needs: the host, the state directory, its lock, and one way to show entries.
 
 use crate::{CommandError, Status};
-use apply::{ApplyError, Entry, Host, Journal, JournalState, Layer, Standing};
+use apply::{ApplyError, Entry, Force, Host, Journal, JournalState, Layer, Standing, Undone, Which};
 use machine::Machine;
 use plan::Intent;
 use root::process::{self, ENDINGS, Former};
@@ -77,6 +77,21 @@ impl Changing {
             .flatten()
     }
 
+    /// Takes back what was applied for a reason, by a verb that takes it back itself. What other programs did to their own
+    /// tasks meanwhile is theirs; the journal must not stay for that.
+    ///
+    /// # Errors
+    /// A journal that cannot be read or written.
+    pub fn take_back(&self, which: Which, reason: &str) -> Result<Undone, CommandError> {
+        let boot_id = self.boot_id();
+        let undo = |force| apply::undo(&self.host, &self.state, boot_id.as_deref(), which, force, reason);
+        let undone = undo(Force::No)?;
+        if undone.failed.is_empty() && !undone.drift.is_empty() {
+            undo(Force::Keep)?;
+        }
+        Ok(undone)
+    }
+
     fn locked(state: StateDir) -> Result<Changing, CommandError> {
         let lock = state.lock(LOCK_WAIT).map_err(|error| match error.errno() {
             // A read-only or full file system is nobody's conflict.
@@ -91,6 +106,7 @@ impl Changing {
         // Whoever was killed did not give back what it held.
         let mut left = apply::latency::sweep(&host, &state)?;
         left.extend(apply::tracing::sweep(&host, &state)?);
+        left.extend(apply::kprobes::sweep(&host, &state)?);
         Ok(Changing {
             host,
             state,
@@ -146,6 +162,22 @@ pub fn standing(root: &Root, machine: &Machine) -> Option<Vec<Standing>> {
         return Some(Vec::new());
     }
     Some(apply::standing(&Host::new(Live::host()), &journal, machine))
+}
+
+/// Whether a change of ours is between its begin and its end. A journal that cannot be read tells of none.
+#[must_use]
+pub fn is_under_way(root: &Root) -> bool {
+    let Ok(Some(state)) = StateDir::open(Path::new(STATE)) else {
+        return false;
+    };
+    let boot_id = root.value("/proc/sys/kernel/random/boot_id").ok().flatten();
+    let journal = Journal::open(&state).ok().flatten();
+    journal.is_some_and(|journal| {
+        matches!(
+            journal.state(boot_id.as_deref()),
+            JournalState::Unfinished | JournalState::Resizing
+        )
+    })
 }
 
 fn layers_in_force<T>(take: impl Fn(&Layer) -> T) -> Vec<T> {

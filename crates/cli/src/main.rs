@@ -1,6 +1,7 @@
 //! The quietcore binary: parse the command line, run one verb, return its exit status.
 
 mod accounts;
+mod allocator;
 mod changing;
 mod declared;
 mod error;
@@ -23,10 +24,6 @@ use error::CommandError;
 use screen::Screen;
 use status::Status;
 
-/// musl's own gives every small group of pages back at once, and asks for it again for the next file that is read.
-#[global_allocator]
-static ALLOCATOR: dlmalloc::GlobalDlmalloc = dlmalloc::GlobalDlmalloc;
-
 /// Give a program CPU cores that nothing else touches, and prove it.
 #[derive(Parser)]
 #[command(name = "quietcore", version, propagate_version = true, max_term_width = 100)]
@@ -43,6 +40,7 @@ struct Cli {
 }
 
 fn main() -> std::process::ExitCode {
+    allocator::survives_forks();
     status::report_panics();
     if let Some(status) = front_ends::run(std::env::args_os()) {
         return status.into();

@@ -54,6 +54,8 @@ verbs! {
     compare => Compare,
     /// Measure, isolate, measure again, undo, report: the whole story in one command
     prove => Prove,
+    /// Run the same measurement over isolations, loads and knobs, in random order, and say what makes a difference
+    study => Study,
     /// Isolate CPUs now; every write is journalled and read back
     apply => Apply,
     /// Show or change the kernel's boot line in the boot loader's own files

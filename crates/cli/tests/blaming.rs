@@ -12,9 +12,8 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
-use traced::{accounts_hold, instances, pin_to, tracing};
+use traced::{accounts_hold, instances, tracing};
 
 fn blame(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
@@ -27,15 +26,9 @@ fn blame(args: &[&str]) -> Command {
     command
 }
 
-/// Takes a CPU for 2 ms, again and again, until it is told to end; how often it did.
-fn disturb(cpu: usize, end: &AtomicBool, times: &AtomicU64) {
-    pin_to(cpu);
-    while !end.load(Ordering::Relaxed) {
-        std::thread::sleep(Duration::from_millis(18));
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_millis(2) {}
-        times.fetch_add(1, Ordering::Relaxed);
-    }
+/// Does something while the CPU is taken for 2 ms, again and again; and how often it was.
+fn disturbed<T>(work: impl FnOnce() -> T) -> (T, u64) {
+    traced::disturbed(Duration::from_millis(18), Duration::from_millis(2), work)
 }
 
 #[test]
@@ -47,17 +40,10 @@ fn a_thread_that_takes_the_cpu_is_named_with_how_often_and_how_long() {
     };
     let before = instances(&tracefs);
     let file = tempfile::NamedTempFile::new().unwrap();
-    let (end, times) = (AtomicBool::new(false), AtomicU64::new(0));
-    let (output, disturbed) = std::thread::scope(|scope| {
-        let disturber = std::thread::Builder::new().name("disturber".to_owned());
-        disturber
-            .spawn_scoped(scope, || disturb(cpu().parse().unwrap(), &end, &times))
-            .unwrap();
-        let output = blame(&["--for", "3s", "--gaps", file.path().to_str().unwrap()])
+    let (output, disturbed) = disturbed(|| {
+        blame(&["--for", "3s", "--gaps", file.path().to_str().unwrap()])
             .output()
-            .unwrap();
-        end.store(true, Ordering::Relaxed);
-        (output, times.load(Ordering::Relaxed))
+            .unwrap()
     });
     assert_eq!(
         output.status.code(),
@@ -97,31 +83,41 @@ fn any_clock_that_the_trace_has_joins_gaps_and_events() {
     if let Err(why) = tracing() {
         return println!("SKIP: any_clock_that_the_trace_has_joins_gaps_and_events: {why}");
     }
-    let (end, times) = (AtomicBool::new(false), AtomicU64::new(0));
-    std::thread::scope(|scope| {
-        let disturber = std::thread::Builder::new().name("disturber".to_owned());
-        disturber
-            .spawn_scoped(scope, || disturb(cpu().parse().unwrap(), &end, &times))
-            .unwrap();
+    disturbed(|| {
         for (asked, shown) in [("mono", "CLOCK_MONOTONIC"), ("boot", "CLOCK_BOOTTIME")] {
-            let output = blame(&["--for", "2s", "--clock", asked]).output().unwrap();
+            let file = tempfile::NamedTempFile::new().unwrap();
+            let gaps = file.path().to_str().unwrap();
+            let output = blame(&["--for", "2s", "--clock", asked, "--gaps", gaps])
+                .output()
+                .unwrap();
             assert_eq!(output.status.code(), Some(0), "{asked}");
             let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
             assert_eq!(answer["clock"], shown);
             let cpu = &answer["cpus"][0];
             accounts_hold(cpu);
-            let rows = cpu["interruptions"].as_array().unwrap();
-            let of = |name: &str| -> u64 {
-                let named = rows.iter().filter(|row| row["name"] == name);
-                named.map(|row| row["total_ns"].as_u64().unwrap()).sum()
-            };
-            // On clocks that are apart, a gap would have whoever was there before or after it: nobody.
-            assert!(of("disturber") >= 20_000_000, "{asked}: {rows:?}");
-            let ns = |name: &str| cpu[name].as_u64().unwrap();
-            assert!(ns("explained_ns") >= ns("stolen_ns") / 10 * 9, "{asked}: {cpu}");
+            // On clocks that are apart, a gap would have whoever was there before or after it: nobody, or him in part.
+            let explained = gaps_of_the_disturber(&std::fs::read_to_string(file.path()).unwrap());
+            let whole = explained.iter().filter(|percent| **percent >= 90).count();
+            assert!(
+                explained.len() >= 10 && whole * 2 >= explained.len(),
+                "{asked}: {explained:?} of {cpu}"
+            );
         }
-        end.store(true, Ordering::Relaxed);
     });
+}
+
+/// Of each gap that the disturber has a part of, how much of it anything explains, in percent. What the host takes from this
+/// machine is in other gaps, or within his time.
+fn gaps_of_the_disturber(file: &str) -> Vec<u64> {
+    let gaps = file.lines().filter_map(|line| {
+        let gap: Value = serde_json::from_str(line).unwrap();
+        let parts = gap["parts"].as_array()?.clone();
+        parts.iter().any(|part| part["name"] == "disturber").then_some(())?;
+        let length = |of: &Value| of["end_ns"].as_u64().unwrap() - of["start_ns"].as_u64().unwrap();
+        let named = parts.iter().filter(|part| part["class"].is_string());
+        Some(named.map(length).sum::<u64>() * 100 / length(&gap))
+    });
+    gaps.collect()
 }
 
 /// The file of single gaps tells the same as the rows: as many gaps, and of each name as much time.

@@ -7,11 +7,13 @@ mod alone;
 mod traced;
 
 use alone::{alone, cpu};
+use root::Tracefs;
 use serde_json::Value;
+use std::fs::File;
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use traced::{accounts_hold, instances, pin_to, tracing};
+use traced::{accounts_hold, instances, tracing};
 
 fn blame(args: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_quietcore"))
@@ -29,27 +31,9 @@ fn answer(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Takes a CPU for 2 ms, again and again.
-fn disturb(cpu: usize, end: &AtomicBool) {
-    pin_to(cpu);
-    while !end.load(Ordering::Relaxed) {
-        std::thread::sleep(Duration::from_millis(18));
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_millis(2) {}
-    }
-}
-
+/// Does something while the CPU is taken for 2 ms, again and again.
 fn disturbed<T>(work: impl FnOnce() -> T) -> T {
-    let end = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let disturber = std::thread::Builder::new().name("disturber".to_owned());
-        disturber
-            .spawn_scoped(scope, || disturb(cpu().parse().unwrap(), &end))
-            .unwrap();
-        let done = work();
-        end.store(true, Ordering::Relaxed);
-        done
-    })
+    traced::disturbed(Duration::from_millis(18), Duration::from_millis(2), work).0
 }
 
 fn time_of(cpu: &Value, list: &str, name: &str) -> u64 {
@@ -147,6 +131,72 @@ fn a_process_that_runs_is_watched_where_it_may_run_and_goes_on() {
     }
     assert!(spinner.0.try_wait().unwrap().is_none(), "it goes on");
     assert_eq!(instances(&tracefs), before);
+}
+
+/// Starts `blame` of a command of two seconds, and reads its trace beside it from then on.
+fn read_meanwhile(tracefs: &Tracefs) -> (Child, File, PathBuf) {
+    let child = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["--json", "blame", "--cpus", &cpu(), "--", "sleep", "2"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let instance = PathBuf::from(tracefs.file(&format!("instances/quietcore-{}", child.id())));
+    let pipe = instance.join("trace_pipe");
+    let begun = Instant::now();
+    while !pipe.exists() && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    (child, File::open(pipe).unwrap(), instance)
+}
+
+#[test]
+fn a_trace_that_somebody_reads_stays_until_he_has_done_and_the_answer_stands() {
+    let _alone = alone();
+    let tracefs = match tracing() {
+        Ok(tracefs) => tracefs,
+        Err(why) => return println!("SKIP: a_trace_that_somebody_reads_stays: {why}"),
+    };
+    // He reads longer than the removal is tried.
+    let (child, reader, instance) = read_meanwhile(&tracefs);
+    let output = child.wait_with_output().unwrap();
+    let told = answer(&output);
+    accounts_hold(&told["cpus"][0]);
+    let left = &told["findings"][0];
+    assert_eq!(
+        (&left["id"], &left["level"]),
+        (&"trace_left_behind".into(), &"warning".into()),
+        "{told}"
+    );
+    assert!(
+        left["message"].as_str().unwrap().contains("somebody reads it"),
+        "{left}"
+    );
+    assert!(instance.exists(), "the kernel keeps what somebody reads");
+    // While he does, nothing takes it away; afterwards the next call does.
+    let undo = || {
+        Command::new(env!("CARGO_BIN_EXE_quietcore"))
+            .arg("undo")
+            .output()
+            .unwrap()
+    };
+    undo();
+    assert!(instance.exists());
+    drop(reader);
+    undo();
+    assert!(!instance.exists());
+
+    // He has done when it is tried again.
+    let (mut child, reader, instance) = read_meanwhile(&tracefs);
+    let stopped = instance.join("tracing_on");
+    while std::fs::read_to_string(&stopped).is_ok_and(|on| on.trim() == "1") {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    drop(reader);
+    assert!(child.wait().unwrap().success());
+    assert!(!instance.exists());
 }
 
 #[test]

@@ -10,9 +10,11 @@ use alone::{alone, cpu};
 use serde_json::Value;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Output};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use traced::{accounts_hold, pin_to, tracing};
+use traced::{accounts_hold, disturbed, tracing};
+
+/// How long the disturber takes the CPU.
+const TAKES: Duration = Duration::from_millis(20);
 
 fn blame(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
@@ -31,23 +33,11 @@ fn the_first_gap_that_is_so_long_ends_the_run_and_is_shown_with_its_events() {
     if let Err(why) = tracing() {
         return println!("SKIP: the_first_gap_that_is_so_long_ends_the_run: {why}");
     }
-    let end = AtomicBool::new(false);
-    let (output, took) = std::thread::scope(|scope| {
-        let disturber = std::thread::Builder::new().name("disturber".to_owned());
-        let disturb = || {
-            pin_to(cpu().parse().unwrap());
-            while !end.load(Ordering::Relaxed) {
-                std::thread::sleep(Duration::from_millis(50));
-                let begun = Instant::now();
-                while begun.elapsed() < Duration::from_millis(20) {}
-            }
-        };
-        disturber.spawn_scoped(scope, disturb).unwrap();
-        let begun = Instant::now();
-        let output = blame(&["--for", "300s", "--until", "1ms"]).output().unwrap();
-        end.store(true, Ordering::Relaxed);
-        (output, begun.elapsed())
+    let begun = Instant::now();
+    let (output, _) = disturbed(Duration::from_millis(50), TAKES, || {
+        blame(&["--for", "300s", "--until", "1ms"]).output().unwrap()
     });
+    let took = begun.elapsed();
     assert_eq!(output.status.code(), Some(1));
     assert!(took < Duration::from_secs(300), "it ends at the gap: {took:?}");
     let answer = answer(&output);
@@ -88,23 +78,12 @@ fn the_first_long_gap_of_a_command_or_a_process_ends_the_run_as_well() {
     if let Err(why) = tracing() {
         return println!("SKIP: the_first_long_gap_of_a_command_or_a_process: {why}");
     }
-    let end = AtomicBool::new(false);
     let mut spinner = Command::new("/bin/sh")
         .args(["-c", "while :; do :; done"])
         .spawn()
         .unwrap();
     let pid = spinner.id().to_string();
-    let (of_command, of_process) = std::thread::scope(|scope| {
-        let disturber = std::thread::Builder::new().name("disturber".to_owned());
-        let disturb = || {
-            pin_to(cpu().parse().unwrap());
-            while !end.load(Ordering::Relaxed) {
-                std::thread::sleep(Duration::from_millis(100));
-                let begun = Instant::now();
-                while begun.elapsed() < Duration::from_millis(20) {}
-            }
-        };
-        disturber.spawn_scoped(scope, disturb).unwrap();
+    let ((of_command, of_process), _) = disturbed(Duration::from_millis(100), TAKES, || {
         let of_process = blame(&["--for", "300s", "--until", "1ms", "--pid", &pid]).output();
         let own = [
             "--for",
@@ -117,7 +96,6 @@ fn the_first_long_gap_of_a_command_or_a_process_ends_the_run_as_well() {
             "while :; do :; done",
         ];
         let of_command = blame(&own).output();
-        end.store(true, Ordering::Relaxed);
         (of_command, of_process)
     });
     spinner.kill().unwrap();

@@ -3,44 +3,20 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod captured;
+
+use captured::Captured;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const WORDS: &str = " isolcpus=managed_irq,domain,2-3 nohz_full=2-3 irqaffinity=0-1";
 
-/// The captured machine as files, to be changed.
-struct Captured {
-    _dir: tempfile::TempDir,
-    root: PathBuf,
-}
+/// Captured in the first boot with the words.
+const MACHINE: &str = "4x86-2p2c-v2-boot-line-6.1";
 
 impl Captured {
-    fn new() -> Captured {
-        let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/machines");
-        let archive = std::fs::File::open(machines.join("4x86-2p2c-v2-boot-line-6.1.tar.gz")).unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        tar::Archive::new(flate2::read::GzDecoder::new(archive))
-            .unpack(dir.path())
-            .unwrap();
-        let root = std::fs::read_dir(dir.path())
-            .unwrap()
-            .next()
-            .unwrap()
-            .unwrap()
-            .path();
-        Captured { _dir: dir, root }
-    }
-
     fn text(&self, path: &str) -> String {
         std::fs::read_to_string(self.root.join(path)).unwrap()
-    }
-
-    fn put(&self, path: &str, text: &str) {
-        let path = self.root.join(path);
-        // Captured files are read-only.
-        let _ = std::fs::remove_file(&path);
-        std::fs::write(path, text).unwrap();
     }
 
     fn remove(&self, path: &str) {
@@ -94,7 +70,7 @@ impl Captured {
 
 #[test]
 fn the_words_of_this_boot_are_live_and_what_must_be_counted_is_unknown() {
-    let captured = Captured::new();
+    let captured = Captured::of(MACHINE);
     let (verdict, status, one) = captured.check("isolcpus=");
     assert_eq!((verdict.as_str(), status), ("unknown", 4));
     assert_eq!(
@@ -114,7 +90,7 @@ fn the_words_of_this_boot_are_live_and_what_must_be_counted_is_unknown() {
 
 #[test]
 fn words_that_wait_and_words_that_were_lost_are_told_apart() {
-    let captured = Captured::new();
+    let captured = Captured::of(MACHINE);
     captured.started_with(&captured.without_words());
     let (verdict, status, one) = captured.check("isolcpus=");
     assert_eq!(
@@ -134,14 +110,14 @@ fn words_that_wait_and_words_that_were_lost_are_told_apart() {
 
 #[test]
 fn a_misspelt_parameter_and_a_kernel_that_cannot_are_errors() {
-    let captured = Captured::new();
+    let captured = Captured::of(MACHINE);
     let line = captured.text("proc/cmdline");
     captured.put("proc/cmdline", &format!("{} nohz_ful=3\n", line.trim_end()));
     let (verdict, status, one) = captured.check("nohz_ful=");
     assert_eq!((verdict.as_str(), status), ("broken", 1));
     assert_eq!(one["understood"]["truth"], "no", "{one}");
 
-    let captured = Captured::new();
+    let captured = Captured::of(MACHINE);
     captured.remove("sys/devices/system/cpu/nohz_full");
     captured.put(
         "boot/config-6.1.0-56-amd64",
@@ -170,11 +146,11 @@ fn what_is_declared_is_one_verdict_over_both_parts() {
         (truth("answer").unwrap(), truth("run_time").unwrap(), status)
     };
     let expected = |line: &str, run_time: &str, status| (line.to_owned(), run_time.to_owned(), status);
-    let captured = Captured::new();
+    let captured = Captured::of(MACHINE);
     captured.put("sys/fs/cgroup/quietcore-rt/cpuset.cpus.partition", "member\n");
     assert_eq!(declared(&captured), expected("yes", "no", 1));
 
-    let captured = Captured::new();
+    let captured = Captured::of(MACHINE);
     captured.started_with(&captured.without_words());
     captured.remove("var/lib/quietcore/boot-line");
     assert_eq!(declared(&captured), expected("no", "unknown", 1));

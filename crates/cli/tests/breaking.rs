@@ -6,7 +6,7 @@
 mod alone;
 mod traced;
 
-use alone::{alone, cpu};
+use alone::{alone, cpu, until_over};
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
@@ -46,9 +46,7 @@ fn stirred<T>(run: impl FnOnce() -> T) -> T {
                 std::thread::sleep(Duration::from_micros(200));
             }
         });
-        let result = run();
-        ended.store(true, Ordering::Relaxed);
-        result
+        until_over(&ended, run)
     })
 }
 

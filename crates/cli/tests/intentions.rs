@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod captured;
+
+use captured::Captured;
 use serde_json::Value;
-use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// `/etc/tuned/cpu-partitioning-variables.conf` of TuneD 2.20, as its package installs it.
@@ -18,32 +20,10 @@ isolated_cores=${f:calc_isolated_cores:1}
 # no_balance_cores=5-10
 ";
 
-/// A captured machine with two packages of two CPUs, on which nobody isolates anything, to be changed.
-struct Captured {
-    _dir: tempfile::TempDir,
-    root: PathBuf,
-}
+/// With two packages of two CPUs, on which nobody isolates anything.
+const MACHINE: &str = "4x86-2p2c-v1-6.1";
 
 impl Captured {
-    fn new() -> Captured {
-        let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/machines");
-        let archive = std::fs::File::open(machines.join("4x86-2p2c-v1-6.1.tar.gz")).unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        tar::Archive::new(flate2::read::GzDecoder::new(archive))
-            .unpack(dir.path())
-            .unwrap();
-        let mut entries = std::fs::read_dir(dir.path()).unwrap();
-        let root = entries.next().unwrap().unwrap().path();
-        Captured { _dir: dir, root }
-    }
-
-    fn put(&self, path: &str, text: &str) {
-        let path = self.root.join(path);
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let _ = std::fs::remove_file(&path);
-        std::fs::write(path, text).unwrap();
-    }
-
     fn set(&self, name: &str, cpus: &str, exclusive: &str, balanced: &str) {
         for (file, value) in [
             ("cpus", cpus),
@@ -90,7 +70,7 @@ impl Captured {
 
 #[test]
 fn a_shield_of_cset() {
-    let captured = Captured::new();
+    let captured = Captured::of(MACHINE);
     assert_eq!(captured.check().0, "nobody");
     // `cset set -s system -c 0-2` and `cset set -s user -c 3 --cpu_exclusive`: load balancing stays on.
     captured.set("system", "0-2", "0", "1");
@@ -106,7 +86,7 @@ fn a_shield_of_cset() {
 
 #[test]
 fn a_partition_of_partrt() {
-    let captured = Captured::new();
+    let captured = Captured::of(MACHINE);
     captured.put("sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "0\n");
     captured.set("nrt", "0-1", "0", "1");
     captured.set("rt", "2-3", "1", "0");
@@ -121,7 +101,7 @@ fn a_partition_of_partrt() {
 
 #[test]
 fn the_variables_of_tuned() {
-    let captured = Captured::new();
+    let captured = Captured::of(MACHINE);
     captured.put("etc/tuned/cpu-partitioning-variables.conf", TUNED);
     assert_eq!(captured.check().0, "nobody", "no profile is active");
     captured.tuned(TUNED);

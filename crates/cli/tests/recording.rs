@@ -4,21 +4,15 @@
 #![allow(clippy::unwrap_used)]
 
 mod alone;
+mod program;
 mod traced;
 
 use alone::{alone, cpu};
+use program::quietcore;
 use serde_json::Value;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use traced::{instances, tracing};
-
-fn quietcore(words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_quietcore"))
-        .args(words)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
-}
 
 fn record(file: &Path, words: &[&str]) -> Output {
     let file = file.to_str().unwrap();

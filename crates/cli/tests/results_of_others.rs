@@ -202,7 +202,6 @@ fn what_cannot_be_read_is_wrong_usage() {
             "line 3, column 8: \"1x\" is no number",
         ),
         (file("evil\u{1b}[2J", b"x"), "evil\\u{1b}[2J cannot be understood"),
-        (folder, "cannot be read"),
         ("none".to_owned(), "cannot be read"),
     ] {
         for verb in ["report", "compare"] {
@@ -222,6 +221,10 @@ fn what_cannot_be_read_is_wrong_usage() {
             .code(),
         Some(2)
     );
+    // For `compare` a folder is a set of repetitions.
+    let output = quietcore(&["report", &folder]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot be read"));
     assert_eq!(quietcore(&["compare"]).status.code(), Some(2));
 }
 

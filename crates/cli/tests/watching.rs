@@ -3,8 +3,11 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod program;
+
+use program::quietcore;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 fn fixtures() -> PathBuf {
@@ -13,14 +16,6 @@ fn fixtures() -> PathBuf {
 
 fn screen(name: &str) -> String {
     std::fs::read_to_string(fixtures().join("screens").join(name)).unwrap()
-}
-
-fn quietcore(words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_quietcore"))
-        .args(words)
-        .stdin(Stdio::null())
-        .output()
-        .unwrap()
 }
 
 /// A terminal of its own, with a shell that starts one program, says how it ended, and waits.

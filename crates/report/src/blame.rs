@@ -4,7 +4,7 @@ mod own;
 
 use crate::measurement::time;
 use crate::style::{COLUMNS, Role, Style, counted, cut, grouped, safe, wrap};
-use ::blame::{Answer, Confidence, CpuAnswer, Culprit, Interruption, Link};
+use ::blame::{Answer, Confidence, CpuAnswer, Culprit, GapsFrom, Interruption, Link};
 use std::fmt::Write as _;
 
 /// The schema of the JSON answer.
@@ -69,6 +69,9 @@ fn head(text: &mut String, cpu: &CpuAnswer, style: Style) {
         style.paint(role, &unexplained),
         counted(cpu.gaps as usize, "gap"),
     );
+    if let Some(from) = gaps_from(cpu.gaps_from) {
+        let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &wrap(from, 2, COLUMNS)));
+    }
     if cpu.outside > 0 {
         let note = format!(
             "In {} nothing of the kernel ran: the hypervisor, the firmware (SMI) or the hardware had the CPU.",
@@ -82,6 +85,23 @@ fn head(text: &mut String, cpu: &CpuAnswer, style: Style) {
             counted(cpu.lost_events as usize, "event")
         );
         let _ = writeln!(text, "  {}", style.paint(Role::Bad, &wrap(&note, 2, COLUMNS)));
+    }
+}
+
+/// What told of the gaps of a program, and what it cannot tell.
+const fn gaps_from(from: GapsFrom) -> Option<&'static str> {
+    match from {
+        GapsFrom::Probe => None,
+        GapsFrom::Events => Some(
+            "Gaps are what events tell; time in the kernel without an event counts as the program's (on CPUs in nohz_full \
+             the kernel tells it).",
+        ),
+        GapsFrom::ContextTracking => {
+            Some("Gaps reach from user_exit to user_enter, without what the program asked for itself.")
+        }
+        GapsFrom::Accounts => {
+            Some("Gaps are the waits of its threads for a CPU, as the scheduler counts them.")
+        }
     }
 }
 

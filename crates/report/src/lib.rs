@@ -18,6 +18,7 @@ mod page;
 mod plan;
 pub mod prove;
 mod recording;
+pub mod study;
 mod style;
 mod systress;
 
@@ -33,7 +34,7 @@ pub use measurement::{Histograms, measurement_html, measurement_text};
 pub use plan::{Length, PLAN_SCHEMA, findings_text, plan_json, plan_text};
 pub use recording::{
     COMPARE_SCHEMA, Compared, Judged, REPORT_SCHEMA, comparison_json, comparison_text, recording_json,
-    recording_text,
+    recording_text, sets_text,
 };
 pub use style::{Style, safe, safe_lines};
 pub use systress::{TimerRow, systress_elapsed, systress_screen, systress_statistics};

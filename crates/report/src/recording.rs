@@ -3,9 +3,11 @@
 
 mod comparison;
 mod json;
+pub(crate) mod sets;
 
 pub use comparison::{Compared, Judged, comparison_json, comparison_text};
 pub use json::{COMPARE_SCHEMA, REPORT_SCHEMA, recording_json};
+pub use sets::sets_text;
 
 use crate::measurement::{maybe_mean, measured_text, notes_text, time};
 use crate::style::{COLUMNS, Role, Style, cut, grouped, safe, wrap};

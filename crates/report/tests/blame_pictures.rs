@@ -6,7 +6,9 @@ mod golden;
 #[allow(dead_code)] // Only its machine is needed.
 mod models;
 
-use blame::{Answer, Class, Confidence, CpuAnswer, Culprit, Gap, Interruption, Link, Piece, Story, Subject};
+use blame::{
+    Answer, Class, Confidence, CpuAnswer, Culprit, Gap, GapsFrom, Interruption, Link, Piece, Story, Subject,
+};
 use report::{Rows, Style, blame_html, blame_text};
 
 fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Interruption {
@@ -72,6 +74,7 @@ fn answer(name: &str) -> Answer {
     Answer {
         cpus: vec![CpuAnswer {
             cpu: 1,
+            gaps_from: GapsFrom::Probe,
             duration_ns: 2_000_000_000,
             stolen_ns: 1_210_000,
             explained_ns: 1_160_000,

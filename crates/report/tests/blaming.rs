@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used)]
 
-use blame::{Answer, Class, Confidence, CpuAnswer, Culprit, Gap, Interruption, Link, Piece, Story, Subject};
+use blame::{
+    Answer, Class, Confidence, CpuAnswer, Culprit, Gap, GapsFrom, Interruption, Link, Piece, Story, Subject,
+};
 use report::{Rows, Style, blame_gaps, blame_text};
 
 fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Interruption {
@@ -40,6 +42,7 @@ fn answer(interruptions: Vec<Interruption>) -> Answer {
     Answer {
         cpus: vec![CpuAnswer {
             cpu: 1,
+            gaps_from: GapsFrom::Probe,
             duration_ns: 2_000_000_000,
             stolen_ns: 20_000_000,
             explained_ns: 19_000_000,

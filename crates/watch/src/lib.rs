@@ -3,6 +3,12 @@
 //! Nothing here reads a machine or a terminal. Whoever samples hands in [`Moment`]s; a recording is the same moments, one
 //! a line; keys change a [`View`]; [`draw`] turns both into cells. So a recording shows what was seen live, and a test
 //! sees the screens that a person sees. A pane is one file of `panes` and one line of [`PANES`].
+//!
+//! [`drift`] is the same for nobody who looks: what has changed since, since when, and who did it.
+//! [`metrics`] is what is known as numbers for Prometheus.
+
+pub mod drift;
+pub mod metrics;
 
 mod draw;
 mod keys;

@@ -8,56 +8,13 @@
     clippy::cast_possible_truncation
 )] // A whole file of tests.
 
+mod drawn;
+mod golden;
+
+use drawn::{cells, recording, screen, text};
 use ratatui::buffer::Buffer;
-use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
-use std::path::{Path, PathBuf};
-use watch::{Act, Glyphs, Key, Look, Mode, Now, Overlay, Recording, Scope, View, draw, parse, press};
-
-fn fixtures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/watch")
-}
-
-fn recording() -> Recording {
-    parse(&std::fs::read(fixtures().join("partition.jsonl")).unwrap()).unwrap()
-}
-
-/// The screen that is shown at the end of a recording.
-fn now(recording: &Recording, glyphs: Glyphs) -> Now<'_> {
-    let first = recording.moments.len().saturating_sub(Now::BACK);
-    Now {
-        moments: recording.moments.iter().skip(first).collect(),
-        scene: recording
-            .moments
-            .iter()
-            .rev()
-            .find_map(|moment| moment.scene.as_ref())
-            .unwrap(),
-        glyphs,
-    }
-}
-
-fn cells(now: &Now, view: &View, size: (u16, u16), look: Look) -> Buffer {
-    let mut buffer = Buffer::empty(Rect::new(0, 0, size.0, size.1));
-    let mode = Mode::Playing {
-        at: now.moments.len(),
-        of: now.moments.len(),
-        speed: 0.0,
-    };
-    draw(&mut buffer, "6.18.44", mode, now, view, look);
-    buffer
-}
-
-/// The text of a screen, without the blanks at the ends of its lines.
-fn text(buffer: &Buffer) -> String {
-    let mut text = String::new();
-    for y in 0..buffer.area.height {
-        let line: String = (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect();
-        text.push_str(line.trim_end());
-        text.push('\n');
-    }
-    text
-}
+use watch::{Act, Glyphs, Key, Look, Now, Overlay, Scope, View, press};
 
 fn focused(pane: usize) -> View {
     let mut view = View::default();
@@ -89,44 +46,29 @@ fn colours(buffer: &Buffer) -> String {
     text
 }
 
-fn golden(name: &str, seen: &str) {
-    let path = fixtures().join("screens").join(name);
-    if std::env::var_os("QUIETCORE_BLESS").is_some() {
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, seen).unwrap();
-    }
-    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
-    assert_eq!(
-        seen,
-        wanted,
-        "{} differs; QUIETCORE_BLESS=1 writes it anew",
-        path.display()
-    );
-}
-
 #[test]
 fn every_pane_at_both_sizes() {
     let recording = recording();
-    let now = now(&recording, Glyphs::Blocks);
+    let now = drawn::now(&recording, Glyphs::Blocks);
     for (place, pane) in watch::PANES.iter().enumerate() {
         let view = focused(place);
-        golden(
+        screen(
             &format!("80x24-{}.txt", pane.name),
             &text(&cells(&now, &view, (80, 24), Look::Plain)),
         );
     }
     let wide = cells(&now, &View::default(), (120, 40), Look::Plain);
-    golden("120x40.txt", &text(&wide));
-    let ascii = self::now(&recording, Glyphs::Ascii);
+    screen("120x40.txt", &text(&wide));
+    let ascii = drawn::now(&recording, Glyphs::Ascii);
     let seen = text(&cells(&ascii, &View::default(), (80, 24), Look::Plain));
     assert!(seen.is_ascii(), "{seen}");
-    golden("80x24-ascii.txt", &seen);
+    screen("80x24-ascii.txt", &seen);
 }
 
 #[test]
 fn colours_say_nothing_that_the_text_does_not() {
     let recording = recording();
-    let now = now(&recording, Glyphs::Blocks);
+    let now = drawn::now(&recording, Glyphs::Blocks);
     let view = View::default();
     for size in [(80, 24), (120, 40)] {
         let (colour, plain) = (
@@ -134,7 +76,7 @@ fn colours_say_nothing_that_the_text_does_not() {
             cells(&now, &view, size, Look::Plain),
         );
         assert_eq!(text(&colour), text(&plain));
-        golden(&format!("{}x{}-colours.txt", size.0, size.1), &colours(&colour));
+        screen(&format!("{}x{}-colours.txt", size.0, size.1), &colours(&colour));
         let coloured = |buffer: &Buffer| {
             buffer
                 .content
@@ -148,10 +90,10 @@ fn colours_say_nothing_that_the_text_does_not() {
 #[test]
 fn overlays() {
     let recording = recording();
-    let now = now(&recording, Glyphs::Blocks);
+    let now = drawn::now(&recording, Glyphs::Blocks);
     let mut view = View::default();
     press(&mut view, Key::Char('?'), &now);
-    golden(
+    screen(
         "80x24-help.txt",
         &text(&cells(&now, &view, (80, 24), Look::Plain)),
     );
@@ -165,7 +107,7 @@ fn overlays() {
         now.scene.findings.iter().any(|seen| key.starts_with(&seen.id)),
         "{key}"
     );
-    golden("80x24-fix.txt", &text(&cells(&now, &view, (80, 24), Look::Plain)));
+    screen("80x24-fix.txt", &text(&cells(&now, &view, (80, 24), Look::Plain)));
     view.lay_over(Overlay::Answer {
         title: "blame".to_owned(),
         text: "a\u{1b}[31mb\n".repeat(50),
@@ -182,7 +124,7 @@ fn overlays() {
 #[test]
 fn keys_sort_filter_and_choose() {
     let recording = recording();
-    let now = now(&recording, Glyphs::Ascii);
+    let now = drawn::now(&recording, Glyphs::Ascii);
     let mut view = View::default();
     let typed = |view: &mut View, letters: &str| {
         letters
@@ -272,7 +214,7 @@ fn any_size_and_any_key_is_no_panic() {
         Key::Char('?'),
         Key::Backspace,
     ];
-    for now in [&now(&recording, Glyphs::Blocks), &nothing] {
+    for now in [&drawn::now(&recording, Glyphs::Blocks), &nothing] {
         let mut view = View::default();
         for turn in 0..200usize {
             press(&mut view, keys[turn * 7 % keys.len()], now);
@@ -294,7 +236,7 @@ fn names_from_the_machine_cannot_reach_the_terminal_as_they_are() {
         .find_map(|moment| moment.scene.as_mut())
         .unwrap();
     "\u{1b}[2Jevil\u{202e}".clone_into(&mut scene.threads[0].comm);
-    let now = now(&recording, Glyphs::Blocks);
+    let now = drawn::now(&recording, Glyphs::Blocks);
     let view = focused(2);
     let seen = cells(&now, &view, (80, 24), Look::Plain);
     assert!(

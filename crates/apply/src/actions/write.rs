@@ -69,7 +69,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, wanted: Wanted) -> Resul
         Vec::new()
     };
     let before = Before::Value {
-        value: Some(now.clone()),
+        value: Some(stage.stood.unwrap_or(&now).to_owned()),
         tasks: tasks.clone(),
     };
     let seq = stage.will(change, before)?;

@@ -9,6 +9,7 @@ mod cgroups;
 mod disk;
 mod hotplug;
 pub mod moving;
+mod probes;
 mod system;
 
 pub use disk::{Disk, directory};

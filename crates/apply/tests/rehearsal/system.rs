@@ -69,6 +69,11 @@ impl System for Kernel {
                     let wanted: u64 = value.parse().map_err(|_| io(path, libc::EINVAL))?;
                     self.put(path, &format!("{}\n", wanted / 100_000 * 100_000));
                 }
+                "kprobe_events" => {
+                    let text = self.get(path);
+                    let text = super::probes::written(&text, value).map_err(|errno| io(path, errno))?;
+                    self.put(path, &text);
+                }
                 // This machine has no counter for it.
                 "nmi_watchdog" => return Err(io(path, libc::EACCES)),
                 _ => {
@@ -94,7 +99,7 @@ impl System for Kernel {
         self.step(|_| {
             self.live.make_dir(path)?;
             if path.contains("/instances/") {
-                for name in ["tracing_on", "current_tracer", "trace_clock"] {
+                for name in ["tracing_on", "current_tracer", "trace_clock", "tracing_cpumask"] {
                     self.put(&format!("{path}/{name}"), "0\n");
                 }
                 return Ok(());

@@ -1,6 +1,8 @@
 //! One CPU of a program that nobody measures: events alone say when it ran there, could have run, and did not.
 
+use super::inside::After;
 use super::{Change, Cpu};
+use crate::context::Context;
 use crate::gaps::Gap;
 
 /// Changes that wait for an event of this CPU itself.
@@ -12,32 +14,65 @@ impl Cpu {
     pub(super) fn charge_all(&mut self, from: u64, to: u64) {
         let runs = self.is_victim(self.current);
         if !runs && !self.victims.waits() {
+            self.resolve(After::Nothing);
             self.longest_run_ns = self.longest_run_ns.max(from.saturating_sub(self.ran_since));
-            self.leave_gap();
+            self.goes_on();
             self.ran_since = to;
-            self.stories.end();
+            self.inside.is_over();
             return;
         }
-        let len = to - from;
-        self.wanted_ns += len;
-        let taken = self.owner().and_then(|owner| {
-            owner.in_gaps_ns += len;
-            (!(runs && owner.what.is_own())).then_some(owner.serial)
-        });
-        if taken.is_some() {
-            self.stories.piece(Gap { start: from, end: to }, taken);
-            if !self.in_gap {
-                self.gap_count += 1;
-                self.longest_run_ns = self.longest_run_ns.max(from.saturating_sub(self.ran_since));
-                self.gap_since = from;
-            }
-            self.stolen_ns += len;
-            self.ran_since = to;
-            self.in_gap = true;
-        } else {
-            self.leave_gap();
-            self.stories.end();
+        if !runs {
+            // Who has another's number now is not in the middle of what that one asked for.
+            self.end_task_contexts(self.current, |what| what.is_own());
         }
+        let (len, span) = (to - from, Gap { start: from, end: to });
+        self.wanted_ns += len;
+        let owner = self.owner().map(|owner| {
+            owner.in_gaps_ns += len;
+            (owner.serial, runs && owner.what.is_own())
+        });
+        match owner {
+            Some((serial, true)) => {
+                let way_in_ns = self.inside.way_in_ns();
+                if let Some(owner) = self.owner() {
+                    owner.in_gaps_ns += way_in_ns;
+                    owner.way_in_ns += way_in_ns;
+                }
+                self.resolve(After::Own);
+                self.goes_on();
+                self.inside.is_own(serial);
+            }
+            Some((serial, false)) => {
+                self.resolve(After::Taken(serial));
+                self.take(span, Some(serial));
+                self.inside.is_taken(serial);
+            }
+            None if self.inside.is_inside() => self.inside.blank(span),
+            None => {
+                self.resolve(After::Nothing);
+                self.goes_on();
+                self.inside.is_over();
+            }
+        }
+    }
+
+    /// Somebody else than the program has the time: a stretch of a gap, and who is in it, where an event says so.
+    pub(super) fn take(&mut self, span: Gap, serial: Option<u64>) {
+        self.stories.piece(span, serial);
+        if !self.in_gap {
+            self.gap_count += 1;
+            self.longest_run_ns = self.longest_run_ns.max(span.start.saturating_sub(self.ran_since));
+            self.gap_since = span.start;
+        }
+        self.stolen_ns += span.end - span.start;
+        self.ran_since = span.end;
+        self.in_gap = true;
+    }
+
+    /// Nothing is taken from the program now.
+    pub(super) fn goes_on(&mut self) {
+        self.leave_gap();
+        self.stories.end();
     }
 
     /// The program has its CPU again, or does not want it any more.
@@ -86,6 +121,29 @@ impl Cpu {
     /// A thread has ended: what it was in the middle of is over.
     pub(crate) fn dead(&mut self, pid: i32) {
         self.end_task_contexts(pid, |_| true);
+        self.inside.gone(pid);
         self.victims.dead(pid);
+    }
+
+    /// A thread goes to another CPU: what it asked of the kernel and is not over ends here.
+    pub(crate) fn hands_over(&mut self, pid: i32) -> Vec<Context> {
+        self.inside.gone(pid);
+        if self.is_measured() {
+            return Vec::new();
+        }
+        self.end_task_contexts(pid, |what| what.is_own())
+    }
+
+    /// It goes on here.
+    pub(crate) fn takes_over(&mut self, pid: i32, contexts: Vec<Context>) {
+        if self.is_measured() || !self.is_victim(pid) {
+            return;
+        }
+        for context in contexts {
+            let mut rest = self.context(context.what);
+            rest.culprit = context.culprit;
+            rest.is_rest = true;
+            self.stacks.entry(pid).or_default().push(rest);
+        }
     }
 }

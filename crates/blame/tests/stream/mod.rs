@@ -15,6 +15,20 @@ const FUNCTIONS: &[(u64, &str)] = &[
     (0x780, "process_timeout"),
 ];
 
+/// An event of context tracking, as 6.1 describes it.
+const TRACKING: &str = "name: NAME
+ID: NUMBER
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
+\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+
+\tfield:int dummy;\toffset:8;\tsize:4;\tsigned:1;
+
+print fmt: \"%s\", \"\"
+";
+
 /// Their names.
 pub struct Names;
 
@@ -59,7 +73,74 @@ fn comm(pid: i32) -> String {
     }
 }
 
+/// Descriptions of kprobes as a kernel gives them: each field with its type.
+const KPROBES: &[(&str, &[(&str, usize)])] = &[
+    (
+        "asks_one",
+        &[
+            ("u32 cpu", 4),
+            ("u64 call", 8),
+            ("u32 flags", 4),
+            ("u64 function", 8),
+            ("u64 callsite", 8),
+        ],
+    ),
+    (
+        "queues_one",
+        &[
+            ("u32 cpu", 4),
+            ("u64 call", 8),
+            ("u32 flags", 4),
+            ("u64 function", 8),
+            ("u64 callsite", 8),
+        ],
+    ),
+    ("asks_many", &[("u64 function", 8), ("u64 callsite", 8)]),
+    ("reschedules", &[("u32 cpu", 4), ("u64 callsite", 8)]),
+    ("calls_one", &[("u32 cpu", 4), ("u64 callsite", 8)]),
+    ("calls_many", &[("u64 mask[1]", 8), ("u64 callsite", 8)]),
+];
+
 impl Stream {
+    /// Of a kernel before 6.4 with our kprobes.
+    #[allow(dead_code)] // Not every test needs it.
+    pub fn with_kprobes() -> Stream {
+        let mut stream = Stream::new();
+        let mut formats = Formats::new(Endian::Little);
+        for format in stream.formats.all() {
+            if !matches!(format.system.as_str(), "ipi" | "csd") {
+                formats.add(format.clone()).unwrap();
+            }
+        }
+        for (number, (name, fields)) in KPROBES.iter().enumerate() {
+            let mut text = format!("name: {name}\nID: {}\nformat:\n", 3_000 + number);
+            for (field, offset, size) in [
+                ("unsigned short common_type", 0, 2),
+                ("unsigned char common_flags", 2, 1),
+                ("unsigned char common_preempt_count", 3, 1),
+                ("int common_pid", 4, 4),
+            ] {
+                text.push_str(&format!(
+                    "\tfield:{field};\toffset:{offset};\tsize:{size};\tsigned:0;\n"
+                ));
+            }
+            text.push_str("\n\tfield:unsigned long __probe_ip;\toffset:8;\tsize:8;\tsigned:0;\n");
+            let mut offset = 16;
+            for (field, size) in *fields {
+                text.push_str(&format!(
+                    "\tfield:{field};\toffset:{offset};\tsize:{size};\tsigned:0;\n"
+                ));
+                offset += size;
+            }
+            text.push_str("\nprint fmt: \"(%lx)\", REC->__probe_ip\n");
+            formats
+                .add(Format::parse("quietcore_77", &text).unwrap())
+                .unwrap();
+        }
+        stream.formats = formats;
+        stream
+    }
+
     pub fn new() -> Stream {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/traces/6.18-x86_64/formats");
         let all = std::fs::read_to_string(path).unwrap();
@@ -67,6 +148,13 @@ impl Stream {
         for one in all.split("system: ").filter(|one| !one.is_empty()) {
             let (system, rest) = one.split_once('\n').unwrap();
             formats.add(Format::parse(system, rest).unwrap()).unwrap();
+        }
+        // This kernel has no `nohz_full`; those that have it describe these two so.
+        for (name, id) in [("user_enter", 9_001), ("user_exit", 9_002)] {
+            let text = TRACKING.replace("NAME", name).replace("NUMBER", &id.to_string());
+            formats
+                .add(Format::parse("context_tracking", &text).unwrap())
+                .unwrap();
         }
         Stream {
             formats,

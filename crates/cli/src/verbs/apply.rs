@@ -6,7 +6,7 @@ mod install;
 mod many;
 mod save;
 
-pub use install::reload_systemd;
+pub use install::{program, reload_systemd, with_program};
 pub use save::Draft;
 
 use crate::changing::{self, Changing, EntryJson};
@@ -99,9 +99,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         return boot::run(args, screen);
     }
     let alone = args.save || args.resize;
-    if !alone
-        && let Some(file) = declared_by(&args.wanted, args.config.as_deref(), &root)?
-    {
+    if !alone && let Some(file) = declared_by(&args.wanted, args.config.as_deref(), &root)? {
         return many::run(&file, args, screen);
     }
     one(args, &root, screen)
@@ -159,7 +157,10 @@ fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandE
     let changing = Changing::begin()?;
     // What cannot be saved is said before anything is done.
     let draft = match args.save {
-        true => Some(save::Draft::with(&on_line(declaration.clone(), args, &foreseen), args.config.as_deref())?),
+        true => Some(save::Draft::with(
+            &on_line(declaration.clone(), args, &foreseen),
+            args.config.as_deref(),
+        )?),
         false => None,
     };
     let because = Because {
@@ -172,10 +173,14 @@ fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandE
     let saved = draft.map(save::Draft::write).transpose()?;
     let saved = saved.as_ref();
     let declared = match saved {
-        Some(_) => declared::read(root, args.config.as_deref())?.and_then(|file| file.only(brought.intent.name.as_str())),
+        Some(_) => declared::read(root, args.config.as_deref())?
+            .and_then(|file| file.only(brought.intent.name.as_str())),
         None => None,
     };
-    let told = declared.map(|file| verbs::boot::told(&file)).transpose()?.unwrap_or_default();
+    let told = declared
+        .map(|file| verbs::boot::told(&file))
+        .transpose()?
+        .unwrap_or_default();
     let findings: Vec<&Finding> = brought.applied.findings.iter().chain(&told).collect();
     screen.json(&Report {
         schema: "quietcore.apply/1",
@@ -202,7 +207,10 @@ fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandE
 fn on_line(declaration: Declaration, args: &Args, foreseen: &Foreseen) -> Declaration {
     let is_named = matches!(declaration.cpus, CpuWish::Named(_));
     match args.boot || (is_named && verbs::boot::line_covers(&foreseen.intent.cpus)) {
-        true => Declaration { boot: BootPart::OnLine, ..declaration },
+        true => Declaration {
+            boot: BootPart::OnLine,
+            ..declaration
+        },
         false => declaration,
     }
 }
@@ -241,7 +249,12 @@ fn bring(
     because: &Because,
 ) -> Result<Brought, CommandError> {
     let stop = changing::stop_flag();
-    let Foreseen { mut machine, intent, mut plan, .. } = foreseen;
+    let Foreseen {
+        mut machine,
+        intent,
+        mut plan,
+        ..
+    } = foreseen;
     let former = match because.room {
         Room::OfItsOwn => resize::make_room(changing, &intent, &machine)?,
         Room::Beside => None,
@@ -249,10 +262,15 @@ fn bring(
     if let Some(former) = &former {
         machine = Machine::read(root).with_tasks_and_interrupts(root);
         // The intent stays as it was chosen before; only its plan is another without the former partition.
-        plan = plan_on(&machine, root, &intent).map_err(|error| former.failed(error.into(), changing, root))?;
+        plan =
+            plan_on(&machine, root, &intent).map_err(|error| former.failed(error.into(), changing, root))?;
     }
     let guard = match because.limit {
-        Some(time) => Some(Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Deadline(time))?),
+        Some(time) => Some(Guard::arm(
+            "/proc/self/exe",
+            &plan.housekeeping,
+            Watch::Deadline(time),
+        )?),
         None => None,
     };
     let request = Request {
@@ -285,13 +303,21 @@ fn bring(
     if applied.in_force {
         guard.into_iter().for_each(Guard::disarm);
     }
-    Ok(Brought { intent, plan, applied })
+    Ok(Brought {
+        intent,
+        plan,
+        applied,
+    })
 }
 
 impl Brought {
     fn status(&self) -> Status {
         let drifted = self.applied.in_force && !self.applied.findings.is_empty();
-        let wrong = self.applied.findings.iter().any(|finding| finding.level == Level::Error);
+        let wrong = self
+            .applied
+            .findings
+            .iter()
+            .any(|finding| finding.level == Level::Error);
         match (drifted, wrong) {
             (true, _) => Status::Conflict,
             (_, true) => Status::Failed,
@@ -300,11 +326,18 @@ impl Brought {
     }
 
     fn text(&self, limit: Option<Duration>, screen: &Screen) -> String {
-        let Brought { intent, plan, applied } = self;
+        let Brought {
+            intent,
+            plan,
+            applied,
+        } = self;
         let mut text = changing::entries_text(&applied.entries);
         text.push_str(&report::findings_text(&applied.findings, screen.style()));
         if applied.in_force {
-            text.push_str(&format!("Partition {} is in force already; nothing was written.\n", intent.name));
+            text.push_str(&format!(
+                "Partition {} is in force already; nothing was written.\n",
+                intent.name
+            ));
             return text;
         }
         text.push_str(&format!(
@@ -316,7 +349,9 @@ impl Brought {
                 "It is taken back in {} s unless `quietcore confirm` comes.\n",
                 limit.as_secs()
             )),
-            None => text.push_str("Run a program there with `quietcore run -- PROGRAM`; take it back with `quietcore undo`.\n"),
+            None => text.push_str(
+                "Run a program there with `quietcore run -- PROGRAM`; take it back with `quietcore undo`.\n",
+            ),
         }
         text
     }

@@ -3,7 +3,9 @@
 
 mod begun;
 mod clock;
+mod functions;
 mod ground;
+mod hwlat;
 mod joined;
 mod probe;
 mod program;
@@ -15,6 +17,7 @@ mod waits;
 
 use super::measure::kept;
 use super::measure::policy::{Sampler, parse_policy};
+use super::measure::senders;
 use crate::{CommandError, Screen, Status};
 use ::blame::Keep;
 use machine::parse_duration;
@@ -27,9 +30,6 @@ const USUAL: Duration = Duration::from_secs(10);
 
 /// Gaps that the screen draws.
 const DRAWN: usize = 3;
-
-/// Gaps that the file of `--gaps` holds at most: some 300 MB.
-const MOST_GAPS: usize = 1_000_000;
 
 /// Arguments of `blame`.
 #[derive(clap::Args)]
@@ -54,7 +54,8 @@ pub struct Args {
     /// Only the one thread that --pid names
     #[arg(long, requires = "pid")]
     tid: bool,
-    /// Memory for what was traced and is not attributed yet, in MiB: when it is full the kernel's buffers fill
+    /// Memory for what was traced and is not attributed yet, in MiB: when it is full the kernel's buffers fill. Half of it
+    /// holds the gaps of --gaps and --html
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=65_536))]
     memory: u64,
     /// The kernel's trace buffer of each CPU, in KiB: what comes when it is full is lost and counted
@@ -67,11 +68,25 @@ pub struct Args {
     /// 1. A command is ended (SIGTERM)
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     until: Option<Duration>,
+    /// Trace the functions of the kernel on these CPUs as well (function_graph), and say in which of them the time of the
+    /// longest gaps went. While it runs, every function of the kernel takes longer, on all CPUs. A kernel without that tracer
+    /// answers without
+    #[arg(long, conflicts_with_all = ["pid", "command"])]
+    functions: bool,
+    /// Follow calls only so deep, which costs less: the time of what is deeper counts for who called it. All without it
+    #[arg(long, value_name = "CALLS", requires = "functions", value_parser = clap::value_parser!(u32).range(1..=200))]
+    depth: Option<u32>,
+    /// Afterwards, look so long for time that the hardware, the firmware or a hypervisor takes (the hwlat tracer): it stops
+    /// interrupts on these CPUs for half of that time. A kernel without that tracer answers without
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, conflicts_with_all = ["pid", "command"])]
+    hwlat: Option<Duration>,
+    #[command(flatten)]
+    senders: senders::Args,
     /// Show every row
     #[arg(long)]
     all: bool,
     /// Write every gap by itself to this file: a line of JSON each, with who had which piece of it (times of
-    /// CLOCK_MONOTONIC_RAW, or of --clock). What a million does not hold is counted in the last line
+    /// CLOCK_MONOTONIC_RAW, or of --clock). What half of --memory does not hold is counted in the last line
     #[arg(long, value_name = "FILE")]
     gaps: Option<PathBuf>,
     /// Write the answer as one page to this file: who, what would stop it, and the longest gaps drawn
@@ -96,11 +111,27 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
 }
 
 impl Args {
-    /// Which gaps are told one by one.
-    fn keep(&self) -> Keep {
-        match (&self.gaps, &self.html) {
-            (None, None) => Keep::Longest(DRAWN),
-            _ => Keep::First(MOST_GAPS),
+    /// Which gaps are told one by one. All of them share half of the memory, each CPU the same part.
+    fn keep(&self, cpus: usize) -> Keep {
+        match self.tells_all() {
+            false => Keep::Longest(DRAWN),
+            true => Keep::First((self.memory_bytes() / 2) / cpus.max(1)),
         }
+    }
+
+    /// Memory for what waits to be attributed: all of it, or half where gaps are kept.
+    fn waiting_bytes(&self) -> usize {
+        match self.tells_all() {
+            false => self.memory_bytes(),
+            true => self.memory_bytes() / 2,
+        }
+    }
+
+    const fn tells_all(&self) -> bool {
+        self.gaps.is_some() || self.html.is_some()
+    }
+
+    fn memory_bytes(&self) -> usize {
+        usize::try_from(self.memory << 20).unwrap_or(usize::MAX)
     }
 }

@@ -2,7 +2,7 @@
 
 pub(crate) mod intention;
 pub(crate) mod look;
-mod mending;
+pub(crate) mod mending;
 
 use crate::reading::Reading;
 use crate::screen::{Form, Volume};
@@ -95,6 +95,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let asked = intention::Asked {
         cpus: args.cpus.as_deref(),
         profile,
+        declarations: intention::Declarations::OfMachine,
     };
     let look = || look::look(&scene, &asked, args.window);
     let mut looked = look()?;

@@ -1,44 +1,99 @@
-//! `compare`: files of any measuring tools side by side, and whether they show what is required.
+//! `compare`: files of any measuring tools side by side, what repetitions show, and whether they show what is required.
+
+mod grouped;
 
 use crate::foreign::recording;
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
+use ::compare::{Set, Verdict, compared};
 use formats::requirement::{Outcome, Requirement};
-use machine::parse_duration;
+use machine::{Nanos, parse_duration};
 use report::{Compared, Judged};
 use std::path::PathBuf;
 
 /// Arguments of `compare`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Results of quietcore or of any tool that `report` reads; differences are stated from the first one
-    #[arg(value_name = "FILE", required = true)]
+    /// Results of quietcore or of any tool that `report` reads; differences are stated from the first one. A directory is a set
+    /// of repetitions: with four of each, a difference can be shown
+    #[arg(value_name = "FILE|DIR", required = true)]
     files: Vec<PathBuf>,
+    /// The files before this are one set of repetitions, those behind it are another
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    with: Vec<PathBuf>,
     /// What every CPU of every file must show: 'p99.99 < 50us', 'max < 1ms', or with `latency` or `noise` before it of
     /// wake-ups or gaps alone; status 1 where one does not, also where a file has too few samples to show it
     #[arg(long, value_name = "RULE", value_parser = requirement)]
     require: Vec<Requirement>,
+    /// Where no difference of quantiles is shown, say how many repetitions would show one of this size
+    #[arg(long, value_name = "TIME", value_parser = size)]
+    detect: Option<Nanos>,
+    /// Status 1 where another set is shown to be worse than the first, in any number
+    #[arg(long)]
+    fail_on_worse: bool,
 }
 
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let files = args
-        .files
-        .iter()
-        .map(|path| {
-            Ok(Compared {
+    let groups = grouped::groups(&args.files, &args.with)?;
+    let mut files = Vec::new();
+    let mut sizes = Vec::new();
+    for group in &groups {
+        let before = files.len();
+        for path in &group.files {
+            files.push(Compared {
                 file: path.display().to_string(),
                 recording: recording(path)?,
-            })
-        })
-        .collect::<Result<Vec<Compared>, CommandError>>()?;
+            });
+        }
+        sizes.push(files.len() - before);
+    }
     let judged = Judged::all(&files, &args.require);
+    let mut rest = files.as_slice();
+    let sets: Vec<Set<'_>> = groups
+        .iter()
+        .zip(sizes)
+        .map(|(group, size)| {
+            let (own, others) = rest.split_at(size.min(rest.len()));
+            rest = others;
+            Set {
+                name: group.name.clone(),
+                runs: own.iter().map(|one| &one.recording).collect(),
+            }
+        })
+        .collect();
+    // Single files are shown as they are: one run of each cannot show anything.
+    let is_repeated = sets.iter().any(|set| set.runs.len() > 1);
+    let verdicts: Vec<::compare::Compared> = match sets.split_first() {
+        Some((first, others)) if is_repeated => others.iter().map(|other| compared(first, other)).collect(),
+        _ => Vec::new(),
+    };
     match screen.form {
-        Form::Json => screen.json(&report::comparison_json(&files, &judged)),
-        Form::Text => screen.text(&report::comparison_text(&files, &judged, screen.style())),
+        Form::Json => screen.json(&report::comparison_json(&files, &judged, &verdicts)),
+        Form::Text if verdicts.is_empty() => {
+            screen.text(&report::comparison_text(&files, &judged, screen.style()))
+        }
+        Form::Text => screen.text(&report::sets_text(
+            &verdicts,
+            args.detect,
+            &judged,
+            screen.style(),
+        )),
     }
     let held = judged.iter().all(|one| one.judgement.outcome == Outcome::Held);
-    Ok(if held { Status::Done } else { Status::Failed })
+    let mut answers = verdicts.iter().flat_map(|one| &one.answers);
+    let is_worse = args.fail_on_worse && answers.any(|(_, answer)| answer.verdict == Verdict::Higher);
+    Ok(if held && !is_worse {
+        Status::Done
+    } else {
+        Status::Failed
+    })
+}
+
+/// Reads `1us`.
+fn size(text: &str) -> Result<Nanos, String> {
+    let nanoseconds = u64::try_from(parse_duration(text)?.as_nanos()).unwrap_or(u64::MAX);
+    Ok(Nanos(nanoseconds))
 }
 
 /// Reads `p99.99 < 50us`.
@@ -69,7 +124,10 @@ mod tests {
         assert!(matches!(rule.which, Which::Quantile(share) if (share - 0.9999).abs() < 1e-9));
         assert_eq!(rule.below_ns, 50_000);
         assert_eq!(requirement("max<=1ms").unwrap().below_ns, 1_000_001);
-        assert_eq!(requirement("noise max < 1s").unwrap().kind, Some(formats::Kind::Noise));
+        assert_eq!(
+            requirement("noise max < 1s").unwrap().kind,
+            Some(formats::Kind::Noise)
+        );
         for (wrong, why) in [
             ("", "is no rule"),
             ("p99", "is no rule"),

@@ -26,7 +26,9 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     };
     let kept = match &changing {
         Some(changing) => apply::guard::confirm(&changing.state),
-        None => Err(ApplyError::NothingToConfirm { why: "nothing is in force".to_owned() }),
+        None => Err(ApplyError::NothingToConfirm {
+            why: "nothing is in force".to_owned(),
+        }),
     };
     match kept {
         Err(ApplyError::NothingToConfirm { .. }) if boot => {}

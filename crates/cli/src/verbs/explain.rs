@@ -5,7 +5,9 @@ use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
 use machine::{CpuSet, Machine, interrupts, parse_cmdline};
 use plan::lint::{Facts, Outcome, lint};
-use report::explain::{EXPLAIN_SCHEMA, Entry, LintReport, contents_text, explain, explain_text, lint_text, words};
+use report::explain::{
+    EXPLAIN_SCHEMA, Entry, LintReport, contents_text, explain, explain_text, lint_text, words,
+};
 use root::Root;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -101,7 +103,9 @@ fn judge(args: &Args, line: Option<&str>, screen: &mut Screen) -> Result<Status,
         _ => Some(args.reading.open()?),
     };
     let machine = root.as_ref().map(Machine::read);
-    let own = machine.as_ref().and_then(|machine| machine.kernel.cmdline.as_ref());
+    let own = machine
+        .as_ref()
+        .and_then(|machine| machine.kernel.cmdline.as_ref());
     let line = match (line, own) {
         (Some(line), _) => line.to_owned(),
         (None, Some(own)) => own.text.clone(),
@@ -130,7 +134,11 @@ fn judge(args: &Args, line: Option<&str>, screen: &mut Screen) -> Result<Status,
         Form::Json => screen.json(&report),
         Form::Text => screen.text(&lint_text(&report, screen.style())),
     }
-    Ok(if report.has_error() { Status::Failed } else { Status::Done })
+    Ok(if report.has_error() {
+        Status::Failed
+    } else {
+        Status::Done
+    })
 }
 
 fn facts(args: &Args, machine: Option<&Machine>) -> Result<Facts, CommandError> {
@@ -156,12 +164,23 @@ fn facts(args: &Args, machine: Option<&Machine>) -> Result<Facts, CommandError> 
     }
     if let Some(list) = &args.cpus {
         let possible = CpuSet::parse_list(list).map_err(|error| {
-            CommandError::usage("the CPUs cannot be used", error.to_string(), "write a list such as 0-63")
+            CommandError::usage(
+                "the CPUs cannot be used",
+                error.to_string(),
+                "write a list such as 0-63",
+            )
         })?;
         if possible.is_empty() {
-            return Err(CommandError::usage("the CPUs cannot be used", "the list is empty", "write a list such as 0-63"));
+            return Err(CommandError::usage(
+                "the CPUs cannot be used",
+                "the list is empty",
+                "write a list such as 0-63",
+            ));
         }
-        facts.boot_cpu = facts.boot_cpu.filter(|cpu| possible.contains(*cpu)).or(possible.first());
+        facts.boot_cpu = facts
+            .boot_cpu
+            .filter(|cpu| possible.contains(*cpu))
+            .or(possible.first());
         facts.cores.retain(|core| core.is_subset(&possible));
         facts.possible = Some(possible);
     }

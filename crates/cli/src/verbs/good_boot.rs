@@ -22,7 +22,9 @@ pub fn run(args: &Args, _screen: &mut Screen) -> Result<Status, CommandError> {
     // Stopping the unit must not end the wait: the machine goes on, and that is what is waited for.
     guard::detach(&Host::new(Live::host()));
     std::thread::sleep(args.after);
-    let Some(changing) = Changing::existing()? else { return Ok(Status::Done) };
+    let Some(changing) = Changing::existing()? else {
+        return Ok(Status::Done);
+    };
     if let Some(state) = changing::existing_lasting()? {
         boot_attempt::good(&Lasting(&state), changing.boot_id().as_deref())?;
     }

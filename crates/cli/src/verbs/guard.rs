@@ -29,9 +29,12 @@ pub struct Args {
 /// # Errors
 /// What the undo met.
 pub fn run(args: &Args, _screen: &mut Screen) -> Result<Status, CommandError> {
-    let housekeeping = CpuSet::parse_list(&args.cpus)
-        .map_err(|error| CommandError::usage("guard", error.to_string(), "it is started by quietcore itself"))?;
-    let watch = args.seconds.map_or(Watch::Parent, |seconds| Watch::Deadline(Duration::from_secs(seconds)));
+    let housekeeping = CpuSet::parse_list(&args.cpus).map_err(|error| {
+        CommandError::usage("guard", error.to_string(), "it is started by quietcore itself")
+    })?;
+    let watch = args.seconds.map_or(Watch::Parent, |seconds| {
+        Watch::Deadline(Duration::from_secs(seconds))
+    });
     let state = StateDir::create(Path::new(STATE))?;
     // Terminal and session signals are for the parent; the guard ends by its pipe or its clock.
     crate::changing::stop_flag();
@@ -40,7 +43,14 @@ pub fn run(args: &Args, _screen: &mut Screen) -> Result<Status, CommandError> {
         held = Changing::existing().map_err(|error| ApplyError::Busy { holder: error.why })?;
         Ok(())
     };
-    stand(&Host::new(Live::host()), &state, &args.token, &housekeeping, watch, &mut lock)?;
+    stand(
+        &Host::new(Live::host()),
+        &state,
+        &args.token,
+        &housekeeping,
+        watch,
+        &mut lock,
+    )?;
     drop(held);
     Ok(Status::Done)
 }

@@ -44,7 +44,10 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let journals = match StateDir::open(Path::new(STATE))? {
         None => Vec::new(),
         Some(state) => {
-            let boot_id = Root::live().value("/proc/sys/kernel/random/boot_id").ok().flatten();
+            let boot_id = Root::live()
+                .value("/proc/sys/kernel/random/boot_id")
+                .ok()
+                .flatten();
             let current = apply::Journal::open(&state)?.map(|journal| journal.state(boot_id.as_deref()));
             let histories = apply::history(&state)?;
             let last = histories.len().saturating_sub(1);
@@ -54,7 +57,10 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
                 journals.extend(apply::layers(records).iter().map(|layer| summary(layer, current)));
             }
             let is_ours = current.is_some_and(|state| state != JournalState::Void);
-            stopped = histories.last().filter(|_| is_ours).and_then(|records| Resize::open(records));
+            stopped = histories
+                .last()
+                .filter(|_| is_ours)
+                .and_then(|records| Resize::open(records));
             journals
         }
     };
@@ -65,7 +71,10 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             open.name, open.cpus
         ));
     }
-    screen.json(&Report { schema: "quietcore.history/1", journals });
+    screen.json(&Report {
+        schema: "quietcore.history/1",
+        journals,
+    });
     Ok(Status::Done)
 }
 
@@ -75,7 +84,9 @@ fn summary(layer: &Layer, current: Option<JournalState>) -> Summary {
         (LayerState::Gone, _) => format!("taken back ({why})"),
         (_, Some(JournalState::Void)) => "of an earlier boot".to_owned(),
         (LayerState::InForce, Some(_)) => "in force".to_owned(),
-        (LayerState::Applying | LayerState::Undoing, Some(_)) => "unfinished: run `quietcore undo`".to_owned(),
+        (LayerState::Applying | LayerState::Undoing, Some(_)) => {
+            "unfinished: run `quietcore undo`".to_owned()
+        }
         (_, None) => "put away".to_owned(),
     };
     let is_made = |record: &&&apply::Record| matches!(record.event, Event::Did { .. });
@@ -99,7 +110,10 @@ fn text(journals: &[Summary]) -> String {
     if journals.is_empty() {
         return "Nothing was changed on this boot.\n".to_owned();
     }
-    let mut text = format!("{:<9} {:<21} {:<8} {:<10} {:<12} {:>7}  state\n", "records", "began", "by", "partition", "CPUs", "writes");
+    let mut text = format!(
+        "{:<9} {:<21} {:<8} {:<10} {:<12} {:>7}  state\n",
+        "records", "began", "by", "partition", "CPUs", "writes"
+    );
     for journal in journals {
         text.push_str(&format!(
             "{:<9} {:<21} {:<8} {:<10} {:<12} {:>7}  {}\n",

@@ -8,28 +8,29 @@ pub(crate) mod join;
 pub(crate) mod kept;
 pub(crate) mod policy;
 pub(crate) mod refused;
+pub(crate) mod senders;
 mod tracer;
 mod waking;
 
 use crate::foreign::{WrittenAs, written_as};
 use crate::intent::existing_cpus;
 use crate::screen::{Form, Volume};
-use machine::parse_duration;
 use crate::{CommandError, Screen, Status, changing};
-use clap::{Subcommand, ValueEnum};
 use claim::parse_claim;
+use clap::{Subcommand, ValueEnum};
 use kept::Kept;
+use machine::parse_duration;
 use machine::{CpuSet, Machine, Nanos};
 use measure::{
     Break, Claim, Environment, IdleStates, Kind, Level, MeasureError, Measurement, Method, Progress, Request,
 };
 use policy::{Sampler, parse_policy};
-use waking::Waking;
 use report::Histograms;
 use root::Root;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use waking::Waking;
 
 /// Arguments of `measure`.
 #[derive(clap::Args)]
@@ -186,7 +187,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         _ => None,
     };
     let trace = match shared.limit {
-        Some(_) if tracer.is_none() => shared.trace.prepare(shared.out.as_deref(), machine.topology.online.len())?,
+        Some(_) if tracer.is_none() => shared
+            .trace
+            .prepare(shared.out.as_deref(), machine.topology.online.len())?,
         _ => None,
     };
     request.break_at = shared.limit.map(|limit| Break {
@@ -213,10 +216,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         Some((method, time)) => {
             let mut instance = tracer::begin(method, &request, time)?;
             let pipe = instance.file("trace_pipe");
-            let listen =
-                |progress: &mut dyn FnMut(&Progress)| measure::method::listen(&request, method, &pipe, progress);
+            let listen = |progress: &mut dyn FnMut(&Progress)| {
+                measure::method::listen(&request, method, &pipe, progress)
+            };
             let mut result = with_progress(screen, listen)?;
-            instance.end(&mut result);
+            result.findings.extend(instance.end());
             result
         }
     };

@@ -70,7 +70,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
 /// # Errors
 /// As [`run`].
 pub(crate) fn perform(args: &Args) -> Result<Summary, CommandError> {
-    let (way, name) = if args.out { (Way::Out, &args.from) } else { (Way::In, &args.into) };
+    let (way, name) = if args.out {
+        (Way::Out, &args.from)
+    } else {
+        (Way::In, &args.into)
+    };
     let nothing = || placement::no_partition(name);
     let changing = Changing::existing()?.ok_or_else(nothing)?;
     let root = Root::live();
@@ -232,13 +236,7 @@ impl Mover<'_> {
             || manner.nice.is_some()
     }
 
-    fn parcel(
-        &self,
-        one: &Chosen,
-        unit: Unit,
-        target: String,
-        homes: Option<&Homes>,
-    ) -> Parcel {
+    fn parcel(&self, one: &Chosen, unit: Unit, target: String, homes: Option<&Homes>) -> Parcel {
         let mut to = target;
         let tasks = one
             .tasks
@@ -248,8 +246,7 @@ impl Mover<'_> {
                     None => (self.pins.of(&task.comm), None),
                     Some(homes) => {
                         let inside = &self.partition.path;
-                        let (dir, pin, former) =
-                            homes.of(&self.ground(), task, inside, &self.outside());
+                        let (dir, pin, former) = homes.of(&self.ground(), task, inside, &self.outside());
                         if to.is_empty() || task.key.tid == one.leader {
                             to = dir;
                         }
@@ -301,9 +298,15 @@ impl Mover<'_> {
 
     /// Why a task cannot be moved at all, known before it is tried.
     fn impossible(&mut self, one: &Chosen) -> Option<String> {
-        let bound = one.tasks.iter().find(|task| task.is_kernel() && !task.is_movable());
+        let bound = one
+            .tasks
+            .iter()
+            .find(|task| task.is_kernel() && !task.is_movable());
         if let Some(task) = bound {
-            let cpus = task.allowed.as_ref().map_or("its CPU".to_owned(), |cpus| format!("CPU {cpus}"));
+            let cpus = task
+                .allowed
+                .as_ref()
+                .map_or("its CPU".to_owned(), |cpus| format!("CPU {cpus}"));
             return Some(format!(
                 "the kernel has bound this thread of its own to {cpus}; nobody can move it"
             ));
@@ -442,7 +445,11 @@ impl Mover<'_> {
 
 /// `/` for the root, which has no name below its mount.
 fn name_of(path: &str) -> String {
-    if path.is_empty() { "/".to_owned() } else { path.to_owned() }
+    if path.is_empty() {
+        "/".to_owned()
+    } else {
+        path.to_owned()
+    }
 }
 
 /// An empty mask says nothing.

@@ -11,7 +11,7 @@ use crate::placement::Partition;
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
 use apply::guard::{Guard, Watch};
-use apply::{Fingerprint, Force, Request, Undone, Which};
+use apply::{Fingerprint, Request, Undone, Which};
 use machine::{CpuSet, Machine};
 use measure::Environment;
 use plan::{Finding, Intent, Level, Plan};
@@ -44,7 +44,11 @@ pub struct Args {
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let stop = changing::stop_flag();
     if args.duration < Duration::from_millis(100) {
-        return Err(CommandError::usage("--for is too short", "nothing can be seen in less than 100ms", "use 5s"));
+        return Err(CommandError::usage(
+            "--for is too short",
+            "nothing can be seen in less than 100ms",
+            "use 5s",
+        ));
     }
     let root = Root::live();
     let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
@@ -53,13 +57,27 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     announce(&story, &plan, args.duration, screen);
 
     let mut steps = Steps::new(screen.volume);
-    tell(&mut story, &mut steps, &root, &machine, &intent, &plan, args.duration, stop);
+    tell(
+        &mut story,
+        &mut steps,
+        &root,
+        &machine,
+        &intent,
+        &plan,
+        args.duration,
+        stop,
+    );
     story.steps = steps.into_steps();
     conclude(&mut story, stop.load(Ordering::Relaxed));
 
     let page = args.out.with_extension("html");
     let json = story.json().map_err(|error| {
-        CommandError::new(Status::Bug, "the result is no JSON", error.to_string(), "please report this as a bug")
+        CommandError::new(
+            Status::Bug,
+            "the result is no JSON",
+            error.to_string(),
+            "please report this as a bug",
+        )
     })?;
     root::output::write(&args.out, &json)?;
     root::output::write(&page, report::prove::prove_html(&story).as_bytes())?;
@@ -67,7 +85,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         Form::Json => screen.json(&story),
         Form::Text => {
             screen.text(&report::prove::prove_text(&story, screen.style()));
-            screen.text(&format!("\nThe page: {}   the numbers: {}\n", page.display(), args.out.display()));
+            screen.text(&format!(
+                "\nThe page: {}   the numbers: {}\n",
+                page.display(),
+                args.out.display()
+            ));
         }
     }
     Ok(Status::Program(story.exit_status))
@@ -79,7 +101,11 @@ fn begin(args: &Args, root: &Root, machine: &Machine, intent: &Intent, plan: &Pl
         (Some(expression), _) => format!("asked for as `{expression}`"),
         (None, None) => "chosen".to_owned(),
         (None, Some(choice)) => {
-            let reasons: Vec<&str> = choice.reasons.iter().map(|reason| reason.message.as_str()).collect();
+            let reasons: Vec<&str> = choice
+                .reasons
+                .iter()
+                .map(|reason| reason.message.as_str())
+                .collect();
             format!("chosen: {}", reasons.join("; "))
         }
     };
@@ -137,8 +163,20 @@ fn tell(
     each: Duration,
     stop: &AtomicBool,
 ) {
-    let setting = phase::Setting { cpus: &intent.cpus, environment: &story.environment.clone(), each, stop };
-    story.before = Some(phase::measure(&setting, steps, "before", &machine.topology.online, None, &mut story.could_not));
+    let setting = phase::Setting {
+        cpus: &intent.cpus,
+        environment: &story.environment.clone(),
+        each,
+        stop,
+    };
+    story.before = Some(phase::measure(
+        &setting,
+        steps,
+        "before",
+        &machine.topology.online,
+        None,
+        &mut story.could_not,
+    ));
     if stop.load(Ordering::Relaxed) {
         return;
     }
@@ -149,7 +187,10 @@ fn tell(
     // Planned again under the lock: another quietcore may have changed the machine since it was read.
     let machine = &Machine::read(root).with_tasks_and_interrupts(root);
     let plan = &match plan_on(machine, root, intent) {
-        Ok(again) => Plan { choice: plan.choice.clone(), ..again },
+        Ok(again) => Plan {
+            choice: plan.choice.clone(),
+            ..again
+        },
         Err(refusal) => return could_not(story, steps, &refusal.into()),
     };
     story.plan = Some(plan.clone());
@@ -160,8 +201,15 @@ fn tell(
         Ok(guard) => guard,
         Err(error) => return could_not(story, steps, &error),
     };
-    let request =
-        Request { machine, intent, plan, reason: "prove", tool: VERSION, guard: Some(guard.token()), stop };
+    let request = Request {
+        machine,
+        intent,
+        plan,
+        reason: "prove",
+        tool: VERSION,
+        guard: Some(guard.token()),
+        stop,
+    };
     let applied = steps.take("isolate", || {
         let applied = apply::apply(&changing.host, &changing.state, &request)?;
         match applied.in_force {
@@ -179,35 +227,43 @@ fn tell(
         Ok(applied) => {
             story.isolated = intent.cpus.clone();
             story.entries = applied.entries.iter().map(entry).collect();
-            story.could_not.extend(applied.findings.iter().filter(|finding| finding.level > Level::Info).cloned());
-            let partition = machine.cgroups.cpuset.as_ref().map(|set| Partition::of(set, intent));
+            story.could_not.extend(
+                applied
+                    .findings
+                    .iter()
+                    .filter(|finding| finding.level > Level::Info)
+                    .cloned(),
+            );
+            let partition = machine
+                .cgroups
+                .cpuset
+                .as_ref()
+                .map(|set| Partition::of(set, intent));
             let findings = &mut story.could_not;
-            story.during =
-                Some(phase::measure(&setting, steps, "isolated", &plan.housekeeping, partition.as_ref(), findings));
+            story.during = Some(phase::measure(
+                &setting,
+                steps,
+                "isolated",
+                &plan.housekeeping,
+                partition.as_ref(),
+                findings,
+            ));
             residue::collect(story, root, partition.as_ref(), &applied);
-            let undone = steps.take("undo", || take_back(&changing, intent.name.as_str()));
+            let undone = steps.take("undo", || {
+                changing.take_back(Which::Named(intent.name.as_str()), "prove")
+            });
             restored(story, steps, root, &before, undone);
         }
         Err(error) => {
             let differences = before.differences(&Fingerprint::take(root));
-            story.restored = Some(Restored { equal: differences.is_empty(), differences });
+            story.restored = Some(Restored {
+                equal: differences.is_empty(),
+                differences,
+            });
             could_not(story, steps, &error);
         }
     }
     guard.disarm();
-}
-
-/// What other programs did to their own tasks meanwhile is theirs; the journal must not stay for that.
-fn take_back(changing: &Changing, name: &str) -> Result<Undone, CommandError> {
-    let boot_id = changing.boot_id();
-    let undo = |force| {
-        apply::undo(&changing.host, &changing.state, boot_id.as_deref(), Which::Named(name), force, "prove")
-    };
-    let undone = undo(Force::No)?;
-    if undone.failed.is_empty() && !undone.drift.is_empty() {
-        undo(Force::Keep)?;
-    }
-    Ok(undone)
 }
 
 fn restored(
@@ -221,9 +277,14 @@ fn restored(
         Ok(undone) => undone.remains(),
         Err(error) => vec![format!("{}: {}", error.what, error.why)],
     };
-    let compared = steps.take("compare with the state before", || Ok::<_, CommandError>(before.differences(&Fingerprint::take(root))));
+    let compared = steps.take("compare with the state before", || {
+        Ok::<_, CommandError>(before.differences(&Fingerprint::take(root)))
+    });
     differences.extend(compared.unwrap_or_default());
-    story.restored = Some(Restored { equal: differences.is_empty(), differences });
+    story.restored = Some(Restored {
+        equal: differences.is_empty(),
+        differences,
+    });
 }
 
 fn entry(entry: &apply::Entry) -> Entry {
@@ -239,8 +300,13 @@ fn entry(entry: &apply::Entry) -> Entry {
 fn could_not(story: &mut Story, steps: &mut Steps, error: &CommandError) {
     story.exit_status = error.status.code();
     story.could_not.push(
-        Finding::new(Level::Error, "not-isolated", story.cpus.to_string(), format!("{}: {}", error.what, error.why))
-            .fix(error.next.clone()),
+        Finding::new(
+            Level::Error,
+            "not-isolated",
+            story.cpus.to_string(),
+            format!("{}: {}", error.what, error.why),
+        )
+        .fix(error.next.clone()),
     );
     steps.skip("measure isolated", "the CPUs could not be isolated");
 }
@@ -257,17 +323,31 @@ fn conclude(story: &mut Story, interrupted: bool) {
     let back = match &story.restored {
         None => "Nothing was changed.".to_owned(),
         Some(restored) if restored.equal => "Everything was taken back; the machine is as before.".to_owned(),
-        Some(restored) => format!("NOT everything is as before: {}.", restored.differences.join("; ")),
+        Some(restored) => format!(
+            "NOT everything is as before: {}.",
+            restored.differences.join("; ")
+        ),
     };
     story.verdict = if interrupted {
         format!("Interrupted. {back}")
     } else if story.isolated.is_empty() {
-        let why = story.could_not.iter().find(|finding| finding.id == "not-isolated");
+        let why = story
+            .could_not
+            .iter()
+            .find(|finding| finding.id == "not-isolated");
         let why = why.map_or_else(String::new, |finding| format!(" ({})", finding.message));
         format!("CPU {} could not be isolated{why}. {back}", story.cpus)
     } else if broken.is_empty() {
-        format!("CPU {} was isolated as promised: {} {back}", story.isolated, residue::summary(story))
+        format!(
+            "CPU {} was isolated as promised: {} {back}",
+            story.isolated,
+            residue::summary(story)
+        )
     } else {
-        format!("CPU {} was isolated, but {} remained. {back}", story.isolated, broken.join("; "))
+        format!(
+            "CPU {} was isolated, but {} remained. {back}",
+            story.isolated,
+            broken.join("; ")
+        )
     };
 }

@@ -47,7 +47,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         Some(path) => root::output::write(path, text.as_bytes())?,
         None => screen.stream(|out| out.write_all(text.as_bytes())),
     }
-    for note in recording.notes.iter().filter(|note| note.level < measure::Level::Info) {
+    for note in recording
+        .notes
+        .iter()
+        .filter(|note| note.level < measure::Level::Info)
+    {
         let (subject, message) = (report::safe(&note.subject), report::safe(&note.message));
         screen.note(&format!("{subject}: {message}\n"));
     }

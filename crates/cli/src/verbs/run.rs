@@ -66,7 +66,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     if args.latency.is_none() && ready.pins.named.is_empty() {
         return ready.become_program(args, None);
     }
-    let request = args.latency.map(|time| ready.hold_latency(args, time, screen)).transpose().map_err(ours)?;
+    let request = args
+        .latency
+        .map(|time| ready.hold_latency(args, time, screen))
+        .transpose()
+        .map_err(ours)?;
     let failed = |what: &str, error: std::io::Error| {
         ours(CommandError::new(
             Status::Unable,
@@ -114,7 +118,9 @@ impl Request {
             None => Ok(Vec::new()),
         });
         match left {
-            Ok(left) => left.iter().for_each(|line| screen.note(&format!("note: left alone: {line}\n"))),
+            Ok(left) => left
+                .iter()
+                .for_each(|line| screen.note(&format!("note: left alone: {line}\n"))),
             Err(error) => screen.note(&format!(
                 "note: the latency of the CPUs was not given back: {}; `quietcore undo` does it\n",
                 error.why
@@ -155,7 +161,11 @@ impl Ready {
         drop(changing);
         let pins = args.manner.pins(&machine, &partition)?;
         let identity = accounts::identity(&root, args.user.as_deref(), args.group.as_deref())?;
-        let mems = args.mems.as_deref().map(|list| nodes(list, &machine)).transpose()?;
+        let mems = args
+            .mems
+            .as_deref()
+            .map(|list| nodes(list, &machine))
+            .transpose()?;
         let prefix = machine
             .cgroups
             .cpuset
@@ -180,7 +190,12 @@ impl Ready {
     }
 
     /// For the CPUs that the program uses; for all where they have no file of their own, or by word.
-    fn hold_latency(&self, args: &Args, time: Duration, screen: &mut Screen) -> Result<Request, CommandError> {
+    fn hold_latency(
+        &self,
+        args: &Args,
+        time: Duration,
+        screen: &mut Screen,
+    ) -> Result<Request, CommandError> {
         if args.latency_everywhere {
             return Ok(Request::Everywhere(hold_everywhere(time)?));
         }
@@ -189,7 +204,8 @@ impl Ready {
         let microseconds = u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
         let cpus = self.cpus();
         if let Some(own) = own
-            && apply::latency::hold(&changing.host, &changing.state, own, microseconds, &cpus)? == Held::PerCpu
+            && apply::latency::hold(&changing.host, &changing.state, own, microseconds, &cpus)?
+                == Held::PerCpu
         {
             return Ok(Request::PerCpu(own));
         }
@@ -205,11 +221,7 @@ impl Ready {
         self.pins.named.iter().fold(all, |all, (_, cpus)| all.or(cpus))
     }
 
-    fn become_program(
-        &self,
-        args: &Args,
-        parent: Option<(u32, PipeWriter)>,
-    ) -> Result<Status, CommandError> {
+    fn become_program(&self, args: &Args, parent: Option<(u32, PipeWriter)>) -> Result<Status, CommandError> {
         self.place(args, parent.as_ref().map(|(parent, _)| *parent))
             .map_err(|error| CommandError {
                 status: Status::Program(125),
@@ -229,13 +241,11 @@ impl Ready {
             process::disable_thp().map_err(|errno| refusal("huge pages cannot be switched off", errno))?;
         }
         if let Some(nice) = args.manner.nice {
-            root::sched::set_nice(0, nice)
-                .map_err(|errno| refusal("the nice value was refused", errno))?;
+            root::sched::set_nice(0, nice).map_err(|errno| refusal("the nice value was refused", errno))?;
         }
         if let Some(policy) = args.manner.policy {
             policy.give(0).map_err(|errno| {
-                let (why, next) =
-                    policy.refused(errno, &self.root, &self.machine, std::process::id());
+                let (why, next) = policy.refused(errno, &self.root, &self.machine, std::process::id());
                 CommandError::new(Status::Denied, "the policy was refused", why, next)
             })?;
         }
@@ -254,8 +264,8 @@ impl Ready {
         let nothing = || placement::no_partition(&args.partition);
         let changing = Changing::existing()?.ok_or_else(nothing)?;
         // It may have been taken back since it was looked at.
-        let partition = placement::partition_in_force(&changing, &self.machine, &args.partition)?
-            .ok_or_else(nothing)?;
+        let partition =
+            placement::partition_in_force(&changing, &self.machine, &args.partition)?.ok_or_else(nothing)?;
         let later: Vec<CpuSet> = self.pins.named.iter().map(|(_, cpus)| cpus.clone()).collect();
         placement::join(
             &changing,
@@ -276,7 +286,10 @@ impl Ready {
                 Status::Unable,
                 format!("memory cannot be bound to node {nodes}"),
                 std::io::Error::from_raw_os_error(errno).to_string(),
-                format!("the cpuset may allow other nodes only: see {}/cpuset.mems", self.partition.path),
+                format!(
+                    "the cpuset may allow other nodes only: see {}/cpuset.mems",
+                    self.partition.path
+                ),
             )),
         }
     }

@@ -32,7 +32,12 @@ struct Document<'a> {
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = args.reading.open()?;
-    let summary = capture(&root, &args.file, env!("CARGO_PKG_VERSION"), &for_boot_verbs(&root))?;
+    let summary = capture(
+        &root,
+        &args.file,
+        env!("CARGO_PKG_VERSION"),
+        &for_boot_verbs(&root),
+    )?;
     let file = args.file.display().to_string();
     screen.json(&Document {
         schema: "quietcore.snapshot/1",
@@ -84,6 +89,9 @@ fn for_boot_verbs(root: &Root) -> Vec<Also> {
     let running = root.value("/proc/cmdline").ok().flatten().unwrap_or_default();
     let shown = plan::boot_check::paths(words(&running));
     let whole = shown.into_iter().chain([format!("{LIB_DIR}/boot-line")]);
-    all.extend(whole.map(|path| Also { path, keep: Keep::Whole }));
+    all.extend(whole.map(|path| Also {
+        path,
+        keep: Keep::Whole,
+    }));
     all
 }

@@ -84,10 +84,26 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     changing::stop_flag();
     // What is taken from the programs inside, their limits are taken from, too.
     let mut drift = changing.left.clone();
-    drift.extend(apply::latency::free(&changing.host, &changing.state, &concerned(which))?);
-    let mut undone = apply::undo(&changing.host, &changing.state, boot_id.as_deref(), which, force, "undo")?;
-    let left: Vec<String> = changing::in_force().iter().map(|intent| intent.name.to_string()).collect();
-    undone.notes.extend(undone.taken.iter().filter_map(|name| still_declared(name, args)));
+    drift.extend(apply::latency::free(
+        &changing.host,
+        &changing.state,
+        &concerned(which),
+    )?);
+    let mut undone = apply::undo(
+        &changing.host,
+        &changing.state,
+        boot_id.as_deref(),
+        which,
+        force,
+        "undo",
+    )?;
+    let left: Vec<String> = changing::in_force()
+        .iter()
+        .map(|intent| intent.name.to_string())
+        .collect();
+    undone
+        .notes
+        .extend(undone.taken.iter().filter_map(|name| still_declared(name, args)));
     undone.drift.append(&mut drift);
     let mut removed = Removed::default();
     if args.all {
@@ -110,7 +126,10 @@ fn concerned(which: Which) -> CpuSet {
         Which::Last => Some(*intent) == in_force.last(),
         _ => true,
     };
-    in_force.iter().filter(goes).fold(CpuSet::new(), |all, intent| all.or(&intent.cpus))
+    in_force
+        .iter()
+        .filter(goes)
+        .fold(CpuSet::new(), |all, intent| all.or(&intent.cpus))
 }
 
 /// Taking a partition back leaves the file alone, so it comes back by `apply`, or at boot.
@@ -121,7 +140,10 @@ fn still_declared(name: &str, args: &Args) -> Option<String> {
     let bytes = Root::live().bytes(PATH).ok().flatten()?;
     let declared = declared::parse(&bytes).ok()?;
     let one = declared.iter().find(|one| one.name().as_str() == name)?;
-    Some(format!("{PATH}:{} still declares partition {name}: `quietcore apply` brings it back", one.line))
+    Some(format!(
+        "{PATH}:{} still declares partition {name}: `quietcore apply` brings it back",
+        one.line
+    ))
 }
 
 fn show(undone: &Undone, left: &[String], removed: &[Placed], screen: &mut Screen) {
@@ -140,13 +162,23 @@ fn show(undone: &Undone, left: &[String], removed: &[Placed], screen: &mut Scree
 }
 
 fn text(undone: &Undone, left: &[String], removed: &[Placed]) -> String {
-    let files: String = removed.iter().map(|one| format!("{}  {}\n", one.path, one.outcome)).collect();
+    let files: String = removed
+        .iter()
+        .map(|one| format!("{}  {}\n", one.path, one.outcome))
+        .collect();
     if !undone.was_in_force && undone.equal() {
         if !left.is_empty() {
-            return format!("Nothing of that was in force; still in force: {}.\n", left.join(", "));
+            return format!(
+                "Nothing of that was in force; still in force: {}.\n",
+                left.join(", ")
+            );
         }
         let notes: String = undone.notes.iter().map(|note| format!("{note}\n")).collect();
-        let text = if notes.is_empty() { "Nothing is in force; nothing to take back.\n".to_owned() } else { notes };
+        let text = if notes.is_empty() {
+            "Nothing is in force; nothing to take back.\n".to_owned()
+        } else {
+            notes
+        };
         return text + &files;
     }
     let mut text = changing::entries_text(&undone.entries) + &files;
@@ -185,9 +217,15 @@ mod tests {
         };
         for (undone, end) in [
             (undone(&[], &[]), "as it was before.\n"),
-            (undone(&["a worker is wider"], &[]), "except for what the notes say.\n"),
+            (
+                undone(&["a worker is wider"], &[]),
+                "except for what the notes say.\n",
+            ),
             (undone(&[], &["a file stays"]), "`undo --keep` accepts it.\n"),
-            (undone(&["a worker is wider"], &["a file stays"]), "`undo --keep` accepts it.\n"),
+            (
+                undone(&["a worker is wider"], &["a file stays"]),
+                "`undo --keep` accepts it.\n",
+            ),
         ] {
             let said = text(&undone, &[], &[]);
             assert!(said.ends_with(end), "{said}");

@@ -4,8 +4,10 @@
 
 mod asked;
 mod checking;
+mod daemon;
 mod keyboard;
 mod live;
+mod once;
 mod playing;
 mod ran;
 mod recorded;
@@ -13,6 +15,7 @@ mod sampling;
 mod scene;
 mod shown;
 mod terminal;
+mod unit;
 
 use crate::{CommandError, Screen, Status};
 use machine::parse_duration;
@@ -37,6 +40,31 @@ pub struct Args {
     /// Show what --record wrote instead of this machine
     #[arg(long, value_name = "FILE")]
     play: Option<PathBuf>,
+    /// No screen: hear of changes, ask check again, and write what appears and goes to a log, with who did it where the
+    /// kernel tells; alerts and more in the table [watch] of /etc/quietcore.toml
+    #[arg(long, conflicts_with_all = ["play", "record", "every", "duration"])]
+    daemon: bool,
+    /// No screen: what is counted and found now, once, as text for Prometheus; --for says how long effects are counted
+    #[arg(long, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "text",
+        conflicts_with_all = ["play", "record", "every", "daemon"])]
+    metrics: Option<once::Written>,
+    /// With --daemon: the log, one JSON object a line
+    #[arg(
+        long,
+        value_name = "FILE",
+        default_value = "/var/log/quietcore/watch.jsonl",
+        requires = "daemon"
+    )]
+    log: PathBuf,
+    /// With --daemon: set again what is lost and safe to set, as `check --fix` does
+    #[arg(long, requires = "daemon")]
+    repair: bool,
+    /// With --daemon: install a unit of systemd that starts it at boot, and end
+    #[arg(long, requires = "daemon", conflicts_with_all = ["cpus", "log", "repair", "remove_unit"])]
+    install_unit: bool,
+    /// With --daemon: remove what --install-unit installed, and end
+    #[arg(long, requires = "daemon", conflicts_with_all = ["cpus", "log", "repair"])]
+    remove_unit: bool,
 }
 
 fn every(text: &str) -> Result<Duration, String> {
@@ -55,6 +83,18 @@ fn every(text: &str) -> Result<Duration, String> {
 /// # Errors
 /// No terminal, a recording that cannot be read or written, and what `check` cannot do without.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    if args.install_unit {
+        return unit::place(screen);
+    }
+    if args.remove_unit {
+        return unit::take_back(screen);
+    }
+    if args.daemon {
+        return daemon::run(args, screen);
+    }
+    if let Some(written) = args.metrics {
+        return once::run(written, args, screen);
+    }
     match (&args.play, terminal::refusal()) {
         (Some(file), _) => playing::run(file, screen),
         (None, None) => live::run(args, screen),

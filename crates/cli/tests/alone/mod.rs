@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 /// Two samplers on one CPU would measure each other.
@@ -11,6 +12,20 @@ use std::sync::{Mutex, MutexGuard};
 pub fn alone() -> MutexGuard<'static, ()> {
     static CPU: Mutex<()> = Mutex::new(());
     CPU.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Does something, and lets threads of this scope know that it is over, also when it panics: a scope waits for its threads
+/// for ever.
+#[allow(dead_code)] // Not every test needs it.
+pub fn until_over<T>(over: &AtomicBool, work: impl FnOnce() -> T) -> T {
+    struct Over<'a>(&'a AtomicBool);
+    impl Drop for Over<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let _over = Over(over);
+    work()
 }
 
 /// The highest CPU that we may use.

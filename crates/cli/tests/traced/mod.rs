@@ -6,6 +6,8 @@ use root::Tracefs;
 use serde_json::Value;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// The tracing files of this kernel, with a `/run` of our own; what stands in the way otherwise.
 pub fn tracing() -> Result<Tracefs, String> {
@@ -39,6 +41,30 @@ pub fn pin_to(cpu: usize) {
         libc::CPU_SET(cpu, &mut set);
         assert_eq!(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set), 0);
     }
+}
+
+/// Does something while a thread `disturber` takes the CPU that tests may use: for so long, each time after such a pause. Also
+/// says how often it did.
+#[allow(dead_code)] // Not every test needs it.
+pub fn disturbed<T>(pause: Duration, takes: Duration, work: impl FnOnce() -> T) -> (T, u64) {
+    let end = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let disturb = || {
+            pin_to(crate::alone::cpu().parse().unwrap());
+            let mut times = 0;
+            while !end.load(Ordering::Relaxed) {
+                std::thread::sleep(pause);
+                let begun = Instant::now();
+                while begun.elapsed() < takes {}
+                times += 1;
+            }
+            times
+        };
+        let disturber = std::thread::Builder::new().name("disturber".to_owned());
+        let disturber = disturber.spawn_scoped(scope, disturb).unwrap();
+        let done = crate::alone::until_over(&end, work);
+        (done, disturber.join().unwrap())
+    })
 }
 
 /// The sums of one CPU of the answer of `blame`.

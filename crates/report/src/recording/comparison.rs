@@ -103,11 +103,17 @@ struct Comparison<'a> {
     differences: Vec<Difference>,
     environment: Vec<Fact<'a>>,
     requirements: &'a [Judged],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    sets: &'a [compare::Compared],
 }
 
 /// The comparison as the JSON of the contract.
 #[must_use]
-pub fn comparison_json<'a>(files: &'a [Compared], judged: &'a [Judged]) -> impl Serialize + 'a {
+pub fn comparison_json<'a>(
+    files: &'a [Compared],
+    judged: &'a [Judged],
+    sets: &'a [compare::Compared],
+) -> impl Serialize + 'a {
     Comparison {
         schema: COMPARE_SCHEMA,
         files: files
@@ -117,6 +123,7 @@ pub fn comparison_json<'a>(files: &'a [Compared], judged: &'a [Judged]) -> impl 
         differences: differences(files),
         environment: environment(files),
         requirements: judged,
+        sets,
     }
 }
 
@@ -179,6 +186,13 @@ pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> S
         let _ = write!(text, "\n{}", style.paint(Role::Head, &safe(&one.file)));
         text.push_str(&notes_text(&one.recording.notes, style));
     }
+    text.push_str(&judged_text(judged, style));
+    text
+}
+
+/// What was required, and whether it holds.
+pub(crate) fn judged_text(judged: &[Judged], style: Style) -> String {
+    let mut text = String::new();
     if !judged.is_empty() {
         let _ = writeln!(text, "\n{}", style.paint(Role::Head, "Required"));
     }

@@ -134,6 +134,7 @@ pub fn plan() -> plan::Plan {
             )
             .fix("boot with isolcpus=managed_irq,domain,1"),
         ],
+        found: machine::Settings::default(),
     }
 }
 

@@ -19,7 +19,10 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = Root::live();
     let boot_line = root.value("/proc/cmdline")?.unwrap_or_default();
     let boot_id = root.value("/proc/sys/kernel/random/boot_id")?;
-    let boot = ThisBoot { id: boot_id.as_deref(), line: &boot_line };
+    let boot = ThisBoot {
+        id: boot_id.as_deref(),
+        line: &boot_line,
+    };
     let read = || -> Result<_, CommandError> {
         let mut file = declared::read(&root, args.config.as_deref())?;
         if let Some(file) = &mut file {

@@ -22,15 +22,16 @@ impl Foreseen {
     ///
     /// # Errors
     /// Expressions, names, devices and machines that cannot be used.
-    pub fn read(
-        declaration: &Declaration,
-        root: &Root,
-        reserved: &CpuSet,
-    ) -> Result<Foreseen, CommandError> {
+    pub fn read(declaration: &Declaration, root: &Root, reserved: &CpuSet) -> Result<Foreseen, CommandError> {
         let machine = read_for(declaration, root);
         let others = intent::in_force(root);
         let (intent, plan) = intent::settle(declaration, &machine, root, &others, reserved)?;
-        Ok(Foreseen { machine, intent, plan, others })
+        Ok(Foreseen {
+            machine,
+            intent,
+            plan,
+            others,
+        })
     }
 
     /// The same, read anew where other partitions are in force by now.

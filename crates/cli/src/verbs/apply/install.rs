@@ -70,11 +70,16 @@ fn found(root: &Root) -> Result<Init, CommandError> {
 }
 
 /// Where this program is, as the boot will find it.
-fn program() -> Result<String, CommandError> {
+///
+/// # Errors
+/// A path that will not be there then, or that a unit cannot name.
+pub fn program() -> Result<String, CommandError> {
     let path = Root::live().link("/proc/self/exe")?.unwrap_or_default();
     let plain = path.starts_with('/')
         && !path.ends_with(" (deleted)")
-        && path.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._+-".contains(&byte));
+        && path
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"/._+-".contains(&byte));
     if plain && !path.starts_with("/tmp/") && !path.starts_with("/run/") && !path.starts_with("/dev/") {
         return Ok(path);
     }
@@ -85,11 +90,19 @@ fn program() -> Result<String, CommandError> {
     ))
 }
 
+/// The text of a unit or a script, with this program in it.
+pub fn with_program(text: &str, program: &str) -> String {
+    text.replace(USUAL, program)
+}
+
 fn files(init: Init, program: &str) -> Vec<(String, Standing)> {
-    let text = |text: &str, mode| Standing::text(text.replace(USUAL, program), mode);
+    let text = |text: &str, mode| Standing::text(with_program(text, program), mode);
     match init {
         Init::Systemd => vec![
-            ("/etc/systemd/system/quietcore.service".to_owned(), text(UNIT, 0o644)),
+            (
+                "/etc/systemd/system/quietcore.service".to_owned(),
+                text(UNIT, 0o644),
+            ),
             (
                 "/etc/systemd/system/multi-user.target.wants/quietcore.service".to_owned(),
                 Standing::Link("../quietcore.service".to_owned()),
@@ -110,7 +123,10 @@ fn files(init: Init, program: &str) -> Vec<(String, Standing)> {
 
 fn show(placed: &[Placed], screen: &mut Screen) {
     screen.json(&json!({ "schema": "quietcore.apply/1", "installed": placed, "entries": [] }));
-    let mut text: String = placed.iter().map(|one| format!("{}  {}\n", one.path, one.outcome)).collect();
+    let mut text: String = placed
+        .iter()
+        .map(|one| format!("{}  {}\n", one.path, one.outcome))
+        .collect();
     text.push_str(
         "What /etc/quietcore.toml declares comes back at boot. Ways out: quietcore=off on the boot line; `quietcore undo \
          --all` removes all of this.\n",

@@ -69,16 +69,27 @@ pub fn bring_all(
         return Err(error);
     }
     if file.declarations.is_empty() {
-        screen.text(&format!("{} declares no partition; nothing was done.\n", file.path));
+        screen.text(&format!(
+            "{} declares no partition; nothing was done.\n",
+            file.path
+        ));
     }
     let changing = Changing::begin()?;
-    let because = Because { reason, limit, room: Room::Beside };
+    let because = Because {
+        reason,
+        limit,
+        room: Room::Beside,
+    };
     let mut all: Vec<Result<Brought, CommandError>> = Vec::new();
     for declaration in &file.declarations {
         let foreseen = Foreseen::read(declaration, &root, &reserved);
         let brought = foreseen.and_then(|foreseen| bring(&changing, &root, foreseen, &because));
         match &brought {
-            Ok(brought) => screen.text(&format!("{}:\n{}", declaration.name(), brought.text(limit, screen))),
+            Ok(brought) => screen.text(&format!(
+                "{}:\n{}",
+                declaration.name(),
+                brought.text(limit, screen)
+            )),
             Err(_) => screen.text(&format!("{}: left alone\n", declaration.name())),
         }
         all.push(brought.map_err(|error| file.at(declaration.line, error)));
@@ -107,12 +118,33 @@ fn report(file: &DeclaredFile, all: &[Result<Brought, CommandError>], told: &[Fi
     let partitions = file.declarations.iter().zip(all).map(|(declaration, brought)| {
         let (state, isolated, findings, error) = match brought {
             Ok(brought) => {
-                let state = if brought.applied.in_force { "in_force" } else { "applied" };
-                (state, Some(&brought.plan.isolated), brought.applied.findings.as_slice(), None)
+                let state = if brought.applied.in_force {
+                    "in_force"
+                } else {
+                    "applied"
+                };
+                (
+                    state,
+                    Some(&brought.plan.isolated),
+                    brought.applied.findings.as_slice(),
+                    None,
+                )
             }
-            Err(error) => ("left_alone", None, &[][..], Some(format!("{}; {}", error.what, error.why))),
+            Err(error) => (
+                "left_alone",
+                None,
+                &[][..],
+                Some(format!("{}; {}", error.what, error.why)),
+            ),
         };
-        OneJson { partition: declaration.name().as_str(), line: declaration.line, state, isolated, findings, error }
+        OneJson {
+            partition: declaration.name().as_str(),
+            line: declaration.line,
+            state,
+            isolated,
+            findings,
+            error,
+        }
     });
     let entries = all.iter().flatten().flat_map(|brought| &brought.applied.entries);
     screen.json(&Report {

@@ -57,7 +57,10 @@ impl Draft {
     ) -> Result<Draft, CommandError> {
         let (text, mode) = match Live::host().standing(&path)? {
             Standing::Nothing => (String::new(), 0o644),
-            Standing::File { content: Content::Text(text), mode } => (text, mode),
+            Standing::File {
+                content: Content::Text(text),
+                mode,
+            } => (text, mode),
             _ => {
                 return Err(CommandError::usage(
                     format!("{path}: is no text file"),
@@ -67,10 +70,17 @@ impl Draft {
             }
         };
         let edited = edit(&text).map_err(|error| CommandError {
-            status: if error.line == 0 { Status::Usage } else { Status::Conflict },
+            status: if error.line == 0 {
+                Status::Usage
+            } else {
+                Status::Conflict
+            },
             ..wrong(&path, &error)
         })?;
-        Ok(Draft { path, wanted: edited.map(|text| Standing::text(text, mode)) })
+        Ok(Draft {
+            path,
+            wanted: edited.map(|text| Standing::text(text, mode)),
+        })
     }
 
     /// Writes it, with its former content in the journal of installed files.

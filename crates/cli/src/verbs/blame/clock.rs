@@ -73,7 +73,9 @@ pub fn settings(asked: Option<Clock>) -> Vec<Setting> {
         Some(clock) => vec![Setting::must("trace_clock", clock.name())],
         None => {
             let worst_first = ALL.iter().rev();
-            worst_first.map(|clock| Setting::may("trace_clock", clock.name())).collect()
+            worst_first
+                .map(|clock| Setting::may("trace_clock", clock.name()))
+                .collect()
         }
     }
 }
@@ -90,7 +92,10 @@ pub fn in_force(text: &str) -> Result<Clock, CommandError> {
         CommandError::new(
             Status::Unable,
             Tracefs::shown("trace_clock"),
-            format!("the trace has no clock that gaps can be measured on, only: {}", report::safe(text.trim())),
+            format!(
+                "the trace has no clock that gaps can be measured on, only: {}",
+                report::safe(text.trim())
+            ),
             "use a kernel whose trace has the clock mono (since 4.1)",
         )
     })
@@ -103,8 +108,14 @@ mod tests {
 
     #[test]
     fn what_stands_in_brackets_is_the_clock_and_others_are_none() {
-        assert_eq!(in_force("local global [mono_raw] mono boot\n").unwrap(), Clock::MonoRaw);
-        assert_eq!(in_force("local global counter uptime perf [mono]\n").unwrap(), Clock::Mono);
+        assert_eq!(
+            in_force("local global [mono_raw] mono boot\n").unwrap(),
+            Clock::MonoRaw
+        );
+        assert_eq!(
+            in_force("local global counter uptime perf [mono]\n").unwrap(),
+            Clock::Mono
+        );
         assert_eq!(in_force("local mono_raw [boot] tai").unwrap(), Clock::Boot);
         for none in ["[local] global counter", "", "mono_raw", "[mono_raw"] {
             assert_eq!(in_force(none).unwrap_err().status, Status::Unable, "{none}");
@@ -116,13 +127,21 @@ mod tests {
         // As a kernel does: what it does not know it refuses, and the last one that it took stands.
         let taken = |has: &[&str], asked| {
             let wanted = settings(asked);
-            let took = wanted.iter().rfind(|setting| has.contains(&setting.value.as_str()));
+            let took = wanted
+                .iter()
+                .rfind(|setting| has.contains(&setting.value.as_str()));
             took.map(|setting| setting.value.clone())
         };
-        assert_eq!(taken(&["local", "mono", "mono_raw", "boot"], None).unwrap(), "mono_raw");
+        assert_eq!(
+            taken(&["local", "mono", "mono_raw", "boot"], None).unwrap(),
+            "mono_raw"
+        );
         assert_eq!(taken(&["local", "mono", "boot"], None).unwrap(), "mono");
         assert_eq!(taken(&["local", "boot"], None).unwrap(), "boot");
-        assert_eq!(taken(&["mono", "mono_raw", "boot"], Some(Clock::Boot)).unwrap(), "boot");
+        assert_eq!(
+            taken(&["mono", "mono_raw", "boot"], Some(Clock::Boot)).unwrap(),
+            "boot"
+        );
     }
 
     #[test]
@@ -133,7 +152,10 @@ mod tests {
             let after = clock.now_ns();
             // However long it takes: both readings are of about the same moment, between the two others.
             let slack = 1_000_000 + (after - before);
-            assert!(made + slack >= before && made <= after + slack, "{clock:?}: {before} {made} {after}");
+            assert!(
+                made + slack >= before && made <= after + slack,
+                "{clock:?}: {before} {made} {after}"
+            );
         }
     }
 }

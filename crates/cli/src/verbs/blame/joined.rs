@@ -1,6 +1,6 @@
 //! What is asked, and the answer as it grows.
 
-use blame::{Answer, Attribution, Gap, Question, Reader, Target};
+use blame::{Answer, Attribution, Functions, Gap, GapFunctions, Question, Reader, Target};
 use events::{Event, Names};
 use machine::Machine;
 use root::Root;
@@ -14,6 +14,7 @@ pub struct Joined<'n> {
     question: Question,
     limit_ns: Option<u64>,
     attribution: Option<Attribution<'n>>,
+    functions: Option<Functions<'n>>,
 }
 
 impl<'n> Joined<'n> {
@@ -25,7 +26,14 @@ impl<'n> Joined<'n> {
             question,
             limit_ns: None,
             attribution: None,
+            functions: None,
         }
+    }
+
+    /// Joins gaps with the functions of the kernel as well, where somebody traces them.
+    pub fn with(mut self, functions: Option<Functions<'n>>) -> Joined<'n> {
+        self.functions = functions;
+        self
     }
 
     /// Looks for the first gap that is so long.
@@ -51,6 +59,9 @@ impl<'n> Joined<'n> {
 
     /// Gaps of a CPU.
     pub fn gaps(&mut self, cpu: u32, gaps: &[Gap]) {
+        if let Some(functions) = &mut self.functions {
+            functions.gaps(cpu, gaps);
+        }
         if let Some(attribution) = &mut self.attribution {
             attribution.gaps(cpu, gaps);
         }
@@ -74,6 +85,26 @@ impl<'n> Joined<'n> {
             Some(_) => ControlFlow::Break(()),
             None => ControlFlow::Continue(()),
         }
+    }
+
+    /// The next record of a function.
+    pub fn function(&mut self, event: &Event<'_>) {
+        if let Some(functions) = &mut self.functions {
+            functions.event(event);
+        }
+    }
+
+    /// No record of a function will come of the time until then.
+    pub fn functions_pass(&mut self, to: u64) {
+        if let Some(functions) = &mut self.functions {
+            functions.pass(to);
+        }
+    }
+
+    /// In which functions the time of the longest gaps went, when all has been told.
+    pub fn functions(&mut self) -> Vec<GapFunctions> {
+        let functions = self.functions.take();
+        functions.map_or_else(Vec::new, |functions| functions.finish(self.names))
     }
 
     /// No event will come of the time until then.

@@ -5,12 +5,12 @@ use super::joined::{Joined, names};
 use super::stream::{Known, Stream, Watched, can_do_without, known};
 use super::told::Told;
 use super::until::Found;
-use super::{Args, USUAL, begun, ground};
+use super::{Args, USUAL, begun, functions, ground, hwlat};
 use crate::verbs::measure::{default_cpus, join, with_progress};
 use crate::{CommandError, Screen, Status, changing};
 use blame::{Counted, Gap, Question, Reader, Target, Victim};
-use machine::{CpuId, CpuSet, Machine};
 use events::{Formats, NoNames};
+use machine::{CpuId, CpuSet, Machine};
 use measure::{Break, Environment, Level, Note, RawGap, RawWindow, Request, Trip, Watcher};
 use root::Root;
 use std::cell::RefCell;
@@ -23,7 +23,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let cpus = chosen(args, &machine, screen)?;
     let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
     let stop = changing::stop_flag();
-    let known = known(&root, Watched::Probe);
+    let known = known(args, &root, &machine, Watched::Probe);
     let begun = |known: &Known| Stream::begin(args, &root, &machine, &cpus, Watched::Probe, known);
     let (known, mut stream) = match known {
         Ok(known) => {
@@ -45,11 +45,17 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let nothing = Reader::new(Formats::default());
     let question = Question {
         comms: names(&root, &machine),
-        keep: args.keep(),
+        keep: args.keep(cpus.len()),
         ..Question::default()
     };
     let mut joined = match &known {
-        Some(known) => Joined::new(&known.reader, &known.catalogue.names, question),
+        Some(known) => {
+            let functions = stream
+                .as_mut()
+                .ok()
+                .and_then(|stream| stream.functions(known, &cpus));
+            Joined::new(&known.reader, &known.catalogue.names, question).with(functions)
+        }
         None => Joined::new(&nothing, &NoNames, question),
     };
     let seen = Seen {
@@ -95,6 +101,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         (Ok(_), None) => return Ok(Status::Unable),
         (Err(error), _) => Err(error),
     };
+    let gaps = joined.functions();
+    let functions = match &traced {
+        Ok(traced) => traced.functions.as_ref().map(|ended| ended.told(gaps)),
+        Err(error) => args.functions.then(|| functions::Told::nobody(error)),
+    };
     let (mut answer, question) = joined.finish();
     for cpu in &mut answer.cpus {
         let thread = measured.threads.iter().find(|thread| thread.cpu.0 == cpu.cpu);
@@ -113,6 +124,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             }
         }
     }
+    let hwlat = args
+        .hwlat
+        .map(|time| hwlat::run(&root, &machine, &cpus, time, args.threshold));
     answer.cure(&ground::of(&root, machine, &cpus, &question));
     let found = match &traced {
         Ok(traced) => {
@@ -123,11 +137,16 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     };
     let mut told = Told::of(&answer, traced.as_ref(), &environment, threshold_ns, None);
     let wrong = measured.findings.iter().filter(|note| note.level == Level::Error);
-    let findings: Vec<Note> = wrong.cloned().collect();
+    let mut findings: Vec<Note> = wrong.cloned().collect();
+    let has_failed = measured.broke.is_some() || !findings.is_empty();
+    findings.extend(traced.as_ref().ok().and_then(|traced| traced.left_behind.clone()));
+    findings.extend(hwlat.as_ref().and_then(|hwlat| hwlat.left_behind.clone()));
     told.findings = &findings;
     told.found = found.as_ref();
+    told.functions = functions.as_ref();
+    told.hwlat = hwlat.as_ref();
     told.show(args, traced.as_ref(), screen)?;
-    if measured.broke.is_some() || !findings.is_empty() {
+    if has_failed {
         return Ok(Status::Failed);
     }
     if !measured.complete {

@@ -12,7 +12,7 @@ use super::{Args, USUAL, begun, ground};
 use crate::program::aside::{allowed, step_aside};
 use crate::program::attend::{Until, attend};
 use crate::program::child::{self, Begun};
-use crate::program::offline::Hotplug;
+use crate::program::offline::{self, Hotplug};
 use crate::program::place::place;
 use crate::{CommandError, Screen, Status, changing, intent};
 use blame::{Counted, Follow, Gap, Question, Target, Victim};
@@ -31,7 +31,9 @@ type Seen<'k> = Result<(Traced<'k>, Joined<'k>), (CommandError, Waits)>;
 
 /// The clock of the trace; where there is none the one that nobody slews.
 fn clock_of(source: &Source) -> Clock {
-    source.as_ref().map_or(Clock::MonoRaw, |(stream, _, _)| stream.clock())
+    source
+        .as_ref()
+        .map_or(Clock::MonoRaw, |(stream, _, _)| stream.clock())
 }
 
 /// How the watching ended.
@@ -55,7 +57,11 @@ struct Watch<'a> {
 pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = Root::live();
     let machine = Machine::read(&root);
-    let asked = args.cpus.as_deref().map(|cpus| intent::existing_cpus(cpus, &machine)).transpose()?;
+    let asked = args
+        .cpus
+        .as_deref()
+        .map(|cpus| intent::existing_cpus(cpus, &machine))
+        .transpose()?;
     let form = screen.form;
     let child = match child::start(&args.command, || place(&root, &machine, asked.as_ref(), form))? {
         Begun::On(child) => child,
@@ -69,7 +75,7 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
         stop: changing::stop_flag(),
     };
     let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
-    let known = known(&root, Watched::Program);
+    let known = known(args, &root, &machine, Watched::Program);
     let mut source = watch.begin(&known, Of::Family(child.pid))?;
     let victim = Victim {
         pids: vec![child.pid.cast_signed()],
@@ -83,7 +89,11 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
         Begun::On(pid) => pid,
         Begun::Over(status) => {
             if let Ok((stream, known, mut joined)) = source {
-                stream.end(known, &mut joined)?;
+                let traced = stream.end(known, &mut joined)?;
+                traced
+                    .left_behind
+                    .iter()
+                    .for_each(|note| screen.note(&offline::line(note)));
             }
             return Ok(status);
         }
@@ -96,11 +106,22 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
     let after = Sample::take(&root);
     let program = Program {
         pid,
-        name: args.command.first().map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
+        name: args
+            .command
+            .first()
+            .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
         ended: Some(ended.unwrap_or_else(|| child::end(pid))),
         until: over.until,
     };
-    watch.tell(&environment, seen, &victim, (start, &over), [&before, &after], &program, screen)
+    watch.tell(
+        &environment,
+        seen,
+        &victim,
+        (start, &over),
+        [&before, &after],
+        &program,
+        screen,
+    )
 }
 
 /// Watches a process that runs, or one thread.
@@ -146,14 +167,20 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
         stop: changing::stop_flag(),
     };
     let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
-    let known = known(&root, Watched::Program);
-    let mut source = watch.begin(&known, match args.tid {
-        true => Of::Thread(pid),
-        false => Of::Process(task.pid),
-    })?;
+    let known = known(args, &root, &machine, Watched::Program);
+    let mut source = watch.begin(
+        &known,
+        match args.tid {
+            true => Of::Thread(pid),
+            false => Of::Process(task.pid),
+        },
+    )?;
     // What is born from now on is in the trace.
     let victim = Victim {
-        pids: threads().iter().map(|thread| thread.key.tid.cast_signed()).collect(),
+        pids: threads()
+            .iter()
+            .map(|thread| thread.key.tid.cast_signed())
+            .collect(),
         follow: match args.tid {
             true => Follow::Nobody,
             false => Follow::Threads,
@@ -173,7 +200,15 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
         ended: None,
         until: over.until,
     };
-    watch.tell(&environment, seen, &victim, (start, &over), [&before, &after], &program, screen)
+    watch.tell(
+        &environment,
+        seen,
+        &victim,
+        (start, &over),
+        [&before, &after],
+        &program,
+        screen,
+    )
 }
 
 /// Whether a process has ended, or only waits to be buried; another one with its number is not it.
@@ -182,7 +217,11 @@ fn has_ended(root: &Root, key: TaskKey) -> bool {
 }
 
 impl<'a> Watch<'a> {
-    fn begin<'k>(&self, known: &'k Result<Known, CommandError>, of: Of) -> Result<Source<'a, 'k>, CommandError> {
+    fn begin<'k>(
+        &self,
+        known: &'k Result<Known, CommandError>,
+        of: Of,
+    ) -> Result<Source<'a, 'k>, CommandError> {
         step_aside(self.root, &self.cpus);
         let refused = |error: CommandError| match can_do_without(&error) {
             true => Ok(Err((error, Waits::begin(self.root, of)))),
@@ -192,7 +231,14 @@ impl<'a> Watch<'a> {
             Ok(known) => known,
             Err(error) => return refused(error.clone()),
         };
-        match Stream::begin(self.args, self.root, self.machine, &self.cpus, Watched::Program, known) {
+        match Stream::begin(
+            self.args,
+            self.root,
+            self.machine,
+            &self.cpus,
+            Watched::Program,
+            known,
+        ) {
             Ok(stream) => Ok(Ok((stream, known, self.joined(known)))),
             Err(error) => refused(error),
         }
@@ -201,10 +247,13 @@ impl<'a> Watch<'a> {
     fn joined<'k>(&self, known: &'k Known) -> Joined<'k> {
         let question = Question {
             comms: names(self.root, self.machine),
-            keep: self.args.keep(),
+            keep: self.args.keep(self.cpus.len()),
             ..Question::default()
         };
-        let limit = self.args.until.map(|limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
+        let limit = self
+            .args
+            .until
+            .map(|limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
         Joined::new(&known.reader, &known.catalogue.names, question).until(limit)
     }
 
@@ -299,14 +348,24 @@ impl<'a> Watch<'a> {
                 (Err(_), None) => {}
             }
         }
-        answer.cure(&ground::of(self.root, self.machine.clone(), &self.cpus, &question));
-        let limit_ns = self.args.until.map_or(0, |limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
+        answer.cure(&ground::of(
+            self.root,
+            self.machine.clone(),
+            &self.cpus,
+            &question,
+        ));
+        let limit_ns = self
+            .args
+            .until
+            .map_or(0, |limit| u64::try_from(limit.as_nanos()).unwrap_or(u64::MAX));
         let found = match (&traced, hit) {
             (Ok(traced), Some((cpu, gap))) => Found::at(cpu, gap, limit_ns, &answer, traced),
             _ => None,
         };
         let mut told = Told::of(&answer, traced.as_ref(), environment, None, Some(program));
-        told.findings = &over.findings;
+        let left_behind = traced.as_ref().ok().and_then(|traced| traced.left_behind.clone());
+        let findings: Vec<Note> = over.findings.iter().cloned().chain(left_behind).collect();
+        told.findings = &findings;
         told.found = found.as_ref();
         told.show(self.args, traced.as_ref(), screen)?;
         Ok(match hit.is_some() || !over.findings.is_empty() {

@@ -4,14 +4,19 @@
 use super::clock::{self, Clock};
 use super::joined::Joined;
 use super::until::Stopper;
-use super::{Args, tracing};
+use super::{Args, functions, tracing};
 use crate::verbs::measure::instance::{Instance, found};
 use crate::verbs::measure::refused::untraceable;
+use crate::verbs::measure::senders::{Senders, Told as SendersTold};
 use crate::{CommandError, Status};
-use blame::Reader;
+use blame::{Functions, Reader};
+use events::Event;
+use events::dat::Description;
 use machine::{CpuId, CpuSet, Machine};
+use measure::Note;
 use root::Root;
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use trace::{Catalogue, Drained, Recorded, Recorder, TraceError, Way};
 
@@ -30,6 +35,8 @@ pub struct Known {
     pub catalogue: Catalogue,
     /// Who understands them.
     pub reader: Reader,
+    /// Who tells which thread interrupts others. Kprobes go when their instance has gone, which is with the [`Stream`].
+    senders: Senders,
 }
 
 /// The trace of one run, while it is read.
@@ -37,10 +44,13 @@ pub struct Stream<'r> {
     root: &'r Root,
     /// Closed before the instance goes, also when something fails: the kernel keeps what somebody reads.
     recorder: Recorder,
+    functions: functions::Tracing,
     clock: Clock,
     instance: Instance,
     failed: Option<TraceError>,
     named: Instant,
+    /// Kprobes that could not be switched on.
+    idle: Vec<String>,
 }
 
 /// Whether a program is watched, whose threads come and go.
@@ -56,6 +66,12 @@ pub struct Traced<'k> {
     pub recorded: Recorded,
     /// Of its times.
     pub clock: Clock,
+    /// Its instance is still there, and why.
+    pub left_behind: Option<Note>,
+    /// Who told which thread interrupts others.
+    pub senders: SendersTold,
+    /// What became of `--functions`.
+    pub functions: Option<functions::Ended>,
 }
 
 impl Traced<'_> {
@@ -76,13 +92,22 @@ impl Traced<'_> {
 ///
 /// # Errors
 /// There is no tracing, or nothing that is wanted.
-pub fn known(root: &Root, watched: Watched) -> Result<Known, CommandError> {
+pub fn known(args: &Args, root: &Root, machine: &Machine, watched: Watched) -> Result<Known, CommandError> {
     // A mount that no directory shows is there as long as this is.
     let tracefs = found()?;
-    let wanted = tracing::events(watched);
-    let catalogue = trace::catalogue(root, &tracefs.file("."), &wanted).map_err(untraceable)?;
+    let senders = Senders::begin(&args.senders, machine)?;
+    let group = senders.group();
+    let mut wanted = tracing::events(watched);
+    wanted.extend(group.as_deref());
+    let mut catalogue = trace::catalogue(root, &tracefs.file("."), &wanted).map_err(untraceable)?;
+    // The kernel's own texts are for a file that somebody else reads: megabytes, and nothing is written here.
+    catalogue.description = Description::default();
     let reader = Reader::new(catalogue.formats.clone());
-    Ok(Known { catalogue, reader })
+    Ok(Known {
+        catalogue,
+        reader,
+        senders,
+    })
 }
 
 impl<'r> Stream<'r> {
@@ -100,21 +125,32 @@ impl<'r> Stream<'r> {
     ) -> Result<Stream<'r>, CommandError> {
         let catalogue = &known.catalogue;
         let wanted = tracing::wanted(&catalogue.events, cpus, args.buffer, args.clock, watched);
-        let instance = Instance::begin(found()?, &wanted)?;
+        let (instance, held) = functions::hold(args, root, machine, cpus, &wanted)?;
         let clock = root.text(&instance.file("trace_clock"))?;
         let clock = clock::in_force(&clock.unwrap_or_default())?;
         let online: Vec<CpuId> = machine.topology.online.iter().collect();
-        let most = usize::try_from(args.memory << 20).unwrap_or(usize::MAX);
         let kept = args.until.map_or(0, |_| SHOWN);
         let place = instance.file(".");
-        let recorder = Recorder::open(&place, &online, catalogue.layout, most, kept, Way::Read).map_err(untraceable)?;
+        let idle = idle(root, &instance, known.senders.group())?;
+        let recorder = Recorder::open(
+            &place,
+            &online,
+            catalogue.layout,
+            args.waiting_bytes(),
+            kept,
+            Way::Read,
+        )
+        .map_err(untraceable)?;
+        let functions = held.open(args, root, &instance, clock, cpus, catalogue.layout)?;
         Ok(Stream {
             root,
             recorder,
+            functions,
             clock,
             instance,
             failed: None,
             named: Instant::now(),
+            idle,
         })
     }
 
@@ -123,12 +159,19 @@ impl<'r> Stream<'r> {
         self.clock
     }
 
+    /// Who joins the records of functions with gaps, where they are traced.
+    pub fn functions<'k>(&mut self, known: &'k Known, cpus: &CpuSet) -> Option<Functions<'k>> {
+        self.functions.collector(&known.reader, cpus)
+    }
+
     /// What stops the trace at the sample that ends the run. It has to be gone before [`Stream::end`].
     ///
     /// # Errors
     /// The file cannot be opened.
     pub fn stopper(&self) -> Result<Stopper, CommandError> {
-        Ok(Stopper(root::descriptor::writable(&self.instance.file("tracing_on"))?))
+        Ok(Stopper(root::descriptor::writable(
+            &self.instance.file("tracing_on"),
+        )?))
     }
 
     /// Empties the buffers, and joins what lies before that time on the clock of the trace. Who calls this stands on other CPUs
@@ -146,20 +189,10 @@ impl<'r> Stream<'r> {
     }
 
     fn take(&mut self, until_ns: u64, joined: &mut Joined) -> Result<(), TraceError> {
-        let (begun, clock) = (Instant::now(), self.clock);
-        loop {
-            let drained = self.recorder.drain(|| clock.now_ns())?;
-            let waited = self.recorder.waiting();
-            let until_ns = until_ns.min(self.recorder.told_ns());
-            let is_all = self.recorder.take(Some(until_ns), SOME, |event| joined.event(&event));
-            if (drained == Drained::Empty && is_all) || begun.elapsed() >= AT_ONCE {
-                return Ok(());
-            }
-            if is_all && self.recorder.waiting() == waited {
-                self.recorder.is_full();
-                return Ok(());
-            }
-        }
+        take(&mut self.recorder, until_ns, self.clock, |event| {
+            joined.event(&event)
+        })?;
+        self.functions.take(until_ns, self.clock, joined)
     }
 
     fn comms(&self) -> Result<HashMap<i32, String>, CommandError> {
@@ -175,7 +208,7 @@ impl<'r> Stream<'r> {
     /// Stops the trace, joins what is left in it, and takes it down. The ends of all windows are known.
     ///
     /// # Errors
-    /// A buffer that could not be read, now or before; an instance that cannot be removed.
+    /// A buffer that could not be read, now or before.
     pub fn end<'k>(mut self, known: &'k Known, joined: &mut Joined) -> Result<Traced<'k>, CommandError> {
         self.instance.stop()?;
         let comms = self.comms()?;
@@ -187,17 +220,26 @@ impl<'r> Stream<'r> {
                 Ok(Drained::Empty) => break,
                 Ok(Drained::Full) => {
                     let until_ns = self.recorder.told_ns();
-                    self.recorder.take(Some(until_ns), usize::MAX, |event| joined.event(&event));
+                    self.recorder
+                        .take(Some(until_ns), usize::MAX, |event| joined.event(&event));
                 }
                 Err(error) => self.failed = Some(error),
             }
         }
         self.recorder.take(None, usize::MAX, |event| joined.event(&event));
+        let functions = self
+            .functions
+            .end(self.root, clock, joined)
+            .map_err(untraceable)?;
         let recorded = self
             .recorder
             .finish(self.root, &self.instance.file("."))
             .map_err(untraceable)?;
-        self.instance.take_down()?;
+        let left_behind = self.instance.end();
+        // What an instance that stays has switched on cannot go either; the next call takes both away.
+        if left_behind.is_none() {
+            known.senders.take_away()?;
+        }
         match self.failed {
             Some(error) => Err(untraceable(error)),
             None => Ok(Traced {
@@ -205,9 +247,58 @@ impl<'r> Stream<'r> {
                 comms,
                 recorded,
                 clock,
+                left_behind,
+                senders: known.senders.told(&self.idle),
+                functions,
             }),
         }
     }
+}
+
+/// Takes out of the buffers what is there, and gives out what lies before that time. Until when all of it was given out.
+///
+/// # Errors
+/// A buffer that cannot be read.
+pub(super) fn take(
+    recorder: &mut Recorder,
+    until_ns: u64,
+    clock: Clock,
+    mut each: impl FnMut(Event<'_>) -> ControlFlow<()>,
+) -> Result<u64, TraceError> {
+    let (begun, mut passed_ns) = (Instant::now(), 0);
+    loop {
+        let drained = recorder.drain(|| clock.now_ns())?;
+        let waited = recorder.waiting();
+        let until_ns = until_ns.min(recorder.told_ns());
+        let is_all = recorder.take(Some(until_ns), SOME, &mut each);
+        if is_all {
+            passed_ns = until_ns;
+        }
+        if (drained == Drained::Empty && is_all) || begun.elapsed() >= AT_ONCE {
+            return Ok(passed_ns);
+        }
+        if is_all && recorder.waiting() == waited {
+            recorder.is_full();
+            return Ok(passed_ns);
+        }
+    }
+}
+
+/// Events of a group that are off in an instance where they should be on: the kernel does not say so when it is asked to
+/// switch them on.
+fn idle(root: &Root, instance: &Instance, group: Option<String>) -> Result<Vec<String>, CommandError> {
+    let Some(group) = group else {
+        return Ok(Vec::new());
+    };
+    let dir = format!("events/{group}");
+    let mut idle = Vec::new();
+    for event in root.names(&instance.file(&dir))?.unwrap_or_default() {
+        let is_on = root.value(&instance.file(&format!("{dir}/{event}/enable")))?;
+        if is_on.is_some_and(|is_on| is_on != "1") {
+            idle.push(event);
+        }
+    }
+    Ok(idle)
 }
 
 /// Whether counters may stand in for a trace that could not be begun: nobody else is in the way, and nothing of ours is

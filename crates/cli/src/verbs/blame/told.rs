@@ -4,10 +4,12 @@ use super::Args;
 use super::clock::Clock;
 use super::stream::Traced;
 use super::until::Found;
+use super::{functions, hwlat};
 use crate::program::attend::Until;
 use crate::program::child::Ended;
 use crate::program::offline;
 use crate::screen::Form;
+use crate::verbs::measure::senders::Told as Senders;
 use crate::{CommandError, Screen};
 use blame::Answer;
 use measure::{Environment, Note};
@@ -40,6 +42,8 @@ pub struct Told<'a> {
     clock: &'static str,
     program: Option<&'a Program>,
     absent_events: &'a [String],
+    /// Who tells which thread interrupts others; nothing where nothing was traced.
+    senders: Option<&'a Senders>,
     trace_full: bool,
     /// Why nothing was traced; counters stand in then.
     no_trace: Option<String>,
@@ -47,6 +51,12 @@ pub struct Told<'a> {
     pub findings: &'a [Note],
     /// The gap of `--until`.
     pub found: Option<&'a Found>,
+    /// In which functions the time went; nothing where nobody asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub functions: Option<&'a functions::Told>,
+    /// What hwlat found afterwards; nothing where nobody asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hwlat: Option<&'a hwlat::Told>,
     #[serde(flatten)]
     answer: &'a Answer,
 }
@@ -67,10 +77,13 @@ impl<'a> Told<'a> {
             clock: traced.map_or(Clock::MonoRaw, |traced| traced.clock).shown(),
             program,
             absent_events: traced.map_or(&[], |traced| traced.known.catalogue.absent.as_slice()),
+            senders: traced.ok().map(|traced| &traced.senders),
             trace_full: traced.is_ok_and(Traced::was_full),
             no_trace: traced.err().map(|error| format!("{}: {}", error.what, error.why)),
             findings: &[],
             found: None,
+            functions: None,
+            hwlat: None,
             answer,
         }
     }
@@ -109,6 +122,12 @@ impl<'a> Told<'a> {
                 if let Some(found) = self.found {
                     screen.text(&found.text());
                 }
+                if let Some(functions) = self.functions {
+                    screen.text(&functions.text());
+                }
+                if let Some(hwlat) = self.hwlat {
+                    screen.text(&hwlat.text());
+                }
             }
         }
         if let Some(program) = self.program {
@@ -145,11 +164,21 @@ impl<'a> Told<'a> {
                 self.clock
             ));
         }
+        if let Some(senders) = self.senders {
+            screen.note(&senders.text());
+        }
+        if let Some(functions) = self.functions {
+            screen.note(&functions.note());
+        }
         if !self.absent_events.is_empty() {
-            screen.note(&format!("this kernel does not have: {}\n", self.absent_events.join(", ")));
+            screen.note(&format!(
+                "this kernel does not have: {}\n",
+                self.absent_events.join(", ")
+            ));
         }
         if traced.is_ok_and(|traced| traced.known.catalogue.names.is_empty()) {
-            screen.note("/proc/kallsyms hides its addresses (kernel.kptr_restrict): functions have no names\n");
+            screen
+                .note("/proc/kallsyms hides its addresses (kernel.kptr_restrict): functions have no names\n");
         }
         Ok(())
     }

@@ -2,6 +2,11 @@
 //!
 //! Other CPUs are traced only for what may be the cause of an interruption on those that are asked about: an interrupt
 //! that is sent there, a thread that is woken there. The kernel filters before it writes, so a busy machine costs little.
+//!
+//! The events of osnoise (`irq_noise`, `softirq_noise`, `thread_noise`, `nmi_noise`) are not among them. They come only while that
+//! tracer runs, whose thread would spin where the probe spins, so that each would be the other's noise; without its thread
+//! (`NO_OSNOISE_WORKLOAD`) they tell the lengths of what is told here with beginning, end and cause. A gap that osnoise counts as
+//! hardware, because nothing interfered, is `outside` here.
 
 use super::clock::{self, Clock};
 use apply::tracing::{Setting, Wanted};
@@ -36,6 +41,9 @@ const EVENTS: &[(&str, From)] = &[
     ("irq/softirq_entry", From::All),
     ("irq/softirq_exit", From::All),
     ("irq_vectors", From::Asked),
+    // In the context of this one most is woken and sent elsewhere too; others there are "an interrupt".
+    ("irq_vectors/local_timer_entry", From::All),
+    ("irq_vectors/local_timer_exit", From::All),
     ("nmi/nmi_handler", From::Asked),
     ("exceptions/page_fault_user", From::Own),
     ("exceptions/page_fault_kernel", From::Own),
@@ -69,6 +77,9 @@ const EVENTS: &[(&str, From)] = &[
 const OF_PROGRAMS: &[(&str, From)] = &[
     ("sched/sched_wakeup_new", From::Naming("target_cpu")),
     ("sched/sched_migrate_task", From::All),
+    // They come only on CPUs whose context the kernel tracks (`nohz_full`). A probe knows its gaps better than they do.
+    ("context_tracking/user_exit", From::Asked),
+    ("context_tracking/user_enter", From::Asked),
 ];
 
 /// The threads of the probe: they alone are asked about, so that what others on the CPU do costs nothing.
@@ -116,24 +127,46 @@ pub fn wanted(
             From::AskedOrServing => format!("{} || {}", filter("CPU", asked), blame::serving_softirqs()),
             From::Naming(field) => filter(field, asked),
         };
-        for event in found.iter().filter(|found| is(found, event)) {
+        for event in found
+            .iter()
+            .filter(|found| is(found, event) && (found == event || !stands_alone(found)))
+        {
             // Without its filter an event comes from more CPUs than needed, and the answer is the same.
             own.push(Setting::may(&format!("events/{event}/filter"), filter.clone()));
         }
+    }
+    for (event, field) in found.iter().filter_map(|event| Some((event, naming(event)?))) {
+        own.push(Setting::may(
+            &format!("events/{event}/filter"),
+            filter(field, asked),
+        ));
     }
     for event in found {
         own.push(Setting::may(&format!("events/{event}/enable"), "1"));
     }
     own.push(Setting::must("tracing_on", "1"));
     Wanted {
-        shared: Vec::new(),
         own,
+        ..Wanted::default()
     }
 }
 
 /// Whether an event of the kernel is the wanted one, or of the wanted system.
 fn is(found: &str, wanted: &str) -> bool {
-    found == wanted || (!wanted.contains('/') && found.split_once('/').is_some_and(|(system, _)| system == wanted))
+    found == wanted
+        || (!wanted.contains('/') && found.split_once('/').is_some_and(|(system, _)| system == wanted))
+}
+
+/// Whether an event has a line of its own, whatever its system has.
+fn stands_alone(found: &str) -> bool {
+    EVENTS.iter().any(|(event, _)| *event == found)
+}
+
+/// The field by which a kprobe of ours names the CPU that is interrupted.
+fn naming(found: &str) -> Option<&'static str> {
+    let (group, event) = found.split_once('/')?;
+    let mut all = blame::senders(0).into_iter().filter(|_| blame::is_group(group));
+    all.find(|sender| sender.event == event)?.naming
 }
 
 /// `CPU == 2 || (CPU >= 4 && CPU <= 7)`.
@@ -163,30 +196,85 @@ mod tests {
     #[test]
     fn of_other_cpus_only_softirqs_that_serve_somebody_are_traced() {
         let found = ["irq/softirq_raise".to_owned()];
-        let wanted = wanted(&found, &CpuSet::parse_list("1-2").unwrap(), 64, None, Watched::Probe);
-        let filter = wanted.own.iter().find(|setting| setting.file.ends_with("/filter")).unwrap();
+        let wanted = wanted(
+            &found,
+            &CpuSet::parse_list("1-2").unwrap(),
+            64,
+            None,
+            Watched::Probe,
+        );
+        let filter = wanted
+            .own
+            .iter()
+            .find(|setting| setting.file.ends_with("/filter"))
+            .unwrap();
         assert_eq!(filter.value, "(CPU >= 1 && CPU <= 2) || (vec >= 2 && vec <= 4)");
     }
 
     #[test]
+    fn of_kprobes_only_those_that_interrupt_an_asked_cpu_are_traced() {
+        let found = [
+            "quietcore_7/calls_one",
+            "quietcore_7/calls_many",
+            "kprobes/calls_one",
+        ]
+        .map(str::to_owned);
+        let wanted = wanted(
+            &found,
+            &CpuSet::parse_list("3").unwrap(),
+            64,
+            None,
+            Watched::Probe,
+        );
+        let filters: Vec<(&str, &str)> = wanted
+            .own
+            .iter()
+            .filter(|setting| setting.file.ends_with("/filter"))
+            .map(|setting| (setting.file.as_str(), setting.value.as_str()))
+            .collect();
+        assert_eq!(filters, [("events/quietcore_7/calls_one/filter", "cpu == 3")]);
+    }
+
+    #[test]
     fn of_a_probe_only_its_own_faults_and_calls_are_traced() {
-        let found = ["exceptions/page_fault_user".to_owned(), "raw_syscalls/sys_enter".to_owned()];
+        let found = [
+            "exceptions/page_fault_user".to_owned(),
+            "raw_syscalls/sys_enter".to_owned(),
+        ];
         let cpus = CpuSet::parse_list("1").unwrap();
         let filters = |watched| -> Vec<String> {
             let wanted = wanted(&found, &cpus, 64, None, watched);
-            let filters = wanted.own.into_iter().filter(|setting| setting.file.ends_with("/filter"));
+            let filters = wanted
+                .own
+                .into_iter()
+                .filter(|setting| setting.file.ends_with("/filter"));
             filters.map(|setting| setting.value).collect()
         };
         let probe = filters(Watched::Probe);
         assert_eq!(probe.first().unwrap(), "((CPU == 1) && COMM ~ \"sampler/*\")");
-        assert!(probe.get(1).unwrap().starts_with("((CPU == 1) && COMM ~ \"sampler/*\") || "), "{probe:?}");
+        assert!(
+            probe
+                .get(1)
+                .unwrap()
+                .starts_with("((CPU == 1) && COMM ~ \"sampler/*\") || "),
+            "{probe:?}"
+        );
         assert_eq!(filters(Watched::Program).first().unwrap(), "CPU == 1");
     }
 
     #[test]
     fn filters_stand_before_what_they_filter_and_tracing_begins_last() {
-        let found = ["irq_vectors/local_timer_entry".to_owned(), "irq/softirq_entry".to_owned()];
-        let wanted = wanted(&found, &CpuSet::parse_list("1").unwrap(), 64, Some(Clock::Mono), Watched::Probe);
+        let found = [
+            "irq_vectors/reschedule_entry".to_owned(),
+            "irq/softirq_entry".to_owned(),
+        ];
+        let wanted = wanted(
+            &found,
+            &CpuSet::parse_list("1").unwrap(),
+            64,
+            Some(Clock::Mono),
+            Watched::Probe,
+        );
         let files: Vec<&str> = wanted.own.iter().map(|setting| setting.file.as_str()).collect();
         assert_eq!(
             files,
@@ -194,12 +282,31 @@ mod tests {
                 "tracing_on",
                 "trace_clock",
                 "buffer_size_kb",
-                "events/irq_vectors/local_timer_entry/filter",
-                "events/irq_vectors/local_timer_entry/enable",
+                "events/irq_vectors/reschedule_entry/filter",
+                "events/irq_vectors/reschedule_entry/enable",
                 "events/irq/softirq_entry/enable",
                 "tracing_on",
             ]
         );
+    }
+
+    #[test]
+    fn of_the_vectors_of_other_cpus_only_their_timers_are_traced() {
+        let found = ["local_timer_entry", "local_timer_exit", "reschedule_entry"]
+            .map(|name| format!("irq_vectors/{name}"));
+        let wanted = wanted(
+            &found,
+            &CpuSet::parse_list("1").unwrap(),
+            64,
+            None,
+            Watched::Probe,
+        );
+        let filters: Vec<&str> = wanted
+            .own
+            .iter()
+            .filter_map(|setting| setting.file.strip_suffix("/filter"))
+            .collect();
+        assert_eq!(filters, ["events/irq_vectors/reschedule_entry"]);
     }
 
     #[test]
@@ -211,11 +318,19 @@ mod tests {
             formats.add(events::Format::parse(system, text).unwrap()).unwrap();
         }
         let reader = blame::Reader::new(formats);
-        // Those of arm are not in this kernel.
-        for event in events(Watched::Program).into_iter().filter(|event| !matches!(*event, "ipi/ipi_entry" | "ipi/ipi_exit")) {
-            let mut found = reader.formats().all().iter().filter(|format| {
-                is(&format!("{}/{}", format.system, format.name), event)
-            });
+        // Those of arm, and of kernels with nohz_full, are not in this kernel.
+        let is_elsewhere = |event: &&str| {
+            event.starts_with("context_tracking/") || matches!(*event, "ipi/ipi_entry" | "ipi/ipi_exit")
+        };
+        for event in events(Watched::Program)
+            .into_iter()
+            .filter(|event| !is_elsewhere(event))
+        {
+            let mut found = reader
+                .formats()
+                .all()
+                .iter()
+                .filter(|format| is(&format!("{}/{}", format.system, format.name), event));
             assert!(
                 found.any(|format| reader.understands(format.id)),
                 "{event} is traced and nobody reads it"

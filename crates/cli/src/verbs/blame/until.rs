@@ -9,6 +9,7 @@ use blame::{Answer, Class, CpuAnswer, Gap, Story};
 use events::{Event, Lines, Record, Unit};
 use measure::{Hit, Trip};
 use serde::Serialize;
+use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::os::fd::OwnedFd;
 
@@ -16,6 +17,8 @@ use std::os::fd::OwnedFd;
 const MOST: usize = 40;
 /// Of these, what came before the gap on its CPU.
 const BEFORE: usize = 10;
+/// And the last ones: what the CPU came back by.
+const LAST: usize = 10;
 /// How long before the gap another CPU may have caused it.
 const CAUSE_NS: u64 = 1_000_000;
 /// The last event of an interruption may come this long after the probe has gone on.
@@ -45,6 +48,8 @@ pub struct Found {
     events: Vec<String>,
     /// How many more there were.
     events_left_out: usize,
+    /// Behind how many of `events` these have their place.
+    left_out_after: usize,
 }
 
 /// Who had a piece of it.
@@ -82,7 +87,7 @@ impl Found {
                 name: row.map(|row| row.name.clone()),
             }
         };
-        let (events, events_left_out) = around(story.gap, cpu.cpu, traced);
+        let around = around(story.gap, cpu.cpu, traced);
         Found {
             cpu: cpu.cpu,
             clock: traced.clock,
@@ -90,8 +95,9 @@ impl Found {
             duration_ns: length(story.gap),
             limit_ns,
             pieces: story.pieces.iter().map(part).collect(),
-            events,
-            events_left_out,
+            events: around.events,
+            events_left_out: around.left_out,
+            left_out_after: around.left_out_after,
         }
     }
 
@@ -116,11 +122,11 @@ impl Found {
                 report::safe(who)
             );
         }
-        for line in &self.events {
+        for (place, line) in self.events.iter().enumerate() {
+            if self.events_left_out > 0 && place == self.left_out_after {
+                let _ = writeln!(text, "  ... {} more events ...", self.events_left_out);
+            }
             let _ = writeln!(text, "{}", report::safe(line));
-        }
-        if self.events_left_out > 0 {
-            let _ = writeln!(text, "  and {} more events in it", self.events_left_out);
         }
         text
     }
@@ -130,8 +136,16 @@ const fn length(gap: Gap) -> u64 {
     gap.end.saturating_sub(gap.start)
 }
 
+/// Lines about a gap.
+struct Around {
+    events: Vec<String>,
+    left_out: usize,
+    /// Behind how many of the lines these are missing.
+    left_out_after: usize,
+}
+
 /// What the CPU did shortly before and in the gap, and what others did to it meanwhile.
-fn around(gap: Gap, cpu: u32, traced: &Traced) -> (Vec<String>, usize) {
+fn around(gap: Gap, cpu: u32, traced: &Traced) -> Around {
     let reader = &traced.known.reader;
     let names = &traced.known.catalogue.names;
     let mut lines = Lines::new(reader.formats(), names, &traced.comms, Unit::Nanos);
@@ -141,6 +155,7 @@ fn around(gap: Gap, cpu: u32, traced: &Traced) -> (Vec<String>, usize) {
         line
     };
     let (mut before, mut within) = (Vec::new(), Vec::new());
+    let mut last = VecDeque::new();
     let (mut had, mut left_out) = (0, 0);
     for event in traced.recorded.last.kept() {
         let Event::Record { cpu: on, record } = event else {
@@ -164,14 +179,28 @@ fn around(gap: Gap, cpu: u32, traced: &Traced) -> (Vec<String>, usize) {
             if before.len() >= 2 * BEFORE {
                 before.drain(..BEFORE);
             }
-        } else if within.len() < MOST - BEFORE {
+        } else if within.len() < MOST - BEFORE - LAST {
             within.push(line(on, &record));
         } else {
-            left_out += 1;
+            last.push_back((on, record));
+            if last.len() > LAST {
+                last.pop_front();
+                left_out += 1;
+            }
         }
     }
     let from = before.len().saturating_sub(BEFORE);
-    let mut all: Vec<String> = before.iter().skip(from).map(|(_, on, record)| line(*on, record)).collect();
+    let mut all: Vec<String> = before
+        .iter()
+        .skip(from)
+        .map(|(_, on, record)| line(*on, record))
+        .collect();
     all.extend(within);
-    (all, left_out)
+    let left_out_after = all.len();
+    all.extend(last.iter().map(|(on, record)| line(*on, record)));
+    Around {
+        events: all,
+        left_out,
+        left_out_after,
+    }
 }

@@ -4,7 +4,7 @@
 //! The account does not say where a thread waited. It is looked at again and again, and what came since the last look is
 //! that of the CPU on which the thread stands: exact where it may run on one CPU only.
 
-use blame::{Answer, CpuAnswer};
+use blame::{Answer, CpuAnswer, GapsFrom};
 use machine::tasks::{children, read_process, read_stat};
 use machine::{CpuId, CpuSet, Task, TaskKey};
 use root::Root;
@@ -76,7 +76,12 @@ impl Waits {
                 while let Some(pid) = open.pop() {
                     let threads = read_process(root, pid);
                     // Each thread has the children that it made.
-                    open.extend(threads.iter().filter_map(|of| children(root, of.key.tid)).flatten());
+                    open.extend(
+                        threads
+                            .iter()
+                            .filter_map(|of| children(root, of.key.tid))
+                            .flatten(),
+                    );
                     all.extend(threads);
                 }
                 all
@@ -93,6 +98,7 @@ impl Waits {
             let stolen_ns = sum.waited_ns.min(duration_ns - ran_ns);
             CpuAnswer {
                 cpu: cpu.0,
+                gaps_from: GapsFrom::Accounts,
                 duration_ns,
                 stolen_ns,
                 explained_ns: 0,
@@ -136,7 +142,11 @@ mod tests {
             let at = dir.path().join(format!("proc/{pid}/task/{tid}"));
             std::fs::create_dir_all(&at).unwrap();
             // Fields 3 and 4, 5 to 21, the time of birth, 23 to 38, the CPU, priority and policy.
-            let stat = format!("{tid} (one) R 1{} 77{} {cpu} 0 0\n", " 2".repeat(17), " 0".repeat(16));
+            let stat = format!(
+                "{tid} (one) R 1{} 77{} {cpu} 0 0\n",
+                " 2".repeat(17),
+                " 0".repeat(16)
+            );
             std::fs::write(at.join("stat"), &stat).unwrap();
             std::fs::write(dir.path().join(format!("proc/{pid}/stat")), &stat).unwrap();
             let made = dir.path().join(format!("proc/{tid}/task/{tid}"));
@@ -150,14 +160,26 @@ mod tests {
 
     #[test]
     fn what_came_since_the_beginning_is_that_of_the_cpu_where_the_thread_stands() {
-        let (_before, before) = machine([(10, 10, "100 50 2", 1), (10, 11, "7 7 7", 1), (20, 20, "0 0 0", 2)]);
-        let (_after, after) = machine([(10, 10, "600 80 4", 1), (10, 11, "7 7 7", 1), (20, 20, "40 9 1", 2)]);
+        let (_before, before) = machine([
+            (10, 10, "100 50 2", 1),
+            (10, 11, "7 7 7", 1),
+            (20, 20, "0 0 0", 2),
+        ]);
+        let (_after, after) = machine([
+            (10, 10, "600 80 4", 1),
+            (10, 11, "7 7 7", 1),
+            (20, 20, "40 9 1", 2),
+        ]);
         let cpus = CpuSet::parse_list("1-2").unwrap();
         let sums = |of: Of| -> Vec<_> {
             let mut waits = Waits::begin(&before, of);
             waits.look(&after);
             let answer = waits.answer(&cpus, 1_000);
-            answer.cpus.iter().map(|cpu| (cpu.stolen_ns, cpu.wanted_ns, cpu.gaps)).collect()
+            answer
+                .cpus
+                .iter()
+                .map(|cpu| (cpu.stolen_ns, cpu.wanted_ns, cpu.gaps))
+                .collect()
         };
         assert_eq!(sums(Of::Process(10)), [(30, Some(530), 2), (0, Some(0), 0)]);
         assert_eq!(sums(Of::Thread(10)), [(0, Some(0), 0), (0, Some(0), 0)]);

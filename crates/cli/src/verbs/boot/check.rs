@@ -45,15 +45,22 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let is_live = root.origin() == Origin::Live;
     let scene = Scene::read(root)?;
     let count = |asked: &CpuSet| match (is_live, asked.is_empty()) {
-        (false, _) => Counted::nothing("nothing can be counted on a captured machine; run it on the machine itself"),
+        (false, _) => {
+            Counted::nothing("nothing can be counted on a captured machine; run it on the machine itself")
+        }
         (true, true) => Counted::nothing("the running line isolates no CPU that is online"),
         (true, false) => counting::count(&scene.root, asked, args.window),
     };
     let Looked { verdict, unread } = look(&scene, None, count)?;
     let words: Vec<String> = verdict.parameters.iter().map(|one| one.word.clone()).collect();
-    let notes: Vec<String> = tuned(&Files::of(&scene.root)).and_then(|tuned| tuned.note(&words)).into_iter().collect();
+    let notes: Vec<String> = tuned(&Files::of(&scene.root))
+        .and_then(|tuned| tuned.note(&words))
+        .into_iter()
+        .collect();
     let mut said = text(&verdict, &scene.running, &unread);
-    notes.iter().for_each(|note| said.push_str(&format!("note: {note}\n")));
+    notes
+        .iter()
+        .for_each(|note| said.push_str(&format!("note: {note}\n")));
     screen.text(&report::safe_lines(&said));
     screen.json(&Report {
         schema: "quietcore.boot/1",
@@ -99,7 +106,10 @@ fn text(verdict: &BootVerdict, running: &str, unread: &[String]) -> String {
         row(&mut text, "works", &one.works);
     }
     for one in &verdict.declared {
-        let name = one.partition.as_ref().map_or_else(|| "no partition".to_owned(), |name| format!("partition {name}"));
+        let name = one
+            .partition
+            .as_ref()
+            .map_or_else(|| "no partition".to_owned(), |name| format!("partition {name}"));
         text.push_str(&format!("/etc/quietcore.toml, {name}\n"));
         row(&mut text, "boot line", &one.answer);
         if let Some(answer) = &one.run_time {

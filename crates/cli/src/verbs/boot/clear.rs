@@ -24,7 +24,12 @@ pub struct Args {
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let (scene, changing) = args.target.open(screen)?;
     let mode = Mode::under(changing.as_ref());
-    let Some(Clearing { loader, words, mut work }) = all_work(&scene)? else {
+    let Some(Clearing {
+        loader,
+        words,
+        mut work,
+    }) = all_work(&scene)?
+    else {
         screen.text("None of quietcore's words are in the boot files.\n");
         screen.json(&serde_json::json!({
             "schema": "quietcore.boot/1", "verb": "clear", "loader": null, "words": [], "dry_run": mode == Mode::Shown,

@@ -3,8 +3,8 @@
 use super::nothing_to_confirm;
 use super::scene::{Scene, Shown, carry};
 use super::target::{Mode, begin};
-use crate::{CommandError, Screen, Status};
 use crate::changing;
+use crate::{CommandError, Screen, Status};
 use apply::Lasting;
 use apply::boot_line::{BootChange, note_state};
 use boot::{After, BootState, Edited, Files, Kept, LOADERS, MARK, Need, clear, missing_words, set};

@@ -8,10 +8,10 @@ use crate::intent::existing_cpus;
 use crate::{CommandError, changing};
 use boot::{Files, former_line, isolated_by};
 use machine::{CpuSet, Machine};
+use plan::Profile;
 use plan::boot_check::{Declared, InForce};
 use plan::declared::{BootPart, CpuWish, Declaration, PATH};
 use plan::lint::Facts;
-use plan::Profile;
 use root::Root;
 
 /// What is wanted on the boot line.
@@ -29,7 +29,10 @@ impl OnLine {
     /// Nothing of the kind, and what is wrong with the file.
     pub fn declared(root: &Root, machine: &Machine, named: Option<&str>) -> Result<OnLine, CommandError> {
         let file = declared::read(root, None)?;
-        let all = file.as_ref().map(|file| file.declarations.as_slice()).unwrap_or_default();
+        let all = file
+            .as_ref()
+            .map(|file| file.declarations.as_slice())
+            .unwrap_or_default();
         if let Some(name) = named
             && all.iter().all(|one| one.name().as_str() != name)
         {
@@ -45,7 +48,9 @@ impl OnLine {
             (_, Ok(Some(on_line))) => Ok(on_line),
             _ => Err(CommandError::usage(
                 "there are no words for the boot line",
-                format!("neither --cpus nor --params was given, and {PATH} declares no partition with `boot = true`"),
+                format!(
+                    "neither --cpus nor --params was given, and {PATH} declares no partition with `boot = true`"
+                ),
                 "name CPUs with --cpus 2-3, words with --params, or a declared partition with --partition",
             )),
         }
@@ -69,7 +74,11 @@ impl OnLine {
                 None => OnLine { cpus, profile },
                 Some(so_far) => OnLine {
                     cpus: so_far.cpus.or(&cpus),
-                    profile: if reach(profile) > reach(so_far.profile) { profile } else { so_far.profile },
+                    profile: if reach(profile) > reach(so_far.profile) {
+                        profile
+                    } else {
+                        so_far.profile
+                    },
                 },
             });
         }
@@ -81,7 +90,10 @@ fn named_cpus(one: &Declaration, machine: &Machine) -> Result<CpuSet, CommandErr
     match &one.cpus {
         CpuWish::Named(expression) => existing_cpus(expression, machine),
         CpuWish::Chosen { .. } => Err(CommandError::usage(
-            format!("the CPUs of partition {} are chosen when it is applied", one.name()),
+            format!(
+                "the CPUs of partition {} are chosen when it is applied",
+                one.name()
+            ),
             "a boot line names its CPUs",
             "write them into the file as `cpus`",
         )),
@@ -94,7 +106,9 @@ pub fn for_verdict(file: &DeclaredFile, machine: &Machine) -> Vec<Declared> {
         CpuWish::Named(expression) => {
             existing_cpus(expression, machine).map_err(|error| format!("{}: {}", error.what, error.why))
         }
-        CpuWish::Chosen { .. } => Err("its CPUs are chosen when it is applied, so the boot line cannot name them".to_owned()),
+        CpuWish::Chosen { .. } => {
+            Err("its CPUs are chosen when it is applied, so the boot line cannot name them".to_owned())
+        }
     };
     let all = file.declarations.iter().chain(&file.others);
     all.map(|one| Declared {
@@ -108,14 +122,21 @@ pub fn for_verdict(file: &DeclaredFile, machine: &Machine) -> Vec<Declared> {
 
 /// The words that the declared partitions ask of the line. Of the two ways to treat CPUs of others the one that the line has.
 pub fn asked(file: &DeclaredFile, scene: &Scene, machine: &Machine, facts: &Facts) -> Option<Vec<String>> {
-    let on_line = file.declarations.iter().chain(&file.others).filter(|one| one.boot == BootPart::OnLine);
+    let on_line = file
+        .declarations
+        .iter()
+        .chain(&file.others)
+        .filter(|one| one.boot == BootPart::OnLine);
     let wanted = OnLine::of(on_line, machine).ok().flatten()?;
     let loader = scene.loader(None).ok()?.loader;
     let ours = scene.kept.line.as_ref();
     let former = former_line(&Files::of(&scene.root), loader, ours).ok()?;
     let words = |beside| Some(for_cpus(&wanted, beside, machine, facts, &former).ok()?.words);
-    let has_all = |words: &Vec<String>| ours.is_some_and(|ours| words.iter().all(|word| ours.words.contains(word)));
-    words(Beside::Alone).filter(has_all).or_else(|| words(Beside::United))
+    let has_all =
+        |words: &Vec<String>| ours.is_some_and(|ours| words.iter().all(|word| ours.words.contains(word)));
+    words(Beside::Alone)
+        .filter(has_all)
+        .or_else(|| words(Beside::United))
 }
 
 /// The partitions in force and what of them does not hold; `None` where the journal cannot be read.
@@ -145,7 +166,13 @@ pub fn still_declared(root: &Root) -> Vec<String> {
     let all = file.map(|file| file.declarations).unwrap_or_default();
     let on_line = all.iter().filter(|one| one.boot == BootPart::OnLine);
     on_line
-        .map(|one| format!("{PATH}:{} still declares partition {} with `boot = true`", one.line, one.name()))
+        .map(|one| {
+            format!(
+                "{PATH}:{} still declares partition {} with `boot = true`",
+                one.line,
+                one.name()
+            )
+        })
         .collect()
 }
 
@@ -154,6 +181,9 @@ pub fn line_covers(cpus: &CpuSet) -> bool {
     let Ok(scene) = Scene::read(Root::live()) else {
         return false;
     };
-    let isolated = scene.kept.line.and_then(|ours| isolated_by(&ours.words.join(" ")));
+    let isolated = scene
+        .kept
+        .line
+        .and_then(|ours| isolated_by(&ours.words.join(" ")));
     isolated.is_some_and(|isolated| cpus.is_subset(&isolated))
 }

@@ -5,7 +5,9 @@ use crate::changing::{self, Changing};
 use crate::{CommandError, Screen};
 use apply::boot_line::{BootChange, BootNotes, Noted, Runner, carry_out, read_captured};
 use apply::{ApplyError, Lasting};
-use boot::{After, BootError, Edit, Files, Found, Kept, Limit, Loader, Run, Work, choose, diff, limit, on_line};
+use boot::{
+    After, BootError, Edit, Files, Found, Kept, Limit, Loader, Run, Work, choose, diff, limit, on_line,
+};
 use root::state::LIB_DIR;
 use root::{Live, Origin, Root};
 use serde::Serialize;
@@ -104,7 +106,13 @@ impl Scene {
             return Ok(());
         }
         let entry = "the running system, with what loader and firmware add,".to_owned();
-        Err(BootError::TooLong { entry, length, most, who }.into())
+        Err(BootError::TooLong {
+            entry,
+            length,
+            most,
+            who,
+        }
+        .into())
     }
 }
 
@@ -130,10 +138,19 @@ pub fn carry(
         let entries = (loader.entries)(&Files::of(&root));
         match entries.is_empty() || entries.iter().any(|entry| boot::has_words(entry, wanted)) {
             true => Ok(()),
-            false => Err(format!("no entry of {} has the words after its own tools ran", loader.name)),
+            false => Err(format!(
+                "no entry of {} has the words after its own tools ran",
+                loader.name
+            )),
         }
     };
-    let carried = carry_out(&Runner::new(Live::host()), &Lasting(&state), boot_id.as_deref(), change, &good);
+    let carried = carry_out(
+        &Runner::new(Live::host()),
+        &Lasting(&state),
+        boot_id.as_deref(),
+        change,
+        &good,
+    );
     // A directory that is empty again was made for this.
     if state.names("")?.is_empty() {
         state.discard()?;

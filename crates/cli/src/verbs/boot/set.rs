@@ -4,9 +4,9 @@ use super::declaration::covered;
 use super::scene::{Shown, carry};
 use super::target::{Mode, Target};
 use super::words::Wanted;
-use crate::{CommandError, Screen, Status};
 use crate::declared;
 use crate::verbs::apply::Draft;
+use crate::{CommandError, Screen, Status};
 use apply::boot_line::BootChange;
 use boot::{Files, Kept, Need, set, tuned};
 use machine::Machine;
@@ -51,7 +51,8 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     work.notes.splice(0..0, chosen.notes);
     work.notes.extend((loader.remark)(&files));
     work.notes.extend(tie.note());
-    work.notes.extend(tuned(&files).and_then(|tuned| tuned.note(&chosen.words)));
+    work.notes
+        .extend(tuned(&files).and_then(|tuned| tuned.note(&chosen.words)));
     let shown = Shown {
         verb: "set",
         loader,
@@ -98,9 +99,14 @@ impl Tie {
     fn of(args: &Args, root: &Root, words: &[String]) -> Result<Tie, CommandError> {
         let file = declared::read(root, None)?;
         let machine = Machine::read(root);
-        let covered = file.map(|file| covered(&file, words, &machine)).unwrap_or_default();
-        let unsaid: Vec<PartitionName> =
-            covered.iter().filter(|one| one.boot == BootPart::Unsaid).map(|one| one.name().clone()).collect();
+        let covered = file
+            .map(|file| covered(&file, words, &machine))
+            .unwrap_or_default();
+        let unsaid: Vec<PartitionName> = covered
+            .iter()
+            .filter(|one| one.boot == BootPart::Unsaid)
+            .map(|one| one.name().clone())
+            .collect();
         if !args.save {
             return Ok(Tie::Left(unsaid));
         }
@@ -119,7 +125,13 @@ impl Tie {
     }
 
     fn note(&self) -> Option<String> {
-        let list = |names: &[PartitionName]| names.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let list = |names: &[PartitionName]| {
+            names
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
         match self {
             Tie::Left(names) | Tie::Saved(names, _) if names.is_empty() => None,
             Tie::Left(names) => Some(format!(

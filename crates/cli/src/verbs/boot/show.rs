@@ -2,8 +2,8 @@
 
 use super::scene::Scene;
 use crate::reading::Reading;
-use apply::boot_line::Noted;
 use crate::{CommandError, Screen, Status};
+use apply::boot_line::Noted;
 use boot::{BootState, Entry, Files, Found, Line, Ours, find, state_after, tuned};
 use serde::Serialize;
 
@@ -113,7 +113,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
 fn loader(found: &Found, files: &Files, words: &[String]) -> LoaderJson {
     let loader = found.loader;
     let entry = |entry: Entry| EntryJson {
-        ours: words.iter().filter(|word| boot::has_words(&entry, &[(*word).clone()])).cloned().collect(),
+        ours: words
+            .iter()
+            .filter(|word| boot::has_words(&entry, &[(*word).clone()]))
+            .cloned()
+            .collect(),
         id: entry.id,
         title: entry.title,
         path: entry.path,
@@ -155,7 +159,10 @@ fn text(report: &Report) -> String {
         text.push_str("No boot loader was found that quietcore can edit.\n");
     }
     for loader in &report.loaders {
-        text.push_str(&format!("{}: {}\n  found by {}\n", loader.name, loader.about, loader.evidence));
+        text.push_str(&format!(
+            "{}: {}\n  found by {}\n",
+            loader.name, loader.about, loader.evidence
+        ));
         for entry in &loader.entries {
             text.push_str(&format!("  entry {}\n    {}\n", entry.title, entry.line));
             if !entry.ours.is_empty() {
@@ -164,7 +171,11 @@ fn text(report: &Report) -> String {
         }
         for line in &loader.lines {
             let paths = line.paths.join(", ");
-            let said = line.text.clone().or_else(|| line.error.clone()).unwrap_or_default();
+            let said = line
+                .text
+                .clone()
+                .or_else(|| line.error.clone())
+                .unwrap_or_default();
             text.push_str(&format!("  line of {} ({paths})\n    {said}\n", line.name));
         }
         text.extend(loader.remark.iter().map(|remark| format!("  note: {remark}\n")));
@@ -172,7 +183,11 @@ fn text(report: &Report) -> String {
     for (what, ours) in [("ours", &report.ours), ("trial", &report.trial)] {
         if let Some(ours) = ours {
             let (words, state) = (ours.words.join(" "), ours.state.text());
-            text.push_str(&format!("{what}: {words}\n  {state}, in {} ({})\n", ours.loader, ours.files.join(", ")));
+            text.push_str(&format!(
+                "{what}: {words}\n  {state}, in {} ({})\n",
+                ours.loader,
+                ours.files.join(", ")
+            ));
         }
     }
     if report.ours.is_none() && report.trial.is_none() {
@@ -180,11 +195,16 @@ fn text(report: &Report) -> String {
     }
     if let Some(noted) = &report.noted {
         let when = machine::utc_text(noted.at_ns / 1_000_000_000);
-        text.push_str(&format!("noted: {when}, the first boot that was seen {}\n", noted.state));
+        text.push_str(&format!(
+            "noted: {when}, the first boot that was seen {}\n",
+            noted.state
+        ));
     }
     text.extend(report.tuned.iter().map(|tuned| format!("note: {tuned}\n")));
     if report.unfinished {
-        text.push_str("A change did not come to its end; the next `boot set` or `boot clear` takes it back.\n");
+        text.push_str(
+            "A change did not come to its end; the next `boot set` or `boot clear` takes it back.\n",
+        );
     }
     for line in &report.unread {
         text.push_str(&format!("not read: {line}\n"));

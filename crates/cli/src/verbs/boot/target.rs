@@ -72,7 +72,9 @@ pub fn begin(screen: &mut Screen) -> Result<Changing, CommandError> {
         if let Some(done) = done {
             let paths = done.restored.join(", ");
             screen.note(&format!("an unfinished change was taken back: {paths}\n"));
-            done.left.iter().for_each(|line| screen.note(&format!("left alone: {line}\n")));
+            done.left
+                .iter()
+                .for_each(|line| screen.note(&format!("left alone: {line}\n")));
         }
         note_first_sight(&changing)?;
     }

@@ -27,13 +27,19 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let (scene, changing) = args.target.open(screen)?;
     let mode = Mode::under(changing.as_ref());
     let loader = scene.loader(args.loader.as_deref())?.loader;
-    let chosen = args.wanted.choose(&scene.root, loader, scene.kept.line.as_ref())?;
+    let chosen = args
+        .wanted
+        .choose(&scene.root, loader, scene.kept.line.as_ref())?;
     scene.check_running(&chosen.words)?;
     let files = Files::of(&scene.root);
     let (mut work, how) = trial(&files, loader, &chosen.words, &scene.limit())?;
     work.notes.splice(0..0, chosen.notes);
-    work.notes.extend(tuned(&files).and_then(|tuned| tuned.note(&chosen.words)));
-    let (mut once, mut next) = (None, "Written. Restart the machine; when it is back, `quietcore boot confirm` keeps it.");
+    work.notes
+        .extend(tuned(&files).and_then(|tuned| tuned.note(&chosen.words)));
+    let (mut once, mut next) = (
+        None,
+        "Written. Restart the machine; when it is back, `quietcore boot confirm` keeps it.",
+    );
     // What one of the loader's entries has to have afterwards.
     let mut listed = Some(vec![MARK.to_owned()]);
     match how {
@@ -48,7 +54,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         Chosen::Reboot(argument) => {
             // The firmware of a Raspberry Pi has no entries besides its own line.
             listed = None;
-            work.notes.push(format!("the firmware takes the entry when the machine is restarted with: reboot '{argument}'"));
+            work.notes.push(format!(
+                "the firmware takes the entry when the machine is restarted with: reboot '{argument}'"
+            ));
             next = "Written. Restart with `reboot '0 tryboot'`; when it is back, `quietcore boot confirm` keeps it.";
         }
     }

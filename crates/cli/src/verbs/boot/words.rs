@@ -2,8 +2,8 @@
 //! somebody wrote them.
 
 use super::declaration::OnLine;
-use crate::intent::{self, ProfileWord};
 use crate::CommandError;
+use crate::intent::{self, ProfileWord};
 use boot::{Files, Loader, Ours, former_line, isolated_by, on_line};
 use machine::cmdline::words;
 use machine::{CpuSet, Machine};
@@ -89,13 +89,22 @@ impl Wanted {
         if chosen.words.is_empty() {
             return Err(CommandError::usage(
                 "there are no words for the boot line",
-                chosen.notes.first().cloned().unwrap_or_else(|| "--params is empty".to_owned()),
+                chosen
+                    .notes
+                    .first()
+                    .cloned()
+                    .unwrap_or_else(|| "--params is empty".to_owned()),
                 "name CPUs with --cpus 2-3, or words with --params; `boot clear` takes ours out",
             ));
         }
         let line = on_line(&former, &chosen.words);
-        let errors = lint(&line, &facts).findings.into_iter().filter(|one| one.level == Level::Error);
-        chosen.notes.extend(errors.map(|one| format!("{}: {}", one.subject, one.message)));
+        let errors = lint(&line, &facts)
+            .findings
+            .into_iter()
+            .filter(|one| one.level == Level::Error);
+        chosen
+            .notes
+            .extend(errors.map(|one| format!("{}: {}", one.subject, one.message)));
         Ok(chosen)
     }
 }
@@ -116,7 +125,9 @@ pub fn for_cpus(
     if beside == Beside::United {
         let others = isolated_by(former).unwrap_or_default().minus(&isolated);
         if !others.is_empty() {
-            notes.push(format!("CPU {others} is isolated by the line already and stays so (--only leaves it out)"));
+            notes.push(format!(
+                "CPU {others} is isolated by the line already and stays so (--only leaves it out)"
+            ));
             isolated = isolated.or(&others);
         }
     }
@@ -130,10 +141,16 @@ pub fn for_cpus(
             format!("choose among CPU {}", all.minus(&lowest)),
         ));
     }
-    let wish = BootWish { isolated: &isolated, housekeeping: &housekeeping, profile: wanted.profile };
+    let wish = BootWish {
+        isolated: &isolated,
+        housekeeping: &housekeeping,
+        profile: wanted.profile,
+    };
     let line = boot_line(&wish, facts);
     let said = line.findings.iter().filter(|one| one.level > Level::Info);
     notes.extend(said.map(|one| format!("{}: {}", one.subject, one.message)));
-    let words = words(line.line.as_deref().unwrap_or_default()).map(str::to_owned).collect();
+    let words = words(line.line.as_deref().unwrap_or_default())
+        .map(str::to_owned)
+        .collect();
     Ok(Chosen { words, notes })
 }

@@ -1,7 +1,8 @@
 //! Who wants which CPUs left in peace: the command line, `/etc/quietcore.toml`, the journal, the boot line, other tools.
 
+use crate::declared::{self, DeclaredFile};
 use crate::intent::{existing_cpus, settle};
-use crate::{CommandError, changing, declared};
+use crate::{CommandError, changing};
 use apply::Standing;
 use check::{Intention, Means, Source, Wish};
 use machine::{CpuSet, Machine, Owner, Partition};
@@ -15,6 +16,17 @@ pub struct Asked<'a> {
     pub cpus: Option<&'a str>,
     /// `--profile`.
     pub profile: Profile,
+    /// Where the declarations come from.
+    pub declarations: Declarations<'a>,
+}
+
+/// Where the declarations come from.
+#[derive(Clone, Copy)]
+pub enum Declarations<'a> {
+    /// Read now, from the machine's file.
+    OfMachine,
+    /// Read earlier: whoever watches keeps the last ones that could be used.
+    These(Option<&'a DeclaredFile>),
 }
 
 /// The first source that says something.
@@ -31,7 +43,10 @@ pub fn find(root: &Root, machine: &Machine, asked: &Asked) -> Result<Intention, 
             wishes: named(&cpus, asked.profile, machine, &standing),
         });
     }
-    if let Some(found) = some(Source::Declared, of_file(root, machine, &standing)?) {
+    if let Some(found) = some(
+        Source::Declared,
+        of_file(root, machine, &standing, asked.declarations)?,
+    ) {
         return Ok(found);
     }
     let found = some(Source::Journal, standing.iter().map(in_force).collect())
@@ -55,8 +70,21 @@ fn in_force(one: &Standing) -> Wish {
 }
 
 /// What the machine declares, and what is in force besides.
-fn of_file(root: &Root, machine: &Machine, standing: &[Standing]) -> Result<Vec<Wish>, CommandError> {
-    let Some(file) = declared::read(root, None)?.filter(|file| !file.declarations.is_empty()) else {
+fn of_file(
+    root: &Root,
+    machine: &Machine,
+    standing: &[Standing],
+    declarations: Declarations,
+) -> Result<Vec<Wish>, CommandError> {
+    let read = match declarations {
+        Declarations::OfMachine => declared::read(root, None)?,
+        Declarations::These(_) => None,
+    };
+    let file = match declarations {
+        Declarations::OfMachine => read.as_ref(),
+        Declarations::These(file) => file,
+    };
+    let Some(file) = file.filter(|file| !file.declarations.is_empty()) else {
         return Ok(Vec::new());
     };
     let reserved = file.named_cpus(machine)?;

@@ -3,8 +3,8 @@
 use super::intention::{self, Asked};
 use crate::verbs::boot;
 use crate::{CommandError, changing};
-use check::{Case, Counters, Evidence, Found, Intention, Source};
-use machine::{Machine, settings};
+use check::{Case, Counters, Evidence, Found, Intention, Source, Wish};
+use machine::{CpuSet, Machine, Settings, settings};
 use plan::boot_check::BootVerdict;
 use plan::{Intent, Level};
 use root::{Origin, Root};
@@ -115,19 +115,26 @@ fn unseen(why: &str) -> (Counters, boot::Counted) {
 }
 
 /// Every wish with its plan on the machine of now, and what the files of that plan read.
-fn cases(root: &Root, machine: &Machine, intention: &Intention) -> Vec<Case> {
+pub fn cases(root: &Root, machine: &Machine, intention: &Intention) -> Vec<Case> {
+    cases_from(root, machine, intention, |_, concerned| {
+        settings::for_cpus(root, concerned)
+    })
+}
+
+/// As [`cases`], with the settings that each wish is planned from: those that the knobs of these CPUs need.
+pub fn cases_from(
+    root: &Root,
+    machine: &Machine,
+    intention: &Intention,
+    settings: impl Fn(&Wish, &CpuSet) -> Settings,
+) -> Vec<Case> {
     let in_force: Vec<Intent> = crate::intent::in_force(root);
-    let case = |wish: &check::Wish| {
+    let case = |wish: &Wish| {
         let concerned = machine.topology.with_siblings(&wish.intent.cpus);
         let mut others = in_force.clone();
         // Its own, under whatever name, is no other one.
         others.retain(|other| !other.cpus.intersects(&wish.intent.cpus));
-        let mut case = Case::new(
-            wish.clone(),
-            machine,
-            &settings::for_cpus(root, &concerned),
-            &others,
-        );
+        let mut case = Case::new(wish.clone(), machine, &settings(wish, &concerned), &others);
         for path in case.paths() {
             let now = match root.value(&path) {
                 Ok(Some(now)) => Some(now),

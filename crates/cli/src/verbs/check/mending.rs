@@ -3,10 +3,29 @@
 use super::look::Looked;
 use crate::changing::{self, Changing};
 use crate::{CommandError, Status};
+use apply::Outcome;
+use check::Found;
 use machine::Machine;
 use plan::Change;
 use root::Root;
 use std::collections::BTreeMap;
+
+/// What came of setting things again, a line for each.
+#[derive(Default)]
+pub struct Mended {
+    /// It is set again, or was already.
+    pub done: Vec<String>,
+    /// It is not, and why.
+    pub refused: Vec<Refusal>,
+}
+
+/// What could not be set again.
+pub struct Refusal {
+    /// The change, or the file where something about it has to be known.
+    pub about: String,
+    /// A line of it.
+    pub text: String,
+}
 
 /// Sets again what is lost; one line for each thing that was done or refused. What the user ignores is left alone.
 ///
@@ -24,19 +43,27 @@ pub fn mend(root: &Root, looked: &Looked, ignore: &[String]) -> Result<Vec<Strin
             "run it as root (sudo quietcore check --fix)",
         ));
     }
+    let is_meant = |found: &&Found| !ignore.iter().any(|pattern| found.is_meant_by(pattern));
+    let mended = mend_found(root, &looked.found.iter().filter(is_meant).collect::<Vec<_>>())?;
+    let refused = mended.refused.into_iter().map(|refusal| refusal.text);
+    Ok(mended.done.into_iter().chain(refused).collect())
+}
+
+/// As [`mend`], for these findings.
+///
+/// # Errors
+/// As [`mend`].
+pub fn mend_found(root: &Root, found: &[&Found]) -> Result<Mended, CommandError> {
     let mut by_partition: BTreeMap<&str, Vec<Change>> = BTreeMap::new();
-    for found in &looked.found {
+    for found in found {
         let Some(change) = &found.mend else { continue };
-        if ignore.iter().any(|pattern| found.is_meant_by(pattern)) {
-            continue;
-        }
         let changes = by_partition.entry(&found.partition).or_default();
         if !changes.iter().any(|known| known.id == change.id) {
             changes.push(change.clone());
         }
     }
     if by_partition.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Mended::default());
     }
     let Some(changing) = Changing::existing()? else {
         return Err(CommandError::new(
@@ -46,7 +73,7 @@ pub fn mend(root: &Root, looked: &Looked, ignore: &[String]) -> Result<Vec<Strin
             "run `quietcore check` again",
         ));
     };
-    let mut lines = Vec::new();
+    let mut all = Mended::default();
     for (partition, changes) in by_partition {
         let machine = Machine::read(root);
         let version = env!("CARGO_PKG_VERSION");
@@ -58,24 +85,31 @@ pub fn mend(root: &Root, looked: &Looked, ignore: &[String]) -> Result<Vec<Strin
             &ordered(changes),
             version,
         )?;
-        lines.extend(mended.entries.iter().map(|entry| {
+        for entry in &mended.entries {
             let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
-            format!(
+            let text = format!(
                 "{}: {} -> {}, {}",
                 entry.change,
                 value(&entry.before),
                 value(&entry.after),
                 entry.outcome.text()
-            )
+            );
+            match entry.outcome {
+                Outcome::Done | Outcome::Already => all.done.push(text),
+                Outcome::Refused(_) | Outcome::Otherwise(_) | Outcome::Drift(_) | Outcome::Gone => {
+                    all.refused.push(Refusal {
+                        about: entry.change.clone(),
+                        text,
+                    });
+                }
+            }
+        }
+        all.refused.extend(mended.findings.iter().map(|finding| Refusal {
+            about: finding.subject.clone(),
+            text: format!("{}: {}", finding.subject, finding.message),
         }));
-        lines.extend(
-            mended
-                .findings
-                .iter()
-                .map(|finding| format!("{}: {}", finding.subject, finding.message)),
-        );
     }
-    Ok(lines)
+    Ok(all)
 }
 
 /// In the order of the knobs, which is that in which `apply` needs them.

@@ -12,7 +12,11 @@ pub fn parse_claim(text: &str) -> Result<Claim, String> {
     let (limit, share) = match (text.split_once(':'), text.split_once('>')) {
         (Some((limit, share)), None) => (limit, share),
         (None, Some((share, limit))) => (limit, share),
-        _ => return Err(format!("`{text}` is no claim: write 50us:1e-6 for `at most 1e-6 are above 50 us`")),
+        _ => {
+            return Err(format!(
+                "`{text}` is no claim: write 50us:1e-6 for `at most 1e-6 are above 50 us`"
+            ));
+        }
     };
     let at_most: f64 = share
         .trim()
@@ -23,7 +27,9 @@ pub fn parse_claim(text: &str) -> Result<Claim, String> {
             limit_ns: nanoseconds(parse_duration(limit)?),
             at_most,
         }),
-        false => Err("no run, however long, shows that nothing is ever above: name a share above 0".to_owned()),
+        false => {
+            Err("no run, however long, shows that nothing is ever above: name a share above 0".to_owned())
+        }
     }
 }
 
@@ -40,7 +46,9 @@ mod tests {
         for text in ["50us:1e-6", "50us: 0.000001", "1e-6 > 50us", "1e-6>50us"] {
             assert_eq!(parse_claim(text), Ok(claim), "{text}");
         }
-        for text in ["", "50us", "50us:0", "50us:-1", "50us:x", "x:1e-6", "50us:inf", "50us:nan", "a:b>c"] {
+        for text in [
+            "", "50us", "50us:0", "50us:-1", "50us:x", "x:1e-6", "50us:inf", "50us:nan", "a:b>c",
+        ] {
             assert!(parse_claim(text).is_err(), "{text}");
         }
     }

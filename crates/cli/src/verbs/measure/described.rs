@@ -43,7 +43,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         return Ok(Status::Done);
     }
     let kept = args.out.as_deref().map(Kept::at).transpose()?;
-    for file in described.samplers.iter().filter_map(|sampler| sampler.file.as_deref()) {
+    for file in described
+        .samplers
+        .iter()
+        .filter_map(|sampler| sampler.file.as_deref())
+    {
         output::check(file).map_err(|error| unwritable(&args.file, file, &error))?;
     }
     conduct::conduct(&described, settled, &root, &machine, kept.as_ref(), screen)

@@ -91,7 +91,10 @@ impl Trip for Files {
             Kind::Noise => ("had a gap of", ""),
             Kind::Latency | Kind::All => ("woke", " late"),
         };
-        let at = [hit.at_monotonic_ns / 1_000_000_000, hit.at_monotonic_ns % 1_000_000_000];
+        let at = [
+            hit.at_monotonic_ns / 1_000_000_000,
+            hit.at_monotonic_ns % 1_000_000_000,
+        ];
         let _ = writeln!(
             room,
             "quietcore: CPU {} {what} {} ns{late}, limit {} ns, seen at {}.{:09} of CLOCK_MONOTONIC",
@@ -110,7 +113,11 @@ impl Args {
     ///
     /// # Errors
     /// A file for the trace that cannot be written: nothing has been done yet.
-    pub fn prepare(&self, out: Option<&Path>, cpus: usize) -> Result<Option<Result<Frozen, Note>>, CommandError> {
+    pub fn prepare(
+        &self,
+        out: Option<&Path>,
+        cpus: usize,
+    ) -> Result<Option<Result<Frozen, Note>>, CommandError> {
         let beside = || out.map(|out| out.with_extension("trace"));
         let kept = match self.break_trace {
             Which::None => return Ok(None),
@@ -141,8 +148,8 @@ fn own(cpus: usize, kept: Option<PathBuf>) -> Result<Frozen, CommandError> {
     own.extend(events);
     own.push(Setting::must("tracing_on", "1"));
     let wanted = Wanted {
-        shared: Vec::new(),
         own,
+        ..Wanted::default()
     };
     Frozen::on(Instance::begin(found()?, &wanted)?, kept)
 }
@@ -177,7 +184,7 @@ impl Frozen {
             let note = self.keep().unwrap_or_else(|error| unavailable(&error));
             result.findings.push(note);
         }
-        self.instance.end(result);
+        result.findings.extend(self.instance.end());
     }
 
     fn keep(&self) -> Result<Note, CommandError> {
@@ -193,13 +200,19 @@ impl Frozen {
             let mut text = Vec::new();
             match Root::live().bytes_at_most(&self.instance.file("trace"), LONGEST, &mut text)? {
                 true => Ok(text),
-                false => Err(CommandError::new(Status::Unable, shown.clone(), "it is gone", "look who removed it")),
+                false => Err(CommandError::new(
+                    Status::Unable,
+                    shown.clone(),
+                    "it is gone",
+                    "look who removed it",
+                )),
             }
         };
         let go_on = "echo 1 > /sys/kernel/tracing/tracing_on lets it go on";
         let path = match (&self.kept, self.instance.is_own()) {
             (None, false) => {
-                let message = "The trace in the top directory is frozen at that sample, and stays so.".to_owned();
+                let message =
+                    "The trace in the top directory is frozen at that sample, and stays so.".to_owned();
                 return Ok(frozen(shown, message, go_on));
             }
             (Some(path), _) => {
@@ -212,7 +225,10 @@ impl Frozen {
                 state.path().join(KEPT_AS)
             }
         };
-        let message = format!("The trace up to that sample, with times of the trace's clock, is in {}.", path.display());
+        let message = format!(
+            "The trace up to that sample, with times of the trace's clock, is in {}.",
+            path.display()
+        );
         let fix = match self.instance.is_own() {
             true => "look for the marker `quietcore:` at its end",
             false => go_on,

@@ -6,7 +6,7 @@ use crate::{CommandError, Status};
 use apply::ApplyError;
 use apply::tracing::Wanted;
 use machine::TaskKey;
-use measure::{Level, Measurement, Note};
+use measure::{Level, Note};
 use root::{Root, Tracefs};
 
 /// A directory with a trace.
@@ -43,15 +43,7 @@ impl Instance {
     /// What the kernel refuses, or another quietcore at work.
     pub fn begin(tracefs: Tracefs, wanted: &Wanted) -> Result<Instance, CommandError> {
         let changing = Changing::begin()?;
-        let own = machine::tasks::read_stat(&Root::live(), std::process::id());
-        let holder = own.map(|task| task.key).ok_or_else(|| {
-            CommandError::new(
-                Status::Unable,
-                "/proc/self/stat",
-                "it cannot be read",
-                "mount /proc",
-            )
-        })?;
+        let holder = own_key()?;
         let held = apply::tracing::hold(&changing.host, &changing.state, &tracefs, holder, wanted);
         let place = held.map_err(|error| match error {
             ApplyError::Root(error) => refused(error),
@@ -86,6 +78,13 @@ impl Instance {
         self.tracefs.file(&format!("{}/{name}", self.place))
     }
 
+    /// One of the files of the second instance that goes with it.
+    #[must_use]
+    pub fn beside(&self, name: &str) -> String {
+        self.tracefs
+            .file(&format!("{}/{name}", apply::tracing::beside(&self.place)))
+    }
+
     /// One of the files that all instances share.
     #[must_use]
     pub fn shared_file(&self, name: &str) -> String {
@@ -107,21 +106,20 @@ impl Instance {
         Ok(apply::tracing::stop(&host, &self.tracefs, &self.place)?)
     }
 
-    /// Takes it down at the end of a measurement; what is left is said in the result.
-    pub fn end(&mut self, result: &mut Measurement) {
+    /// Takes it down when all has been read from it; what is left is to be said beside the answer, which stands.
+    pub fn end(&mut self) -> Option<Note> {
         let subject = self.shown("");
-        if let Err(error) = self.take_down() {
-            result.findings.push(Note {
-                id: "trace_left_behind".to_owned(),
-                level: Level::Warning,
-                subject,
-                message: format!(
-                    "The trace could not be taken down: {}: {}.",
-                    error.what, error.why
-                ),
-                fix: error.next,
-            });
-        }
+        let error = self.take_down().err()?;
+        Some(Note {
+            id: "trace_left_behind".to_owned(),
+            level: Level::Warning,
+            subject,
+            message: format!(
+                "The trace could not be taken down: {}: {}.",
+                error.what, error.why
+            ),
+            fix: error.next,
+        })
     }
 
     /// Removes it and gives back what it changed. Its files have to be closed.
@@ -134,15 +132,36 @@ impl Instance {
         };
         let changing = Changing::begin()?;
         let left = apply::tracing::let_go(&changing.host, &changing.state, &self.tracefs, holder)?;
-        match left.first() {
-            None => Ok(()),
-            Some(left) => Err(CommandError::new(
-                Status::Conflict,
-                "tracefs",
-                left,
-                "quietcore undo",
-            )),
-        }
+        conflict(&left)
+    }
+}
+
+/// Who holds what this process takes.
+///
+/// # Errors
+/// There is no `/proc`.
+pub(super) fn own_key() -> Result<TaskKey, CommandError> {
+    let own = machine::tasks::read_stat(&Root::live(), std::process::id());
+    own.map(|task| task.key).ok_or_else(|| {
+        CommandError::new(
+            Status::Unable,
+            "/proc/self/stat",
+            "it cannot be read",
+            "mount /proc",
+        )
+    })
+}
+
+/// What could not be given back, because somebody else changed or uses it, is an error.
+pub(super) fn conflict(left: &[String]) -> Result<(), CommandError> {
+    match left.first() {
+        None => Ok(()),
+        Some(left) => Err(CommandError::new(
+            Status::Conflict,
+            "tracefs",
+            left,
+            "quietcore undo",
+        )),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Policies as they are written on the command line: `fifo:80`, `rr:50`, `other`, `deadline:200us/1ms`.
 
 use super::nanoseconds;
-use machine::parse_duration;
 use machine::Policy;
+use machine::parse_duration;
 use measure::{Deadline, Lane};
 
 /// Policy of the samplers, with what belongs to it.
@@ -42,7 +42,12 @@ pub fn parse_policy(text: &str) -> Result<Sampler, String> {
         ("batch", None) => return Ok(plain(Policy::Batch)),
         ("idle", None) => return Ok(plain(Policy::Idle)),
         ("other" | "batch" | "idle", Some(_)) => return Err(format!("`{word}` has no priority")),
-        ("deadline", _) => return parse_deadline(rest).map(|deadline| Sampler { deadline, ..plain(Policy::Deadline) }),
+        ("deadline", _) => {
+            return parse_deadline(rest).map(|deadline| Sampler {
+                deadline,
+                ..plain(Policy::Deadline)
+            });
+        }
         ("fifo", _) => Policy::Fifo,
         ("rr", _) => Policy::Rr,
         _ => {
@@ -52,7 +57,10 @@ pub fn parse_policy(text: &str) -> Result<Sampler, String> {
         }
     };
     match rest.map(str::parse) {
-        Some(Ok(priority @ 1..=99)) => Ok(Sampler { priority, ..plain(policy) }),
+        Some(Ok(priority @ 1..=99)) => Ok(Sampler {
+            priority,
+            ..plain(policy)
+        }),
         _ => Err(format!("`{word}` needs a priority from 1 to 99, as in {word}:80")),
     }
 }
@@ -67,7 +75,9 @@ fn parse_deadline(text: Option<&str>) -> Result<Deadline, String> {
     };
     match deadline.runtime_ns <= deadline.period_ns {
         true => Ok(deadline),
-        false => Err(format!("a runtime of {runtime} does not fit into a period of {period}")),
+        false => Err(format!(
+            "a runtime of {runtime} does not fit into a period of {period}"
+        )),
     }
 }
 
@@ -98,8 +108,19 @@ mod tests {
             )
         );
         for text in [
-            "", "fifo", "fifo:0", "fifo:100", "other:3", "normal", "rr:x", "batch:1", "deadline", "deadline:1ms",
-            "deadline:/", "deadline:2ms/1ms", "deadline:1ms/x",
+            "",
+            "fifo",
+            "fifo:0",
+            "fifo:100",
+            "other:3",
+            "normal",
+            "rr:x",
+            "batch:1",
+            "deadline",
+            "deadline:1ms",
+            "deadline:/",
+            "deadline:2ms/1ms",
+            "deadline:1ms/x",
         ] {
             assert!(parse_policy(text).is_err(), "{text}");
         }

@@ -106,7 +106,11 @@ fn wanted(method: Method, cpus: &CpuSet, micros: u64) -> Wanted {
         }
     }
     own.push(Setting::must("current_tracer", method.tracer()));
-    Wanted { shared, own }
+    Wanted {
+        shared,
+        own,
+        ..Wanted::default()
+    }
 }
 
 /// The period or threshold in microseconds, as the tracers want it (`timerlat_period_us`: 100 to 1,000,000).

@@ -2,8 +2,8 @@
 
 use super::nanoseconds;
 use super::policy::{Sampler, parse_policy};
-use machine::parse_duration;
 use clap::ValueEnum;
+use machine::parse_duration;
 use measure::{Kind, Life, Request, Sleep};
 use std::time::Duration;
 
@@ -65,8 +65,8 @@ impl Waking {
         let lanes = request.lanes.iter_mut();
         let own = lanes.filter(|lane| lane.kind == Kind::Latency);
         for (place, lane) in (0..).zip(own) {
-            lane.interval_ns = nanoseconds(self.interval)
-                .saturating_add(nanoseconds(self.distance).saturating_mul(place));
+            lane.interval_ns =
+                nanoseconds(self.interval).saturating_add(nanoseconds(self.distance).saturating_mul(place));
             if let Some(loops) = self.loops {
                 lane.life = Life::Loops(loops);
             }

@@ -100,7 +100,8 @@ impl Selection {
             let single: Vec<Task> = threads
                 .into_iter()
                 .filter(|task| {
-                    self.tid.contains(&task.key.tid) || self.thread.iter().any(|glob| glob.matches(&task.comm))
+                    self.tid.contains(&task.key.tid)
+                        || self.thread.iter().any(|glob| glob.matches(&task.comm))
                 })
                 .collect();
             let by_number = single.iter().any(|task| self.tid.contains(&task.key.tid));
@@ -188,7 +189,10 @@ mod tests {
 
     fn numbers(selection: &Selection, children: Children) -> Vec<(u32, bool, usize)> {
         let chosen = selection.out_of(machine(), 90, children);
-        chosen.iter().map(|one| (one.leader, one.whole, one.tasks.len())).collect()
+        chosen
+            .iter()
+            .map(|one| (one.leader, one.whole, one.tasks.len()))
+            .collect()
     }
 
     fn none() -> Selection {
@@ -202,8 +206,14 @@ mod tests {
 
     #[test]
     fn a_process_comes_with_its_threads_and_what_it_forks_meanwhile() {
-        let selection = Selection { pid: vec![10], ..none() };
-        assert_eq!(numbers(&selection, Children::Newborn), [(10, true, 3), (21, true, 1), (22, true, 1)]);
+        let selection = Selection {
+            pid: vec![10],
+            ..none()
+        };
+        assert_eq!(
+            numbers(&selection, Children::Newborn),
+            [(10, true, 3), (21, true, 1), (22, true, 1)]
+        );
         assert_eq!(
             numbers(&selection, Children::All),
             [(10, true, 3), (20, true, 1), (21, true, 1), (22, true, 1)]
@@ -213,14 +223,34 @@ mod tests {
     #[test]
     fn threads_come_alone_unless_they_are_the_whole_process() {
         let glob = |text| vec![Glob::parse(text).unwrap()];
-        let selection = Selection { thread: glob("io/*"), ..none() };
-        assert_eq!(numbers(&selection, Children::Newborn), [(11, false, 1), (12, false, 1), (30, true, 1)]);
-        let selection = Selection { tid: vec![11], ..none() };
+        let selection = Selection {
+            thread: glob("io/*"),
+            ..none()
+        };
+        assert_eq!(
+            numbers(&selection, Children::Newborn),
+            [(11, false, 1), (12, false, 1), (30, true, 1)]
+        );
+        let selection = Selection {
+            tid: vec![11],
+            ..none()
+        };
         assert_eq!(numbers(&selection, Children::Newborn), [(11, false, 1)]);
-        let selection = Selection { tid: vec![10, 11, 12], ..none() };
+        let selection = Selection {
+            tid: vec![10, 11, 12],
+            ..none()
+        };
         assert_eq!(numbers(&selection, Children::Newborn), [(10, true, 3)]);
-        let selection = Selection { name: glob("quiet*"), pid: vec![11], ..none() };
-        assert_eq!(numbers(&selection, Children::Newborn), [], "not myself, and a thread is no process");
+        let selection = Selection {
+            name: glob("quiet*"),
+            pid: vec![11],
+            ..none()
+        };
+        assert_eq!(
+            numbers(&selection, Children::Newborn),
+            [],
+            "not myself, and a thread is no process"
+        );
         assert_eq!(selection.text(), "process 11 or a process named `quiet*`");
     }
 }

@@ -148,7 +148,10 @@ pub(super) fn show(summary: &Summary, screen: &mut Screen) {
     });
     screen.text(&text(summary));
     for finding in &summary.findings {
-        screen.text(&format!("{}: {}\n  {}\n", finding.subject, finding.message, finding.fix));
+        screen.text(&format!(
+            "{}: {}\n  {}\n",
+            finding.subject, finding.message, finding.fix
+        ));
     }
 }
 
@@ -184,7 +187,11 @@ fn text(summary: &Summary) -> String {
             .map(|line| format!("{} ({})", line.tid, report::safe(&line.comm)))
             .collect();
         let more = lines.len().saturating_sub(SHOWN);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
         text.push_str(&format!("left: {}{more}: {reason}\n", shown.join(", ")));
     }
     let processes: BTreeSet<u32> = summary.lines.iter().filter(moved).map(|line| line.pid).collect();
@@ -193,8 +200,15 @@ fn text(summary: &Summary) -> String {
         false => format!("into {} (CPU {})", summary.partition, summary.cpus),
         true => format!("out of {}", summary.partition),
     };
-    text.push_str(&format!("{verb} {count} threads of {} processes {place}", processes.len()));
-    for (fate, word) in [(Fate::Already, "already there"), (Fate::Left, "left"), (Fate::Gone, "ended")] {
+    text.push_str(&format!(
+        "{verb} {count} threads of {} processes {place}",
+        processes.len()
+    ));
+    for (fate, word) in [
+        (Fate::Already, "already there"),
+        (Fate::Left, "left"),
+        (Fate::Gone, "ended"),
+    ] {
         let number = summary.count(fate);
         if number > 0 {
             text.push_str(&format!(", {number} {word}"));

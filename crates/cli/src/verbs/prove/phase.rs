@@ -41,7 +41,12 @@ pub fn measure(
     let load = match Load::start(load_cpus, &LoadKind::ANYWHERE) {
         Ok(load) => Some(load),
         Err(error) => {
-            could_not.push(Finding::new(Level::Warning, "no-load", load_cpus.to_string(), error.to_string()));
+            could_not.push(Finding::new(
+                Level::Warning,
+                "no-load",
+                load_cpus.to_string(),
+                error.to_string(),
+            ));
             None
         }
     };
@@ -68,7 +73,9 @@ pub fn measure(
                 bar.set_message(worst.map_or_else(String::new, |ns| format!("max {}", machine::Nanos(ns))));
             })
         });
-        let mut result = result.map_err(|error: CommandError| could_not.push(missing(what, &error))).ok()?;
+        let mut result = result
+            .map_err(|error: CommandError| could_not.push(missing(what, &error)))
+            .ok()?;
         if door.is_none() {
             leave_out_the_question(&mut result);
         }
@@ -77,19 +84,30 @@ pub fn measure(
     let latency = one("latency", Kind::Latency);
     let noise = one("noise", Kind::Noise);
     let text = match &load {
-        Some(_) => format!("arithmetic, memory, system calls and wake-ups at the lowest priority on CPU {load_cpus}"),
+        Some(_) => {
+            format!("arithmetic, memory, system calls and wake-ups at the lowest priority on CPU {load_cpus}")
+        }
         None => "none".to_owned(),
     };
     drop(load);
     let activity = noise.as_ref().and_then(|noise| noise.activity.clone());
-    Phase { latency, noise, activity, load: text }
+    Phase {
+        latency,
+        noise,
+        activity,
+        load: text,
+    }
 }
 
 /// That everybody may use the CPUs is what the measurement before is about, and nothing to warn of.
 fn leave_out_the_question(result: &mut Measurement) {
     const QUESTION: [&str; 2] = ["cpu_not_isolated", "cpu_shared"];
-    result.not_representative.retain(|id| !QUESTION.contains(&id.as_str()));
-    result.findings.retain(|note| !QUESTION.contains(&note.id.as_str()));
+    result
+        .not_representative
+        .retain(|id| !QUESTION.contains(&id.as_str()));
+    result
+        .findings
+        .retain(|note| !QUESTION.contains(&note.id.as_str()));
 }
 
 fn missing(what: &str, error: &CommandError) -> Finding {
@@ -102,11 +120,16 @@ impl From<MeasureError> for CommandError {
         use crate::Status;
         let status = match &error {
             MeasureError::Request { .. } | MeasureError::Offline { .. } => Status::Usage,
-            MeasureError::Os { errno: libc::EPERM | libc::EACCES, .. } => Status::Denied,
+            MeasureError::Os {
+                errno: libc::EPERM | libc::EACCES,
+                ..
+            } => Status::Denied,
             _ => Status::Unable,
         };
         let text = error.to_string();
-        let (why, next) = text.split_once("; ").unwrap_or((&text, "look at what is named above, then try again"));
+        let (why, next) = text
+            .split_once("; ")
+            .unwrap_or((&text, "look at what is named above, then try again"));
         CommandError::new(status, "the measurement could not be made", why, next)
     }
 }

@@ -12,24 +12,40 @@ use root::Root;
 pub fn collect(story: &mut Story, root: &Root, partition: Option<&Partition>, applied: &Applied) {
     let machine = Machine::read(root).with_tasks_and_interrupts(root);
     let before = story.before.as_ref().and_then(|phase| phase.activity.as_ref());
-    let Some(during) = story.during.as_ref().and_then(|phase| phase.activity.as_ref()) else { return };
+    let Some(during) = story.during.as_ref().and_then(|phase| phase.activity.as_ref()) else {
+        return;
+    };
     let plan = story.plan.as_ref();
     story.residue = report::prove::residue(before, during, &story.isolated);
     for residue in &mut story.residue {
         let here: CpuSet = CpuSet::range(residue.cpu, residue.cpu);
         let tasks = machine.tasks.iter().flatten();
         residue.threads = tasks
-            .filter(|task| task.allowed.as_ref().is_some_and(|allowed| allowed.intersects(&here)))
+            .filter(|task| {
+                task.allowed
+                    .as_ref()
+                    .is_some_and(|allowed| allowed.intersects(&here))
+            })
             .filter(|task| !is_inside(root, task.key.tid, partition))
             .map(|task| StuckThread {
                 tid: task.key.tid,
                 comm: task.comm.clone(),
-                why: if task.is_movable() { MOVABLE } else { "the kernel binds it to this CPU" }.to_owned(),
+                why: if task.is_movable() {
+                    MOVABLE
+                } else {
+                    "the kernel binds it to this CPU"
+                }
+                .to_owned(),
             })
             .collect();
         let interrupts = machine.interrupts.iter().flatten();
         residue.interrupts = interrupts
-            .filter(|interrupt| interrupt.affinity.as_ref().is_some_and(|set| set.intersects(&here)))
+            .filter(|interrupt| {
+                interrupt
+                    .affinity
+                    .as_ref()
+                    .is_some_and(|set| set.intersects(&here))
+            })
             .map(|interrupt| StuckInterrupt {
                 irq: interrupt.irq,
                 name: interrupt.name.clone(),
@@ -49,12 +65,24 @@ pub fn broken_promises(story: &Story) -> Vec<String> {
     for residue in &story.residue {
         let cpu = residue.cpu;
         let movable = residue.threads.iter().filter(|thread| thread.why == MOVABLE);
-        broken.extend(movable.map(|thread| format!("task {} ({}) may run on CPU {cpu}", thread.tid, thread.comm)));
-        for row in residue.rows.iter().filter(|row| row.class == Some(Class::Device) && row.count > 1) {
-            let stuck = residue.interrupts.iter().any(|interrupt| interrupt.irq.to_string() == row.name);
+        broken.extend(
+            movable.map(|thread| format!("task {} ({}) may run on CPU {cpu}", thread.tid, thread.comm)),
+        );
+        for row in residue
+            .rows
+            .iter()
+            .filter(|row| row.class == Some(Class::Device) && row.count > 1)
+        {
+            let stuck = residue
+                .interrupts
+                .iter()
+                .any(|interrupt| interrupt.irq.to_string() == row.name);
             let is_irq = row.name.bytes().all(|byte| byte.is_ascii_digit());
             if is_irq && !stuck {
-                broken.push(format!("{} interrupts {} ({}) on CPU {cpu}", row.count, row.name, row.what));
+                broken.push(format!(
+                    "{} interrupts {} ({}) on CPU {cpu}",
+                    row.count, row.name, row.what
+                ));
             }
         }
     }
@@ -78,7 +106,10 @@ pub fn summary(story: &Story) -> String {
         }
         0 => text.push_str(" every interrupt is away."),
         1 => text.push_str(&format!(" one interrupt cannot be moved: {}.", stuck.join(", "))),
-        more => text.push_str(&format!(" {more} interrupts cannot be moved: {}.", stuck.join(", "))),
+        more => text.push_str(&format!(
+            " {more} interrupts cannot be moved: {}.",
+            stuck.join(", ")
+        )),
     }
     text
 }
@@ -112,7 +143,10 @@ fn why_here(plan: Option<&Plan>, applied: &Applied, irq: u32) -> String {
     let entry = applied.entries.iter().find(|entry| entry.change == id);
     match entry.map(|entry| &entry.outcome) {
         Some(Outcome::Refused(errno)) => {
-            format!("the kernel refused: {}", std::io::Error::from_raw_os_error(*errno))
+            format!(
+                "the kernel refused: {}",
+                std::io::Error::from_raw_os_error(*errno)
+            )
         }
         Some(other) => format!("it was moved, and is back ({})", other.text()),
         None => "the kernel manages its mask itself".to_owned(),

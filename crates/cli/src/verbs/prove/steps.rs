@@ -15,7 +15,10 @@ pub struct Steps {
 impl Steps {
     /// No step yet.
     pub fn new(volume: Volume) -> Steps {
-        Steps { done: Vec::new(), volume }
+        Steps {
+            done: Vec::new(),
+            volume,
+        }
     }
 
     /// Takes one step and notes how it ended.
@@ -42,7 +45,11 @@ impl Steps {
         planned: Duration,
         act: impl FnOnce(&ProgressBar) -> Result<T, E>,
     ) -> Result<T, CommandError> {
-        let target = if self.volume > Volume::Quiet { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target = if self.volume > Volume::Quiet {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
         let millis = u64::try_from(planned.as_millis()).unwrap_or(u64::MAX);
         let bar = ProgressBar::with_draw_target(Some(millis), target);
         if let Ok(style) = ProgressStyle::with_template("  {prefix:<26} {bar:32} {msg}") {
@@ -66,6 +73,11 @@ impl Steps {
 
     fn note(&mut self, name: &str, outcome: Outcome, detail: String, took: Duration) {
         let duration_ns = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
-        self.done.push(Step { name: name.to_owned(), outcome, detail, duration_ns });
+        self.done.push(Step {
+            name: name.to_owned(),
+            outcome,
+            detail,
+            duration_ns,
+        });
     }
 }

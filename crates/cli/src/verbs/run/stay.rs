@@ -83,7 +83,13 @@ impl Watch<'_> {
         while let Some(pid) = open.pop() {
             let dir = format!("/proc/{pid}/task");
             for name in self.ready.root.names(&dir).ok().flatten().unwrap_or_default() {
-                let value = |file: &str| self.ready.root.value(&format!("{dir}/{name}/{file}")).ok().flatten();
+                let value = |file: &str| {
+                    self.ready
+                        .root
+                        .value(&format!("{dir}/{name}/{file}"))
+                        .ok()
+                        .flatten()
+                };
                 let (Ok(tid), Some(comm)) = (name.parse::<u32>(), value("comm")) else {
                     continue;
                 };

@@ -18,7 +18,9 @@ impl Asked {
     pub fn whose(&self) -> Whose {
         match &self.task {
             None => Whose::Any,
-            Some(task) => task.parse().map_or_else(|_| Whose::Comm(task.clone()), Whose::Pid),
+            Some(task) => task
+                .parse()
+                .map_or_else(|_| Whose::Comm(task.clone()), Whose::Pid),
         }
     }
 }

@@ -95,7 +95,10 @@ pub fn open(path: &Path) -> Result<Trace, CommandError> {
 pub fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<TraceFile<'a>, CommandError> {
     TraceFile::parse(bytes, UNPACKED).map_err(|error| {
         CommandError::usage(
-            format!("{} cannot be understood", report::safe(&path.display().to_string())),
+            format!(
+                "{} cannot be understood",
+                report::safe(&path.display().to_string())
+            ),
             error.to_string(),
             "give it the whole file, as trace-cmd or quietcore wrote it",
         )
@@ -178,7 +181,9 @@ fn of_dat(file: &TraceFile, each: &mut dyn FnMut(&Step)) -> Result<Account, Comm
                     left = Some(String::from_utf8_lossy(prev.comm).into_owned());
                 }
                 let what = match happened {
-                    Some(Happened::Switch { prev_state, next: to, .. }) => Scheduled::Switch {
+                    Some(Happened::Switch {
+                        prev_state, next: to, ..
+                    }) => Scheduled::Switch {
                         preempted: blame::could_go_on(prev_state),
                         next_pid: to.pid,
                         next_comm: &next,
@@ -227,7 +232,11 @@ const fn lost<'a>(cpu: u32) -> Step<'a> {
     }
 }
 
-fn of_text(input: Box<dyn BufRead>, path: &Path, each: &mut dyn FnMut(&Step)) -> Result<Account, CommandError> {
+fn of_text(
+    input: Box<dyn BufRead>,
+    path: &Path,
+    each: &mut dyn FnMut(&Step),
+) -> Result<Account, CommandError> {
     let mut reader = TextReader::new(input);
     let mut account = Account::default();
     loop {
@@ -256,7 +265,10 @@ fn of_text(input: Box<dyn BufRead>, path: &Path, each: &mut dyn FnMut(&Step)) ->
 /// Reading failed on the way.
 pub fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
     CommandError::usage(
-        format!("{} cannot be read to its end", report::safe(&path.display().to_string())),
+        format!(
+            "{} cannot be read to its end",
+            report::safe(&path.display().to_string())
+        ),
         error.to_string(),
         "look at the disk that it is on",
     )
@@ -276,7 +288,9 @@ fn step<'a>(event: &TextEvent<'a>) -> Step<'a> {
     let what = match event.name {
         "sched_switch" => match pid("next_pid") {
             Some(next_pid) => Scheduled::Switch {
-                preempted: event.field("prev_state").is_some_and(|state| state.starts_with('R')),
+                preempted: event
+                    .field("prev_state")
+                    .is_some_and(|state| state.starts_with('R')),
                 next_pid,
                 next_comm: event.field("next_comm").unwrap_or("<...>"),
             },

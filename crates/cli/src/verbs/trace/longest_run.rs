@@ -4,8 +4,8 @@ use super::asked::{Answer, Asked, Row};
 use super::input::longest_runs;
 use super::{milliseconds, record, seconds};
 use crate::screen::Form;
-use crate::{CommandError, Screen, Status};
 use crate::verbs::measure::frozen::EVENTS;
+use crate::{CommandError, Screen, Status};
 use blame::Whose;
 use serde::Serialize;
 use std::path::PathBuf;
@@ -64,7 +64,12 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     match screen.form {
         Form::Json => {
             let cpus = runs.iter().map(Row::of).collect();
-            screen.json(&Answer::of("quietcore.trace.longest_run/1", file, &account, Runs { cpus }));
+            screen.json(&Answer::of(
+                "quietcore.trace.longest_run/1",
+                file,
+                &account,
+                Runs { cpus },
+            ));
         }
         Form::Text => {
             let longest = runs.iter().max_by_key(|run| run.len());

@@ -53,11 +53,17 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
                 taken_by: wait.taken_by.map(|(pid, comm)| Taker { pid, comm }),
             };
             let waits = waits.into_iter().map(wait).collect();
-            screen.json(&Answer::of("quietcore.trace.max_latency/1", &args.file, &account, Waits { waits }));
+            screen.json(&Answer::of(
+                "quietcore.trace.max_latency/1",
+                &args.file,
+                &account,
+                Waits { waits },
+            ));
         }
         Form::Text => {
             if waits.is_empty() {
-                screen.text("nobody who was asked for waited for a CPU; the trace needs sched_switch events\n");
+                screen
+                    .text("nobody who was asked for waited for a CPU; the trace needs sched_switch events\n");
             }
             for wait in &waits {
                 let how = match &wait.taken_by {

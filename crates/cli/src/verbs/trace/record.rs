@@ -7,10 +7,11 @@ use super::watched::{Over, Watched};
 use crate::program::attend::Until;
 use crate::program::offline;
 use crate::screen::Form;
-use crate::verbs::measure::instance::{Instance, found};
 use crate::verbs::measure::frozen::EVENTS;
+use crate::verbs::measure::instance::{Instance, found};
 use crate::verbs::measure::kept;
 use crate::verbs::measure::refused::untraceable;
+use crate::verbs::measure::senders::{self, Senders};
 use crate::{CommandError, Screen, Status};
 use apply::tracing::{Setting, Wanted};
 use events::dat::{DatOption, PlannedBuffer, Writing, id};
@@ -50,6 +51,8 @@ pub struct Args {
     /// The kernel's buffer of each CPU, in KiB: what comes when it is full is lost and counted
     #[arg(long, value_name = "KIB", default_value_t = 8_192, value_parser = clap::value_parser!(u64).range(8..=4_194_304))]
     buffer: u64,
+    #[command(flatten)]
+    senders: senders::Args,
     /// A command to run meanwhile, on the CPUs that are recorded
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
@@ -65,6 +68,7 @@ struct Told<'a> {
     duration_ns: u64,
     until: Until,
     cpus: &'a [Row],
+    senders: Option<&'a senders::Told>,
     findings: &'a [Note],
 }
 
@@ -87,6 +91,8 @@ pub struct Recorded {
     absent: Vec<String>,
     over: Over,
     cpus: Vec<Row>,
+    /// Who told which thread interrupts other CPUs, where that was asked for.
+    senders: Option<senders::Told>,
 }
 
 /// Runs it.
@@ -96,8 +102,14 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         Err(status) => return Ok(status),
     };
     show(args, &recorded, screen);
+    if let Some(senders) = &recorded.senders {
+        screen.note(&senders.text());
+    }
     if args.event.is_empty() && args.tracer.is_none() && !recorded.absent.is_empty() {
-        screen.note(&format!("this kernel does not have: {}\n", recorded.absent.join(", ")));
+        screen.note(&format!(
+            "this kernel does not have: {}\n",
+            recorded.absent.join(", ")
+        ));
     }
     Ok(status(args, &recorded, screen))
 }
@@ -139,7 +151,11 @@ impl Args {
 ///
 /// # Errors
 /// What stands in the way; nothing is left behind.
-pub fn record(args: &Args, usual: &[&str], screen: &Screen) -> Result<Result<Recorded, Status>, CommandError> {
+pub fn record(
+    args: &Args,
+    usual: &[&str],
+    screen: &Screen,
+) -> Result<Result<Recorded, Status>, CommandError> {
     root::output::check(&args.out).map_err(kept::refused)?;
     let root = Root::live();
     let machine = Machine::read(&root);
@@ -147,23 +163,44 @@ pub fn record(args: &Args, usual: &[&str], screen: &Screen) -> Result<Result<Rec
         Some(cpus) => crate::intent::existing_cpus(cpus, &machine)?.and(&machine.topology.online),
         None => machine.topology.online.clone(),
     };
-    let watched = match Watched::begin(&args.command, args.cpus.is_some().then_some(&cpus), &root, &machine, screen)? {
+    let watched = match Watched::begin(
+        &args.command,
+        args.cpus.is_some().then_some(&cpus),
+        &root,
+        &machine,
+        screen,
+    )? {
         Ok(watched) => watched,
         Err(status) => return Ok(Err(status)),
     };
     let tracefs = found()?;
-    let known = wanted_events(args, usual, &root, &tracefs)?;
+    // Interrupts that are sent are among what is usual, and not in what somebody names.
+    let is_usual = args.event.is_empty() && args.tracer.is_none() && usual.contains(&"ipi");
+    let senders = is_usual
+        .then(|| Senders::begin(&args.senders, &machine))
+        .transpose()?;
+    let group = senders.as_ref().and_then(Senders::group);
+    let usual: Vec<&str> = usual.iter().copied().chain(group.as_deref()).collect();
+    let known = wanted_events(args, &usual, &root, &tracefs)?;
     let mut instance = Instance::begin(tracefs, &settings(args, &known, &cpus))?;
     let list: Vec<_> = cpus.iter().collect();
-    let mut spooler = Spooler::open(&instance.file("."), &list, known.layout, &args.out).map_err(unwritable)?;
-    let over = match watched.run((&root, &cpus), args.duration, &mut || spooler.drain().map_err(unwritable))? {
+    let mut spooler =
+        Spooler::open(&instance.file("."), &list, known.layout, &args.out).map_err(unwritable)?;
+    let over = match watched.run((&root, &cpus), args.duration, &mut || {
+        spooler.drain().map_err(unwritable)
+    })? {
         Ok(over) => over,
         Err(status) => return Ok(Err(status)),
     };
     instance.stop()?;
     let spooled = spooler.finish(&root, &instance.file(".")).map_err(unwritable)?;
-    let comms = root.text(&instance.shared_file("saved_cmdlines"))?.unwrap_or_default();
+    let comms = root
+        .text(&instance.shared_file("saved_cmdlines"))?
+        .unwrap_or_default();
     instance.take_down()?;
+    if let Some(senders) = &senders {
+        senders.take_away()?;
+    }
 
     write(args, &known, comms, &spooled, &machine)?;
     let cpus: Vec<Row> = spooled.iter().map(row).collect();
@@ -175,6 +212,7 @@ pub fn record(args: &Args, usual: &[&str], screen: &Screen) -> Result<Result<Rec
         absent: known.absent,
         over,
         cpus,
+        senders: senders.map(|senders| senders.told(&[])),
     }))
 }
 
@@ -188,10 +226,19 @@ fn row(spooled: &Spooled) -> Row {
 }
 
 /// What is to be traced, by what this kernel has.
-fn wanted_events(args: &Args, usual: &[&str], root: &Root, tracefs: &Tracefs) -> Result<Catalogue, CommandError> {
+fn wanted_events(
+    args: &Args,
+    usual: &[&str],
+    root: &Root,
+    tracefs: &Tracefs,
+) -> Result<Catalogue, CommandError> {
     let asked: Vec<String> = args.event.iter().map(|event| event.replace(':', "/")).collect();
     let top = tracefs.file(".");
-    let mut wanted: Vec<&str> = asked.iter().map(String::as_str).filter(|event| *event != "all").collect();
+    let mut wanted: Vec<&str> = asked
+        .iter()
+        .map(String::as_str)
+        .filter(|event| *event != "all")
+        .collect();
     let systems;
     if wanted.len() < asked.len() {
         systems = root.names(&format!("{top}/events"))?.unwrap_or_default();
@@ -200,7 +247,9 @@ fn wanted_events(args: &Args, usual: &[&str], root: &Root, tracefs: &Tracefs) ->
         wanted.extend(usual);
     }
     if let Some(tracer) = &args.tracer {
-        let all = root.value(&tracefs.file("available_tracers"))?.unwrap_or_default();
+        let all = root
+            .value(&tracefs.file("available_tracers"))?
+            .unwrap_or_default();
         if !all.split_whitespace().any(|has| has == tracer) {
             return Err(CommandError::new(
                 Status::Unable,
@@ -218,7 +267,11 @@ fn wanted_events(args: &Args, usual: &[&str], root: &Root, tracefs: &Tracefs) ->
     if asked.iter().any(|event| event == "all") {
         known.absent.clear();
     }
-    let missing: Vec<&String> = known.absent.iter().filter(|absent| asked.contains(absent)).collect();
+    let missing: Vec<&String> = known
+        .absent
+        .iter()
+        .filter(|absent| asked.contains(absent))
+        .collect();
     if let Some(first) = missing.first() {
         return Err(absent(first));
     }
@@ -251,8 +304,8 @@ fn settings(args: &Args, known: &Catalogue, cpus: &CpuSet) -> Wanted {
     );
     own.push(Setting::must("tracing_on", "1"));
     Wanted {
-        shared: Vec::new(),
         own,
+        ..Wanted::default()
     }
 }
 
@@ -298,7 +351,10 @@ fn write(
     draft.append(&head.bytes)?;
     let mut at = head.bytes.len() as u64;
     for cpu in spooled {
-        let place = head.places.first().and_then(|of_cpus| of_cpus.get(cpu.cpu.0 as usize));
+        let place = head
+            .places
+            .first()
+            .and_then(|of_cpus| of_cpus.get(cpu.cpu.0 as usize));
         at = pad(&mut draft, at, place.copied().unwrap_or(at))?;
         cpu.spool.copy_into(&mut draft)?;
         at += cpu.spool.len();
@@ -326,6 +382,7 @@ fn show(args: &Args, recorded: &Recorded, screen: &mut Screen) {
             duration_ns,
             until: recorded.over.until,
             cpus: &recorded.cpus,
+            senders: recorded.senders.as_ref(),
             findings: &recorded.over.findings,
         });
     }

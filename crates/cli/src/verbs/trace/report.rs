@@ -54,9 +54,20 @@ fn of_dat(args: &Args, file: &TraceFile, screen: &mut Screen) -> Account {
     for (system, error) in &wrong {
         screen.note(&format!("an event of {}: {error}\n", report::safe(system)));
     }
-    let (names, comms, correction) = (file.description.names(), file.description.comms(), file.correction());
-    let units: Vec<Unit> = file.buffers.iter().map(|buffer| Unit::of_clock(&buffer.clock)).collect();
-    let mut lines: Vec<Lines> = units.iter().map(|unit| Lines::new(&formats, &names, &comms, *unit)).collect();
+    let (names, comms, correction) = (
+        file.description.names(),
+        file.description.comms(),
+        file.correction(),
+    );
+    let units: Vec<Unit> = file
+        .buffers
+        .iter()
+        .map(|buffer| Unit::of_clock(&buffer.clock))
+        .collect();
+    let mut lines: Vec<Lines> = units
+        .iter()
+        .map(|unit| Lines::new(&formats, &names, &comms, *unit))
+        .collect();
     let mut account = Account::default();
     screen.stream(|out| {
         let mut line = String::new();
@@ -65,16 +76,24 @@ fn of_dat(args: &Args, file: &TraceFile, screen: &mut Screen) -> Account {
             match item.event {
                 Event::Record { cpu, record } => {
                     account.events += 1;
-                    let named = formats.common(record.payload).and_then(|common| formats.get(common.id));
-                    let wanted = args.event.is_empty() || named.is_some_and(|format| args.wants_event(&format.name));
-                    let (true, true, Some(lines)) = (wanted, args.wants_cpu(cpu), lines.get_mut(item.buffer)) else {
+                    let named = formats
+                        .common(record.payload)
+                        .and_then(|common| formats.get(common.id));
+                    let wanted =
+                        args.event.is_empty() || named.is_some_and(|format| args.wants_event(&format.name));
+                    let (true, true, Some(lines)) = (wanted, args.wants_cpu(cpu), lines.get_mut(item.buffer))
+                    else {
                         continue;
                     };
                     let record = Record {
                         at: correction.apply(record.at),
                         ..record
                     };
-                    if let Some(buffer) = file.buffers.get(item.buffer).filter(|buffer| !buffer.name.is_empty()) {
+                    if let Some(buffer) = file
+                        .buffers
+                        .get(item.buffer)
+                        .filter(|buffer| !buffer.name.is_empty())
+                    {
                         line.push_str(&buffer.name);
                         line.push_str(": ");
                     }
@@ -99,7 +118,12 @@ fn of_dat(args: &Args, file: &TraceFile, screen: &mut Screen) -> Account {
     account
 }
 
-fn of_text(args: &Args, input: Box<dyn BufRead>, path: &Path, screen: &mut Screen) -> Result<Account, CommandError> {
+fn of_text(
+    args: &Args,
+    input: Box<dyn BufRead>,
+    path: &Path,
+    screen: &mut Screen,
+) -> Result<Account, CommandError> {
     let mut reader = TextReader::new(input);
     let mut account = Account::default();
     let mut failed = None;
@@ -124,7 +148,10 @@ fn of_text(args: &Args, input: Box<dyn BufRead>, path: &Path, screen: &mut Scree
                 }
                 Ok(Some(TextItem::Lost { cpu, count })) => {
                     account.lose(count);
-                    format!("CPU:{cpu} [LOST {} EVENTS]", count.map_or(String::new(), |count| count.to_string()))
+                    format!(
+                        "CPU:{cpu} [LOST {} EVENTS]",
+                        count.map_or(String::new(), |count| count.to_string())
+                    )
                 }
                 Ok(Some(TextItem::Began { .. })) => continue,
                 Ok(Some(TextItem::Frame(frame))) if args.event.is_empty() => format!(" => {frame}"),

@@ -1,8 +1,8 @@
 //! `undo --all`: what outlives a restart goes too: unit, script, links, configuration, notes about boots.
 
-use crate::verbs::apply::reload_systemd;
-use crate::changing::{self, Changing};
 use crate::CommandError;
+use crate::changing::{self, Changing};
+use crate::verbs::apply::reload_systemd;
 use apply::installed::{Placed, Removed, put_aside, remove};
 use apply::{Force, Lasting, boot_attempt};
 use plan::declared::PATH;
@@ -59,11 +59,17 @@ pub fn remove_all(changing: &Changing, force: Force) -> Result<Removed, CommandE
     // Written by hand: it is somebody's work, so it is kept under a name that nothing reads.
     if let Some(kept) = put_aside(&live, PATH)? {
         removed.placed.push(gone(PATH));
-        removed.placed.push(Placed { path: kept, outcome: "kept" });
+        removed.placed.push(Placed {
+            path: kept,
+            outcome: "kept",
+        });
     }
     Ok(removed)
 }
 
 fn gone(path: &str) -> Placed {
-    Placed { path: path.to_owned(), outcome: "removed" }
+    Placed {
+        path: path.to_owned(),
+        outcome: "removed",
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::CommandError;
 use crate::verbs::boot;
-use crate::verbs::check::intention::Asked;
+use crate::verbs::check::intention::{Asked, Declarations};
 use crate::verbs::check::look::{self, Looked};
 use plan::Profile;
 use root::Root;
@@ -24,6 +24,7 @@ impl Asking {
         let asked = Asked {
             cpus: self.cpus.as_deref(),
             profile: Profile::Minimal,
+            declarations: Declarations::OfMachine,
         };
         look::look(&boot::Scene::read(Root::live())?, &asked, window)
     }

@@ -19,7 +19,13 @@ const PAUSE: Duration = Duration::from_secs(4);
 const SHARE: u32 = 20;
 
 /// Looks until the other side is gone or `stop` is set.
-pub fn run(asking: &Asking, out: &Sender<Scene>, trouble: &Sender<String>, wake: &Receiver<()>, stop: &AtomicBool) {
+pub fn run(
+    asking: &Asking,
+    out: &Sender<Scene>,
+    trouble: &Sender<String>,
+    wake: &Receiver<()>,
+    stop: &AtomicBool,
+) {
     let root = Root::live();
     let mut pause = Duration::ZERO;
     loop {

@@ -56,7 +56,10 @@ pub fn next(wait: Duration) -> std::io::Result<Option<Input>> {
 fn is_gone() -> bool {
     let stdin = std::io::stdin();
     let mut asked = [PollFd::new(&stdin, PollFlags::empty())];
-    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    let now = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
     let gone = PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL;
     poll(&mut asked, Some(&now)).is_ok() && asked.iter().any(|one| one.revents().intersects(gone))
 }

@@ -78,7 +78,9 @@ struct Live {
 
 impl Live {
     fn begin(args: &Args) -> Result<Live, CommandError> {
-        let asking = Asking { cpus: args.cpus.clone() };
+        let asking = Asking {
+            cpus: args.cpus.clone(),
+        };
         // Before the first thread is made: each inherits where this one stands.
         let looked = asking.look(Duration::ZERO)?;
         let first = scene::of(&looked);
@@ -145,7 +147,10 @@ impl Live {
         let Some(text) = answer.text() else {
             return false;
         };
-        view.lay_over(Overlay::Answer { title: answer.title(), text });
+        view.lay_over(Overlay::Answer {
+            title: answer.title(),
+            text,
+        });
         view.note.clear();
         self.answer = None;
         true
@@ -159,8 +164,16 @@ impl Source for Live {
 
     fn now(&self, glyphs: Glyphs) -> Now<'_> {
         match &self.frozen {
-            None => Now { moments: self.moments.iter().collect(), scene: &self.scene, glyphs },
-            Some((moments, scene)) => Now { moments: moments.iter().collect(), scene, glyphs },
+            None => Now {
+                moments: self.moments.iter().collect(),
+                scene: &self.scene,
+                glyphs,
+            },
+            Some((moments, scene)) => Now {
+                moments: moments.iter().collect(),
+                scene,
+                glyphs,
+            },
         }
     }
 

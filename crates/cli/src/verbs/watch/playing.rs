@@ -97,7 +97,11 @@ impl Source for Player {
         let before = self.recording.moments.get(..=self.at).unwrap_or_default();
         Now {
             moments: before.iter().skip(first).collect::<Vec<&Moment>>(),
-            scene: before.iter().rev().find_map(|moment| moment.scene.as_ref()).unwrap_or(&NONE),
+            scene: before
+                .iter()
+                .rev()
+                .find_map(|moment| moment.scene.as_ref())
+                .unwrap_or(&NONE),
             glyphs,
         }
     }
@@ -129,7 +133,11 @@ impl Source for Player {
             true => Duration::from_secs(1),
             false => self.pause().saturating_sub(self.since.elapsed()),
         };
-        Ok(Turn { is_new, wait, is_over: false })
+        Ok(Turn {
+            is_new,
+            wait,
+            is_over: false,
+        })
     }
 
     fn act(&mut self, act: Act, view: &mut View) {
@@ -141,7 +149,11 @@ impl Source for Player {
             Act::Step(moments) => {
                 self.is_held = true;
                 let by = usize::try_from(moments.unsigned_abs()).unwrap_or(usize::MAX);
-                let at = if moments < 0 { self.at.saturating_sub(by) } else { self.at.saturating_add(by) };
+                let at = if moments < 0 {
+                    self.at.saturating_sub(by)
+                } else {
+                    self.at.saturating_add(by)
+                };
                 self.go(at);
             }
             Act::First => {

@@ -27,8 +27,13 @@ impl Runs {
             let Some((before_ns, before)) = self.known.get(&thread.tid) else {
                 continue;
             };
-            if let (Some(ran_ns), Some(times)) = (ran_ns.checked_sub(*before_ns), times.checked_sub(*before)) {
-                ran.push(Ran { tid: thread.tid, times, ran_ns });
+            if let (Some(ran_ns), Some(times)) = (ran_ns.checked_sub(*before_ns), times.checked_sub(*before))
+            {
+                ran.push(Ran {
+                    tid: thread.tid,
+                    times,
+                    ran_ns,
+                });
             }
         }
         self.known = now;

@@ -43,7 +43,9 @@ pub fn run(
         let sample = Sample::take(&root);
         let moment = Moment {
             number,
-            unix_s: SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |time| time.as_secs()),
+            unix_s: SystemTime::now()
+                .duration_since(SystemTime::UNIX_EPOCH)
+                .map_or(0, |time| time.as_secs()),
             activity: activity(&before, &sample),
             ran: runs.look(&root, &scene.threads),
             scene: is_new.then(|| scene.clone()),

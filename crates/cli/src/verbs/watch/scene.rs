@@ -13,10 +13,19 @@ const MOST_THREADS: usize = 1_000;
 pub fn of(looked: &Looked) -> Scene {
     let machine = &looked.machine;
     let isolated = looked.intention.cpus();
-    let judged = judge(&looked.evidence(), &looked.intention, looked.found.clone(), &[], Level::Error);
+    let judged = judge(
+        &looked.evidence(),
+        &looked.intention,
+        looked.found.clone(),
+        &[],
+        Level::Error,
+    );
     let online = machine.topology.online.clone();
     let present = machine.topology.present.clone().unwrap_or_else(|| online.clone());
-    let findings = judged.findings.iter().map(|one| seen(one, &looked.cases, &isolated));
+    let findings = judged
+        .findings
+        .iter()
+        .map(|one| seen(one, &looked.cases, &isolated));
     Scene {
         offline: present.minus(&online),
         online,
@@ -32,7 +41,9 @@ pub fn of(looked: &Looked) -> Scene {
 fn seen(one: &Found, cases: &[Case], isolated: &CpuSet) -> Seen {
     let finding = &one.finding;
     let of_partition = || {
-        let mine = cases.iter().find(|case| case.wish.intent.name.as_str() == one.partition);
+        let mine = cases
+            .iter()
+            .find(|case| case.wish.intent.name.as_str() == one.partition);
         mine.map_or_else(|| isolated.clone(), |case| case.wish.intent.cpus.clone())
     };
     Seen {
@@ -69,7 +80,13 @@ fn threads(machine: &Machine, cases: &[Case], isolated: &CpuSet) -> Vec<Thread> 
         policy: policy(task),
         place: place(machine, cases, task),
     };
-    let mut threads: Vec<Thread> = machine.tasks.iter().flatten().filter(touches).map(thread).collect();
+    let mut threads: Vec<Thread> = machine
+        .tasks
+        .iter()
+        .flatten()
+        .filter(touches)
+        .map(thread)
+        .collect();
     threads.sort_by_key(|thread| (thread.place, thread.tid));
     threads.truncate(MOST_THREADS);
     threads

@@ -53,7 +53,14 @@ pub fn show(source: &mut dyn Source, screen: &Screen) -> Result<(), CommandError
         if is_new || turn.is_new {
             let drawn = held.terminal.draw(|frame| {
                 let now = source.now(glyphs);
-                watch::draw(frame.buffer_mut(), source.kernel(), source.mode(), &now, &view, look);
+                watch::draw(
+                    frame.buffer_mut(),
+                    source.kernel(),
+                    source.mode(),
+                    &now,
+                    &view,
+                    look,
+                );
             });
             drawn.map_err(terminal::failed)?;
         }
@@ -86,7 +93,9 @@ fn glyphs() -> Glyphs {
         .into_iter()
         .filter_map(std::env::var_os)
         .find(|value| !value.is_empty());
-    let name = set.map(|value| value.to_string_lossy().to_lowercase()).unwrap_or_default();
+    let name = set
+        .map(|value| value.to_string_lossy().to_lowercase())
+        .unwrap_or_default();
     match name.contains("utf-8") || name.contains("utf8") {
         true => Glyphs::Blocks,
         false => Glyphs::Ascii,

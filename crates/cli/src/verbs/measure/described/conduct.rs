@@ -91,7 +91,11 @@ pub fn conduct(
             report::measurement_text(&result, report::Histograms::Drawn, screen.style())
         ));
     } else {
-        for finding in result.findings.iter().filter(|finding| finding.level != Level::Info) {
+        for finding in result
+            .findings
+            .iter()
+            .filter(|finding| finding.level != Level::Info)
+        {
             screen.note(&format!("{}: {}\n", finding.subject, finding.message));
         }
     }
@@ -102,7 +106,10 @@ pub fn conduct(
     if !result.complete && stop.load(Ordering::Relaxed) && !ended_by_program {
         screen.note("interrupted: the result covers only the time until then\n");
     }
-    let untrusted = result.findings.iter().any(|finding| finding.level == Level::Error);
+    let untrusted = result
+        .findings
+        .iter()
+        .any(|finding| finding.level == Level::Error);
     Ok(match status {
         Status::Done if untrusted => Status::Failed,
         status => status,
@@ -113,22 +120,37 @@ pub fn conduct(
 pub fn intended(described: &Configuration, settled: &Settled) -> String {
     let mut text = String::new();
     for (lane, place) in settled.lanes.iter().zip(&settled.sampler_of) {
-        let name = described.samplers.get(*place).map_or("", |sampler| sampler.name.value.as_str());
+        let name = described
+            .samplers
+            .get(*place)
+            .map_or("", |sampler| sampler.name.value.as_str());
         let what = match lane.kind {
-            measure::Kind::Latency | measure::Kind::All => format!("wakes up every {}", Nanos(lane.interval_ns)),
+            measure::Kind::Latency | measure::Kind::All => {
+                format!("wakes up every {}", Nanos(lane.interval_ns))
+            }
             measure::Kind::Noise => format!("spins, gaps from {} count", Nanos(lane.threshold_ns)),
         };
-        let life = described.samplers.get(*place).and_then(|sampler| sampler.lifetime);
+        let life = described
+            .samplers
+            .get(*place)
+            .and_then(|sampler| sampler.lifetime);
         let until = life.map_or("until it is interrupted".to_owned(), |life| {
             format!("for {}", Nanos(nanoseconds(life)))
         });
-        let _ = writeln!(text, "{name}: CPU {}, {:?} {}: {what}, {until}", lane.cpu, lane.policy, lane.priority);
+        let _ = writeln!(
+            text,
+            "{name}: CPU {}, {:?} {}: {what}, {until}",
+            lane.cpu, lane.policy, lane.priority
+        );
     }
     for (kind, cpus) in &settled.loads {
         let _ = writeln!(text, "load {}: CPU {cpus}", kind.name());
     }
     for order in &settled.orders {
-        let place = order.cpus.as_ref().map_or("everywhere".to_owned(), |cpus| format!("CPU {cpus}"));
+        let place = order
+            .cpus
+            .as_ref()
+            .map_or("everywhere".to_owned(), |cpus| format!("CPU {cpus}"));
         let _ = writeln!(text, "{}: {place}: {}", order.name, order.command.join(" "));
     }
     for note in &settled.notes {
@@ -150,15 +172,14 @@ fn take_place(described: &Configuration, settled: &Settled) -> Result<(), Comman
         })?;
     }
     if described.main.memory == Memory::Locked {
-        rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE).map_err(
-            |errno| {
+        rustix::mm::mlockall(rustix::mm::MlockAllFlags::CURRENT | rustix::mm::MlockAllFlags::FUTURE)
+            .map_err(|errno| {
                 refused(
                     "the conductor's memory cannot be locked",
                     errno.to_string(),
                     "run it as root, raise `ulimit -l`, or leave it out of the file",
                 )
-            },
-        )?;
+            })?;
     }
     Ok(())
 }
@@ -172,14 +193,23 @@ fn not_started(described: &Configuration, error: MeasureError) -> CommandError {
         libc::EPERM => Status::Denied,
         _ => Status::Usage,
     };
-    let written = described.programs.iter().find(|program| program.name.value == name);
+    let written = described
+        .programs
+        .iter()
+        .find(|program| program.name.value == name);
     let place = written.map_or(String::new(), |program| {
-        format!("line {}, column {}: ", program.command.line, program.command.column)
+        format!(
+            "line {}, column {}: ",
+            program.command.line, program.command.column
+        )
     });
     CommandError::new(
         status,
         format!("{name} cannot be started"),
-        format!("{place}cannot {what}: {}", std::io::Error::from_raw_os_error(errno)),
+        format!(
+            "{place}cannot {what}: {}",
+            std::io::Error::from_raw_os_error(errno)
+        ),
         "install it, correct the file, or take the program out of it",
     )
 }
@@ -201,7 +231,12 @@ fn notes(settled: &Settled, programs: &[ProgramResult], broken: &[LoadKind]) -> 
         let message = "it has ended, which it never does by itself: the disk is full, loopback is down, or memory is short";
         notes.push(Note {
             fix: "remove the cause, and measure again".to_owned(),
-            ..note("load_ended", Level::Warning, &format!("load {}", kind.name()), message)
+            ..note(
+                "load_ended",
+                Level::Warning,
+                &format!("load {}", kind.name()),
+                message,
+            )
         });
     }
     for program in programs.iter().filter(|program| program.throttled) {
@@ -221,7 +256,10 @@ fn notes(settled: &Settled, programs: &[ProgramResult], broken: &[LoadKind]) -> 
 fn ends(programs: &[ProgramResult]) -> String {
     let mut text = String::new();
     for program in programs {
-        let last = program.last_failure.as_ref().map_or(String::new(), |last| format!(", at last {last}"));
+        let last = program
+            .last_failure
+            .as_ref()
+            .map_or(String::new(), |last| format!(", at last {last}"));
         let _ = writeln!(
             text,
             "{}: started {} times, ended {} times with success, {} times otherwise{last}",

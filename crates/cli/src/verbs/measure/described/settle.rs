@@ -6,7 +6,9 @@ use super::statistics;
 use crate::intent::existing_cpus;
 use crate::{CommandError, Status};
 use machine::{CpuId, CpuSet, Machine, Policy};
-use measure::configuration::{Configuration, ConfigurationError, CpuLoad, Form, Program, Question, Sampler, Written};
+use measure::configuration::{
+    Configuration, ConfigurationError, CpuLoad, Form, Program, Question, Sampler, Written,
+};
 use measure::load::LoadKind;
 use measure::programs::Order;
 use measure::{Lane, Level, Note};
@@ -65,7 +67,10 @@ pub fn settle(described: &Configuration, file: &Path, machine: &Machine) -> Resu
     }
     for program in &described.programs {
         let order = at.order(program)?;
-        let cpus = order.cpus.clone().unwrap_or_else(|| machine.topology.online.clone());
+        let cpus = order
+            .cpus
+            .clone()
+            .unwrap_or_else(|| machine.topology.online.clone());
         settled.note_sharing(&order.name, &cpus, &measured);
         settled.orders.push(order);
     }
@@ -94,7 +99,9 @@ impl Settled {
                 id: "measured_cpu_shared".to_owned(),
                 level: Level::Warning,
                 subject: what.to_owned(),
-                message: format!("{what} may run on CPU {shared}, which is measured: the numbers hold its work too"),
+                message: format!(
+                    "{what} may run on CPU {shared}, which is measured: the numbers hold its work too"
+                ),
                 fix: "give it other CPUs in the file, unless that is the question".to_owned(),
             });
         }
@@ -109,11 +116,16 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn wrong<T>(&self, what: &Written<T>, why: String, next: &str) -> CommandError {
-        refused(self.file, &ConfigurationError::at((what.line, what.column), why, next))
+        refused(
+            self.file,
+            &ConfigurationError::at((what.line, what.column), why, next),
+        )
     }
 
     fn cpus(&self, expression: Option<&Written<String>>) -> Result<Option<CpuSet>, CommandError> {
-        let Some(expression) = expression else { return Ok(None) };
+        let Some(expression) = expression else {
+            return Ok(None);
+        };
         let cpus = existing_cpus(&expression.value, self.machine).map_err(|error| CommandError {
             what: format!("{} describes no run", self.file.display()),
             why: format!(
@@ -136,7 +148,10 @@ impl Place<'_> {
         {
             return Err(self.wrong(
                 written,
-                format!("{} may run on several CPUs, whose latencies would end up in one histogram", sampler.name.value),
+                format!(
+                    "{} may run on several CPUs, whose latencies would end up in one histogram",
+                    sampler.name.value
+                ),
                 "give each CPU its own timer_thread, with its own index",
             ));
         }
@@ -144,7 +159,9 @@ impl Place<'_> {
     }
 
     fn check_format(&self, sampler: &Sampler) -> Result<(), CommandError> {
-        let Some(format) = &sampler.format else { return Ok(()) };
+        let Some(format) = &sampler.format else {
+            return Ok(());
+        };
         let known = statistics::names();
         if known.contains(&format.value.as_str()) {
             return Ok(());
@@ -183,7 +200,11 @@ impl Place<'_> {
                 Ok(Plain { policy, priority }) => (policy, priority),
                 Ok(Deadline { .. }) => {
                     let why = "a program that forks cannot be started with SCHED_DEADLINE".to_owned();
-                    return Err(self.wrong(written, why, "use fifo:PRIORITY, rr:PRIORITY, other, batch or idle"));
+                    return Err(self.wrong(
+                        written,
+                        why,
+                        "use fifo:PRIORITY, rr:PRIORITY, other, batch or idle",
+                    ));
                 }
                 Err(why) => return Err(self.wrong(written, why, "write it as `run --policy` takes it")),
             },
@@ -194,7 +215,11 @@ impl Place<'_> {
             cpus: self.cpus(program.cpus.as_ref())?,
             policy,
             priority,
-            door: program.cgroup.as_ref().map(|cgroup| self.door(cgroup)).transpose()?,
+            door: program
+                .cgroup
+                .as_ref()
+                .map(|cgroup| self.door(cgroup))
+                .transpose()?,
             output: program.output.clone(),
             errors: program.errors.clone(),
             after_success: program.after_success,

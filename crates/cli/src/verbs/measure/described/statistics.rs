@@ -23,7 +23,10 @@ pub fn write(
         place += 1;
         own(place - 1)
     });
-    let format = sampler.format.as_ref().map_or(usual, |format| format.value.as_str());
+    let format = sampler
+        .format
+        .as_ref()
+        .map_or(usual, |format| format.value.as_str());
     let text = match format {
         "json" => serde_json::to_string(&alone).map_err(|error| bug(&error.to_string()))? + "\n",
         "systress" => formats::systress_file(alone, sampler.index, sampler.histogram),

@@ -24,7 +24,15 @@ impl Answer {
     pub fn ask(cpu: CpuId) -> std::io::Result<Answer> {
         let (mut out, end) = std::io::pipe()?;
         let child = Command::new("/proc/self/exe")
-            .args(["--color", "never", "blame", "--cpus", &cpu.0.to_string(), "--for", &format!("{SECONDS}s")])
+            .args([
+                "--color",
+                "never",
+                "blame",
+                "--cpus",
+                &cpu.0.to_string(),
+                "--for",
+                &format!("{SECONDS}s"),
+            ])
             .stdin(Stdio::null())
             .stdout(end.try_clone()?)
             .stderr(end)
@@ -41,7 +49,10 @@ impl Answer {
 
     /// What to say while it looks.
     pub fn promise(&self) -> String {
-        format!("blame looks at CPU {} for {SECONDS} s; its answer comes by itself", self.cpu.0)
+        format!(
+            "blame looks at CPU {} for {SECONDS} s; its answer comes by itself",
+            self.cpu.0
+        )
     }
 
     /// Its title.

@@ -1,0 +1,182 @@
+//! Probes on functions of the kernel (`kprobe_events` of tracefs), which all tracers see and which do not end with who made
+//! them.
+//!
+//! The file is everybody's: lines are added to it, and only our own are taken out again. A group of ours has the number of its
+//! process in its name. It is in a ledger of its own before the first probe is made; the end of the process removes them, and
+//! after a death the next call does.
+
+use crate::journal::Storage;
+use crate::ledger::Whose;
+use crate::{ApplyError, System, ledger};
+use machine::TaskKey;
+use root::{RootError, Tracefs};
+use serde::{Deserialize, Serialize};
+
+const NAME: &str = "kprobes";
+const FILE: &str = "kprobe_events";
+
+/// A probe that is wanted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kprobe {
+    /// Its name in the group.
+    pub event: String,
+    /// Functions: it stands at the first of them that the kernel takes.
+    pub functions: Vec<String>,
+    /// What it fetches there, as `Documentation/trace/kprobetrace.rst` writes it.
+    pub fetches: String,
+}
+
+/// What stands in the kernel now.
+#[derive(Debug, Default)]
+pub struct Placed {
+    /// The system of the events.
+    pub group: String,
+    /// Event and function of each.
+    pub probes: Vec<(String, String)>,
+    /// Those that the kernel refused, each with what it said of its last function.
+    pub refused: Vec<(String, RootError)>,
+}
+
+/// What one process has.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Hold {
+    holder: TaskKey,
+    group: String,
+}
+
+impl ledger::Held for Hold {
+    fn holder(&self) -> TaskKey {
+        self.holder
+    }
+}
+
+/// Whether this kernel has the file at all (`CONFIG_KPROBE_EVENTS`).
+///
+/// # Errors
+/// A directory that cannot be read.
+pub fn exist(system: &dyn System, tracefs: &Tracefs) -> Result<bool, RootError> {
+    Ok(system.root().kind(&tracefs.file(FILE))?.is_some())
+}
+
+/// Makes the probes in a group of their own, named `STEM_PID`. What the kernel refuses is no error.
+///
+/// # Errors
+/// A ledger that cannot be written, a list that cannot be read, a group of that name that is somebody else's.
+pub fn hold(
+    system: &dyn System,
+    storage: &dyn Storage,
+    tracefs: &Tracefs,
+    holder: TaskKey,
+    stem: &str,
+    wanted: &[Kprobe],
+) -> Result<Placed, ApplyError> {
+    let file = tracefs.file(FILE);
+    let mut placed = Placed {
+        group: format!("{stem}_{}", holder.tid),
+        ..Placed::default()
+    };
+    if !standing(system, &file, &placed.group)?.is_empty() {
+        return Err(ApplyError::Exists {
+            path: Tracefs::shown(&format!("events/{}", placed.group)),
+        });
+    }
+    let hold = Hold {
+        holder,
+        group: placed.group.clone(),
+    };
+    ledger::note(storage, NAME, hold)?;
+    for probe in wanted {
+        match place(system, &file, &placed.group, probe) {
+            Ok(function) => placed.probes.push((probe.event.clone(), function)),
+            Err(error) => placed.refused.push((probe.event.clone(), error)),
+        }
+    }
+    if placed.probes.is_empty() {
+        let_go(system, storage, tracefs, holder)?;
+    }
+    Ok(placed)
+}
+
+/// The function at which it stands.
+fn place(system: &dyn System, file: &str, group: &str, probe: &Kprobe) -> Result<String, RootError> {
+    let mut last = RootError::Io {
+        path: Tracefs::shown(FILE),
+        doing: "write",
+        errno: libc::ENOENT,
+    };
+    for function in &probe.functions {
+        let line = format!("p:{group}/{} {function} {}", probe.event, probe.fetches);
+        match system.write(file, &line) {
+            Ok(()) => return Ok(function.clone()),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+/// Removes the probes of one process. Its events are off before, because the instance that had them on is gone. What
+/// somebody else uses is left alone and named.
+///
+/// # Errors
+/// A ledger or a list that cannot be read or written.
+pub fn let_go(
+    system: &dyn System,
+    storage: &dyn Storage,
+    tracefs: &Tracefs,
+    holder: TaskKey,
+) -> Result<Vec<String>, ApplyError> {
+    ledger::release(
+        system,
+        storage,
+        NAME,
+        &Whose::Own(holder, tracefs),
+        |tracefs, hold, left| remove(system, tracefs, hold, left),
+    )
+}
+
+/// Does it for processes that ended without; after their instances have gone ([`crate::tracing::sweep`]).
+///
+/// # Errors
+/// As [`let_go`].
+pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
+    ledger::release(system, storage, NAME, &Whose::Ended, |tracefs, hold, left| {
+        remove(system, tracefs, hold, left)
+    })
+}
+
+/// Removes all of a group but those that somebody uses, which are named. Whether all of them are gone.
+fn remove(
+    system: &dyn System,
+    tracefs: &Tracefs,
+    hold: &Hold,
+    left: &mut Vec<String>,
+) -> Result<bool, ApplyError> {
+    let (file, group) = (tracefs.file(FILE), &hold.group);
+    let mut is_over = true;
+    for event in standing(system, &file, group)? {
+        let take_out = || match system.write(&file, &format!("-:{group}/{event}")) {
+            // Gone already, with whoever else removed it.
+            Err(error) if error.errno() == Some(libc::ENOENT) => Ok(()),
+            outcome => outcome,
+        };
+        if !ledger::remove_unless_busy(system, take_out)? {
+            is_over = false;
+            left.push(format!(
+                "{}: somebody traces it, so it stays until then",
+                Tracefs::shown(&format!("events/{group}/{event}"))
+            ));
+        }
+    }
+    Ok(is_over)
+}
+
+/// Events of a group, by the lines `p:GROUP/EVENT FUNCTION...`; a number may stand before the colon (`r16:`).
+fn standing(system: &dyn System, file: &str, group: &str) -> Result<Vec<String>, RootError> {
+    let text = system.root().text(file)?.unwrap_or_default();
+    let of_group = |line: &str| {
+        let (_, named) = line.split_whitespace().next()?.split_once(':')?;
+        let (of, event) = named.split_once('/')?;
+        (of == group).then(|| event.to_owned())
+    };
+    Ok(text.lines().filter_map(of_group).collect())
+}

@@ -1,0 +1,383 @@
+//! `--functions`: the kernel's function_graph tracer runs meanwhile on the CPUs that are asked about, and says in which
+//! functions the time of the longest gaps went.
+//!
+//! It writes into an instance of its own, so that its many records push no event out. An old kernel (6.1) has this tracer
+//! only in the trace that all share: that is taken where nobody uses it, and given back as it was.
+
+use super::clock::{self, Clock};
+use super::joined::Joined;
+use super::{Args, DRAWN, stream};
+use crate::verbs::measure::instance::{Instance, found};
+use crate::verbs::measure::refused::untraceable;
+use crate::{CommandError, Status};
+use apply::tracing::{Setting, Wanted};
+use blame::{Functions, GapFunctions, Reader};
+use events::Layout;
+use machine::{CpuId, CpuSet, Machine, Nanos};
+use root::{Root, Tracefs};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+use trace::{Recorder, TraceError, Way};
+
+/// As `available_tracers` calls it.
+const TRACER: &str = "function_graph";
+/// A function that begins and returns is 80 bytes of records, and a busy kernel calls millions in a second: room for so many
+/// times what the events have.
+const ROOM: u64 = 8;
+/// Functions of a way that are shown, the last ones.
+const SHOWN: usize = 4;
+
+/// The tracer while it runs, or why it does not.
+pub struct Tracing {
+    /// Nothing where it does not run.
+    source: Option<Source>,
+    /// Why nobody tells; nothing where nobody asked.
+    why: Option<String>,
+}
+
+struct Source {
+    dir: String,
+    recorder: Recorder,
+}
+
+/// What it told.
+#[derive(Debug, Serialize)]
+pub struct Told {
+    /// The tracer of the kernel; nothing where none ran.
+    by: Option<&'static str>,
+    /// Why none did.
+    why: Option<String>,
+    /// Records that the kernel could not keep: with any, some time of functions is not told.
+    lost: u64,
+    /// The longest gaps of each CPU, and in which functions their time went.
+    gaps: Vec<GapFunctions>,
+}
+
+/// Where it runs.
+enum Place {
+    Beside,
+    Top,
+}
+
+/// Makes the instance of a trace, and starts the tracer beside it where that was asked for. Without the tracer the trace is the
+/// same.
+///
+/// # Errors
+/// Whatever the kernel refuses of the trace itself.
+pub fn hold(
+    args: &Args,
+    root: &Root,
+    machine: &Machine,
+    cpus: &CpuSet,
+    wanted: &Wanted,
+) -> Result<(Instance, Held), CommandError> {
+    let without = |why: Option<String>| Ok((Instance::begin(found()?, wanted)?, Held { place: None, why }));
+    if !args.functions {
+        return without(None);
+    }
+    let tracefs = found()?;
+    if let Err(error) = tracer(root, &tracefs, TRACER, "CONFIG_FUNCTION_GRAPH_TRACER") {
+        return without(Some(format!("{}: {}", error.what, error.why)));
+    }
+    let possible = machine
+        .topology
+        .possible
+        .as_ref()
+        .unwrap_or(&machine.topology.online);
+    let mask = cpus.to_mask(possible.last().map_or(0, |cpu| cpu.0 + 1));
+    let second = Wanted {
+        // With a threshold the tracer leaves out short functions. All tracers share these.
+        shared: vec![
+            Setting::may("tracing_thresh", "0"),
+            Setting::may("max_graph_depth", args.depth.unwrap_or(0).to_string()),
+        ],
+        beside: beside(args, &mask),
+        ..wanted.clone()
+    };
+    let refused = match Instance::begin(found()?, &second) {
+        Ok(mut instance) => {
+            let tracer = root.value(&instance.beside("current_tracer"))?;
+            if tracer.as_deref() == Some(TRACER) {
+                let place = Some(Place::Beside);
+                return Ok((instance, Held { place, why: None }));
+            }
+            instance.take_down()?;
+            None
+        }
+        Err(error) => Some(error),
+    };
+    if let Some(error) = refused {
+        return without(Some(format!("{}: {}", error.what, error.why)));
+    }
+    if let Some(user) = user_of_top(root, &tracefs, machine)? {
+        return without(Some(format!(
+            "this kernel has function_graph only in the trace that all share (6.12 has it in instances), and {user}"
+        )));
+    }
+    let clock = args.clock.unwrap_or_default();
+    let mut top = second;
+    top.beside.clear();
+    top.shared.extend([
+        Setting::must("tracing_cpumask", mask),
+        Setting::must("trace_clock", clock.name()),
+        Setting::must("tracing_on", "1"),
+        Setting::must("current_tracer", TRACER),
+    ]);
+    match Instance::begin(found()?, &top) {
+        Ok(instance) => Ok((
+            instance,
+            Held {
+                place: Some(Place::Top),
+                why: None,
+            },
+        )),
+        Err(error) => without(Some(format!("{}: {}", error.what, error.why))),
+    }
+}
+
+/// Whether this kernel has a tracer.
+///
+/// # Errors
+/// It has not, with the option that it was built without.
+pub fn tracer(root: &Root, tracefs: &Tracefs, name: &str, config: &str) -> Result<(), CommandError> {
+    let available = root
+        .value(&tracefs.file("available_tracers"))?
+        .unwrap_or_default();
+    match available.split_whitespace().any(|tracer| tracer == name) {
+        true => Ok(()),
+        false => Err(CommandError::new(
+            Status::Unable,
+            format!("the {name} tracer"),
+            format!(
+                "this kernel has no such tracer: {config} is not set (it has: {})",
+                report::safe(&available)
+            ),
+            "boot a kernel with that option, or do without",
+        )),
+    }
+}
+
+fn beside(args: &Args, mask: &str) -> Vec<Setting> {
+    let mut settings = vec![
+        Setting::must("tracing_on", "0"),
+        Setting::must("tracing_cpumask", mask),
+    ];
+    settings.extend(clock::settings(args.clock));
+    settings.push(Setting::may(
+        "buffer_size_kb",
+        args.buffer.saturating_mul(ROOM).to_string(),
+    ));
+    settings.push(Setting::may("current_tracer", TRACER));
+    settings.push(Setting::must("tracing_on", "1"));
+    settings
+}
+
+/// Who uses the trace that all share, as far as can be seen: a tracer, an event, something that was recorded and not read.
+fn user_of_top(root: &Root, tracefs: &Tracefs, machine: &Machine) -> Result<Option<String>, CommandError> {
+    let says = |name: &str| root.value(&tracefs.file(name));
+    let shown = Tracefs::shown;
+    if says("current_tracer")?.is_some_and(|tracer| tracer != "nop") {
+        return Ok(Some(format!("a tracer runs there ({})", shown("current_tracer"))));
+    }
+    if says("events/enable")?.is_some_and(|is_on| is_on != "0") {
+        return Ok(Some(format!("events are on there ({})", shown("set_event"))));
+    }
+    for cpu in machine.topology.online.iter() {
+        let stats = root.text(&tracefs.file(&format!("per_cpu/cpu{cpu}/stats")))?;
+        if trace::Stats::parse(&stats.unwrap_or_default()).entries > Some(0) {
+            return Ok(Some(format!("something is recorded there ({})", shown("trace"))));
+        }
+    }
+    Ok(None)
+}
+
+/// Where the tracer was started.
+pub struct Held {
+    place: Option<Place>,
+    why: Option<String>,
+}
+
+impl Held {
+    /// Opens what it writes.
+    pub fn open(
+        self,
+        args: &Args,
+        root: &Root,
+        instance: &Instance,
+        clock: Clock,
+        cpus: &CpuSet,
+        layout: Layout,
+    ) -> Result<Tracing, CommandError> {
+        let nobody = |why: Option<String>| Ok(Tracing { source: None, why });
+        let dir = match self.place {
+            None => return nobody(self.why),
+            Some(Place::Beside) => instance.beside("."),
+            Some(Place::Top) => instance.shared_file("."),
+        };
+        let on = root.text(&format!("{dir}/trace_clock"))?.unwrap_or_default();
+        if clock::in_force(&on)? != clock {
+            return nobody(Some(format!(
+                "its trace has another clock than the events: {}",
+                report::safe(on.trim())
+            )));
+        }
+        let numbers: Vec<CpuId> = cpus.iter().collect();
+        let recorder = Recorder::open(&dir, &numbers, layout, args.waiting_bytes(), 0, Way::Read)
+            .map_err(untraceable)?;
+        Ok(Tracing {
+            source: Some(Source { dir, recorder }),
+            why: None,
+        })
+    }
+}
+
+impl Tracing {
+    /// Who joins its records with gaps.
+    pub fn collector<'n>(&mut self, reader: &'n Reader, cpus: &CpuSet) -> Option<Functions<'n>> {
+        self.source.as_ref()?;
+        let functions = Functions::new(reader.formats(), cpus.iter().map(|cpu| cpu.0), DRAWN);
+        if functions.is_none() {
+            self.why = Some(
+                "this kernel does not describe the records of function_graph (events/ftrace)".to_owned(),
+            );
+        }
+        functions
+    }
+
+    /// Empties its buffers, and joins what lies before that time.
+    ///
+    /// # Errors
+    /// A buffer that cannot be read.
+    pub fn take(&mut self, until_ns: u64, clock: Clock, joined: &mut Joined) -> Result<(), TraceError> {
+        let Some(source) = &mut self.source else {
+            return Ok(());
+        };
+        let told_ns = stream::take(&mut source.recorder, until_ns, clock, |event| {
+            joined.function(&event);
+            ControlFlow::Continue(())
+        })?;
+        joined.functions_pass(told_ns.min(until_ns));
+        Ok(())
+    }
+
+    /// Joins the rest, and closes its files. The ends of all windows are known.
+    ///
+    /// # Errors
+    /// A buffer or an account that cannot be read.
+    pub fn end(
+        mut self,
+        root: &Root,
+        clock: Clock,
+        joined: &mut Joined,
+    ) -> Result<Option<Ended>, TraceError> {
+        self.take(u64::MAX, clock, joined)?;
+        let Some(mut source) = self.source else {
+            return Ok(self.why.map(|why| Ended {
+                why: Some(why),
+                lost: 0,
+            }));
+        };
+        source.recorder.take(None, usize::MAX, |event| {
+            joined.function(&event);
+            ControlFlow::Continue(())
+        });
+        let recorded = source.recorder.finish(root, &source.dir)?;
+        let lost = recorded.stats.iter().filter_map(|(_, stats)| stats.lost()).sum();
+        Ok(Some(Ended { why: self.why, lost }))
+    }
+}
+
+/// What is known of it when its files are closed.
+pub struct Ended {
+    why: Option<String>,
+    lost: u64,
+}
+
+impl Ended {
+    /// The answer.
+    pub fn told(&self, gaps: Vec<GapFunctions>) -> Told {
+        Told {
+            by: self.why.is_none().then_some(TRACER),
+            why: self.why.clone(),
+            lost: self.lost,
+            gaps,
+        }
+    }
+}
+
+impl Told {
+    /// Nobody could be asked, for that reason.
+    pub fn nobody(why: &CommandError) -> Told {
+        Told {
+            by: None,
+            why: Some(format!("{}: {}", why.what, why.why)),
+            lost: 0,
+            gaps: Vec::new(),
+        }
+    }
+
+    /// For people: the functions of each gap.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for gap in &self.gaps {
+            let _ = writeln!(
+                text,
+                "\nCPU {}: functions of the gap of {} at {}.{:06} s, which had {} of it",
+                gap.cpu,
+                Nanos(gap.duration_ns),
+                gap.start_ns / 1_000_000_000,
+                gap.start_ns / 1_000 % 1_000_000,
+                Nanos(gap.in_functions_ns)
+            );
+            for function in &gap.functions {
+                let _ = writeln!(
+                    text,
+                    "  {:>10} {:>7}x  {}{}",
+                    Nanos(function.net_ns).to_string(),
+                    function.calls,
+                    report::safe(&function.name),
+                    way(&function.way)
+                );
+            }
+            if gap.left_out > 0 {
+                let _ = writeln!(
+                    text,
+                    "  {:>10}           {} other functions",
+                    Nanos(gap.left_out_ns).to_string(),
+                    gap.left_out
+                );
+            }
+        }
+        text
+    }
+
+    /// What is to be known about it.
+    pub fn note(&self) -> String {
+        let lost = match self.lost {
+            0 => String::new(),
+            lost => format!(
+                "\n  {lost} records of functions did not fit into its buffer, and their time is not told: more with --buffer"
+            ),
+        };
+        match &self.why {
+            Some(why) => format!("functions are not told: {why}\n"),
+            None => format!(
+                "function_graph was on meanwhile: every function of the kernel took longer, on all CPUs, and so did gaps; without \
+                 --functions they are shorter{lost}\n"
+            ),
+        }
+    }
+}
+
+/// ` < irq_exit_rcu < sysvec_call_function_single`: the last ones first.
+fn way(functions: &[String]) -> String {
+    let mut text = String::new();
+    for function in functions.iter().rev().take(SHOWN) {
+        let _ = write!(text, " < {}", report::safe(function));
+    }
+    if functions.len() > SHOWN {
+        text.push_str(" < ...");
+    }
+    text
+}

@@ -1,0 +1,67 @@
+//! Which files are repetitions of one measurement.
+
+use crate::CommandError;
+use std::path::{Path, PathBuf};
+
+/// Repetitions of one measurement.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Group {
+    /// What it is called: the directory, or the first file.
+    pub name: String,
+    /// Its files.
+    pub files: Vec<PathBuf>,
+}
+
+/// Each directory is a group, and each single file; with `--with` all that stands before it is one, and all behind it another.
+///
+/// # Errors
+/// Wrong usage: a directory without files, or nothing to compare with.
+pub fn groups(files: &[PathBuf], with: &[PathBuf]) -> Result<Vec<Group>, CommandError> {
+    let mut groups = Vec::new();
+    if with.is_empty() {
+        for path in files {
+            groups.push(group(std::slice::from_ref(path))?);
+        }
+    } else {
+        groups.push(group(files)?);
+        groups.push(group(with)?);
+    }
+    Ok(groups)
+}
+
+fn group(paths: &[PathBuf]) -> Result<Group, CommandError> {
+    let mut files = Vec::new();
+    for path in paths {
+        let Some(mut inside) = root::input::files_in(path)? else {
+            files.push(path.clone());
+            continue;
+        };
+        inside.retain(|file| !is_page(file));
+        if inside.is_empty() {
+            return Err(empty(path));
+        }
+        files.extend(inside);
+    }
+    let first = paths
+        .first()
+        .map(|path| path.display().to_string())
+        .unwrap_or_default();
+    let name = match paths.len() {
+        1 => first,
+        count => format!("{first} and {} more", count - 1),
+    };
+    Ok(Group { name, files })
+}
+
+/// The page that `measure` writes beside each result holds the same once more.
+fn is_page(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "html")
+}
+
+fn empty(dir: &Path) -> CommandError {
+    CommandError::usage(
+        format!("{} holds no result", report::safe(&dir.display().to_string())),
+        "a directory is a set of repetitions".to_owned(),
+        "measure some times with --out into it, then compare again",
+    )
+}

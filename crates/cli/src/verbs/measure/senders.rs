@@ -1,0 +1,242 @@
+//! Who tells which thread interrupts another CPU: the kernel's own events, or, on kernels before 6.4, kprobes of ours at the
+//! functions that do it, for as long as a trace needs them.
+
+use super::instance::{found, own_key};
+use crate::CommandError;
+use crate::changing::Changing;
+use apply::System;
+use apply::kprobes::{Kprobe, Placed};
+use machine::{Machine, TaskKey};
+use root::Tracefs;
+use serde::Serialize;
+use std::cell::Cell;
+
+/// Whether they may be made.
+#[derive(clap::Args)]
+#[group(skip)]
+pub struct Args {
+    /// On a kernel without events for the sending of interrupts (before 6.4), do not put kprobes at the functions that send
+    /// them: who interrupts other CPUs is then not told
+    #[arg(long)]
+    no_kprobes: bool,
+}
+
+/// Who tells.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// The kernel's own events.
+    Events,
+    /// Kprobes of ours.
+    Kprobes,
+    /// Nobody.
+    Nobody,
+}
+
+/// What there is to say of it.
+#[derive(Clone, Debug, Serialize)]
+pub struct Told {
+    /// Who tells.
+    pub by: By,
+    /// Kprobes of ours: they are gone when this is read.
+    pub probes: Vec<Probe>,
+    /// Those that were refused, and how.
+    pub refused: Vec<String>,
+    /// Why nobody tells.
+    pub why: Option<String>,
+}
+
+/// One that was made.
+#[derive(Clone, Debug, Serialize)]
+pub struct Probe {
+    /// Its event.
+    pub event: String,
+    /// The function at whose entry it stood.
+    pub function: String,
+}
+
+/// Them, until they are taken away.
+pub struct Senders {
+    tracefs: Tracefs,
+    /// Who has to take them away; `None` where there are none.
+    holder: Cell<Option<TaskKey>>,
+    told: Told,
+}
+
+impl Senders {
+    /// Sees who tells, and makes the kprobes where nobody else does. They are in the ledger, so that they go also when this
+    /// process is killed.
+    ///
+    /// # Errors
+    /// There is no tracing; another quietcore is at work. What the kernel refuses is told instead.
+    pub fn begin(args: &Args, machine: &Machine) -> Result<Senders, CommandError> {
+        let tracefs = found()?;
+        let without = |by: By, why: Option<String>| Told {
+            by,
+            probes: Vec::new(),
+            refused: Vec::new(),
+            why,
+        };
+        let nobody = |why: &str| without(By::Nobody, Some(why.to_owned()));
+        let host = apply::Host::new(root::Live::host());
+        let has_events = !trace::events_of(host.root(), &tracefs.file("."), "ipi/ipi_send_cpu")
+            .map_err(super::refused::untraceable)?
+            .is_empty();
+        let (holder, told) = match apply::kprobes::exist(&host, &tracefs) {
+            _ if has_events => (None, without(By::Events, None)),
+            _ if args.no_kprobes => (
+                None,
+                nobody("this kernel has no events for it, and --no-kprobes forbids kprobes"),
+            ),
+            Ok(true) => make(&tracefs, machine)?,
+            Ok(false) => (
+                None,
+                nobody("this kernel has no events for it (6.4 does), and no kprobes (CONFIG_KPROBE_EVENTS)"),
+            ),
+            Err(error) => (None, nobody(&error.to_string())),
+        };
+        Ok(Senders {
+            tracefs,
+            holder: Cell::new(holder),
+            told,
+        })
+    }
+
+    /// The system of events that they are, where there are any.
+    pub fn group(&self) -> Option<String> {
+        self.holder.get().map(group)
+    }
+
+    /// What there is to say of them. `idle` are events that could not be switched on.
+    pub fn told(&self, idle: &[String]) -> Told {
+        let mut told = self.told.clone();
+        told.probes.retain(|probe| !idle.contains(&probe.event));
+        told.refused.extend(
+            idle.iter()
+                .map(|event| format!("{event}: it cannot be switched on")),
+        );
+        if told.by == By::Kprobes && told.probes.is_empty() {
+            told.by = By::Nobody;
+            told.why = Some(told.refused.join("; "));
+        }
+        told
+    }
+
+    /// Takes them away. Whatever had them switched on has to be gone.
+    ///
+    /// # Errors
+    /// Somebody uses them.
+    pub fn take_away(&self) -> Result<(), CommandError> {
+        let Some(holder) = self.holder.take() else {
+            return Ok(());
+        };
+        let changing = Changing::begin()?;
+        let left = apply::kprobes::let_go(&changing.host, &changing.state, &self.tracefs, holder)?;
+        super::instance::conflict(&left)
+    }
+}
+
+/// What fails while something else fails is done by the next call.
+impl Drop for Senders {
+    fn drop(&mut self) {
+        let _ = self.take_away();
+    }
+}
+
+fn group(holder: TaskKey) -> String {
+    format!("{}_{}", blame::GROUP, holder.tid)
+}
+
+/// Makes them.
+fn make(tracefs: &Tracefs, machine: &Machine) -> Result<(Option<TaskKey>, Told), CommandError> {
+    let possible = machine
+        .topology
+        .possible
+        .as_ref()
+        .unwrap_or(&machine.topology.online);
+    let highest = possible.iter().last().map_or(0, |cpu| cpu.0);
+    let wanted: Vec<Kprobe> = blame::senders(highest)
+        .into_iter()
+        .map(|sender| Kprobe {
+            event: sender.event.to_owned(),
+            functions: sender.functions.iter().map(|&name| name.to_owned()).collect(),
+            fetches: sender.fetches,
+        })
+        .collect();
+    let changing = Changing::begin()?;
+    let holder = own_key()?;
+    let held = apply::kprobes::hold(
+        &changing.host,
+        &changing.state,
+        tracefs,
+        holder,
+        blame::GROUP,
+        &wanted,
+    );
+    Ok(match held {
+        Ok(placed) => told(holder, placed),
+        Err(error) => (
+            None,
+            Told {
+                by: By::Nobody,
+                probes: Vec::new(),
+                refused: Vec::new(),
+                why: Some(error.to_string().replace('\n', ": ")),
+            },
+        ),
+    })
+}
+
+fn told(holder: TaskKey, placed: Placed) -> (Option<TaskKey>, Told) {
+    let probe = |(event, function): (String, String)| Probe { event, function };
+    let refused: Vec<String> = placed
+        .refused
+        .iter()
+        .map(|(event, error)| format!("{event}: {error}"))
+        .collect();
+    match placed.probes.is_empty() {
+        true => (
+            None,
+            Told {
+                by: By::Nobody,
+                probes: Vec::new(),
+                why: Some(refused.join("; ")),
+                refused,
+            },
+        ),
+        false => (
+            Some(holder),
+            Told {
+                by: By::Kprobes,
+                probes: placed.probes.into_iter().map(probe).collect(),
+                refused,
+                why: None,
+            },
+        ),
+    }
+}
+
+impl Told {
+    /// What a person has to know of it; nothing where the kernel has events.
+    pub fn text(&self) -> String {
+        match self.by {
+            By::Events => String::new(),
+            By::Kprobes => {
+                let functions: Vec<&str> = self.probes.iter().map(|probe| probe.function.as_str()).collect();
+                let refused = match self.refused.as_slice() {
+                    [] => String::new(),
+                    refused => format!("\n  refused were {}", refused.join("; ")),
+                };
+                format!(
+                    "this kernel has no events for who interrupts other CPUs: kprobes stood at {} meanwhile, and are gone again \
+                     (--no-kprobes does without){refused}\n",
+                    functions.join(", ")
+                )
+            }
+            By::Nobody => format!(
+                "who interrupts other CPUs is not told: {}\n",
+                self.why.as_deref().unwrap_or_default()
+            ),
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! `study`: the same measurement over a matrix of isolations, loads and knobs, repeated in random order, on this machine.
+
+mod child;
+mod conduct;
+mod directory;
+mod foresee;
+mod outcome;
+
+use crate::screen::Form;
+use crate::{CommandError, Screen, Status, changing};
+use ::study::{Record, Schedule};
+use clap::Subcommand;
+use directory::Directory;
+use foresee::Foreseen;
+use root::state::StateDir;
+use serde::Serialize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+const EXAMPLES: &str = "A study file:\n  \
+    repetitions = 6\n  \
+    cool_down = \"1s\"            # also: seed, budget = \"30min\", load_on = \"others\"\n  \
+    [measure]\n  \
+    what = \"latency\"            # noise, all\n  \
+    cpus = \"3\"\n  \
+    for = \"10s\"                 # also: policy, interval\n  \
+    [axes]\n  \
+    isolation = [\"none\", \"balanced\", \"own\"]   # minimal, strict\n  \
+    load = [\"idle\", \"cpu+memory\"]\n  \
+    # knob = [\"timer_migration\"]   # each one off and on, where every level isolates\n  \
+    [isolation.own]\n  \
+    profile = \"strict\"\n  \
+    without = [\"scaling_governor\"]\n\n\
+    Then:\n  \
+    quietcore study plan study.toml\n  \
+    quietcore study run study.toml --out results     # the same again goes on where it stopped\n  \
+    quietcore compare results/none-idle results/balanced-idle";
+
+/// Arguments of `study`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Say which cells a file makes, in which order they run, how long that takes and what is impossible; runs nothing
+    Plan {
+        /// The study
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+    },
+    /// Run it, or what is left of it; after every run the machine is as before
+    Run {
+        /// The study
+        #[arg(value_name = "FILE")]
+        file: PathBuf,
+        /// Where the results go: DIR/CELL/N.json. What is there of the same study is not run again
+        #[arg(long, value_name = "DIR")]
+        out: PathBuf,
+    },
+    /// Say what the results in a directory show, also while some are missing
+    Report {
+        /// The directory that `study run` made
+        #[arg(value_name = "DIR")]
+        dir: PathBuf,
+    },
+}
+
+/// JSON of `study plan`.
+#[derive(Serialize)]
+struct PlanReport<'a> {
+    schema: &'static str,
+    cells: Vec<&'a str>,
+    order: &'a [Vec<String>],
+    runs: usize,
+    /// About.
+    seconds: u64,
+    notes: &'a [String],
+}
+
+/// Where the lock of studies is: two at once would measure each other.
+const LOCK: &str = "/run/quietcore/study";
+
+/// Runs it.
+///
+/// # Errors
+/// A study that is wrong or impossible here, a directory of something else, a run that failed.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    match &args.what {
+        What::Plan { file } => plan(file, screen),
+        What::Run { file, out } => carry_out(file, out, screen),
+        What::Report { dir } => {
+            let directory = Directory::existing(dir)?;
+            outcome::show(&directory, screen)?;
+            Ok(Status::Done)
+        }
+    }
+}
+
+fn plan(file: &Path, screen: &mut Screen) -> Result<Status, CommandError> {
+    let foreseen = Foreseen::read(file)?;
+    let record = record(&foreseen);
+    let schedule = Schedule::new(&foreseen.study, []);
+    let study = &foreseen.study;
+    match screen.form {
+        Form::Json => screen.json(&PlanReport {
+            schema: "quietcore.study-plan/1",
+            cells: study.cells.iter().map(|cell| cell.name.as_str()).collect(),
+            order: &record.order,
+            runs: schedule.order().len(),
+            seconds: schedule.remaining().as_secs(),
+            notes: &foreseen.notes,
+        }),
+        Form::Text => {
+            let mut text = format!(
+                "measure {} on CPU {} for {} in each of {} runs: {} cells, {} times each; about {} in all\n",
+                study.what.word(),
+                foreseen.cpus,
+                about(study.each),
+                schedule.order().len(),
+                study.cells.len(),
+                study.repetitions,
+                about(schedule.remaining()),
+            );
+            for (place, block) in record.order.iter().enumerate() {
+                text.push_str(&format!("  {:>3}  {}\n", place + 1, block.join("  ")));
+            }
+            text.push_str(&foreseen.notes_text());
+            screen.text(&text);
+        }
+    }
+    Ok(Status::Done)
+}
+
+fn carry_out(file: &Path, out: &Path, screen: &mut Screen) -> Result<Status, CommandError> {
+    let stop = changing::stop_flag();
+    let study = foresee::study(file)?;
+    if root::process::ids().0 != 0 {
+        return Err(CommandError::new(
+            Status::Denied,
+            "a study isolates CPUs and takes that back",
+            "only root may do that",
+            "run it as root; `quietcore study plan` needs no rights",
+        ));
+    }
+    let lock = StateDir::create(Path::new(LOCK))?;
+    let _lock = lock.lock(Duration::from_secs(2)).map_err(|error| CommandError {
+        status: Status::Conflict,
+        next: "wait until the other study has ended: two at once would measure each other".to_owned(),
+        ..error.into()
+    })?;
+    if let Some(note) = conduct::take_back_leftover()? {
+        screen.note(&note);
+    }
+    let foreseen = Foreseen::of(study, file)?;
+    screen.note(&foreseen.notes_text());
+    let directory = Directory::open(out, &foreseen, record(&foreseen))?;
+    let mut schedule = Schedule::new(&foreseen.study, directory.done()?);
+    if schedule.done() > 0 {
+        screen.note(&format!(
+            "{} of {} runs are there already\n",
+            schedule.done(),
+            schedule.order().len()
+        ));
+    }
+    let ending = conduct::conduct(&foreseen, &directory, &mut schedule, stop, screen)?;
+    let left = schedule.order().len() - schedule.done();
+    let next = format!("{left} runs are left; the same command goes on with them\n");
+    match ending {
+        conduct::Ending::Done => {
+            outcome::show(&directory, screen)?;
+            Ok(Status::Done)
+        }
+        conduct::Ending::Interrupted => {
+            screen.note(&format!("interrupted; the machine is as before; {next}"));
+            Ok(Status::Failed)
+        }
+        conduct::Ending::BudgetUsed => {
+            screen.note(&format!("the next run would not fit into the budget; {next}"));
+            Ok(Status::Failed)
+        }
+    }
+}
+
+fn record(foreseen: &Foreseen) -> Record {
+    Record::new(
+        &foreseen.study,
+        &foreseen.machine,
+        &foreseen.cpus,
+        env!("CARGO_PKG_VERSION"),
+    )
+}
+
+/// A time for people, rounded up.
+fn about(time: Duration) -> String {
+    let seconds = time.as_millis().div_ceil(1_000);
+    match seconds {
+        0 => "no time".to_owned(),
+        1..120 => format!("{seconds} s"),
+        120..7_200 => format!("{} min", seconds.div_ceil(60)),
+        _ => format!("{} h", seconds.div_ceil(3_600)),
+    }
+}

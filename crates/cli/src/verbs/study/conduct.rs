@@ -1,0 +1,214 @@
+//! The runs, one after the other: make the cell, measure, and give the machine back, whatever happens in between.
+
+use super::directory::Directory;
+use super::foresee::{Foreseen, REASON, load_cpus, with_cpus};
+use super::{about, child};
+use crate::changing::Changing;
+use crate::intent::plan_on;
+use crate::{CommandError, Screen, Status, changing};
+use apply::Which;
+use apply::guard::{Guard, Watch};
+use machine::{CpuSet, Machine};
+use measure::load::Load;
+use plan::Intent;
+use root::Root;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use study::{Cell, Schedule};
+
+/// How it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every run is done.
+    Done,
+    /// Somebody stopped it.
+    Interrupted,
+    /// The next run does not fit into the budget.
+    BudgetUsed,
+}
+
+/// Runs what is left.
+///
+/// # Errors
+/// A run that failed. The machine is as before, or the error says what is not.
+pub fn conduct(
+    foreseen: &Foreseen,
+    directory: &Directory,
+    schedule: &mut Schedule,
+    stop: &AtomicBool,
+    screen: &Screen,
+) -> Result<Ending, CommandError> {
+    let begun = Instant::now();
+    let study = &foreseen.study;
+    let (all, done_before) = (schedule.order().len(), schedule.done());
+    while let Some(place) = schedule.next() {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Ending::Interrupted);
+        }
+        // One run at least, so that every call gets further.
+        let would_take = begun.elapsed().saturating_add(schedule.one());
+        if schedule.done() > done_before && study.budget.is_some_and(|budget| would_take > budget) {
+            return Ok(Ending::BudgetUsed);
+        }
+        let Some(cell) = study.cells.get(place.cell) else {
+            break;
+        };
+        let (number, left) = (schedule.done() + 1, about(schedule.remaining()));
+        screen.note(&format!(
+            "[{number}/{all}] {}, repetition {}; about {left} left\n",
+            cell.name,
+            place.block + 1
+        ));
+        let run_begun = Instant::now();
+        rest(study.cool_down, stop);
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Ending::Interrupted);
+        }
+        let Some(bytes) = one(foreseen, cell, stop, screen)? else {
+            return Ok(Ending::Interrupted);
+        };
+        directory.keep(place, &bytes)?;
+        schedule.finish(place, run_begun.elapsed());
+    }
+    Ok(Ending::Done)
+}
+
+/// Takes back what a study that was killed left; says so.
+///
+/// # Errors
+/// It could not be taken back.
+pub fn take_back_leftover() -> Result<Option<String>, CommandError> {
+    if !changing::in_force_because()
+        .iter()
+        .any(|(_, reason)| reason == REASON)
+    {
+        return Ok(None);
+    }
+    take_back(&mut |_| {})?;
+    Ok(Some(
+        "what a study that was killed had left in force is taken back\n".to_owned(),
+    ))
+}
+
+/// One run. `None` when somebody stopped it.
+fn one(
+    foreseen: &Foreseen,
+    cell: &Cell,
+    stop: &AtomicBool,
+    screen: &Screen,
+) -> Result<Option<Vec<u8>>, CommandError> {
+    let isolated = match &cell.intent {
+        None => None,
+        Some(intent) => match Isolated::make(intent, foreseen, stop) {
+            Ok(isolated) => Some(isolated),
+            Err(error) if error.status == Status::Failed && stop.load(Ordering::Relaxed) => return Ok(None),
+            Err(error) => return Err(error),
+        },
+    };
+    let measured = measure(
+        foreseen,
+        cell,
+        isolated.as_ref().map(|isolated| &isolated.housekeeping),
+        stop,
+    );
+    let back = isolated.map_or(Ok(()), |isolated| isolated.end(screen));
+    // What is not as before matters more than why a measurement failed.
+    back.and(measured)
+}
+
+fn measure(
+    foreseen: &Foreseen,
+    cell: &Cell,
+    housekeeping: Option<&CpuSet>,
+    stop: &AtomicBool,
+) -> Result<Option<Vec<u8>>, CommandError> {
+    let load = match cell.load.is_empty() {
+        true => None,
+        false => Some(Load::start(
+            &load_cpus(&foreseen.study, &foreseen.cpus, housekeeping, &Root::live()),
+            &cell.load,
+        )?),
+    };
+    let measured = child::measure(&foreseen.study, &foreseen.cpus, stop)?;
+    let broken = load.map(|mut load| load.broken()).unwrap_or_default();
+    match (measured, broken.first()) {
+        (Some(_), Some(kind)) => Err(CommandError::new(
+            Status::Unable,
+            format!("the load {} ended while {} was measured", kind.name(), cell.name),
+            "the result is that of another cell, and was not kept",
+            "look for a full disk, too little memory or no loopback, then run the same command again",
+        )),
+        (measured, _) => Ok(measured),
+    }
+}
+
+/// A partition that stands for one run. The guard takes it back when this process is killed.
+struct Isolated {
+    guard: Guard,
+    housekeeping: CpuSet,
+}
+
+impl Isolated {
+    fn make(intent: &Intent, foreseen: &Foreseen, stop: &AtomicBool) -> Result<Isolated, CommandError> {
+        let root = Root::live();
+        let changing = Changing::begin()?;
+        let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
+        let intent = with_cpus(intent, &foreseen.cpus);
+        let plan = plan_on(&machine, &root, &intent)?;
+        let guard = Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Parent)?;
+        let request = apply::Request {
+            machine: &machine,
+            intent: &intent,
+            plan: &plan,
+            reason: REASON,
+            tool: env!("CARGO_PKG_VERSION"),
+            guard: Some(guard.token()),
+            stop,
+        };
+        match apply::apply(&changing.host, &changing.state, &request) {
+            Ok(_) => Ok(Isolated {
+                guard,
+                housekeeping: plan.housekeeping,
+            }),
+            Err(error) => {
+                guard.disarm();
+                Err(error.into())
+            }
+        }
+    }
+
+    fn end(self, screen: &Screen) -> Result<(), CommandError> {
+        let back = take_back(&mut |line| screen.note(&format!("left alone: {line}\n")));
+        if back.is_ok() {
+            self.guard.disarm();
+        }
+        back
+    }
+}
+
+/// Takes back what studies applied. What somebody else changed meanwhile is told.
+fn take_back(tell: &mut dyn FnMut(&str)) -> Result<(), CommandError> {
+    let undone = Changing::begin()?.take_back(Which::Because(REASON), REASON)?;
+    undone.drift.iter().for_each(|line| tell(line));
+    match undone.failed.is_empty() {
+        true => Ok(()),
+        false => Err(CommandError::new(
+            Status::Conflict,
+            "not everything could be taken back",
+            undone.failed.join("; "),
+            "look at what is named above, then `quietcore undo`; results that are there stay",
+        )),
+    }
+}
+
+/// Leaves the machine alone for a while.
+fn rest(time: Duration, stop: &AtomicBool) {
+    let begun = Instant::now();
+    while !stop.load(Ordering::Relaxed) {
+        let left = time.saturating_sub(begun.elapsed());
+        if left.is_zero() {
+            return;
+        }
+        std::thread::sleep(left.min(Duration::from_millis(200)));
+    }
+}

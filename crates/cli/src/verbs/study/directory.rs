@@ -1,0 +1,246 @@
+//! The directory of a study: `study.toml`, `study.json` and `CELL/N.json`. What is in it belongs together, or is refused.
+
+use super::foresee::{Foreseen, refused};
+use crate::{CommandError, foreign};
+use formats::Recording;
+use measure::Kind;
+use root::{input, output};
+use std::path::{Path, PathBuf};
+use study::{MOST_BYTES, Place, Record, Study, What};
+
+/// The longest `study.json`: 10,000 names of cells are less.
+const MOST_RECORD: u64 = 16 << 20;
+
+/// A directory that belongs to a study.
+pub struct Directory {
+    path: PathBuf,
+    /// The study.
+    pub study: Study,
+    record: Record,
+}
+
+impl Directory {
+    /// The directory for a study that shall run: begun where there is none.
+    ///
+    /// # Errors
+    /// It belongs to something else, which is told, or cannot be written.
+    pub fn open(path: &Path, foreseen: &Foreseen, record: Record) -> Result<Directory, CommandError> {
+        let (toml, json) = (path.join("study.toml"), path.join("study.json"));
+        let directory = Directory {
+            path: path.to_owned(),
+            study: foreseen.study.clone(),
+            record,
+        };
+        if json.exists() {
+            same_text(
+                path,
+                &input::bytes(&toml, MOST_BYTES).map_err(|error| unreadable(path, &error))?,
+                &foreseen.bytes,
+            )?;
+            let there = read_record(path)?;
+            there
+                .same(&directory.record)
+                .map_err(|why| foreign_to(path, why.to_string()))?;
+            return Ok(directory);
+        }
+        let files = input::files_in(path)?.unwrap_or_default();
+        // Killed between the two, only the first of them is there.
+        let is_other = |file: &PathBuf| {
+            *file != toml || input::bytes(file, MOST_BYTES).ok().as_ref() != Some(&foreseen.bytes)
+        };
+        let cells = directory.study.cells.iter().map(|cell| path.join(&cell.name));
+        if let Some(file) = files
+            .into_iter()
+            .find(is_other)
+            .or_else(|| cells.into_iter().find(|cell| cell.exists()))
+        {
+            return Err(foreign_to(
+                path,
+                format!(
+                    "there is {}, and no study.json",
+                    report::safe(&file.display().to_string())
+                ),
+            ));
+        }
+        output::make_folder(path)?;
+        output::write(&toml, &foreseen.bytes)?;
+        let text = serde_json::to_vec_pretty(&directory.record).map_err(|error| unreadable(path, &error))?;
+        output::write(&json, &text)?;
+        Ok(directory)
+    }
+
+    /// One that is there.
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn existing(path: &Path) -> Result<Directory, CommandError> {
+        let record = read_record(path)?;
+        let toml = path.join("study.toml");
+        let bytes = input::bytes(&toml, MOST_BYTES).map_err(|error| unreadable(path, &error))?;
+        let study = study::parse(&bytes).map_err(|error| refused(&toml, error))?;
+        Ok(Directory {
+            path: path.to_owned(),
+            study,
+            record,
+        })
+    }
+
+    /// Its name for people.
+    pub fn name(&self) -> String {
+        report::safe(&self.path.display().to_string())
+    }
+
+    /// Keeps a result: it appears under its name when it is whole.
+    ///
+    /// # Errors
+    /// It is no result of this study, or cannot be written.
+    pub fn keep(&self, place: Place, bytes: &[u8]) -> Result<(), CommandError> {
+        let path = self.result(place);
+        let recording =
+            formats::read(&mut &*bytes).map_err(|error| foreign_result(&path, &error.to_string()))?;
+        self.belongs(&recording)
+            .map_err(|why| foreign_result(&path, &why))?;
+        if let Some(folder) = path.parent() {
+            output::make_folder(folder)?;
+        }
+        Ok(output::write(&path, bytes)?)
+    }
+
+    /// The runs whose results are there.
+    ///
+    /// # Errors
+    /// A file stands in the place of a result that is none of this study.
+    pub fn done(&self) -> Result<Vec<Place>, CommandError> {
+        let mut done = Vec::new();
+        for cell in 0..self.study.cells.len() {
+            done.extend(self.results(cell)?.into_iter().map(|(place, _)| place));
+        }
+        Ok(done)
+    }
+
+    /// The results of a cell, in the order of the repetitions.
+    ///
+    /// # Errors
+    /// As [`Directory::done`].
+    pub fn results(&self, cell: usize) -> Result<Vec<(Place, Recording)>, CommandError> {
+        let mut results = Vec::new();
+        for block in 0..self.study.repetitions {
+            let place = Place { block, cell };
+            let path = self.result(place);
+            if !path.exists() {
+                continue;
+            }
+            let recording = foreign::recording(&path)?;
+            self.belongs(&recording)
+                .map_err(|why| foreign_result(&path, &why))?;
+            results.push((place, recording));
+        }
+        Ok(results)
+    }
+
+    /// The file of a run.
+    fn result(&self, place: Place) -> PathBuf {
+        let name = self.study.cells.get(place.cell).map_or("", |cell| &cell.name);
+        self.path.join(name).join(format!("{}.json", place.block + 1))
+    }
+
+    /// Whether a result is whole, and one of this study.
+    fn belongs(&self, recording: &Recording) -> Result<(), String> {
+        let Some(own) = &recording.own else {
+            return Err("it was not measured by quietcore".to_owned());
+        };
+        let kind = match self.study.what {
+            What::Latency => Kind::Latency,
+            What::Noise => Kind::Noise,
+            What::All => Kind::All,
+        };
+        let mut cpus = machine::CpuSet::new();
+        own.threads
+            .iter()
+            .for_each(|thread| cpus = cpus.or(&machine::CpuSet::range(thread.cpu.0, thread.cpu.0)));
+        let kernel = |kernel: &Option<String>| kernel.clone().unwrap_or_else(|| "unknown".to_owned());
+        let (environment, record) = (&own.environment, &self.record);
+        let differs = |what: &str, there: &str, wanted: &str| match there == wanted {
+            true => Ok(()),
+            false => Err(format!("{what} of it is {there}, and {wanted} in this study")),
+        };
+        differs(
+            "the version of quietcore",
+            &environment.tool_version,
+            &record.tool_version,
+        )?;
+        differs(
+            "the kernel",
+            &kernel(&environment.release),
+            &kernel(&record.kernel),
+        )?;
+        differs("the CPU", &cpus.to_string(), &record.cpus.to_string())?;
+        match (own.kind == kind, own.complete) {
+            (false, _) => Err(format!("it does not answer `measure {}`", self.study.what.word())),
+            (_, false) => Err("it was interrupted".to_owned()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The same study has the same file, to the letter.
+fn same_text(path: &Path, there: &[u8], here: &[u8]) -> Result<(), CommandError> {
+    if there == here {
+        return Ok(());
+    }
+    let (there, here) = (String::from_utf8_lossy(there), String::from_utf8_lossy(here));
+    let place = there
+        .lines()
+        .zip(here.lines())
+        .take_while(|(one, two)| one == two)
+        .count();
+    let line = |text: &str| match text.lines().nth(place) {
+        Some(line) => format!("`{}`", report::safe(line)),
+        None => "at its end".to_owned(),
+    };
+    let why = format!(
+        "line {} of its study.toml is {}, and {} in the file named now",
+        place + 1,
+        line(&there),
+        line(&here)
+    );
+    Err(foreign_to(path, why))
+}
+
+fn read_record(path: &Path) -> Result<Record, CommandError> {
+    let bytes =
+        input::bytes(&path.join("study.json"), MOST_RECORD).map_err(|error| unreadable(path, &error))?;
+    serde_json::from_slice(&bytes).map_err(|error| unreadable(path, &format!("study.json: {error}")))
+}
+
+fn foreign_to(path: &Path, why: String) -> CommandError {
+    let what = format!(
+        "{} belongs to something else",
+        report::safe(&path.display().to_string())
+    );
+    CommandError::usage(
+        what,
+        why,
+        "name another directory with --out; results of different studies are never mixed",
+    )
+}
+
+fn foreign_result(path: &Path, why: &str) -> CommandError {
+    let what = format!(
+        "{} is no whole result of this study",
+        report::safe(&path.display().to_string())
+    );
+    CommandError::usage(what, why, "move it away; the same command then measures it again")
+}
+
+fn unreadable(path: &Path, why: &impl ToString) -> CommandError {
+    let what = format!(
+        "{} is no directory of a study",
+        report::safe(&path.display().to_string())
+    );
+    CommandError::usage(
+        what,
+        why.to_string(),
+        "name a directory that `quietcore study run` made",
+    )
+}

@@ -1,0 +1,236 @@
+//! A study held against this machine before anything runs: which CPUs it means, and which of its cells are impossible here.
+
+use crate::intent::{existing_cpus, plan_on};
+use crate::program::aside;
+use crate::verbs::measure::policy::parse_policy;
+use crate::{CommandError, Status, changing};
+use machine::{CpuSet, Machine};
+use plan::{Intent, State};
+use root::{Root, input};
+use std::path::Path;
+use study::{Cell, LoadPlace, MOST_BYTES, PARTITION, Said, Study, StudyError, parse};
+
+/// With this reason a study's changes stand in the journal.
+pub const REASON: &str = "study";
+
+/// A study that can run here.
+pub struct Foreseen {
+    /// What was asked for.
+    pub study: Study,
+    /// The bytes of its file.
+    pub bytes: Vec<u8>,
+    /// The machine of now.
+    pub machine: Machine,
+    /// CPUs that are measured.
+    pub cpus: CpuSet,
+    /// What is worth knowing before it runs.
+    pub notes: Vec<String>,
+}
+
+/// A study and the bytes that it was read from.
+pub struct Written {
+    study: Study,
+    bytes: Vec<u8>,
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// Wrong usage: no such file, or one that is no study, with the line.
+pub fn study(file: &Path) -> Result<Written, CommandError> {
+    let bytes = input::bytes(file, MOST_BYTES).map_err(|error| CommandError {
+        status: Status::Usage,
+        next: "name the file that describes the study; `quietcore study --help` has one".to_owned(),
+        ..error.into()
+    })?;
+    let study = parse(&bytes).map_err(|error| refused(file, error))?;
+    Ok(Written { study, bytes })
+}
+
+/// A file that is no study.
+pub fn refused(file: &Path, error: StudyError) -> CommandError {
+    let file = report::safe(&file.display().to_string());
+    CommandError::usage(
+        format!("{file} describes no study"),
+        error.to_string(),
+        error.next,
+    )
+}
+
+impl Foreseen {
+    /// Reads a file and holds it against this machine.
+    ///
+    /// # Errors
+    /// As [`study`] and [`Foreseen::of`].
+    pub fn read(file: &Path) -> Result<Foreseen, CommandError> {
+        Foreseen::of(study(file)?, file)
+    }
+
+    /// Holds a study against this machine.
+    ///
+    /// # Errors
+    /// CPUs and policies that are none, cells that are impossible, and partitions in the way.
+    pub fn of(written: Written, file: &Path) -> Result<Foreseen, CommandError> {
+        let Written { study, bytes } = written;
+        let root = Root::live();
+        let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
+        let at = |said: &Said, error: CommandError| CommandError {
+            what: format!(
+                "{}: line {}: {}",
+                report::safe(&file.display().to_string()),
+                said.line,
+                error.what
+            ),
+            ..error
+        };
+        if let Some(policy) = &study.policy {
+            let next = "write it as `measure --policy` takes it";
+            parse_policy(&policy.text).map_err(|why| {
+                at(
+                    policy,
+                    CommandError::usage("the policy cannot be used", why, next),
+                )
+            })?;
+        }
+        let cpus = existing_cpus(&study.cpus.text, &machine).map_err(|error| at(&study.cpus, error))?;
+        let offline = cpus.minus(&machine.topology.online);
+        if !offline.is_empty() {
+            let next = "bring it online, or measure another one";
+            let error = CommandError::usage(format!("CPU {offline} is offline"), "nothing runs there", next);
+            return Err(at(&study.cpus, error));
+        }
+        refuse_neighbours(&cpus)?;
+        let mut notes = Vec::new();
+        if study.repetitions < 4 {
+            notes.push("with fewer than 4 repetitions no difference can be shown".to_owned());
+        }
+        let mut impossible = Vec::new();
+        for cell in &study.cells {
+            match possible(cell, &study, &cpus, &machine, &root) {
+                Ok(already) => notes.extend(
+                    already
+                        .into_iter()
+                        .filter(|note| !notes.contains(note))
+                        .collect::<Vec<_>>(),
+                ),
+                Err(why) => impossible.push((cell.name.as_str(), why)),
+            }
+        }
+        refuse_impossible(&impossible, study.cells.len())?;
+        Ok(Foreseen {
+            study,
+            bytes,
+            machine,
+            cpus,
+            notes,
+        })
+    }
+
+    /// The notes, one a line.
+    pub fn notes_text(&self) -> String {
+        self.notes.iter().map(|note| format!("note: {note}\n")).collect()
+    }
+}
+
+/// The intent of a cell with its CPUs.
+pub fn with_cpus(intent: &Intent, cpus: &CpuSet) -> Intent {
+    let mut intent = Intent {
+        cpus: cpus.clone(),
+        ..intent.clone()
+    };
+    intent.share_housekeeping(&changing::in_force());
+    intent
+}
+
+/// CPUs for the load of a cell, where `rest` is what isolation leaves to everything else; without isolation it is nothing.
+pub fn load_cpus(study: &Study, cpus: &CpuSet, rest: Option<&CpuSet>, root: &Root) -> CpuSet {
+    let allowed = aside::allowed(root);
+    match (rest, study.load_place) {
+        (Some(rest), _) => allowed.and(rest),
+        (None, LoadPlace::Everywhere) => allowed,
+        (None, LoadPlace::Others) => allowed.minus(cpus),
+    }
+}
+
+/// What is worth knowing of a cell, or why it is impossible.
+fn possible(
+    cell: &Cell,
+    study: &Study,
+    cpus: &CpuSet,
+    machine: &Machine,
+    root: &Root,
+) -> Result<Vec<String>, String> {
+    let mut notes = Vec::new();
+    let mut rest = None;
+    if let Some(intent) = &cell.intent {
+        let plan = plan_on(machine, root, &with_cpus(intent, cpus))
+            .map_err(|refusal| refusal.to_string().replace('\n', "; "))?;
+        for knob in &plan.knobs {
+            let name = knob.name;
+            match knob.state {
+                State::Absent if intent.with.contains_key(name) => {
+                    return Err(format!("this machine has no {name}"));
+                }
+                State::Already if study.axes.iter().any(|axis| axis.name == name) => {
+                    notes.push(format!(
+                        "{name} is here as it would be set: its cells off and on are the same"
+                    ));
+                }
+                _ => {}
+            }
+        }
+        rest = Some(plan.housekeeping);
+    }
+    let places = load_cpus(study, cpus, rest.as_ref(), root);
+    if let Some(kind) = cell.load.iter().find(|kind| kind.least_cpus() > places.len()) {
+        return Err(format!(
+            "the load {} needs {} CPUs, and there are {} for it",
+            kind.name(),
+            kind.least_cpus(),
+            places.len()
+        ));
+    }
+    Ok(notes)
+}
+
+fn refuse_impossible(impossible: &[(&str, String)], cells: usize) -> Result<(), CommandError> {
+    const SHOWN: usize = 5;
+    if impossible.is_empty() {
+        return Ok(());
+    }
+    let mut why: Vec<String> = impossible
+        .iter()
+        .take(SHOWN)
+        .map(|(name, why)| format!("{name}: {why}"))
+        .collect();
+    if impossible.len() > SHOWN {
+        why.push(format!("and {} more", impossible.len() - SHOWN));
+    }
+    Err(CommandError::usage(
+        format!(
+            "{} of {cells} cells are impossible on this machine",
+            impossible.len()
+        ),
+        why.join("\n       "),
+        "take these levels out of [axes], or name other CPUs; nothing has run",
+    ))
+}
+
+/// A partition of somebody else on the measured CPUs, or with our name, would be no part of any cell.
+fn refuse_neighbours(cpus: &CpuSet) -> Result<(), CommandError> {
+    for (intent, reason) in changing::in_force_because() {
+        let is_in_the_way = intent.name.as_str() == PARTITION || !intent.cpus.and(cpus).is_empty();
+        if is_in_the_way && reason != REASON {
+            return Err(CommandError::new(
+                Status::Conflict,
+                format!("partition {} with CPU {} is in force", intent.name, intent.cpus),
+                "the cells of this study would not be what their names say",
+                format!(
+                    "take it back with `quietcore undo --partition {}`, or measure other CPUs",
+                    intent.name
+                ),
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,424 @@
+//! `watch --daemon`: what changes what `check` finds is heard of, asked again, and told: in a log, to the journal, to a
+//! command; and set again where that is wanted.
+//!
+//! One thread, on housekeeping CPUs. It sleeps until a source tells something, or until it is time for what none tells.
+
+mod alerts;
+mod configuration;
+mod known;
+mod looking;
+mod memory;
+mod metrics;
+mod outlets;
+mod repairing;
+mod rounds;
+mod service;
+mod sources;
+mod threads;
+mod webhook;
+
+use super::Args;
+use crate::program::aside::step_aside;
+use crate::{CommandError, Screen, Status, changing};
+use alerts::Alerts;
+use configuration::Configuration;
+use known::Counts;
+use looking::{Looked, look};
+use memory::Memory;
+use metrics::Metrics;
+use outlets::Outlets;
+use plan::declared::Repair;
+use repairing::Repairing;
+use root::{Root, process};
+use rounds::Rounds;
+use service::Service;
+use sources::Sources;
+use std::time::{Duration, Instant};
+use threads::Threads;
+use watch::drift::{Burst, Funds, Happening, Layers, Line, Pace, Purse};
+use webhook::Posts;
+
+pub use known::once;
+pub use looking::kept;
+
+/// While a change of ours is under way nothing is asked; one that was killed does not keep us from it for longer.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// Runs until a signal ends it.
+///
+/// # Errors
+/// No permission, another daemon, a configuration that cannot be used at the start.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let _held = process::hold_signals();
+    let mut daemon = Daemon::begin(args)?;
+    screen.note(&daemon.greeting());
+    let ended = daemon.attend();
+    daemon.end(&ended);
+    Ok(Status::Done)
+}
+
+struct Daemon {
+    root: Root,
+    begun: Instant,
+    cpus: Option<String>,
+    configuration: Configuration,
+    memory: Memory,
+    metrics: Metrics,
+    counts: Counts,
+    outlets: Outlets,
+    alerts: Alerts,
+    posts: Posts,
+    repairing: Repairing,
+    sources: Sources,
+    threads: Threads,
+    rounds: Rounds,
+    service: Service,
+    burst: Burst,
+    soon: Pace,
+    seldom: Pace,
+    purse: Purse,
+    looked: Option<Looked>,
+    /// Since when a change of ours keeps us from asking.
+    held_up: Option<Duration>,
+    trouble: String,
+}
+
+impl Daemon {
+    fn begin(args: &Args) -> Result<Daemon, CommandError> {
+        let root = Root::live();
+        let configuration = Configuration::read(&root, Repair::All(args.repair))?;
+        let memory = Memory::take()?;
+        let sources = Sources::open(&root)?;
+        let mut daemon = Daemon {
+            begun: Instant::now(),
+            cpus: args.cpus.clone(),
+            outlets: Outlets::new(&args.log),
+            metrics: Metrics::default(),
+            counts: Counts::default(),
+            alerts: Alerts::default(),
+            posts: Posts::default(),
+            repairing: Repairing::default(),
+            threads: Threads::default(),
+            rounds: Rounds::new(&root),
+            service: Service::find(),
+            burst: Burst::default(),
+            soon: Pace::QUESTIONS,
+            seldom: Pace::FEWER_QUESTIONS,
+            purse: Purse::QUESTIONS,
+            looked: None,
+            held_up: None,
+            trouble: String::new(),
+            configuration,
+            memory,
+            sources,
+            root,
+        };
+        let before = Daemon::spent();
+        // What is wrong with CPUs or declarations ends it here, while somebody looks.
+        let looked = look(
+            &daemon.root,
+            daemon.cpus.as_deref(),
+            &daemon.configuration,
+            Layers::all(),
+            None,
+        )?;
+        daemon.say(Line::new(
+            changing::seconds_now(),
+            "started",
+            daemon.opening(&looked),
+        ));
+        let missing = daemon.sources.missing();
+        for line in missing {
+            daemon.say(Line::new(changing::seconds_now(), "source", line));
+        }
+        daemon.take(looked, Layers::all(), &[]);
+        daemon
+            .rounds
+            .asked_all(daemon.now(), Daemon::spent().saturating_sub(before));
+        daemon.tell_metrics();
+        daemon.keep();
+        Ok(daemon)
+    }
+
+    fn opening(&self, looked: &Looked) -> String {
+        let cpus = looked.intention.cpus();
+        format!(
+            "process {} watches CPU {} (said by {}); it runs on CPU {}; told by {}",
+            std::process::id(),
+            if cpus.is_empty() {
+                "none".to_owned()
+            } else {
+                cpus.to_string()
+            },
+            looked.intention.source.text(),
+            crate::program::aside::allowed(&self.root).minus(&cpus),
+            self.sources.names()
+        )
+    }
+
+    /// Writes down what it knows, so that the next one after a sudden end does not tell it as news.
+    fn keep(&mut self) {
+        self.memory
+            .keep(&self.sources, &self.configuration, &self.outlets, &self.trouble);
+    }
+
+    fn greeting(&self) -> String {
+        format!(
+            "watching; findings that stand now: {}. Log: {}. SIGHUP reads {} again, SIGTERM ends it\n",
+            self.memory.ledger.standing.len(),
+            report::safe(&self.outlets.path()),
+            plan::declared::PATH
+        )
+    }
+
+    fn now(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// What this process has had of a CPU. What it waited for others, on a busy machine, is no cost of its own.
+    fn spent() -> Duration {
+        let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        Duration::try_from(spent).unwrap_or_default()
+    }
+
+    /// Serves until somebody ends it; says who did.
+    fn attend(&mut self) -> String {
+        self.service.ready();
+        loop {
+            let wait = self.wait();
+            self.sources.wait(wait);
+            if let Some(why) = self.signals() {
+                return why;
+            }
+            self.hear();
+            self.look_around();
+            let now = self.now();
+            if self.burst.due(self.ready(now)).is_some_and(|due| due <= now) && !self.is_held_up(now) {
+                self.ask();
+            }
+            for line in self.alerts.tend().into_iter().chain(self.posts.tend()) {
+                self.say(Line::new(changing::seconds_now(), "alert", line));
+            }
+            self.tell_outlets();
+            self.tell_metrics();
+            self.keep();
+            self.service.alive(now);
+        }
+    }
+
+    /// From when on another question may be asked.
+    fn ready(&self, now: Duration) -> Duration {
+        match self.purse.funds(now) {
+            Funds::Ample => self.soon.due(),
+            Funds::Short => self.seldom.due(),
+        }
+    }
+
+    fn wait(&self) -> Duration {
+        let now = self.now();
+        let times = [
+            self.burst.due(self.ready(now)),
+            Some(self.rounds.due()),
+            Some(self.threads.due(now)),
+            self.service.due(),
+            (self.alerts.is_busy() || self.posts.is_busy()).then(|| now + Duration::from_millis(100)),
+        ];
+        let next = times.into_iter().flatten().min().unwrap_or(now);
+        // What is due and held up is asked again soon, and not at once.
+        next.saturating_sub(now).max(Duration::from_millis(5))
+    }
+
+    fn signals(&mut self) -> Option<String> {
+        while let Some(signal) = self.sources.signal() {
+            match signal {
+                libc::SIGTERM | libc::SIGINT | libc::SIGQUIT => {
+                    return Some(
+                        if signal == libc::SIGTERM {
+                            "SIGTERM"
+                        } else {
+                            "SIGINT"
+                        }
+                        .to_owned(),
+                    );
+                }
+                libc::SIGHUP => self.reload(),
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn hear(&mut self) {
+        let now = self.now();
+        let (burst, threads, root, counts) =
+            (&mut self.burst, &mut self.threads, &self.root, &mut self.counts);
+        self.sources.take(now, &mut |told| match told {
+            sources::Told::Process(process) => {
+                if threads.told(root, process) {
+                    burst.add(now, Happening::Thread);
+                }
+            }
+            sources::Told::Happening(happening) => {
+                counts.lost += u64::from(happening == Happening::Lost);
+                burst.add(now, happening);
+            }
+        });
+    }
+
+    /// What no source tells of.
+    fn look_around(&mut self) {
+        let now = self.now();
+        if self.threads.due(now) <= now && self.threads.sweep(&self.root, now, Daemon::spent) {
+            self.burst.add(now, Happening::Thread);
+        }
+        if self.rounds.due() > now {
+            return;
+        }
+        let before = Daemon::spent();
+        if self.configuration.is_changed(&self.root) {
+            self.reload();
+        }
+        let round = self.rounds.go(&self.root, now);
+        if !round.happenings.is_empty() {
+            self.sources.listen_to_files(&self.root);
+        }
+        for happening in round.happenings {
+            self.burst.add(now, happening);
+        }
+        if let (Some(looked), Some(activity)) = (&self.looked, round.activity) {
+            let (found, asked) = looked.effects(activity, &self.configuration.watching);
+            self.update(found, asked, &[]);
+        }
+        self.rounds
+            .counted(self.now(), Daemon::spent().saturating_sub(before));
+    }
+
+    fn reload(&mut self) {
+        let line = match self.configuration.reload(&self.root) {
+            Ok(()) => format!("{} was read again", plan::declared::PATH),
+            Err(error) => format!("the old one stays in force: {error}"),
+        };
+        self.say(Line::new(changing::seconds_now(), "configuration", line));
+        self.burst.add(self.now(), Happening::Intention);
+    }
+
+    /// Whether a change of ours is under way: half of it would be found missing.
+    fn is_held_up(&mut self, now: Duration) -> bool {
+        if !changing::is_under_way(&self.root) {
+            self.held_up = None;
+            return false;
+        }
+        let since = *self.held_up.get_or_insert(now);
+        let is_patient = now.saturating_sub(since) < PATIENCE;
+        if is_patient {
+            self.soon.done(now, Duration::ZERO);
+        }
+        is_patient
+    }
+
+    fn ask(&mut self) {
+        let before = Daemon::spent();
+        let asked = self.burst.take();
+        let last = self.looked.take();
+        let mut news = 0;
+        match look(
+            &self.root,
+            self.cpus.as_deref(),
+            &self.configuration,
+            asked.layers,
+            last,
+        ) {
+            Ok(looked) => {
+                self.trouble.clear();
+                news = self.take(looked, asked.layers, &asked.writers);
+            }
+            Err(error) => {
+                let line = format!("check: {}: {}", error.what, error.why);
+                if self.trouble != line {
+                    self.trouble.clone_from(&line);
+                    self.say(Line::new(changing::seconds_now(), "trouble", line));
+                }
+            }
+        }
+        let now = self.now();
+        let cost = Daemon::spent().saturating_sub(before);
+        self.memory.asked.count(asked.layers, cost);
+        self.soon.done(now, cost);
+        // What was worth asking keeps nobody from asking again.
+        if news == 0 {
+            self.seldom.done(now, cost);
+            self.purse.pay(now, cost);
+        }
+        if asked.layers == Layers::all() {
+            self.rounds.asked_all(now, cost);
+        }
+    }
+
+    /// Says how much of it is news.
+    fn take(&mut self, looked: Looked, asked: Layers, writers: &[watch::drift::Writer]) -> usize {
+        step_aside(&self.root, &looked.intention.cpus());
+        if let Some(tasks) = looked.machine.tasks.as_ref().filter(|_| asked.has("tasks")) {
+            self.threads.know(&self.root, tasks, &looked.intention.cpus());
+        }
+        let kept = looked.kept(&self.configuration.watching);
+        let news = self.update(kept, asked, writers);
+        let lines = self
+            .repairing
+            .repair(&self.root, &looked, &self.configuration.watching);
+        if !lines.is_empty() {
+            self.burst.add(self.now(), Happening::Round(asked));
+            self.rounds.repaired();
+        }
+        for line in lines {
+            self.say(line);
+        }
+        self.looked = Some(looked);
+        news
+    }
+
+    fn update(
+        &mut self,
+        found: Vec<watch::drift::Kept>,
+        asked: Layers,
+        writers: &[watch::drift::Writer],
+    ) -> usize {
+        let now_s = changing::seconds_now();
+        self.counts.questions += 1;
+        self.counts.checked_s = Some(now_s);
+        let changes = self.memory.ledger.update(found, asked, now_s, writers);
+        let news = changes.len();
+        for change in changes {
+            let line = watch::drift::of_change(&change, now_s);
+            if !matches!(change, watch::drift::Change::Changed(_)) {
+                let text = watch::drift::text(&line);
+                self.alerts.add(&self.configuration.watching.alert, &text);
+                self.posts
+                    .add(self.configuration.watching.webhook.as_ref(), &text);
+            }
+            self.say(line);
+        }
+        news
+    }
+
+    fn say(&mut self, line: Line) {
+        self.outlets.say(&line, self.configuration.watching.journal);
+        self.memory.is_new = true;
+    }
+
+    /// A log that could not be written and can be again says so itself.
+    fn tell_outlets(&mut self) {
+        if let Some(line) = self.outlets.recovered(changing::seconds_now()) {
+            self.say(line);
+        }
+    }
+
+    fn end(&mut self, why: &str) {
+        self.service.stopping();
+        self.alerts.end();
+        for line in self.posts.end() {
+            self.say(Line::new(changing::seconds_now(), "alert", line));
+        }
+        self.say(Line::new(changing::seconds_now(), "stopped", why));
+        self.keep();
+    }
+}

@@ -1,0 +1,167 @@
+//! Commands that are started for findings: a few at once, for a bounded time, and whatever becomes of them is only told.
+
+use std::collections::VecDeque;
+use std::io::Write as _;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Commands at once.
+const AT_ONCE: usize = 4;
+
+/// Lines that wait for one of them to end; what comes then is left out, and said to be.
+const WAITING: usize = 64;
+
+/// How long one may take.
+const LIMIT: Duration = Duration::from_secs(30);
+
+/// The commands that run and those that will.
+#[derive(Default)]
+pub struct Alerts {
+    running: Vec<(Child, Instant)>,
+    waiting: VecDeque<(Vec<String>, Vec<u8>)>,
+    left_out: u64,
+}
+
+impl Alerts {
+    /// Has a command told of a line; nothing where there is no command.
+    pub fn add(&mut self, command: &[String], line: &[u8]) {
+        if command.is_empty() {
+            return;
+        }
+        if self.waiting.len() >= WAITING {
+            self.left_out = self.left_out.saturating_add(1);
+            return;
+        }
+        self.waiting.push_back((command.to_vec(), line.to_vec()));
+    }
+
+    /// Whether one runs or waits.
+    pub fn is_busy(&self) -> bool {
+        !self.running.is_empty() || !self.waiting.is_empty()
+    }
+
+    /// Starts what may start, ends what takes too long; gives what is to be said of it.
+    pub fn tend(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut running = Vec::new();
+        for (mut child, begun) in std::mem::take(&mut self.running) {
+            match child.try_wait() {
+                Ok(None) if begun.elapsed() < LIMIT => running.push((child, begun)),
+                Ok(None) => {
+                    give_up(&mut child);
+                    lines.push(format!(
+                        "the command took more than {} s and was ended",
+                        LIMIT.as_secs()
+                    ));
+                }
+                Ok(Some(status)) if status.success() => {}
+                Ok(Some(status)) => lines.push(format!("the command ended with {status}")),
+                Err(error) => lines.push(format!("the command cannot be waited for: {error}")),
+            }
+        }
+        self.running = running;
+        while self.running.len() < AT_ONCE {
+            let Some((command, line)) = self.waiting.pop_front() else {
+                break;
+            };
+            match start(&command, &line) {
+                Ok(child) => self.running.push((child, Instant::now())),
+                Err(error) => {
+                    let program = command.first().map_or("", String::as_str);
+                    lines.push(format!("{}: {error}", report::safe(program)));
+                }
+            }
+        }
+        if self.waiting.is_empty() && self.left_out > 0 {
+            lines.push(format!("{} alerts were left out: too many waited", self.left_out));
+            self.left_out = 0;
+        }
+        lines
+    }
+
+    /// Ends what still runs.
+    pub fn end(&mut self) {
+        for (child, _) in &mut self.running {
+            if matches!(child.try_wait(), Ok(None)) {
+                give_up(child);
+            }
+        }
+    }
+}
+
+fn start(command: &[String], line: &[u8]) -> std::io::Result<Child> {
+    let (program, words) = command.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
+    let mut child = Command::new(program)
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    // A line is less than a pipe holds, so this never waits; who does not read it is not forced to.
+    if let Some(mut input) = child.stdin.take() {
+        let short = line.get(..line.len().min(60_000)).unwrap_or_default();
+        let _ = input.write_all(short);
+    }
+    Ok(child)
+}
+
+fn give_up(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settle(alerts: &mut Alerts) -> (Vec<String>, usize) {
+        let (mut lines, mut most) = (Vec::new(), 0);
+        for _ in 0..2_000 {
+            lines.extend(alerts.tend());
+            most = most.max(alerts.running.len());
+            if !alerts.is_busy() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        (lines, most)
+    }
+
+    #[test]
+    fn few_run_at_once_and_what_is_too_much_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("out");
+        let script = format!("read line; sleep 0.01; echo \"$line\" >>{}", out.display());
+        let command = ["/bin/sh", "-c", &script].map(str::to_owned);
+        let mut alerts = Alerts::default();
+        for number in 0..100 {
+            alerts.add(&command, format!("line {number}\n").as_bytes());
+        }
+        let (lines, most) = settle(&mut alerts);
+        assert_eq!(
+            (lines, most),
+            (
+                vec!["36 alerts were left out: too many waited".to_owned()],
+                AT_ONCE
+            )
+        );
+        let told = std::fs::read_to_string(&out).unwrap();
+        assert_eq!(told.lines().count(), WAITING);
+        assert!(told.contains("line 0\n"));
+    }
+
+    #[test]
+    fn what_becomes_of_a_command_is_only_told() {
+        let mut alerts = Alerts::default();
+        alerts.add(&["/no/such/program".to_owned()], b"x\n");
+        alerts.add(&["/bin/false".to_owned()], b"x\n");
+        alerts.add(&["/bin/true".to_owned()], &vec![b'x'; 200_000]);
+        alerts.add(&[], b"x\n");
+        let (lines, _) = settle(&mut alerts);
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(
+            lines.iter().any(|line| line.starts_with("/no/such/program: ")),
+            "{lines:?}"
+        );
+    }
+}

@@ -1,0 +1,216 @@
+//! One question to `check`: only what the asked layers are about is read, the rest is as it was when it was last asked.
+//!
+//! Whoever changes what is kept is heard of and has it read anew: a CPU that comes or goes and a control group that is
+//! written ask for the partition, and with that for the whole machine; so does each round.
+
+use super::configuration::Configuration;
+use crate::CommandError;
+use crate::verbs::boot;
+use crate::verbs::check::intention::{self, Asked, Declarations};
+use crate::verbs::check::look::{cases, cases_from};
+use check::{Case, Counters, Evidence, Found, Intention, Means, check_layers};
+use machine::{Machine, settings};
+use observe::Activity;
+use plan::Profile;
+use plan::declared::Watching;
+use root::Root;
+use watch::drift::{Kept, Layers};
+
+/// What was seen and found.
+pub struct Looked {
+    /// What is wanted.
+    pub intention: Intention,
+    /// The machine; with tasks where these were asked for.
+    pub machine: Machine,
+    /// What the asked layers found.
+    pub found: Vec<Found>,
+    cases: Vec<Case>,
+}
+
+/// Asks some layers. `last` is what was seen before; without it everything is read.
+///
+/// # Errors
+/// As `check`.
+pub fn look(
+    root: &Root,
+    cpus: Option<&str>,
+    configuration: &Configuration,
+    layers: Layers,
+    last: Option<Looked>,
+) -> Result<Looked, CommandError> {
+    let (machine, known) = match last.filter(|_| !layers.has("partition")) {
+        None => (whole(root, layers), Vec::new()),
+        Some(last) => (partly(root, layers, last.machine), last.cases),
+    };
+    let boot = match layers.has("boot line") {
+        true => {
+            let scene = boot::Scene::read(Root::live())?;
+            let counted = boot::Counted::nothing("the daemon counts on its own");
+            Some(boot::look_at(&scene, None, &machine, counted)?.verdict)
+        }
+        false => None,
+    };
+    let asked = Asked {
+        cpus,
+        profile: Profile::Minimal,
+        declarations: Declarations::These(configuration.file.as_ref()),
+    };
+    let intention = intention::find(root, &machine, &asked)?;
+    let cases = match layers.has("knobs") {
+        true => cases(root, &machine, &intention),
+        false => cases_from(root, &machine, &intention, |wish, concerned| {
+            let is_same = |case: &&Case| {
+                case.wish.intent.name == wish.intent.name && case.wish.intent.cpus == wish.intent.cpus
+            };
+            let plan = known
+                .iter()
+                .find(is_same)
+                .and_then(|case| case.plan.as_ref().ok());
+            plan.map_or_else(|| settings::for_cpus(root, concerned), |plan| plan.found.clone())
+        }),
+    };
+    let counters = Counters::Unseen("effects are counted by the rounds".to_owned());
+    let evidence = Evidence {
+        machine: &machine,
+        counters: &counters,
+        boot: boot.as_ref(),
+    };
+    let found = check_layers(&evidence, &cases, |layer| layers.has(layer.name));
+    Ok(Looked {
+        intention,
+        machine,
+        found,
+        cases,
+    })
+}
+
+fn whole(root: &Root, layers: Layers) -> Machine {
+    let machine = Machine::read(root);
+    let machine = match layers.has("tasks") {
+        true => machine.with_task_cgroups(root),
+        false => machine.with_attendants(root),
+    };
+    machine.with_interrupts(root)
+}
+
+fn partly(root: &Root, layers: Layers, last: Machine) -> Machine {
+    let mut machine = Machine {
+        unreadable: Vec::new(),
+        ..last
+    };
+    if layers.has("tasks") {
+        machine.tasks = None;
+        machine = machine.with_task_cgroups(root);
+    } else if layers.has("neighbours") {
+        machine.tasks = None;
+        machine = machine.with_attendants(root);
+    }
+    if layers.has("neighbours") {
+        machine = machine.with_neighbours(root);
+    }
+    if layers.has("knobs") {
+        machine = machine.with_isolation(root);
+    }
+    match layers.has("interrupts") {
+        true => machine.with_interrupts(root),
+        false => machine,
+    }
+}
+
+impl Looked {
+    /// What is told of it.
+    pub fn kept(&self, watching: &Watching) -> Vec<Kept> {
+        self.found
+            .iter()
+            .filter(|one| is_told(one, watching))
+            .map(kept)
+            .collect()
+    }
+
+    /// Whether a partition of that name is in force: only there is something that could be set again.
+    pub fn is_in_force(&self, partition: &str) -> bool {
+        let mut wishes = self.intention.wishes.iter();
+        wishes.any(|wish| wish.intent.name.as_str() == partition && wish.means == Means::Partition)
+    }
+
+    /// What was counted since the last round, held against the machine as it was last seen.
+    pub fn effects(&self, activity: Activity, watching: &Watching) -> (Vec<Kept>, Layers) {
+        let counters = Counters::Seen(activity);
+        let evidence = Evidence {
+            machine: &self.machine,
+            counters: &counters,
+            boot: None,
+        };
+        let found = check_layers(&evidence, &self.cases, |layer| layer.name == "effects");
+        let told = found
+            .iter()
+            .filter(|one| is_told(one, watching))
+            .map(kept)
+            .collect();
+        (told, Layers::named(&["effects"]))
+    }
+}
+
+/// Whether somebody wants to hear of a finding.
+pub fn is_told(one: &Found, watching: &Watching) -> bool {
+    one.finding.level >= watching.level && !watching.ignore.iter().any(|pattern| one.is_meant_by(pattern))
+}
+
+/// A finding as it is remembered.
+pub fn kept(one: &Found) -> Kept {
+    Kept {
+        id: one.finding.id.clone(),
+        subject: one.finding.subject.clone(),
+        partition: one.partition.clone(),
+        layer: one.layer.to_owned(),
+        level: one.finding.level,
+        message: one.finding.message.clone(),
+        fix: one.finding.fix.clone(),
+        knob: one.knob().map(str::to_owned),
+        since_s: 0,
+        seen_s: 0,
+        by: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use machine::CpuSet;
+
+    /// A question about one part reads that part: what the plan of a knob is made from is in several of the machine.
+    #[test]
+    fn what_is_asked_for_is_read_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let write = |path: &str, text: &str| {
+            let path = dir.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        };
+        let set = |default: &str, workqueue: &str| {
+            write("proc/irq/default_smp_affinity", default);
+            write("sys/devices/virtual/workqueue/cpumask", workqueue);
+        };
+        let masks = |machine: &Machine| {
+            let isolation = &machine.isolation;
+            [&isolation.default_smp_affinity, &isolation.workqueue_cpumask]
+                .map(|mask| mask.as_ref().map(CpuSet::to_string))
+        };
+        let wanted = |default: &str, workqueue: &str| [default, workqueue].map(|list| Some(list.to_owned()));
+        write("sys/devices/system/cpu/possible", "0-3\n");
+        set("7\n", "7\n");
+        let root = Root::open(dir.path()).unwrap();
+        let machine = whole(&root, Layers::all());
+        assert_eq!(masks(&machine), wanted("0-2", "0-2"));
+        assert_eq!(machine.irqbalance_sockets, [] as [&str; 0]);
+        set("f\n", "f\n");
+        write("run/irqbalance/irqbalance1.sock", "");
+        let machine = partly(&root, Layers::named(&["tasks", "interrupts"]), machine);
+        assert_eq!(masks(&machine), wanted("0-2", "0-2"), "nobody asked for it");
+        let machine = partly(&root, Layers::named(&["knobs"]), machine);
+        assert_eq!(masks(&machine), wanted("0-3", "0-3"));
+        assert_eq!(machine.irqbalance_sockets, [] as [&str; 0], "nobody asked for it");
+        let machine = partly(&root, Layers::named(&["neighbours"]), machine);
+        assert_eq!(machine.irqbalance_sockets, ["irqbalance1.sock"]);
+    }
+}

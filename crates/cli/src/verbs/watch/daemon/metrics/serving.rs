@@ -1,0 +1,270 @@
+//! Metrics over HTTP: one thread, a few connections at a time, each with an end in time, whoever is on the other side.
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::os::fd::BorrowedFd;
+use std::time::{Duration, Instant};
+use watch::metrics::{Asked, Form, MOST_REQUEST, Refusal, answer, asked};
+
+/// Connections at a time. More wait in the kernel until one of these is over.
+const MOST: usize = 16;
+
+/// So long may a connection take to ask, and so long again to take what it gets.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A port that is served.
+pub struct Server {
+    listener: TcpListener,
+    open: Vec<Connection>,
+}
+
+struct Connection {
+    stream: TcpStream,
+    until: Instant,
+    state: State,
+}
+
+enum State {
+    Asking(Vec<u8>),
+    Getting { answer: Vec<u8>, sent: usize },
+    Over,
+}
+
+impl Server {
+    /// Listens.
+    ///
+    /// # Errors
+    /// The port is taken, or the address is not this machine's.
+    pub fn open(address: SocketAddr) -> std::io::Result<Server> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok(Server {
+            listener,
+            open: Vec::new(),
+        })
+    }
+
+    /// Attends to everybody until `wake` becomes readable (`true`) or the time is up. `give` makes the text.
+    pub fn attend(
+        &mut self,
+        wake: BorrowedFd,
+        until: Option<Instant>,
+        give: &mut dyn FnMut(Form) -> String,
+    ) -> bool {
+        loop {
+            let now = Instant::now();
+            if until.is_some_and(|until| until <= now) {
+                return false;
+            }
+            let soonest = self.open.iter().map(|one| one.until).chain(until).min();
+            let limit = soonest.map(|time| time.saturating_duration_since(now));
+            let mut fds = vec![PollFd::from_borrowed_fd(wake, PollFlags::IN)];
+            // Who is not taken costs nothing: a listener that is not asked wakes nobody.
+            let listens = if self.open.len() < MOST {
+                PollFlags::IN
+            } else {
+                PollFlags::empty()
+            };
+            fds.push(PollFd::new(&self.listener, listens));
+            fds.extend(self.open.iter().map(|one| match one.state {
+                State::Getting { .. } => PollFd::new(&one.stream, PollFlags::OUT),
+                _ => PollFd::new(&one.stream, PollFlags::IN),
+            }));
+            let limit = limit.map(|limit| Timespec {
+                tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX),
+                tv_nsec: limit.subsec_nanos().into(),
+            });
+            if poll(&mut fds, limit.as_ref()).is_err() {
+                // Interrupted, or out of memory for a moment.
+                std::thread::sleep(Duration::from_millis(10));
+                continue;
+            }
+            let told: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
+            if told.first() == Some(&true) {
+                return true;
+            }
+            let now = Instant::now();
+            for (one, told) in self.open.iter_mut().zip(told.iter().skip(2)) {
+                // First the time: who takes a byte now and then would stay for ever.
+                if one.until <= now {
+                    one.late(now);
+                } else if *told {
+                    one.go_on(now, give);
+                }
+            }
+            self.open.retain(|one| !matches!(one.state, State::Over));
+            if told.get(1) == Some(&true) {
+                self.accept(now);
+            }
+        }
+    }
+
+    fn accept(&mut self, now: Instant) {
+        while self.open.len() < MOST {
+            match self.listener.accept() {
+                Ok((stream, _)) => {
+                    if stream.set_nonblocking(true).is_ok() {
+                        self.open.push(Connection {
+                            stream,
+                            until: now + PATIENCE,
+                            state: State::Asking(Vec::new()),
+                        });
+                    }
+                }
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return,
+                // Without descriptors left it would be told again at once.
+                Err(_) => return std::thread::sleep(Duration::from_millis(50)),
+            }
+        }
+    }
+}
+
+impl Connection {
+    fn go_on(&mut self, now: Instant, give: &mut dyn FnMut(Form) -> String) {
+        if let State::Asking(heard) = &mut self.state {
+            let mut piece = [0; MOST_REQUEST];
+            match self.stream.read(&mut piece) {
+                Ok(0) => return self.state = State::Over,
+                Ok(length) => heard.extend(piece.iter().take(length)),
+                Err(error) if is_for_later(&error) => return,
+                Err(_) => return self.state = State::Over,
+            }
+            let answer = match asked(heard) {
+                Asked::More => return,
+                Asked::Metrics(form) => answer(form, &give(form)),
+                Asked::Refused(refusal) => refusal.answer(),
+            };
+            self.get(now, answer);
+        }
+        self.send();
+    }
+
+    /// Who has not asked in time is told so; who does not take its answer is left.
+    fn late(&mut self, now: Instant) {
+        match self.state {
+            State::Asking(_) => {
+                self.get(now, Refusal::Slow.answer());
+                self.send();
+            }
+            _ => self.state = State::Over,
+        }
+    }
+
+    fn get(&mut self, now: Instant, answer: Vec<u8>) {
+        self.until = now + PATIENCE;
+        self.state = State::Getting { answer, sent: 0 };
+    }
+
+    fn send(&mut self) {
+        let State::Getting { answer, sent } = &mut self.state else {
+            return;
+        };
+        while let Some(rest) = answer.get(*sent..).filter(|rest| !rest.is_empty()) {
+            match self.stream.write(rest) {
+                Ok(length) if length > 0 => *sent += length,
+                Err(error) if is_for_later(&error) => return,
+                _ => return self.state = State::Over,
+            }
+        }
+        self.state = State::Over;
+    }
+}
+
+fn is_for_later(error: &std::io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::Interrupted)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+
+    /// Serves `body` at a port that was free; the other end of the pair ends it.
+    fn serve(body: String) -> (SocketAddr, UnixStream) {
+        let mut server = Server::open("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = server.listener.local_addr().unwrap();
+        let (wake, other) = UnixStream::pair().unwrap();
+        std::thread::spawn(move || while !server.attend(wake.as_fd(), None, &mut |_| body.clone()) {});
+        (address, other)
+    }
+
+    fn connect(address: SocketAddr) -> TcpStream {
+        let stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+    }
+
+    /// All that comes until the other side closes; a side that never closes fails after a minute.
+    fn rest(mut stream: TcpStream) -> String {
+        let mut text = Vec::new();
+        let ended = stream.read_to_end(&mut text);
+        assert!(
+            ended
+                .as_ref()
+                .err()
+                .is_none_or(|error| error.kind() == ErrorKind::ConnectionReset),
+            "{ended:?}"
+        );
+        String::from_utf8_lossy(&text).into_owned()
+    }
+
+    fn ask(address: SocketAddr, request: &str) -> String {
+        let mut stream = connect(address);
+        stream.write_all(request.as_bytes()).unwrap();
+        rest(stream)
+    }
+
+    #[test]
+    fn a_request_in_pieces_is_answered_and_others_are_refused() {
+        let (address, _wake) = serve("a 1\n".to_owned());
+        let mut slow = connect(address);
+        for piece in ["GET /met", "rics HTTP/1.1\r\nHost: x\r", "\n\r\n"] {
+            slow.write_all(piece.as_bytes()).unwrap();
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        let told = rest(slow);
+        assert!(
+            told.starts_with("HTTP/1.1 200 OK\r\n") && told.ends_with("\r\n\r\na 1\n"),
+            "{told}"
+        );
+        assert!(ask(address, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+        assert!(ask(address, "PUT /metrics HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 405 "));
+        assert!(ask(address, "\n\n").starts_with("HTTP/1.1 400 "));
+    }
+
+    /// All places are taken by some who never end their request and some who never read a long answer; the next one is
+    /// served when their time is up.
+    #[test]
+    fn who_never_ends_a_request_or_never_reads_hurts_nobody() {
+        const LONG: usize = 32 << 20;
+        let (address, _wake) = serve("x".repeat(LONG));
+        let mut held: Vec<TcpStream> = (0..MOST).map(|_| connect(address)).collect();
+        for (place, stream) in held.iter_mut().enumerate() {
+            let request = if place < 2 {
+                "GET /metrics HTTP/1.1\r\n\r\n"
+            } else {
+                "GET /metr"
+            };
+            stream.write_all(request.as_bytes()).unwrap();
+        }
+        assert!(ask(address, "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 404 "));
+        let unended = held.pop().unwrap();
+        assert!(rest(unended).starts_with("HTTP/1.1 408 "));
+        let unread = held.swap_remove(0);
+        let got = rest(unread).len();
+        assert!(got > 0 && got < LONG, "{got} bytes were still to be had");
+    }
+
+    #[test]
+    fn it_ends_when_its_other_end_is_gone() {
+        let mut server = Server::open("127.0.0.1:0".parse().unwrap()).unwrap();
+        let (wake, other) = UnixStream::pair().unwrap();
+        drop(other);
+        assert!(server.attend(wake.as_fd(), None, &mut |_| String::new()));
+        let past = Instant::now();
+        let (wake, _other) = UnixStream::pair().unwrap();
+        assert!(!server.attend(wake.as_fd(), Some(past), &mut |_| String::new()));
+    }
+}

@@ -1,0 +1,214 @@
+//! The kernel's sources together: each where it can be had, and said where not.
+
+use crate::CommandError;
+use machine::Cgroups;
+use machine::cgroups::parse_mountinfo;
+use root::Root;
+use root::told::{Netlink, Signals, Take, Writes, Written, wait};
+use std::os::fd::AsFd;
+use std::time::Duration;
+use watch::drift::{Happening, Process, Writer, link, processes, uevent};
+
+/// Messages that are taken in one turn of each socket.
+const MOST: usize = 20_000;
+
+/// While processes come without end, their socket is looked at so often.
+const TURN: Duration = Duration::from_millis(100);
+
+/// What came.
+pub enum Told {
+    /// A thread began, changed or ended.
+    Process(Process),
+    /// Something else.
+    Happening(Happening),
+}
+
+/// All of them.
+pub struct Sources {
+    signals: Signals,
+    processes: Result<Netlink, String>,
+    uevents: Result<Netlink, String>,
+    links: Result<Netlink, String>,
+    writes: Result<Writes, String>,
+    /// File systems whose writes nobody tells of, and why.
+    deaf: Vec<String>,
+    processes_at: Duration,
+}
+
+impl Sources {
+    /// Opens what there is.
+    ///
+    /// # Errors
+    /// No signals: nothing could end the daemon.
+    pub fn open(root: &Root) -> Result<Sources, CommandError> {
+        let mut sources = Sources {
+            signals: Signals::listen()?,
+            processes: Netlink::processes().map_err(|error| error.to_string()),
+            uevents: Netlink::uevents().map_err(|error| error.to_string()),
+            links: Netlink::links().map_err(|error| error.to_string()),
+            writes: Writes::listen().map_err(|error| error.to_string()),
+            deaf: Vec::new(),
+            processes_at: Duration::ZERO,
+        };
+        sources.listen_to_files(root);
+        Ok(sources)
+    }
+
+    /// Listens to the file systems of the kernel that are mounted now; to those that it listens to already it changes nothing.
+    pub fn listen_to_files(&mut self, root: &Root) {
+        let Ok(writes) = &self.writes else { return };
+        let deaf = mounts(root)
+            .into_iter()
+            .filter_map(|mount| writes.add(&mount).err());
+        self.deaf = deaf.map(|error| error.to_string()).collect();
+    }
+
+    /// Each with what is wrong with it; an empty text for nothing.
+    pub fn shown(&self) -> Vec<(&'static str, String)> {
+        let of = |source: &Result<Netlink, String>| source.as_ref().err().cloned().unwrap_or_default();
+        let writes = match &self.writes {
+            Err(why) => why.clone(),
+            Ok(_) => self.deaf.join("; "),
+        };
+        vec![
+            ("processes", of(&self.processes)),
+            ("devices", of(&self.uevents)),
+            ("network", of(&self.links)),
+            ("writes", writes),
+        ]
+    }
+
+    /// The names of those that tell.
+    pub fn names(&self) -> String {
+        let names: Vec<&str> = self
+            .shown()
+            .into_iter()
+            .filter(|(_, why)| why.is_empty())
+            .map(|(name, _)| name)
+            .collect();
+        match names.is_empty() {
+            true => "nobody".to_owned(),
+            false => names.join(", "),
+        }
+    }
+
+    /// A line for each that does not.
+    pub fn missing(&self) -> Vec<String> {
+        let wrong = self.shown().into_iter().filter(|(_, why)| !why.is_empty());
+        wrong
+            .map(|(name, why)| {
+                format!("{name}: {why}; the rounds stand in, so this is found later and nobody is named")
+            })
+            .collect()
+    }
+
+    /// Waits until something comes.
+    pub fn wait(&self, limit: Duration) {
+        let mut all = vec![self.signals.as_fd()];
+        // After a turn of processes the rest of them comes together.
+        let all_sockets = [&self.processes, &self.uevents, &self.links];
+        let sockets = all_sockets
+            .into_iter()
+            .enumerate()
+            .filter(|(place, _)| *place > 0 || self.processes_at.is_zero());
+        all.extend(
+            sockets
+                .filter_map(|(_, source)| source.as_ref().ok())
+                .map(AsFd::as_fd),
+        );
+        all.extend(self.writes.as_ref().ok().map(AsFd::as_fd));
+        let limit = if self.processes_at.is_zero() {
+            limit
+        } else {
+            limit.min(TURN)
+        };
+        let _ = wait(&all, limit);
+    }
+
+    /// The next signal.
+    pub fn signal(&self) -> Option<i32> {
+        self.signals.next()
+    }
+
+    /// Hands over what came. First who wrote something: whoever it was may end at any moment, and its name with it.
+    pub fn take(&mut self, now: Duration, each: &mut dyn FnMut(Told)) {
+        if let Ok(writes) = &self.writes {
+            let taken = writes.take(&mut |written| each(Told::Happening(of_write(written))));
+            if let Err(error) = taken {
+                self.writes = Err(error.to_string());
+                each(Told::Happening(Happening::Lost));
+            }
+        }
+        for (source, read) in [
+            (&mut self.uevents, uevent as fn(&[u8]) -> _),
+            (&mut self.links, link),
+        ] {
+            let mut told = |message: &[u8]| {
+                if let Some(happening) = read(message) {
+                    each(Told::Happening(happening));
+                }
+            };
+            take(source, &mut told).then(|| each(Told::Happening(Happening::Lost)));
+        }
+        if now < self.processes_at {
+            return;
+        }
+        let mut count = 0;
+        let mut told = |message: &[u8]| {
+            count += 1;
+            if let Some(process) = processes(message) {
+                each(Told::Process(process));
+            }
+        };
+        let is_lost = take(&mut self.processes, &mut told);
+        if is_lost {
+            each(Told::Happening(Happening::Thread));
+        }
+        self.processes_at = if count > 0 { now + TURN } else { Duration::ZERO };
+    }
+}
+
+/// Whether something was lost: left out by the kernel, or the source itself.
+fn take(source: &mut Result<Netlink, String>, told: &mut dyn FnMut(&[u8])) -> bool {
+    let Ok(socket) = source else { return false };
+    match socket.take(MOST, told) {
+        Ok(Take::All | Take::Some) => false,
+        Ok(Take::Lost) => true,
+        Err(error) => {
+            *source = Err(error.to_string());
+            true
+        }
+    }
+}
+
+/// Where the files are whose writers are wanted.
+fn mounts(root: &Root) -> Vec<String> {
+    let mut wanted = vec!["/proc".to_owned(), "/sys".to_owned()];
+    wanted.extend(Cgroups::read(root).cpuset.map(|hierarchy| hierarchy.mount));
+    // The servers of the scheduler have their files there. Who mounts it does so late, or never.
+    let mounted = root
+        .text("/proc/self/mountinfo")
+        .ok()
+        .flatten()
+        .unwrap_or_default();
+    let debugfs = parse_mountinfo(&mounted)
+        .into_iter()
+        .filter(|mount| mount.kind == "debugfs");
+    wanted.extend(debugfs.map(|mount| mount.path).take(1));
+    wanted
+}
+
+fn of_write(written: Written) -> Happening {
+    match written {
+        Written::Lost => Happening::Lost,
+        Written::By { pid, path } => {
+            // Of a thread of another pid namespace the kernel gives 0.
+            let comm = Root::live().value(&format!("/proc/{pid}/comm")).ok().flatten();
+            Happening::Wrote(Writer {
+                pid,
+                comm,
+                wrote: path,
+            })
+        }
+    }
+}

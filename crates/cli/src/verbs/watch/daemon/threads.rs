@@ -1,0 +1,215 @@
+//! Where every known thread may run, asked by system call: no source tells that somebody changed the mask of a thread.
+
+use machine::{CpuSet, Task};
+use root::{Asked, Root};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use watch::drift::{Funds, Pace, Process, Purse};
+
+/// Threads that are remembered at most; of others the rounds tell.
+const MOST: usize = 200_000;
+
+/// What is known of a thread.
+struct Known {
+    /// Its CPUs among the isolated ones, as words.
+    here: Vec<u64>,
+    /// It came to these otherwise than by birth, which was told.
+    is_odd: bool,
+}
+
+/// The threads.
+pub struct Threads {
+    known: BTreeMap<u32, Known>,
+    isolated: Vec<u64>,
+    words: Vec<u64>,
+    quiet: Pace,
+    busy: Pace,
+    is_busy: bool,
+    purse: Purse,
+}
+
+impl Default for Threads {
+    fn default() -> Threads {
+        Threads {
+            known: BTreeMap::new(),
+            isolated: Vec::new(),
+            words: Vec::new(),
+            quiet: Pace::SWEEPS,
+            busy: Pace::BUSY_SWEEPS,
+            is_busy: false,
+            purse: Purse::SWEEPS,
+        }
+    }
+}
+
+impl Threads {
+    /// When the next sweep is due.
+    pub fn due(&self, now: Duration) -> Duration {
+        match (self.is_busy, self.purse.funds(now)) {
+            (true, Funds::Ample) => self.busy.due().min(self.quiet.due()),
+            _ => self.quiet.due(),
+        }
+    }
+
+    /// Takes all threads that there are.
+    pub fn know(&mut self, root: &Root, tasks: &[Task], isolated: &CpuSet) {
+        self.isolated = isolated.words().to_vec();
+        let before = std::mem::take(&mut self.known);
+        for task in tasks.iter().take(MOST) {
+            let tid = task.key.tid;
+            self.look(root, tid);
+            if let (Some(known), Some(before)) = (self.known.get_mut(&tid), before.get(&tid)) {
+                known.is_odd = before.is_odd;
+            }
+        }
+    }
+
+    /// Takes what is told of one thread; says whether that concerns isolated CPUs. Where one may run as the thread that made
+    /// it may, that was found with that one; how many there are by now is seen in the rounds.
+    pub fn told(&mut self, root: &Root, process: Process) -> bool {
+        let (tid, parent) = match process {
+            Process::Ended { tid } => return self.known.remove(&tid).is_some_and(|known| known.is_odd),
+            Process::Born { tid, parent } => (tid, self.known.get(&parent).map(|known| known.here.clone())),
+            Process::Became { tid } => (tid, None),
+        };
+        self.is_busy = true;
+        if !self.look(root, tid) {
+            return false;
+        }
+        match self.known.get_mut(&tid) {
+            Some(known) => {
+                known.is_odd = parent.as_ref() != Some(&known.here);
+                known.is_odd
+            }
+            // It is gone already, and what was told of it is over.
+            None => true,
+        }
+    }
+
+    /// Asks for every known thread; says whether one may run elsewhere among the isolated CPUs than before.
+    pub fn sweep(&mut self, root: &Root, now: Duration, spent: impl Fn() -> Duration) -> bool {
+        let before = spent();
+        let tids: Vec<u32> = self.known.keys().copied().collect();
+        let mut is_other = false;
+        for tid in tids {
+            is_other |= self.look(root, tid);
+        }
+        let cost = spent().saturating_sub(before);
+        if std::mem::take(&mut self.is_busy) {
+            self.purse.pay(now, cost);
+        }
+        self.quiet.done(now, cost);
+        self.busy.done(now, cost);
+        is_other
+    }
+
+    /// Whether it differs from what is known.
+    fn look(&mut self, root: &Root, tid: u32) -> bool {
+        match root.affinity(tid, &mut self.words) {
+            Asked::Told => {}
+            Asked::Gone => return self.known.remove(&tid).is_some_and(|known| known.is_odd),
+            Asked::Cannot => return false,
+        }
+        let here = self
+            .words
+            .iter()
+            .zip(&self.isolated)
+            .map(|(allowed, isolated)| allowed & isolated);
+        let is_full = self.known.len() >= MOST;
+        match self.known.get_mut(&tid) {
+            Some(known) if here.clone().eq(known.here.iter().copied()) => false,
+            Some(known) => {
+                *known = Known {
+                    here: here.collect(),
+                    is_odd: true,
+                };
+                true
+            }
+            None if is_full => false,
+            None => {
+                let here: Vec<u64> = here.collect();
+                let is_some = here.iter().any(|word| *word != 0);
+                self.known.insert(tid, Known { here, is_odd: false });
+                is_some
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Child, Command};
+
+    struct Sleeper(Child);
+
+    impl Drop for Sleeper {
+        fn drop(&mut self) {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+
+    /// Thousands may run everywhere, and their children too: none of them is news. One that was sent there is, and its end.
+    #[test]
+    fn only_who_came_otherwise_than_by_birth_is_news() {
+        let root = Root::live();
+        let own = std::process::id();
+        let mut threads = Threads {
+            isolated: crate::program::aside::allowed(&root).words().to_vec(),
+            ..Threads::default()
+        };
+        let sleep = || Sleeper(Command::new("sleep").arg("600").spawn().unwrap());
+        let (first, second) = (sleep(), sleep());
+        let (child, orphan) = (first.0.id(), second.0.id());
+        threads.look(&root, own);
+        assert!(
+            !threads.told(
+                &root,
+                Process::Born {
+                    tid: child,
+                    parent: own
+                }
+            ),
+            "as its parent"
+        );
+        assert!(!threads.told(&root, Process::Became { tid: child }), "as before");
+        let others: Vec<u64> = threads.known[&own]
+            .here
+            .iter()
+            .map(|word| word & word.wrapping_sub(1))
+            .collect();
+        if others.iter().all(|word| *word == 0) {
+            return println!(
+                "SKIP: only_who_came_otherwise_than_by_birth_is_news: one CPU is all that there is"
+            );
+        }
+        root::sched::set_affinity(child, &others).unwrap();
+        assert!(
+            threads.told(&root, Process::Became { tid: child }),
+            "another mask than at birth"
+        );
+        assert!(threads.told(&root, Process::Ended { tid: child }));
+        assert!(
+            threads.told(
+                &root,
+                Process::Born {
+                    tid: orphan,
+                    parent: u32::MAX
+                }
+            ),
+            "nobody knows its parent"
+        );
+        threads.look(&root, orphan);
+        root::sched::set_affinity(orphan, &others).unwrap();
+        assert!(
+            threads.sweep(&root, Duration::ZERO, Duration::default),
+            "set by system call"
+        );
+        assert!(!threads.sweep(&root, Duration::ZERO, Duration::default), "once");
+        assert!(
+            !threads.told(&root, Process::Ended { tid: own }),
+            "it was there by birth"
+        );
+    }
+}

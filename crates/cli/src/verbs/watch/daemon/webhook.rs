@@ -1,0 +1,279 @@
+//! Alerts by HTTP: each line is posted by a thread that lives while lines wait, so whoever answers late, or never, holds up
+//! nobody. A line is sent once; what was not taken is counted and told.
+
+use plan::declared::Webhook;
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::net::{TcpStream, ToSocketAddrs as _};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Lines that wait; what comes then is left out, and said to be.
+const WAITING: usize = 64;
+
+/// How long one line may take, from the first packet to the answer.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Of an answer only its first line is of use.
+const MOST_ANSWER: usize = 1_024;
+
+/// Lines on their way.
+#[derive(Default)]
+pub struct Posts {
+    waiting: VecDeque<(Webhook, Vec<u8>)>,
+    left_out: u64,
+    courier: Option<JoinHandle<Vec<String>>>,
+}
+
+impl Posts {
+    /// Has a line posted; nothing where there is no place for it.
+    pub fn add(&mut self, webhook: Option<&Webhook>, line: &[u8]) {
+        let Some(webhook) = webhook else { return };
+        if self.waiting.len() >= WAITING {
+            self.left_out = self.left_out.saturating_add(1);
+            return;
+        }
+        self.waiting.push_back((webhook.clone(), line.to_vec()));
+    }
+
+    /// Whether something waits or is on its way.
+    pub fn is_busy(&self) -> bool {
+        self.courier.is_some() || !self.waiting.is_empty()
+    }
+
+    /// Sends what waits; gives what is to be said of what was sent.
+    pub fn tend(&mut self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Some(courier) = self.courier.take_if(|courier| courier.is_finished()) {
+            lines = courier
+                .join()
+                .unwrap_or_else(|_| vec!["webhook: the thread that posts ended early".to_owned()]);
+        }
+        if self.courier.is_none() && !self.waiting.is_empty() {
+            let batch = std::mem::take(&mut self.waiting);
+            // Begun here, so that it may run where this thread may.
+            match std::thread::Builder::new()
+                .name("webhook".to_owned())
+                .spawn(|| deliver(batch))
+            {
+                Ok(courier) => self.courier = Some(courier),
+                Err(error) => lines.push(format!("webhook: no thread for it: {error}")),
+            }
+        }
+        if self.left_out > 0 && self.waiting.is_empty() {
+            lines.push(format!(
+                "webhook: {} lines were left out: too many waited",
+                self.left_out
+            ));
+            self.left_out = 0;
+        }
+        lines
+    }
+
+    /// What will not be sent any more.
+    pub fn end(&mut self) -> Vec<String> {
+        let mut lines = match self.courier.is_some() {
+            true => vec!["webhook: lines were on their way; whether they were taken is not known".to_owned()],
+            false => Vec::new(),
+        };
+        let left = self.left_out.saturating_add(self.waiting.len() as u64);
+        if left > 0 {
+            lines.push(format!("webhook: {left} lines were not sent: it ended"));
+        }
+        lines
+    }
+}
+
+/// Sends all of them; a place that does not answer once gets none of the rest.
+fn deliver(mut batch: VecDeque<(Webhook, Vec<u8>)>) -> Vec<String> {
+    let mut lines = Vec::new();
+    while let Some((webhook, line)) = batch.pop_front() {
+        let Err(why) = post(&webhook, &line) else { continue };
+        let before = batch.len();
+        batch.retain(|(other, _)| *other != webhook);
+        let lost = before - batch.len() + 1;
+        lines.push(format!("{}: {why}; {lost} lines were not taken", webhook.text));
+    }
+    lines
+}
+
+/// Posts one line.
+///
+/// # Errors
+/// What happened, in words.
+fn post(webhook: &Webhook, line: &[u8]) -> Result<(), String> {
+    let end = Instant::now() + LIMIT;
+    let mut stream = connect(webhook, end)?;
+    let host = if webhook.host.contains(':') {
+        format!("[{}]", webhook.host)
+    } else {
+        webhook.host.clone()
+    };
+    let body = line.trim_ascii_end();
+    let mut request = format!(
+        "POST {} HTTP/1.1\r\nHost: {host}:{}\r\nUser-Agent: quietcore\r\nContent-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+        webhook.path,
+        webhook.port,
+        body.len()
+    )
+    .into_bytes();
+    request.extend(body);
+    stream.set_write_timeout(Some(left(end)?)).map_err(words)?;
+    stream.write_all(&request).map_err(words)?;
+    let mut answer = Vec::new();
+    let mut part = [0; 256];
+    while !answer.contains(&b'\n') && answer.len() < MOST_ANSWER {
+        stream.set_read_timeout(Some(left(end)?)).map_err(words)?;
+        match stream.read(&mut part).map_err(words)? {
+            0 => break,
+            length => answer.extend(part.get(..length).unwrap_or_default()),
+        }
+    }
+    let first = String::from_utf8_lossy(&answer);
+    let first = first.lines().next().unwrap_or_default();
+    let status = first
+        .strip_prefix("HTTP/")
+        .and_then(|rest| rest.split(' ').nth(1));
+    match status {
+        Some(status) if status.len() == 3 && status.starts_with('2') => Ok(()),
+        _ => Err(format!("it answered `{}`", report::safe(first))),
+    }
+}
+
+fn connect(webhook: &Webhook, end: Instant) -> Result<TcpStream, String> {
+    let mut why = "the name has no address".to_owned();
+    for address in (webhook.host.as_str(), webhook.port)
+        .to_socket_addrs()
+        .map_err(words)?
+    {
+        match TcpStream::connect_timeout(&address, left(end)?) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => why = words(error),
+        }
+    }
+    Err(why)
+}
+
+/// What is left of the time; none is an error, and no time at all would mean for ever.
+fn left(end: Instant) -> Result<Duration, String> {
+    let left = end.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(late()) } else { Ok(left) }
+}
+
+fn late() -> String {
+    format!("it did not answer within {} s", LIMIT.as_secs())
+}
+
+fn words(error: std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => late(),
+        _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    fn at(listener: &TcpListener) -> Webhook {
+        Webhook::try_from(format!("http://{}/drift", listener.local_addr().unwrap())).unwrap()
+    }
+
+    /// All that is said until nothing waits.
+    fn settle(posts: &mut Posts) -> Vec<String> {
+        let mut lines = Vec::new();
+        for _ in 0..6_000 {
+            lines.extend(posts.tend());
+            if !posts.is_busy() {
+                return lines;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        panic!("it is still busy: {lines:?}")
+    }
+
+    /// Takes so many requests and answers each with this.
+    fn listener(count: usize, answer: &'static str) -> (Webhook, JoinHandle<Vec<String>>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let webhook = at(&listener);
+        let serve = move || {
+            let mut seen = Vec::new();
+            for _ in 0..count {
+                let (mut stream, _) = listener.accept().unwrap();
+                stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+                let mut request = Vec::new();
+                let mut part = [0; 4096];
+                while !request.ends_with(b"}") {
+                    let length = stream.read(&mut part).unwrap();
+                    assert!(length > 0, "cut off: {}", String::from_utf8_lossy(&request));
+                    request.extend(&part[..length]);
+                }
+                stream.write_all(answer.as_bytes()).unwrap();
+                seen.push(String::from_utf8(request).unwrap());
+            }
+            seen
+        };
+        (webhook, std::thread::spawn(serve))
+    }
+
+    #[test]
+    fn each_line_is_posted_once_in_order() {
+        let (webhook, server) = listener(3, "HTTP/1.1 204 No Content\r\n\r\n");
+        let mut posts = Posts::default();
+        for number in 0..3 {
+            posts.add(Some(&webhook), format!("{{\"number\":{number}}}\n").as_bytes());
+        }
+        posts.add(None, b"nobody wants it");
+        assert_eq!(settle(&mut posts), [] as [&str; 0]);
+        let seen = server.join().unwrap();
+        for (number, request) in seen.iter().enumerate() {
+            let (head, body) = request.split_once("\r\n\r\n").unwrap();
+            assert!(
+                head.starts_with("POST /drift HTTP/1.1\r\nHost: 127.0.0.1:"),
+                "{head}"
+            );
+            assert!(head.contains("\r\nContent-Length: 12\r\n"), "{head}");
+            assert_eq!(body, format!("{{\"number\":{number}}}"));
+        }
+    }
+
+    #[test]
+    fn a_refusal_and_what_it_answered_are_told() {
+        let (webhook, server) = listener(1, "HTTP/1.1 503 Busy\r\n\r\n");
+        let mut posts = Posts::default();
+        posts.add(Some(&webhook), b"{}\n");
+        posts.add(Some(&webhook), b"{}\n");
+        let lines = settle(&mut posts);
+        assert_eq!(
+            lines,
+            [format!(
+                "{}: it answered `HTTP/1.1 503 Busy`; 2 lines were not taken",
+                webhook.text
+            )]
+        );
+        server.join().unwrap();
+    }
+
+    /// Somebody who takes the connection and says nothing: others wait for nothing, and all that is lost is counted.
+    #[test]
+    fn whoever_never_answers_holds_up_nobody() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut posts = Posts::default();
+        posts.add(Some(&at(&listener)), b"{}\n");
+        assert_eq!(posts.tend(), [] as [&str; 0]);
+        // The courier is on its way until its limit, so whatever comes returns while it is.
+        for _ in 0..=WAITING {
+            posts.add(Some(&at(&listener)), b"{}\n");
+            posts.tend();
+        }
+        assert!(posts.courier.is_some(), "it was waited for");
+        let lines = settle(&mut posts).join("\n");
+        assert!(lines.contains("did not answer within 5 s; 1 lines"), "{lines}");
+        assert!(
+            lines.contains(&format!("; {WAITING} lines were not taken")),
+            "{lines}"
+        );
+        assert!(lines.contains("1 lines were left out"), "{lines}");
+    }
+}

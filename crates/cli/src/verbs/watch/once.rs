@@ -1,0 +1,44 @@
+//! `watch --metrics`: what is counted and found now, once, for who has no daemon: a person, or cron with a textfile.
+
+use super::Args;
+use super::asked::Asking;
+use super::daemon::{kept, once};
+use crate::{CommandError, Screen, Status};
+use observe::Sample;
+use root::Root;
+use std::time::Duration;
+use watch::metrics::{Form, Totals, exposition};
+
+/// The form on the command line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Written {
+    /// The older text format, which the textfile collector takes
+    Text,
+    /// OpenMetrics 1.0.0
+    Openmetrics,
+}
+
+/// How long effects are counted for findings, where `--for` does not say.
+const WINDOW: Duration = Duration::from_secs(1);
+
+/// Looks once.
+///
+/// # Errors
+/// As `check`.
+pub fn run(written: Written, args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let looked = Asking {
+        cpus: args.cpus.clone(),
+    }
+    .look(args.duration.unwrap_or(WINDOW))?;
+    let standing = looked.found.iter().map(kept).collect();
+    let known = once(&looked.machine, &looked.intention, standing);
+    let root = Root::live();
+    let mut totals = Totals::default();
+    totals.add(&Sample::take(&root), observe::timeslices(&root), &known.cpus());
+    let form = match written {
+        Written::Text => Form::Text,
+        Written::Openmetrics => Form::OpenMetrics,
+    };
+    screen.text(&exposition(form, &known, &totals, crate::changing::seconds_now()));
+    Ok(Status::Done)
+}

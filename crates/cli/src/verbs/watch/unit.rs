@@ -1,0 +1,82 @@
+//! `watch --daemon --install-unit`: a unit of systemd that starts the daemon at boot; `--remove-unit` takes it back. Files
+//! and a link, noted with what stood there; nothing is called.
+
+use crate::changing::{self, Changing};
+use crate::verbs::apply::{program, reload_systemd, with_program};
+use crate::{CommandError, Screen, Status};
+use apply::installed::{Placed, install, remove_some};
+use apply::{Force, Lasting};
+use root::{Kind, Live, Root, Standing};
+use serde_json::json;
+
+const TEXT: &str = include_str!("../../../../../packaging/systemd/quietcore-watch.service");
+const UNIT: &str = "/etc/systemd/system/quietcore-watch.service";
+const LINK: &str = "/etc/systemd/system/multi-user.target.wants/quietcore-watch.service";
+
+/// Installs it. It begins at the next boot, or when systemd is asked.
+///
+/// # Errors
+/// A machine without systemd, a program that cannot be started at boot, and what writing met.
+pub fn place(screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = Root::live();
+    if !matches!(root.kind("/run/systemd/system"), Ok(Some(Kind::Dir))) {
+        return Err(CommandError::new(
+            Status::Unable,
+            "the unit was not installed",
+            "systemd does not run here",
+            "have `quietcore watch --daemon` started by whatever starts services here",
+        ));
+    }
+    let program = program()?;
+    let _changing = Changing::begin()?;
+    let files = [
+        (
+            UNIT.to_owned(),
+            Standing::text(with_program(TEXT, &program), 0o644),
+        ),
+        (
+            LINK.to_owned(),
+            Standing::Link("../quietcore-watch.service".to_owned()),
+        ),
+    ];
+    let placed = install(&Live::host(), &Lasting(&changing::lasting()?), &files)?;
+    reload_systemd(&root);
+    show("installed", &placed, &[], screen);
+    screen.note("`systemctl start quietcore-watch` begins it now; --remove-unit or `quietcore undo --all` removes it\n");
+    Ok(Status::Done)
+}
+
+/// Takes it back. What still runs is ended by systemd when it is asked.
+///
+/// # Errors
+/// No permission, and what writing met.
+pub fn take_back(screen: &mut Screen) -> Result<Status, CommandError> {
+    let _changing = Changing::begin()?;
+    let state = changing::lasting()?;
+    let is_ours = |path: &str| path == UNIT || path == LINK;
+    let removed = remove_some(&Live::host(), &Lasting(&state), Force::No, &[], &is_ours)?;
+    reload_systemd(&Root::live());
+    let left: Vec<String> = removed.drift.iter().chain(&removed.failed).cloned().collect();
+    show("removed", &removed.placed, &left, screen);
+    if removed.placed.is_empty() && left.is_empty() {
+        screen.note("no unit of `watch` was installed\n");
+    }
+    match left.is_empty() {
+        true => {
+            screen.note("`systemctl stop quietcore-watch` ends what still runs\n");
+            Ok(Status::Done)
+        }
+        false => Ok(Status::Conflict),
+    }
+}
+
+fn show(what: &str, placed: &[Placed], left: &[String], screen: &mut Screen) {
+    screen.json(&json!({ "schema": "quietcore.watch-unit/1", what: placed, "left": left }));
+    let lines = placed
+        .iter()
+        .map(|one| format!("{}  {}\n", one.path, one.outcome));
+    let left = left
+        .iter()
+        .map(|line| format!("left alone: {}\n", report::safe(line)));
+    screen.text(&lines.chain(left).collect::<String>());
+}

@@ -1,0 +1,56 @@
+//! The binary's allocator in children that are forked while other threads allocate.
+
+#![allow(clippy::unwrap_used)]
+
+#[path = "../src/allocator.rs"]
+mod allocator;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How a child ended; `None` when it did not, and had to be killed.
+fn status_of(child: libc::pid_t) -> Option<i32> {
+    let begun = Instant::now();
+    loop {
+        let mut status = 0;
+        // SAFETY: our own child; the kernel fills one int.
+        unsafe {
+            if libc::waitpid(child, &raw mut status, libc::WNOHANG) == child {
+                return Some(status);
+            }
+            if begun.elapsed() > Duration::from_secs(60) {
+                libc::kill(child, libc::SIGKILL);
+                libc::waitpid(child, &raw mut status, 0);
+                return None;
+            }
+        }
+        std::thread::sleep(Duration::from_micros(200));
+    }
+}
+
+#[test]
+fn a_child_can_allocate_whatever_the_other_threads_did() {
+    allocator::survives_forks();
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    std::hint::black_box(Vec::<u8>::with_capacity(100));
+                }
+            });
+        }
+        let stuck = (0..300).find(|_| {
+            // SAFETY: the child allocates, which is what is asked here, and ends without returning.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                std::hint::black_box(vec![1_u8; 1_000]);
+                // SAFETY: ends the child.
+                unsafe { libc::_exit(0) };
+            }
+            child < 0 || status_of(child) != Some(0)
+        });
+        over.store(true, Ordering::Relaxed);
+        assert_eq!(stuck, None, "the child of this turn never came to its end");
+    });
+}

@@ -1,0 +1,487 @@
+//! `study` on this machine: what it makes, how it is interrupted and goes on, and that the machine is as before each time.
+//!
+//! The runs isolate the highest CPU for a second each. What refuses needs no rights and runs anywhere.
+
+#![allow(clippy::unwrap_used)] // A whole file of tests.
+
+mod alone;
+mod program;
+
+use program::quietcore;
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const JOURNAL: &str = "/run/quietcore/journal";
+
+fn study_of(cpu: &str, axes: &str) -> String {
+    format!(
+        "repetitions = 2\nseed = 3\n[measure]\nwhat = \"latency\"\ncpus = \"{cpu}\"\nfor = \"1s\"\npolicy = \"other\"\n\
+         [axes]\n{axes}\n"
+    )
+}
+
+fn written(dir: &Path, text: &str) -> String {
+    let file = dir.join("study.toml");
+    fs::write(&file, text).unwrap();
+    file.display().to_string()
+}
+
+fn said(output: &Output) -> String {
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+/// Whether studies can run here; says so where not.
+fn is_able(test: &str) -> bool {
+    let is_root = fs::read_to_string("/proc/self/status")
+        .unwrap()
+        .contains("\nUid:\t0\t");
+    let plan = quietcore(&["plan", "--cpus", &alone::cpu(), "--json"]);
+    if !is_root || !plan.status.success() {
+        println!(
+            "SKIP: {test}: no CPU can be isolated here (it needs root, two CPUs and cpusets): {}",
+            said(&plan)
+        );
+        return false;
+    }
+    // Somebody else's partition is no leftover of ours: it is waited for.
+    until("that nothing is in force", || !Path::new(JOURNAL).exists());
+    // A container may be told what it could change, and not be let.
+    let apply = quietcore(&["apply", "--cpus", &alone::cpu()]);
+    let undo = quietcore(&["undo"]);
+    if matches!(apply.status.code(), Some(3 | 4)) {
+        println!("SKIP: {test}: no CPU may be isolated here: {}", said(&apply));
+        return false;
+    }
+    assert!(
+        apply.status.success() && undo.status.success(),
+        "{}{}",
+        said(&apply),
+        said(&undo)
+    );
+    true
+}
+
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_so() {
+        assert!(
+            begun.elapsed() < Duration::from_secs(120),
+            "waited in vain for {what}"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What isolation changes, as far as nobody else changes it meanwhile.
+fn state() -> BTreeMap<String, String> {
+    let mut paths: Vec<PathBuf> = [
+        "/proc/irq/default_smp_affinity",
+        "/proc/sys/kernel/timer_migration",
+        "/sys/devices/virtual/workqueue/cpumask",
+    ]
+    .map(PathBuf::from)
+    .to_vec();
+    let interrupts = fs::read_dir("/proc/irq").unwrap();
+    paths.extend(interrupts.map(|entry| entry.unwrap().path().join("smp_affinity_list")));
+    let content = |path: PathBuf| Some((path.display().to_string(), fs::read_to_string(&path).ok()?));
+    let mut state: BTreeMap<String, String> = paths.into_iter().filter_map(content).collect();
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let allowed = status
+        .lines()
+        .find(|line| line.starts_with("Cpus_allowed_list"))
+        .unwrap();
+    state.insert("this process".to_owned(), allowed.to_owned());
+    for folder in ["/sys/fs/cgroup", "/sys/fs/cgroup/cpuset"] {
+        let names = fs::read_dir(folder)
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.unwrap().file_name());
+        let ours: Vec<_> = names
+            .filter(|name| name.to_string_lossy().contains("study"))
+            .collect();
+        state.insert(folder.to_owned(), format!("{ours:?}"));
+    }
+    state.insert("journal".to_owned(), Path::new(JOURNAL).exists().to_string());
+    state
+}
+
+/// The results by their path in the directory.
+fn results(out: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for cell in fs::read_dir(out).into_iter().flatten() {
+        let cell = cell.unwrap().path();
+        for file in fs::read_dir(&cell).into_iter().flatten() {
+            let file = file.unwrap().path();
+            found.insert(
+                file.strip_prefix(out).unwrap().display().to_string(),
+                fs::read_to_string(&file).unwrap(),
+            );
+        }
+    }
+    found
+}
+
+fn begin(file: &str, out: &Path) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["study", "run", file, "--quiet", "--out"])
+        .arg(out)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Numbers of processes whose command line has these words one after the other.
+fn processes(words: &str) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let matching = entries.filter(|path| {
+        let line = fs::read(path.join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).replace('\0', " ").contains(words)
+    });
+    matching
+        .filter_map(|path| path.file_name()?.to_str()?.parse().ok())
+        .collect()
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("PPid:"))?
+        .trim()
+        .parse()
+        .ok()
+}
+
+/// Waits until it measures an isolated CPU.
+fn until_isolated(child: &Child) {
+    let pid = i32::try_from(child.id()).unwrap();
+    until("a measurement of an isolated CPU", || {
+        let measures = processes("measure latency --json")
+            .into_iter()
+            .any(|one| parent_of(one) == Some(pid));
+        measures && Path::new(JOURNAL).exists()
+    });
+}
+
+fn send(pid: i32, signal: i32) {
+    // SAFETY: plain numbers.
+    assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
+}
+
+fn run(file: &str, out: &Path) -> Output {
+    quietcore(&[
+        "study",
+        "run",
+        file,
+        "--json",
+        "--out",
+        &out.display().to_string(),
+    ])
+}
+
+const BOTH: &str = "isolation = [\"none\", \"balanced\"]";
+const ALL: [&str; 4] = [
+    "balanced-idle/1.json",
+    "balanced-idle/2.json",
+    "none-idle/1.json",
+    "none-idle/2.json",
+];
+
+#[test]
+fn what_is_impossible_is_said_before_anything_runs() {
+    // What another test has in force would be in the way.
+    let _alone = alone::alone();
+    let dir = tempfile::tempdir().unwrap();
+    let cpu = alone::cpu();
+    for (text, words) in [
+        (
+            study_of("0", BOTH),
+            vec!["1 of 2 cells are impossible", "balanced-idle: "],
+        ),
+        (study_of("all", BOTH), vec!["1 of 2 cells are impossible"]),
+        (study_of("4095", BOTH), vec!["line 5", "4095"]),
+        (study_of("no-such", BOTH), vec!["line 5", "no-such"]),
+        (
+            study_of(&cpu, "isolation = [\"none\", \"isolcpus\"]"),
+            vec!["line 9", "needs a reboot, which study does not do yet"],
+        ),
+        (
+            study_of(&cpu, BOTH).replace("\"other\"", "\"often\""),
+            vec!["line 7", "`often` is no policy"],
+        ),
+        (
+            study_of(&cpu, BOTH).replace("1s", "1 parsec"),
+            vec!["line 6", "parsec"],
+        ),
+    ] {
+        let file = written(dir.path(), &text);
+        let out = dir.path().join("out");
+        let output = quietcore(&["study", "plan", &file]);
+        assert_eq!(output.status.code(), Some(2), "{text}{}", said(&output));
+        for word in words {
+            assert!(said(&output).contains(word), "{word}: {}", said(&output));
+        }
+        assert_ne!(run(&file, &out).status.code(), Some(0));
+        assert!(!out.exists());
+    }
+    let missing = dir.path().join("missing").display().to_string();
+    for words in [
+        &["study", "plan", &missing][..],
+        &["study", "report", &missing],
+        &["study", "which-knob"],
+        &["study", "run", &missing],
+    ] {
+        assert_eq!(quietcore(words).status.code(), Some(2), "{words:?}");
+    }
+}
+
+#[test]
+fn the_plan_says_cells_order_and_time() {
+    let _alone = alone::alone();
+    let dir = tempfile::tempdir().unwrap();
+    let file = written(dir.path(), &study_of("0", "load = [\"idle\", \"cpu\"]"));
+    let output = quietcore(&["study", "plan", &file, "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(plan["schema"], "quietcore.study-plan/1");
+    assert_eq!(plan["cells"], serde_json::json!(["none-idle", "none-cpu"]));
+    assert_eq!(
+        (&plan["runs"], plan["order"].as_array().unwrap().len()),
+        (&Value::from(4), 2)
+    );
+    assert!(plan["notes"][0].as_str().unwrap().contains("fewer than 4"));
+    let text = said(&quietcore(&["study", "plan", &file]));
+    assert!(
+        text.contains("2 cells, 2 times each; about 12 s in all"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_study_runs_and_its_results_stand_for_themselves() {
+    let _alone = alone::alone();
+    if !is_able("a_study_runs_and_its_results_stand_for_themselves") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (before, out) = (state(), dir.path().join("out"));
+    let file = written(dir.path(), &study_of(&alone::cpu(), BOTH));
+    let output = run(&file, &out);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(state(), before);
+    let first = results(&out);
+    assert_eq!(first.keys().collect::<Vec<_>>(), ALL);
+    for (name, text) in &first {
+        let result: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(result["complete"], true, "{name}");
+        let partitioned = result["environment"]["partitioned"].as_str().unwrap_or_default();
+        assert_eq!(
+            partitioned == alone::cpu(),
+            name.starts_with("balanced"),
+            "{name}: {partitioned}"
+        );
+    }
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&answer["schema"], &answer["done"]),
+        (&Value::from("quietcore.study/1"), &Value::from(4))
+    );
+    let pair = &answer["pairs"][0];
+    assert_eq!(
+        (&pair["axis"], &pair["from"], &pair["to"]),
+        (&"isolation".into(), &"none".into(), &"balanced".into())
+    );
+    assert_eq!(
+        (&pair["first_runs"], &pair["withheld"]["why"]),
+        (&Value::from(2), &Value::from("too_few"))
+    );
+    let record: Value = serde_json::from_str(&fs::read_to_string(out.join("study.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&record["seed"], record["order"].as_array().unwrap().len()),
+        (&Value::from(3), 2)
+    );
+
+    // The runs came in the order that was drawn.
+    let begun = |name: &String| -> Value {
+        serde_json::from_str::<Value>(&first[name]).unwrap()["started_at"].clone()
+    };
+    let mut ran: Vec<String> = Vec::new();
+    for (block, cells) in record["order"].as_array().unwrap().iter().enumerate() {
+        ran.extend(
+            cells
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|cell| format!("{}/{}.json", cell.as_str().unwrap(), block + 1)),
+        );
+    }
+    assert!(
+        ran.windows(2)
+            .all(|two| begun(&two[0]).as_str() <= begun(&two[1]).as_str()),
+        "{ran:?}"
+    );
+
+    // Again there is nothing left to run.
+    assert_eq!(run(&file, &out).status.code(), Some(0));
+    assert_eq!(results(&out), first);
+    let folders = ["none-idle", "balanced-idle"].map(|name| out.join(name).display().to_string());
+    assert!(quietcore(&["compare", &folders[0], &folders[1]]).status.success());
+
+    refuses_what_is_not_its_own(dir.path(), &out, &file);
+}
+
+/// Another file, another version, a result from elsewhere, half a result.
+fn refuses_what_is_not_its_own(dir: &Path, out: &Path, file: &str) {
+    let refused = |why: &str| {
+        let output = run(file, out);
+        assert_eq!(output.status.code(), Some(2), "{why}: {}", said(&output));
+        assert!(said(&output).contains(why), "{why}: {}", said(&output));
+    };
+    let own = fs::read_to_string(file).unwrap();
+    written(dir, &own.replace("seed = 3", "seed = 4"));
+    refused("line 2 of its study.toml is `seed = 3`, and `seed = 4` in the file named now");
+    written(dir, &own);
+    let change = |path: &Path, from: &str, to: &str, why: &str| {
+        let text = fs::read_to_string(path).unwrap();
+        assert!(text.contains(from), "{from}: {text}");
+        fs::write(path, text.replacen(from, to, 1)).unwrap();
+        refused(why);
+        fs::write(path, text).unwrap();
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let tool = |version: &str| format!("\"tool_version\": \"{version}\"");
+    change(
+        &out.join("study.json"),
+        &tool(version),
+        &tool("0.0.1"),
+        "the version of quietcore was 0.0.1 there",
+    );
+    change(&out.join("study.json"), "\"schema\"", "\"schemata\"", "schema");
+    let result = out.join("none-idle/1.json");
+    let tool = |version: &str| format!("\"tool_version\":\"{version}\"");
+    change(
+        &result,
+        &tool(version),
+        &tool("0.0.1"),
+        "the version of quietcore of it is 0.0.1",
+    );
+    change(
+        &result,
+        "\"complete\":true",
+        "\"complete\":false",
+        "it was interrupted",
+    );
+    change(&result, "{", "", "1.json");
+    fs::rename(out.join("study.json"), out.join("gone")).unwrap();
+    refused("no study.json");
+    fs::rename(out.join("gone"), out.join("study.json")).unwrap();
+    assert_eq!(run(file, out).status.code(), Some(0));
+}
+
+#[test]
+fn interrupted_it_takes_back_what_stands_and_goes_on_where_it_was() {
+    let _alone = alone::alone();
+    if !is_able("interrupted_it_takes_back_what_stands_and_goes_on_where_it_was") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (before, out) = (state(), dir.path().join("out"));
+    let file = written(
+        dir.path(),
+        &study_of(&alone::cpu(), BOTH)
+            .replace("[measure]", "load_on = \"others\"\n[measure]")
+            .replace(BOTH, &format!("{BOTH}\nload = [\"cpu\"]")),
+    );
+    let mut child = begin(&file, &out);
+    until_isolated(&child);
+    send(i32::try_from(child.id()).unwrap(), libc::SIGINT);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert_eq!(state(), before);
+    let first = results(&out);
+    assert!(first.len() < 4, "{:?}", first.keys());
+
+    assert_eq!(run(&file, &out).status.code(), Some(0));
+    assert_eq!(state(), before);
+    let all = results(&out);
+    assert_eq!(all.len(), 4, "{:?}", all.keys());
+    assert!(
+        first.iter().all(|(name, text)| all[name] == *text),
+        "a run was made twice"
+    );
+}
+
+#[test]
+fn killed_it_leaves_nothing_for_long_and_goes_on_where_it_was() {
+    let _alone = alone::alone();
+    if !is_able("killed_it_leaves_nothing_for_long_and_goes_on_where_it_was") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (before, out) = (state(), dir.path().join("out"));
+    let file = written(dir.path(), &study_of(&alone::cpu(), BOTH));
+
+    // The guard takes back what stands.
+    let mut child = begin(&file, &out);
+    until_isolated(&child);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("the guard", || !Path::new(JOURNAL).exists());
+    assert_eq!(state(), before);
+    let first = results(&out);
+
+    // With the guard killed as well, the partition stands until the study goes on.
+    let mut child = begin(&file, &out);
+    until_isolated(&child);
+    let guards = processes(&format!("guard --token {}-", child.id()));
+    assert_eq!(guards.len(), 1);
+    send(guards[0], libc::SIGKILL);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(Path::new(JOURNAL).exists());
+    let second = results(&out);
+
+    let output = run(&file, &out);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(
+        said(&output).contains("had left in force is taken back"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(state(), before);
+    let all = results(&out);
+    assert_eq!(all.keys().collect::<Vec<_>>(), ALL);
+    assert!(
+        first.iter().chain(&second).all(|(name, text)| all[name] == *text),
+        "a run was made twice"
+    );
+}
+
+#[test]
+fn each_call_gets_as_far_as_its_budget() {
+    let _alone = alone::alone();
+    if !is_able("each_call_gets_as_far_as_its_budget") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    // A second run cannot begin within half a second after the first, which takes one.
+    let text =
+        study_of(&alone::cpu(), "load = [\"idle\", \"cpu\"]").replace("seed", "budget = \"1500ms\"\nseed");
+    let file = written(dir.path(), &text);
+    for call in 1..=4 {
+        let output = run(&file, &out);
+        assert_eq!(results(&out).len(), call, "{}", said(&output));
+        let ended = i32::from(call < 4);
+        assert_eq!(output.status.code(), Some(ended), "{}", said(&output));
+    }
+}

@@ -1,0 +1,286 @@
+//! Files as sets of repetitions: what they all answer, and what keeps a verdict from meaning anything.
+
+use crate::verdict::{Answer, Question, TooFew, judge};
+use formats::statistics::{SHARES, best_mean_ns, not_below, quantile};
+use formats::{Basis, Kind, Part, Recording, Series};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Repetitions of one measurement.
+#[derive(Clone, Debug)]
+pub struct Set<'a> {
+    /// What the user calls it.
+    pub name: String,
+    /// One for each repetition.
+    pub runs: Vec<&'a Recording>,
+}
+
+/// What was asked of all repetitions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Asked {
+    /// The thread, in a person's words.
+    pub thread: String,
+    /// Latency or noise.
+    pub kind: Kind,
+    /// What of it: all wake-ups that were due, where every file tells how late they were; else samples.
+    pub basis: Basis,
+    /// Which number.
+    pub number: Number,
+}
+
+/// A number that a run says about a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "what", content = "of")]
+pub enum Number {
+    /// Nanoseconds that this share of the wake-ups was not later than.
+    Quantile(f64),
+    /// Nanoseconds of each second that gaps took.
+    Stolen,
+    /// Gaps of at least so many nanoseconds, each second.
+    Rate(u64),
+}
+
+/// Lengths of gaps whose rates are compared.
+const LENGTHS_NS: [u64; 5] = [1_000, 10_000, 100_000, 1_000_000, 10_000_000];
+
+/// Why there is no verdict although there are repetitions.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "why", content = "what")]
+pub enum Withheld {
+    /// Of these repetitions no number would be enough.
+    TooFew(String),
+    /// Times of an emulated processor mean nothing: these runs.
+    Emulated(usize),
+    /// No thread and no quantile is in all of them.
+    NothingInCommon,
+}
+
+/// Two sets side by side.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Compared {
+    /// The name of the first.
+    pub first: String,
+    /// Its repetitions.
+    pub first_runs: usize,
+    /// The name of the other.
+    pub other: String,
+    /// Its repetitions.
+    pub other_runs: usize,
+    /// How long one repetition takes, in nanoseconds: the longest of all; `None` where no file tells.
+    pub run_ns: Option<u64>,
+    /// What was asked, and the answer.
+    pub answers: Vec<(Asked, Answer)>,
+    /// Why there are none.
+    pub withheld: Option<Withheld>,
+    /// Why runs do not represent the machine as it will be used, by their own results, and of how many runs each is said.
+    pub not_representative: BTreeMap<String, usize>,
+    /// One set was measured as a whole before the other: what changed on the machine meanwhile looks like a difference.
+    pub one_after_the_other: bool,
+    /// What is the same within each set and differs between them: name, first, other. It may be the reason.
+    pub conditions: Vec<(String, String, String)>,
+}
+
+/// Compares the other set with the first.
+#[must_use]
+pub fn compared(first: &Set<'_>, other: &Set<'_>) -> Compared {
+    let runs = || first.runs.iter().chain(&other.runs).copied();
+    let emulated = runs()
+        .filter(|run| run.own.as_ref().is_some_and(|own| own.environment.emulated))
+        .count();
+    let asked = asked(first, other);
+    let (answers, withheld) = if emulated > 0 {
+        (Vec::new(), Some(Withheld::Emulated(emulated)))
+    } else if asked.is_empty() {
+        (Vec::new(), Some(Withheld::NothingInCommon))
+    } else {
+        let (asked, questions): (Vec<Asked>, Vec<Question>) = asked.into_iter().unzip();
+        match judge(&questions) {
+            Ok(answers) => (asked.into_iter().zip(answers).collect(), None),
+            Err(why @ TooFew { .. }) => (Vec::new(), Some(Withheld::TooFew(why.to_string()))),
+        }
+    };
+    Compared {
+        first: first.name.clone(),
+        first_runs: first.runs.len(),
+        other: other.name.clone(),
+        other_runs: other.runs.len(),
+        run_ns: runs().filter_map(length_ns).max(),
+        answers,
+        withheld,
+        not_representative: doubts(runs()),
+        one_after_the_other: one_after_the_other(first, other),
+        conditions: conditions(first, other),
+    }
+}
+
+/// What every repetition of both sets answers, with the answers.
+fn asked(first: &Set<'_>, other: &Set<'_>) -> Vec<(Asked, Question)> {
+    let Some(pattern) = first.runs.first() else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for series in &pattern.series {
+        let of = |set: &Set<'_>| -> Option<Vec<Series>> {
+            set.runs.iter().map(|run| same(run, series).cloned()).collect()
+        };
+        let (Some(mut ours), Some(mut theirs)) = (of(first), of(other)) else {
+            continue;
+        };
+        // All wake-ups that were due, or the samples of all: never some of each.
+        let due = |series: &[Series]| -> Option<Vec<Series>> {
+            series
+                .iter()
+                .map(|series| series.by(Basis::Schedule).cloned())
+                .collect()
+        };
+        let mut basis = Basis::Samples;
+        if let (Some(due), Some(their_due)) = (due(&ours), due(&theirs)) {
+            (ours, theirs, basis) = (due, their_due, Basis::Schedule);
+        }
+        let mut add = |number: Number, value: &dyn Fn(&Series) -> Option<(f64, f64)>| {
+            let values =
+                |series: &[Series]| -> Option<Vec<(f64, f64)>> { series.iter().map(value).collect() };
+            let (Some(first), Some(other)) = (values(&ours), values(&theirs)) else {
+                return;
+            };
+            let off = first
+                .iter()
+                .chain(&other)
+                .map(|(_, off)| *off)
+                .fold(0.0, f64::max);
+            let plain = |values: Vec<(f64, f64)>| values.into_iter().map(|(value, _)| value).collect();
+            let asked = Asked {
+                thread: pattern.name_of(series),
+                kind: series.kind,
+                basis,
+                number,
+            };
+            let question = Question {
+                first: plain(first),
+                other: plain(other),
+                resolution: off,
+            };
+            found.push((asked, question));
+        };
+        match series.kind {
+            Kind::Latency => {
+                for share in SHARES {
+                    add(Number::Quantile(share), &|series| middle(series, share));
+                }
+            }
+            // No quantiles: where the short gaps went, the long ones that stayed are a larger share of the rest.
+            Kind::Noise => {
+                add(Number::Stolen, &stolen);
+                for length_ns in LENGTHS_NS {
+                    add(Number::Rate(length_ns), &|series| rate(series, length_ns));
+                }
+            }
+        }
+    }
+    // What never happened in any run says nothing.
+    found.retain(|(_, question)| {
+        question
+            .first
+            .iter()
+            .chain(&question.other)
+            .any(|value| *value != 0.0)
+    });
+    found
+}
+
+/// The only series of a file, or the only one of that kind on that CPU, for the same part of a wake-up.
+fn same<'a>(run: &'a Recording, wanted: &Series) -> Option<&'a Series> {
+    let of =
+        |series: &Series| -> (Kind, Option<u32>, Option<Part>) { (series.kind, series.cpu, series.part) };
+    if let [only] = run.series.as_slice()
+        && (only.cpu.is_none() || wanted.cpu.is_none())
+    {
+        return Some(only).filter(|only| only.kind == wanted.kind);
+    }
+    let mut all = run
+        .series
+        .iter()
+        .filter(|series| series.cpu.is_some() && of(series) == of(wanted));
+    all.next().filter(|_| all.next().is_none())
+}
+
+/// The middle of where a quantile lies, and how far it may be off.
+fn middle(series: &Series, share: f64) -> Option<(f64, f64)> {
+    let span = quantile(series, share)?;
+    let (low, high) = (span.low_ns as f64, span.high_ns? as f64);
+    Some((f64::midpoint(low, high), (high - low) / 2.0))
+}
+
+/// Nanoseconds of each second that gaps took.
+fn stolen(series: &Series) -> Option<(f64, f64)> {
+    let length = series.stated.duration_ns.filter(|length| *length > 0)? as f64;
+    let count = series.stated.count.unwrap_or(series.samples()) as f64;
+    let sum = best_mean_ns(series).unwrap_or(0.0) * count;
+    Some((sum / length * 1e9, 0.0))
+}
+
+/// Gaps of at least that length each second; those in the bucket across it may be on either side.
+fn rate(series: &Series, least_ns: u64) -> Option<(f64, f64)> {
+    let seconds = series.stated.duration_ns.filter(|length| *length > 0)? as f64 / 1e9;
+    let (surely, possibly) = not_below(series, least_ns);
+    let (surely, possibly) = (surely as f64 / seconds, possibly as f64 / seconds);
+    Some((f64::midpoint(surely, possibly), (possibly - surely) / 2.0))
+}
+
+fn length_ns(run: &Recording) -> Option<u64> {
+    let stated = run
+        .series
+        .iter()
+        .filter_map(|series| series.stated.duration_ns)
+        .max();
+    run.own.as_ref().map(|own| own.duration_ns).or(stated)
+}
+
+fn doubts<'a>(runs: impl Iterator<Item = &'a Recording>) -> BTreeMap<String, usize> {
+    let mut doubts = BTreeMap::new();
+    for own in runs.filter_map(|run| run.own.as_ref()) {
+        let interrupted = (!own.complete).then(|| "interrupted".to_owned());
+        for why in own.not_representative.iter().cloned().chain(interrupted) {
+            *doubts.entry(why).or_default() += 1;
+        }
+    }
+    doubts
+}
+
+/// Times of RFC 3339 in UTC are in the order of their texts.
+fn one_after_the_other(first: &Set<'_>, other: &Set<'_>) -> bool {
+    let times = |set: &Set<'_>| -> Option<Vec<String>> {
+        set.runs
+            .iter()
+            .map(|run| run.own.as_ref().map(|own| own.started_at.clone()))
+            .collect()
+    };
+    let (Some(first), Some(other)) = (times(first), times(other)) else {
+        return false;
+    };
+    let before = |one: &[String], two: &[String]| one.iter().max() < two.iter().min();
+    before(&first, &other) || before(&other, &first)
+}
+
+/// Facts that all files of a set agree on, and the sets not.
+fn conditions(first: &Set<'_>, other: &Set<'_>) -> Vec<(String, String, String)> {
+    let value = |run: &Recording, name: &str| -> Option<String> {
+        let fact = run.facts.iter().find(|(known, _)| known == name)?;
+        Some(fact.1.clone())
+    };
+    let agreed = |set: &Set<'_>, name: &str| -> Option<String> {
+        let mut values = set.runs.iter().map(|run| value(run, name));
+        let first = values.next()??;
+        values
+            .all(|value| value.as_ref() == Some(&first))
+            .then_some(first)
+    };
+    let names = first.runs.first().map_or(&[][..], |run| &run.facts);
+    names
+        .iter()
+        .filter_map(|(name, _)| {
+            let (first, other) = (agreed(first, name)?, agreed(other, name)?);
+            (first != other).then(|| (name.clone(), first, other))
+        })
+        .collect()
+}

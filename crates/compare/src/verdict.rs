@@ -1,0 +1,258 @@
+//! From repetitions to verdicts: a permutation test that holds for all questions together, and intervals by bootstrap.
+//!
+//! A quantile of a run has no known distribution, and there are few runs, so nothing is taken from a table of the normal
+//! distribution but the power. The repetitions are dealt anew to the two sets, all questions of one repetition together, and
+//! a difference counts only when it is larger than the largest of any question in all but 5 % of these (Westfall and Young's
+//! step "max T", with each difference in units of its own standard error: Welch's t). So the chance that anything at all is
+//! called a difference where there is none is at most 5 %, however many CPUs and quantiles are asked about.
+
+use crate::resampling::{Random, count, deals, each_deal, mean, taken, variance};
+use crate::verdict::Verdict::{Higher, Lower, NotShown};
+use serde::Serialize;
+
+/// The chance of calling something a difference where there is none, over all questions together.
+pub const RISK: f64 = 0.05;
+
+/// All deals are tried when there are at most so many, else so many at random.
+const DEALS: u64 = 5_000;
+
+/// So many sets are drawn for the intervals.
+const DRAWS: usize = 2_000;
+
+/// So many errors beyond what is called a difference, four of five are seen: 0.84 by the normal distribution, more because the
+/// error itself is estimated from few runs (`tests/truth.rs` has 80 % and more with 6 to 10 runs).
+const FOUR_OF_FIVE: f64 = 1.2;
+
+/// Something that every repetition of both sets answered with a number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Question {
+    /// The answers of the first set, one for each repetition.
+    pub first: Vec<f64>,
+    /// Those of the other set.
+    pub other: Vec<f64>,
+    /// How far a number may be off because of how it was written down.
+    pub resolution: f64,
+}
+
+/// What is said about one question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It is lower in the other set.
+    Lower,
+    /// It is higher in the other set.
+    Higher,
+    /// No difference was shown, which does not say that there is none.
+    NotShown,
+}
+
+/// The answer to one question, in the unit of its numbers.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// Mean over the repetitions of the first set.
+    pub first_mean: f64,
+    /// Mean over those of the other.
+    pub other_mean: f64,
+    /// How much higher the other one is.
+    pub difference: f64,
+    /// Where the true difference lies: the intervals of all questions hold together with 95 %.
+    pub interval: [f64; 2],
+    /// The chance of such a difference, of any question, where there is none.
+    pub p: f64,
+    /// What follows.
+    pub verdict: Verdict,
+    /// A true difference of this size would be shown four times of five.
+    pub detectable: f64,
+    /// The part of it that more repetitions do not make smaller.
+    pub resolution: f64,
+}
+
+impl Answer {
+    /// How many times as many repetitions it takes to show a difference of that size four times of five; `None` where no number
+    /// is enough, because the values are not written down so finely.
+    #[must_use]
+    pub fn times_for(&self, size: f64) -> Option<f64> {
+        let room = size - self.resolution;
+        (room > 0.0).then(|| ((self.detectable - self.resolution) / room).powi(2))
+    }
+}
+
+/// So few repetitions cannot show anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{first} and {other} repetitions cannot show a difference: with 4 of each one can be shown")]
+pub struct TooFew {
+    /// Repetitions of the first set.
+    pub first: usize,
+    /// Of the other.
+    pub other: usize,
+}
+
+/// Judges all questions together. Each must have as many answers as the others.
+///
+/// # Errors
+/// [`TooFew`] when even the most unlikely deal is not unlikely enough, or when the questions differ in their repetitions.
+pub fn judge(questions: &[Question]) -> Result<Vec<Answer>, TooFew> {
+    let Some(question) = questions.first() else {
+        return Ok(Vec::new());
+    };
+    let (first, other) = (question.first.len(), question.other.len());
+    let too_few = TooFew { first, other };
+    let is_even = |question: &Question| question.first.len() == first && question.other.len() == other;
+    // A deal and its mirror are equally far apart, where both sets have as many.
+    let twins = if first == other { 2.0 } else { 1.0 };
+    let deals = deals(first, first + other);
+    if first < 2 || other < 2 || twins / deals > RISK || !questions.iter().all(is_even) {
+        return Err(too_few);
+    }
+    let seen: Vec<Difference> = questions
+        .iter()
+        .map(|of| difference(&of.first, &of.other))
+        .collect();
+    let p = unlikely(questions, &seen, deals);
+    let critical = critical(questions);
+    let answers = questions.iter().zip(seen).zip(p);
+    Ok(answers
+        .map(|((question, seen), p)| answer(question, &seen, p, critical))
+        .collect())
+}
+
+fn answer(question: &Question, seen: &Difference, p: f64, critical: f64) -> Answer {
+    let resolution = question.resolution;
+    let reach = critical * seen.error + resolution;
+    let interval = [seen.size - reach, seen.size + reach];
+    let verdict = match interval {
+        [low, _] if p <= RISK && low > 0.0 => Higher,
+        [_, high] if p <= RISK && high < 0.0 => Lower,
+        _ => NotShown,
+    };
+    Answer {
+        first_mean: mean(&question.first),
+        other_mean: mean(&question.other),
+        difference: seen.size,
+        interval,
+        p,
+        verdict,
+        detectable: (critical + FOUR_OF_FIVE) * seen.error + resolution,
+        resolution,
+    }
+}
+
+/// The error is never taken for less than this part of what it usually is for the question. Numbers that are mostly the same
+/// (a gap of 10 ms in one run of five) would else be without any scatter in many a draw, and every difference infinitely large.
+const LEAST_PART: f64 = 0.25;
+
+/// How much higher the mean of the other one is, and its standard error.
+#[derive(Clone, Copy)]
+struct Difference {
+    size: f64,
+    error: f64,
+}
+
+impl Difference {
+    /// Welch's t, without its sign. Without any scatter every difference is infinitely many errors.
+    fn errors(self, usual: f64) -> f64 {
+        match (self.size.abs(), self.error.max(LEAST_PART * usual)) {
+            (0.0, _) => 0.0,
+            (size, error) => size / error,
+        }
+    }
+}
+
+fn difference(first: &[f64], other: &[f64]) -> Difference {
+    let error = |values: &[f64]| variance(values) / count(values);
+    Difference {
+        size: mean(other) - mean(first),
+        error: (error(first) + error(other)).sqrt(),
+    }
+}
+
+/// For every question the share of deals in which any question has as large a difference.
+fn unlikely(questions: &[Question], seen: &[Difference], deals: f64) -> Vec<f64> {
+    let all: Vec<Vec<f64>> = questions
+        .iter()
+        .map(|of| of.first.iter().chain(&of.other).copied().collect())
+        .collect();
+    let first = questions.first().map_or(0, |of| of.first.len());
+    let repetitions = all.first().map_or(0, Vec::len);
+    // The same for every deal, so whichever it is, no deal is favoured.
+    let usual: Vec<f64> = all
+        .iter()
+        .map(|values| (variance(values) * (1.0 / first as f64 + 1.0 / (repetitions - first) as f64)).sqrt())
+        .collect();
+    let seen: Vec<f64> = seen
+        .iter()
+        .zip(&usual)
+        .map(|(seen, usual)| seen.errors(*usual))
+        .collect();
+    let mut as_large = vec![0_u64; seen.len()];
+    let mut tried = 0_u64;
+    let mut look = |deal: &[usize]| {
+        let errors = |(values, usual): (&Vec<f64>, &f64)| dealt(values, deal, first).errors(*usual);
+        let largest = all.iter().zip(&usual).map(errors);
+        let largest = largest.fold(0.0, f64::max);
+        tried += 1;
+        for (count, seen) in as_large.iter_mut().zip(&seen) {
+            // The same sum in another order may differ in its last digit.
+            *count += u64::from(largest >= seen * (1.0 - 1e-9));
+        }
+    };
+    if deals <= DEALS as f64 {
+        each_deal(first, repetitions, &mut look);
+    } else {
+        let mut random = Random::new();
+        let mut deal: Vec<usize> = (0..repetitions).collect();
+        // The deal that was seen is one of them.
+        look(&deal);
+        for _ in 1..DEALS {
+            random.shuffle(&mut deal);
+            look(&deal);
+        }
+    }
+    as_large
+        .iter()
+        .map(|count| *count as f64 / tried as f64)
+        .collect()
+}
+
+fn dealt(values: &[f64], deal: &[usize], first: usize) -> Difference {
+    let of = |places: &[usize]| -> Vec<f64> {
+        places
+            .iter()
+            .filter_map(|place| values.get(*place).copied())
+            .collect()
+    };
+    let (one, two) = deal.split_at(first.min(deal.len()));
+    difference(&of(one), &of(two))
+}
+
+/// So many standard errors lie on both sides of a difference: what 95 % of the sets that are drawn from the repetitions
+/// themselves, all questions together, do not exceed.
+fn critical(questions: &[Question]) -> f64 {
+    let centred = |values: &[f64]| -> Vec<f64> {
+        let mean = mean(values);
+        values.iter().map(|value| value - mean).collect()
+    };
+    let rest: Vec<(Vec<f64>, Vec<f64>, f64)> = questions
+        .iter()
+        .map(|of| {
+            let usual = difference(&of.first, &of.other).error;
+            (centred(&of.first), centred(&of.other), usual)
+        })
+        .collect();
+    let Some((first, other)) = rest.first().map(|(first, other, _)| (first.len(), other.len())) else {
+        return 0.0;
+    };
+    let mut random = Random::new();
+    let mut largest: Vec<f64> = (0..DRAWS)
+        .map(|_| {
+            let (one, two) = (random.draw(first), random.draw(other));
+            let errors = rest.iter().map(|(first, other, usual)| {
+                difference(&taken(first, &one), &taken(other, &two)).errors(*usual)
+            });
+            errors.fold(0.0, f64::max)
+        })
+        .collect();
+    largest.sort_by(f64::total_cmp);
+    let place = DRAWS - (DRAWS as f64 * RISK) as usize;
+    largest.get(place).copied().unwrap_or(f64::INFINITY)
+}

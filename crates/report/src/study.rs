@@ -1,0 +1,200 @@
+//! What a study shows: for every two cells that differ in one thing, what that thing makes better or worse.
+
+use crate::recording::sets::{cautions, name, runs, shown};
+use crate::style::{COLUMNS, Role, Style, safe, wrap};
+use compare::{Compared, Verdict};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// What the verdicts are worth: they are those of `compare`.
+const PROMISE: &str = "Means over the runs. Within one pair, the chance that any number is called different without being so is \
+                       at most 5 %; `quietcore compare DIR/CELL DIR/CELL` has the ranges.";
+
+/// Two cells that differ in one axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<'a> {
+    /// The axis.
+    pub axis: &'a str,
+    /// Its level in the first cell.
+    pub from: &'a str,
+    /// In the other one.
+    pub to: &'a str,
+    /// The other axes with the level that both have, where an axis has more than one.
+    pub with: &'a [(String, String)],
+    /// What the repetitions show.
+    pub compared: &'a Compared,
+}
+
+/// The screen of a study.
+#[must_use]
+pub fn study_text(rows: &[Row], style: Style) -> String {
+    let mut text = String::new();
+    for row in rows {
+        let _ = writeln!(text, "{}", style.paint(Role::Head, &wrap(&head(row), 2, COLUMNS)));
+        for line in differences(row.compared, style) {
+            let _ = writeln!(text, "{line}");
+        }
+    }
+    for line in remarks(rows) {
+        let _ = writeln!(text, "{}", style.paint(Role::Care, &wrap(&line, 2, COLUMNS)));
+    }
+    text
+}
+
+/// What is to be known of all pairs, each once.
+fn remarks(rows: &[Row]) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut doubts: BTreeSet<&str> = BTreeSet::new();
+    for row in rows {
+        doubts.extend(row.compared.not_representative.keys().map(String::as_str));
+        let line = match row.compared.withheld {
+            None => PROMISE.to_owned(),
+            Some(_) => cautions(row.compared).into_iter().next().unwrap_or_default(),
+        };
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    if !doubts.is_empty() {
+        let all: Vec<String> = doubts.into_iter().map(safe).collect();
+        lines.push(format!(
+            "Of some runs it is said that they are not as the machine will be used: {}.",
+            all.join(", ")
+        ));
+    }
+    lines
+}
+
+fn head(row: &Row) -> String {
+    let with: Vec<String> = row
+        .with
+        .iter()
+        .map(|(axis, level)| format!("{} {}", safe(axis), safe(level)))
+        .collect();
+    let with = if with.is_empty() {
+        String::new()
+    } else {
+        format!(", with {}", with.join(", "))
+    };
+    let (first, other) = (row.compared.first_runs, row.compared.other_runs);
+    let (axis, from, to) = (safe(row.axis), safe(row.from), safe(row.to));
+    format!(
+        "{axis}: {from} -> {to}{with} ({} and {})",
+        runs(first),
+        runs(other)
+    )
+}
+
+/// One line for every number that differs, and one for all others of a thread.
+fn differences(compared: &Compared, style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
+    if compared.withheld.is_some() {
+        lines.push(format!("  {}", style.paint(Role::Quiet, "no verdict")));
+    }
+    let mut threads: Vec<&str> = Vec::new();
+    for (asked, _) in &compared.answers {
+        if !threads.contains(&asked.thread.as_str()) {
+            threads.push(&asked.thread);
+        }
+    }
+    for thread in threads {
+        let of_thread = || {
+            compared
+                .answers
+                .iter()
+                .filter(|(asked, _)| asked.thread == thread)
+        };
+        let mut alike = Vec::new();
+        for (asked, answer) in of_thread() {
+            let (word, role) = match answer.verdict {
+                Verdict::Lower => ("better", Role::Good),
+                Verdict::Higher => ("WORSE ", Role::Bad),
+                Verdict::NotShown => {
+                    alike.push(name(asked.number));
+                    continue;
+                }
+            };
+            let (now, was) = (
+                shown(asked.number, answer.other_mean),
+                shown(asked.number, answer.first_mean),
+            );
+            let line = format!("{} {}: {now}, was {was}", safe(thread), name(asked.number));
+            lines.push(format!(
+                "  {}  {}",
+                style.paint(role, word),
+                wrap(&line, 10, COLUMNS)
+            ));
+        }
+        if !alike.is_empty() {
+            let line = format!("{}: no difference shown in {}", safe(thread), alike.join(", "));
+            lines.push(format!("  -       {}", wrap(&line, 10, COLUMNS)));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compare::{Answer, Asked, Number};
+    use formats::{Basis, Kind};
+    use std::collections::BTreeMap;
+
+    fn compared(verdict: Verdict) -> Compared {
+        let asked = Asked {
+            thread: "CPU 1".to_owned(),
+            kind: Kind::Latency,
+            basis: Basis::Samples,
+            number: Number::Quantile(0.99),
+        };
+        let answer = Answer {
+            first_mean: 80_500.0,
+            other_mean: 40_500.0,
+            difference: -40_000.0,
+            interval: [-50_000.0, -30_000.0],
+            p: 0.01,
+            verdict,
+            detectable: 10_000.0,
+            resolution: 0.0,
+        };
+        Compared {
+            first: "a".to_owned(),
+            first_runs: 5,
+            other: "b".to_owned(),
+            other_runs: 4,
+            run_ns: None,
+            answers: vec![(asked, answer)],
+            withheld: None,
+            not_representative: BTreeMap::new(),
+            one_after_the_other: false,
+            conditions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_pair_is_headed_by_what_differs_and_cautions_stand_once() {
+        let with = [("load".to_owned(), "idle".to_owned())];
+        let (better, alike) = (compared(Verdict::Lower), compared(Verdict::NotShown));
+        let row = |compared| Row {
+            axis: "isolation",
+            from: "none",
+            to: "strict",
+            with: &with,
+            compared,
+        };
+        let text = study_text(&[row(&better), row(&alike)], Style::Plain);
+        assert!(
+            text.contains("isolation: none -> strict, with load idle (5 runs and 4 runs)\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("  better  CPU 1 p99: 40.5 us, was 80.5 us\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("  -       CPU 1: no difference shown in p99\n"),
+            "{text}"
+        );
+        assert_eq!(text.matches("Means over the runs").count(), 1, "{text}");
+    }
+}

@@ -1,0 +1,121 @@
+//! `study.json`: what a directory of results belongs to, so that nothing else is ever mixed into it.
+
+use crate::{Study, blocks};
+use machine::CpuSet;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Its schema.
+pub const RECORD_SCHEMA: &str = "quietcore.study-record/1";
+
+/// What a study's directory belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// [`RECORD_SCHEMA`].
+    pub schema: String,
+    /// The tool that measures.
+    pub tool_version: String,
+    /// The kernel's release.
+    pub kernel: Option<String>,
+    /// The processor's name.
+    pub model_name: Option<String>,
+    /// CPUs that were online.
+    pub online: CpuSet,
+    /// CPUs that are measured.
+    pub cpus: CpuSet,
+    /// From which the order is drawn.
+    pub seed: u64,
+    /// The level of each axis, by the name of the cell.
+    pub cells: BTreeMap<String, BTreeMap<String, String>>,
+    /// Names of the cells in the order in which they run, one list for each repetition.
+    pub order: Vec<Vec<String>>,
+}
+
+/// A directory that belongs to something else: what differs, there and here.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{what} was {there} there, and is {here} now")]
+pub struct Foreign {
+    /// What differs.
+    pub what: &'static str,
+    /// What the directory has.
+    pub there: String,
+    /// What is so now.
+    pub here: String,
+}
+
+impl Record {
+    /// Of a study on a machine.
+    #[must_use]
+    pub fn new(study: &Study, machine: &machine::Machine, cpus: &CpuSet, tool_version: &str) -> Record {
+        let name = |cell: &usize| {
+            study
+                .cells
+                .get(*cell)
+                .map(|cell| cell.name.clone())
+                .unwrap_or_default()
+        };
+        let blocks = blocks(study.cells.len(), study.repetitions, study.seed);
+        Record {
+            schema: RECORD_SCHEMA.to_owned(),
+            tool_version: tool_version.to_owned(),
+            kernel: machine.kernel.release.clone(),
+            model_name: machine.topology.model_name.clone(),
+            online: machine.topology.online.clone(),
+            cpus: cpus.clone(),
+            seed: study.seed,
+            cells: study
+                .cells
+                .iter()
+                .map(|cell| (cell.name.clone(), study.levels_of(cell)))
+                .collect(),
+            order: blocks
+                .iter()
+                .map(|block| block.iter().map(name).collect())
+                .collect(),
+        }
+    }
+
+    /// Whether results of now may stand beside those of this record.
+    ///
+    /// # Errors
+    /// The first difference.
+    pub fn same(&self, now: &Record) -> Result<(), Foreign> {
+        let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
+        let facts = [
+            ("the schema", self.schema.clone(), now.schema.clone()),
+            (
+                "the version of quietcore",
+                self.tool_version.clone(),
+                now.tool_version.clone(),
+            ),
+            ("the kernel", text(&self.kernel), text(&now.kernel)),
+            ("the processor", text(&self.model_name), text(&now.model_name)),
+            (
+                "the list of CPUs online",
+                self.online.to_string(),
+                now.online.to_string(),
+            ),
+            (
+                "the list of CPUs measured",
+                self.cpus.to_string(),
+                now.cpus.to_string(),
+            ),
+            ("the seed", self.seed.to_string(), now.seed.to_string()),
+        ];
+        for (what, there, here) in facts {
+            if there != here {
+                return Err(Foreign { what, there, here });
+            }
+        }
+        if (&self.cells, &self.order) != (&now.cells, &now.order) {
+            let count =
+                |record: &Record| format!("{} runs", record.order.iter().map(Vec::len).sum::<usize>());
+            return Err(Foreign {
+                what: "the order of the runs",
+                there: count(self),
+                here: format!("another, {}", count(now)),
+            });
+        }
+        Ok(())
+    }
+}

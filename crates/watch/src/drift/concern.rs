@@ -1,0 +1,95 @@
+//! Which layers something concerns: one row for each kind of path.
+
+use super::{Happening, Layers, Writer};
+
+/// A part of a path, and what a write there can change.
+struct Row {
+    begins: &'static str,
+    holds: &'static str,
+    layers: &'static [&'static str],
+}
+
+const fn row(begins: &'static str, holds: &'static str, layers: &'static [&'static str]) -> Row {
+    Row {
+        begins,
+        holds,
+        layers,
+    }
+}
+
+/// The first that fits counts. A path that fits none concerns nobody.
+const ROWS: &[Row] = &[
+    row("/proc/irq/default_smp_affinity", "", &["knobs"]),
+    row("/proc/irq/", "", &["interrupts"]),
+    row("/proc/sys/", "", &["knobs", "boot line"]),
+    row("/", "/cpuset.", &["partition", "tasks", "knobs"]),
+    row("/", "/cgroup.subtree_control", &["partition", "tasks", "knobs"]),
+    row("/", "/cgroup.", &["tasks"]),
+    row("/", "/tasks", &["tasks"]),
+    row(
+        "/sys/devices/system/cpu/",
+        "/online",
+        &["partition", "tasks", "interrupts", "knobs"],
+    ),
+    row("/sys/devices/system/cpu/", "", &["knobs"]),
+    row("/sys/devices/", "/queues/", &["knobs", "interrupts"]),
+    row("/sys/devices/", "/queue/", &["knobs"]),
+    row("/sys/", "workqueue", &["knobs"]),
+    row("/sys/kernel/", "", &["knobs"]),
+    row("/sys/module/", "", &["knobs", "boot line"]),
+    row("/sys/devices/system/machinecheck/", "", &["knobs"]),
+];
+
+/// Programs that write affinities of interrupts again and again.
+const SPREADERS: &[&str] = &["irqbalance", "tuned"];
+
+/// The layers to ask again.
+#[must_use]
+pub fn concern(happening: &Happening) -> Layers {
+    match happening {
+        Happening::Thread => Layers::named(&["tasks"]),
+        Happening::Device { action, path } => device(action, path),
+        Happening::Network => Layers::named(&["interrupts", "knobs"]),
+        Happening::Wrote(writer) => written(&writer.wrote).and(neighbour(writer)),
+        Happening::Interrupts => Layers::named(&["interrupts"]),
+        Happening::Intention | Happening::Lost => Layers::all(),
+        Happening::Round(layers) => *layers,
+    }
+}
+
+fn written(path: &str) -> Layers {
+    let fits = |row: &&Row| path.starts_with(row.begins) && path.contains(row.holds);
+    ROWS.iter()
+        .find(fits)
+        .map(|row| Layers::named(row.layers))
+        .unwrap_or_default()
+}
+
+/// Whoever spreads interrupts may have been started since; one whose name nobody could ask may be that too.
+fn neighbour(writer: &Writer) -> Layers {
+    let is_known_other = writer
+        .comm
+        .as_ref()
+        .is_some_and(|comm| !SPREADERS.contains(&comm.as_str()));
+    match writer.wrote.starts_with("/proc/irq/") && !is_known_other {
+        true => Layers::named(&["knobs", "neighbours"]),
+        false => Layers::default(),
+    }
+}
+
+/// A driver that is bound brings interrupts and queues; a CPU that comes or goes changes everything.
+fn device(action: &str, path: &str) -> Layers {
+    match action {
+        "online" | "offline" if path.starts_with("/devices/system/cpu/") => {
+            Layers::named(&["partition", "tasks", "interrupts", "knobs", "neighbours"])
+        }
+        "add" | "remove" | "bind" | "unbind" | "move" => {
+            let is_queue = path.contains("/queues/") || path.contains("/net/");
+            match is_queue {
+                true => Layers::named(&["interrupts", "knobs"]),
+                false => Layers::named(&["interrupts"]),
+            }
+        }
+        _ => Layers::default(),
+    }
+}

@@ -1,0 +1,131 @@
+//! What `check` found, over time: since when each finding stands, and what has appeared, changed or gone.
+
+use super::who::who;
+use super::{Layers, Writer};
+use plan::Level;
+use serde::{Deserialize, Serialize};
+
+/// Findings that are kept at most: with more, the isolation is no longer there and each is no news.
+const MOST: usize = 1_000;
+
+/// What is counted is over when it was not seen for so long: an interrupt that arrives now and then is one finding.
+const EFFECTS_LAST_S: u64 = 30;
+
+/// The layer whose findings come and go with every window.
+const EFFECTS: &str = "effects";
+
+/// Layers whose texts count something: another number is no news.
+const COUNTED: [&str; 2] = [EFFECTS, "tasks"];
+
+/// A finding that stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kept {
+    /// Its stable id.
+    pub id: String,
+    /// What it is about.
+    pub subject: String,
+    /// The partition that it is about.
+    pub partition: String,
+    /// The layer that found it.
+    pub layer: String,
+    /// How much it matters.
+    pub level: Level,
+    /// What is so.
+    pub message: String,
+    /// What to do about it.
+    pub fix: String,
+    /// The knob that would mend it.
+    pub knob: Option<String>,
+    /// Since when it stands, in seconds since 1970.
+    pub since_s: u64,
+    /// When it was last seen, in seconds since 1970.
+    pub seen_s: u64,
+    /// Who wrote what, where the kernel told of it.
+    pub by: Vec<Writer>,
+}
+
+impl Kept {
+    fn is_same(&self, other: &Kept) -> bool {
+        self.id == other.id && self.subject == other.subject && self.partition == other.partition
+    }
+
+    /// For how long it stands, in seconds.
+    #[must_use]
+    pub fn age_s(&self, now_s: u64) -> u64 {
+        now_s.saturating_sub(self.since_s)
+    }
+}
+
+/// What became of a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It was not there before.
+    Appeared(Kept),
+    /// It says something else, or matters more or less.
+    Changed(Kept),
+    /// It is no more.
+    Gone(Kept),
+}
+
+/// The findings that stand.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// Each, in the order of its appearing.
+    pub standing: Vec<Kept>,
+    /// Findings that there was no room for.
+    pub more: u64,
+}
+
+impl Ledger {
+    /// Takes what the asked layers find now; those of other layers stand as before.
+    pub fn update(&mut self, found: Vec<Kept>, asked: Layers, now_s: u64, writers: &[Writer]) -> Vec<Change> {
+        let mut changes = Vec::new();
+        let mut stays = Vec::new();
+        for known in std::mem::take(&mut self.standing) {
+            let lasts = known.layer == EFFECTS && now_s.saturating_sub(known.seen_s) < EFFECTS_LAST_S;
+            let is_found = found.iter().any(|one| one.is_same(&known));
+            match !asked.has(&known.layer) || is_found || lasts {
+                true => stays.push(known),
+                false => changes.push(Change::Gone(known)),
+            }
+        }
+        self.standing = stays;
+        self.more = 0;
+        for mut one in found {
+            one.seen_s = now_s;
+            if let Some(known) = self.standing.iter_mut().find(|known| known.is_same(&one)) {
+                one.since_s = known.since_s;
+                one.by.clone_from(&known.by);
+                let is_new_text = one.message != known.message && !COUNTED.contains(&one.layer.as_str());
+                if one.level != known.level || is_new_text {
+                    let wrote = who(&one, writers);
+                    if !wrote.is_empty() {
+                        one.by = wrote;
+                    }
+                    changes.push(Change::Changed(one.clone()));
+                }
+                *known = one;
+                continue;
+            }
+            if self.standing.len() >= MOST {
+                self.more = self.more.saturating_add(1);
+                continue;
+            }
+            one.since_s = now_s;
+            one.by = who(&one, writers);
+            changes.push(Change::Appeared(one.clone()));
+            self.standing.push(one);
+        }
+        changes
+    }
+
+    /// For how long the oldest finding of a partition stands, in seconds; `None` while there is none.
+    #[must_use]
+    pub fn drift_age_s(&self, partition: &str, now_s: u64) -> Option<u64> {
+        let own = self
+            .standing
+            .iter()
+            .filter(|one| one.partition == partition && one.level == Level::Error);
+        own.map(|one| one.age_s(now_s)).max()
+    }
+}

@@ -1,0 +1,95 @@
+//! The log: one JSON object a line, append-only. Fields may be added; those that are here keep name and meaning.
+
+use super::{Change, Kept, Writer};
+use machine::utc_text;
+use plan::Level;
+use serde::Serialize;
+
+/// One line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Line {
+    /// When, as text in UTC.
+    pub at: String,
+    /// When, in seconds since 1970.
+    pub at_s: u64,
+    /// `started`, `appeared`, `changed`, `gone`, `repaired`, `not_repaired`, `source`, `configuration`, `trouble`, `alert`,
+    /// `metrics`, `log`, `stopped`.
+    pub event: &'static str,
+    /// What is to be said; for a finding what it says.
+    pub message: String,
+    /// The finding.
+    #[serde(flatten)]
+    pub finding: Option<Of>,
+}
+
+/// What a line about a finding has besides.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Of {
+    /// Its stable id.
+    pub id: String,
+    /// How much it matters.
+    pub level: Level,
+    /// The layer of `check`.
+    pub layer: String,
+    /// The partition.
+    pub partition: String,
+    /// What it is about.
+    pub subject: String,
+    /// What to do about it.
+    pub fix: String,
+    /// Since when it stands, in seconds since 1970.
+    pub since_s: u64,
+    /// Who wrote what before it appeared; empty where the kernel told of nobody.
+    pub by: Vec<Writer>,
+}
+
+impl Line {
+    /// One that is about no finding.
+    #[must_use]
+    pub fn new(now_s: u64, event: &'static str, message: impl Into<String>) -> Line {
+        Line {
+            at: utc_text(now_s),
+            at_s: now_s,
+            event,
+            message: message.into(),
+            finding: None,
+        }
+    }
+
+    /// One about a finding.
+    #[must_use]
+    pub fn about(now_s: u64, event: &'static str, one: &Kept) -> Line {
+        Line {
+            finding: Some(Of {
+                id: one.id.clone(),
+                level: one.level,
+                layer: one.layer.clone(),
+                partition: one.partition.clone(),
+                subject: one.subject.clone(),
+                fix: one.fix.clone(),
+                since_s: one.since_s,
+                by: one.by.clone(),
+            }),
+            ..Line::new(now_s, event, one.message.clone())
+        }
+    }
+}
+
+/// The line of a change.
+#[must_use]
+pub fn of_change(change: &Change, now_s: u64) -> Line {
+    match change {
+        Change::Appeared(one) => Line::about(now_s, "appeared", one),
+        Change::Changed(one) => Line::about(now_s, "changed", one),
+        Change::Gone(one) => Line::about(now_s, "gone", one),
+    }
+}
+
+/// As it stands in the log, with its end.
+#[must_use]
+pub fn text(line: &Line) -> Vec<u8> {
+    // Text and numbers only: that always serializes.
+    let mut text = serde_json::to_vec(line).unwrap_or_default();
+    text.push(b'\n');
+    text
+}

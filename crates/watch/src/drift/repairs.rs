@@ -1,0 +1,79 @@
+//! What may be repaired: not for ever the same thing. Whoever sets it again and again has a reason, and a person decides.
+
+use super::Kept;
+use std::collections::BTreeMap;
+
+/// So often within [`WITHIN_S`].
+const MOST: usize = 5;
+
+/// In seconds.
+const WITHIN_S: u64 = 600;
+
+/// Findings that are remembered at most; the oldest are forgotten.
+const MOST_KNOWN: usize = 1_000;
+
+/// Whether to repair something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum May {
+    /// Yes.
+    Now,
+    /// No longer, which is to be said.
+    NoMore,
+    /// It is left alone, which was said.
+    Left,
+}
+
+/// When each finding was repaired, and what came of it.
+#[derive(Clone, Debug, Default)]
+pub struct Repairs {
+    known: BTreeMap<(String, String), Tried>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Tried {
+    /// When, in seconds since 1970.
+    at_s: Vec<u64>,
+    /// Why it was refused; empty where it was not.
+    refused: String,
+}
+
+impl Repairs {
+    /// Whether it may be repaired now, in seconds since 1970; it is counted as repaired.
+    pub fn may(&mut self, one: &Kept, now_s: u64) -> May {
+        self.known.retain(|_, tried| {
+            tried.at_s.retain(|at| now_s.saturating_sub(*at) < WITHIN_S);
+            !tried.at_s.is_empty() || !tried.refused.is_empty()
+        });
+        let Some(tried) = self.of(one) else {
+            return May::Left;
+        };
+        if tried.at_s.len() > MOST {
+            return May::Left;
+        }
+        tried.at_s.push(now_s);
+        if tried.at_s.len() > MOST {
+            May::NoMore
+        } else {
+            May::Now
+        }
+    }
+
+    /// It was repaired, or `refused` says why not; gives whether that is news. What is refused is told once, and not tried
+    /// again before the time is over.
+    pub fn outcome(&mut self, one: &Kept, refused: &str, now_s: u64) -> bool {
+        let Some(tried) = self.of(one) else { return false };
+        let is_news = tried.refused != refused;
+        refused.clone_into(&mut tried.refused);
+        if !refused.is_empty() {
+            tried.at_s.resize(MOST + 1, now_s);
+        }
+        is_news
+    }
+
+    /// What is known of it; `None` where there is no room.
+    fn of(&mut self, one: &Kept) -> Option<&mut Tried> {
+        let key = (one.id.clone(), one.subject.clone());
+        let is_full = self.known.len() >= MOST_KNOWN && !self.known.contains_key(&key);
+        (!is_full).then(|| self.known.entry(key).or_default())
+    }
+}

@@ -1,0 +1,482 @@
+//! Streams whose outcome is known.
+
+use super::*;
+use plan::Level;
+use std::time::Duration;
+
+fn ms(ms: u64) -> Duration {
+    Duration::from_millis(ms)
+}
+
+fn wrote(pid: u32, path: &str) -> Happening {
+    Happening::Wrote(by(pid, path))
+}
+
+fn by(pid: u32, path: &str) -> Writer {
+    Writer {
+        pid,
+        comm: Some("tee".to_owned()),
+        wrote: path.to_owned(),
+    }
+}
+
+fn found(id: &str, subject: &str, layer: &str) -> Kept {
+    Kept {
+        id: id.to_owned(),
+        subject: subject.to_owned(),
+        partition: "rt".to_owned(),
+        layer: layer.to_owned(),
+        level: Level::Error,
+        message: "so".to_owned(),
+        fix: String::new(),
+        knob: None,
+        since_s: 0,
+        seen_s: 0,
+        by: Vec::new(),
+    }
+}
+
+#[test]
+fn every_layer_that_a_row_names_is_one_of_check() {
+    let all = Layers::all();
+    for layer in check::LAYERS {
+        assert!(all.has(layer.name), "{}", layer.name);
+        assert!(Layers::named(&[layer.name]).has(layer.name));
+    }
+    let names = |happening: &Happening| {
+        let layers = concern(happening);
+        check::LAYERS
+            .iter()
+            .map(|layer| layer.name)
+            .filter(|name| layers.has(name))
+            .collect::<Vec<_>>()
+    };
+    let of = |path: &str| names(&wrote(1, path));
+    assert_eq!(of("/proc/irq/24/smp_affinity_list"), ["interrupts"]);
+    assert_eq!(of("/proc/irq/default_smp_affinity"), ["knobs"]);
+    for comm in [Some("irqbalance".to_owned()), None] {
+        let writer = Writer {
+            comm,
+            ..by(1, "/proc/irq/24/smp_affinity")
+        };
+        assert_eq!(
+            names(&Happening::Wrote(writer)),
+            ["interrupts", "knobs", "neighbours"]
+        );
+    }
+    assert_eq!(of("/proc/sys/kernel/watchdog_cpumask"), ["boot line", "knobs"]);
+    assert_eq!(
+        of("/sys/fs/cgroup/cpuset/rt/cpuset.cpus"),
+        ["partition", "tasks", "knobs"]
+    );
+    assert_eq!(
+        of("/sys/fs/cgroup/cgroup.subtree_control"),
+        ["partition", "tasks", "knobs"]
+    );
+    assert_eq!(of("/sys/fs/cgroup/rt/cgroup.procs"), ["tasks"]);
+    assert_eq!(of("/sys/fs/cgroup/cpuset/rt/tasks"), ["tasks"]);
+    assert_eq!(
+        of("/sys/devices/system/cpu/cpu3/online"),
+        ["partition", "tasks", "interrupts", "knobs"]
+    );
+    assert_eq!(
+        of("/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor"),
+        ["knobs"]
+    );
+    assert_eq!(of("/sys/devices/virtual/workqueue/cpumask"), ["knobs"]);
+    assert_eq!(
+        of("/sys/devices/pci0000:00/0000:00:03.0/net/eth0/queues/rx-0/rps_cpus"),
+        ["interrupts", "knobs"]
+    );
+    assert_eq!(
+        of("/sys/devices/pci0000:00/ata1/block/sda/queue/rq_affinity"),
+        ["knobs"]
+    );
+    assert_eq!(of("/proc/1/oom_score_adj"), [] as [&str; 0]);
+    assert_eq!(of("/sys/devices/pci0000:00/uevent"), [] as [&str; 0]);
+    let device = |action: &str, path: &str| {
+        names(&Happening::Device {
+            action: action.to_owned(),
+            path: path.to_owned(),
+        })
+    };
+    assert!(device("offline", "/devices/system/cpu/cpu3").contains(&"partition"));
+    assert_eq!(device("bind", "/devices/pci0000:00/0000:00:03.0"), ["interrupts"]);
+    assert_eq!(
+        device("change", "/devices/pci0000:00/0000:00:03.0"),
+        [] as [&str; 0]
+    );
+    assert_eq!(names(&Happening::Lost).len(), check::LAYERS.len());
+}
+
+/// A thousand processes within a second, told one by one, are a few questions; the writer among them is not forgotten.
+#[test]
+fn a_storm_is_a_few_questions() {
+    let mut burst = Burst::default();
+    let mut pace = Pace::new(20, ms(200), ms(1_000));
+    let mut asked = Vec::new();
+    for number in 0..1_000_u32 {
+        let now = ms(u64::from(number));
+        burst.add(now, Happening::Thread);
+        if number == 500 {
+            burst.add(now, wrote(77, "/proc/irq/24/smp_affinity"));
+        }
+        if burst.due(pace.due()).is_some_and(|due| due <= now) {
+            asked.push(burst.take());
+            pace.done(now, ms(15));
+        }
+    }
+    assert!((2..=5).contains(&asked.len()), "{} questions", asked.len());
+    let told: u64 = asked.iter().map(|one| one.happenings).sum();
+    assert!(told > 800, "{told}");
+    assert!(
+        asked
+            .iter()
+            .any(|one| one.layers.has("interrupts") && one.writers.iter().any(|one| one.pid == 77))
+    );
+    // Nothing of a second piles up.
+    let _ = burst.take();
+    assert_eq!(burst.due(ms(0)), None);
+}
+
+/// Whoever wrote before the last question is not named for what is found at the next.
+#[test]
+fn writers_are_bounded_and_forgotten() {
+    let mut burst = Burst::default();
+    for pid in 0..10_000 {
+        burst.add(ms(1), wrote(pid, "/proc/sys/kernel/x"));
+    }
+    let asked = burst.take();
+    assert_eq!(
+        (asked.writers.len(), asked.writers[0].pid, asked.happenings),
+        (64, 9_999, 10_000)
+    );
+    assert!(burst.take().writers.is_empty());
+}
+
+#[test]
+fn a_pace_keeps_within_its_share() {
+    let mut pace = Pace::new(1_000, ms(1_000), ms(600_000));
+    let (mut now, mut busy) = (Duration::ZERO, Duration::ZERO);
+    let cost = ms(12);
+    for _ in 0..100 {
+        now = now.max(pace.due()) + cost;
+        busy += cost;
+        pace.done(now, cost);
+    }
+    assert!(
+        busy.as_secs_f64() / now.as_secs_f64() < 0.0011,
+        "{busy:?} of {now:?}"
+    );
+    pace.done(now, ms(3_600_000));
+    assert_eq!(
+        pace.due(),
+        now + ms(600_000),
+        "never so late that nobody looks any more"
+    );
+    pace.done(now, Duration::ZERO);
+    assert_eq!(pace.due(), now + ms(1_000));
+}
+
+/// What is done by itself, whatever it costs, leaves half of a thousandth for what happens.
+#[test]
+fn rounds_and_sweeps_together_stay_below_half_of_the_bound() {
+    let paces = [Pace::FILES, Pace::COUNTERS, Pace::SWEEPS];
+    for cost in [ms(1), ms(5), ms(40)] {
+        let share: f64 = paces.iter().map(|pace| pace.share(cost)).sum();
+        assert!(share < 0.000_7, "{cost:?}: {share}");
+    }
+    assert!(
+        Pace::COUNTERS.share(ms(1)) > 0.000_1,
+        "a share is of one, not of a hundred"
+    );
+}
+
+/// However much happens, and however dear each question is: together with the rounds it is a thousandth of a day at most.
+#[test]
+fn what_happens_without_end_is_asked_as_it_was_paid_for() {
+    const DAY: Duration = Duration::from_secs(86_400);
+    for (start, often, seldom) in [
+        (Purse::QUESTIONS, Pace::QUESTIONS, Pace::FEWER_QUESTIONS),
+        (Purse::SWEEPS, Pace::BUSY_SWEEPS, Pace::SWEEPS),
+    ] {
+        let (mut purse, mut often, mut seldom) = (start, often, seldom);
+        let (mut now, mut spent, cost) = (Duration::ZERO, Duration::ZERO, ms(20));
+        let mut first = None;
+        while now < DAY {
+            let due = match purse.funds(now) {
+                Funds::Ample => often.due(),
+                Funds::Short => {
+                    first.get_or_insert(now);
+                    seldom.due()
+                }
+            };
+            now = now.max(due) + cost;
+            spent += cost;
+            purse.pay(now, cost);
+            often.done(now, cost);
+            seldom.done(now, cost);
+        }
+        assert!(spent < DAY / 1_400, "{spent:?}");
+        assert!(
+            first.unwrap() > Duration::from_secs(60),
+            "it was saved for a while: {first:?}"
+        );
+        let quiet = now + DAY * 30;
+        assert_eq!(purse.funds(quiet), Funds::Ample);
+        purse.pay(quiet, Duration::from_secs(26));
+        assert_eq!(
+            purse.funds(quiet),
+            Funds::Short,
+            "a month in which nothing happened is no licence"
+        );
+    }
+}
+
+#[test]
+fn findings_appear_with_who_stay_and_go() {
+    let mut ledger = Ledger::default();
+    let irq = || found("irq-here", "/proc/irq/24/smp_affinity", "interrupts");
+    let interrupts = Layers::named(&["interrupts"]);
+    let writers = [
+        by(9, "/proc/sys/kernel/x"),
+        by(77, "/proc/irq/24/smp_affinity_list"),
+        by(5, "/proc/irq/25/smp_affinity"),
+    ];
+    let changes = ledger.update(vec![irq()], interrupts, 100, &writers);
+    let [Change::Appeared(one)] = changes.as_slice() else {
+        panic!("{changes:?}")
+    };
+    assert_eq!((one.since_s, one.by.as_slice()), (100, &writers[1..2]));
+    assert_eq!(ledger.update(vec![irq()], interrupts, 160, &[]), [], "no news");
+    assert_eq!(ledger.drift_age_s("rt", 161), Some(61));
+    assert_eq!(ledger.drift_age_s("other", 161), None);
+    let knobs = Layers::named(&["knobs"]);
+    assert_eq!(
+        ledger.update(vec![], knobs, 170, &[]),
+        [],
+        "another layer tells nothing of it"
+    );
+    let more = Kept {
+        message: "worse".to_owned(),
+        ..irq()
+    };
+    let changes = ledger.update(vec![more], interrupts, 180, &[]);
+    let [Change::Changed(one)] = changes.as_slice() else {
+        panic!("{changes:?}")
+    };
+    assert_eq!(
+        (one.since_s, one.by[0].pid),
+        (100, 77),
+        "since when and who are those of its appearing"
+    );
+    // Over a restart the state is text.
+    let text = serde_json::to_string(&ledger).unwrap();
+    let mut later: Ledger = serde_json::from_str(&text).unwrap();
+    assert_eq!(later, ledger);
+    let changes = later.update(vec![], interrupts, 200, &[]);
+    let [Change::Gone(one)] = changes.as_slice() else {
+        panic!("{changes:?}")
+    };
+    assert_eq!(one.age_s(200), 100);
+    assert!(later.standing.is_empty());
+}
+
+#[test]
+fn what_is_counted_is_one_finding_while_it_comes_again() {
+    let mut ledger = Ledger::default();
+    let effects = Layers::named(&["effects"]);
+    let arrived = |text: &str| Kept {
+        message: text.to_owned(),
+        ..found("interrupt-arrived", "cpu1/irq4", "effects")
+    };
+    assert_eq!(
+        ledger.update(vec![arrived("3 in 1 s")], effects, 10, &[]).len(),
+        1
+    );
+    assert_eq!(ledger.update(vec![], effects, 20, &[]), []);
+    assert_eq!(
+        ledger.update(vec![arrived("9 in 1 s")], effects, 30, &[]),
+        [],
+        "another number is no news"
+    );
+    assert_eq!(ledger.update(vec![], effects, 59, &[]), []);
+    assert_eq!(ledger.update(vec![], effects, 60, &[]).len(), 1);
+}
+
+#[test]
+fn only_a_write_that_bears_on_it_is_told() {
+    let told = |id: &str, subject: &str, layer: &str, path: &str| {
+        let mut ledger = Ledger::default();
+        let changes = ledger.update(vec![found(id, subject, layer)], Layers::all(), 1, &[by(3, path)]);
+        matches!(changes.as_slice(), [Change::Appeared(one)] if !one.by.is_empty())
+    };
+    assert!(told(
+        "task-here",
+        "stress",
+        "tasks",
+        "/sys/fs/cgroup/cgroup.procs"
+    ));
+    assert!(!told("task-here", "stress", "tasks", "/proc/irq/1/smp_affinity"));
+    assert!(told(
+        "partition-invalid",
+        "/sys/fs/cgroup/rt/cpuset.cpus.partition",
+        "partition",
+        "/sys/fs/cgroup/a/cpuset.cpus"
+    ));
+    assert!(told(
+        "cpu-offline",
+        "cpu1",
+        "partition",
+        "/sys/devices/system/cpu/cpu1/online"
+    ));
+    assert!(told(
+        "lost",
+        "/sys/class/net/eth0/queues/rx-0/rps_cpus",
+        "knobs",
+        "/sys/devices/pci0/net/eth0/queues/rx-0/rps_cpus"
+    ));
+    assert!(!told(
+        "lost",
+        "/sys/class/net/eth1/queues/rx-0/rps_cpus",
+        "knobs",
+        "/sys/devices/pci0/net/eth0/queues/rx-0/rps_cpus"
+    ));
+    assert!(told(
+        "lost",
+        "/sys/bus/workqueue/devices/writeback/cpumask",
+        "knobs",
+        "/sys/devices/virtual/workqueue/writeback/cpumask"
+    ));
+    assert!(!told(
+        "interrupt-arrived",
+        "cpu1/irq1",
+        "effects",
+        "/proc/irq/1/smp_affinity"
+    ));
+}
+
+#[test]
+fn memory_does_not_grow_with_findings() {
+    let mut ledger = Ledger::default();
+    let many: Vec<Kept> = (0..5_000)
+        .map(|one| found("task-here", &one.to_string(), "tasks"))
+        .collect();
+    assert_eq!(ledger.update(many.clone(), Layers::all(), 1, &[]).len(), 1_000);
+    assert_eq!((ledger.standing.len(), ledger.more), (1_000, 4_000));
+    assert_eq!(ledger.update(many, Layers::all(), 2, &[]), []);
+}
+
+#[test]
+fn nobody_is_fought_for_ever() {
+    let mut repairs = Repairs::default();
+    let (one, other) = (found("lost", "/a", "knobs"), found("lost", "/b", "knobs"));
+    let answers = [0, 1, 2, 3, 4, 5, 6].map(|at| repairs.may(&one, at));
+    assert_eq!(answers[..5], [May::Now; 5]);
+    assert_eq!(answers[5..], [May::NoMore, May::Left]);
+    assert_eq!(repairs.may(&other, 4), May::Now);
+    assert_eq!(
+        repairs.may(&one, 700),
+        May::Now,
+        "after a while it is tried again"
+    );
+}
+
+#[test]
+fn what_is_refused_is_told_once_and_tried_again_later() {
+    let mut repairs = Repairs::default();
+    let one = found("lost", "/a", "knobs");
+    assert_eq!(repairs.may(&one, 0), May::Now);
+    assert!(repairs.outcome(&one, "EROFS", 0));
+    assert_eq!(
+        [1, 300, 599].map(|at| repairs.may(&one, at)),
+        [May::Left; 3],
+        "nobody tries it at every question"
+    );
+    assert_eq!(repairs.may(&one, 601), May::Now);
+    assert!(!repairs.outcome(&one, "EROFS", 601), "it was told");
+    assert_eq!(repairs.may(&one, 1_300), May::Now);
+    assert!(repairs.outcome(&one, "EBUSY", 1_300), "that is something else");
+    assert_eq!(repairs.may(&one, 2_000), May::Now);
+    repairs.outcome(&one, "", 2_000);
+    assert_eq!(repairs.may(&one, 2_001), May::Now);
+    assert!(repairs.outcome(&one, "EBUSY", 2_001), "it was well in between");
+    let many = |number: u32| found("lost", &number.to_string(), "knobs");
+    let told = (0..5_000).filter(|number| repairs.outcome(&many(*number), "EROFS", 3_000));
+    assert_eq!(told.count(), 999, "memory does not grow with what is refused");
+}
+
+#[test]
+fn lines_are_objects_with_the_same_fields() {
+    let mut one = found("irq-here", "/proc/irq/24/smp_affinity", "interrupts");
+    one.since_s = 1_790_000_000;
+    one.by = vec![Writer {
+        pid: 7,
+        comm: None,
+        wrote: "/proc/irq/24/smp_affinity".to_owned(),
+    }];
+    let line = text(&of_change(&Change::Appeared(one), 1_790_000_001));
+    let text = String::from_utf8(line).unwrap();
+    assert_eq!(
+        text,
+        "{\"at\":\"2026-09-21T14:13:21Z\",\"at_s\":1790000001,\"event\":\"appeared\",\"message\":\"so\",\"id\":\"irq-here\",\
+         \"level\":\"error\",\"layer\":\"interrupts\",\"partition\":\"rt\",\"subject\":\"/proc/irq/24/smp_affinity\",\
+         \"fix\":\"\",\"since_s\":1790000000,\"by\":[{\"pid\":7,\"comm\":null,\"wrote\":\"/proc/irq/24/smp_affinity\"}]}\n"
+    );
+    let plain = super::text(&Line::new(0, "started", "a\nb"));
+    assert_eq!(
+        plain.iter().filter(|byte| **byte == b'\n').count(),
+        1,
+        "one line, whatever is in it"
+    );
+}
+
+#[test]
+fn datagrams_are_read_as_the_kernel_writes_them() {
+    let event = |what: u32, words: &[u32]| {
+        let mut bytes = vec![0; 36];
+        bytes.extend(what.to_ne_bytes());
+        bytes.extend([0; 12]);
+        words.iter().for_each(|word| bytes.extend(word.to_ne_bytes()));
+        bytes
+    };
+    assert_eq!(
+        processes(&event(1, &[10, 10, 12, 11])),
+        Some(Process::Born { tid: 12, parent: 11 })
+    );
+    assert_eq!(
+        processes(&event(1, &[10, 9, 12, 12])),
+        Some(Process::Born { tid: 12, parent: 10 })
+    );
+    assert_eq!(processes(&event(2, &[12, 11])), Some(Process::Became { tid: 12 }));
+    assert_eq!(
+        processes(&event(0x200, &[12, 11])),
+        Some(Process::Became { tid: 12 })
+    );
+    assert_eq!(
+        processes(&event(0x8000_0000, &[12, 11])),
+        Some(Process::Ended { tid: 12 })
+    );
+    assert_eq!(processes(&event(0, &[0])), None, "the acknowledgement");
+    for cut in 0..60 {
+        let _ = processes(&event(1, &[10, 10, 12, 11])[..cut.min(60)]);
+    }
+    assert_eq!(
+        processes(&event(1, &[10, 10])),
+        None,
+        "a datagram that was cut off"
+    );
+    let device = uevent(b"offline@/devices/system/cpu/cpu1\0ACTION=offline\0").unwrap();
+    assert_eq!(
+        device,
+        Happening::Device {
+            action: "offline".to_owned(),
+            path: "/devices/system/cpu/cpu1".to_owned()
+        }
+    );
+    assert_eq!(uevent(b"libudev\0\xfe\xed\xca\xfe"), None);
+    assert_eq!((uevent(b""), uevent(b"\xff@/x\0")), (None, None));
+    let message = |kind: u16| [&16_u32.to_ne_bytes()[..], &kind.to_ne_bytes()[..], &[0; 10]].concat();
+    assert_eq!(link(&message(20)), Some(Happening::Network));
+    assert_eq!((link(&message(24)), link(b"")), (None, None));
+}

@@ -1,0 +1,230 @@
+//! The families of metrics and their lines. Names are for others to rely on: those that are here keep name and meaning.
+
+use super::{Daemon, Known, MOST_FINDINGS, Since, Totals};
+use formats::exposition::{Exposition, Form, Labels, Sort, seconds};
+use plan::Level;
+use serde::Serialize;
+
+/// Writes all that is known, in one of the two forms.
+#[must_use]
+pub fn exposition(form: Form, known: &Known, totals: &Totals, now_s: u64) -> String {
+    let mut text = Exposition::new(form);
+    about(&mut text, known);
+    counted(&mut text, known, totals);
+    found(&mut text, known, now_s);
+    if let Some(daemon) = &known.daemon {
+        cost(&mut text, daemon);
+    }
+    if let Some(measured) = &known.measured {
+        text.family(
+            Sort::Info,
+            "quietcore_measurement",
+            "Which measurement the histograms are of.",
+        );
+        let started_at = measured.started_at.as_deref().unwrap_or_default();
+        text.line(&Labels::default().with("started_at", started_at), 1);
+        formats::histograms(&mut text, measured);
+    }
+    text.end()
+}
+
+fn about(text: &mut Exposition, known: &Known) {
+    text.family(Sort::Info, "quietcore_build", "Which quietcore, on which kernel.");
+    let labels = Labels::default()
+        .with("version", &known.version)
+        .with("kernel", &known.kernel);
+    text.line(&labels, 1);
+    text.family(
+        Sort::Gauge,
+        "quietcore_isolated_cpu",
+        "A CPU that is to be left in peace, and who says so.",
+    );
+    for one in &known.isolated {
+        for cpu in one.cpus.iter() {
+            let labels = Labels::default()
+                .with("cpu", cpu)
+                .with("partition", &one.partition)
+                .with("said_by", &known.said_by);
+            text.line(&labels, 1);
+        }
+    }
+}
+
+fn counted(text: &mut Exposition, known: &Known, totals: &Totals) {
+    text.family(
+        Sort::Gauge,
+        "quietcore_cpu_online",
+        "Whether an isolated CPU runs.",
+    );
+    for cpu in known.cpus().iter() {
+        let is_online = totals.cpus().any(|(one, total)| one == cpu && total.is_online);
+        text.line(&Labels::default().with("cpu", cpu), u8::from(is_online));
+    }
+    text.family(
+        Sort::Counter,
+        "quietcore_interruptions",
+        "What arrived on an isolated CPU since boot, by class; a softirq counts beside the interrupt that raised it.",
+    );
+    for (cpu, total) in totals.cpus() {
+        for (class, count) in &total.classes {
+            let labels = Labels::default().with("cpu", cpu).with("class", word(*class));
+            text.line(&labels, count);
+        }
+    }
+    let switches = || {
+        totals
+            .cpus()
+            .filter_map(|(cpu, total)| Some((cpu, total.switches?)))
+    };
+    if switches().next().is_some() {
+        text.family(
+            Sort::Counter,
+            "quietcore_context_switches",
+            "How often a task was put on an isolated CPU since boot.",
+        );
+        switches().for_each(|(cpu, count)| text.line(&Labels::default().with("cpu", cpu), count));
+    }
+    let stolen = || {
+        totals
+            .cpus()
+            .filter_map(|(cpu, total)| Some((cpu, total.steal_ns?)))
+    };
+    if stolen().next().is_some() {
+        text.family(
+            Sort::Counter,
+            "quietcore_steal_seconds",
+            "Time that the hypervisor took from an isolated CPU since boot.",
+        );
+        stolen().for_each(|(cpu, ns)| text.line(&Labels::default().with("cpu", cpu), seconds(ns)));
+    }
+}
+
+fn found(text: &mut Exposition, known: &Known, now_s: u64) {
+    if let Some(checked_s) = known.checked_s {
+        text.family(
+            Sort::Gauge,
+            "quietcore_last_check_timestamp_seconds",
+            "When check was asked last, whatever it was asked.",
+        );
+        text.line(&Labels::default(), checked_s);
+    }
+    let Some(lowest) = known.level else { return };
+    let standing = &known.ledger.standing;
+    let mut partitions: Vec<&str> = known.isolated.iter().map(|one| one.partition.as_str()).collect();
+    partitions.extend(standing.iter().map(|one| one.partition.as_str()));
+    partitions.sort_unstable();
+    partitions.dedup();
+    text.family(
+        Sort::Gauge,
+        "quietcore_check_findings",
+        "Findings of check that stand, by partition and level.",
+    );
+    for partition in &partitions {
+        for level in [Level::Error, Level::Warning, Level::Info] {
+            if level < lowest {
+                continue;
+            }
+            let own = standing
+                .iter()
+                .filter(|one| one.partition == **partition && one.level == level);
+            let labels = Labels::default()
+                .with("partition", partition)
+                .with("level", word(level));
+            text.line(&labels, own.count());
+        }
+    }
+    if known.since == Since::Unknown {
+        return;
+    }
+    text.family(
+        Sort::Gauge,
+        "quietcore_drift_age_seconds",
+        "For how long the oldest finding of level error stands in a partition; 0 without one.",
+    );
+    for partition in &partitions {
+        let age_s = known.ledger.drift_age_s(partition, now_s).unwrap_or(0);
+        text.line(&Labels::default().with("partition", partition), age_s);
+    }
+    let mut oldest: Vec<_> = standing.iter().collect();
+    oldest.sort_by_key(|one| one.since_s);
+    text.family(
+        Sort::Gauge,
+        "quietcore_check_finding_since_timestamp_seconds",
+        "Since when a finding stands, the oldest ones.",
+    );
+    for one in oldest.iter().take(MOST_FINDINGS) {
+        let labels = Labels::default()
+            .with("id", &one.id)
+            .with("subject", &one.subject)
+            .with("partition", &one.partition)
+            .with("level", word(one.level));
+        text.line(&labels, one.since_s);
+    }
+    text.family(
+        Sort::Gauge,
+        "quietcore_check_findings_unlisted",
+        "Findings without a line of their own, because there are too many.",
+    );
+    let unlisted = standing.len().saturating_sub(MOST_FINDINGS) as u64;
+    text.line(&Labels::default(), unlisted.saturating_add(known.ledger.more));
+}
+
+/// Not under the usual names (`process_cpu_seconds_total`): in a textfile they would be those of `node_exporter` itself.
+fn cost(text: &mut Exposition, daemon: &Daemon) {
+    let none = Labels::default();
+    text.family(
+        Sort::Gauge,
+        "quietcore_daemon_start_timestamp_seconds",
+        "When the daemon began.",
+    );
+    text.line(&none, daemon.started_s);
+    text.family(
+        Sort::Counter,
+        "quietcore_daemon_cpu_seconds",
+        "What the daemon has had of the CPUs.",
+    );
+    text.line(&none, seconds(daemon.cpu_ns));
+    if let Some(bytes) = daemon.resident_bytes {
+        text.family(
+            Sort::Gauge,
+            "quietcore_daemon_resident_memory_bytes",
+            "Memory of the daemon.",
+        );
+        text.line(&none, bytes);
+    }
+    for (name, help, count) in [
+        (
+            "quietcore_daemon_questions",
+            "How often layers of check were asked.",
+            daemon.questions,
+        ),
+        (
+            "quietcore_daemon_events_dropped",
+            "How often a source of the kernel had to leave something out; everything is asked then.",
+            daemon.lost,
+        ),
+        (
+            "quietcore_daemon_log_lines_lost",
+            "Lines that could not be written to the log.",
+            daemon.log_lines_lost,
+        ),
+    ] {
+        text.family(Sort::Counter, name, help);
+        text.line(&none, count);
+    }
+    text.family(
+        Sort::Gauge,
+        "quietcore_daemon_source_up",
+        "Whether a source of the kernel tells; the rounds stand in for one that does not.",
+    );
+    for (name, is_up) in &daemon.sources {
+        text.line(&none.clone().with("source", name), u8::from(*is_up));
+    }
+}
+
+/// A class or a level as it is spelled in JSON.
+fn word(value: impl Serialize) -> String {
+    // Both are plain words there.
+    let value = serde_json::to_value(value).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,217 @@
+//! What a scraper asks over HTTP, and the bytes of an answer. Only what Prometheus needs: `GET /metrics`, one answer, the end.
+
+use super::Form;
+
+/// A request is not longer, in bytes.
+pub const MOST_REQUEST: usize = 8 << 10;
+
+/// What the bytes that came so far ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// They are no whole request yet.
+    More,
+    /// The metrics, in this form.
+    Metrics(Form),
+    /// Something that is not given.
+    Refused(Refusal),
+}
+
+/// Why nothing is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// No HTTP/1 request.
+    Bad,
+    /// Another path.
+    Unknown,
+    /// Another method than GET.
+    Method,
+    /// Longer than [`MOST_REQUEST`].
+    Long,
+    /// It has not come to an end in time.
+    Slow,
+}
+
+/// Understands a request.
+#[must_use]
+pub fn asked(bytes: &[u8]) -> Asked {
+    let Some(end) = end(bytes) else {
+        return match bytes.len() >= MOST_REQUEST {
+            true => Asked::Refused(Refusal::Long),
+            false => Asked::More,
+        };
+    };
+    if end > MOST_REQUEST {
+        return Asked::Refused(Refusal::Long);
+    }
+    let text = String::from_utf8_lossy(bytes.get(..end).unwrap_or_default());
+    let mut lines = text.lines();
+    let words: Vec<&str> = lines.next().unwrap_or_default().split(' ').collect();
+    let [method, target, version] = words[..] else {
+        return Asked::Refused(Refusal::Bad);
+    };
+    let is_method = !method.is_empty() && method.bytes().all(|byte| byte.is_ascii_uppercase());
+    if !is_method || !version.starts_with("HTTP/1.") || !target.starts_with('/') {
+        return Asked::Refused(Refusal::Bad);
+    }
+    if target.split('?').next() != Some("/metrics") {
+        return Asked::Refused(Refusal::Unknown);
+    }
+    if method != "GET" {
+        return Asked::Refused(Refusal::Method);
+    }
+    let accepts = lines.filter_map(|line| line.split_once(':'));
+    let accepts = accepts.filter(|(name, _)| name.trim().eq_ignore_ascii_case("accept"));
+    let accepts: Vec<&str> = accepts.map(|(_, value)| value).collect();
+    Asked::Metrics(wanted(&accepts.join(",")))
+}
+
+/// The bytes of an answer in this form.
+#[must_use]
+pub fn answer(form: Form, body: &str) -> Vec<u8> {
+    whole("200 OK", form.content_type(), "", body)
+}
+
+impl Refusal {
+    /// The bytes of the answer.
+    #[must_use]
+    pub fn answer(self) -> Vec<u8> {
+        let (status, more, body) = match self {
+            Refusal::Bad => (
+                "400 Bad Request",
+                "",
+                "This is no HTTP/1 request. Ask: GET /metrics\n",
+            ),
+            Refusal::Unknown => ("404 Not Found", "", "There is only /metrics here.\n"),
+            Refusal::Method => (
+                "405 Method Not Allowed",
+                "Allow: GET\r\n",
+                "Only GET is answered.\n",
+            ),
+            Refusal::Long => (
+                "431 Request Header Fields Too Large",
+                "",
+                "The request is too long.\n",
+            ),
+            Refusal::Slow => (
+                "408 Request Timeout",
+                "",
+                "The request did not come to its end in time.\n",
+            ),
+        };
+        whole(status, "text/plain; charset=utf-8", more, body)
+    }
+}
+
+fn whole(status: &str, content_type: &str, more: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\nContent-Length: {length}\r\n{more}Connection: close\r\n\r\n{body}"
+    )
+    .into_bytes()
+}
+
+/// Where the empty line is that ends the head.
+fn end(bytes: &[u8]) -> Option<usize> {
+    let of = |mark: &[u8]| {
+        let start = bytes.windows(mark.len()).position(|window| window == mark)?;
+        Some(start + mark.len())
+    };
+    of(b"\r\n\r\n").into_iter().chain(of(b"\n\n")).min()
+}
+
+/// OpenMetrics where it is asked for as much as the older form; that one for everybody else.
+fn wanted(accept: &str) -> Form {
+    let (mut open, mut text) = (0.0_f32, 0.0_f32);
+    for range in accept.split(',') {
+        let mut parts = range.split(';').map(str::trim);
+        let kind = parts.next().unwrap_or_default().to_ascii_lowercase();
+        let (mut weight, mut version) = (1.0, None);
+        for (name, value) in parts.filter_map(|part| part.split_once('=')) {
+            match name.trim().to_ascii_lowercase().as_str() {
+                "q" => weight = value.trim().parse().unwrap_or(0.0),
+                "version" => version = Some(value.trim().trim_matches('"')),
+                _ => {}
+            }
+        }
+        match kind.as_str() {
+            "application/openmetrics-text" if matches!(version, None | Some("1.0.0")) => {
+                open = open.max(weight);
+            }
+            "text/plain" => text = text.max(weight),
+            _ => {}
+        }
+    }
+    match open > 0.0 && open >= text {
+        true => Form::OpenMetrics,
+        false => Form::Text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(text: &str) -> Asked {
+        asked(text.as_bytes())
+    }
+
+    #[test]
+    fn what_is_asked() {
+        let text = Asked::Metrics(Form::Text);
+        assert_eq!(ask("GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"), text);
+        assert_eq!(ask("GET /metrics?a=b HTTP/1.0\n\n"), text);
+        assert_eq!(ask("GET /metrics HTTP/1.1\r\nHost: x\r\n"), Asked::More);
+        assert_eq!(ask(""), Asked::More);
+        for (request, refusal) in [
+            ("GET / HTTP/1.1\r\n\r\n", Refusal::Unknown),
+            ("GET /metricsx HTTP/1.1\r\n\r\n", Refusal::Unknown),
+            ("POST /metrics HTTP/1.1\r\n\r\n", Refusal::Method),
+            ("HEAD /metrics HTTP/1.1\r\n\r\n", Refusal::Method),
+            ("GET /metrics\r\n\r\n", Refusal::Bad),
+            ("GET /metrics HTTP/2\r\n\r\n", Refusal::Bad),
+            ("\r\n\r\n", Refusal::Bad),
+            ("\u{16}\u{3}\u{1} x y\r\n\r\n", Refusal::Bad),
+        ] {
+            assert_eq!(ask(request), Asked::Refused(refusal), "{request:?}");
+            let answer = String::from_utf8(refusal.answer()).unwrap();
+            let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+            assert!(
+                head.contains(&format!("Content-Length: {}", body.len())),
+                "{answer}"
+            );
+        }
+        let long = format!("GET /metrics HTTP/1.1\r\nX: {}", "x".repeat(MOST_REQUEST));
+        assert_eq!(ask(&long), Asked::Refused(Refusal::Long));
+        assert_eq!(ask(&format!("{long}\r\n\r\n")), Asked::Refused(Refusal::Long));
+        assert_eq!(asked(&[0xff; 100]), Asked::More);
+    }
+
+    #[test]
+    fn the_form_is_the_one_that_is_wanted_more() {
+        for (accept, form) in [
+            ("", Form::Text),
+            ("*/*", Form::Text),
+            ("text/plain", Form::Text),
+            ("application/openmetrics-text", Form::OpenMetrics),
+            (
+                "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
+                 text/plain;version=0.0.4;q=0.5,*/*;q=0.1",
+                Form::OpenMetrics,
+            ),
+            (
+                "application/openmetrics-text; version=0.0.1, */*;q=0.1",
+                Form::Text,
+            ),
+            (
+                "Application/OpenMetrics-Text; Version=\"1.0.0\"; q=0.4, text/plain; q=0.3",
+                Form::OpenMetrics,
+            ),
+            ("application/openmetrics-text;q=0.2,text/plain;q=0.9", Form::Text),
+            ("application/openmetrics-text;q=0", Form::Text),
+            ("application/openmetrics-text;q=x", Form::Text),
+        ] {
+            let request = format!("GET /metrics HTTP/1.1\r\naCCept: {accept}\r\n\r\n");
+            assert_eq!(ask(&request), Asked::Metrics(form), "{accept}");
+        }
+    }
+}
