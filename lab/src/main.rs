@@ -145,8 +145,8 @@ fn run_all(jobs: &[Job]) -> ExitCode {
         started.elapsed().as_secs_f64()
     );
     println!(
-        "{} passed, {} failed, {} skipped",
-        totals.passed, totals.failed, totals.skipped
+        "{} passed, {} failed, {} skipped, {} unstable",
+        totals.passed, totals.failed, totals.skipped, totals.unstable
     );
     if totals.failed == 0 {
         ExitCode::SUCCESS
@@ -164,7 +164,7 @@ fn skip_all(jobs: &[Job], why: &Missing) -> ExitCode {
         }
         Missing::Host(why) => println!("SKIP: lab: {why}"),
     }
-    println!("0 passed, 0 failed, {} skipped", jobs.len());
+    println!("0 passed, 0 failed, {} skipped, 0 unstable", jobs.len());
     ExitCode::SUCCESS
 }
 

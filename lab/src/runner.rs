@@ -16,6 +16,20 @@ use std::time::Duration;
 /// Guests at the same time. Each takes one CPU of the host.
 const AT_ONCE: usize = 2;
 
+/// So many failures of a run are tried again, each alone, which tells whoever looks for the reason whether it is there without
+/// another guest beside it. They stay failures. More than these have another reason.
+const MOST_AGAIN: usize = 3;
+
+/// Scenarios that look for what happens seldom. One failure of theirs is what was looked for, and is never tried again.
+const SELDOM: [&str; 6] = [
+    "sigkill_anywhere",
+    "sigkill_more",
+    "faults",
+    "fork_storm",
+    "signals",
+    "hotplug",
+];
+
 /// A scenario in one of its cells.
 #[derive(Clone)]
 pub struct Job {
@@ -66,6 +80,8 @@ pub struct Totals {
     pub passed: usize,
     /// A claim did not hold, or the guest did not come to its end.
     pub failed: usize,
+    /// Of those that failed, how many held when they ran alone.
+    pub unstable: usize,
     /// Could not run; the reason is on its line.
     pub skipped: usize,
 }
@@ -84,6 +100,7 @@ pub struct Finished {
 pub fn run(bench: &Bench, jobs: &[Job], say: &(dyn Fn(&Finished) + Sync)) -> Totals {
     let queue = Mutex::new(jobs.iter());
     let totals = Mutex::new(Totals::default());
+    let failed = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
@@ -95,15 +112,62 @@ pub fn run(bench: &Bench, jobs: &[Job], say: &(dyn Fn(&Finished) + Sync)) -> Tot
                     match (&finished.verdict.skipped, finished.verdict.failures.is_empty()) {
                         (Some(_), _) => totals.skipped += 1,
                         (None, true) => totals.passed += 1,
-                        (None, false) => totals.failed += 1,
+                        (None, false) => {
+                            totals.failed += 1;
+                            locked(&failed).push(job);
+                        }
                     }
                     say(&finished);
                 }
             });
         }
     });
-    let totals = locked(&totals);
-    *totals
+    let mut totals = *locked(&totals);
+    for job in again(&locked(&failed)) {
+        let finished = alone(bench, job);
+        if finished.verdict.failures.is_empty() && finished.verdict.skipped.is_none() {
+            totals.unstable += 1;
+        }
+        say(&finished);
+    }
+    totals
+}
+
+/// Which of the jobs that failed are tried again.
+fn again<'a>(failed: &[&'a Job]) -> Vec<&'a Job> {
+    let is_tried = |job: &&&Job| !SELDOM.contains(&job.scenario.name);
+    let all: Vec<&Job> = failed.iter().filter(is_tried).copied().collect();
+    if failed.len() > MOST_AGAIN {
+        Vec::new()
+    } else {
+        all
+    }
+}
+
+/// Runs one that failed beside another guest; what it recorded then is kept.
+fn alone(bench: &Bench, job: &Job) -> Finished {
+    let dir = place(bench, job);
+    let first = bench.out.join(format!("{}-first", name(job)));
+    std::fs::remove_dir_all(&first).ok();
+    let kept = std::fs::rename(&dir, &first).map_or_else(
+        |error| format!("what it recorded first is lost: {error}"),
+        |()| format!("what it recorded first is in {}", first.display()),
+    );
+    let mut finished = one(bench, job);
+    finished.label.push_str(", alone");
+    finished.verdict.note(format!(
+        "UNSTABLE where it holds now: it failed beside another guest; {kept}"
+    ));
+    finished
+}
+
+/// Where a job's console and records go.
+fn place(bench: &Bench, job: &Job) -> PathBuf {
+    bench.out.join(name(job))
+}
+
+fn name(job: &Job) -> String {
+    job.label().replace([' ', '/'], "-")
 }
 
 /// Runs a script of one's own in a cell, and gives all that it recorded as text.
@@ -160,7 +224,7 @@ fn one(bench: &Bench, job: &Job) -> Finished {
             took: Duration::ZERO,
         };
     }
-    let dir = bench.out.join(label.replace([' ', '/'], "-"));
+    let dir = place(bench, job);
     let mut took = Duration::ZERO;
     for attempt in 1..=2 {
         verdict = Verdict::default();
@@ -264,4 +328,26 @@ fn readable(records: &Records) -> String {
 
 fn keep(file: &Path, to: &Path) {
     std::fs::rename(file, to).ok();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenarios;
+
+    #[test]
+    fn few_failures_are_tried_again_and_never_those_of_what_looks_for_the_seldom() {
+        let all = scenarios::jobs(&[]);
+        let job = |name: &str| all.iter().find(|job| job.scenario.name == name).unwrap();
+        let names =
+            |failed: &[&Job]| -> Vec<&str> { again(failed).iter().map(|job| job.scenario.name).collect() };
+        let (moved, killed) = (job("run_move"), job("sigkill_anywhere"));
+        assert_eq!(names(&[]), [""; 0]);
+        assert_eq!(names(&[moved, killed]), ["run_move"]);
+        assert_eq!(names(&[moved; MOST_AGAIN]), ["run_move"; MOST_AGAIN]);
+        assert_eq!(names(&[moved; MOST_AGAIN + 1]), [""; 0]);
+        for seldom in SELDOM {
+            assert!(all.iter().any(|job| job.scenario.name == seldom), "{seldom}");
+        }
+    }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 pub use own::{Own, score_own};
 pub use score::{Counts, Seen, Verdict, judge, score};
-pub use table::{Cell, Row, Table};
+pub use table::{Cell, Kprobe, Row, Table};
 
 /// One thing that was done to the measured CPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub struct Expected {
     pub culprit: Who,
     /// Words of which the place in the kernel has one, where `blame` tells a place; with none every place is right.
     pub callsite: &'static [&'static str],
-    /// Events (`ipi/ipi_send_cpu`) without which the kernel does not tell the culprit.
+    /// Events (`ipi/ipi_send_cpu`) without which, and without kprobes for them, nobody tells the culprit.
     pub told_by: &'static [&'static str],
 }
 

@@ -13,8 +13,19 @@ use std::process::{Command, Stdio};
 const EVENTS: &str = "5000000";
 /// Runs of each, of which the fastest counts.
 const RUNS: usize = 5;
-/// The longest time between two lines, as the article of the function tracer asks for it.
-const LONGEST: &str =
+/// The longest run of a task, as `trace longest-run` finds it: the same task at two events of a CPU, with what a switch says.
+const LONGEST: &str = r#"match($0, / \[[0-9]+\] /) {
+    pid = substr($0, 1, RSTART - 1); sub(/.*-/, "", pid)
+    cpu = substr($0, RSTART + 2, RLENGTH - 4)
+    split(substr($0, RSTART + RLENGTH), part, " ")
+    now = part[2]; gsub(/[.:]/, "", now)
+    if (pid + 0 == runs[cpu] && now - last[cpu] > most) { most = now - last[cpu]; whose = pid }
+    last[cpu] = now; runs[cpu] = pid + 0
+    if (part[3] == "sched_switch:" && match($0, /next_pid=[0-9]+/)) runs[cpu] = substr($0, RSTART + 9, RLENGTH - 9) + 0
+}
+END { print most, whose }"#;
+/// Only the longest time between two lines, whoever they are of: less than what is asked, and the least that awk needs.
+const BETWEEN: &str =
     "{ now = $4; gsub(/[.:]/, \"\", now); if (last && now - last > most) most = now - last; last = now }
     END { print most }";
 
@@ -79,7 +90,31 @@ pub(crate) fn run() -> Done {
         longest,
         || with(Path::new("awk"), &[LONGEST], &text),
     )?;
+    line("awk, time between lines alone", events, longest, || {
+        with(Path::new("awk"), &[BETWEEN], &text)
+    })?;
+    println!("  {}", agreement(&product, &trace, &text)?);
     std::fs::remove_dir_all(&dir).map_err(XtaskError::file(&dir))
+}
+
+/// Whether awk and we mean the same run: its text has microseconds only.
+fn agreement(product: &Path, trace: &Path, text: &Path) -> Done<String> {
+    let ours = output(&mut with(product, &["--json", "trace", "longest-run"], trace))?;
+    let ours: serde_json::Value = serde_json::from_str(&ours).unwrap_or_default();
+    let cpus = ours["cpus"].as_array().map_or(&[] as &[_], Vec::as_slice);
+    let longest = cpus.iter().max_by_key(|run| run["length_ns"].as_u64());
+    let (ours_us, pid) = longest.map_or((0, 0), |run| {
+        let length_ns = run["length_ns"].as_u64().unwrap_or_default();
+        (length_ns / 1000, run["pid"].as_u64().unwrap_or_default())
+    });
+    let awk = output(&mut with(Path::new("awk"), &[LONGEST], text))?;
+    let mut words = awk.split_whitespace().map(|word| word.parse::<u64>().ok());
+    let (awk_us, whose) = (words.next().flatten(), words.next().flatten());
+    let same = awk_us.is_some_and(|us| us.abs_diff(ours_us) <= 1) && whose == Some(pid);
+    Ok(format!(
+        "the longest run: {ours_us} us of task {pid}; awk's answer is {}",
+        if same { "the same" } else { "ANOTHER" }
+    ))
 }
 
 fn with(program: &Path, words: &[&str], file: &Path) -> Command {

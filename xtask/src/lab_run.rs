@@ -46,8 +46,8 @@ pub fn run(filter: &[&str]) -> Done<Totals> {
         ..Totals::default()
     });
     println!(
-        "      {} passed, {} failed, {} skipped",
-        totals.passed, totals.failed, totals.skipped
+        "      {} passed, {} failed, {} skipped, {} unstable",
+        totals.passed, totals.failed, totals.skipped, totals.unstable
     );
     Ok(totals)
 }
@@ -59,6 +59,7 @@ fn closing_line(line: &str) -> Option<Totals> {
         passed: number("passed")?,
         failed: number("failed")?,
         skipped: number("skipped")?,
+        unstable: number("unstable")?,
     })
 }
 
@@ -69,11 +70,12 @@ mod tests {
     #[test]
     fn only_a_closing_line_is_one() {
         assert_eq!(
-            closing_line("3 passed, 1 failed, 2 skipped"),
+            closing_line("3 passed, 1 failed, 2 skipped, 4 unstable"),
             Some(Totals {
                 passed: 3,
                 failed: 1,
-                skipped: 2
+                skipped: 2,
+                unstable: 4
             })
         );
         assert_eq!(closing_line("ok    boots 6.1/v1  6.0 s  8 claims"), None);

@@ -3,6 +3,7 @@
 mod bench;
 mod bench_archives;
 mod bench_blame;
+mod bench_daemon;
 mod bench_planning;
 mod bench_recording;
 mod bench_traces;
@@ -10,9 +11,11 @@ mod bench_truth;
 mod dist;
 mod dist_armv7;
 mod error;
+mod formatted;
 mod generate;
 mod inject;
 mod lab_run;
+mod logged;
 mod suite;
 
 use std::process::ExitCode;
@@ -25,6 +28,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- VERB
   bench-recording what it costs a CPU to be traced, beside trace-cmd and perf
   bench-truth [--blocks N] [--seconds S] [--seed N]   samplers against known disturbances
   bench-blame [--only NAME,NAME] ...   blame against disturbances whose culprits are known
+  bench-daemon [--seconds N]   what watch --daemon costs, and where it runs
   inject KIND ...  disturbs a CPU or a process at known times, one line per event
   generate DIR CPUS IRQS TASKS   a captured machine of that size
   dist            static binaries for three architectures";
@@ -40,6 +44,7 @@ fn main() -> ExitCode {
         ["bench-recording"] => bench_recording::run(),
         ["bench-truth", rest @ ..] => bench_truth::run(rest),
         ["bench-blame", rest @ ..] => bench_blame::run(rest),
+        ["bench-daemon", rest @ ..] => bench_daemon::run(rest),
         ["inject", rest @ ..] => inject::run(rest),
         ["generate", dir, cpus, irqs, tasks] => generate::from_words(dir, [cpus, irqs, tasks]),
         ["dist"] => dist::run(),

@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 
 /// The crates from top to bottom (see ARCHITECTURE.md): one may use those after it. A new crate needs a place here.
 const ORDER: &[&str] = &[
-    "cli", "watch", "report", "formats", "blame", "check", "trace", "measure", "observe", "apply", "boot",
-    "plan", "machine", "root", "events",
+    "cli", "watch", "report", "study", "compare", "formats", "blame", "check", "trace", "measure", "observe",
+    "apply", "boot", "plan", "machine", "root", "events",
 ];
 
 /// Crates that compute and touch no machine.
-const PURE: &[&str] = &["watch", "report", "formats", "blame", "check", "plan", "events"];
+const PURE: &[&str] = &[
+    "watch", "report", "study", "compare", "formats", "blame", "check", "plan", "events",
+];
 
 /// Files that open others although they are not in `root`, and why that is right.
 const OPENS: &[(&str, &str)] = &[(

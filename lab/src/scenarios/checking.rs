@@ -1,12 +1,13 @@
 //! Isolation that erodes: after `apply` one thing after the other is broken, as other programs and people do it. `check`
 //! has to name each, and `check --fix` to mend it; `undo` then gives back what was there before all of it.
 
-mod breakages;
+pub(super) mod breakages;
 
+use super::knobs::{DISK, DISTURBED};
 use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
+use crate::shape::{Layout, Shape};
 use crate::verdict::Verdict;
 use breakages::{BREAKAGES, Breakage};
 
@@ -19,57 +20,58 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// A disk with one ordinary interrupt.
-const DISK: Shape = Shape {
-    name: "disk",
-    modules: &["ahci", "sd_mod"],
-    devices: &[
-        "-blockdev",
-        "null-co,node-name=d0,size=67108864,read-zeroes=on",
-        "-device",
-        "ide-hd,drive=d0",
-    ],
-    ..USUAL
-};
-
 fn cells() -> Vec<Cell> {
     [(K6_1, Layout::V1), (K7, Layout::V2), (K6_12_RT, Layout::V2)]
-        .map(|(kernel, layout)| Cell::new(kernel, layout).on(DISK).within(1500))
+        .map(|(kernel, layout)| Cell::new(kernel, layout).on(QUIET_START).within(900))
         .to_vec()
 }
 
+/// On a loaded host the emulated timer comes too late for the kernel's test of it, which then panics.
+pub(super) const QUIET_START: Shape = Shape {
+    boot: "no_timer_check",
+    ..DISK
+};
+
 /// By name beside what `strict` holds, so that more can be lost.
 const WANTED: &str = "--cpus 3 --profile strict --with check_interval --with sched_rt_runtime_us \
-                      --with pm_qos_resume_latency_us=n/a";
+                      --with pm_qos_resume_latency_us=n/a --with watchdog";
 
-fn script(_: &Cell) -> String {
-    let mut script = String::from(
-        "populate
-ifconfig lo 127.0.0.1 up
-wait_for 10 test -b /dev/sda
-echo 8 >/sys/class/net/lo/queues/rx-0/rps_cpus
-echo 64 >/sys/class/net/lo/queues/rx-0/rps_flow_cnt
-echo 0 >/proc/sys/kernel/timer_migration
-echo 1 >/sys/kernel/rcu_expedited
-echo 1 >/sys/kernel/mm/ksm/run
-for file in /proc/sys/kernel/numa_balancing /sys/kernel/mm/transparent_hugepage/khugepaged/defrag; do
-    [ -w $file ] && echo 1 >$file
-done
-[ -w /sys/kernel/mm/transparent_hugepage/enabled ] && echo always >/sys/kernel/mm/transparent_hugepage/enabled
-irq=$(awk '/ahci/{sub(\":\", \"\", $1); print $1; exit}' /proc/interrupts)
-sleeper=$(lab-guest sleepers 1 stranger)
-state before
-rec nothing quietcore check --for 0s --json
-",
-    );
-    script.push_str(&format!("rec apply quietcore apply {WANTED} --json\n"));
+/// Writing to the servers of a CPU makes 6.12 warn of itself (`kernel/sched/deadline.c`), so there nobody does.
+pub(super) fn of(cell: &Cell) -> impl Iterator<Item = &'static Breakage> {
+    let spared = cell.kernel == K6_12_RT;
+    BREAKAGES
+        .iter()
+        .filter(move |one| !(spared && one.name == "fair_server"))
+}
+
+/// What is applied: the servers of a CPU too, where the kernel bears it.
+pub(super) fn wanted(cell: &Cell) -> String {
+    let servers = match cell.kernel == K6_12_RT {
+        true => "",
+        false => " --with fair_server --with ext_server",
+    };
+    format!("{WANTED}{servers}")
+}
+
+/// A guest where everything that is wanted differs from what is, and a stranger's thread.
+pub(super) fn set_up() -> String {
+    format!("{DISTURBED}sleeper=$(lab-guest sleepers 1 stranger)\nstate before\n")
+}
+
+/// Breakages that every kernel has use for.
+pub(super) const LEAST: usize = 30;
+
+fn script(cell: &Cell) -> String {
+    let mut script = set_up();
+    script.push_str("rec nothing quietcore check --for 0s --json\n");
+    script.push_str(&format!("rec apply quietcore apply {} --json\n", wanted(cell)));
     script.push_str(
         "rec whole quietcore check --for 0s --json
 rec looked quietcore check --for 2s --json
 rec unknown_id quietcore check --ignore no-such-finding
 ",
     );
-    for one in BREAKAGES {
+    for one in of(cell) {
         let Breakage { name, command, .. } = one;
         script.push_str(&format!(
             "if ( {command} ) 2>/dev/null; then
@@ -119,13 +121,11 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         "quiet".into(),
     );
     verdict.status(seen, "unknown_id", 2);
-    let there: Vec<&Breakage> = BREAKAGES
-        .iter()
+    let there: Vec<&Breakage> = of(cell)
         .filter(|one| seen.get(&format!("{}_there", one.name)).text() == "yes")
         .collect();
-    let least = if cell.layout == Layout::V1 { 24 } else { 22 };
     verdict.that(
-        there.len() >= least,
+        there.len() >= LEAST,
         format!("only {} breakages could be made", there.len()),
     );
     verdict.note(format!("{} breakages", there.len()));

@@ -28,6 +28,15 @@ const THREADS: Shape = Shape {
     sockets: 1,
     cores: 2,
     threads: 2,
+    modules: DISK.modules,
+    devices: DISK.devices,
+    boot: "rcu_nocbs=3",
+    ..USUAL
+};
+
+/// A disk with one ordinary interrupt.
+pub(super) const DISK: Shape = Shape {
+    name: "disk",
     modules: &["ahci", "sd_mod"],
     devices: &[
         "-blockdev",
@@ -35,7 +44,6 @@ const THREADS: Shape = Shape {
         "-device",
         "ide-hd,drive=d0",
     ],
-    boot: "rcu_nocbs=3",
     ..USUAL
 };
 
@@ -49,6 +57,23 @@ fn cells() -> Vec<Cell> {
     .map(|(kernel, layout)| Cell::new(kernel, layout).on(THREADS).within(480))
     .to_vec()
 }
+
+/// What a machine has that nobody has looked after: every knob that is a file, at a value that disturbs, where the guest
+/// has it. `$irq` is the disk's.
+pub(super) const DISTURBED: &str = "populate
+ifconfig lo 127.0.0.1 up
+wait_for 10 test -b /dev/sda
+echo 8 >/sys/class/net/lo/queues/rx-0/rps_cpus
+echo 64 >/sys/class/net/lo/queues/rx-0/rps_flow_cnt
+echo 0 >/proc/sys/kernel/timer_migration
+echo 1 >/sys/kernel/rcu_expedited
+echo 1 >/sys/kernel/mm/ksm/run
+for file in /proc/sys/kernel/numa_balancing /sys/kernel/mm/transparent_hugepage/khugepaged/defrag; do
+    [ -w $file ] && echo 1 >$file
+done
+[ -w /sys/kernel/mm/transparent_hugepage/enabled ] && echo always >/sys/kernel/mm/transparent_hugepage/enabled
+irq=$(awk '/ahci/{sub(\":\", \"\", $1); print $1; exit}' /proc/interrupts)
+";
 
 /// What is wrong with a command line, and must be met before anything happens.
 const WRONG: &[(&str, &str)] = &[
@@ -71,36 +96,30 @@ fn script(_: &Cell) -> String {
 {files}
 END
 values() {{ rec \"$1\" sh -c 'while read -r file; do [ -r $file ] && echo \"$file=$(cat $file)\"; done </tmp/files'; }}
-softirqs() {{ rec \"$1\" grep -E 'BLOCK|NET_RX' /proc/softirqs; }}
+softirqs() {{ rec \"$1\" grep BLOCK /proc/softirqs; }}
+packets() {{ rec \"$1\" cat /proc/net/softnet_stat; }}
 far() {{ rec \"$1\" awk '/^cpu: /{{cpu=$2}} $6 == \"[in\" && $7 > 4e13 {{print cpu}}' /proc/timer_list; }}
 timers() {{ rec \"$1\" awk '/^cpu: /{{cpu=$2}} /watchdog_timer_fn/{{print cpu}}' /proc/timer_list; }}
-# Reads of the disk from CPU 1, and packets to ourselves, between two looks at the softirqs.
+# Reads of the disk from CPU 1, and packets to ourselves, between two looks at the counters.
 work() {{
     softirqs \"$1_0\"
+    packets \"$1_packets_0\"
     taskset -c 1 dd if=/dev/sda of=/dev/null bs=4k count=200 iflag=direct 2>/dev/null
     n=0; while [ $n -lt 60 ]; do ping -c 1 -W 1 127.0.0.1 >/dev/null; n=$((n + 1)); done
     softirqs \"$1_1\"
+    packets \"$1_packets_1\"
 }}
-populate
-ifconfig lo 127.0.0.1 up
-wait_for 10 test -b /dev/sda
-echo 8 >/sys/class/net/lo/queues/rx-0/rps_cpus
-echo 64 >/sys/class/net/lo/queues/rx-0/rps_flow_cnt
-echo 0 >/proc/sys/kernel/timer_migration
-echo 1 >/sys/kernel/rcu_expedited
-echo 1 >/sys/kernel/mm/ksm/run
-for file in /proc/sys/kernel/numa_balancing /sys/kernel/mm/transparent_hugepage/khugepaged/defrag; do
-    [ -w $file ] && echo 1 >$file
-done
-[ -w /sys/kernel/mm/transparent_hugepage/enabled ] && echo always >/sys/kernel/mm/transparent_hugepage/enabled
-irq=$(awk '/ahci/{{sub(\":\", \"\", $1); print $1; exit}}' /proc/interrupts)
-echo 3 >/proc/irq/$irq/smp_affinity_list
+"
+    );
+    script.push_str(DISTURBED);
+    script.push_str(
+        "echo 3 >/proc/irq/$irq/smp_affinity_list
 work free
 echo 0-3 >/proc/irq/$irq/smp_affinity_list
 timers timers_free
 values values_free
 state before
-"
+",
     );
     for (name, arguments) in WRONG {
         script.push_str(&format!(
@@ -325,6 +344,18 @@ fn grew(seen: &Records, work: &str, row: &str, cpu: usize) -> Option<u64> {
     read(format!("{work}_1"))?.checked_sub(read(format!("{work}_0"))?)
 }
 
+/// How many packets a CPU received during some work: the first column of `/proc/net/softnet_stat`
+/// (`softnet_seq_show()`), one row for each online CPU. The counts of NET_RX do not tell: a real-time kernel from 6.10 on
+/// receives them in a thread (`backlog_napi/3`), without a softirq.
+fn received(seen: &Records, work: &str, cpu: usize) -> Option<u64> {
+    let read = |moment: u8| {
+        let text = seen.get(&format!("{work}_packets_{moment}")).stdout;
+        let processed = text.lines().nth(cpu)?.split_whitespace().next()?;
+        u64::from_str_radix(processed, 16).ok()
+    };
+    read(1)?.checked_sub(read(0)?)
+}
+
 /// What a record says, on one line.
 fn words(seen: &Records, name: &str) -> String {
     let text = seen.get(name).stdout;
@@ -345,19 +376,18 @@ fn effects(seen: &Records, realtime: bool, verdict: &mut Verdict) {
     verdict.note(format!("{unbound} workers of the former workqueue mask"));
     verdict.equal("the interrupt that was asked for", seen.get("irq").text(), "3");
 
-    // A real-time kernel batches them.
-    let (few, many) = (5, 10);
-    let net = ["free", "balanced"].map(|work| grew(seen, work, "NET_RX", 3));
+    // 60 requests and 60 answers.
+    let net = ["free", "balanced"].map(|work| received(seen, work, 3));
     verdict.that(
-        matches!(net, [Some(free), Some(held)] if free > many && held < few),
-        format!("NET_RX softirqs on CPU 3, free and held: {net:?}"),
+        matches!(net, [Some(free), Some(held)] if free >= 60 && held < 5),
+        format!("packets received on CPU 3, free and held: {net:?}"),
     );
     // Where interrupts are threads, the thread completes the request, and no file says otherwise.
     if !realtime {
         let here = ["free", "balanced", "rule"].map(|work| grew(seen, work, "BLOCK", 3));
         let home = ["free", "balanced", "rule"].map(|work| grew(seen, work, "BLOCK", 1));
         verdict.that(
-            matches!(here, [Some(free), Some(held), _] if free > 100 && held < few),
+            matches!(here, [Some(free), Some(held), _] if free > 100 && held < 5),
             format!("BLOCK softirqs on CPU 3, which has the interrupt, free and held: {here:?}"),
         );
         verdict.that(

@@ -8,6 +8,8 @@ mod article_runs;
 mod bad_input;
 mod blaming;
 mod blaming_chains;
+mod blaming_functions;
+mod blaming_inside;
 mod boot_disk;
 mod boot_grub;
 mod boot_line;
@@ -16,6 +18,8 @@ mod boot_systemd;
 mod boots;
 mod checking;
 mod cset;
+mod daemon;
+mod daemon_unit;
 mod declared;
 mod exports;
 mod faults;
@@ -35,6 +39,7 @@ mod owners;
 mod partrt;
 mod prove;
 mod run_move;
+mod senders;
 mod several;
 mod sigkill_anywhere;
 mod sigkill_more;
@@ -67,12 +72,14 @@ pub const ALL: &[&Scenario] = &[
     &measuring::SCENARIO,
     &blaming::SCENARIO,
     &blaming_chains::SCENARIO,
+    &blaming_inside::SCENARIO,
     &article_runs::SCENARIO,
     &bad_input::SCENARIO,
     &knobs::SCENARIO,
     &lockdown::SCENARIO,
     &losses::SCENARIO,
     &tracers::SCENARIO,
+    &senders::SCENARIO,
     &apply_undo::SCENARIO,
     &irqbalance::SCENARIO,
     &offline::SCENARIO,
@@ -84,17 +91,20 @@ pub const ALL: &[&Scenario] = &[
     &boot_line::SCENARIO,
     &boots::SCENARIO,
     &too_old::SCENARIO,
+    &checking::SCENARIO,
+    &daemon::SCENARIO,
+    &daemon_unit::SCENARIO,
 ];
 
 /// Those that run only when they are asked for by name: the first three need binaries of another architecture, [`speed`],
-/// [`truth`] and [`checking`] take long.
+/// [`truth`] and [`blaming_functions`] take long.
 const BY_NAME: &[&Scenario] = &[
     &foreign::SCENARIO,
     &measuring::ON_ARM64,
     &boot_raspberry_pi::SCENARIO,
     &speed::SCENARIO,
     &truth::SCENARIO,
-    &checking::SCENARIO,
+    &blaming_functions::SCENARIO,
 ];
 
 /// Every scenario in every cell whose label has all words of the filter as parts.

@@ -4,7 +4,7 @@
 use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
+use crate::shape::{Layout, Shape, USUAL};
 use crate::truth::Table;
 use crate::verdict::Verdict;
 
@@ -18,13 +18,30 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 /// So many guests share the list: an emulator takes its time for each disturbance.
-const PARTS: u32 = 6;
+const PARTS: u32 = 12;
+
+/// A disk with one queue for all CPUs, a device for random numbers whose interrupt can be moved, and the files that tell what
+/// the CPUs are.
+const MACHINE: Shape = Shape {
+    modules: &["ahci", "sd_mod", "virtio_pci", "virtio_rng", "cpuid"],
+    devices: &[
+        "-blockdev",
+        "null-co,node-name=d0,size=67108864,read-zeroes=on",
+        "-device",
+        "ide-hd,drive=d0",
+        "-object",
+        "rng-builtin,id=r0",
+        "-device",
+        "virtio-rng-pci,rng=r0",
+    ],
+    ..USUAL
+};
 
 fn cells() -> Vec<Cell> {
     let of = |part| [K6_1, K7, K6_12_RT].map(|kernel| (kernel, part));
     let cells = (1..=PARTS).flat_map(of).map(|(kernel, part)| Cell {
         part,
-        ..Cell::new(kernel, Layout::V2).within(540)
+        ..Cell::new(kernel, Layout::V2).on(MACHINE).within(540)
     });
     cells.collect()
 }

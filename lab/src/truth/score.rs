@@ -82,7 +82,7 @@ pub struct Seen<'a> {
     pub cpu: u32,
     /// An event may still be under way on the measured CPU for so long after the injector's own end.
     pub slack_ns: u64,
-    /// Events that this kernel does not have.
+    /// Events that neither this kernel nor a kprobe tells.
     pub absent: &'a [String],
 }
 
@@ -201,7 +201,11 @@ fn wrong<'a>(
     };
     let part = parts.find(|part| traced(part) && another(part))?;
     let by = part.culprit.as_ref().map_or_else(String::new, |by| {
-        format!(" by {} {} on CPU {}", by.comm, by.pid, by.cpu)
+        let via = by
+            .via
+            .as_ref()
+            .map_or_else(String::new, |via| format!(" via {via}"));
+        format!(" by {} {} on CPU {}{via}", by.comm, by.pid, by.cpu)
     });
     Some(format!("{}{by}", name(part)))
 }

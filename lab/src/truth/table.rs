@@ -37,11 +37,32 @@ pub struct Table {
     pub slack_ns: u64,
     /// Events that the kernel does not have.
     pub absent: Vec<String>,
+    /// Kprobes with which `blame` does without some of them.
+    #[serde(default)]
+    pub kprobes: Vec<Kprobe>,
     /// Events that the kernel could not keep, in all runs.
     pub lost_events: u64,
     /// One for each disturbance, then the mixtures.
     pub rows: Vec<Row>,
 }
+
+/// One of `blame`'s kprobes, as its answer tells it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kprobe {
+    /// Its event.
+    pub event: String,
+    /// Where it stands.
+    pub function: String,
+}
+
+/// Events and the kprobes that tell the same together.
+const INSTEAD: &[(&str, &[&str])] = &[
+    (
+        "ipi/ipi_send_cpu",
+        &["asks_one", "asks_many", "reschedules", "calls_one"],
+    ),
+    ("ipi/ipi_send_cpumask", &["asks_many", "calls_many"]),
+];
 
 /// The smallest share of events with right class and right culprit, in percent.
 const RIGHT: u64 = 95;
@@ -49,6 +70,21 @@ const RIGHT: u64 = 95;
 const EXPLAINED: u64 = 99;
 
 impl Table {
+    /// Events that nobody tells, the kernel or a kprobe.
+    #[must_use]
+    pub fn untold(&self) -> Vec<String> {
+        let stands = |probe: &&str| self.kprobes.iter().any(|kprobe| kprobe.event == *probe);
+        let is_told = |event: &str| {
+            let instead = INSTEAD.iter().find(|(of, _)| *of == event);
+            instead.is_some_and(|(_, probes)| probes.iter().all(&stands))
+        };
+        self.absent
+            .iter()
+            .filter(|event| !is_told(event))
+            .cloned()
+            .collect()
+    }
+
     /// Every bound of names that was missed. Events whose culprit this kernel has no event for are judged by their class.
     #[must_use]
     pub fn missed(&self) -> Vec<String> {
@@ -128,6 +164,14 @@ impl Table {
         if !self.absent.is_empty() {
             text.push_str(&format!(" This kernel has no {}.", self.absent.join(", ")));
         }
+        if !self.kprobes.is_empty() {
+            let functions: Vec<&str> = self
+                .kprobes
+                .iter()
+                .map(|kprobe| kprobe.function.as_str())
+                .collect();
+            text.push_str(&format!(" Kprobes stood at {}.", functions.join(", ")));
+        }
         text.push('\n');
         for row in &self.rows {
             if let Cell::Ran(counts) = &row.cell {
@@ -195,6 +239,7 @@ mod tests {
             seed: 3,
             slack_ns: 200_000,
             absent: vec!["ipi/ipi_send_cpu".to_owned()],
+            kprobes: Vec::new(),
             lost_events: 0,
             rows: vec![
                 row("fifo", Cell::Ran(counts(10, 10, 0, &[]))),
@@ -206,6 +251,32 @@ mod tests {
                 row("rcu", Cell::Failed("no callback ran".to_owned())),
             ],
         }
+    }
+
+    #[test]
+    fn what_kprobes_tell_together_is_told() {
+        let untold = |events: &[&str]| {
+            let kprobe = |event: &&str| Kprobe {
+                event: (*event).to_owned(),
+                function: "of_the_kernel".to_owned(),
+            };
+            let table = Table {
+                kprobes: events.iter().map(kprobe).collect(),
+                ..table()
+            };
+            (
+                table.untold(),
+                table.text().contains("Kprobes stood at of_the_kernel"),
+            )
+        };
+        let absent = ["ipi/ipi_send_cpu".to_owned()];
+        assert_eq!(untold(&[]), (absent.to_vec(), false));
+        assert_eq!(
+            untold(&["asks_one", "asks_many", "reschedules"]),
+            (absent.to_vec(), true)
+        );
+        let all = ["asks_one", "asks_many", "reschedules", "calls_one"];
+        assert_eq!(untold(&all), (Vec::new(), true));
     }
 
     #[test]

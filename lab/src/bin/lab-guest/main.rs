@@ -3,6 +3,7 @@
 //! One static binary without dependencies on the guest. Everything that it prints is JSON or plain lines that
 //! scenarios assert on.
 
+mod asks;
 mod bare;
 mod disturb;
 mod exchange;
@@ -13,6 +14,7 @@ mod state;
 mod sweep;
 mod tasks;
 mod terminal;
+mod told;
 mod truth;
 
 use std::io::{Read, Write};
@@ -27,6 +29,7 @@ const USAGE: &str = "usage: lab-guest VERB ...
   threads COUNT [NAME]            stay, with COUNT sleeping threads of that name
   spin CPU POLICY SECONDS         other:NICE or fifo:PRIORITY, pinned to CPU (- for no pin); prints context switches
   storm STOPFILE LIFE_MS          fork a child every 2 ms that lives LIFE_MS, beside a fork-and-exit chain
+  asks CALLS FAULTS               make so many system calls and page faults; prints the time in the kernel, in ns
   exchange CPU COUNT              hand a byte back and forth between two threads there
   hold CPU                        sleep for ever, pinned to CPU
   breed COUNT DONE                fork a sleeping child every 2 ms, COUNT in all, make the file DONE, and stay; they end with it
@@ -39,6 +42,8 @@ const USAGE: &str = "usage: lab-guest VERB ...
   listhas LIST CPU                status 0 when a kernel list has the CPU
   on CPUS                         pin itself to a list like 0,2 and print what the kernel made of it
   ask SOCKET TEXT                 say TEXT to a daemon and print its answer
+  told LOG FROM SECONDS ID SUBJECT   when `appeared` and then `gone` of that stands in a log of watch behind its first FROM
+                                  lines, in seconds since boot, or never
   truth [--only NAME,NAME] ...    disturb a CPU in every known way while blame watches; a table of what it said
   terminal COMMAND...             run on a terminal of its own and print what was drawn
   victim DIR                      make files in a known order, to be killed at
@@ -67,10 +72,18 @@ fn main() -> ExitCode {
         ["careful", journal] => bare::careful(journal),
         ["bare-undo", journal] => bare::undo(journal),
         ["left", cpu] => tasks::left(number(cpu)),
+        ["asks", calls, faults] => asks::run(number(calls), number(faults)),
         ["exchange", cpu, count] => exchange::run(number(cpu), number(count)),
         ["hold", cpu] => population::hold(number(cpu)),
         ["ask", socket, text] => ask(socket, text),
         ["terminal", command @ ..] => terminal::run(command),
+        ["told", log, from, seconds, id, subject] => told::wait(
+            log,
+            number(from),
+            Duration::from_secs(number(seconds)),
+            id,
+            subject,
+        ),
         ["truth", words @ ..] => truth::run(words),
         ["victim", dir] => population::victim(dir),
         ["listhas", list, cpu] => {

@@ -141,10 +141,17 @@ fn may_run_on(tid: u32, cpu: u32) -> bool {
 pub fn brood(pid: u32) -> Result<(), String> {
     let path = format!("/proc/{pid}/task/{pid}/children");
     let children = std::fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;
+    let read =
+        |pid: &str, name: &str| std::fs::read_to_string(format!("/proc/{pid}/{name}")).unwrap_or_default();
+    let unnamed = read(&pid.to_string(), "comm");
     let mut places: BTreeMap<String, u32> = BTreeMap::new();
     for child in children.split_whitespace().rev() {
-        let read = |name: &str| std::fs::read_to_string(format!("/proc/{child}/{name}")).unwrap_or_default();
-        let (text, stat) = (read("cgroup"), read("stat"));
+        // Whoever is there and has not run yet is still in the root: `copy_process` makes a child visible before
+        // `cgroup_post_fork`. One with a name of its own has run.
+        if read(child, "comm") == unnamed {
+            continue;
+        }
+        let (text, stat) = (read(child, "cgroup"), read(child, "stat"));
         // On v1 whoever is about to end is in the root again (`cgroup_exit`).
         let flags = stat
             .rsplit(')')

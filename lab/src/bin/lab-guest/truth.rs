@@ -74,6 +74,7 @@ pub fn run(words: &[&str]) -> Result<(), String> {
             seed: settings.seed,
             slack_ns: settings.slack_us * 1_000,
             absent: Vec::new(),
+            kprobes: Vec::new(),
             lost_events: 0,
             rows: Vec::new(),
         },
@@ -184,16 +185,19 @@ impl Bench {
         let Told {
             gaps,
             absent,
+            kprobes,
             lost_events,
             own,
         } = watched.end(|gap| is_near(gap, injected.as_deref().unwrap_or_default(), self.table.slack_ns))?;
         self.table.absent = absent;
+        self.table.kprobes = kprobes;
+        let untold = self.table.untold();
         self.table.lost_events += lost_events;
         let seen = Seen {
             gaps: &gaps,
             cpu: self.settings.measured,
             slack_ns: self.table.slack_ns,
-            absent: &self.table.absent,
+            absent: &untold,
         };
         let injected = injected?;
         if let Some(dir) = &self.settings.keep {

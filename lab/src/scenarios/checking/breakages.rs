@@ -51,6 +51,24 @@ macro_rules! file {
     };
 }
 
+/// An interrupt of the board, which somebody sends to the isolated CPU.
+macro_rules! interrupt {
+    ($name:literal, $number:literal) => {
+        breaks(
+            $name,
+            concat!(
+                "[ -n \"$(find /proc/irq/",
+                $number,
+                " -mindepth 1 -type d)\" ] && echo 3 >/proc/irq/",
+                $number,
+                "/smp_affinity_list"
+            ),
+            "irq-here",
+            concat!("/proc/irq/", $number, "/smp_affinity_list"),
+        )
+    };
+}
+
 /// All of them.
 pub const BREAKAGES: &[Breakage] = &[
     file!("workqueues", "/sys/devices/virtual/workqueue/cpumask", "f"),
@@ -64,11 +82,33 @@ pub const BREAKAGES: &[Breakage] = &[
         "/sys/devices/virtual/workqueue/blkcg_punt_bio/cpumask",
         "f"
     ),
+    file!(
+        "workqueue_disk",
+        "/sys/devices/virtual/workqueue/scsi_tmf_0/cpumask",
+        "f"
+    ),
+    file!(
+        "workqueue_other_disk",
+        "/sys/devices/virtual/workqueue/scsi_tmf_1/cpumask",
+        "8"
+    ),
     file!("rq_affinity", "/sys/block/sda/queue/rq_affinity", "1"),
     file!("rps_cpus", "/sys/class/net/lo/queues/rx-0/rps_cpus", "8"),
     file!("rps_flow_cnt", "/sys/class/net/lo/queues/rx-0/rps_flow_cnt", "64"),
+    file!("rps_default", "/proc/sys/net/core/rps_default_mask", "8"),
     file!("timer_migration", "/proc/sys/kernel/timer_migration", "0"),
     file!("watchdog_cpumask", "/proc/sys/kernel/watchdog_cpumask", "0-3"),
+    file!("watchdog", "/proc/sys/kernel/watchdog_thresh", "10"),
+    file!(
+        "fair_server",
+        "/sys/kernel/debug/sched/fair_server/cpu3/runtime",
+        "50000000"
+    ),
+    file!(
+        "ext_server",
+        "/sys/kernel/debug/sched/ext_server/cpu3/runtime",
+        "50000000"
+    ),
     file!("compaction", "/proc/sys/vm/compaction_proactiveness", "20"),
     file!("unevictable", "/proc/sys/vm/compact_unevictable_allowed", "1"),
     file!("rcu_expedited", "/sys/kernel/rcu_expedited", "1"),
@@ -79,6 +119,11 @@ pub const BREAKAGES: &[Breakage] = &[
     file!(
         "huge_pages",
         "/sys/kernel/mm/transparent_hugepage/enabled",
+        "always"
+    ),
+    file!(
+        "huge_pages_defrag",
+        "/sys/kernel/mm/transparent_hugepage/defrag",
         "always"
     ),
     file!(
@@ -116,6 +161,10 @@ pub const BREAKAGES: &[Breakage] = &[
         "irq-here",
         "/proc/irq/4/smp_affinity_list",
     ),
+    interrupt!("irq_keyboard", "1"),
+    interrupt!("irq_clock", "8"),
+    interrupt!("irq_acpi", "9"),
+    interrupt!("irq_mouse", "12"),
     breaks(
         "v1_root_balances",
         "echo 1 >/sys/fs/cgroup/cpuset/cpuset.sched_load_balance",
@@ -147,6 +196,18 @@ pub const BREAKAGES: &[Breakage] = &[
         "stranger",
     ),
     breaks(
+        "v1_kernel_thread",
+        "grep -q cpuset:/housekeeping /proc/2/cgroup && echo 2 >/sys/fs/cgroup/cpuset/tasks",
+        "task-here",
+        "kthreadd",
+    ),
+    breaks(
+        "v1_housekeeping_unbalanced",
+        "echo 0 >/sys/fs/cgroup/cpuset/housekeeping/cpuset.sched_load_balance",
+        "partition-differs",
+        "/housekeeping/cpuset.sched_load_balance",
+    ),
+    breaks(
         "v1_container",
         "mkdir /sys/fs/cgroup/cpuset/intruder && echo 2-3 >/sys/fs/cgroup/cpuset/intruder/cpuset.cpus",
         "cpuset-overlaps",
@@ -169,6 +230,13 @@ pub const BREAKAGES: &[Breakage] = &[
         "[ -e /sys/fs/cgroup/quietcore-rt ] && echo 2-3 >/sys/fs/cgroup/quietcore-rt/cpuset.cpus",
         "partition-differs",
         "/quietcore-rt/cpuset.cpus",
+    ),
+    breaks(
+        "v2_container",
+        "[ -e /sys/fs/cgroup/quietcore-rt ] && mkdir /sys/fs/cgroup/intruder && echo 2-3 >/sys/fs/cgroup/intruder/cpuset.cpus; \
+         grep -q invalid /sys/fs/cgroup/quietcore-rt/cpuset.cpus.partition",
+        "partition-invalid",
+        "/cpuset.cpus.partition",
     ),
     breaks(
         "v2_controller_off",

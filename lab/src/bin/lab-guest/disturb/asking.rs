@@ -42,9 +42,9 @@ pub(super) const CALL: Disturbance = Disturbance {
 
 /// As the kernel's event has it on this architecture.
 #[cfg(target_arch = "x86_64")]
-const GETPPID: &str = "system call 110";
+const GETPPID: &str = "system call getppid (110)";
 #[cfg(not(target_arch = "x86_64"))]
-const GETPPID: &str = "system call 173";
+const GETPPID: &str = "system call getppid (173)";
 
 const PAGE: usize = 4_096;
 

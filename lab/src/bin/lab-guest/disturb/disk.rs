@@ -61,7 +61,18 @@ fn source() -> Result<Source, String> {
     Err("no disk with one queue for all CPUs that may be read past the cache".to_owned())
 }
 
+/// The kernel sends no completion to another CPU where interrupts are handled in threads (`blk_mq_complete_need_ipi`): each
+/// ends where the interrupt was.
 fn possible(_: &Place) -> Result<(), String> {
+    let has = |path: &str, word: &str| -> Result<bool, String> {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+        Ok(text.split_whitespace().any(|other| other == word))
+    };
+    if has("/proc/sys/kernel/version", "PREEMPT_RT")? || has("/proc/cmdline", "threadirqs")? {
+        return Err(
+            "this kernel handles interrupts in threads, and then completes a read nowhere else".to_owned(),
+        );
+    }
     source().map(drop)
 }
 

@@ -1,7 +1,7 @@
 //! `blame` at work: started, spinning, ended, and what it left in its two files.
 
 use crate::disturb::Probe;
-use lab::truth::{Gap, Own};
+use lab::truth::{Gap, Kprobe, Own};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -29,6 +29,8 @@ pub(super) struct Watched {
 pub(super) struct Told {
     pub(super) gaps: Vec<Gap>,
     pub(super) absent: Vec<String>,
+    /// Kprobes that stood in for some of these.
+    pub(super) kprobes: Vec<Kprobe>,
     pub(super) lost_events: u64,
     /// What a program asked itself.
     pub(super) own: Vec<Own>,
@@ -125,6 +127,9 @@ impl Watched {
             gaps,
             absent: serde_json::from_value(answer["absent_events"].clone())
                 .map_err(|error| format!("absent_events: {error}"))?,
+            kprobes: serde_json::from_value::<Option<_>>(answer["senders"]["probes"].clone())
+                .map_err(|error| format!("senders: {error}"))?
+                .unwrap_or_default(),
             lost_events: cpus.iter().map(lost).sum(),
             own: cpus.iter().flat_map(own).collect(),
         })

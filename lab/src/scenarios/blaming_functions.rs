@@ -1,0 +1,120 @@
+//! `blame --functions` and `--hwlat`: tracers of the kernel explain more where it has them, the answer is the same where it
+//! does not, and all that they need is given back, also after SIGKILL.
+
+use crate::kernels::{K6_1, K6_12_RT};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::verdict::Verdict;
+use serde_json::Value;
+
+/// On a kernel with all of them, and on one whose function_graph is in the trace that all share.
+pub const SCENARIO: Scenario = Scenario {
+    name: "blaming_functions",
+    about: "blame --functions names the functions of the longest gaps; settings of tracers come back, also after SIGKILL",
+    cells: || {
+        vec![
+            Cell::new(K6_12_RT, Layout::V2).within(300),
+            Cell::new(K6_1, Layout::V2).within(300),
+        ]
+    },
+    script,
+    check,
+};
+
+/// The tick of the watched CPU disturbs it: an emulator with its functions traced is busy with little else, so calls are not
+/// followed far. What was set before is told apart from every default.
+fn script(_: &Cell) -> String {
+    "cd /sys/kernel/tracing
+echo 7 >tracing_thresh
+echo 3 >max_graph_depth
+cd /
+settings() { (cd /sys/kernel/tracing; rec $1 head -n1 current_tracer tracing_cpumask trace_clock tracing_on tracing_thresh max_graph_depth hwlat_detector/mode); rec $1-instances ls /sys/kernel/tracing/instances; }
+rec available cat /sys/kernel/tracing/available_tracers
+settings before
+rec functions quietcore blame --cpus 2 --for 3s --functions --depth 4 --json
+settings between
+quietcore blame --cpus 2 --for 60s --functions --depth 2 >/dev/null 2>&1 &
+victim=$!
+wait_for 90 sh -c 'cat /sys/kernel/tracing/current_tracer /sys/kernel/tracing/instances/*/current_tracer | grep -q function_graph'
+settings during
+kill -9 $victim
+rec undo quietcore undo
+settings after
+rec hwlat quietcore blame --cpus 2 --for 1s --hwlat 4s --json
+settings looked
+echo blk >/sys/kernel/tracing/current_tracer
+rec foreign quietcore blame --cpus 2 --for 1s --functions --depth 2 --json
+rec foreign-tracer cat /sys/kernel/tracing/current_tracer
+"
+    .to_owned()
+}
+
+fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    let is_shared = cell.kernel == K6_1;
+    let told = verdict.status(seen, "functions", 0);
+    let answer = told.json();
+    let functions = &answer["functions"];
+    verdict.equal("by", functions["by"].as_str(), Some("function_graph"));
+    let gaps = functions["gaps"].as_array().cloned().unwrap_or_default();
+    let number = |of: &Value, name: &str| of[name].as_u64().unwrap_or(0);
+    verdict.that(!gaps.is_empty(), "gaps are told");
+    let mut told_ns = 0;
+    for gap in &gaps {
+        let (in_functions, whole) = (number(gap, "in_functions_ns"), number(gap, "duration_ns"));
+        verdict.that(
+            in_functions <= whole,
+            format!("{in_functions} of {whole} ns are in functions"),
+        );
+        told_ns += in_functions;
+    }
+    // The shared buffer is small and an emulator reads it late: there what was lost says why there may be none.
+    verdict.that(
+        told_ns > 0 || (is_shared && number(functions, "lost") > 0),
+        format!("functions have time: {functions}"),
+    );
+    verdict.that(
+        is_shared || functions.to_string().contains("hrtimer_interrupt"),
+        format!("the functions of the tick are among them: {functions}"),
+    );
+    let before = seen.get("before").stdout;
+    verdict.that(
+        before.contains("\n7\n") && before.contains("\n3\n"),
+        "settings were made",
+    );
+    for name in ["between", "after", "looked"] {
+        verdict.equal(&format!("settings {name}"), seen.get(name).stdout, before.clone());
+        let instances = seen.get(&format!("{name}-instances")).stdout;
+        verdict.equal(&format!("instances {name}"), instances, String::new());
+    }
+    let during = seen.get("during").stdout;
+    verdict.equal(
+        "the shared trace is used meanwhile",
+        during.contains("function_graph"),
+        is_shared,
+    );
+    verdict.that(during != before, "what all share is changed meanwhile");
+    verdict.status(seen, "undo", 0);
+    // An emulator takes time from its guest all the while.
+    let hwlat = verdict.status(seen, "hwlat", 0).json()["hwlat"].clone();
+    verdict.equal("hwlat", hwlat["by"].as_str(), (!is_shared).then_some("hwlat"));
+    match is_shared {
+        true => verdict.that(
+            hwlat["why"].to_string().contains("CONFIG_HWLAT_TRACER"),
+            format!("the option is named: {hwlat}"),
+        ),
+        false => verdict.that(
+            number(&hwlat["cpus"][0], "samples") > 0 && number(&hwlat["cpus"][0], "cpu") == 2,
+            format!("time that an emulator takes is seen: {hwlat}"),
+        ),
+    }
+    let foreign = verdict.status(seen, "foreign", 0).json();
+    let by = foreign["functions"]["by"].as_str();
+    verdict.equal("beside a tracer of somebody", by.is_some(), !is_shared);
+    verdict.equal(
+        "his tracer",
+        seen.get("foreign-tracer").text().to_owned(),
+        "blk".to_owned(),
+    );
+    verdict.note(format!("functions: {functions}"));
+}

@@ -1,0 +1,51 @@
+//! Every Rust file, for rustfmt: `cargo fmt` follows `mod` lines, and does not see the modules that a macro declares, which are
+//! all verbs.
+
+use crate::error::{Done, XtaskError, top};
+use std::path::{Path, PathBuf};
+
+/// Where the sources are.
+const FOLDERS: [&str; 4] = ["crates", "fuzz", "lab", "xtask"];
+
+/// What `cargo` is given so that it checks all of them.
+///
+/// # Errors
+/// [`XtaskError::File`] when a folder cannot be read.
+pub fn arguments() -> Done<Vec<String>> {
+    let mut files = Vec::new();
+    for folder in FOLDERS {
+        gather(&top().join(folder), &mut files)?;
+    }
+    files.sort();
+    let words = ["fmt", "--all", "--check", "--"].map(str::to_owned).into_iter();
+    Ok(words
+        .chain(files.into_iter().map(|file| file.display().to_string()))
+        .collect())
+}
+
+fn gather(folder: &Path, files: &mut Vec<PathBuf>) -> Done {
+    for entry in std::fs::read_dir(folder).map_err(XtaskError::file(folder))? {
+        let path = entry.map_err(XtaskError::file(folder))?.path();
+        if path.is_dir() {
+            if !path.ends_with("target") {
+                gather(&path, files)?;
+            }
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_only_a_macro_names_are_among_them() {
+        let all = arguments().unwrap();
+        for file in ["crates/cli/src/verbs/study.rs", "xtask/src/main.rs"] {
+            assert!(all.iter().any(|argument| argument.ends_with(file)), "{file}");
+        }
+    }
+}
