@@ -1,14 +1,15 @@
 //! Reads of a disk whose completions come to the measured CPU, because the thread that reads stands there (`rq_affinity` 2).
 
-use super::counted::{SOFTIRQS, count as counted, each_counted};
+use super::counted::{SOFTIRQS, count as counted, each_counted, wait_until};
 use super::setting::Setting;
 use super::{Disturbance, Place, Probe, stand};
+use lab::random::Random;
 use lab::truth::{Expected, Injected, Who};
 use std::fs::File;
 use std::io::Error;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(super) const DISTURBANCE: Disturbance = Disturbance {
     name: "block",
@@ -29,7 +30,7 @@ pub(super) const DISTURBANCE: Disturbance = Disturbance {
 /// Something on a disk that may be read, and that disk's settings.
 struct Source {
     file: File,
-    queue: PathBuf,
+    disk: PathBuf,
 }
 
 /// Disks of a guest, of which nobody else reads.
@@ -52,10 +53,7 @@ fn source() -> Result<Source, String> {
         let mut options = File::options();
         options.read(true).custom_flags(libc::O_DIRECT);
         if let (1, Ok(file)) = (queues, options.open(&path)) {
-            return Ok(Source {
-                file,
-                queue: disk.join("queue/rq_affinity"),
-            });
+            return Ok(Source { file, disk });
         }
     }
     Err("no disk with one queue for all CPUs that may be read past the cache".to_owned())
@@ -63,7 +61,7 @@ fn source() -> Result<Source, String> {
 
 /// The kernel sends no completion to another CPU where interrupts are handled in threads (`blk_mq_complete_need_ipi`): each
 /// ends where the interrupt was.
-fn possible(_: &Place) -> Result<(), String> {
+fn possible(place: &Place) -> Result<(), String> {
     let has = |path: &str, word: &str| -> Result<bool, String> {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
         Ok(text.split_whitespace().any(|other| other == word))
@@ -73,43 +71,93 @@ fn possible(_: &Place) -> Result<(), String> {
             "this kernel handles interrupts in threads, and then completes a read nowhere else".to_owned(),
         );
     }
-    source().map(drop)
+    sent_away(place, &source()?.disk).map(drop)
 }
 
 /// A block of the disk, as large and as aligned as reading past the cache wants it.
 #[repr(align(4096))]
 struct Block([u8; BLOCK]);
 const BLOCK: usize = 4_096;
-/// Blocks from the beginning that are read; every disk has them, and this program, too.
+/// So many blocks from the beginning are read, or as many as there are: this program may be smaller, and a read behind its end
+/// asks no disk.
 const BLOCKS: u64 = 256;
 
+fn blocks(file: &File) -> Result<u64, String> {
+    let metadata = file
+        .metadata()
+        .map_err(|error| format!("this program: {error}"))?;
+    let whole = metadata.len() / BLOCK as u64;
+    match metadata.is_file() {
+        true if whole == 0 => Err(format!("this program is smaller than {BLOCK} bytes")),
+        true => Ok(whole.min(BLOCKS)),
+        false => Ok(BLOCKS),
+    }
+}
+
+/// Sends the interrupts of a disk that come to the measured CPU to the other: such a one completes the read there and then, and
+/// raises no softirq.
+fn sent_away(place: &Place, disk: &Path) -> Result<Vec<Setting>, String> {
+    let link = disk.join("device");
+    let device = link
+        .canonicalize()
+        .map_err(|error| format!("{}: {error}", link.display()))?;
+    let above = device.ancestors().map(|device| device.join("msi_irqs"));
+    // A disk without such has one of the old kind, which goes where it always went.
+    let Some(interrupts) = above.filter_map(|folder| std::fs::read_dir(folder).ok()).next() else {
+        return Ok(Vec::new());
+    };
+    let measured = place.measured.to_string();
+    let come_here = interrupts.flatten().filter_map(|entry| {
+        let interrupt = format!("/proc/irq/{}", entry.file_name().to_str()?);
+        let at = std::fs::read_to_string(format!("{interrupt}/effective_affinity_list")).ok()?;
+        (at.trim() == measured).then_some(interrupt)
+    });
+    let moved = |interrupt: String| {
+        Setting::put(
+            &format!("{interrupt}/smp_affinity_list"),
+            &place.other.to_string(),
+        )
+        .map_err(|why| {
+            format!("the disk's only interrupt comes to the measured CPU, which completes reads in it: {why}")
+        })
+    };
+    come_here.map(moved).collect()
+}
+
 fn inject(place: &mut Place, count: usize) -> Result<Vec<Injected>, String> {
-    let Source { file, queue } = source()?;
-    let _here = Setting::put(&queue.to_string_lossy(), "2")?;
+    let Source { file, disk } = source()?;
+    let _here = Setting::put(&disk.join("queue/rq_affinity").to_string_lossy(), "2")?;
+    let blocks = blocks(&file)?;
+    let _elsewhere = sent_away(place, &disk)?;
     stand(DISTURBANCE.name, place.measured, "fifo:60")?;
     let measured = place.measured;
     let mut block = Box::new(Block([0; BLOCK]));
-    let mut places: Vec<u64> = (0..count).map(|_| place.random.draw() % BLOCKS).collect();
+    let mut random = Random::new(place.random.draw());
+    // Whether a read of any place ended in the softirq there.
+    let mut ends_there = || {
+        let before = counted(SOFTIRQS, "BLOCK", measured)?;
+        let at = random.draw() % blocks * BLOCK as u64;
+        // SAFETY: the buffer is as long as said and outlives the call.
+        let read = unsafe {
+            libc::pread(
+                file.as_raw_fd(),
+                block.0.as_mut_ptr().cast(),
+                BLOCK,
+                at as libc::off_t,
+            )
+        };
+        match read {
+            -1 => Err(format!("a read of the disk: {}", Error::last_os_error())),
+            read if usize::try_from(read) == Ok(BLOCK) => Ok(counted(SOFTIRQS, "BLOCK", measured)? > before),
+            read => Err(format!("a read of the disk at {at} gave {read} bytes")),
+        }
+    };
+    // The interrupt itself moves with the first that comes.
+    wait_until("a read of the disk that ends in a softirq there", &mut ends_there)?;
     each_counted((SOFTIRQS, "BLOCK"), measured, || {
-        place.acts(count, || {
-            let before = counted(SOFTIRQS, "BLOCK", measured)?;
-            let at = places.pop().unwrap_or(0) * BLOCK as u64;
-            // SAFETY: the buffer is as long as said and outlives the call.
-            let read = unsafe {
-                libc::pread(
-                    file.as_raw_fd(),
-                    block.0.as_mut_ptr().cast(),
-                    BLOCK,
-                    at as libc::off_t,
-                )
-            };
-            match read {
-                -1 => Err(format!("a read of the disk: {}", Error::last_os_error())),
-                _ if counted(SOFTIRQS, "BLOCK", measured)? == before => {
-                    Err("a read of the disk did not end in a softirq there".to_owned())
-                }
-                _ => Ok(()),
-            }
+        place.acts(count, || match ends_there()? {
+            true => Ok(()),
+            false => Err("a read of the disk did not end in a softirq there".to_owned()),
         })
     })
 }

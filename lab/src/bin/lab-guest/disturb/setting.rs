@@ -13,8 +13,14 @@ impl Setting {
     /// When it cannot be read or written; then nothing is changed.
     pub(super) fn put(path: &str, value: &str) -> Result<Setting, String> {
         let setting = Setting::remember(path)?;
-        setting.write(value)?;
-        Ok(setting)
+        match setting.write(value) {
+            Ok(()) => Ok(setting),
+            Err(why) => {
+                // What was not changed is not put back.
+                std::mem::forget(setting);
+                Err(why)
+            }
+        }
     }
 
     /// Remembers what stands there.
