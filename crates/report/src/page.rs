@@ -2,6 +2,7 @@
 //! network. It is read on paper and on a phone as well, light and dark.
 
 pub(crate) mod chart;
+pub(crate) mod curves;
 pub(crate) mod escape;
 pub(crate) mod parts;
 pub(crate) mod strip;
