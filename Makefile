@@ -1,5 +1,5 @@
 # Everything a person types here. Each target sets up what it needs (scripts/setup); nothing has to be done before.
-.PHONY: prove test lab bench bench-truth bench-blame bench-daemon bench-lab dist bless
+.PHONY: prove test lab bench bench-truth bench-blame bench-daemon bench-traces bench-lab dist bless
 PATH := $(PATH):$(HOME)/.cargo/bin
 export PATH
 
@@ -42,6 +42,11 @@ bench-blame:
 bench-daemon:
 	@scripts/setup prove
 	@cargo run --quiet --locked -p xtask -- bench-daemon $(ARGS)
+
+# Only how fast a trace is decoded, beside trace-cmd and awk (no root, three minutes).
+bench-traces:
+	@scripts/setup prove
+	@cargo run --quiet --locked -p xtask -- bench-traces
 
 # Only the lab's part of it: apply and undo with 10,000 to 100,000 tasks, beside a bare loop, cset and tuna in one guest.
 bench-lab:
