@@ -226,7 +226,7 @@ fn pane(pen: &mut Pen, area: Rect, place: usize, now: &Now, view: &View) {
 }
 
 /// As many rows as find room, the chosen one among them.
-fn listed(pen: &mut Pen, area: Rect, rows: &[Row], selected: &str, focused: bool) {
+fn listed(pen: &mut Pen, area: Rect, rows: &[Row<'_>], selected: &str, focused: bool) {
     let room = usize::from(area.height);
     let chosen = rows.iter().position(|row| row.key == selected).unwrap_or(0);
     let first = (chosen + 1).saturating_sub(room);
@@ -239,7 +239,7 @@ fn listed(pen: &mut Pen, area: Rect, rows: &[Row], selected: &str, focused: bool
             Style::new()
         };
         pen.text(area.x, y, 1, if is_chosen { ">" } else { " " }, base);
-        pen.pieces(area.x + 1, y, area.width - 1, &row.pieces, base);
+        pen.pieces(area.x + 1, y, area.width - 1, &row.pieces(), base);
     }
 }
 

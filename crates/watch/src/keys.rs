@@ -181,11 +181,12 @@ fn in_overlay(view: &mut View, key: Key) -> Option<Act> {
 
 /// Moves the choice in the focused pane. Which rows there are does not depend on the width.
 fn go(view: &mut View, now: &Now, to: impl Fn(usize, usize) -> usize) {
-    let rows = rows(view.focus, now, view, 80);
+    let mut rows = rows(view.focus, now, view, 80);
     let selected = view.selected(view.focus);
     let place = rows.iter().position(|row| row.key == selected).unwrap_or(0);
-    if let Some(row) = rows.get(to(place, rows.len().saturating_sub(1))) {
-        view.select(view.focus, &row.key);
+    let next = to(place, rows.len().saturating_sub(1));
+    if next < rows.len() {
+        view.select(view.focus, &rows.swap_remove(next).key);
     }
 }
 

@@ -36,14 +36,14 @@ impl Now<'_> {
 
     /// What happened on a CPU in the newest moment.
     pub(crate) fn activity(&self, cpu: CpuId) -> Option<&CpuActivity> {
-        self.last()?.activity.cpus.iter().find(|one| one.cpu == cpu)
+        on(self.last()?, cpu)
     }
 
     /// Interrupts per second on a CPU, moment by moment.
     pub(crate) fn past(&self, cpu: CpuId) -> Vec<(u64, Option<f64>)> {
         let of = |moment: &&Moment| {
-            let one = moment.activity.cpus.iter().find(|one| one.cpu == cpu);
-            let rate = one.and_then(|one| per_second(interrupts(one), moment.activity.duration_ns));
+            let rate =
+                on(moment, cpu).and_then(|one| per_second(interrupts(one), moment.activity.duration_ns));
             (moment.number, rate)
         };
         self.moments.iter().map(of).collect()
@@ -68,4 +68,11 @@ impl Now<'_> {
             Scope::Isolated | Scope::All => self.all(),
         }
     }
+}
+
+/// What happened on a CPU; CPUs are in their order, whoever counted them.
+fn on(moment: &Moment, cpu: CpuId) -> Option<&CpuActivity> {
+    let cpus = &moment.activity.cpus;
+    let place = cpus.binary_search_by_key(&cpu, |one| one.cpu).ok()?;
+    cpus.get(place)
 }

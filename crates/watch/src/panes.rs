@@ -21,7 +21,7 @@ pub struct Pane {
     /// Names of the columns, for a width.
     pub head: fn(&Now, usize) -> String,
     /// Its rows, sorted by an order of `sorts`, for a width. The filter is no business of the pane.
-    pub rows: fn(&Now, &View, usize, usize) -> Vec<Row>,
+    pub rows: for<'a> fn(&'a Now<'a>, &View, usize, usize) -> Vec<Row<'a>>,
     /// What stands there when there is no row.
     pub empty: &'static str,
 }
@@ -37,7 +37,7 @@ pub const PANES: [Pane; 5] = [
 
 /// The rows of a pane that the filter lets through.
 #[must_use]
-pub(crate) fn rows(pane: usize, now: &Now, view: &View, width: usize) -> Vec<Row> {
+pub(crate) fn rows<'a>(pane: usize, now: &'a Now<'a>, view: &View, width: usize) -> Vec<Row<'a>> {
     let Some(one) = PANES.get(pane) else {
         return Vec::new();
     };
@@ -51,3 +51,6 @@ pub(crate) fn rows(pane: usize, now: &Now, view: &View, width: usize) -> Vec<Row
     }
     rows
 }
+
+#[cfg(test)]
+mod tests;

@@ -68,8 +68,10 @@ pub fn parse(bytes: &[u8]) -> Result<Recording, RecordingError> {
             break;
         }
         let wrong = |why: String| RecordingError::Line { line: place + 1, why };
-        let moment: Moment = serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
+        let mut moment: Moment = serde_json::from_slice(line).map_err(|error| wrong(error.to_string()))?;
         refuse_unreal(&moment).map_err(wrong)?;
+        // Ours are in order; who looks one up relies on it.
+        moment.activity.cpus.sort_by_key(|one| one.cpu);
         if let Some(scene) = &moment.scene {
             known.clone_from(scene);
         } else if recording.moments.is_empty() {

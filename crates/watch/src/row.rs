@@ -1,4 +1,6 @@
 //! A line of a pane before it has a place: pieces of text and what they mean.
+//!
+//! A machine has more CPUs than a screen has lines, so the text of a row is made when somebody wants to see it.
 
 use machine::CpuId;
 
@@ -17,36 +19,55 @@ pub enum Tone {
     Bad,
 }
 
+/// Pieces of text, and what each means.
+pub type Pieces = Vec<(String, Tone)>;
+
 /// One line of a pane.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct Row<'a> {
     /// What it is about, the same from moment to moment.
     pub key: String,
     /// The CPU that it is about.
     pub cpu: Option<CpuId>,
-    /// Its text.
-    pub pieces: Vec<(String, Tone)>,
+    write: Box<dyn Fn() -> Pieces + 'a>,
 }
 
-impl Row {
-    pub(crate) fn new(key: impl Into<String>, cpu: Option<CpuId>) -> Row {
+impl<'a> Row<'a> {
+    pub(crate) fn new(
+        key: impl Into<String>,
+        cpu: Option<CpuId>,
+        write: impl Fn() -> Pieces + 'a,
+    ) -> Row<'a> {
         Row {
             key: key.into(),
             cpu,
-            pieces: Vec::new(),
+            write: Box::new(write),
         }
     }
 
-    pub(crate) fn piece(mut self, text: impl Into<String>, tone: Tone) -> Row {
-        self.pieces.push((text.into(), tone));
-        self
+    /// Its text, made now.
+    #[must_use]
+    pub fn pieces(&self) -> Pieces {
+        #[cfg(test)]
+        WRITTEN.with(|written| written.set(written.get() + 1));
+        (self.write)()
     }
 
     /// All of its text.
     #[must_use]
     pub fn text(&self) -> String {
-        self.pieces.iter().map(|(text, _)| text.as_str()).collect()
+        self.pieces().into_iter().map(|(text, _)| text).collect()
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Rows whose text this thread has made.
+    pub(crate) static WRITTEN: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// A piece of text.
+pub(crate) fn piece(text: impl Into<String>, tone: Tone) -> (String, Tone) {
+    (text.into(), tone)
 }
 
 /// A foreign name in a column of fixed width: made safe, cut with `..`, filled with blanks.

@@ -2,7 +2,7 @@
 
 use super::Pane;
 use crate::rates::{Group, interrupts, of_group, short, softirqs};
-use crate::row::{Row, Tone};
+use crate::row::{Pieces, Row, Tone, piece};
 use crate::spark::{moments_per_column, spark};
 use crate::{Now, Scope, View};
 use machine::CpuId;
@@ -55,7 +55,8 @@ pub(crate) fn state(now: &Now, cpu: CpuId) -> (&'static str, Tone) {
     }
 }
 
-fn rows(now: &Now, view: &View, sort: usize, width: usize) -> Vec<Row> {
+fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, width: usize) -> Vec<Row<'a>> {
+    let chosen = view.scope;
     let scope = match view.scope {
         // One CPU that everything else is about is still one of the list.
         Scope::One(_) | Scope::All => now.all(),
@@ -72,25 +73,31 @@ fn rows(now: &Now, view: &View, sort: usize, width: usize) -> Vec<Row> {
         });
     }
     cpus.into_iter()
-        .map(|(cpu, rate)| row(now, view, cpu, rate, width))
+        .map(|(cpu, rate)| {
+            Row::new(cpu.0.to_string(), Some(cpu), move || {
+                pieces(now, chosen, cpu, rate, width)
+            })
+        })
         .collect()
 }
 
-fn row(now: &Now, view: &View, cpu: CpuId, rate: Option<f64>, width: usize) -> Row {
+fn pieces(now: &Now, chosen: Scope, cpu: CpuId, rate: Option<f64>, width: usize) -> Pieces {
     let (word, tone) = state(now, cpu);
     let isolated = now.scene.isolated.contains(cpu);
-    let mark = if view.scope == Scope::One(cpu) { '*' } else { ' ' };
-    let mut row = Row::new(cpu.0.to_string(), Some(cpu))
-        .piece(format!("{:>4}{mark}", cpu.0), Tone::Plain)
-        .piece(format!("{word:5}"), tone);
-    row = row.piece(format!("{:>6}", short(rate)), loudness(rate, isolated));
+    let mark = if chosen == Scope::One(cpu) { '*' } else { ' ' };
+    let number = |rate| piece(format!("{:>6}", short(rate)), loudness(rate, isolated));
+    let mut pieces = vec![
+        piece(format!("{:>4}{mark}", cpu.0), Tone::Plain),
+        piece(format!("{word:5}"), tone),
+        number(rate),
+    ];
     let activity = now.activity(cpu);
     for group in Group::ALL {
         let rate = activity.and_then(|one| now.rate(of_group(one, group)));
-        row = row.piece(format!("{:>6}", short(rate)), loudness(rate, isolated));
+        pieces.push(number(rate));
     }
     let soft = activity.and_then(|one| now.rate(softirqs(one)));
-    row = row.piece(format!("{:>6}", short(soft)), loudness(soft, isolated));
+    pieces.push(number(soft));
     let columns = width.saturating_sub(BEFORE + 2);
     if columns >= 8 {
         let past = now.past(cpu);
@@ -98,9 +105,9 @@ fn row(now: &Now, view: &View, cpu: CpuId, rate: Option<f64>, width: usize) -> R
         // One scale for each CPU: the tick of one would make the rest look quiet.
         let per_column = moments_per_column(columns, Now::BACK);
         let line = spark(&past, columns.min(Now::BACK), per_column, highest, now.glyphs);
-        row = row.piece(format!("  {line}"), Tone::Plain);
+        pieces.push(piece(format!("  {line}"), Tone::Plain));
     }
-    row
+    pieces
 }
 
 /// On a housekeeping CPU every rate is as it should be.

@@ -2,8 +2,8 @@
 
 use super::Pane;
 use crate::rates::short;
-use crate::row::{Row, Tone, name};
-use crate::{Now, View};
+use crate::row::{Row, Tone, name, piece};
+use crate::{Now, Thread, View};
 use machine::CpuSet;
 use observe::{CLASSES, Class, Counted};
 use std::collections::BTreeMap;
@@ -34,7 +34,7 @@ struct Culprit {
     cpus: CpuSet,
 }
 
-fn rows(now: &Now, view: &View, sort: usize, width: usize) -> Vec<Row> {
+fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, width: usize) -> Vec<Row<'a>> {
     let scope = now.scope(view.scope);
     let mut found: BTreeMap<String, Culprit> = BTreeMap::new();
     let cpus = now
@@ -73,11 +73,14 @@ fn rows(now: &Now, view: &View, sort: usize, width: usize) -> Vec<Row> {
         } else {
             None
         };
-        Row::new(key, cpu)
-            .piece(format!("{:>7}", short(now.rate(one.count))), Tone::Plain)
-            .piece(format!("  {}", name(&one.who, room(width))), Tone::Plain)
-            .piece(format!(" {} ", name(&one.cpus.to_string(), 8)), Tone::Quiet)
-            .piece(one.class, Tone::Plain)
+        Row::new(key, cpu, move || {
+            vec![
+                piece(format!("{:>7}", short(now.rate(one.count))), Tone::Plain),
+                piece(format!("  {}", name(&one.who, room(width))), Tone::Plain),
+                piece(format!(" {} ", name(&one.cpus.to_string(), 8)), Tone::Quiet),
+                piece(one.class, Tone::Plain),
+            ]
+        })
     };
     found.into_iter().map(row).collect()
 }
@@ -95,8 +98,10 @@ fn who(line: &Counted, kind: &str) -> String {
 /// Only of threads that may run nowhere else is it known where they ran.
 fn threads(now: &Now, scope: &CpuSet, found: &mut BTreeMap<String, Culprit>) {
     let ran = now.last().map(|moment| moment.ran.as_slice()).unwrap_or_default();
+    let known = now.scene.threads.iter();
+    let known: BTreeMap<u32, &Thread> = known.map(|thread| (thread.tid, thread)).collect();
     for one in ran.iter().filter(|one| one.times > 0) {
-        let Some(thread) = now.scene.threads.iter().find(|thread| thread.tid == one.tid) else {
+        let Some(thread) = known.get(&one.tid) else {
             continue;
         };
         let Some(allowed) = thread.allowed.as_ref().filter(|allowed| allowed.is_subset(scope)) else {

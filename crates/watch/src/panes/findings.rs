@@ -1,7 +1,7 @@
 //! What `check` found, the worst first; `f` shows evidence and fix of one.
 
 use super::Pane;
-use crate::row::{Row, Tone, name};
+use crate::row::{Row, Tone, name, piece};
 use crate::{Now, Seen, View};
 use plan::Level;
 
@@ -32,7 +32,7 @@ pub(crate) fn level(level: Level) -> (&'static str, Tone) {
     }
 }
 
-fn rows(now: &Now, _: &View, sort: usize, width: usize) -> Vec<Row> {
+fn rows<'a>(now: &'a Now<'a>, _: &View, sort: usize, width: usize) -> Vec<Row<'a>> {
     let mut found: Vec<&Seen> = now.scene.findings.iter().collect();
     found.sort_by_key(|seen| std::cmp::Reverse(seen.level));
     match sort {
@@ -40,23 +40,21 @@ fn rows(now: &Now, _: &View, sort: usize, width: usize) -> Vec<Row> {
         2 => found.sort_by(|a, b| a.id.cmp(&b.id)),
         _ => {}
     }
-    let row = |seen: &Seen| {
+    let row = |seen: &'a Seen| {
         let (word, tone) = level(seen.level);
         let cpu = if seen.cpus.len() == 1 {
             seen.cpus.first()
         } else {
             None
         };
-        Row::new(key(seen), cpu)
-            .piece(format!("{word:8} "), tone)
-            .piece(format!("{} ", name(&seen.id, 24)), Tone::Plain)
-            .piece(
-                name(
-                    &format!("{}: {}", seen.subject, seen.message),
-                    width.saturating_sub(34),
-                ),
-                Tone::Plain,
-            )
+        Row::new(key(seen), cpu, move || {
+            let what = format!("{}: {}", seen.subject, seen.message);
+            vec![
+                piece(format!("{word:8} "), tone),
+                piece(format!("{} ", name(&seen.id, 24)), Tone::Plain),
+                piece(name(&what, width.saturating_sub(34)), Tone::Plain),
+            ]
+        })
     };
     found.into_iter().map(row).collect()
 }

@@ -2,9 +2,10 @@
 
 use super::Pane;
 use crate::rates::short;
-use crate::row::{Row, Tone, name};
+use crate::row::{Pieces, Row, Tone, name, piece};
 use crate::{Interrupt, Now, View};
 use machine::CpuSet;
+use std::collections::BTreeMap;
 
 pub(super) const PANE: Pane = Pane {
     name: "interrupts",
@@ -28,23 +29,19 @@ fn room(width: usize) -> usize {
     width.saturating_sub(45).clamp(12, 60)
 }
 
-fn rows(now: &Now, view: &View, sort: usize, width: usize) -> Vec<Row> {
+fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, width: usize) -> Vec<Row<'a>> {
     let scope = now.scope(view.scope);
-    let count = |irq: u32| -> u64 {
-        let number = irq.to_string();
-        let cpus = now
-            .last()
-            .map(|moment| moment.activity.cpus.as_slice())
-            .unwrap_or_default();
-        let lines = cpus
-            .iter()
-            .filter(|one| scope.contains(one.cpu))
-            .flat_map(|one| &one.interrupts);
-        lines
-            .filter(|line| line.name == number)
-            .map(|line| line.count)
-            .fold(0, u64::saturating_add)
-    };
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    let cpus = now
+        .last()
+        .map(|moment| moment.activity.cpus.as_slice())
+        .unwrap_or_default();
+    let here = cpus.iter().filter(|one| scope.contains(one.cpu));
+    for line in here.flat_map(|one| &one.interrupts) {
+        let count = counts.entry(line.name.as_str()).or_default();
+        *count = count.saturating_add(line.count);
+    }
+    let count = |irq: u32| counts.get(irq.to_string().as_str()).copied().unwrap_or(0);
     let touches = |one: &Interrupt| {
         let sets = [&one.affinity, &one.effective];
         sets.into_iter().flatten().any(|set| set.intersects(&scope))
@@ -64,7 +61,16 @@ fn rows(now: &Now, view: &View, sort: usize, width: usize) -> Vec<Row> {
         .collect()
 }
 
-fn row(now: &Now, one: &Interrupt, count: u64, width: usize) -> Row {
+fn row<'a>(now: &'a Now<'a>, one: &'a Interrupt, count: u64, width: usize) -> Row<'a> {
+    let cpu = one
+        .effective
+        .as_ref()
+        .filter(|set| set.len() == 1)
+        .and_then(CpuSet::first);
+    Row::new(one.irq.to_string(), cpu, move || pieces(now, one, count, width))
+}
+
+fn pieces(now: &Now, one: &Interrupt, count: u64, width: usize) -> Pieces {
     let set = |set: Option<&CpuSet>| set.map_or("-".to_owned(), CpuSet::to_string);
     let managed = match one.managed {
         Some(true) => "managed",
@@ -75,21 +81,13 @@ fn row(now: &Now, one: &Interrupt, count: u64, width: usize) -> Row {
         .effective
         .as_ref()
         .is_some_and(|set| set.intersects(&now.scene.isolated));
-    let cpu = one
-        .effective
-        .as_ref()
-        .filter(|set| set.len() == 1)
-        .and_then(CpuSet::first);
-    Row::new(one.irq.to_string(), cpu)
-        .piece(
-            format!("{:>7} {:>6}  ", short(now.rate(count)), one.irq),
-            Tone::Plain,
-        )
-        .piece(name(&one.name, room(width)), Tone::Plain)
-        .piece(format!(" {}", name(&set(one.affinity.as_ref()), 8)), Tone::Quiet)
-        .piece(
-            format!(" {}", name(&set(one.effective.as_ref()), 9)),
-            if arrives { Tone::Care } else { Tone::Plain },
-        )
-        .piece(format!(" {managed}"), Tone::Quiet)
+    let rate = format!("{:>7} {:>6}  ", short(now.rate(count)), one.irq);
+    let effective = format!(" {}", name(&set(one.effective.as_ref()), 9));
+    vec![
+        piece(rate, Tone::Plain),
+        piece(name(&one.name, room(width)), Tone::Plain),
+        piece(format!(" {}", name(&set(one.affinity.as_ref()), 8)), Tone::Quiet),
+        piece(effective, if arrives { Tone::Care } else { Tone::Plain }),
+        piece(format!(" {managed}"), Tone::Quiet),
+    ]
 }

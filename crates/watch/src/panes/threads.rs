@@ -2,9 +2,10 @@
 
 use super::Pane;
 use crate::rates::{per_second, short};
-use crate::row::{Row, Tone, name};
+use crate::row::{Pieces, Row, Tone, name, piece};
 use crate::{Now, Place, Ran, Thread, View};
 use machine::CpuSet;
+use std::collections::BTreeMap;
 
 pub(super) const PANE: Pane = Pane {
     name: "threads",
@@ -40,11 +41,10 @@ fn place(place: Place) -> (&'static str, Tone) {
     }
 }
 
-fn rows(now: &Now, view: &View, sort: usize, _: usize) -> Vec<Row> {
+fn rows<'a>(now: &'a Now<'a>, view: &View, sort: usize, _: usize) -> Vec<Row<'a>> {
     let scope = now.scope(view.scope);
-    let ran = |thread: &Thread| -> Option<Ran> {
-        now.last()?.ran.iter().find(|one| one.tid == thread.tid).copied()
-    };
+    let all = now.last().map(|moment| moment.ran.as_slice()).unwrap_or_default();
+    let ran: BTreeMap<u32, Ran> = all.iter().map(|one| (one.tid, *one)).collect();
     let touches = |thread: &&Thread| {
         let on = thread.cpu.is_some_and(|cpu| scope.contains(cpu));
         on || thread
@@ -57,7 +57,7 @@ fn rows(now: &Now, view: &View, sort: usize, _: usize) -> Vec<Row> {
         .threads
         .iter()
         .filter(touches)
-        .map(|thread| (thread, ran(thread)))
+        .map(|thread| (thread, ran.get(&thread.tid).copied()))
         .collect();
     let times = |one: &Option<Ran>| one.map_or(0, |one| one.times);
     found.sort_by_key(|(thread, one)| (std::cmp::Reverse(times(one)), thread.place, thread.tid));
@@ -77,20 +77,25 @@ fn is_for(allowed: &CpuSet, scope: &CpuSet) -> bool {
     !allowed.is_empty() && allowed.is_subset(scope)
 }
 
-fn row(now: &Now, thread: &Thread, ran: Option<Ran>) -> Row {
+fn row<'a>(now: &'a Now<'a>, thread: &'a Thread, ran: Option<Ran>) -> Row<'a> {
+    Row::new(thread.tid.to_string(), thread.cpu, move || {
+        pieces(now, thread, ran)
+    })
+}
+
+fn pieces(now: &Now, thread: &Thread, ran: Option<Ran>) -> Pieces {
     let (word, tone) = place(thread.place);
     let runs = ran.and_then(|one| now.rate(one.times));
     let busy = ran.and_then(|one| per_second(one.ran_ns, now.duration_ns()));
     let busy = busy.map_or("-".to_owned(), |ns| format!("{:.1}%", (ns / 1e7).min(100.0)));
     let cpu = thread.cpu.map_or("-".to_owned(), |cpu| cpu.0.to_string());
     let allowed = thread.allowed.as_ref().map_or("-".to_owned(), CpuSet::to_string);
-    Row::new(thread.tid.to_string(), thread.cpu)
-        .piece(format!("{:>7} {busy:>6}", short(runs)), Tone::Plain)
-        .piece(format!("  {word:6}"), tone)
-        .piece(format!(" {cpu:>4} {} ", name(&thread.comm, 16)), Tone::Plain)
-        .piece(name(&allowed, 8), Tone::Plain)
-        .piece(
-            format!(" {} {:>8}", name(&thread.policy, 8), thread.tid),
-            Tone::Quiet,
-        )
+    let policy = format!(" {} {:>8}", name(&thread.policy, 8), thread.tid);
+    vec![
+        piece(format!("{:>7} {busy:>6}", short(runs)), Tone::Plain),
+        piece(format!("  {word:6}"), tone),
+        piece(format!(" {cpu:>4} {} ", name(&thread.comm, 16)), Tone::Plain),
+        piece(name(&allowed, 8), Tone::Plain),
+        piece(policy, Tone::Quiet),
+    ]
 }

@@ -1,0 +1,71 @@
+//! What a key and a screen cost on a machine with many CPUs, counted in rows whose text is made.
+
+use super::*;
+use crate::row::WRITTEN;
+use crate::{Glyphs, Key, Look, Mode, Moment, Scene, draw, parse, press};
+use machine::{CpuId, CpuSet};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+
+const CPUS: u32 = 1_024;
+
+const HEIGHT: u16 = 40;
+
+/// What was recorded on a real machine, each of its CPUs many times.
+fn recorded() -> Vec<Moment> {
+    let recording = parse(include_bytes!("../../../../fixtures/watch/partition.jsonl")).unwrap();
+    let mut moments = recording.moments;
+    for moment in &mut moments {
+        let few = std::mem::take(&mut moment.activity.cpus);
+        moment.activity.cpus = (0..CPUS)
+            .zip(few.iter().cycle())
+            .map(|(cpu, one)| observe::CpuActivity {
+                cpu: CpuId(cpu),
+                ..one.clone()
+            })
+            .collect();
+    }
+    moments
+}
+
+fn written_by(work: impl FnOnce()) -> usize {
+    let before = WRITTEN.with(std::cell::Cell::get);
+    work();
+    WRITTEN.with(std::cell::Cell::get) - before
+}
+
+#[test]
+fn only_what_is_seen_is_written() {
+    let moments = recorded();
+    let scene = Scene {
+        online: CpuSet::range(0, CPUS - 1),
+        isolated: CpuSet::range(1, CPUS - 1),
+        ..moments[0].scene.clone().unwrap()
+    };
+    let now = Now {
+        moments: moments.iter().collect(),
+        scene: &scene,
+        glyphs: Glyphs::Blocks,
+    };
+    let mut view = View::default();
+    for key in [
+        Key::Down,
+        Key::PageDown,
+        Key::Up,
+        Key::Char('s'),
+        Key::Tab,
+        Key::Down,
+    ] {
+        let written = written_by(|| {
+            press(&mut view, key, &now);
+        });
+        assert_eq!(written, 0, "{key:?} draws nothing");
+    }
+    let mut buffer = Buffer::empty(Rect::new(0, 0, 120, HEIGHT));
+    let written = written_by(|| draw(&mut buffer, "6.18", Mode::Live, &now, &view, Look::Plain));
+    // Two panes stand beside each other below that of the CPUs.
+    assert!(
+        (usize::from(HEIGHT) / 3..2 * usize::from(HEIGHT)).contains(&written),
+        "{written} rows were made for a screen of {HEIGHT} lines"
+    );
+}
