@@ -9,7 +9,7 @@ const MOST: usize = 5;
 /// In seconds.
 const WITHIN_S: u64 = 600;
 
-/// Findings that are remembered at most; the oldest are forgotten.
+/// Findings that are remembered at most; of more, those that were tried longest ago are forgotten.
 const MOST_KNOWN: usize = 1_000;
 
 /// Whether to repair something.
@@ -44,7 +44,7 @@ impl Repairs {
             tried.at_s.retain(|at| now_s.saturating_sub(*at) < WITHIN_S);
             !tried.at_s.is_empty() || !tried.refused.is_empty()
         });
-        let Some(tried) = self.of(one) else {
+        let Some(tried) = self.of(one, now_s) else {
             return May::Left;
         };
         if tried.at_s.len() > MOST {
@@ -61,7 +61,9 @@ impl Repairs {
     /// It was repaired, or `refused` says why not; gives whether that is news. What is refused is told once, and not tried
     /// again before the time is over.
     pub fn outcome(&mut self, one: &Kept, refused: &str, now_s: u64) -> bool {
-        let Some(tried) = self.of(one) else { return false };
+        let Some(tried) = self.of(one, now_s) else {
+            return false;
+        };
         let is_news = tried.refused != refused;
         refused.clone_into(&mut tried.refused);
         if !refused.is_empty() {
@@ -70,10 +72,55 @@ impl Repairs {
         is_news
     }
 
-    /// What is known of it; `None` where there is no room.
-    fn of(&mut self, one: &Kept) -> Option<&mut Tried> {
+    /// What is known of it; `None` where there is no room. What was tried long ago makes room: at worst it is told again.
+    fn of(&mut self, one: &Kept, now_s: u64) -> Option<&mut Tried> {
         let key = (one.id.clone(), one.subject.clone());
-        let is_full = self.known.len() >= MOST_KNOWN && !self.known.contains_key(&key);
-        (!is_full).then(|| self.known.entry(key).or_default())
+        if self.known.len() >= MOST_KNOWN && !self.known.contains_key(&key) {
+            let last = |tried: &Tried| tried.at_s.last().copied();
+            let (oldest, tried) = self.known.iter().min_by_key(|(_, tried)| last(tried))?;
+            if last(tried).is_some_and(|at| now_s.saturating_sub(at) < WITHIN_S) {
+                return None;
+            }
+            let oldest = oldest.clone();
+            self.known.remove(&oldest);
+        }
+        Some(self.known.entry(key).or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn about(number: u64) -> Kept {
+        Kept {
+            id: "task-here".to_owned(),
+            subject: format!("worker ({number})"),
+            partition: "rt".to_owned(),
+            layer: "tasks".to_owned(),
+            level: plan::Level::Error,
+            message: String::new(),
+            fix: String::new(),
+            knob: None,
+            since_s: 0,
+            seen_s: 0,
+            by: Vec::new(),
+        }
+    }
+
+    /// Threads that nobody can move come and go for weeks, each under another number: what is remembered of them ends, and
+    /// the next finding is repaired all the same.
+    #[test]
+    fn what_was_refused_long_ago_makes_room() {
+        let mut repairs = Repairs::default();
+        for number in 0..3 * MOST_KNOWN as u64 {
+            let one = about(number);
+            assert_eq!(repairs.may(&one, number), May::Now, "{number}");
+            assert!(repairs.outcome(&one, "it may not be moved", number), "{number}");
+        }
+        assert_eq!(repairs.known.len(), MOST_KNOWN);
+        let (last, first) = (3 * MOST_KNOWN as u64 - 1, 0);
+        assert_eq!(repairs.may(&about(last), last), May::Left, "the newest are known");
+        assert_eq!(repairs.may(&about(first), last), May::Now, "the oldest are not");
     }
 }
