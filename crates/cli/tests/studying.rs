@@ -311,6 +311,8 @@ fn a_study_runs_and_its_results_stand_for_themselves() {
         (&Value::from(3), 2)
     );
 
+    a_page_is_made_of_it(dir.path(), &out, &output.stdout);
+
     // The runs came in the order that was drawn.
     let begun = |name: &String| -> Value {
         serde_json::from_str::<Value>(&first[name]).unwrap()["started_at"].clone()
@@ -341,6 +343,37 @@ fn a_study_runs_and_its_results_stand_for_themselves() {
 }
 
 /// Another file, another version, a result from elsewhere, half a result.
+/// `study report --html` writes the page and says the same as without it; where it cannot be written, that is said.
+fn a_page_is_made_of_it(dir: &Path, out: &Path, said_before: &[u8]) {
+    let report = |page: &Path| {
+        quietcore(&[
+            "study",
+            "report",
+            &out.display().to_string(),
+            "--json",
+            "--html",
+            &page.display().to_string(),
+        ])
+    };
+    let page = dir.join("study.html");
+    let output = report(&page);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.stdout, said_before);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    for cell in ["none-idle", "balanced-idle"] {
+        let row = format!("<th scope=\"row\">{cell}</th><td class=\"n\">2</td>");
+        assert!(page.contains(&row), "{row}: {page}");
+    }
+    assert!(page.contains("download=\"study.json\"") && page.matches("class=\"curve ").count() == 4);
+    let refused = report(Path::new("/proc/no/such/page.html"));
+    assert!(
+        !refused.status.success() && refused.stdout.is_empty(),
+        "{}",
+        said(&refused)
+    );
+}
+
 fn refuses_what_is_not_its_own(dir: &Path, out: &Path, file: &str) {
     let refused = |why: &str| {
         let output = run(file, out);

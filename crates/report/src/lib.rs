@@ -19,6 +19,7 @@ mod plan;
 pub mod prove;
 mod recording;
 pub mod study;
+mod study_page;
 mod style;
 mod systress;
 
@@ -36,5 +37,6 @@ pub use recording::{
     COMPARE_SCHEMA, Compared, Judged, REPORT_SCHEMA, comparison_json, comparison_text, recording_json,
     recording_text, sets_text,
 };
+pub use study_page::{StudyPage, study_html};
 pub use style::{Style, safe, safe_lines};
 pub use systress::{TimerRow, systress_elapsed, systress_screen, systress_statistics};

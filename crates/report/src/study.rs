@@ -42,7 +42,7 @@ pub fn study_text(rows: &[Row], style: Style) -> String {
 }
 
 /// What is to be known of all pairs, each once.
-fn remarks(rows: &[Row]) -> Vec<String> {
+pub(crate) fn remarks(rows: &[Row]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut doubts: BTreeSet<&str> = BTreeSet::new();
     for row in rows {
@@ -65,7 +65,7 @@ fn remarks(rows: &[Row]) -> Vec<String> {
     lines
 }
 
-fn head(row: &Row) -> String {
+pub(crate) fn head(row: &Row) -> String {
     let with: Vec<String> = row
         .with
         .iter()

@@ -66,6 +66,9 @@ enum What {
         /// The directory that `study run` made
         #[arg(value_name = "DIR")]
         dir: PathBuf,
+        /// Also write it as one page that needs nothing else: every cell's distribution over the others, what each axis does
+        #[arg(long, value_name = "FILE")]
+        html: Option<PathBuf>,
     },
 }
 
@@ -92,9 +95,12 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     match &args.what {
         What::Plan { file } => plan(file, screen),
         What::Run { file, out } => carry_out(file, out, screen),
-        What::Report { dir } => {
+        What::Report { dir, html } => {
+            if let Some(path) = html {
+                root::output::check(path)?;
+            }
             let directory = Directory::existing(dir)?;
-            outcome::show(&directory, screen)?;
+            outcome::show(&directory, html.as_deref(), screen)?;
             Ok(Status::Done)
         }
     }
@@ -171,7 +177,7 @@ fn carry_out(file: &Path, out: &Path, screen: &mut Screen) -> Result<Status, Com
     let next = format!("{left} runs are left; the same command goes on with them\n");
     match ending {
         conduct::Ending::Done => {
-            outcome::show(&directory, screen)?;
+            outcome::show(&directory, None, screen)?;
             Ok(Status::Done)
         }
         conduct::Ending::Interrupted => {

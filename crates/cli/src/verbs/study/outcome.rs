@@ -7,6 +7,7 @@ use compare::{Compared, Set, compared};
 use formats::Recording;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use std::path::Path;
 use study::{Cell, Study};
 
 /// JSON of `study run` and `study report`.
@@ -44,11 +45,11 @@ struct Shown<'a> {
     compared: Compared,
 }
 
-/// Shows it.
+/// Shows it, and writes the page if one is wanted.
 ///
 /// # Errors
-/// Results that are none of this study, or none at all.
-pub fn show(directory: &Directory, screen: &mut Screen) -> Result<(), CommandError> {
+/// Results that are none of this study, or none at all; a page that cannot be written.
+pub fn show(directory: &Directory, page: Option<&Path>, screen: &mut Screen) -> Result<(), CommandError> {
     let study = &directory.study;
     let mut results: Vec<Vec<Recording>> = Vec::new();
     for cell in 0..study.cells.len() {
@@ -71,33 +72,54 @@ pub fn show(directory: &Directory, screen: &mut Screen) -> Result<(), CommandErr
     }
     let shown = shown(study, &results);
     let runs = study.cells.len() * study.repetitions;
-    match screen.form {
-        Form::Json => screen.json(&Report {
-            schema: "quietcore.study/1",
-            runs,
+    let report = Report {
+        schema: "quietcore.study/1",
+        runs,
+        done,
+        cells: cells(study, &results),
+        pairs: shown
+            .iter()
+            .map(|one| PairJson {
+                axis: one.axis,
+                from: one.from,
+                to: one.to,
+                compared: &one.compared,
+            })
+            .collect(),
+    };
+    let rows: Vec<report::study::Row> = shown
+        .iter()
+        .map(|one| report::study::Row {
+            axis: one.axis,
+            from: one.from,
+            to: one.to,
+            with: &one.with,
+            compared: &one.compared,
+        })
+        .collect();
+    if let Some(path) = page {
+        let cells: Vec<(&str, &[Recording])> = study
+            .cells
+            .iter()
+            .zip(&results)
+            .map(|(cell, runs)| (cell.name.as_str(), runs.as_slice()))
+            .collect();
+        let json = serde_json::to_vec(&report).ok();
+        let json_name = path.with_extension("json");
+        let page = report::study_html(&report::StudyPage {
+            name: &directory.name(),
             done,
-            cells: cells(study, &results),
-            pairs: shown
-                .iter()
-                .map(|one| PairJson {
-                    axis: one.axis,
-                    from: one.from,
-                    to: one.to,
-                    compared: &one.compared,
-                })
-                .collect(),
-        }),
+            runs,
+            cells: &cells,
+            rows: &rows,
+            json: json.as_deref(),
+            json_name: &json_name.file_name().unwrap_or_default().to_string_lossy(),
+        });
+        root::output::write(path, page.as_bytes())?;
+    }
+    match screen.form {
+        Form::Json => screen.json(&report),
         Form::Text => {
-            let rows: Vec<report::study::Row> = shown
-                .iter()
-                .map(|one| report::study::Row {
-                    axis: one.axis,
-                    from: one.from,
-                    to: one.to,
-                    with: &one.with,
-                    compared: &one.compared,
-                })
-                .collect();
             screen.text(&format!("{done} of {runs} runs in {}\n", directory.name()));
             screen.text(&report::study::study_text(&rows, screen.style()));
         }
