@@ -1,83 +1,27 @@
-//! Metrics of `watch` for those whom they are for: over HTTP, as a textfile, to standard output, read by Prometheus itself and
-//! held against its own rules.
+//! Metrics of `watch`: over HTTP, as a textfile, to standard output, held against Prometheus' own rules. Who reads them is in
+//! `scraped.rs`.
 
 #![allow(clippy::unwrap_used)]
 
 mod alone;
+mod scraping;
 mod watched;
 
+use scraping::{ask, port, tool, top, until, value};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 use watched::{Place, is_able};
-
-/// A tool of Prometheus: installed, or where `scripts/setup test` puts it. Says so where it is missing.
-fn tool(name: &str, test: &str) -> Option<PathBuf> {
-    let own = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../prometheus/usr/bin");
-    let places = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&places)
-        .chain([own])
-        .map(|place| place.join(name))
-        .find(|path| path.exists());
-    if found.is_none() {
-        println!("SKIP: {test}: no {name} is here; `scripts/setup test` gets it");
-    }
-    found
-}
-
-fn top() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
-}
-
-/// A port that nobody has. Somebody may take it meanwhile; then the test fails and says so.
-fn port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port()
-}
-
-fn ask(port: u16, request: &str) -> std::io::Result<String> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port))?;
-    stream.set_read_timeout(Some(Duration::from_secs(60)))?;
-    stream.write_all(request.as_bytes())?;
-    let mut text = String::new();
-    stream.read_to_string(&mut text)?;
-    Ok(text)
-}
-
-/// Tries until it is there, for a minute.
-fn until<T>(what: &str, mut there: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    while begun.elapsed() < Duration::from_secs(60) {
-        if let Some(found) = there() {
-            return found;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    panic!("{what} did not come within a minute")
-}
 
 fn scrape(port: u16, accept: &str) -> (String, String) {
     let request = format!("GET /metrics HTTP/1.1\r\nHost: x\r\nAccept: {accept}\r\n\r\n");
     let answer = until("an answer", || ask(port, &request).ok());
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     (head.to_owned(), body.to_owned())
-}
-
-/// The value of the only line that begins so.
-fn value(text: &str, start: &str) -> f64 {
-    let mut lines = text.lines().filter(|line| line.starts_with(start));
-    let line = lines
-        .next()
-        .unwrap_or_else(|| panic!("no line begins with {start} in {text}"));
-    assert_eq!(lines.next(), None, "only one line begins with {start}");
-    line.rsplit(' ').next().unwrap().parse().unwrap()
 }
 
 /// What `promtool check metrics` has against a text; empty for nothing.
@@ -195,6 +139,38 @@ fn a_daemon_serves_and_writes_what_it_knows() {
         line["message"] == "metrics are no longer given"
     });
     until("a closed port", || TcpStream::connect(("127.0.0.1", port)).err());
+    assert_eq!(daemon.end(), Some(0));
+}
+
+/// On the loopback of IPv6 as on the other one; that is no address that others reach.
+#[test]
+fn a_daemon_serves_at_the_loopback_of_ipv6() {
+    const TEST: &str = "a_daemon_serves_at_the_loopback_of_ipv6";
+    let Ok(free) = TcpListener::bind("[::1]:0") else {
+        return println!("SKIP: {TEST}: no IPv6 here");
+    };
+    if !is_able(TEST) {
+        return;
+    }
+    let address = free.local_addr().unwrap();
+    drop(free);
+    let place = Place::new();
+    place.configure(&format!("[watch]\nlisten = \"{address}\"\n"));
+    let daemon = place.daemon("");
+    let line = place.until("where metrics are", |line| line["event"] == "metrics");
+    assert_eq!(
+        line["message"],
+        format!("metrics are served at http://[::1]:{}/metrics", address.port())
+    );
+    let mut stream = until("a port", || TcpStream::connect(address).ok());
+    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+    let mut text = String::new();
+    stream.read_to_string(&mut text).unwrap();
+    assert!(
+        text.starts_with("HTTP/1.1 200 ") && text.contains("quietcore_cpu_online{"),
+        "{text}"
+    );
     assert_eq!(daemon.end(), Some(0));
 }
 
@@ -393,84 +369,4 @@ fn dashboard_and_rules_ask_for_what_there_is() {
         .unwrap();
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
     assert!(output.status.success(), "{said}");
-}
-
-/// A program that ends with its test.
-struct Ends(Child);
-
-impl Drop for Ends {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Prometheus itself, on loopback, with our rules.
-#[test]
-fn prometheus_scrapes_it() {
-    const TEST: &str = "prometheus_scrapes_it";
-    if !is_able(TEST) {
-        return;
-    }
-    let Some(prometheus) = tool("prometheus", TEST) else {
-        return;
-    };
-    let (place, port, web) = (Place::new(), port(), port());
-    place.configure(&format!("[watch]\nlisten = \"127.0.0.1:{port}\"\n"));
-    let daemon = place.daemon("");
-    place.until_it_watches();
-    let rules = std::fs::canonicalize(top().join("packaging/prometheus/quietcore.rules.yml")).unwrap();
-    let configuration = place.path("prometheus.yml");
-    let text = format!(
-        "global: {{scrape_interval: 1s, scrape_timeout: 1s}}\nrule_files: [{}]\nscrape_configs:\n- job_name: quietcore\n  \
-         static_configs: [{{targets: ['127.0.0.1:{port}']}}]\n",
-        rules.display()
-    );
-    std::fs::write(&configuration, text).unwrap();
-    let said = place.path("prometheus.log");
-    let child = Command::new(prometheus)
-        .arg(format!("--config.file={}", configuration.display()))
-        .arg(format!("--storage.tsdb.path={}", place.path("tsdb").display()))
-        .arg(format!("--web.listen-address=127.0.0.1:{web}"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(std::fs::File::create(&said).unwrap())
-        .spawn()
-        .unwrap();
-    let _prometheus = Ends(child);
-    let get = |path: &str| -> Option<Value> {
-        let answer = ask(web, &format!("GET {path} HTTP/1.0\r\nHost: x\r\n\r\n")).ok()?;
-        serde_json::from_str(answer.split_once("\r\n\r\n")?.1).ok()
-    };
-    let count = |query: &str| -> Option<f64> {
-        let answer = get(&format!("/api/v1/query?query={query}"))?;
-        let found = answer["data"]["result"].as_array()?.first()?["value"][1]
-            .as_str()?
-            .to_owned();
-        found.parse().ok()
-    };
-    let ticks = until("a count in Prometheus", || {
-        count("sum(quietcore_interruptions_total{class=%22tick%22})").filter(|ticks| *ticks > 0.0)
-    });
-    until("a second scrape", || {
-        count("sum(quietcore_interruptions_total{class=%22tick%22})").filter(|later| *later > ticks)
-    });
-    let targets = get("/api/v1/targets").unwrap();
-    let target = &targets["data"]["activeTargets"][0];
-    assert_eq!(
-        (&target["health"], &target["lastError"]),
-        (&"up".into(), &"".into()),
-        "{target}"
-    );
-    let kind = get("/api/v1/metadata?metric=quietcore_interruptions_total").unwrap();
-    let open = get("/api/v1/metadata?metric=quietcore_interruptions").unwrap();
-    let kinds = [kind, open].map(|answer| answer["data"].to_string());
-    assert!(kinds.concat().contains("\"type\":\"counter\""), "{kinds:?}");
-    let groups = get("/api/v1/rules").unwrap();
-    let rules = groups["data"]["groups"].as_array().unwrap();
-    assert!(!rules.is_empty(), "{groups}");
-    for rule in rules.iter().flat_map(|group| group["rules"].as_array().unwrap()) {
-        assert_ne!(rule["health"], "err", "{rule}");
-    }
-    assert_eq!(daemon.end(), Some(0));
 }

@@ -234,6 +234,33 @@ mod tests {
         assert!(ask(address, "\n\n").starts_with("HTTP/1.1 400 "));
     }
 
+    /// Whoever sends no request is refused at once, and not read to its end.
+    #[test]
+    fn garbage_and_a_header_without_end_are_refused() {
+        let (address, _wake) = serve("a 1\n".to_owned());
+        let garbage: Vec<u8> = (0..MOST_REQUEST)
+            .map(|place| u8::try_from(place * 31 % 251).unwrap())
+            .collect();
+        let endless = [b"GET /metrics HTTP/1.1\r\nX: ".as_slice(), &vec![b'x'; 1 << 20]].concat();
+        let full = endless.get(..MOST_REQUEST).unwrap();
+        for (bytes, wanted) in [
+            (full, "HTTP/1.1 431 "),
+            (&garbage, "HTTP/1.1 4"),
+            (b"\x16\x03\x01\x02\n\n", "HTTP/1.1 400 "),
+        ] {
+            let mut stream = connect(address);
+            stream.write_all(bytes).unwrap();
+            let told = rest(stream);
+            assert!(told.starts_with(wanted), "{wanted}: {told}");
+        }
+        // Of a whole megabyte the kernel throws the rest away, and with it what was answered.
+        let mut stream = connect(address);
+        let _ = stream.write_all(&endless);
+        let told = rest(stream);
+        assert!(told.is_empty() || told.starts_with("HTTP/1.1 431 "), "{told}");
+        assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("\r\n\r\na 1\n"));
+    }
+
     /// All places are taken by some who never end their request and some who never read a long answer; the next one is
     /// served when their time is up.
     #[test]
