@@ -117,7 +117,7 @@ impl Plot {
                 #[allow(clippy::cast_precision_loss)]
                 right: (top_ns as f64).max(1.0),
                 low: 0.0,
-                high: high * 1.05,
+                high: round(high).min(1.0),
             },
             Scale::Logarithmic => {
                 let left = (left.max(1.0).log10() * 2.0).floor() / 2.0;
@@ -243,6 +243,16 @@ impl Plot {
             html(curve.name)
         );
     }
+}
+
+/// The first of 1, 2 and 5 with any power of ten that is not below it: what a scale may end with.
+pub(crate) fn round(value: f64) -> f64 {
+    let decade = 10_f64.powf(value.max(f64::MIN_POSITIVE).log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade);
+    steps
+        .into_iter()
+        .find(|step| *step >= value * 0.999_999)
+        .unwrap_or(value)
 }
 
 #[allow(clippy::cast_precision_loss)]

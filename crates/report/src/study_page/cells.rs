@@ -1,7 +1,7 @@
 //! The cells of a study: all samples of all runs of each in one drawing, and their numbers.
 
 use crate::measurement::time;
-use crate::page::curves::{Curve, Scale, curves};
+use crate::page::curves::{Curve, Scale, curves, round};
 use crate::page::escape::{html, unit};
 use crate::recording::share_name;
 use crate::style::grouped;
@@ -93,13 +93,25 @@ fn distribution(page: &mut String, kind: Kind, samples: &[Samples]) {
             histogram,
         })
         .collect();
-    let _ = write!(
-        page,
-        "<fieldset><legend>Scales</legend>\
-         <label><input type=\"radio\" name=\"{id}\" class=\"log\" checked> logarithmic</label>\
-         <label><input type=\"radio\" name=\"{id}\" class=\"lin\"> linear</label></fieldset>\n\
-         <fieldset class=\"legend\"><legend>Cells</legend>"
-    );
+    let common = samples
+        .iter()
+        .filter_map(|one| quantile(&one.all, 0.99).map(above))
+        .max();
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss
+    )] // Of a scale.
+    let linear = common.map(|top_ns| Scale::Linear(round(top_ns as f64) as u64));
+    if linear.is_some() {
+        let _ = write!(
+            page,
+            "<fieldset><legend>Scales</legend>\
+             <label><input type=\"radio\" name=\"{id}\" class=\"log\" checked> logarithmic</label>\
+             <label><input type=\"radio\" name=\"{id}\" class=\"lin\"> linear</label></fieldset>\n"
+        );
+    }
+    page.push_str("<fieldset class=\"legend\"><legend>Cells</legend>");
     for curve in &all {
         let _ = write!(
             page,
@@ -109,12 +121,6 @@ fn distribution(page: &mut String, kind: Kind, samples: &[Samples]) {
         );
     }
     page.push_str("</fieldset>\n");
-    let common = samples
-        .iter()
-        .filter_map(|one| quantile(&one.all, 0.999).or(quantile(&one.all, 0.99)))
-        .map(above)
-        .max();
-    let linear = common.map(|top_ns| Scale::Linear(top_ns.saturating_mul(5) / 4));
     for (class, scale) in [("logs", Some(Scale::Logarithmic)), ("lins", linear)] {
         let Some(scale) = scale else { continue };
         let title = format!("{heading}: the share of all samples of a cell, by length");
@@ -123,7 +129,11 @@ fn distribution(page: &mut String, kind: Kind, samples: &[Samples]) {
         }
     }
     if samples.len() > CURVES {
-        let _ = writeln!(page, "<p class=\"note\">Drawn are the first {CURVES} cells of {}.</p>", samples.len());
+        let _ = writeln!(
+            page,
+            "<p class=\"note\">Drawn are the first {CURVES} cells of {}.</p>",
+            samples.len()
+        );
     }
     table(page, samples);
     page.push_str("</section>\n");
@@ -140,7 +150,8 @@ fn table(page: &mut String, samples: &[Samples]) {
     }
     page.push_str("<th class=\"n\">max of each run</th></tr></thead>\n<tbody>");
     for one in samples {
-        let cell = |text: Option<String>| format!("<td class=\"n\">{}</td>", unit(text.as_deref().unwrap_or("-")));
+        let cell =
+            |text: Option<String>| format!("<td class=\"n\">{}</td>", unit(text.as_deref().unwrap_or("-")));
         let _ = write!(
             page,
             "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td>{}",
