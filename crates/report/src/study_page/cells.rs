@@ -104,11 +104,11 @@ fn distribution(page: &mut String, kind: Kind, samples: &[Samples]) {
     )] // Of a scale.
     let linear = common.map(|top_ns| Scale::Linear(round(top_ns as f64) as u64));
     if linear.is_some() {
-        let _ = write!(
+        let _ = writeln!(
             page,
             "<fieldset><legend>Scales</legend>\
              <label><input type=\"radio\" name=\"{id}\" class=\"log\" checked> logarithmic</label>\
-             <label><input type=\"radio\" name=\"{id}\" class=\"lin\"> linear</label></fieldset>\n"
+             <label><input type=\"radio\" name=\"{id}\" class=\"lin\"> linear</label></fieldset>"
         );
     }
     page.push_str("<fieldset class=\"legend\"><legend>Cells</legend>");
