@@ -103,16 +103,16 @@ impl Apt {
     ///
     /// # Errors
     /// [`LabError::Program`] when apt fails or the suite has no such package.
-    pub fn with_dependencies(&self, package: &str, suite: &str) -> Result<Vec<String>, LabError> {
-        let found = run(self.command("apt-get").args([
+    pub fn with_dependencies(&self, packages: &[&str], suite: &str) -> Result<Vec<String>, LabError> {
+        let words = [
             "-qq",
             "--no-install-recommends",
             "--simulate",
             "--target-release",
             suite,
             "install",
-            package,
-        ]))?;
+        ];
+        let found = run(self.command("apt-get").args(words).args(packages))?;
         // `Inst NAME (VERSION ...)`
         let one = |line: &str| {
             let (name, rest) = line.strip_prefix("Inst ")?.split_once(" (")?;

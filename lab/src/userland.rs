@@ -1,4 +1,5 @@
-//! systemd for guests that have it as init: its programs, the libraries that these need, and targets without services.
+//! systemd for guests that have it as init: its programs, the libraries that these need, and targets without services. Its
+//! journal is there for scenarios that start it.
 
 use crate::apt::{Apt, Refresh, cache_dir};
 use crate::cpio::Archive;
@@ -9,9 +10,23 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a guest runs of it. The executor came with 255.
-const PROGRAMS: &[&str] = &["systemd", "systemd-executor", "systemctl", "systemd-run"];
-/// What 257 and later load while they run; without it they know no mounts.
-const LOADED_LATER: &[&str] = &["libmount.so.1"];
+const PROGRAMS: &[&str] = &[
+    "systemd",
+    "systemd-executor",
+    "systemctl",
+    "systemd-run",
+    "systemd-journald",
+    "journalctl",
+];
+/// What 257 and later load while they run; without the first they know no mounts, without the second they forbid no system
+/// call to a unit, and say nothing of it.
+const LOADED_LATER: &[&str] = &["libmount.so.1", "libseccomp.so.2"];
+/// Packages, each with all that it depends on. The second is no more than recommended by the first.
+const WANTED: &[&str] = &["systemd", "libseccomp2"];
+/// Units beside targets and slices. Nothing starts them by itself.
+const UNITS: &[&str] = &["systemd-journald.service", "systemd-journald.socket"];
+/// Folder of the cache; what holds other files needs another name.
+const FOLDER: &str = "systemd-2";
 /// Where Debian's packages have libraries, older ones without the first directory's prefix.
 const LIBRARIES: &[&str] = &[
     "usr/lib/x86_64-linux-gnu",
@@ -35,7 +50,7 @@ pub struct Userland {
 pub fn ready(kernel: Kernel) -> Result<Userland, LabError> {
     let suite = kernel.suites.first().copied().unwrap_or_default();
     let cache = cache_dir();
-    let home = cache.join("systemd").join(suite);
+    let home = cache.join(FOLDER).join(suite);
     // With one in the cache, a mirror that cannot be reached is no reason to stop.
     fetch(&cache, &home, suite, kernel).or_else(|error| newest_cached(&home).ok_or(error))
 }
@@ -52,7 +67,7 @@ fn fetch(cache: &Path, home: &Path, suite: &str, kernel: Kernel) -> Result<Userl
 
 /// The one that the package lists name.
 fn of_lists(apt: &Apt, home: &Path, suite: &str) -> Result<Userland, LabError> {
-    let packages = apt.with_dependencies("systemd", suite)?;
+    let packages = apt.with_dependencies(WANTED, suite)?;
     let version = packages
         .iter()
         .find_map(|package| package.strip_prefix("systemd="))
@@ -118,7 +133,9 @@ fn unpack(debs: &[PathBuf], to: &Userland) -> Result<(), LabError> {
         {
             let name = entry.file_name().to_string_lossy().into_owned();
             let is_plain = entry.file_type().is_ok_and(|kind| kind.is_file());
-            if is_plain && (name.ends_with(".target") || name.ends_with(".slice")) {
+            let is_wanted =
+                name.ends_with(".target") || name.ends_with(".slice") || UNITS.contains(&name.as_str());
+            if is_plain && is_wanted {
                 copy(&entry.path(), &part.join("units").join(name))?;
             }
         }
@@ -195,7 +212,7 @@ impl Userland {
         }
         for (name, content) in self.files("bin")? {
             let dir = match name.as_str() {
-                "systemd" | "systemd-executor" => "usr/lib/systemd",
+                "systemd" | "systemd-executor" | "systemd-journald" => "usr/lib/systemd",
                 _ => "usr/bin",
             };
             archive.program(&format!("{dir}/{name}"), &content);

@@ -166,12 +166,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         seen.get("status").text().trim().to_owned(),
         "0".to_owned(),
     );
-    let text = seen.get("log").stdout;
-    let lines: Vec<Value> = text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
-    verdict.equal("lines that are JSON", lines.len(), text.lines().count());
+    let lines = lines(seen, "log", verdict);
     let there: Vec<&Breakage> = of(cell)
         .filter(|one| seen.get(&format!("{}_there", one.name)).text() == "yes")
         .collect();
@@ -274,6 +269,17 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         matches!(record.status, 0 | 1) && changed.is_empty(),
         format!("undo: {changed:?} {}", record.stderr),
     );
+}
+
+/// Recorded lines of JSON. One that is none counts against the guest.
+pub(super) fn lines(seen: &Records, name: &str, verdict: &mut Verdict) -> Vec<Value> {
+    let text = seen.get(name).stdout;
+    let lines: Vec<Value> = text
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    verdict.equal("lines that are JSON", lines.len(), text.lines().count());
+    lines
 }
 
 /// One breakage: it appeared, was repaired, and is gone; says whether the line tells who.

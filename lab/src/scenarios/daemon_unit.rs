@@ -1,10 +1,10 @@
 //! The daemon as a unit of a real systemd, inside of what that unit forbids it: it hears, writes its log, repairs, is watched,
-//! and what one that ended has told is no news to the next.
+//! and what one that ended has told is no news to the next. The journal of that systemd holds the lines of the log.
 
-use crate::kernels::{K6_1, K7};
+use super::daemon::lines;
+use super::systemd::cells;
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
 use crate::verdict::Verdict;
 use serde_json::Value;
 
@@ -17,21 +17,9 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
-/// With room for systemd in the archive that it boots from.
-const ROOMY: Shape = Shape {
-    memory_mib: 512,
-    ..USUAL
-};
-
-fn cells() -> Vec<Cell> {
-    let cell = |kernel| {
-        Cell::new(kernel, Layout::V2)
-            .on(ROOMY)
-            .within(400)
-            .under_systemd()
-    };
-    [K6_1, K7].map(cell).into()
-}
+/// What the unit leaves the daemon: the six capabilities that it names, by their numbers in `capability.h`; 2 is a filter of
+/// system calls. Without `libseccomp` systemd leaves that out and says nothing.
+const SANDBOX: &str = "CapBnd: 0000000400a81002 NoNewPrivs: 1 Seccomp: 2";
 
 /// What is broken.
 const MASK: &str = "/proc/irq/default_smp_affinity";
@@ -44,36 +32,45 @@ shown() { systemctl show quietcore-watch -p "$1" --value; }
 told() { [ $(grep "\"event\":\"$1\"" $log | grep -c $mask) -ge $2 ]; }
 started() { [ $(grep -c '"event":"started"' $log) -ge $1 ]; }
 active() { [ $(shown ActiveState) = active ]; }
+# in_journal FIELD=VALUE...: the entries of the journal that have all of these.
+in_journal() { journalctl --quiet --no-pager --output json SYSLOG_IDENTIFIER=quietcore "$@"; }
+entered() { [ $(in_journal "QUIETCORE_EVENT=$1" "QUIETCORE_SUBJECT=$mask" | wc -l) -ge 1 ]; }
 find /etc/systemd -type f -o -type l | sort >/tmp/files_before
 cat $mask >/tmp/mask_before
 rec apply quietcore apply --cpus 3 --profile minimal --json
 rec install quietcore watch --daemon --install-unit --json
 systemctl daemon-reload
+rec journald systemctl start systemd-journald.socket systemd-journald.service
+printf '[watch]\njournal = true\n' >/etc/quietcore.toml
 rec start systemctl start quietcore-watch
 note active $(shown ActiveState) $(shown SubState) $(shown WatchdogUSec) $(shown NRestarts)
 rec sources cat /run/quietcore/watch/state
+note sandbox $(grep -h -e ^NoNewPrivs -e ^Seccomp: -e ^CapBnd /proc/$(shown MainPID)/status)
 rec place grep Cpus_allowed_list /proc/$(shown MainPID)/status
 echo f >$mask
 note found $(wait_for 60 told appeared 1 && echo yes)
 rec restart systemctl restart quietcore-watch
 wait_for 60 started 2
 mkdir -p /run/systemd/system/quietcore-watch.service.d
-printf '[Service]\nWatchdogSec=8\nRestartSec=1\n' >/run/systemd/system/quietcore-watch.service.d/sooner.conf
+printf '[Service]\nWatchdogSec=20\nRestartSec=1\n' >/run/systemd/system/quietcore-watch.service.d/sooner.conf
 systemctl daemon-reload
 rec again systemctl restart quietcore-watch
 wait_for 60 started 3
 first=$(shown MainPID)
-sleep 20
+sleep 50
 note lived $(shown ActiveState) $([ $first = $(shown MainPID) ] && echo the same) $(shown NRestarts)
 kill -STOP $first
 note hung $(wait_for 90 started 4 && echo started again) $(shown NRestarts)
 wait_for 60 active
-printf '[watch]\nrepair = true\n' >/etc/quietcore.toml
+printf '[watch]\nrepair = true\njournal = true\n' >/etc/quietcore.toml
 rec reload systemctl reload quietcore-watch
 note over $(wait_for 60 told gone 1 && echo yes) $(cat $mask)
+note entered $(wait_for 60 entered gone && echo yes)
 rec stop systemctl stop quietcore-watch
 note ended $(shown ActiveState) $(shown Result)
 rec log cat $log
+in_journal >/tmp/journal
+rec journal cat /tmp/journal
 rm /etc/quietcore.toml
 rec remove quietcore watch --daemon --remove-unit --json
 find /etc/systemd -type f -o -type l | sort >/tmp/files_after
@@ -88,7 +85,8 @@ fn script(_: &Cell) -> String {
 
 fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     for name in [
-        "apply", "install", "start", "restart", "again", "reload", "stop", "remove", "files", "undo", "mask",
+        "apply", "install", "journald", "start", "restart", "again", "reload", "stop", "remove", "files",
+        "undo", "mask",
     ] {
         verdict.status(seen, name, 0);
     }
@@ -107,16 +105,13 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         ("lived", "active the same 0"),
         ("hung", "started again 1"),
         ("over", "yes 7"),
+        ("entered", "yes"),
         ("ended", "inactive success"),
     ] {
         verdict.equal(name, seen.get(name).text(), wanted);
     }
-    let text = seen.get("log").stdout;
-    let lines: Vec<Value> = text
-        .lines()
-        .filter_map(|line| serde_json::from_str(line).ok())
-        .collect();
-    verdict.equal("lines that are JSON", lines.len(), text.lines().count());
+    verdict.equal("sandbox", seen.get("sandbox").text(), SANDBOX);
+    let lines = lines(seen, "log", verdict);
     let is_of_all = |line: &Value| line["subject"] == MASK || line["subject"].is_null();
     // Four daemons, of which systemd began each; what stands is told by the first, that it is over by the last.
     for (event, times) in [("started", 4), ("appeared", 1), ("gone", 1), ("repaired", 1)] {
@@ -131,4 +126,32 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         appeared.is_some_and(|line| line["by"].as_array().is_some_and(|by| !by.is_empty())),
         format!("nobody is named: {appeared:?}"),
     );
+    journal(seen, &lines, verdict);
+}
+
+/// Each line of the log is an entry, in its order; findings have fields of their own.
+fn journal(seen: &Records, log: &[Value], verdict: &mut Verdict) {
+    let entries = lines(seen, "journal", verdict);
+    let events = |lines: &[Value], field: &str| -> Vec<String> {
+        let words = lines.iter().filter_map(|line| line[field].as_str());
+        words.map(str::to_owned).collect()
+    };
+    verdict.equal(
+        "events in the journal",
+        events(&entries, "QUIETCORE_EVENT"),
+        events(log, "event"),
+    );
+    let is_it = |line: &&Value| line["QUIETCORE_SUBJECT"] == MASK && line["QUIETCORE_EVENT"] == "appeared";
+    let entry = entries.iter().find(is_it).cloned().unwrap_or_default();
+    for (field, wanted) in [
+        ("PRIORITY", "3"),
+        ("QUIETCORE_FINDING", "knob-lost"),
+        ("_SYSTEMD_UNIT", "quietcore-watch.service"),
+        ("_COMM", "quietcore"),
+    ] {
+        verdict.equal(field, entry[field].as_str().unwrap_or_default(), wanted);
+    }
+    let message = entry["MESSAGE"].as_str().unwrap_or_default();
+    let start = format!("appeared [knob-lost] {MASK}: ");
+    verdict.that(message.starts_with(&start), format!("MESSAGE={message}"));
 }

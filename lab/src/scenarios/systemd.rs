@@ -28,7 +28,8 @@ const ROOMY: Shape = Shape {
 /// Which of the two has the part that both need not have.
 const WITH_GUARD: Kernel = K6_1;
 
-fn cells() -> Vec<Cell> {
+/// The guests of scenarios with systemd.
+pub(super) fn cells() -> Vec<Cell> {
     let cell = |kernel| {
         Cell::new(kernel, Layout::V2)
             .on(ROOMY)
