@@ -1,4 +1,7 @@
-//! `make bench-daemon`: what `watch --daemon` costs and where it runs, on this machine and worked out for a large one.
+//! `make bench-daemon`: what `watch --daemon` costs and where it runs, on this machine and worked out for a large one; and
+//! what it holds after thousands of drifts.
+
+mod memory;
 
 use crate::bench::{measured, ms, with};
 use crate::error::{Done, XtaskError, build_static, target_dir};
@@ -21,24 +24,28 @@ const LARGE: Size = Size {
 /// The part of one CPU that it may take.
 const BOUND: f64 = 0.001;
 
-/// Prints everything; `--seconds N` is how long it is looked at, otherwise a minute.
+/// Prints everything; `--seconds N` is how long it is looked at, otherwise a minute. `--memory N` looks for so many seconds
+/// at what it holds while it drifts without end, and at nothing else.
 ///
 /// # Errors
 /// [`XtaskError::Failed`] when the bound was missed or it ran where it must not; others when it could not run at all.
 pub(crate) fn run(words: &[&str]) -> Done {
-    let seconds = match words {
-        ["--seconds", number] => number.parse().ok(),
-        [] => Some(60),
-        _ => None,
+    let (what, number) = match words {
+        [what @ ("--seconds" | "--memory"), number] => (*what, number.parse().ok()),
+        [] => ("--seconds", Some(60)),
+        _ => ("", None),
     };
-    let seconds: u64 = seconds.ok_or_else(|| XtaskError::Program {
+    let seconds: u64 = number.ok_or_else(|| XtaskError::Program {
         program: "bench-daemon".into(),
-        why: "it takes `--seconds N` and nothing else".into(),
+        why: "it takes `--seconds N` or `--memory N` and nothing else".into(),
     })?;
     let binary = match std::env::var_os("QUIETCORE_BIN") {
         Some(given) => PathBuf::from(given),
         None => build_static(&["quietcore"])?.join("quietcore"),
     };
+    if what == "--memory" {
+        return memory::held(&binary, Duration::from_secs(seconds));
+    }
     let is_cheap = for_a_large_machine(&binary)?;
     // SAFETY: a plain call without arguments.
     if unsafe { libc::geteuid() } != 0 {
@@ -224,7 +231,7 @@ fn here(binary: &Path, time: Duration) -> Done<bool> {
     }
     let watched = (cpus - 1).to_string();
     let _sleepers = Sleepers::start(LARGE.tasks);
-    let daemon = start(binary, &watched)?;
+    let daemon = start(binary, &format!("--cpus {watched}"), "")?;
     let pid = daemon.child.id();
     // What it does at once after the start is over.
     std::thread::sleep(Duration::from_secs(3));
@@ -261,14 +268,16 @@ fn here(binary: &Path, time: Duration) -> Done<bool> {
     Ok(share <= BOUND && was_there == 0)
 }
 
-fn start(binary: &Path, watched: &str) -> Done<Daemon> {
+/// With these words and this `/etc/quietcore.toml`.
+fn start(binary: &Path, words: &str, configuration: &str) -> Done<Daemon> {
     let dir = target_dir().join(format!("bench-daemon-{}", std::process::id()));
     for name in ["etc", "run"] {
         create_dir_all(dir.join(name)).map_err(XtaskError::file(&dir))?;
     }
-    let said = dir.join("said");
+    let (said, file) = (dir.join("said"), dir.join("etc/quietcore.toml"));
+    std::fs::write(&file, configuration).map_err(XtaskError::file(&file))?;
     let script = format!(
-        "mount --bind {0}/run /run && mount --bind {0}/etc /etc && exec {1} watch --daemon --cpus {watched} --log {0}/log",
+        "mount --bind {0}/run /run && mount --bind {0}/etc /etc && exec {1} watch --daemon {words} --log {0}/log",
         dir.display(),
         binary.display()
     );

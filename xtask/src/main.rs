@@ -28,7 +28,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- VERB
   bench-recording what it costs a CPU to be traced, beside trace-cmd and perf
   bench-truth [--blocks N] [--seconds S] [--seed N]   samplers against known disturbances
   bench-blame [--only NAME,NAME] ...   blame against disturbances whose culprits are known
-  bench-daemon [--seconds N]   what watch --daemon costs, and where it runs
+  bench-daemon [--seconds N | --memory N]   what watch --daemon costs, and where it runs; or what it holds
   inject KIND ...  disturbs a CPU or a process at known times, one line per event
   generate DIR CPUS IRQS TASKS   a captured machine of that size
   dist            static binaries for three architectures";
