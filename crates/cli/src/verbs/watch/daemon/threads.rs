@@ -150,6 +150,50 @@ mod tests {
         }
     }
 
+    /// Threads that are born and end, as they are told: `told` gets each of its numbers while it is there.
+    fn born_and_ended(count: u32, mut told: impl FnMut(u32)) {
+        for _ in 0..count {
+            let (say, said) = std::sync::mpsc::channel();
+            let (end, ended) = std::sync::mpsc::channel::<()>();
+            let thread = std::thread::spawn(move || {
+                say.send(rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs())
+                    .unwrap();
+                let _ = ended.recv();
+            });
+            told(said.recv().unwrap());
+            drop(end);
+            thread.join().unwrap();
+        }
+    }
+
+    /// What is known of a thread ends with it; where its end was lost, with the next sweep.
+    #[test]
+    fn who_is_gone_is_forgotten() {
+        const MANY: u32 = 500;
+        let root = Root::live();
+        let own = std::process::id();
+        let mut threads = Threads {
+            isolated: crate::program::aside::allowed(&root).words().to_vec(),
+            ..Threads::default()
+        };
+        threads.look(&root, own);
+        let mut last = None;
+        born_and_ended(MANY, |tid| {
+            if let Some(tid) = last.replace(tid) {
+                threads.told(&root, Process::Ended { tid });
+            }
+            threads.told(&root, Process::Born { tid, parent: own });
+        });
+        // The end of the last one was not told.
+        assert!((1..=2).contains(&threads.known.len()), "{}", threads.known.len());
+        born_and_ended(MANY, |tid| {
+            threads.told(&root, Process::Born { tid, parent: own });
+        });
+        assert!(threads.known.len() > 2, "their ends were lost");
+        threads.sweep(&root, Duration::ZERO, Duration::default);
+        assert_eq!(threads.known.keys().collect::<Vec<_>>(), [&own]);
+    }
+
     /// Thousands may run everywhere, and their children too: none of them is news. One that was sent there is, and its end.
     #[test]
     fn only_who_came_otherwise_than_by_birth_is_news() {
