@@ -14,6 +14,8 @@ use serde::{Deserialize, Serialize};
 
 const NAME: &str = "kprobes";
 const FILE: &str = "kprobe_events";
+/// Hits and misses of each probe, one line for each of [`FILE`] in the same order, by a name without its group.
+const PROFILE: &str = "kprobe_profile";
 
 /// A probe that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +49,36 @@ struct Hold {
 impl ledger::Held for Hold {
     fn holder(&self) -> TaskKey {
         self.holder
+    }
+}
+
+impl ledger::InTracefs for Hold {
+    const NAME: &'static str = NAME;
+
+    /// Removes all of a group but those that somebody uses, which are named. Whether all of them are gone.
+    fn give_back(
+        &self,
+        system: &dyn System,
+        tracefs: &Tracefs,
+        left: &mut Vec<String>,
+    ) -> Result<bool, ApplyError> {
+        let (file, group) = (tracefs.file(FILE), &self.group);
+        let mut is_over = true;
+        for event in standing(system, &file, group)? {
+            let take_out = || match system.write(&file, &format!("-:{group}/{event}")) {
+                // Gone already, with whoever else removed it.
+                Err(error) if error.errno() == Some(libc::ENOENT) => Ok(()),
+                outcome => outcome,
+            };
+            if !ledger::remove_unless_busy(system, take_out)? {
+                is_over = false;
+                left.push(format!(
+                    "{}: somebody traces it, so it stays until then",
+                    Tracefs::shown(&format!("events/{group}/{event}"))
+                ));
+            }
+        }
+        Ok(is_over)
     }
 }
 
@@ -114,6 +146,43 @@ fn place(system: &dyn System, file: &str, group: &str, probe: &Kprobe) -> Result
     Err(last)
 }
 
+/// How often each probe of a group was passed and told nothing: the CPU was in another probe just then. Nothing where the
+/// kernel does not say it, or the list changed while it was read.
+///
+/// # Errors
+/// A file that cannot be read.
+pub fn missed(
+    system: &dyn System,
+    tracefs: &Tracefs,
+    group: &str,
+) -> Result<Option<Vec<(String, u64)>>, RootError> {
+    let root = system.root();
+    let Some(profile) = root.text(&tracefs.file(PROFILE))? else {
+        return Ok(None);
+    };
+    let list = root.text(&tracefs.file(FILE))?.unwrap_or_default();
+    let (mut list, mut profile) = (list.lines(), profile.lines());
+    let mut missed = Vec::new();
+    loop {
+        let (line, counts) = match (list.next(), profile.next()) {
+            (None, None) => return Ok(Some(missed)),
+            (Some(line), Some(counts)) => (line, counts),
+            _ => return Ok(None),
+        };
+        // The name, hits, misses.
+        let mut words = counts.split_whitespace();
+        let (name, misses) = (words.next(), words.nth(1).and_then(|word| word.parse().ok()));
+        match (named(line), misses) {
+            (Some((of, event)), Some(misses)) if name == Some(event) => {
+                if of == group {
+                    missed.push((event.to_owned(), misses));
+                }
+            }
+            _ => return Ok(None),
+        }
+    }
+}
+
 /// Removes the probes of one process. Its events are off before, because the instance that had them on is gone. What
 /// somebody else uses is left alone and named.
 ///
@@ -125,13 +194,7 @@ pub fn let_go(
     tracefs: &Tracefs,
     holder: TaskKey,
 ) -> Result<Vec<String>, ApplyError> {
-    ledger::release(
-        system,
-        storage,
-        NAME,
-        &Whose::Own(holder, tracefs),
-        |tracefs, hold, left| remove(system, tracefs, hold, left),
-    )
+    ledger::release::<Hold>(system, storage, &Whose::Own(holder, tracefs))
 }
 
 /// Does it for processes that ended without; after their instances have gone ([`crate::tracing::sweep`]).
@@ -139,44 +202,21 @@ pub fn let_go(
 /// # Errors
 /// As [`let_go`].
 pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
-    ledger::release(system, storage, NAME, &Whose::Ended, |tracefs, hold, left| {
-        remove(system, tracefs, hold, left)
-    })
+    ledger::release::<Hold>(system, storage, &Whose::Ended)
 }
 
-/// Removes all of a group but those that somebody uses, which are named. Whether all of them are gone.
-fn remove(
-    system: &dyn System,
-    tracefs: &Tracefs,
-    hold: &Hold,
-    left: &mut Vec<String>,
-) -> Result<bool, ApplyError> {
-    let (file, group) = (tracefs.file(FILE), &hold.group);
-    let mut is_over = true;
-    for event in standing(system, &file, group)? {
-        let take_out = || match system.write(&file, &format!("-:{group}/{event}")) {
-            // Gone already, with whoever else removed it.
-            Err(error) if error.errno() == Some(libc::ENOENT) => Ok(()),
-            outcome => outcome,
-        };
-        if !ledger::remove_unless_busy(system, take_out)? {
-            is_over = false;
-            left.push(format!(
-                "{}: somebody traces it, so it stays until then",
-                Tracefs::shown(&format!("events/{group}/{event}"))
-            ));
-        }
-    }
-    Ok(is_over)
-}
-
-/// Events of a group, by the lines `p:GROUP/EVENT FUNCTION...`; a number may stand before the colon (`r16:`).
+/// Events of a group.
 fn standing(system: &dyn System, file: &str, group: &str) -> Result<Vec<String>, RootError> {
     let text = system.root().text(file)?.unwrap_or_default();
-    let of_group = |line: &str| {
-        let (_, named) = line.split_whitespace().next()?.split_once(':')?;
-        let (of, event) = named.split_once('/')?;
-        (of == group).then(|| event.to_owned())
-    };
-    Ok(text.lines().filter_map(of_group).collect())
+    let named = text.lines().filter_map(named);
+    Ok(named
+        .filter(|(of, _)| *of == group)
+        .map(|(_, event)| event.to_owned())
+        .collect())
+}
+
+/// Group and event of a line `p:GROUP/EVENT FUNCTION...`; a number may stand before the colon (`r16:`).
+fn named(line: &str) -> Option<(&str, &str)> {
+    let (_, named) = line.split_whitespace().next()?.split_once(':')?;
+    named.split_once('/')
 }

@@ -66,6 +66,20 @@ pub(crate) fn close<H: Held>(
     Ok(())
 }
 
+/// What one process has in tracefs.
+pub(crate) trait InTracefs: Held {
+    /// The ledger that has it.
+    const NAME: &'static str;
+
+    /// Gives it back. Whether all of it is over; what is not is named in `left`.
+    fn give_back(
+        &self,
+        system: &dyn System,
+        tracefs: &Tracefs,
+        left: &mut Vec<String>,
+    ) -> Result<bool, ApplyError>;
+}
+
 /// Who gives back what it holds in tracefs.
 pub(crate) enum Whose<'a> {
     /// A process itself.
@@ -74,19 +88,17 @@ pub(crate) enum Whose<'a> {
     Ended,
 }
 
-/// Gives back what is held in tracefs. `give_back` says whether all of it is over, and names what is not.
-pub(crate) fn release<H: Held>(
+/// Gives back what is held in tracefs, and names what is left of it.
+pub(crate) fn release<H: InTracefs>(
     system: &dyn System,
     storage: &dyn Storage,
-    name: &str,
     whose: &Whose,
-    give_back: impl Fn(&Tracefs, &H, &mut Vec<String>) -> Result<bool, ApplyError>,
 ) -> Result<Vec<String>, ApplyError> {
     let goes = |hold: &H| match whose {
         Whose::Own(holder, _) => hold.holder() == *holder,
         Whose::Ended => is_gone(system, hold.holder()),
     };
-    let (gone, mut stay): (Vec<H>, Vec<H>) = read(storage, name)?.into_iter().partition(goes);
+    let (gone, mut stay): (Vec<H>, Vec<H>) = read(storage, H::NAME)?.into_iter().partition(goes);
     if gone.is_empty() {
         return Ok(Vec::new());
     }
@@ -101,13 +113,13 @@ pub(crate) fn release<H: Held>(
     let (mut left, mut done) = (Vec::new(), Vec::new());
     for hold in gone {
         // A kernel without tracing has nothing of ours.
-        let is_over = tracefs.map_or(Ok(true), |tracefs| give_back(tracefs, &hold, &mut left))?;
+        let is_over = tracefs.map_or(Ok(true), |tracefs| hold.give_back(system, tracefs, &mut left))?;
         match is_over {
             true => done.push(hold.holder()),
             false => stay.push(hold),
         }
     }
-    close(storage, name, &done, &stay)?;
+    close(storage, H::NAME, &done, &stay)?;
     Ok(left)
 }
 

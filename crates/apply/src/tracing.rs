@@ -101,6 +101,50 @@ impl ledger::Held for Hold {
     }
 }
 
+impl ledger::InTracefs for Hold {
+    const NAME: &'static str = NAME;
+
+    /// The instance first: while its tracer runs, some settings are refused. Whether all of it is over.
+    fn give_back(
+        &self,
+        system: &dyn System,
+        tracefs: &Tracefs,
+        left: &mut Vec<String>,
+    ) -> Result<bool, ApplyError> {
+        for path in self.paths() {
+            let dir = tracefs.file(&path);
+            let is_there = system.root().kind(&dir)?.is_some();
+            if is_there && !ledger::remove_unless_busy(system, || system.remove_dir(&dir))? {
+                left.push(format!(
+                    "{}: somebody reads it, so it stays until then",
+                    Tracefs::shown(&path)
+                ));
+                return Ok(false);
+            }
+        }
+        for shared in self.shared.iter().rev() {
+            let file = tracefs.file(&shared.file);
+            let Some(now) = system.root().value(&file)? else {
+                continue;
+            };
+            let now = chosen(&now);
+            if now == shared.former {
+                continue;
+            }
+            if now == shared.ours {
+                system.write(&file, &shared.former)?;
+            } else {
+                left.push(format!(
+                    "{}: `{now}` now, by somebody else; before it was `{}`",
+                    Tracefs::shown(&shared.file),
+                    shared.former
+                ));
+            }
+        }
+        Ok(true)
+    }
+}
+
 /// A shared setting.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Shared {
@@ -223,13 +267,7 @@ pub fn let_go(
     tracefs: &Tracefs,
     holder: TaskKey,
 ) -> Result<Vec<String>, ApplyError> {
-    ledger::release(
-        system,
-        storage,
-        NAME,
-        &Whose::Own(holder, tracefs),
-        |tracefs, hold, left| give_back(system, tracefs, hold, left),
-    )
+    ledger::release::<Hold>(system, storage, &Whose::Own(holder, tracefs))
 }
 
 /// Does it for processes that ended without.
@@ -237,49 +275,7 @@ pub fn let_go(
 /// # Errors
 /// As [`let_go`].
 pub fn sweep(system: &dyn System, storage: &dyn Storage) -> Result<Vec<String>, ApplyError> {
-    ledger::release(system, storage, NAME, &Whose::Ended, |tracefs, hold, left| {
-        give_back(system, tracefs, hold, left)
-    })
-}
-
-/// The instance first: while its tracer runs, some settings are refused. Whether all of it is over.
-fn give_back(
-    system: &dyn System,
-    tracefs: &Tracefs,
-    hold: &Hold,
-    left: &mut Vec<String>,
-) -> Result<bool, ApplyError> {
-    for path in hold.paths() {
-        let dir = tracefs.file(&path);
-        let is_there = system.root().kind(&dir)?.is_some();
-        if is_there && !ledger::remove_unless_busy(system, || system.remove_dir(&dir))? {
-            left.push(format!(
-                "{}: somebody reads it, so it stays until then",
-                Tracefs::shown(&path)
-            ));
-            return Ok(false);
-        }
-    }
-    for shared in hold.shared.iter().rev() {
-        let file = tracefs.file(&shared.file);
-        let Some(now) = system.root().value(&file)? else {
-            continue;
-        };
-        let now = chosen(&now);
-        if now == shared.former {
-            continue;
-        }
-        if now == shared.ours {
-            system.write(&file, &shared.former)?;
-        } else {
-            left.push(format!(
-                "{}: `{now}` now, by somebody else; before it was `{}`",
-                Tracefs::shown(&shared.file),
-                shared.former
-            ));
-        }
-    }
-    Ok(true)
+    ledger::release::<Hold>(system, storage, &Whose::Ended)
 }
 
 fn missing(file: &str) -> RootError {

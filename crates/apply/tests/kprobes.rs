@@ -5,7 +5,7 @@
 #[allow(dead_code)] // Shared with the other tests of level 3.
 mod rehearsal;
 
-use apply::kprobes::{Kprobe, exist, hold, let_go, sweep};
+use apply::kprobes::{Kprobe, exist, hold, let_go, missed, sweep};
 use apply::{ApplyError, Storage, System};
 use machine::TaskKey;
 use rehearsal::acting::dies;
@@ -87,6 +87,39 @@ fn probes_are_added_and_go_and_others_stay() {
     assert!(list(&kernel).contains("quietcore_100/one"), "its owner lives");
     assert!(let_go(&kernel, &disk, &tracefs, one).unwrap().is_empty());
     assert_eq!(kernel.dump(), before);
+}
+
+/// The kernel's profile has names without groups: which line is ours, only the order says.
+#[test]
+fn what_a_probe_missed_is_read_from_its_own_line() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    let tracefs = Tracefs::at(TOP);
+    let ask = || missed(&kernel, &tracefs, "quietcore_100").unwrap();
+    hold(&kernel, &disk, &tracefs, living(&kernel), "quietcore", &wanted()).unwrap();
+    assert_eq!(ask(), None, "a kernel without the file does not say it");
+    let profile = |lines: [(&str, u64, u64); 4]| {
+        let line = |(name, hits, missed)| format!("  {name:<44} {hits:>15} {missed:>15}\n");
+        kernel.put(&format!("{TOP}/kprobe_profile"), &lines.map(line).concat());
+    };
+    profile([
+        ("of_somebody", 9, 8),
+        ("of_another", 7, 6),
+        ("one", 100, 3),
+        ("second_name", 5, 0),
+    ]);
+    let ours = vec![("one".to_owned(), 3), ("second_name".to_owned(), 0)];
+    assert_eq!(ask(), Some(ours));
+    // Somebody has taken out one and added another meanwhile.
+    profile([
+        ("of_another", 7, 6),
+        ("one", 100, 3),
+        ("second_name", 5, 0),
+        ("one", 1, 77),
+    ]);
+    assert_eq!(ask(), None);
+    kernel.put(&format!("{TOP}/kprobe_profile"), "  of_somebody 9 8\n");
+    assert_eq!(ask(), None, "a list that is shorter is another");
 }
 
 #[test]

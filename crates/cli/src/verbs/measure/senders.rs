@@ -9,7 +9,7 @@ use apply::kprobes::{Kprobe, Placed};
 use machine::{Machine, TaskKey};
 use root::Tracefs;
 use serde::Serialize;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 
 /// Whether they may be made.
 #[derive(clap::Args)]
@@ -53,6 +53,9 @@ pub struct Probe {
     pub event: String,
     /// The function at whose entry it stood.
     pub function: String,
+    /// How often it was passed and told nothing, because the CPU was in another probe just then; nothing while it stands, or
+    /// where the kernel does not say it.
+    pub missed: Option<u64>,
 }
 
 /// Them, until they are taken away.
@@ -60,7 +63,7 @@ pub struct Senders {
     tracefs: Tracefs,
     /// Who has to take them away; `None` where there are none.
     holder: Cell<Option<TaskKey>>,
-    told: Told,
+    told: RefCell<Told>,
 }
 
 impl Senders {
@@ -98,7 +101,7 @@ impl Senders {
         Ok(Senders {
             tracefs,
             holder: Cell::new(holder),
-            told,
+            told: RefCell::new(told),
         })
     }
 
@@ -109,7 +112,7 @@ impl Senders {
 
     /// What there is to say of them. `idle` are events that could not be switched on.
     pub fn told(&self, idle: &[String]) -> Told {
-        let mut told = self.told.clone();
+        let mut told = self.told.borrow().clone();
         told.probes.retain(|probe| !idle.contains(&probe.event));
         told.refused.extend(
             idle.iter()
@@ -122,16 +125,18 @@ impl Senders {
         told
     }
 
-    /// Takes them away. Whatever had them switched on has to be gone.
+    /// Takes them away, and sees what they missed. Whatever had them switched on has to be gone.
     ///
     /// # Errors
-    /// Somebody uses them.
+    /// Somebody uses them; a list that cannot be read.
     pub fn take_away(&self) -> Result<(), CommandError> {
         let Some(holder) = self.holder.take() else {
             return Ok(());
         };
         let changing = Changing::begin()?;
+        let missed = apply::kprobes::missed(&changing.host, &self.tracefs, &group(holder));
         let left = apply::kprobes::let_go(&changing.host, &changing.state, &self.tracefs, holder)?;
+        self.told.borrow_mut().missed(&missed?.unwrap_or_default());
         super::instance::conflict(&left)
     }
 }
@@ -188,7 +193,11 @@ fn make(tracefs: &Tracefs, machine: &Machine) -> Result<(Option<TaskKey>, Told),
 }
 
 fn told(holder: TaskKey, placed: Placed) -> (Option<TaskKey>, Told) {
-    let probe = |(event, function): (String, String)| Probe { event, function };
+    let probe = |(event, function): (String, String)| Probe {
+        event,
+        function,
+        missed: None,
+    };
     let refused: Vec<String> = placed
         .refused
         .iter()
@@ -217,6 +226,14 @@ fn told(holder: TaskKey, placed: Placed) -> (Option<TaskKey>, Told) {
 }
 
 impl Told {
+    /// What each event missed.
+    fn missed(&mut self, missed: &[(String, u64)]) {
+        for probe in &mut self.probes {
+            let of = missed.iter().find(|(event, _)| *event == probe.event);
+            probe.missed = of.map(|(_, missed)| *missed);
+        }
+    }
+
     /// What a person has to know of it; nothing where the kernel has events.
     pub fn text(&self) -> String {
         match self.by {
@@ -227,9 +244,16 @@ impl Told {
                     [] => String::new(),
                     refused => format!("\n  refused were {}", refused.join("; ")),
                 };
+                let missed = match self.probes.iter().filter_map(|probe| probe.missed).sum::<u64>() {
+                    0 => String::new(),
+                    missed => format!(
+                        "\n  {missed} calls of these functions are lost, because the CPU was in another kprobe just then: who sent \
+                         those interrupts is not told"
+                    ),
+                };
                 format!(
                     "this kernel has no events for who interrupts other CPUs: kprobes stood at {} meanwhile, and are gone again \
-                     (--no-kprobes does without){refused}\n",
+                     (--no-kprobes does without){refused}{missed}\n",
                     functions.join(", ")
                 )
             }
@@ -238,5 +262,33 @@ impl Told {
                 self.why.as_deref().unwrap_or_default()
             ),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_missed_is_told_and_nothing_where_nothing_was() {
+        let probe = |event: &str| Probe {
+            event: event.to_owned(),
+            function: format!("{event}_function"),
+            missed: None,
+        };
+        let mut told = Told {
+            by: By::Kprobes,
+            probes: vec![probe("asks_one"), probe("calls_one")],
+            refused: Vec::new(),
+            why: None,
+        };
+        let missed = |of: [u64; 2]| [("calls_one".to_owned(), of[0]), ("asks_one".to_owned(), of[1])];
+        assert!(!told.text().contains("lost"), "nobody knows: {}", told.text());
+        told.missed(&missed([0, 0]));
+        assert!(!told.text().contains("lost"), "{}", told.text());
+        told.missed(&missed([40, 2]));
+        assert!(told.text().contains("\n  42 calls"), "{}", told.text());
+        let each: Vec<Option<u64>> = told.probes.iter().map(|probe| probe.missed).collect();
+        assert_eq!(each, [Some(2), Some(40)]);
     }
 }
