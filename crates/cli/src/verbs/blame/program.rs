@@ -18,8 +18,9 @@ use crate::{CommandError, Screen, Status, changing, intent};
 use blame::{Counted, Follow, Gap, Question, Target, Victim};
 use machine::{CpuSet, Machine, TaskKey};
 use measure::{Environment, Note};
-use observe::Sample;
+use observe::{Activity, Sample};
 use root::Root;
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -36,12 +37,24 @@ fn clock_of(source: &Source) -> Clock {
         .map_or(Clock::MonoRaw, |(stream, _, _)| stream.clock())
 }
 
-/// How the watching ended.
+/// How the watching ended. Times are of the clock of the trace.
 struct Over {
-    until: Until,
-    /// On the clock of the trace.
+    start: u64,
     end: u64,
+    /// What the CPUs' counters say of that time.
+    activity: Activity,
     findings: Vec<Note>,
+    program: Program,
+}
+
+/// What was known when the watching began.
+struct Started<'a, 'k> {
+    environment: &'a Environment,
+    source: Source<'a, 'k>,
+    victim: Victim,
+    before: Sample,
+    /// On the clock of the trace.
+    start: u64,
 }
 
 /// What is watched, once it runs.
@@ -76,19 +89,16 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
     };
     let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
     let known = known(args, &root, &machine, Watched::Program);
-    let mut source = watch.begin(&known, Of::Family(child.pid))?;
+    let source = watch.begin(&known, Of::Family(child.pid))?;
     let victim = Victim {
         pids: vec![child.pid.cast_signed()],
         follow: Follow::Children,
     };
-    let (before, start) = (Sample::take(&root), clock_of(&source).now_ns());
-    if let Ok((_, _, joined)) = &mut source {
-        joined.begin(watch.targets(&victim, start));
-    }
+    let started = watch.start(&environment, source, victim);
     let pid = match child.go() {
         Begun::On(pid) => pid,
         Begun::Over(status) => {
-            if let Ok((stream, known, mut joined)) = source {
+            if let Ok((stream, known, mut joined)) = started.source {
                 let traced = stream.end(known, &mut joined)?;
                 traced
                     .left_behind
@@ -98,30 +108,21 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
             return Ok(status);
         }
     };
-    let mut ended = None;
-    let (over, seen) = watch.until(source, args.duration, || {
-        ended = child::ended(pid);
-        ended.is_some()
-    })?;
-    let after = Sample::take(&root);
-    let program = Program {
+    let ended = Cell::new(None);
+    let has_ended = || {
+        ended.set(child::ended(pid));
+        ended.get().is_some()
+    };
+    let program = |until| Program {
         pid,
         name: args
             .command
             .first()
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned()),
-        ended: Some(ended.unwrap_or_else(|| child::end(pid))),
-        until: over.until,
+        ended: Some(ended.get().unwrap_or_else(|| child::end(pid))),
+        until,
     };
-    watch.tell(
-        &environment,
-        seen,
-        &victim,
-        (start, &over),
-        [&before, &after],
-        &program,
-        screen,
-    )
+    watch.until(started, args.duration, has_ended, program, screen)
 }
 
 /// Watches a process that runs, or one thread.
@@ -168,7 +169,7 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
     };
     let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
     let known = known(args, &root, &machine, Watched::Program);
-    let mut source = watch.begin(
+    let source = watch.begin(
         &known,
         match args.tid {
             true => Of::Thread(pid),
@@ -186,29 +187,16 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
             false => Follow::Threads,
         },
     };
-    let (before, start) = (Sample::take(&root), clock_of(&source).now_ns());
+    let started = watch.start(&environment, source, victim);
     begun::say(screen, &watch.cpus);
-    if let Ok((_, _, joined)) = &mut source {
-        joined.begin(watch.targets(&victim, start));
-    }
     let duration = Some(args.duration.unwrap_or(USUAL));
-    let (over, seen) = watch.until(source, duration, || has_ended(&root, task.key))?;
-    let after = Sample::take(&root);
-    let program = Program {
+    let program = |until| Program {
         pid,
         name: task.comm,
         ended: None,
-        until: over.until,
+        until,
     };
-    watch.tell(
-        &environment,
-        seen,
-        &victim,
-        (start, &over),
-        [&before, &after],
-        &program,
-        screen,
-    )
+    watch.until(started, duration, || has_ended(&root, task.key), program, screen)
 }
 
 /// Whether a process has ended, or only waits to be buried; another one with its number is not it.
@@ -268,18 +256,40 @@ impl<'a> Watch<'a> {
         self.cpus.iter().map(target).collect()
     }
 
-    /// Empties the buffers until it has ended, the time is over, or the gap of `--until` has come: what it was, what was seen,
-    /// and when.
-    fn until<'k>(
+    /// The watching begins now.
+    fn start<'k>(
         &self,
+        environment: &'a Environment,
         mut source: Source<'a, 'k>,
+        victim: Victim,
+    ) -> Started<'a, 'k> {
+        let (before, start) = (Sample::take(self.root), clock_of(&source).now_ns());
+        if let Ok((_, _, joined)) = &mut source {
+            joined.begin(self.targets(&victim, start));
+        }
+        Started {
+            environment,
+            source,
+            victim,
+            before,
+            start,
+        }
+    }
+
+    /// Empties the buffers until it has ended, the time is over, or the gap of `--until` has come, and tells what was seen.
+    /// What is watched is asked for when that is over.
+    fn until(
+        &self,
+        mut started: Started<'a, '_>,
         duration: Option<Duration>,
         has_ended: impl FnMut() -> bool,
-    ) -> Result<(Over, Seen<'k>), CommandError> {
+        program: impl FnOnce(Until) -> Program,
+        screen: &mut Screen,
+    ) -> Result<Status, CommandError> {
         let mut hotplug = Hotplug::of(&self.cpus);
         let until = attend(duration, self.stop, has_ended, || {
             hotplug.look(self.root);
-            match &mut source {
+            match &mut started.source {
                 Ok((stream, _, joined)) => {
                     stream.drain(u64::MAX, joined);
                     if self.args.until.is_some() {
@@ -294,27 +304,31 @@ impl<'a> Watch<'a> {
             }
             Ok::<_, CommandError>(ControlFlow::Continue(()))
         })?;
-        let end = clock_of(&source).now_ns();
-        let seen = match source {
+        let end = clock_of(&started.source).now_ns();
+        let seen = match started.source {
             Ok((stream, known, mut joined)) => {
                 self.cpus.iter().for_each(|cpu| joined.ends(cpu.0, end));
                 Ok((stream.end(known, &mut joined)?, joined))
             }
             Err(counted) => Err(counted),
         };
-        let findings = hotplug.note().into_iter().collect();
-        Ok((Over { until, end, findings }, seen))
+        let activity = observe::activity(&started.before, &Sample::take(self.root));
+        let over = Over {
+            start: started.start,
+            end,
+            activity,
+            findings: hotplug.note().into_iter().collect(),
+            program: program(until),
+        };
+        self.tell(started.environment, seen, &started.victim, &over, screen)
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn tell(
         &self,
         environment: &Environment,
         seen: Seen,
         victim: &Victim,
-        (start, over): (u64, &Over),
-        [before, after]: [&Sample; 2],
-        program: &Program,
+        over: &Over,
         screen: &mut Screen,
     ) -> Result<Status, CommandError> {
         let (traced, hit, mut answer, question) = match seen {
@@ -324,17 +338,16 @@ impl<'a> Watch<'a> {
                 (Ok(traced), hit, answer, question)
             }
             Err((error, waits)) => {
-                let answer = waits.answer(&self.cpus, over.end.saturating_sub(start));
+                let answer = waits.answer(&self.cpus, over.end.saturating_sub(over.start));
                 let question = Question {
-                    targets: self.targets(victim, start),
+                    targets: self.targets(victim, over.start),
                     ..Question::default()
                 };
                 (Err(error), None, answer, question)
             }
         };
-        let counted = observe::activity(before, after);
         for cpu in &mut answer.cpus {
-            let counted = counted.cpus.iter().find(|of| of.cpu.0 == cpu.cpu);
+            let counted = over.activity.cpus.iter().find(|of| of.cpu.0 == cpu.cpu);
             match (&traced, counted) {
                 (Ok(traced), _) => {
                     cpu.confirm(Counted {
@@ -362,7 +375,7 @@ impl<'a> Watch<'a> {
             (Ok(traced), Some((cpu, gap))) => Found::at(cpu, gap, limit_ns, &answer, traced),
             _ => None,
         };
-        let mut told = Told::of(&answer, traced.as_ref(), environment, None, Some(program));
+        let mut told = Told::of(&answer, traced.as_ref(), environment, None, Some(&over.program));
         let left_behind = traced.as_ref().ok().and_then(|traced| traced.left_behind.clone());
         let findings: Vec<Note> = over.findings.iter().cloned().chain(left_behind).collect();
         told.findings = &findings;
