@@ -48,6 +48,19 @@ pub struct FunctionTime {
     pub way: Vec<String>,
 }
 
+/// All that was told of one run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct FunctionsTold {
+    /// The tracer of the kernel; nothing where none ran.
+    pub by: Option<&'static str>,
+    /// Why none did.
+    pub why: Option<String>,
+    /// Records that the kernel could not keep: with any, some time of functions is not told.
+    pub lost: u64,
+    /// The longest gaps of each CPU, and in which functions their time went.
+    pub gaps: Vec<GapFunctions>,
+}
+
 /// Reads those records.
 #[derive(Clone, Debug)]
 struct Graph {

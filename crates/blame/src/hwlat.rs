@@ -20,6 +20,25 @@ pub struct HwlatCpu {
     pub nmis: u64,
 }
 
+/// What one run of it told.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct HwlatTold {
+    /// The tracer of the kernel; nothing where none ran.
+    pub by: Option<&'static str>,
+    /// Why none did.
+    pub why: Option<String>,
+    /// How long it ran, in nanoseconds.
+    pub duration_ns: u64,
+    /// The shortest time that counted as gone.
+    pub threshold_ns: u64,
+    /// Of each window, in microseconds, it looked for so many: `hwlat_detector/window` and `width`.
+    pub window_us: Option<u64>,
+    /// Its time with interrupts off.
+    pub width_us: Option<u64>,
+    /// What it found on each CPU.
+    pub cpus: Vec<HwlatCpu>,
+}
+
 /// Reads its records.
 pub struct Hwlat<'f> {
     formats: &'f Formats,

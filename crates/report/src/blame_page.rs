@@ -2,9 +2,11 @@
 //! with everybody who had the CPU in them.
 
 mod drawing;
+mod tracers;
 
 use crate::blame::{by, cures, per_million};
 use crate::blame_picture::longest_of;
+use crate::blame_tracers::Tracers;
 use crate::measurement::time;
 use crate::page::escape::{html, unit};
 use crate::page::parts;
@@ -20,11 +22,12 @@ const ROWS: usize = 24;
 /// Gaps that are drawn.
 const DRAWN: usize = 12;
 
-/// The page. All text of the machine is escaped; the JSON of the answer is inside under the name `json_name`, to be saved
+/// The page, with what tracers of the kernel told besides. All text of the machine is escaped; the JSON of the answer is inside under the name `json_name`, to be saved
 /// with one click.
 #[must_use]
 pub fn blame_html(
     answer: &Answer,
+    tracers: Tracers,
     environment: &Environment,
     json: Option<&[u8]>,
     json_name: &str,
@@ -52,6 +55,12 @@ pub fn blame_html(
     page.push_str("</header>\n");
     for cpu in &answer.cpus {
         section(&mut page, cpu);
+    }
+    if let Some(told) = tracers.functions {
+        tracers::functions(&mut page, told);
+    }
+    if let Some(told) = tracers.hwlat {
+        tracers::hwlat(&mut page, told);
     }
     parts::environment(&mut page, environment, &[("asked about", cpus)], &[]);
     parts::footer(&mut page, &environment.tool_version, json_name, json);

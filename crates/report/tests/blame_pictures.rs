@@ -7,9 +7,10 @@ mod golden;
 mod models;
 
 use blame::{
-    Answer, Class, Confidence, CpuAnswer, Culprit, Gap, GapsFrom, Interruption, Link, Piece, Story, Subject,
+    Answer, Class, Confidence, CpuAnswer, Culprit, FunctionTime, FunctionsTold, Gap, GapFunctions, GapsFrom,
+    HwlatCpu, HwlatTold, Interruption, Link, Piece, Story, Subject,
 };
-use report::{Rows, Style, blame_html, blame_text};
+use report::{Rows, Style, Tracers, blame_html, blame_text, functions_note, tracers_text};
 
 fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Interruption {
     Interruption {
@@ -112,7 +113,75 @@ fn answer(name: &str) -> Answer {
 
 fn page(name: &str) -> String {
     let environment = models::measurement("noise", 1_000, &[]).environment;
-    blame_html(&answer(name), &environment, Some(b"{}"), "blame.json")
+    blame_html(
+        &answer(name),
+        Tracers::default(),
+        &environment,
+        Some(b"{}"),
+        "blame.json",
+    )
+}
+
+/// A gap of a millisecond, most of it in one function, which was called by way of seven others.
+fn functions(name: &str) -> FunctionsTold {
+    let of = |name: &str, calls, net_ns, way: &[&str]| FunctionTime {
+        name: name.to_owned(),
+        calls,
+        net_ns,
+        way: way.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let gap = |start_ns, functions| GapFunctions {
+        cpu: 1,
+        start_ns,
+        duration_ns: 1_000_000,
+        in_functions_ns: 900_000,
+        functions,
+        left_out: 2,
+        left_out_ns: 50_000,
+    };
+    FunctionsTold {
+        by: Some("function_graph"),
+        why: None,
+        lost: 0,
+        gaps: vec![
+            gap(
+                7_000_012_345,
+                vec![
+                    of(name, 12_345, 750_000, &["a", "b", "c", "d", "e", "f", name]),
+                    of("update_curr", 4, 100_000, &["hrtimer_interrupt"]),
+                ],
+            ),
+            gap(9_000_000_000, Vec::new()),
+        ],
+    }
+}
+
+fn hwlat() -> HwlatTold {
+    let of = |cpu, samples| HwlatCpu {
+        cpu,
+        samples,
+        hits: samples * 2,
+        max_ns: samples * 41_000,
+        nmis: 0,
+    };
+    HwlatTold {
+        by: Some("hwlat"),
+        duration_ns: 4_000_000_000,
+        threshold_ns: 1_000,
+        window_us: Some(1_000_000),
+        width_us: Some(500_000),
+        cpus: vec![of(1, 3), of(2, 0)],
+        ..HwlatTold::default()
+    }
+}
+
+fn page_of_tracers(functions: &FunctionsTold, hwlat: &HwlatTold) -> String {
+    let environment = models::measurement("noise", 1_000, &[]).environment;
+    let tracers = Tracers {
+        functions: Some(functions),
+        hwlat: Some(hwlat),
+    };
+    blame_html(&answer("make"), tracers, &environment, None, "blame.json")
 }
 
 #[test]
@@ -190,9 +259,88 @@ fn an_answer_without_gaps_is_a_page_too() {
     answer.cpus[0].stories.clear();
     answer.cpus[0].interruptions.clear();
     let environment = models::measurement("noise", 1_000, &[]).environment;
-    let page = blame_html(&answer, &environment, None, "blame.json");
+    let page = blame_html(&answer, Tracers::default(), &environment, None, "blame.json");
     assert!(page.ends_with("</html>\n") && !page.contains("The longest gaps"));
     assert!(!blame_text(&answer, Rows::All, Style::Plain).contains("longest gaps"));
-    let none = blame_html(&Answer::default(), &environment, None, "blame.json");
+    let none = blame_html(
+        &Answer::default(),
+        Tracers::default(),
+        &environment,
+        None,
+        "blame.json",
+    );
     assert!(none.ends_with("</html>\n"));
+}
+
+#[test]
+fn the_page_has_the_functions_of_the_longest_gaps_and_what_hwlat_found() {
+    let page = page_of_tracers(&functions("native_queued_spin_lock_slowpath"), &hwlat());
+    for part in [
+        "CPU 1: a gap of 1\u{a0}ms, of which functions had 900\u{a0}µs",
+        "at 7.000012 s of the trace",
+        "<code>native_queued_spin_lock_slowpath</code>",
+        // The last four of the way, the nearest first.
+        "<code>native_queued_spin_lock_slowpath &lt; f &lt; e &lt; d &lt; ...</code>",
+        "<td class=\"n\">12,345</td>",
+        // Three quarters of the gap.
+        "<rect class=\"task\" width=\"750\"",
+        "2 other functions",
+        "no function was traced in it",
+        "function_graph was on meanwhile",
+        "time was gone 6 times in 3 windows, at most 123.0\u{a0}µs at once",
+        "no 1.0\u{a0}µs were gone: the hardware took nothing then",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(
+        !page.contains("class=\"bad\""),
+        "nothing is lost, nothing is marked"
+    );
+    let without = self::page("make");
+    for part in ["In which functions", "Whether the hardware"] {
+        assert!(!without.contains(part), "nobody asked: {part}");
+    }
+}
+
+#[test]
+fn names_of_functions_cannot_become_markup() {
+    let hostile = "<b onload='x'>\u{1b}&\"";
+    let refused = FunctionsTold {
+        why: Some(hostile.to_owned()),
+        ..FunctionsTold::default()
+    };
+    let silent = HwlatTold {
+        why: Some(hostile.to_owned()),
+        ..HwlatTold::default()
+    };
+    for page in [
+        page_of_tracers(&functions(hostile), &hwlat()),
+        page_of_tracers(&refused, &silent),
+    ] {
+        assert!(!page.contains("<b onload") && !page.contains('\u{1b}'), "{page}");
+        // Once as a function and once on the way to it, or once for each tracer that did not run.
+        let shown = page
+            .matches("&lt;b onload=&#39;x&#39;&gt;\\u{1b}&amp;&quot;")
+            .count();
+        assert_eq!(shown, 2, "{page}");
+    }
+    let text = tracers_text(Tracers {
+        functions: Some(&functions(hostile)),
+        hwlat: None,
+    });
+    assert!(!text.contains('\u{1b}') && text.contains("\\u{1b}"), "{text}");
+}
+
+#[test]
+fn records_that_were_lost_are_said_on_the_page_as_on_the_screen() {
+    let lost = FunctionsTold {
+        lost: 245_957,
+        ..functions("schedule")
+    };
+    assert!(functions_note(&lost).contains("245957 records"));
+    let page = page_of_tracers(&lost, &hwlat());
+    assert!(
+        page.contains("<p class=\"bad\">245957 records of functions did not fit"),
+        "{page}"
+    );
 }

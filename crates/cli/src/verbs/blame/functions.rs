@@ -11,12 +11,10 @@ use crate::verbs::measure::instance::{Instance, found};
 use crate::verbs::measure::refused::untraceable;
 use crate::{CommandError, Status};
 use apply::tracing::{Setting, Wanted};
-use blame::{Functions, GapFunctions, Reader};
+use blame::{Functions, FunctionsTold, GapFunctions, Reader};
 use events::Layout;
-use machine::{CpuId, CpuSet, Machine, Nanos};
+use machine::{CpuId, CpuSet, Machine};
 use root::{Root, Tracefs};
-use serde::Serialize;
-use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use trace::{Recorder, TraceError, Way};
 
@@ -25,8 +23,6 @@ const TRACER: &str = "function_graph";
 /// A function that begins and returns is 80 bytes of records, and a busy kernel calls millions in a second: room for so many
 /// times what the events have.
 const ROOM: u64 = 8;
-/// Functions of a way that are shown, the last ones.
-const SHOWN: usize = 4;
 
 /// The tracer while it runs, or why it does not.
 pub struct Tracing {
@@ -39,19 +35,6 @@ pub struct Tracing {
 struct Source {
     dir: String,
     recorder: Recorder,
-}
-
-/// What it told.
-#[derive(Debug, Serialize)]
-pub struct Told {
-    /// The tracer of the kernel; nothing where none ran.
-    by: Option<&'static str>,
-    /// Why none did.
-    why: Option<String>,
-    /// Records that the kernel could not keep: with any, some time of functions is not told.
-    lost: u64,
-    /// The longest gaps of each CPU, and in which functions their time went.
-    gaps: Vec<GapFunctions>,
 }
 
 /// Where it runs.
@@ -296,8 +279,8 @@ pub struct Ended {
 
 impl Ended {
     /// The answer.
-    pub fn told(&self, gaps: Vec<GapFunctions>) -> Told {
-        Told {
+    pub fn told(&self, gaps: Vec<GapFunctions>) -> FunctionsTold {
+        FunctionsTold {
             by: self.why.is_none().then_some(TRACER),
             why: self.why.clone(),
             lost: self.lost,
@@ -306,78 +289,10 @@ impl Ended {
     }
 }
 
-impl Told {
-    /// Nobody could be asked, for that reason.
-    pub fn nobody(why: &CommandError) -> Told {
-        Told {
-            by: None,
-            why: Some(format!("{}: {}", why.what, why.why)),
-            lost: 0,
-            gaps: Vec::new(),
-        }
+/// Nobody could be asked, for that reason.
+pub fn nobody(why: &CommandError) -> FunctionsTold {
+    FunctionsTold {
+        why: Some(format!("{}: {}", why.what, why.why)),
+        ..FunctionsTold::default()
     }
-
-    /// For people: the functions of each gap.
-    pub fn text(&self) -> String {
-        let mut text = String::new();
-        for gap in &self.gaps {
-            let _ = writeln!(
-                text,
-                "\nCPU {}: functions of the gap of {} at {}.{:06} s, which had {} of it",
-                gap.cpu,
-                Nanos(gap.duration_ns),
-                gap.start_ns / 1_000_000_000,
-                gap.start_ns / 1_000 % 1_000_000,
-                Nanos(gap.in_functions_ns)
-            );
-            for function in &gap.functions {
-                let _ = writeln!(
-                    text,
-                    "  {:>10} {:>7}x  {}{}",
-                    Nanos(function.net_ns).to_string(),
-                    function.calls,
-                    report::safe(&function.name),
-                    way(&function.way)
-                );
-            }
-            if gap.left_out > 0 {
-                let _ = writeln!(
-                    text,
-                    "  {:>10}           {} other functions",
-                    Nanos(gap.left_out_ns).to_string(),
-                    gap.left_out
-                );
-            }
-        }
-        text
-    }
-
-    /// What is to be known about it.
-    pub fn note(&self) -> String {
-        let lost = match self.lost {
-            0 => String::new(),
-            lost => format!(
-                "\n  {lost} records of functions did not fit into its buffer, and their time is not told: more with --buffer"
-            ),
-        };
-        match &self.why {
-            Some(why) => format!("functions are not told: {why}\n"),
-            None => format!(
-                "function_graph was on meanwhile: every function of the kernel took longer, on all CPUs, and so did gaps; without \
-                 --functions they are shorter{lost}\n"
-            ),
-        }
-    }
-}
-
-/// ` < irq_exit_rcu < sysvec_call_function_single`: the last ones first.
-fn way(functions: &[String]) -> String {
-    let mut text = String::new();
-    for function in functions.iter().rev().take(SHOWN) {
-        let _ = write!(text, " < {}", report::safe(function));
-    }
-    if functions.len() > SHOWN {
-        text.push_str(" < ...");
-    }
-    text
 }

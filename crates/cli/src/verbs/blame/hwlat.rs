@@ -9,12 +9,10 @@ use crate::CommandError;
 use crate::verbs::measure::instance::{Instance, found};
 use crate::verbs::measure::refused::untraceable;
 use apply::tracing::{Setting, Wanted};
-use blame::{Hwlat, HwlatCpu};
-use machine::{CpuId, CpuSet, Machine, Nanos};
+use blame::{Hwlat, HwlatTold};
+use machine::{CpuId, CpuSet, Machine};
 use measure::Note;
 use root::Root;
-use serde::Serialize;
-use std::fmt::Write as _;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -26,46 +24,31 @@ const TRACER: &str = "hwlat";
 const BUFFER_KIB: u64 = 64;
 const MEMORY: usize = 1 << 20;
 
-/// What it found.
-#[derive(Debug, Serialize)]
-pub struct Told {
-    /// The tracer of the kernel; nothing where none ran.
-    by: Option<&'static str>,
-    /// Why none did.
-    why: Option<String>,
-    /// How long it ran, in nanoseconds.
-    duration_ns: u64,
-    /// The shortest time that counted as gone.
-    threshold_ns: u64,
-    /// Of each window, in microseconds, it looked for so many: `hwlat_detector/window` and `width`.
-    window_us: Option<u64>,
-    /// Its time with interrupts off.
-    width_us: Option<u64>,
-    cpus: Vec<HwlatCpu>,
-    /// Its instance is still there, and why.
-    #[serde(skip)]
-    pub left_behind: Option<Note>,
-}
-
-/// Runs it. Whatever stands in its way is in what it tells: the answer stands without it.
-pub fn run(root: &Root, machine: &Machine, cpus: &CpuSet, time: Duration, threshold: Duration) -> Told {
+/// Runs it. Whatever stands in its way is in what it tells: the answer stands without it. Besides, why its instance is still
+/// there, if it is.
+pub fn run(
+    root: &Root,
+    machine: &Machine,
+    cpus: &CpuSet,
+    time: Duration,
+    threshold: Duration,
+) -> (HwlatTold, Option<Note>) {
     // The kernel takes whole microseconds, and none would mean its own default.
     let threshold_us = u64::try_from(threshold.as_micros()).unwrap_or(u64::MAX).max(1);
-    let mut told = Told {
-        by: Some(TRACER),
-        why: None,
-        duration_ns: 0,
+    let mut told = HwlatTold {
         threshold_ns: threshold_us.saturating_mul(1_000),
-        window_us: None,
-        width_us: None,
-        cpus: Vec::new(),
-        left_behind: None,
+        ..HwlatTold::default()
     };
-    if let Err(error) = look(root, machine, cpus, time, threshold_us, &mut told) {
-        told.by = None;
-        told.why = Some(format!("{}: {}", error.what, error.why));
+    match look(root, machine, cpus, time, threshold_us, &mut told) {
+        Ok(left_behind) => {
+            told.by = Some(TRACER);
+            (told, left_behind)
+        }
+        Err(error) => {
+            told.why = Some(format!("{}: {}", error.what, error.why));
+            (told, None)
+        }
     }
-    told
 }
 
 fn look(
@@ -74,8 +57,8 @@ fn look(
     cpus: &CpuSet,
     time: Duration,
     threshold_us: u64,
-    told: &mut Told,
-) -> Result<(), CommandError> {
+    told: &mut HwlatTold,
+) -> Result<Option<Note>, CommandError> {
     let tracefs = found()?;
     tracer(root, &tracefs, TRACER, "CONFIG_HWLAT_TRACER")?;
     let catalogue = trace::catalogue(root, &tracefs.file("."), &[]).map_err(untraceable)?;
@@ -115,8 +98,7 @@ fn look(
     }
     // An instance with open files cannot be removed.
     drop(recorder);
-    told.left_behind = instance.end();
-    Ok(())
+    Ok(instance.end())
 }
 
 fn wanted(machine: &Machine, cpus: &CpuSet, threshold_us: u64) -> Wanted {
@@ -141,46 +123,5 @@ fn wanted(machine: &Machine, cpus: &CpuSet, threshold_us: u64) -> Wanted {
         ],
         own,
         ..Wanted::default()
-    }
-}
-
-impl Told {
-    /// For people.
-    pub fn text(&self) -> String {
-        if let Some(why) = &self.why {
-            return format!("hwlat did not run: {why}\n");
-        }
-        let looked = match (self.width_us, self.window_us) {
-            (Some(width_us), Some(window_us)) => format!(
-                ", for {} of each {}",
-                Nanos(width_us.saturating_mul(1_000)),
-                Nanos(window_us.saturating_mul(1_000))
-            ),
-            _ => String::new(),
-        };
-        let (time, threshold) = (Nanos(self.duration_ns), Nanos(self.threshold_ns));
-        let mut text = String::new();
-        for cpu in &self.cpus {
-            let nmis = match cpu.nmis {
-                0 => "no NMI came meanwhile",
-                _ => "NMIs came meanwhile and may have had some of it",
-            };
-            let _ = match cpu.samples {
-                0 => writeln!(
-                    text,
-                    "hwlat on CPU {}: in {time} with interrupts off{looked} no {threshold} were gone: the hardware took nothing then",
-                    cpu.cpu
-                ),
-                samples => writeln!(
-                    text,
-                    "hwlat on CPU {}: in {time} with interrupts off{looked} time was gone {} times in {samples} windows, at most {} at \
-                     once: the hypervisor, the firmware (SMI) or the hardware takes time here; {nmis}",
-                    cpu.cpu,
-                    cpu.hits,
-                    Nanos(cpu.max_ns)
-                ),
-            };
-        }
-        text
     }
 }

@@ -12,6 +12,7 @@ use blame::{Counted, Gap, Question, Reader, Target, Victim};
 use events::{Formats, NoNames};
 use machine::{CpuId, CpuSet, Machine};
 use measure::{Break, Environment, Level, Note, RawGap, RawWindow, Request, Trip, Watcher};
+use report::Tracers;
 use root::Root;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -104,7 +105,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let gaps = joined.functions();
     let functions = match &traced {
         Ok(traced) => traced.functions.as_ref().map(|ended| ended.told(gaps)),
-        Err(error) => args.functions.then(|| functions::Told::nobody(error)),
+        Err(error) => args.functions.then(|| functions::nobody(error)),
     };
     let (mut answer, question) = joined.finish();
     for cpu in &mut answer.cpus {
@@ -124,9 +125,10 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             }
         }
     }
-    let hwlat = args
+    let (hwlat, hwlat_left_behind) = args
         .hwlat
-        .map(|time| hwlat::run(&root, &machine, &cpus, time, args.threshold));
+        .map(|time| hwlat::run(&root, &machine, &cpus, time, args.threshold))
+        .unzip();
     answer.cure(&ground::of(&root, machine, &cpus, &question));
     let found = match &traced {
         Ok(traced) => {
@@ -140,11 +142,13 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let mut findings: Vec<Note> = wrong.cloned().collect();
     let has_failed = measured.broke.is_some() || !findings.is_empty();
     findings.extend(traced.as_ref().ok().and_then(|traced| traced.left_behind.clone()));
-    findings.extend(hwlat.as_ref().and_then(|hwlat| hwlat.left_behind.clone()));
+    findings.extend(hwlat_left_behind.flatten());
     told.findings = &findings;
     told.found = found.as_ref();
-    told.functions = functions.as_ref();
-    told.hwlat = hwlat.as_ref();
+    told.tracers = Tracers {
+        functions: functions.as_ref(),
+        hwlat: hwlat.as_ref(),
+    };
     told.show(args, traced.as_ref(), screen)?;
     if has_failed {
         return Ok(Status::Failed);

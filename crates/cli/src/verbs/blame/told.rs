@@ -4,7 +4,6 @@ use super::Args;
 use super::clock::Clock;
 use super::stream::Traced;
 use super::until::Found;
-use super::{functions, hwlat};
 use crate::program::attend::Until;
 use crate::program::child::Ended;
 use crate::program::offline;
@@ -13,7 +12,7 @@ use crate::verbs::measure::senders::Told as Senders;
 use crate::{CommandError, Screen};
 use blame::Answer;
 use measure::{Environment, Note};
-use report::Rows;
+use report::{Rows, Tracers};
 use serde::Serialize;
 
 /// Rows of a CPU that are shown without being asked for.
@@ -51,12 +50,9 @@ pub struct Told<'a> {
     pub findings: &'a [Note],
     /// The gap of `--until`.
     pub found: Option<&'a Found>,
-    /// In which functions the time went; nothing where nobody asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub functions: Option<&'a functions::Told>,
-    /// What hwlat found afterwards; nothing where nobody asked.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hwlat: Option<&'a hwlat::Told>,
+    /// What tracers of the kernel told besides.
+    #[serde(flatten)]
+    pub tracers: Tracers<'a>,
     #[serde(flatten)]
     answer: &'a Answer,
 }
@@ -82,8 +78,7 @@ impl<'a> Told<'a> {
             no_trace: traced.err().map(|error| format!("{}: {}", error.what, error.why)),
             findings: &[],
             found: None,
-            functions: None,
-            hwlat: None,
+            tracers: Tracers::default(),
             answer,
         }
     }
@@ -97,7 +92,13 @@ impl<'a> Told<'a> {
             let json = serde_json::to_vec(self).ok();
             let name = path.with_extension("json");
             let name = name.file_name().unwrap_or_default().to_string_lossy();
-            let page = report::blame_html(self.answer, self.environment, json.as_deref(), &name);
+            let page = report::blame_html(
+                self.answer,
+                self.tracers,
+                self.environment,
+                json.as_deref(),
+                &name,
+            );
             root::output::write(path, page.as_bytes())?;
         }
         Ok(())
@@ -122,12 +123,7 @@ impl<'a> Told<'a> {
                 if let Some(found) = self.found {
                     screen.text(&found.text());
                 }
-                if let Some(functions) = self.functions {
-                    screen.text(&functions.text());
-                }
-                if let Some(hwlat) = self.hwlat {
-                    screen.text(&hwlat.text());
-                }
+                screen.text(&report::tracers_text(self.tracers));
             }
         }
         if let Some(program) = self.program {
@@ -167,8 +163,8 @@ impl<'a> Told<'a> {
         if let Some(senders) = self.senders {
             screen.note(&senders.text());
         }
-        if let Some(functions) = self.functions {
-            screen.note(&functions.note());
+        if let Some(functions) = self.tracers.functions {
+            screen.note(&format!("{}\n", report::functions_note(functions)));
         }
         if !self.absent_events.is_empty() {
             screen.note(&format!(

@@ -1,0 +1,138 @@
+//! What tracers of the kernel tell beside the answer of `blame`: in which functions the time of the longest gaps went, and
+//! what hwlat found afterwards. The sentences are those of the screen and of the page.
+
+use crate::style::{counted, safe};
+use ::blame::{FunctionsTold, HwlatCpu, HwlatTold};
+use machine::Nanos;
+use serde::Serialize;
+use std::fmt::Write as _;
+
+/// Functions of a way that are shown, the last ones.
+const SHOWN: usize = 4;
+
+/// What they told; nothing of those that nobody asked.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Tracers<'a> {
+    /// In which functions the time went.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub functions: Option<&'a FunctionsTold>,
+    /// What hwlat found afterwards.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hwlat: Option<&'a HwlatTold>,
+}
+
+/// For a screen: the functions of each gap, and what hwlat found.
+#[must_use]
+pub fn tracers_text(tracers: Tracers) -> String {
+    let mut text = tracers.functions.map_or_else(String::new, functions_text);
+    for line in tracers.hwlat.map_or_else(Vec::new, hwlat_lines) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+fn functions_text(told: &FunctionsTold) -> String {
+    let mut text = String::new();
+    for gap in &told.gaps {
+        let _ = writeln!(
+            text,
+            "\nCPU {}: functions of the gap of {} at {} s, which had {} of it",
+            gap.cpu,
+            Nanos(gap.duration_ns),
+            seconds(gap.start_ns),
+            Nanos(gap.in_functions_ns)
+        );
+        for function in &gap.functions {
+            let _ = writeln!(
+                text,
+                "  {:>10} {:>7}x  {}{}",
+                Nanos(function.net_ns).to_string(),
+                function.calls,
+                safe(&function.name),
+                safe(&way(&function.way))
+            );
+        }
+        if gap.left_out > 0 {
+            let _ = writeln!(
+                text,
+                "  {:>10}           {}",
+                Nanos(gap.left_out_ns).to_string(),
+                counted(gap.left_out, "other function")
+            );
+        }
+    }
+    text
+}
+
+/// A time of the trace, to the microsecond: `1234.000056`.
+pub(crate) fn seconds(ns: u64) -> String {
+    format!("{}.{:06}", ns / 1_000_000_000, ns / 1_000 % 1_000_000)
+}
+
+/// ` < irq_exit_rcu < sysvec_call_function_single`: the last ones first, not yet fit to be shown.
+pub(crate) fn way(functions: &[String]) -> String {
+    let mut text = String::new();
+    for function in functions.iter().rev().take(SHOWN) {
+        let _ = write!(text, " < {function}");
+    }
+    if functions.len() > SHOWN {
+        text.push_str(" < ...");
+    }
+    text
+}
+
+/// What is to be known about the functions, without a line's end.
+#[must_use]
+pub fn functions_note(told: &FunctionsTold) -> String {
+    if let Some(why) = &told.why {
+        return format!("functions are not told: {why}");
+    }
+    let lost = match told.lost {
+        0 => String::new(),
+        lost => format!(
+            "\n  {lost} records of functions did not fit into its buffer, and their time is not told: more with --buffer"
+        ),
+    };
+    format!(
+        "function_graph was on meanwhile: every function of the kernel took longer, on all CPUs, and so did gaps; without \
+         --functions they are shorter{lost}"
+    )
+}
+
+/// What hwlat found: a sentence for each CPU, or why it did not run.
+pub(crate) fn hwlat_lines(told: &HwlatTold) -> Vec<String> {
+    match &told.why {
+        Some(why) => vec![format!("hwlat did not run: {why}")],
+        None => told.cpus.iter().map(|cpu| hwlat_line(told, cpu)).collect(),
+    }
+}
+
+fn hwlat_line(told: &HwlatTold, of: &HwlatCpu) -> String {
+    let looked = match (told.width_us, told.window_us) {
+        (Some(width_us), Some(window_us)) => format!(
+            ", for {} of each {}",
+            Nanos(width_us.saturating_mul(1_000)),
+            Nanos(window_us.saturating_mul(1_000))
+        ),
+        _ => String::new(),
+    };
+    let (time, threshold) = (Nanos(told.duration_ns), Nanos(told.threshold_ns));
+    let nmis = match of.nmis {
+        0 => "no NMI came meanwhile",
+        _ => "NMIs came meanwhile and may have had some of it",
+    };
+    match of.samples {
+        0 => format!(
+            "hwlat on CPU {}: in {time} with interrupts off{looked} no {threshold} were gone: the hardware took nothing then",
+            of.cpu
+        ),
+        samples => format!(
+            "hwlat on CPU {}: in {time} with interrupts off{looked} time was gone {} times in {samples} windows, at most {} at \
+             once: the hypervisor, the firmware (SMI) or the hardware takes time here; {nmis}",
+            of.cpu,
+            of.hits,
+            Nanos(of.max_ns)
+        ),
+    }
+}
