@@ -1,117 +1,21 @@
 //! `study` on this machine: what it makes, how it is interrupted and goes on, and that the machine is as before each time.
 //!
-//! The runs isolate the highest CPU for a second each. What refuses needs no rights and runs anywhere.
+//! The runs isolate the highest CPU for a second each.
 
 #![allow(clippy::unwrap_used)] // A whole file of tests.
 
 mod alone;
 mod program;
+mod studied;
 
 use program::quietcore;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
-const JOURNAL: &str = "/run/quietcore/journal";
-
-fn study_of(cpu: &str, axes: &str) -> String {
-    format!(
-        "repetitions = 2\nseed = 3\n[measure]\nwhat = \"latency\"\ncpus = \"{cpu}\"\nfor = \"1s\"\npolicy = \"other\"\n\
-         [axes]\n{axes}\n"
-    )
-}
-
-fn written(dir: &Path, text: &str) -> String {
-    let file = dir.join("study.toml");
-    fs::write(&file, text).unwrap();
-    file.display().to_string()
-}
-
-fn said(output: &Output) -> String {
-    format!(
-        "{}{}",
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr)
-    )
-}
-
-/// Whether studies can run here; says so where not.
-fn is_able(test: &str) -> bool {
-    let is_root = fs::read_to_string("/proc/self/status")
-        .unwrap()
-        .contains("\nUid:\t0\t");
-    let plan = quietcore(&["plan", "--cpus", &alone::cpu(), "--json"]);
-    if !is_root || !plan.status.success() {
-        println!(
-            "SKIP: {test}: no CPU can be isolated here (it needs root, two CPUs and cpusets): {}",
-            said(&plan)
-        );
-        return false;
-    }
-    // Somebody else's partition is no leftover of ours: it is waited for.
-    until("that nothing is in force", || !Path::new(JOURNAL).exists());
-    // A container may be told what it could change, and not be let.
-    let apply = quietcore(&["apply", "--cpus", &alone::cpu()]);
-    let undo = quietcore(&["undo"]);
-    if matches!(apply.status.code(), Some(3 | 4)) {
-        println!("SKIP: {test}: no CPU may be isolated here: {}", said(&apply));
-        return false;
-    }
-    assert!(
-        apply.status.success() && undo.status.success(),
-        "{}{}",
-        said(&apply),
-        said(&undo)
-    );
-    true
-}
-
-fn until(what: &str, is_so: impl Fn() -> bool) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(
-            begun.elapsed() < Duration::from_secs(120),
-            "waited in vain for {what}"
-        );
-        std::thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// What isolation changes, as far as nobody else changes it meanwhile.
-fn state() -> BTreeMap<String, String> {
-    let mut paths: Vec<PathBuf> = [
-        "/proc/irq/default_smp_affinity",
-        "/proc/sys/kernel/timer_migration",
-        "/sys/devices/virtual/workqueue/cpumask",
-    ]
-    .map(PathBuf::from)
-    .to_vec();
-    let interrupts = fs::read_dir("/proc/irq").unwrap();
-    paths.extend(interrupts.map(|entry| entry.unwrap().path().join("smp_affinity_list")));
-    let content = |path: PathBuf| Some((path.display().to_string(), fs::read_to_string(&path).ok()?));
-    let mut state: BTreeMap<String, String> = paths.into_iter().filter_map(content).collect();
-    let status = fs::read_to_string("/proc/self/status").unwrap();
-    let allowed = status
-        .lines()
-        .find(|line| line.starts_with("Cpus_allowed_list"))
-        .unwrap();
-    state.insert("this process".to_owned(), allowed.to_owned());
-    for folder in ["/sys/fs/cgroup", "/sys/fs/cgroup/cpuset"] {
-        let names = fs::read_dir(folder)
-            .into_iter()
-            .flatten()
-            .map(|entry| entry.unwrap().file_name());
-        let ours: Vec<_> = names
-            .filter(|name| name.to_string_lossy().contains("study"))
-            .collect();
-        state.insert(folder.to_owned(), format!("{ours:?}"));
-    }
-    state.insert("journal".to_owned(), Path::new(JOURNAL).exists().to_string());
-    state
-}
+use studied::{BOTH, JOURNAL, is_able, run, said, state, study_of, until, written};
 
 /// The results by their path in the directory.
 fn results(out: &Path) -> BTreeMap<String, String> {
@@ -178,94 +82,12 @@ fn send(pid: i32, signal: i32) {
     assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
 }
 
-fn run(file: &str, out: &Path) -> Output {
-    quietcore(&[
-        "study",
-        "run",
-        file,
-        "--json",
-        "--out",
-        &out.display().to_string(),
-    ])
-}
-
-const BOTH: &str = "isolation = [\"none\", \"balanced\"]";
 const ALL: [&str; 4] = [
     "balanced-idle/1.json",
     "balanced-idle/2.json",
     "none-idle/1.json",
     "none-idle/2.json",
 ];
-
-#[test]
-fn what_is_impossible_is_said_before_anything_runs() {
-    // What another test has in force would be in the way.
-    let _alone = alone::alone();
-    let dir = tempfile::tempdir().unwrap();
-    let cpu = alone::cpu();
-    for (text, words) in [
-        (
-            study_of("0", BOTH),
-            vec!["1 of 2 cells are impossible", "balanced-idle: "],
-        ),
-        (study_of("all", BOTH), vec!["1 of 2 cells are impossible"]),
-        (study_of("4095", BOTH), vec!["line 5", "4095"]),
-        (study_of("no-such", BOTH), vec!["line 5", "no-such"]),
-        (
-            study_of(&cpu, "isolation = [\"none\", \"isolcpus\"]"),
-            vec!["line 9", "needs a reboot, which study does not do yet"],
-        ),
-        (
-            study_of(&cpu, BOTH).replace("\"other\"", "\"often\""),
-            vec!["line 7", "`often` is no policy"],
-        ),
-        (
-            study_of(&cpu, BOTH).replace("1s", "1 parsec"),
-            vec!["line 6", "parsec"],
-        ),
-    ] {
-        let file = written(dir.path(), &text);
-        let out = dir.path().join("out");
-        let output = quietcore(&["study", "plan", &file]);
-        assert_eq!(output.status.code(), Some(2), "{text}{}", said(&output));
-        for word in words {
-            assert!(said(&output).contains(word), "{word}: {}", said(&output));
-        }
-        assert_ne!(run(&file, &out).status.code(), Some(0));
-        assert!(!out.exists());
-    }
-    let missing = dir.path().join("missing").display().to_string();
-    for words in [
-        &["study", "plan", &missing][..],
-        &["study", "report", &missing],
-        &["study", "which-knob"],
-        &["study", "run", &missing],
-    ] {
-        assert_eq!(quietcore(words).status.code(), Some(2), "{words:?}");
-    }
-}
-
-#[test]
-fn the_plan_says_cells_order_and_time() {
-    let _alone = alone::alone();
-    let dir = tempfile::tempdir().unwrap();
-    let file = written(dir.path(), &study_of("0", "load = [\"idle\", \"cpu\"]"));
-    let output = quietcore(&["study", "plan", &file, "--json"]);
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(plan["schema"], "quietcore.study-plan/1");
-    assert_eq!(plan["cells"], serde_json::json!(["none-idle", "none-cpu"]));
-    assert_eq!(
-        (&plan["runs"], plan["order"].as_array().unwrap().len()),
-        (&Value::from(4), 2)
-    );
-    assert!(plan["notes"][0].as_str().unwrap().contains("fewer than 4"));
-    let text = said(&quietcore(&["study", "plan", &file]));
-    assert!(
-        text.contains("2 cells, 2 times each; about 12 s in all"),
-        "{text}"
-    );
-}
 
 #[test]
 fn a_study_runs_and_its_results_stand_for_themselves() {
@@ -342,7 +164,6 @@ fn a_study_runs_and_its_results_stand_for_themselves() {
     refuses_what_is_not_its_own(dir.path(), &out, &file);
 }
 
-/// Another file, another version, a result from elsewhere, half a result.
 /// `study report --html` writes the page and says the same as without it; where it cannot be written, that is said.
 fn a_page_is_made_of_it(dir: &Path, out: &Path, said_before: &[u8]) {
     let report = |page: &Path| {
@@ -374,6 +195,7 @@ fn a_page_is_made_of_it(dir: &Path, out: &Path, said_before: &[u8]) {
     );
 }
 
+/// Another file, another version, a result from elsewhere, half a result.
 fn refuses_what_is_not_its_own(dir: &Path, out: &Path, file: &str) {
     let refused = |why: &str| {
         let output = run(file, out);

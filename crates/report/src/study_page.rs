@@ -51,7 +51,12 @@ pub fn study_html(study: &StudyPage) -> String {
     if let Some(own) = own {
         let first = [("began", own.started_at.clone())];
         parts::environment(&mut page, &own.environment, &first, &[]);
-        parts::footer(&mut page, &own.environment.tool_version, study.json_name, study.json);
+        parts::footer(
+            &mut page,
+            &own.environment.tool_version,
+            study.json_name,
+            study.json,
+        );
     }
     parts::end(&mut page);
     page
@@ -79,7 +84,12 @@ fn header(page: &mut String, study: &StudyPage, is_emulated: bool) {
 /// How many of the pairs show something.
 fn headline(rows: &[Row]) -> String {
     let judged = rows.iter().filter(|row| row.compared.withheld.is_none()).count();
-    let differs = |row: &&Row| row.compared.answers.iter().any(|(_, answer)| answer.verdict != Verdict::NotShown);
+    let differs = |row: &&Row| {
+        row.compared
+            .answers
+            .iter()
+            .any(|(_, answer)| answer.verdict != Verdict::NotShown)
+    };
     let shown = rows.iter().filter(differs).count();
     match (rows.len(), judged) {
         (0, _) => "No two cells can be compared yet".to_owned(),
@@ -143,4 +153,3 @@ fn pair(page: &mut String, compared: &Compared) {
     }
     page.push_str("</tbody></table></div>\n");
 }
-

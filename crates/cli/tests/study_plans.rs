@@ -1,0 +1,78 @@
+//! `study plan`: what it says before anything runs, and what it refuses. Nothing is isolated here.
+
+#![allow(clippy::unwrap_used)] // A whole file of tests.
+
+mod alone;
+mod program;
+mod studied;
+
+use program::quietcore;
+use serde_json::Value;
+use studied::{BOTH, run, said, study_of, written};
+
+#[test]
+fn what_is_impossible_is_said_before_anything_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let cpu = alone::cpu();
+    for (text, words) in [
+        (
+            study_of("0", BOTH),
+            vec!["1 of 2 cells are impossible", "balanced-idle: "],
+        ),
+        (study_of("all", BOTH), vec!["1 of 2 cells are impossible"]),
+        (study_of("4095", BOTH), vec!["line 5", "4095"]),
+        (study_of("no-such", BOTH), vec!["line 5", "no-such"]),
+        (
+            study_of(&cpu, "isolation = [\"none\", \"isolcpus\"]"),
+            vec!["line 9", "needs a reboot, which study does not do yet"],
+        ),
+        (
+            study_of(&cpu, BOTH).replace("\"other\"", "\"often\""),
+            vec!["line 7", "`often` is no policy"],
+        ),
+        (
+            study_of(&cpu, BOTH).replace("1s", "1 parsec"),
+            vec!["line 6", "parsec"],
+        ),
+    ] {
+        let file = written(dir.path(), &text);
+        let out = dir.path().join("out");
+        let output = quietcore(&["study", "plan", &file]);
+        assert_eq!(output.status.code(), Some(2), "{text}{}", said(&output));
+        for word in words {
+            assert!(said(&output).contains(word), "{word}: {}", said(&output));
+        }
+        assert_ne!(run(&file, &out).status.code(), Some(0));
+        assert!(!out.exists());
+    }
+    let missing = dir.path().join("missing").display().to_string();
+    for words in [
+        &["study", "plan", &missing][..],
+        &["study", "report", &missing],
+        &["study", "which-knob"],
+        &["study", "run", &missing],
+    ] {
+        assert_eq!(quietcore(words).status.code(), Some(2), "{words:?}");
+    }
+}
+
+#[test]
+fn the_plan_says_cells_order_and_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = written(dir.path(), &study_of("0", "load = [\"idle\", \"cpu\"]"));
+    let output = quietcore(&["study", "plan", &file, "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(plan["schema"], "quietcore.study-plan/1");
+    assert_eq!(plan["cells"], serde_json::json!(["none-idle", "none-cpu"]));
+    assert_eq!(
+        (&plan["runs"], plan["order"].as_array().unwrap().len()),
+        (&Value::from(4), 2)
+    );
+    assert!(plan["notes"][0].as_str().unwrap().contains("fewer than 4"));
+    let text = said(&quietcore(&["study", "plan", &file]));
+    assert!(
+        text.contains("2 cells, 2 times each; about 12 s in all"),
+        "{text}"
+    );
+}
