@@ -23,6 +23,7 @@ pub mod study;
 mod study_page;
 mod style;
 mod systress;
+pub mod which_knob;
 
 pub use blame::{BLAME_SCHEMA, Rows, blame_text};
 pub use blame_gaps::blame_gaps;

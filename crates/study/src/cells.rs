@@ -14,6 +14,9 @@ pub const MOST_CELLS: usize = 256;
 /// So many runs: repetitions of all cells.
 pub const MOST_RUNS: usize = 10_000;
 
+/// So many letters may the name of an isolation have: `without_` and the longest name of a knob are fewer.
+const LONGEST_NAME: usize = 40;
+
 /// One thing that differs between cells.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Axis {
@@ -336,12 +339,12 @@ fn unused(axes: &Axes, context: &Context) -> Result<(), StudyError> {
             return Err(StudyError::new(line, what, "give the isolation another name"));
         }
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        if name.is_empty() || name.len() > 32 || !name.bytes().all(is_plain) {
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(is_plain) {
             let what = format!("`{name}` cannot be a part of a directory's name here");
             return Err(StudyError::new(
                 line,
                 what,
-                "use letters, digits and _, at most 32",
+                format!("use letters, digits and _, at most {LONGEST_NAME}"),
             ));
         }
         let levels = axes

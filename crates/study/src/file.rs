@@ -1,6 +1,7 @@
 //! `study.toml`: text to a [`Study`]. Whatever is wrong is said with the line where it stands, before anything runs.
 
 use crate::cells::{Axis, Cell, product};
+use crate::which_knob::{self, KnobQuestion};
 use crate::{MOST_RUNS, StudyError};
 use machine::parse_duration;
 use serde::Deserialize;
@@ -42,6 +43,8 @@ pub struct Study {
     pub axes: Vec<Axis>,
     /// The product of the axes.
     pub cells: Vec<Cell>,
+    /// What is asked about single knobs; nothing in a study that somebody wrote for something else.
+    pub which_knob: Vec<KnobQuestion>,
 }
 
 /// A text of the file that only the machine can judge, with its line.
@@ -101,6 +104,8 @@ struct Document {
     axes: Axes,
     #[serde(default)]
     isolation: BTreeMap<Spanned<String>, Isolation>,
+    #[serde(default)]
+    which_knob: Vec<which_knob::Written>,
 }
 
 #[derive(Deserialize)]
@@ -200,7 +205,8 @@ pub fn parse(bytes: &[u8]) -> Result<Study, StudyError> {
 }
 
 const KEYS: &str = "a study has repetitions, seed, budget, cool_down, load_on; [measure] with what, cpus, for, policy, interval; \
-                    [axes] with isolation, load, knob; and [isolation.NAME] with profile, with, without";
+                    [axes] with isolation, load, knob; [isolation.NAME] with profile, with, without; and [[which_knob]] with knob, alone, \
+                    in_plan, needs, along";
 
 fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
     let context = Context {
@@ -288,6 +294,7 @@ fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
         ));
     }
     let (axes, cells) = product(&document.axes, &context)?;
+    let which_knob = which_knob::questions(&document.which_knob, &axes, &context)?;
     if repetitions.saturating_mul(cells.len()) > MOST_RUNS {
         let what = format!(
             "{repetitions} repetitions of {} cells are more than {MOST_RUNS} runs",
@@ -308,5 +315,6 @@ fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
         cool_down,
         axes,
         cells,
+        which_knob,
     })
 }

@@ -9,6 +9,7 @@ mod file;
 mod order;
 mod record;
 mod schedule;
+pub mod which_knob;
 
 pub use cells::{Axis, Cell, MOST_CELLS, MOST_RUNS, Pair, pairs};
 pub use error::StudyError;

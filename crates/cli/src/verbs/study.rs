@@ -5,6 +5,7 @@ mod conduct;
 mod directory;
 mod foresee;
 mod outcome;
+mod which_knob;
 
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status, changing};
@@ -15,6 +16,7 @@ use foresee::Foreseen;
 use root::state::StateDir;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 const EXAMPLES: &str = "A study file:\n  \
@@ -34,7 +36,9 @@ const EXAMPLES: &str = "A study file:\n  \
     Then:\n  \
     quietcore study plan study.toml\n  \
     quietcore study run study.toml --out results     # the same again goes on where it stopped\n  \
-    quietcore compare results/none-idle results/balanced-idle";
+    quietcore compare results/none-idle results/balanced-idle\n\n\
+    Which knobs of a plan help:\n  \
+    quietcore study which-knob --cpus 3 --load cpu+io --out knobs --dry-run";
 
 /// Arguments of `study`.
 #[derive(clap::Args)]
@@ -61,6 +65,9 @@ enum What {
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
+    /// Find out which knobs of a plan help this machine: each alone, and the plan without each
+    #[command(name = "which-knob")]
+    WhichKnob(Box<which_knob::Args>),
     /// Say what the results in a directory show, also while some are missing
     Report {
         /// The directory that `study run` made
@@ -93,8 +100,16 @@ const LOCK: &str = "/run/quietcore/study";
 /// A study that is wrong or impossible here, a directory of something else, a run that failed.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     match &args.what {
-        What::Plan { file } => plan(file, screen),
-        What::Run { file, out } => carry_out(file, out, screen),
+        What::Plan { file } => {
+            plan(&Foreseen::read(file)?, screen);
+            Ok(Status::Done)
+        }
+        What::Run { file, out } => {
+            let stop = changing::stop_flag();
+            let written = foresee::study(file)?;
+            carry_out(out, stop, screen, || Foreseen::of(written, file))
+        }
+        What::WhichKnob(args) => which_knob::run(args, screen),
         What::Report { dir, html } => {
             if let Some(path) = html {
                 root::output::check(path)?;
@@ -106,9 +121,8 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     }
 }
 
-fn plan(file: &Path, screen: &mut Screen) -> Result<Status, CommandError> {
-    let foreseen = Foreseen::read(file)?;
-    let record = record(&foreseen);
+fn plan(foreseen: &Foreseen, screen: &mut Screen) {
+    let record = record(foreseen);
     let schedule = Schedule::new(&foreseen.study, []);
     let study = &foreseen.study;
     match screen.form {
@@ -138,18 +152,21 @@ fn plan(file: &Path, screen: &mut Screen) -> Result<Status, CommandError> {
             screen.text(&text);
         }
     }
-    Ok(Status::Done)
 }
 
-fn carry_out(file: &Path, out: &Path, screen: &mut Screen) -> Result<Status, CommandError> {
-    let stop = changing::stop_flag();
-    let study = foresee::study(file)?;
+/// Runs what is left of a study. What it is held against is the machine without what a study that was killed left.
+fn carry_out(
+    out: &Path,
+    stop: &AtomicBool,
+    screen: &mut Screen,
+    foresee: impl FnOnce() -> Result<Foreseen, CommandError>,
+) -> Result<Status, CommandError> {
     if root::process::ids().0 != 0 {
         return Err(CommandError::new(
             Status::Denied,
             "a study isolates CPUs and takes that back",
             "only root may do that",
-            "run it as root; `quietcore study plan` needs no rights",
+            "run it as root; `quietcore study plan`, and `which-knob --dry-run`, need no rights",
         ));
     }
     let lock = StateDir::create(Path::new(LOCK))?;
@@ -161,7 +178,7 @@ fn carry_out(file: &Path, out: &Path, screen: &mut Screen) -> Result<Status, Com
     if let Some(note) = conduct::take_back_leftover()? {
         screen.note(&note);
     }
-    let foreseen = Foreseen::of(study, file)?;
+    let foreseen = foresee()?;
     screen.note(&foreseen.notes_text());
     let directory = Directory::open(out, &foreseen, record(&foreseen))?;
     let mut schedule = Schedule::new(&foreseen.study, directory.done()?);
@@ -172,6 +189,12 @@ fn carry_out(file: &Path, out: &Path, screen: &mut Screen) -> Result<Status, Com
             schedule.order().len()
         ));
     }
+    screen.note(&format!(
+        "{} cells, {} times each; about {} left in all\n",
+        foreseen.study.cells.len(),
+        foreseen.study.repetitions,
+        about(schedule.remaining())
+    ));
     let ending = conduct::conduct(&foreseen, &directory, &mut schedule, stop, screen)?;
     let left = schedule.order().len() - schedule.done();
     let next = format!("{left} runs are left; the same command goes on with them\n");

@@ -67,7 +67,7 @@ fn set_text(one: &Compared, detect: Option<Nanos>, style: Style) -> String {
     text
 }
 
-fn words(one: &Compared, asked: &Asked, answer: &Answer, detect: Option<Nanos>) -> String {
+pub(crate) fn words(one: &Compared, asked: &Asked, answer: &Answer, detect: Option<Nanos>) -> String {
     let number = asked.number;
     let means = format!(
         "{}, was {}",

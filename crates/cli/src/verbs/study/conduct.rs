@@ -1,7 +1,7 @@
 //! The runs, one after the other: make the cell, measure, and give the machine back, whatever happens in between.
 
 use super::directory::Directory;
-use super::foresee::{Foreseen, REASON, load_cpus, with_cpus};
+use super::foresee::{Foreseen, REASON, idle_knob, load_cpus, with_cpus};
 use super::{about, child};
 use crate::changing::Changing;
 use crate::intent::plan_on;
@@ -10,7 +10,7 @@ use apply::Which;
 use apply::guard::{Guard, Watch};
 use machine::{CpuSet, Machine};
 use measure::load::Load;
-use plan::Intent;
+use plan::{Intent, Plan};
 use root::Root;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -99,7 +99,7 @@ fn one(
 ) -> Result<Option<Vec<u8>>, CommandError> {
     let isolated = match &cell.intent {
         None => None,
-        Some(intent) => match Isolated::make(intent, foreseen, stop) {
+        Some(intent) => match Isolated::make(intent, cell, foreseen, stop) {
             Ok(isolated) => Some(isolated),
             Err(error) if error.status == Status::Failed && stop.load(Ordering::Relaxed) => return Ok(None),
             Err(error) => return Err(error),
@@ -149,12 +149,20 @@ struct Isolated {
 }
 
 impl Isolated {
-    fn make(intent: &Intent, foreseen: &Foreseen, stop: &AtomicBool) -> Result<Isolated, CommandError> {
+    fn make(
+        intent: &Intent,
+        cell: &Cell,
+        foreseen: &Foreseen,
+        stop: &AtomicBool,
+    ) -> Result<Isolated, CommandError> {
         let root = Root::live();
         let changing = Changing::begin()?;
         let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
         let intent = with_cpus(intent, &foreseen.cpus);
         let plan = plan_on(&machine, &root, &intent)?;
+        if !foreseen.study.which_knob.is_empty() {
+            refuse_idle(&plan, cell)?;
+        }
         let guard = Guard::arm("/proc/self/exe", &plan.housekeeping, Watch::Parent)?;
         let request = apply::Request {
             machine: &machine,
@@ -183,6 +191,19 @@ impl Isolated {
             self.guard.disarm();
         }
         back
+    }
+}
+
+/// A cell that asks about knobs is made of exactly those that its name says. It was foreseen so, which is some time ago.
+fn refuse_idle(plan: &Plan, cell: &Cell) -> Result<(), CommandError> {
+    match idle_knob(plan) {
+        None => Ok(()),
+        Some(knob) => Err(CommandError::new(
+            Status::Conflict,
+            format!("{} would not be what its name says", cell.name),
+            format!("{knob} is as it would be set: somebody else has changed it since this study began"),
+            "give it its former value and run the same command again, or begin anew with another --out",
+        )),
     }
 }
 

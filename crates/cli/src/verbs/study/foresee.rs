@@ -5,7 +5,7 @@ use crate::program::aside;
 use crate::verbs::measure::policy::parse_policy;
 use crate::{CommandError, Status, changing};
 use machine::{CpuSet, Machine};
-use plan::{Intent, State};
+use plan::{Intent, Plan, State};
 use root::{Root, input};
 use std::path::Path;
 use study::{Cell, LoadPlace, MOST_BYTES, PARTITION, Said, Study, StudyError, parse};
@@ -45,6 +45,21 @@ pub fn study(file: &Path) -> Result<Written, CommandError> {
     })?;
     let study = parse(&bytes).map_err(|error| refused(file, error))?;
     Ok(Written { study, bytes })
+}
+
+impl Written {
+    /// A study that was written for the user, as the file that it will be.
+    ///
+    /// # Errors
+    /// What of it cannot be.
+    pub fn for_the_user(text: String) -> Result<Written, CommandError> {
+        let study = parse(text.as_bytes())
+            .map_err(|error| CommandError::usage("there is no such study", error.what, error.next))?;
+        Ok(Written {
+            study,
+            bytes: text.into_bytes(),
+        })
+    }
 }
 
 /// A file that is no study.
@@ -179,6 +194,11 @@ fn possible(
                 _ => {}
             }
         }
+        if let Some(knob) = idle_knob(&plan).filter(|_| !study.which_knob.is_empty()) {
+            return Err(format!(
+                "{knob} would change nothing in it, so it is not what its name says"
+            ));
+        }
         rest = Some(plan.housekeeping);
     }
     let places = load_cpus(study, cpus, rest.as_ref(), root);
@@ -191,6 +211,14 @@ fn possible(
         ));
     }
     Ok(notes)
+}
+
+/// A knob of a plan that changes nothing, although a partition can be without it.
+pub fn idle_knob(plan: &Plan) -> Option<&'static str> {
+    let is_needed = |name: &str| plan::knobs::knob(name).is_some_and(|knob| !knob.needed.is_empty());
+    let mut knobs = plan.knobs.iter();
+    let idle = knobs.find(|knob| knob.state != State::Changes && !is_needed(knob.name));
+    idle.map(|knob| knob.name)
 }
 
 fn refuse_impossible(impossible: &[(&str, String)], cells: usize) -> Result<(), CommandError> {
@@ -217,7 +245,7 @@ fn refuse_impossible(impossible: &[(&str, String)], cells: usize) -> Result<(), 
 }
 
 /// A partition of somebody else on the measured CPUs, or with our name, would be no part of any cell.
-fn refuse_neighbours(cpus: &CpuSet) -> Result<(), CommandError> {
+pub fn refuse_neighbours(cpus: &CpuSet) -> Result<(), CommandError> {
     for (intent, reason) in changing::in_force_because() {
         let is_in_the_way = intent.name.as_str() == PARTITION || !intent.cpus.and(cpus).is_empty();
         if is_in_the_way && reason != REASON {

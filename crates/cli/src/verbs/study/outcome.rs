@@ -1,6 +1,7 @@
 //! What the results of a study show: every two cells that differ in one axis, side by side.
 
 use super::directory::Directory;
+use super::which_knob;
 use crate::screen::Form;
 use crate::{CommandError, Screen};
 use compare::{Compared, Set, compared};
@@ -20,8 +21,9 @@ struct Report<'a> {
     pairs: Vec<PairJson<'a>>,
 }
 
+/// A cell in the JSON of results.
 #[derive(Serialize)]
-struct CellJson<'a> {
+pub struct CellJson<'a> {
     cell: &'a str,
     levels: BTreeMap<String, String>,
     done: usize,
@@ -117,6 +119,10 @@ pub fn show(directory: &Directory, page: Option<&Path>, screen: &mut Screen) -> 
         });
         root::output::write(path, page.as_bytes())?;
     }
+    if !study.which_knob.is_empty() {
+        which_knob::answer(directory, &results, screen);
+        return Ok(());
+    }
     match screen.form {
         Form::Json => screen.json(&report),
         Form::Text => {
@@ -127,7 +133,15 @@ pub fn show(directory: &Directory, page: Option<&Path>, screen: &mut Screen) -> 
     Ok(())
 }
 
-fn cells<'a>(study: &'a Study, results: &[Vec<Recording>]) -> Vec<CellJson<'a>> {
+/// The results of a cell as a set; `None` where there is none.
+pub fn set<'a>(study: &Study, results: &'a [Vec<Recording>], place: usize) -> Option<Set<'a>> {
+    let runs: Vec<&Recording> = results.get(place)?.iter().collect();
+    let name = study.cells.get(place)?.name.clone();
+    (!runs.is_empty()).then_some(Set { name, runs })
+}
+
+/// What every cell is, and how often it was run.
+pub fn cells<'a>(study: &'a Study, results: &[Vec<Recording>]) -> Vec<CellJson<'a>> {
     let one = |(cell, runs): (&'a Cell, &Vec<Recording>)| CellJson {
         cell: &cell.name,
         levels: study.levels_of(cell),
@@ -137,19 +151,7 @@ fn cells<'a>(study: &'a Study, results: &[Vec<Recording>]) -> Vec<CellJson<'a>> 
 }
 
 fn shown<'a>(study: &'a Study, results: &[Vec<Recording>]) -> Vec<Shown<'a>> {
-    let set = |place: usize| -> Option<(&'a Cell, Set<'_>)> {
-        let cell = study.cells.get(place)?;
-        let runs: Vec<&Recording> = results.get(place)?.iter().collect();
-        (!runs.is_empty()).then(|| {
-            (
-                cell,
-                Set {
-                    name: cell.name.clone(),
-                    runs,
-                },
-            )
-        })
-    };
+    let set = |place: usize| Some((study.cells.get(place)?, set(study, results, place)?));
     let mut shown = Vec::new();
     for pair in study::pairs(&study.axes, &study.cells) {
         let (Some((first, one)), Some((other, two)), Some(axis)) =

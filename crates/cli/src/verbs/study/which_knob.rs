@@ -1,0 +1,256 @@
+//! `study which-knob`: a study written for the user, from the knobs that the plan of a partition has on this machine.
+
+mod answer;
+
+pub use answer::answer;
+
+use super::foresee::{Foreseen, Written, refuse_neighbours, with_cpus};
+use super::{carry_out, plan as show_plan};
+use crate::intent::{ProfileWord, existing_cpus, plan_on};
+use crate::verbs::measure::policy::parse_policy;
+use crate::{CommandError, Screen, Status, changing};
+use ::plan::{Intent, Knob, PartitionName, Plan, Profile, State};
+use ::study::which_knob::{Candidates, Experiment, Load, least_repetitions, matrix};
+use ::study::{PARTITION, What};
+use clap::ValueEnum;
+use machine::{CpuSet, Machine, parse_duration};
+use root::Root;
+use std::path::PathBuf;
+
+/// Two more repetitions than can show anything at all: those show only what never overlaps.
+const BEYOND_LEAST: usize = 2;
+
+/// Arguments of `study which-knob`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// CPUs that are measured, and isolated in all cells but one
+    #[arg(long, value_name = "LIST")]
+    cpus: String,
+    /// The plan whose knobs are asked about, as `apply` takes it [default: balanced]
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<ProfileWord>,
+    /// Take this knob too. May be repeated
+    #[arg(long, value_name = "KNOB[=VALUE]")]
+    with: Vec<String>,
+    /// Leave this knob of the profile out. May be repeated
+    #[arg(long, value_name = "KNOB")]
+    without: Vec<String>,
+    /// Ask about these knobs only; the others stay in the plan
+    #[arg(long, value_name = "KNOB,...", value_delimiter = ',')]
+    knobs: Option<Vec<String>>,
+    /// What each run measures
+    #[arg(long, value_name = "WHAT", default_value = "latency")]
+    measure: Measure,
+    /// How long each run measures
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = a_time)]
+    each: String,
+    /// How often each cell is run; without this, enough to show a difference over all knobs
+    #[arg(long, value_name = "N")]
+    repetitions: Option<usize>,
+    /// What runs beside it: idle, or kinds of load with + between them
+    #[arg(long, value_name = "KINDS", default_value = "idle")]
+    load: String,
+    /// Where the load runs: everywhere, where isolation keeps it away from the measured CPUs, or on the others only
+    #[arg(long, value_name = "WHERE", default_value = "everywhere")]
+    load_on: LoadOn,
+    /// Policy of the sampler, as `measure` takes it
+    #[arg(long, value_name = "POLICY")]
+    policy: Option<String>,
+    /// Period of the wake-ups, as `measure` takes it
+    #[arg(long, value_name = "TIME", value_parser = a_time)]
+    interval: Option<String>,
+    /// How long the machine is left alone before each run
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = a_time)]
+    cool_down: String,
+    /// The longest time that this call may take; the same command goes on
+    #[arg(long, value_name = "TIME", value_parser = a_time)]
+    budget: Option<String>,
+    /// From which the order of the runs is drawn
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u32,
+    /// Where the results go: DIR/CELL/N.json, and DIR/study.toml, which `study run` and `study report` know
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Say the cells, their order and the time that they take; runs nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Measure {
+    /// Wake-up latency
+    Latency,
+    /// Gaps in a busy loop
+    Noise,
+    /// Both at once
+    All,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum LoadOn {
+    /// On every CPU that a program which nobody pinned may use
+    Everywhere,
+    /// Never on the measured CPUs
+    Others,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// As `study run`, and knobs that there are not or that nothing can be asked about.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let stop = changing::stop_flag();
+    let whole = whole(args)?;
+    if args.dry_run {
+        show_plan(&foreseen(args, &whole)?, screen);
+        return Ok(Status::Done);
+    }
+    carry_out(&args.out, stop, screen, || foreseen(args, &whole))
+}
+
+/// The plan that is asked about, without CPUs.
+fn whole(args: &Args) -> Result<Intent, CommandError> {
+    let profile = args.profile.map_or(Profile::Balanced, ProfileWord::profile);
+    let mut whole = Intent::new(PartitionName::new(PARTITION)?, CpuSet::new(), profile);
+    args.with.iter().try_for_each(|knob| whole.take(knob))?;
+    args.without.iter().try_for_each(|knob| whole.leave_out(knob))?;
+    for knob in args.knobs.iter().flatten() {
+        // Refuses what there is not, and what no partition can be without.
+        Intent::new(whole.name.clone(), CpuSet::new(), profile).leave_out(knob)?;
+    }
+    if let Some(policy) = &args.policy {
+        let next = "write it as `measure --policy` takes it";
+        parse_policy(policy).map_err(|why| CommandError::usage("the policy cannot be used", why, next))?;
+    }
+    Ok(whole)
+}
+
+/// The study on the machine of now.
+fn foreseen(args: &Args, whole: &Intent) -> Result<Foreseen, CommandError> {
+    let root = Root::live();
+    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
+    let cpus = existing_cpus(&args.cpus, &machine)?;
+    refuse_neighbours(&cpus)?;
+    let plan = plan_on(&machine, &root, &with_cpus(whole, &cpus))?;
+    let (candidates, notes) = candidates(&plan, whole, args)?;
+    let matrix = matrix(&candidates, &mut |intent| {
+        let plan = plan_on(&machine, &root, &with_cpus(intent, &cpus)).ok()?;
+        let changing = plan.knobs.iter().filter(|knob| knob.state == State::Changes);
+        Some(changing.map(|knob| knob.name.to_owned()).collect())
+    })?;
+    let least = least_repetitions(matrix.comparisons());
+    let experiment = Experiment {
+        what: match args.measure {
+            Measure::Latency => What::Latency,
+            Measure::Noise => What::Noise,
+            Measure::All => What::All,
+        },
+        cpus: args.cpus.clone(),
+        each: args.each.clone(),
+        policy: args.policy.clone(),
+        interval: args.interval.clone(),
+        load: Load {
+            kinds: args.load.clone(),
+            place: match args.load_on {
+                LoadOn::Everywhere => "everywhere",
+                LoadOn::Others => "others",
+            },
+        },
+        repetitions: args.repetitions.unwrap_or(least + BEYOND_LEAST),
+        seed: u64::from(args.seed),
+        budget: args.budget.clone(),
+        cool_down: args.cool_down.clone(),
+    };
+    let written = Written::for_the_user(experiment.text(&matrix))?;
+    let mut foreseen = Foreseen::of(written, &args.out.join("study.toml"))?;
+    foreseen.notes.extend(notes);
+    if foreseen.study.repetitions < least {
+        foreseen.notes.push(format!(
+            "with fewer than {least} repetitions nothing can be shown over all {} comparisons",
+            matrix.comparisons()
+        ));
+    }
+    Ok(foreseen)
+}
+
+/// The knobs of a plan that can be asked about, and why the others cannot.
+fn candidates(plan: &Plan, whole: &Intent, args: &Args) -> Result<(Candidates, Vec<String>), CommandError> {
+    let mut candidates = Candidates {
+        profile: whole.profile,
+        ..Candidates::default()
+    };
+    let (mut names, mut notes) = (Vec::new(), Vec::new());
+    for knob in &plan.knobs {
+        let needed = ::plan::knobs::knob(knob.name).map_or("", |knob: &Knob| knob.needed);
+        let why = match knob.state {
+            _ if !needed.is_empty() => needed,
+            State::Changes => {
+                names.push(knob.name.to_owned());
+                candidates.takes.push(match &knob.value {
+                    Some(value) => format!("{}={value}", knob.name),
+                    None => knob.name.to_owned(),
+                });
+                continue;
+            }
+            State::Already => "it is here as it would be set",
+            State::Absent => "this machine has no such thing",
+        };
+        if needed.is_empty() {
+            candidates.leaves_out.push(knob.name.to_owned());
+        } else {
+            notes.push(format!("{} is a part of every partition: {why}", knob.name));
+        }
+        if args
+            .knobs
+            .iter()
+            .flatten()
+            .any(|asked| is_called(knob.name, asked))
+        {
+            return Err(CommandError::usage(
+                format!("nothing can be asked about {}", knob.name),
+                why,
+                "leave it out of --knobs; `quietcore plan` shows what each knob would change here",
+            ));
+        }
+    }
+    if !candidates.leaves_out.is_empty() {
+        let all = candidates.leaves_out.join(", ");
+        notes.push(format!("not asked about, for they change nothing here: {all}"));
+    }
+    for asked in args.knobs.iter().flatten() {
+        let Some(name) = names.iter().find(|name| is_called(name, asked)) else {
+            return Err(CommandError::usage(
+                format!("{} is not in the plan", report::safe(asked)),
+                "its profile does not hold it, or it was left out",
+                format!(
+                    "take it with --with {}, or name a larger --profile",
+                    report::safe(asked)
+                ),
+            ));
+        };
+        if !candidates.asked.contains(name) {
+            candidates.asked.push(name.clone());
+        }
+    }
+    if args.knobs.is_none() {
+        candidates.asked = names;
+    }
+    if candidates.asked.is_empty() {
+        return Err(CommandError::usage(
+            "no knob is left to ask about",
+            "beside the partition itself the plan changes nothing here",
+            "name a larger --profile, or take knobs with --with",
+        ));
+    }
+    Ok((candidates, notes))
+}
+
+/// Whether a knob has this name, this alias, or this file.
+fn is_called(name: &str, called: &str) -> bool {
+    ::plan::knobs::knob(called).is_some_and(|knob| knob.name == name)
+}
+
+/// A time, as it was written.
+fn a_time(text: &str) -> Result<String, String> {
+    parse_duration(text).map(|_| text.to_owned())
+}

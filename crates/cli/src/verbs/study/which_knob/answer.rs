@@ -1,0 +1,64 @@
+//! What the results of a study about knobs show, as text and as JSON.
+
+use crate::Screen;
+use crate::screen::Form;
+use crate::verbs::study::directory::Directory;
+use crate::verbs::study::outcome::{self, CellJson};
+use ::study::which_knob::{Answered, answered, least_repetitions};
+use formats::Recording;
+use serde::Serialize;
+
+/// JSON of the answer.
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    runs: usize,
+    done: usize,
+    least_repetitions: usize,
+    summary: Vec<String>,
+    cells: Vec<CellJson<'a>>,
+    knobs: &'a [Answered<'a>],
+}
+
+/// What the results of such a study show.
+pub fn answer(directory: &Directory, results: &[Vec<Recording>], screen: &mut Screen) {
+    let study = &directory.study;
+    let answers = answered(&study.which_knob, &mut |[without, with]| {
+        let set = |place| outcome::set(study, results, place);
+        Some(compare::compared(&set(without)?, &set(with)?))
+    });
+    let pairs = study
+        .which_knob
+        .iter()
+        .flat_map(|question| question.alone.iter().chain(&question.in_plan));
+    let least_repetitions = least_repetitions(pairs.count());
+    let (runs, done) = (
+        study.cells.len() * study.repetitions,
+        results.iter().map(Vec::len).sum(),
+    );
+    match screen.form {
+        Form::Json => screen.json(&Report {
+            schema: "quietcore.which-knob/1",
+            runs,
+            done,
+            least_repetitions,
+            summary: report::which_knob::summary(&answers),
+            cells: outcome::cells(study, results),
+            knobs: &answers,
+        }),
+        Form::Text => {
+            let cells: Vec<String> = study.cells.iter().map(|cell| cell.name.clone()).collect();
+            let context = report::which_knob::Context {
+                cells: &cells,
+                least_repetitions,
+                repetitions: results.iter().map(Vec::len).min().unwrap_or_default(),
+            };
+            screen.text(&format!("{done} of {runs} runs in {}\n", directory.name()));
+            screen.text(&report::which_knob::which_knob_text(
+                &answers,
+                &context,
+                screen.style(),
+            ));
+        }
+    }
+}

@@ -1,0 +1,316 @@
+//! Which knob helped: one sentence, one table by how much, and the evidence for each line of it.
+
+use crate::recording::sets::{cautions, name, runs, words};
+use crate::style::{COLUMNS, Role, Style, safe, wrap};
+use compare::{Answer, Asked, Verdict};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use study::which_knob::{Answered, Effect, Side};
+
+/// What the sentences are worth.
+const PROMISE: &str = "The chance that any knob is called helpful or harmful without being so is at most 5 %, over all knobs \
+                       together; each range holds with 95 % within its own pair of cells.";
+
+/// What stands beside the answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// Names of the cells by their places.
+    pub cells: &'a [String],
+    /// So many repetitions of each cell can show a difference.
+    pub least_repetitions: usize,
+    /// How many there are of the cell that has fewest.
+    pub repetitions: usize,
+}
+
+/// The answers, in the order that they have.
+#[must_use]
+pub fn which_knob_text(answers: &[Answered], context: &Context, style: Style) -> String {
+    let mut text = String::new();
+    for line in summary(answers) {
+        let _ = writeln!(text, "{}", style.paint(Role::Head, &wrap(&line, 2, COLUMNS)));
+    }
+    let _ = writeln!(
+        text,
+        "\n{}",
+        style.paint(
+            Role::Quiet,
+            &row(["knob", "", "alone", "beside the others"]).join(" ")
+        )
+    );
+    for one in answers {
+        let (word, role) = verdict(one.effect);
+        let [knob, word, alone, in_plan] = row([
+            &safe(&one.question.knob),
+            word,
+            &cell(one.alone.as_ref(), &one.question.needs),
+            &cell(one.in_plan.as_ref(), &[]),
+        ]);
+        let line = format!("{knob} {} {alone} {in_plan}", style.paint(role, &word));
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text.push('\n');
+    for one in answers {
+        text.push_str(&evidence(one, context, style));
+    }
+    for line in remarks(answers, context) {
+        let _ = writeln!(text, "{}", style.paint(Role::Care, &wrap(&line, 2, COLUMNS)));
+    }
+    text
+}
+
+/// One sentence for each thing that can be said of a knob.
+#[must_use]
+pub fn summary(answers: &[Answered]) -> Vec<String> {
+    let of = |effect: Effect, words: &str| {
+        let knobs: Vec<String> = answers
+            .iter()
+            .filter(|one| one.effect == effect)
+            .map(|one| safe(&one.question.knob))
+            .collect();
+        (!knobs.is_empty()).then(|| format!("{words}: {}.", knobs.join(", ")))
+    };
+    let all = [
+        of(Effect::Helped, "Helped this machine"),
+        of(
+            Effect::HelpedAndDidHarm,
+            "Made some numbers better and others worse",
+        ),
+        of(Effect::DidHarm, "Did harm"),
+        of(Effect::NotShown, "No difference shown"),
+        of(Effect::NoVerdict, "No verdict"),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+fn verdict(effect: Effect) -> (&'static str, Role) {
+    match effect {
+        Effect::Helped => ("helped", Role::Good),
+        Effect::HelpedAndDidHarm => ("both", Role::Care),
+        Effect::DidHarm => ("HARM", Role::Bad),
+        Effect::NotShown => ("-", Role::Quiet),
+        Effect::NoVerdict => ("?", Role::Quiet),
+    }
+}
+
+fn row(cells: [&str; 4]) -> [String; 4] {
+    let [knob, word, alone, in_plan] = cells;
+    [
+        format!("{knob:<29}"),
+        format!("{word:<6}"),
+        format!("{alone:<22}"),
+        in_plan.to_owned(),
+    ]
+}
+
+/// What one comparison shows, in a few letters.
+fn cell(side: Option<&Side>, needs: &[String]) -> String {
+    let Some(side) = side else {
+        return match needs {
+            [] => String::new(),
+            [one] => format!("needs {}", safe(one)),
+            several => format!("needs one of {}", several.len()),
+        };
+    };
+    let headline = side.headline().filter(|place| side.counts.contains(place));
+    let asked = headline.and_then(|place| side.compared.answers.get(place).map(|(asked, _)| asked));
+    match (headline.and_then(|place| side.share(place)), asked) {
+        (Some(share), Some(asked)) => format!("{} {:+.0} %", name(asked.number), share * 100.0),
+        _ if side.compared.answers.is_empty() => "no verdict".to_owned(),
+        _ => "no difference shown".to_owned(),
+    }
+}
+
+fn evidence(one: &Answered, context: &Context, style: Style) -> String {
+    let knob = safe(&one.question.knob);
+    let mut text = String::new();
+    let mut lines = Vec::new();
+    let needs: Vec<String> = one.question.needs.iter().map(|knob| safe(knob)).collect();
+    if !needs.is_empty() {
+        lines.push(format!("changes nothing alone: it needs {}", needs.join(" or ")));
+    }
+    let along: Vec<String> = one.question.along.iter().map(|knob| safe(knob)).collect();
+    if !along.is_empty() {
+        lines.push(format!(
+            "left out together with {}, which needs it",
+            along.join(", ")
+        ));
+    }
+    let sides = [
+        (one.question.alone, &one.alone),
+        (one.question.in_plan, &one.in_plan),
+    ];
+    for (pair, side) in sides {
+        let Some(pair) = pair else { continue };
+        let cell = |place: usize| context.cells.get(place).map_or("?".to_owned(), |cell| safe(cell));
+        let head = format!("{} -> {}", cell(pair[0]), cell(pair[1]));
+        match side {
+            None => lines.push(format!("{head}: no result yet")),
+            Some(side) => {
+                lines.push(format!("{head}:"));
+                lines.extend(shown(side));
+            }
+        }
+    }
+    let _ = writeln!(text, "{knob}");
+    for line in lines {
+        let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &wrap(&line, 6, COLUMNS)));
+    }
+    text
+}
+
+/// Every number that counts over all knobs, the largest difference for its size first; else the most certain one.
+fn shown(side: &Side) -> Vec<String> {
+    let Some(headline) = side.headline() else {
+        return vec!["no verdict".to_owned()];
+    };
+    let others = side.counts.iter().copied().filter(|place| *place != headline);
+    let answers = std::iter::once(headline)
+        .chain(others)
+        .filter_map(|place| side.compared.answers.get(place));
+    let percent = side.p.map_or(100.0, |p| p * 100.0);
+    let line = |(asked, answer): &(Asked, Answer)| {
+        let word = match answer.verdict {
+            _ if side.counts.is_empty() => "",
+            Verdict::Lower => "better: ",
+            Verdict::Higher => "WORSE: ",
+            Verdict::NotShown => "",
+        };
+        let text = words(&side.compared, asked, answer, None);
+        let alone = match answer.verdict {
+            Verdict::Lower | Verdict::Higher if side.counts.is_empty() => {
+                format!("; by itself that would count, over all knobs it does not (p {percent:.0} %)")
+            }
+            _ => String::new(),
+        };
+        format!(
+            "{word}{} {}: {text}{alone}",
+            safe(&asked.thread),
+            name(asked.number)
+        )
+    };
+    let mut lines: Vec<String> = answers.map(line).collect();
+    if !side.counts.is_empty() {
+        lines.push(format!(
+            "the chance of that without any difference is {percent:.2} %, over all knobs"
+        ));
+    }
+    lines
+}
+
+fn remarks(answers: &[Answered], context: &Context) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut doubts: BTreeSet<&str> = BTreeSet::new();
+    for side in answers.iter().flat_map(Answered::sides) {
+        doubts.extend(side.compared.not_representative.keys().map(String::as_str));
+        let line = match side.compared.withheld {
+            None => PROMISE.to_owned(),
+            Some(_) => cautions(&side.compared).into_iter().next().unwrap_or_default(),
+        };
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    if context.repetitions < context.least_repetitions {
+        lines.push(format!(
+            "With {} of each cell nothing can be shown over so many comparisons; {} can.",
+            runs(context.repetitions),
+            context.least_repetitions
+        ));
+    }
+    if !doubts.is_empty() {
+        let all: Vec<String> = doubts.into_iter().map(safe).collect();
+        lines.push(format!(
+            "Of some runs it is said that they are not as the machine will be used: {}.",
+            all.join(", ")
+        ));
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use compare::{Compared, Number};
+    use formats::{Basis, Kind};
+    use std::collections::BTreeMap;
+    use study::which_knob::{KnobQuestion, answered};
+
+    /// A comparison with one answer, of that chance.
+    fn compared(other_mean: f64, verdict: Verdict, p: f64) -> Compared {
+        let asked = Asked {
+            thread: "CPU 1".to_owned(),
+            kind: Kind::Latency,
+            basis: Basis::Samples,
+            number: Number::Quantile(0.99),
+        };
+        let difference = other_mean - 80_000.0;
+        let answer = Answer {
+            first_mean: 80_000.0,
+            other_mean,
+            difference,
+            interval: [difference - 1_000.0, difference + 1_000.0],
+            p,
+            verdict,
+            detectable: 10_000.0,
+            resolution: 0.0,
+        };
+        Compared {
+            first: "a".to_owned(),
+            first_runs: 8,
+            other: "b".to_owned(),
+            other_runs: 8,
+            run_ns: None,
+            answers: vec![(asked, answer)],
+            withheld: None,
+            not_representative: BTreeMap::new(),
+            one_after_the_other: false,
+            conditions: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_knob_counts_only_over_all_knobs_and_the_table_says_by_how_much() {
+        let question = |knob: &str, alone, in_plan, needs: &[&str]| KnobQuestion {
+            knob: knob.to_owned(),
+            alone,
+            in_plan,
+            needs: needs.iter().map(|knob| (*knob).to_owned()).collect(),
+            along: Vec::new(),
+        };
+        let questions = [
+            question("irq_affinity", Some([0, 3]), None, &[]),
+            question("rq_affinity", None, Some([1, 2]), &["irq_affinity"]),
+            question("ksm_run", Some([0, 1]), None, &[]),
+        ];
+        let answers = answered(&questions, &mut |[_, with]| {
+            Some(match with {
+                1 => compared(40_000.0, Verdict::Lower, 0.001),
+                2 => compared(120_000.0, Verdict::Higher, 0.002),
+                _ => compared(60_000.0, Verdict::Lower, 0.06),
+            })
+        });
+        let cells = ["bare", "only_ksm_run", "full", "only_irq_affinity"].map(str::to_owned);
+        let context = Context {
+            cells: &cells,
+            least_repetitions: 5,
+            repetitions: 8,
+        };
+        let text = which_knob_text(&answers, &context, Style::Plain);
+        for words in [
+            "Helped this machine: ksm_run.\nDid harm: rq_affinity.\nNo difference shown: irq_affinity.\n",
+            "ksm_run                       helped p99 -50 %\n",
+            "needs irq_affinity     p99 +33 %\n",
+            "  bare -> only_ksm_run:\n  better: CPU 1 p99: ",
+            "is 0.30 %",
+            "count, over all knobs it does not (p 6 %)",
+        ] {
+            assert!(text.contains(words), "{words}: {text}");
+        }
+        assert!(!text.contains("nothing can be shown"), "{text}");
+        let few = Context {
+            repetitions: 4,
+            ..context
+        };
+        assert!(which_knob_text(&answers, &few, Style::Plain).contains("nothing can be shown"));
+    }
+}

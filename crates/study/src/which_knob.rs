@@ -1,0 +1,107 @@
+//! Which knob of a plan helps: a study whose isolations are the partition alone, the whole plan, each knob alone and each
+//! knob left out, and the answer for each knob from two comparisons.
+//!
+//! A knob that helps alone may be of no use beside the others, and one may help only beside them; so both are asked. What is
+//! compared with a knob alone is the partition without any knob, not the machine as it is: else every knob would be credited
+//! with what the partition does.
+
+mod answer;
+mod levels;
+mod text;
+
+pub use answer::{Answered, Effect, Side, answered, least_repetitions};
+pub use levels::{Candidates, Level, Matrix, matrix};
+pub use text::{Experiment, Load};
+
+use crate::StudyError;
+use crate::cells::Axis;
+use crate::file::Context;
+use serde::{Deserialize, Serialize};
+use toml::Spanned;
+
+/// What is asked about one knob: which cells are to be compared. The first of a pair is without the knob, the other with it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KnobQuestion {
+    /// Its name.
+    pub knob: String,
+    /// Places of the cells that differ in this knob alone, with no other beside it; `None` where it cannot be alone.
+    pub alone: Option<[usize; 2]>,
+    /// Places of the cells that differ in this knob, with the rest of the plan beside it; `None` where it cannot be left out,
+    /// or where that is the same pair.
+    pub in_plan: Option<[usize; 2]>,
+    /// Knobs without which it changes nothing.
+    pub needs: Vec<String>,
+    /// Knobs that change nothing without it, so that they are left out with it.
+    pub along: Vec<String>,
+}
+
+/// A question as the file has it: names of isolations.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Written {
+    knob: Spanned<String>,
+    alone: Option<[Spanned<String>; 2]>,
+    in_plan: Option<[Spanned<String>; 2]>,
+    #[serde(default)]
+    needs: Vec<String>,
+    #[serde(default)]
+    along: Vec<String>,
+}
+
+/// The questions of a file, whose axes are those given.
+pub(crate) fn questions(
+    written: &[Written],
+    axes: &[Axis],
+    context: &Context,
+) -> Result<Vec<KnobQuestion>, StudyError> {
+    let mut found: Vec<KnobQuestion> = Vec::new();
+    for one in written {
+        let line = context.line(&one.knob.span());
+        // With one load and no knob as an axis, the place of a cell is that of its isolation.
+        let ([isolation, load], []) = axes
+            .split_at_checked(2)
+            .map_or(([].as_slice(), axes), |both| both)
+        else {
+            let next = "take `knob` out of [axes]";
+            return Err(StudyError::new(line, "the axes have knobs of their own", next));
+        };
+        if load.levels.len() != 1 {
+            let next = "name one in [axes], and make a study for each";
+            return Err(StudyError::new(line, "there are several loads", next));
+        }
+        let knob = one.knob.get_ref();
+        let Some(name) = plan::knobs::knob(knob).map(|knob| knob.name) else {
+            let next = "name one that `quietcore explain` knows";
+            return Err(StudyError::new(line, format!("there is no knob `{knob}`"), next));
+        };
+        if found.iter().any(|known| known.knob == name) {
+            return Err(StudyError::new(
+                line,
+                format!("`{name}` is there twice"),
+                "name every knob once",
+            ));
+        }
+        let place = |level: &Spanned<String>| {
+            let found = isolation.levels.iter().position(|known| known == level.get_ref());
+            found.ok_or_else(|| {
+                let what = format!("no cell has the isolation `{}`", level.get_ref());
+                let next = "name two levels of the axis `isolation`";
+                StudyError::new(context.line(&level.span()), what, next)
+            })
+        };
+        let pair = |levels: &Option<[Spanned<String>; 2]>| -> Result<Option<[usize; 2]>, StudyError> {
+            let Some([without, with]) = levels else {
+                return Ok(None);
+            };
+            Ok(Some([place(without)?, place(with)?]))
+        };
+        found.push(KnobQuestion {
+            knob: name.to_owned(),
+            alone: pair(&one.alone)?,
+            in_plan: pair(&one.in_plan)?,
+            needs: one.needs.clone(),
+            along: one.along.clone(),
+        });
+    }
+    Ok(found)
+}

@@ -1,0 +1,198 @@
+//! Which knob helped, from the comparisons of all of them together.
+//!
+//! Each comparison holds with 95 % for itself; of twenty, one would be wrong. So what is said of any knob counts only where it
+//! holds over all comparisons together (Holm's step-down of Bonferroni's rule, which needs nothing of how they depend on each
+//! other: they share cells).
+
+use super::KnobQuestion;
+use compare::{Answer, Compared, RISK, Verdict};
+use serde::Serialize;
+
+/// What is known of one knob.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answered<'a> {
+    /// What was asked.
+    #[serde(flatten)]
+    pub question: &'a KnobQuestion,
+    /// What follows from both comparisons.
+    pub effect: Effect,
+    /// The knob with nothing beside it.
+    #[serde(rename = "alone_shows")]
+    pub alone: Option<Side>,
+    /// The knob with the rest of the plan beside it.
+    #[serde(rename = "in_plan_shows")]
+    pub in_plan: Option<Side>,
+}
+
+/// What a knob did to the measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Some number is better with it, and none worse.
+    Helped,
+    /// Some number is better with it, and another worse.
+    HelpedAndDidHarm,
+    /// No difference was shown, which does not say that there is none.
+    NotShown,
+    /// Nothing could be compared, or the results mean nothing.
+    NoVerdict,
+    /// Some number is worse with it, and none better.
+    DidHarm,
+}
+
+/// One comparison: without the knob, and with it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Side {
+    /// What the repetitions of both cells show by themselves.
+    pub compared: Compared,
+    /// Places of the answers that count over all knobs together.
+    pub counts: Vec<usize>,
+    /// The chance of its most certain difference where no knob makes one, over all knobs together.
+    pub p: Option<f64>,
+}
+
+impl Side {
+    /// The answer to show: of those that count, the largest for its size; else the most certain one.
+    #[must_use]
+    pub fn headline(&self) -> Option<usize> {
+        let share = |place: &usize| self.share(*place).unwrap_or_default().abs();
+        let largest = self
+            .counts
+            .iter()
+            .copied()
+            .max_by(|one, two| share(one).total_cmp(&share(two)));
+        let p = |place: &usize| self.answer(*place).map_or(f64::INFINITY, |answer| answer.p);
+        let all = 0..self.compared.answers.len();
+        largest.or_else(|| all.min_by(|one, two| p(one).total_cmp(&p(two))))
+    }
+
+    /// How much higher a number is with the knob, as a share of the larger one: -1 to 1.
+    #[must_use]
+    pub fn share(&self, place: usize) -> Option<f64> {
+        let answer = self.answer(place)?;
+        let larger = answer.first_mean.abs().max(answer.other_mean.abs());
+        (larger > 0.0).then(|| answer.difference / larger)
+    }
+
+    fn answer(&self, place: usize) -> Option<&Answer> {
+        self.compared.answers.get(place).map(|(_, answer)| answer)
+    }
+
+    fn has(&self, verdict: Verdict) -> bool {
+        self.counts.iter().any(|place| {
+            self.answer(*place)
+                .is_some_and(|answer| answer.verdict == verdict)
+        })
+    }
+
+    fn least_p(&self) -> Option<f64> {
+        let all = self.compared.answers.iter().map(|(_, answer)| answer.p);
+        all.min_by(f64::total_cmp)
+    }
+}
+
+impl Answered<'_> {
+    /// Both comparisons, as far as there are any.
+    pub fn sides(&self) -> impl Iterator<Item = &Side> {
+        self.alone.iter().chain(&self.in_plan)
+    }
+
+    /// By how much it lowers the number that it lowers most, as a share of it; below 0 where it only raises some.
+    #[must_use]
+    pub fn gain(&self) -> f64 {
+        let shares = self
+            .sides()
+            .flat_map(|side| side.counts.iter().filter_map(|place| side.share(*place)));
+        shares.map(|share| -share).max_by(f64::total_cmp).unwrap_or(0.0)
+    }
+}
+
+/// Answers all questions, the most helpful knob first, and those that only did harm last. `compared` gives what the results of
+/// two cells, by their places, show; `None` where one of them has none.
+pub fn answered<'a>(
+    questions: &'a [KnobQuestion],
+    compared: &mut dyn FnMut([usize; 2]) -> Option<Compared>,
+) -> Vec<Answered<'a>> {
+    let mut side = |pair: Option<[usize; 2]>| -> Option<Side> {
+        Some(Side {
+            compared: compared(pair?)?,
+            counts: Vec::new(),
+            p: None,
+        })
+    };
+    let mut all: Vec<Answered> = questions
+        .iter()
+        .map(|question| Answered {
+            question,
+            effect: Effect::NoVerdict,
+            alone: side(question.alone),
+            in_plan: side(question.in_plan),
+        })
+        .collect();
+    count_together(
+        all.iter_mut()
+            .flat_map(|one| one.alone.iter_mut().chain(&mut one.in_plan))
+            .collect(),
+    );
+    for one in &mut all {
+        one.effect = effect(one);
+    }
+    // A stable sort: what shows nothing stays in the order of the plan.
+    all.sort_by(|one, two| {
+        let by_effect = one.effect.cmp(&two.effect);
+        by_effect.then_with(|| two.gain().total_cmp(&one.gain()))
+    });
+    all
+}
+
+/// So few repetitions of each cell can show a difference, when so many comparisons must hold together. The deals of `n` runs
+/// and `n` others are `2n` over `n`, and a deal and its mirror are equally far apart.
+#[must_use]
+pub fn least_repetitions(comparisons: usize) -> usize {
+    let deals =
+        |runs: usize| (1..=runs).fold(1.0, |deals, place| deals * (runs + place) as f64 / place as f64);
+    let is_enough = |runs: &usize| 2.0 / deals(*runs) * comparisons as f64 <= RISK;
+    (4..).find(is_enough).unwrap_or(4)
+}
+
+fn effect(one: &Answered) -> Effect {
+    let has = |verdict| one.sides().any(|side| side.has(verdict));
+    match (has(Verdict::Lower), has(Verdict::Higher)) {
+        (true, false) => Effect::Helped,
+        (true, true) => Effect::HelpedAndDidHarm,
+        (false, true) => Effect::DidHarm,
+        _ if one.sides().any(|side| !side.compared.answers.is_empty()) => Effect::NotShown,
+        _ => Effect::NoVerdict,
+    }
+}
+
+/// Lets those answers count that hold over all comparisons together.
+fn count_together(mut sides: Vec<&mut Side>) {
+    sides.retain(|side| side.least_p().is_some());
+    sides.sort_by(|one, two| {
+        let p = |side: &Side| side.least_p().unwrap_or(1.0);
+        p(one).total_cmp(&p(two))
+    });
+    let all = sides.len();
+    // Holm's p of a comparison is never below that of one before it.
+    let mut before = 0.0_f64;
+    for (place, side) in sides.into_iter().enumerate() {
+        let times = (all - place) as f64;
+        let p = (side.least_p().unwrap_or(1.0) * times).min(1.0).max(before);
+        before = p;
+        side.p = Some(p);
+        if p > RISK {
+            continue;
+        }
+        let counts = |(place, (_, answer)): (usize, &(compare::Asked, Answer))| {
+            (answer.verdict != Verdict::NotShown && answer.p * times <= RISK).then_some(place)
+        };
+        side.counts = side
+            .compared
+            .answers
+            .iter()
+            .enumerate()
+            .filter_map(counts)
+            .collect();
+    }
+}
