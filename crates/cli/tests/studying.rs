@@ -14,7 +14,6 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-
 use studied::{BOTH, JOURNAL, is_able, run, said, state, study_of, until, written};
 
 /// The results by their path in the directory.
