@@ -112,7 +112,10 @@ fn gaps_of_the_disturber(file: &str) -> Vec<u64> {
     let gaps = file.lines().filter_map(|line| {
         let gap: Value = serde_json::from_str(line).unwrap();
         let parts = gap["parts"].as_array()?.clone();
-        parts.iter().any(|part| part["name"] == "disturber").then_some(())?;
+        parts
+            .iter()
+            .any(|part| part["name"] == "disturber")
+            .then_some(())?;
         let length = |of: &Value| of["end_ns"].as_u64().unwrap() - of["start_ns"].as_u64().unwrap();
         let named = parts.iter().filter(|part| part["class"].is_string());
         Some(named.map(length).sum::<u64>() * 100 / length(&gap))
