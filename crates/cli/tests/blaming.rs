@@ -96,31 +96,36 @@ fn any_clock_that_the_trace_has_joins_gaps_and_events() {
             let cpu = &answer["cpus"][0];
             accounts_hold(cpu);
             // On clocks that are apart, a gap would have whoever was there before or after it: nobody, or him in part.
-            let explained = gaps_of_the_disturber(&std::fs::read_to_string(file.path()).unwrap());
+            let (explained, nobodys) = long_gaps(&std::fs::read_to_string(file.path()).unwrap());
             let whole = explained.iter().filter(|percent| **percent >= 90).count();
             assert!(
-                explained.len() >= 10 && whole * 2 >= explained.len(),
-                "{asked}: {explained:?} of {cpu}"
+                explained.len() >= 10 && whole * 2 >= explained.len() && nobodys * 2 < explained.len(),
+                "{asked}: {nobodys} of nobody, {explained:?} of {cpu}"
             );
         }
     });
 }
 
-/// Of each gap that the disturber has a part of, how much of it anything explains, in percent. What the host takes from this
-/// machine is in other gaps, or within his time.
-fn gaps_of_the_disturber(file: &str) -> Vec<u64> {
-    let gaps = file.lines().filter_map(|line| {
+/// Of each gap that the disturber has a part of, how much of it anything explains, in percent; and how many others of half a
+/// millisecond or more are not explained. The trace alone tells of his, so on clocks that are apart each of those that the
+/// probe saw is one more, of nobody. Of such the host of a virtual machine makes some, but not as many as he.
+fn long_gaps(file: &str) -> (Vec<u64>, usize) {
+    let (mut his, mut nobodys) = (Vec::new(), 0);
+    for line in file.lines() {
         let gap: Value = serde_json::from_str(line).unwrap();
-        let parts = gap["parts"].as_array()?.clone();
-        parts
-            .iter()
-            .any(|part| part["name"] == "disturber")
-            .then_some(())?;
+        let Some(parts) = gap["parts"].as_array() else {
+            continue;
+        };
         let length = |of: &Value| of["end_ns"].as_u64().unwrap() - of["start_ns"].as_u64().unwrap();
         let named = parts.iter().filter(|part| part["class"].is_string());
-        Some(named.map(length).sum::<u64>() * 100 / length(&gap))
-    });
-    gaps.collect()
+        let percent = named.map(length).sum::<u64>() * 100 / length(&gap);
+        if parts.iter().any(|part| part["name"] == "disturber") {
+            his.push(percent);
+        } else if percent < 90 && length(&gap) >= 500_000 {
+            nobodys += 1;
+        }
+    }
+    (his, nobodys)
 }
 
 /// The file of single gaps tells the same as the rows: as many gaps, and of each name as much time.
