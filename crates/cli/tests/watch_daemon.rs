@@ -363,54 +363,6 @@ fn a_service_manager_hears_that_it_lives() {
     assert_eq!(daemon.end(), Some(0));
 }
 
-/// Processes without end do not fill its memory, and it is still there for what matters.
-#[test]
-fn a_storm_of_processes_leaves_it_small_and_awake() {
-    if !is_able("a_storm_of_processes_leaves_it_small_and_awake") {
-        return;
-    }
-    let place = Place::new();
-    let daemon = place.daemon("");
-    place.until_it_watches();
-    let kilobytes = || {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.child.id())).unwrap();
-        let line = status
-            .lines()
-            .find(|line| line.starts_with("VmRSS"))
-            .unwrap()
-            .to_owned();
-        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
-    };
-    // What is counted is written with the next line.
-    let turn = std::cell::Cell::new(0);
-    let questions = || {
-        turn.set(turn.get() + 1);
-        daemon.signal(libc::SIGHUP);
-        place.until("the signal", |line| {
-            let told = place.lines();
-            line["event"] == "configuration"
-                && told.iter().filter(|one| one["event"] == "configuration").count() == turn.get()
-        });
-        place.state()["asked"]["questions"].as_u64().unwrap()
-    };
-    let storm = || {
-        shell("for turn in $(seq 1000); do /bin/true; done");
-    };
-    storm();
-    let asked = questions();
-    let before = kilobytes();
-    storm();
-    storm();
-    assert!(
-        kilobytes() < before + 4_096,
-        "{before} kB became {} kB",
-        kilobytes()
-    );
-    let more = questions() - asked;
-    assert!(more < 100, "{more} questions for 2,000 processes");
-    assert_eq!(daemon.end(), Some(0));
-}
-
 #[test]
 fn wrong_words_and_files_end_it_at_once() {
     if !is_able("wrong_words_and_files_end_it_at_once") {

@@ -43,7 +43,9 @@ impl Pace {
         cost.as_secs_f64() / (pause + cost).as_secs_f64()
     }
 
-    fn pause(&self, cost: Duration) -> Duration {
+    /// What passes from the end of one that costs so much to the begin of the next, at least.
+    #[must_use]
+    pub fn pause(&self, cost: Duration) -> Duration {
         cost.saturating_mul(self.share).clamp(self.least, self.most)
     }
 
