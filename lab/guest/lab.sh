@@ -12,7 +12,7 @@ again() { sync; reboot -f; }
 # again_tried: the same after `quietcore boot trial`, for boards where the way of starting anew chooses the entry.
 again_tried() { again; }
 
-# wait_for SECONDS COMMAND...: until it succeeds.
+# wait_for SECONDS COMMAND...: until it succeeds; ten tries for each second, however long they take.
 wait_for() {
     tries=$(($1 * 10)); shift
     while ! "$@" >/dev/null 2>&1; do

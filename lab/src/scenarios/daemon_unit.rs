@@ -65,7 +65,8 @@ wait_for 60 active
 printf '[watch]\nrepair = true\njournal = true\n' >/etc/quietcore.toml
 rec reload systemctl reload quietcore-watch
 note over $(wait_for 60 told gone 1 && echo yes) $(cat $mask)
-note entered $(wait_for 60 entered gone && echo yes)
+# Sixty calls of journalctl, which take a guest long: a field that is missing is said, and is no time limit.
+note entered $(wait_for 6 entered gone && echo yes)
 rec stop systemctl stop quietcore-watch
 note ended $(shown ActiveState) $(shown Result)
 rec log cat $log
