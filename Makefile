@@ -38,7 +38,8 @@ bench-blame:
 	@cargo run --quiet --locked -p xtask -- bench-blame $(ARGS)
 
 # Only `watch --daemon`: its part of a CPU, wake-ups, memory and CPUs for a minute on this machine (root, two CPUs), and worked
-# out for 64 CPUs, 500 interrupts and 2,000 threads. ARGS="--seconds 600". Exit status 1 says that the bound was missed.
+# out for 64 CPUs, 500 interrupts and 2,000 threads; and what it does to a CPU that is isolated for that, for real, and given
+# back. ARGS="--seconds 600". Exit status 1 says that a bound was missed.
 # ARGS="--memory 900": instead, what it holds at the start, after a tenth and at the end while it drifts without end.
 bench-daemon:
 	@scripts/setup prove
