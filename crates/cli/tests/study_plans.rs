@@ -23,8 +23,8 @@ fn what_is_impossible_is_said_before_anything_runs() {
         (study_of("4095", BOTH), vec!["line 5", "4095"]),
         (study_of("no-such", BOTH), vec!["line 5", "no-such"]),
         (
-            study_of(&cpu, "isolation = [\"none\", \"isolcpus\"]"),
-            vec!["line 9", "needs a reboot, which study does not do yet"],
+            study_of(&cpu, "isolation = [\"none\", \"both\"]"),
+            vec!["line 9", "there is no isolation `both`", "isolcpus_and_cpuset"],
         ),
         (
             study_of(&cpu, BOTH).replace("\"other\"", "\"often\""),
@@ -75,4 +75,40 @@ fn the_plan_says_cells_order_and_time() {
         text.contains("2 cells, 2 times each; about 12 s in all"),
         "{text}"
     );
+}
+
+#[test]
+fn the_plan_says_which_boots_there_are_and_how_many_restarts() {
+    let dir = tempfile::tempdir().unwrap();
+    let axes =
+        "isolation = [\"none\", \"isolcpus\"]\nload = [\"idle\", \"cpu\"]\nkernel = [\"6.1\", \"6.12-rt\"]";
+    let file = written(dir.path(), &study_of("0", axes));
+    let output = quietcore(&["study", "plan", &file, "--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&plan["runs"], &plan["restarts"]),
+        (&Value::from(16), &Value::from(8))
+    );
+    // Within a block what shares a boot stands together.
+    for block in plan["order"].as_array().unwrap() {
+        let boot = |cell: &Value| cell.as_str().unwrap().replace("-idle", "").replace("-cpu", "");
+        let mut boots: Vec<String> = block.as_array().unwrap().iter().map(boot).collect();
+        boots.dedup();
+        assert_eq!(boots.len(), 4, "{block}");
+    }
+    let text = said(&quietcore(&["study", "plan", &file]));
+    for words in [
+        "  boot  isolcpus=0, kernel 6.12-rt\n",
+        "  boot  the line as it is, kernel 6.1\n",
+        "8 restarts, one for each",
+        "not possible on this machine: kernel: ",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+    // It is not run with what this machine has instead.
+    let out = dir.path().join("out");
+    let output = run(&file, &out);
+    assert_ne!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(!out.exists());
 }

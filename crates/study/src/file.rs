@@ -1,6 +1,7 @@
 //! `study.toml`: text to a [`Study`]. Whatever is wrong is said with the line where it stands, before anything runs.
 
-use crate::cells::{Axis, Cell, product};
+use crate::boots::Boot;
+use crate::cells::{Axis, Cell, Product, product};
 use crate::which_knob::{self, KnobQuestion};
 use crate::{MOST_RUNS, StudyError};
 use machine::parse_duration;
@@ -43,6 +44,8 @@ pub struct Study {
     pub axes: Vec<Axis>,
     /// The product of the axes.
     pub cells: Vec<Cell>,
+    /// The boots that the cells need, each once; a single plain one where none was asked for.
+    pub boots: Vec<Boot>,
     /// What is asked about single knobs; nothing in a study that somebody wrote for something else.
     pub which_knob: Vec<KnobQuestion>,
 }
@@ -125,20 +128,31 @@ pub(crate) struct Axes {
     pub isolation: Option<Spanned<Vec<Spanned<String>>>>,
     pub load: Option<Spanned<Vec<Spanned<String>>>>,
     pub knob: Option<Spanned<Vec<Spanned<String>>>>,
-    preemption: Option<Spanned<toml::Value>>,
-    kernel: Option<Spanned<toml::Value>>,
+    pub preemption: Option<Spanned<Vec<Spanned<String>>>>,
+    pub kernel: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 /// An isolation that the file gives a name.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Isolation {
-    #[serde(default)]
-    pub profile: plan::Profile,
+    pub profile: Option<Partition>,
     #[serde(default)]
     pub with: Vec<Spanned<String>>,
     #[serde(default)]
     pub without: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub boot: Vec<Spanned<String>>,
+}
+
+/// The partition of a named isolation: none, or that of a profile.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Partition {
+    None,
+    Minimal,
+    Balanced,
+    Strict,
 }
 
 /// What the parts of a file are read with: its text for the lines, and the isolations that it names.
@@ -205,7 +219,7 @@ pub fn parse(bytes: &[u8]) -> Result<Study, StudyError> {
 }
 
 const KEYS: &str = "a study has repetitions, seed, budget, cool_down, load_on; [measure] with what, cpus, for, policy, interval; \
-                    [axes] with isolation, load, knob; [isolation.NAME] with profile, with, without; and [[which_knob]] with knob, alone, \
+                    [axes] with isolation, load, knob, preemption, kernel; [isolation.NAME] with profile, with, without, boot; and [[which_knob]] with knob, alone, \
                     in_plan, needs, along";
 
 fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
@@ -213,17 +227,6 @@ fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
         text,
         isolations: &document.isolation,
     };
-    let reboots = [
-        ("preemption", &document.axes.preemption),
-        ("kernel", &document.axes.kernel),
-    ];
-    for (key, value) in reboots {
-        if let Some(value) = value {
-            let what = format!("`{key}` needs a reboot, which study does not do yet");
-            let next = "leave it out, and run the same study once under each, with another --out";
-            return Err(StudyError::new(context.line(&value.span()), what, next));
-        }
-    }
     let measure = &document.measure;
     let each = context.duration(&measure.each)?;
     let line = context.line(&measure.each.span());
@@ -293,7 +296,7 @@ fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
             next,
         ));
     }
-    let (axes, cells) = product(&document.axes, &context)?;
+    let Product { axes, cells, boots } = product(&document.axes, &context)?;
     let which_knob = which_knob::questions(&document.which_knob, &axes, &context)?;
     if repetitions.saturating_mul(cells.len()) > MOST_RUNS {
         let what = format!(
@@ -315,6 +318,7 @@ fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
         cool_down,
         axes,
         cells,
+        boots,
         which_knob,
     })
 }

@@ -3,17 +3,23 @@
 //! Two things make a difference between cells worth anything: that every repetition is a block that holds every cell once, and
 //! that the order within it is drawn by lot, so that a machine that warms up or fills its disk does it to all of them alike.
 
+mod boots;
 mod cells;
 mod error;
 mod file;
+mod isolations;
+mod levels;
+mod loads;
 mod order;
 mod record;
 mod schedule;
+mod switches;
 pub mod which_knob;
 
+pub use boots::Boot;
 pub use cells::{Axis, Cell, MOST_CELLS, MOST_RUNS, Pair, pairs};
 pub use error::StudyError;
 pub use file::{LoadPlace, MOST_BYTES, PARTITION, Said, Study, What, parse};
 pub use order::blocks;
-pub use record::{Foreign, RECORD_SCHEMA, Record};
-pub use schedule::{Place, Schedule};
+pub use record::{BootRecord, Foreign, RECORD_SCHEMA, Record};
+pub use schedule::{Place, Schedule, Sitting};

@@ -1,4 +1,7 @@
-//! The order of the runs: blocks that hold every cell once, each shuffled.
+//! The order of the runs: blocks that hold every cell once, each shuffled. Where cells need boots, a block holds every boot
+//! once, shuffled as well, and its cells follow each other.
+
+use crate::Study;
 
 /// For every repetition the places of all cells in the order in which they run. The same seed gives the same order, and a
 /// block does not depend on how many follow.
@@ -6,14 +9,28 @@
 pub fn blocks(cells: usize, repetitions: usize, seed: u64) -> Vec<Vec<usize>> {
     let mut random = Random(seed);
     (0..repetitions)
-        .map(|_| {
-            let mut block: Vec<usize> = (0..cells).collect();
-            for last in (1..cells).rev() {
-                block.swap(last, random.below(last + 1));
-            }
-            block
-        })
+        .map(|_| random.shuffled((0..cells).collect()))
         .collect()
+}
+
+impl Study {
+    /// The order of its runs: for every repetition the places of all cells.
+    #[must_use]
+    pub fn blocks(&self) -> Vec<Vec<usize>> {
+        if self.boots.len() < 2 {
+            return blocks(self.cells.len(), self.repetitions, self.seed);
+        }
+        let mut random = Random(self.seed);
+        (0..self.repetitions)
+            .map(|_| {
+                let boots = random.shuffled((0..self.boots.len()).collect());
+                boots
+                    .into_iter()
+                    .flat_map(|boot| random.shuffled(self.cells_of(boot).collect()))
+                    .collect()
+            })
+            .collect()
+    }
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014): passes the usual tests, and is the same everywhere for ever.
@@ -26,6 +43,13 @@ impl Random {
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         bits ^ (bits >> 31)
+    }
+
+    fn shuffled(&mut self, mut all: Vec<usize>) -> Vec<usize> {
+        for last in (1..all.len()).rev() {
+            all.swap(last, self.below(last + 1));
+        }
+        all
     }
 
     /// Evenly below `end`, which is above 0.

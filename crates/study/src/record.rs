@@ -1,6 +1,6 @@
 //! `study.json`: what a directory of results belongs to, so that nothing else is ever mixed into it.
 
-use crate::{Study, blocks};
+use crate::{Boot, Study};
 use machine::CpuSet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub struct Record {
     pub schema: String,
     /// The tool that measures.
     pub tool_version: String,
-    /// The kernel's release.
+    /// The kernel's release; `None` also where the study measures several.
     pub kernel: Option<String>,
     /// The processor's name.
     pub model_name: Option<String>,
@@ -29,6 +29,20 @@ pub struct Record {
     pub cells: BTreeMap<String, BTreeMap<String, String>>,
     /// Names of the cells in the order in which they run, one list for each repetition.
     pub order: Vec<Vec<String>>,
+    /// The boots that the cells need; not there in a study that needs none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub boots: Vec<BootRecord>,
+}
+
+/// A boot, and what is measured in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BootRecord {
+    /// Words that its line has beside those of the machine.
+    pub words: Vec<String>,
+    /// Its kernel; `None` is that of the machine.
+    pub kernel: Option<String>,
+    /// Names of its cells.
+    pub cells: Vec<String>,
 }
 
 /// A directory that belongs to something else: what differs, there and here.
@@ -54,11 +68,16 @@ impl Record {
                 .map(|cell| cell.name.clone())
                 .unwrap_or_default()
         };
-        let blocks = blocks(study.cells.len(), study.repetitions, study.seed);
+        let boots = |(place, boot): (usize, &Boot)| BootRecord {
+            words: boot.words_for(cpus),
+            kernel: boot.kernel.clone(),
+            cells: study.cells_of(place).map(|cell| name(&cell)).collect(),
+        };
+        let kernel = machine.kernel.release.clone();
         Record {
             schema: RECORD_SCHEMA.to_owned(),
             tool_version: tool_version.to_owned(),
-            kernel: machine.kernel.release.clone(),
+            kernel: kernel.filter(|_| !study.names_kernels()),
             model_name: machine.topology.model_name.clone(),
             online: machine.topology.online.clone(),
             cpus: cpus.clone(),
@@ -68,10 +87,15 @@ impl Record {
                 .iter()
                 .map(|cell| (cell.name.clone(), study.levels_of(cell)))
                 .collect(),
-            order: blocks
+            order: study
+                .blocks()
                 .iter()
                 .map(|block| block.iter().map(name).collect())
                 .collect(),
+            boots: match study.needs_boots() {
+                true => study.boots.iter().enumerate().map(boots).collect(),
+                false => Vec::new(),
+            },
         }
     }
 
@@ -106,6 +130,17 @@ impl Record {
             if there != here {
                 return Err(Foreign { what, there, here });
             }
+        }
+        if self.boots != now.boots {
+            let text = |record: &Record| {
+                let words = |boot: &BootRecord| boot.words.join(" ");
+                record.boots.iter().map(words).collect::<Vec<_>>().join(", ")
+            };
+            return Err(Foreign {
+                what: "the list of boots",
+                there: text(self),
+                here: text(now),
+            });
         }
         if (&self.cells, &self.order) != (&now.cells, &now.order) {
             let count =

@@ -1,6 +1,6 @@
 //! Which runs are still to be done, and how long that will take.
 
-use crate::{Study, blocks};
+use crate::Study;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -13,13 +13,28 @@ pub struct Place {
     pub cell: usize,
 }
 
+/// One boot of one repetition: its cells are measured one after the other, without a restart between them. Each repetition
+/// has boots of its own, because no two boots of a machine are the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Sitting {
+    /// The repetition, from 0.
+    pub block: usize,
+    /// The place of the boot.
+    pub boot: usize,
+}
+
 /// Making a partition and taking it back takes about so long, until the first ones were timed.
 const SWITCH: Duration = Duration::from_secs(2);
+
+/// A restart takes about so long.
+const RESTART: Duration = Duration::from_secs(60);
 
 /// The runs of a study in their order, and which are done.
 #[derive(Clone, Debug)]
 pub struct Schedule {
     order: Vec<Place>,
+    /// For each run the boot that it needs; nothing where it is the one that there is.
+    boots: Vec<Option<usize>>,
     done: BTreeSet<Place>,
     /// Longest time of a run without measuring and waiting, so far.
     overhead: Option<Duration>,
@@ -30,13 +45,18 @@ impl Schedule {
     /// With what is done already.
     #[must_use]
     pub fn new(study: &Study, done: impl IntoIterator<Item = Place>) -> Schedule {
-        let blocks = blocks(study.cells.len(), study.repetitions, study.seed);
         let of =
             |(block, cells): (usize, Vec<usize>)| cells.into_iter().map(move |cell| Place { block, cell });
-        let order: Vec<Place> = blocks.into_iter().enumerate().flat_map(of).collect();
+        let order: Vec<Place> = study.blocks().into_iter().enumerate().flat_map(of).collect();
+        let boot = |place: &Place| study.cells.get(place.cell).map(|cell| cell.boot);
+        let boots = order
+            .iter()
+            .map(|place| boot(place).filter(|_| study.needs_boots()))
+            .collect();
         let known: BTreeSet<Place> = order.iter().copied().collect();
         Schedule {
             order,
+            boots,
             done: done.into_iter().filter(|place| known.contains(place)).collect(),
             overhead: None,
             planned: study.each.saturating_add(study.cool_down),
@@ -56,6 +76,32 @@ impl Schedule {
             .iter()
             .copied()
             .find(|place| !self.done.contains(place))
+    }
+
+    /// The boot that the next run needs; `None` when all are done, or where no boot is needed.
+    #[must_use]
+    pub fn sitting(&self) -> Option<Sitting> {
+        self.sittings().next()
+    }
+
+    /// How many boots are left; 0 where none is needed.
+    #[must_use]
+    pub fn sittings_left(&self) -> usize {
+        self.sittings().collect::<BTreeSet<_>>().len()
+    }
+
+    fn sittings(&self) -> impl Iterator<Item = Sitting> {
+        let left = self
+            .order
+            .iter()
+            .zip(&self.boots)
+            .filter(|(place, _)| !self.done.contains(place));
+        left.filter_map(|(place, boot)| {
+            Some(Sitting {
+                block: place.block,
+                boot: (*boot)?,
+            })
+        })
     }
 
     /// How many runs are done.
@@ -81,6 +127,8 @@ impl Schedule {
     #[must_use]
     pub fn remaining(&self) -> Duration {
         let left = self.order.len() - self.done.len();
-        self.one().saturating_mul(u32::try_from(left).unwrap_or(u32::MAX))
+        let times = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let restarts = RESTART.saturating_mul(times(self.sittings_left()));
+        self.one().saturating_mul(times(left)).saturating_add(restarts)
     }
 }

@@ -62,8 +62,12 @@ pub(crate) fn questions(
             .split_at_checked(2)
             .map_or(([].as_slice(), axes), |both| both)
         else {
-            let next = "take `knob` out of [axes]";
-            return Err(StudyError::new(line, "the axes have knobs of their own", next));
+            let next = "take `knob`, `preemption` and `kernel` out of [axes]";
+            return Err(StudyError::new(
+                line,
+                "there are more axes than isolation and load",
+                next,
+            ));
         };
         if load.levels.len() != 1 {
             let next = "name one in [axes], and make a study for each";

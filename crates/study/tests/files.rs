@@ -1,6 +1,6 @@
 //! Study files, right and wrong: what cells they make, and with which line and words they are refused.
 
-#![allow(clippy::unwrap_used)] // A whole file of tests.
+#![allow(clippy::unwrap_used, clippy::expect_used)] // A whole file of tests.
 
 use proptest::prelude::*;
 use study::{MOST_BYTES, parse};
@@ -77,24 +77,48 @@ fn what_is_wrong_is_said_with_its_line() {
         ("load = [\"cpu+cpu\", \"idle\"]", 7, "`cpu` is there twice in"),
         ("load = [\"idle\", \"cpu+\"]", 7, "there is no load ``"),
         (
-            "isolation = [\"none\", \"isolcpus\"]",
-            7,
-            "needs a reboot, which study does not do yet",
-        ),
-        (
             "isolation = [\"none\",\n\"both\"]",
             8,
-            "needs a reboot, which study does not do yet",
+            "there is no isolation `both`",
         ),
         (
-            "preemption = [\"full\", \"lazy\"]",
+            "preemption = [\"full\", \"rt\"]",
             7,
-            "needs a reboot, which study does not do yet",
+            "there is no preemption `rt`",
+        ),
+        ("preemption = []", 7, "`preemption` has no level"),
+        ("preemption = [\"full\"]", 0, "one cell alone"),
+        ("kernel = [\"6.1\", \"/boot/\"]", 7, "names no kernel"),
+        ("kernel = [\"6.1\", \"..\"]", 7, "names no kernel"),
+        (
+            "kernel = [\"/a/linux-6.1\", \"/b/linux-6.1\"]",
+            7,
+            "the same directories",
         ),
         (
-            "kernel = [\"6.1\"]",
+            "isolation = [\"isolcpus\", \"balanced\"]\nknob = [\"timer_migration\"]",
+            8,
+            "`isolcpus` makes no partition",
+        ),
+        (
+            "isolation = [\"none\", \"a\"]\n[isolation.a]\nboot = [\"nohz_full={cpus}\"]",
+            8,
+            "does not say which partition",
+        ),
+        (
+            "isolation = [\"none\", \"a\"]\n[isolation.a]\nprofile = \"none\"\nwith = [\"timer_migration\"]",
+            10,
+            "makes no partition, so it has no knobs",
+        ),
+        (
+            "isolation = [\"isolcpus\", \"a\"]\n[isolation.a]\nprofile = \"none\"\nboot = [\"isolcpus={cpus}\"]",
             7,
-            "needs a reboot, which study does not do yet",
+            "`a` is the same isolation as `isolcpus`",
+        ),
+        (
+            "isolation = [\"none\", \"a\"]\npreemption = [\"full\"]\n[isolation.a]\nprofile = \"none\"\nboot = [\"preempt=none\"]",
+            11,
+            "`preempt=` is an axis of its own",
         ),
         (
             "isolation = [\"none\", \"cpuset\"]",
@@ -160,7 +184,7 @@ fn what_is_wrong_is_said_with_its_line() {
         ("isolation = \"none\"", 7, "sequence"),
         ("isolation = [1]", 7, "string"),
     ] {
-        let error = parse(with_axes(axes).as_bytes()).unwrap_err();
+        let error = parse(with_axes(axes).as_bytes()).expect_err(axes);
         assert!(
             error.line == line && error.to_string().contains(words),
             "{axes}: {error}"
@@ -259,6 +283,30 @@ fn hostile_bytes_are_refused_in_words_that_a_terminal_can_show() {
     let escape = with_axes("isolation = [\"none\", \"\\u001b[2J\"]");
     let error = parse(escape.as_bytes()).unwrap_err();
     assert!(!error.to_string().contains(char::is_control), "{error:?}");
+}
+
+#[test]
+fn a_word_of_the_boot_line_is_one_word_whose_places_are_filled() {
+    for (word, words) in [
+        ("", "no word of a boot line"),
+        ("a b", "no word of a boot line"),
+        ("a\u{e9}", "no word of a boot line"),
+        ("= 3", "no word of a boot line"),
+        ("nohz_full={cpu}", "a place that nothing fills"),
+        ("quietcore.trial=1", "of quietcore itself"),
+    ] {
+        let axes = format!(
+            "isolation = [\"none\", \"a\"]\n[isolation.a]\nprofile = \"none\"\nboot = [\"skew_tick=1\",\n{word:?}]"
+        );
+        let error = parse(with_axes(&axes).as_bytes()).expect_err(word);
+        assert!(
+            error.line == 11 && error.to_string().contains(words),
+            "{word:?}: {error}"
+        );
+    }
+    let twice = "isolation = [\"none\", \"a\"]\n[isolation.a]\nprofile = \"none\"\nboot = [\"rcu_nocbs=1\", \"rcu-nocbs={cpus}\"]";
+    let error = parse(with_axes(twice).as_bytes()).unwrap_err();
+    assert!(error.to_string().contains("is there twice"), "{error}");
 }
 
 proptest! {

@@ -5,6 +5,7 @@ mod conduct;
 mod directory;
 mod foresee;
 mod outcome;
+mod reboots;
 mod which_knob;
 
 use crate::screen::Form;
@@ -27,12 +28,14 @@ const EXAMPLES: &str = "A study file:\n  \
     cpus = \"3\"\n  \
     for = \"10s\"                 # also: policy, interval\n  \
     [axes]\n  \
-    isolation = [\"none\", \"balanced\", \"own\"]   # minimal, strict\n  \
+    isolation = [\"none\", \"balanced\", \"own\"]   # minimal, strict; on the boot line: isolcpus, isolcpus_and_cpuset\n  \
     load = [\"idle\", \"cpu+memory\"]\n  \
     # knob = [\"timer_migration\"]   # each one off and on, where every level isolates\n  \
+    # preemption = [\"none\", \"voluntary\", \"full\"]   # preempt= on the boot line; kernel = [...] names kernels\n  \
     [isolation.own]\n  \
     profile = \"strict\"\n  \
-    without = [\"scaling_governor\"]\n\n\
+    without = [\"scaling_governor\"]\n  \
+    # boot = [\"nohz_full={cpus}\"]   # words of the boot line; profile = \"none\" makes no partition beside them\n\n\
     Then:\n  \
     quietcore study plan study.toml\n  \
     quietcore study run study.toml --out results     # the same again goes on where it stopped\n  \
@@ -86,9 +89,11 @@ struct PlanReport<'a> {
     cells: Vec<&'a str>,
     order: &'a [Vec<String>],
     runs: usize,
+    /// Restarts between the runs; on a machine of its own there is one more at the end.
+    restarts: usize,
     /// About.
     seconds: u64,
-    notes: &'a [String],
+    notes: Vec<String>,
 }
 
 /// Where the lock of studies is: two at once would measure each other.
@@ -125,14 +130,21 @@ fn plan(foreseen: &Foreseen, screen: &mut Screen) {
     let record = record(foreseen);
     let schedule = Schedule::new(&foreseen.study, []);
     let study = &foreseen.study;
+    let here = reboots::impossible(foreseen);
+    let mut notes = foreseen.notes.clone();
+    notes.extend(
+        here.iter()
+            .map(|why| format!("not possible on this machine: {why}")),
+    );
     match screen.form {
         Form::Json => screen.json(&PlanReport {
             schema: "quietcore.study-plan/1",
             cells: study.cells.iter().map(|cell| cell.name.as_str()).collect(),
             order: &record.order,
             runs: schedule.order().len(),
+            restarts: schedule.sittings_left(),
             seconds: schedule.remaining().as_secs(),
-            notes: &foreseen.notes,
+            notes,
         }),
         Form::Text => {
             let mut text = format!(
@@ -148,7 +160,8 @@ fn plan(foreseen: &Foreseen, screen: &mut Screen) {
             for (place, block) in record.order.iter().enumerate() {
                 text.push_str(&format!("  {:>3}  {}\n", place + 1, block.join("  ")));
             }
-            text.push_str(&foreseen.notes_text());
+            text.push_str(&reboots::text(foreseen, &schedule));
+            text.extend(notes.iter().map(|note| format!("note: {note}\n")));
             screen.text(&text);
         }
     }
@@ -179,6 +192,7 @@ fn carry_out(
         screen.note(&note);
     }
     let foreseen = foresee()?;
+    reboots::refuse_impossible(&foreseen)?;
     screen.note(&foreseen.notes_text());
     let directory = Directory::open(out, &foreseen, record(&foreseen))?;
     let mut schedule = Schedule::new(&foreseen.study, directory.done()?);

@@ -98,7 +98,7 @@ impl Directory {
         let path = self.result(place);
         let recording =
             formats::read(&mut &*bytes).map_err(|error| foreign_result(&path, &error.to_string()))?;
-        self.belongs(&recording)
+        self.belongs(place.cell, &recording)
             .map_err(|why| foreign_result(&path, &why))?;
         if let Some(folder) = path.parent() {
             output::make_folder(folder)?;
@@ -131,7 +131,7 @@ impl Directory {
                 continue;
             }
             let recording = foreign::recording(&path)?;
-            self.belongs(&recording)
+            self.belongs(place.cell, &recording)
                 .map_err(|why| foreign_result(&path, &why))?;
             results.push((place, recording));
         }
@@ -144,8 +144,8 @@ impl Directory {
         self.path.join(name).join(format!("{}.json", place.block + 1))
     }
 
-    /// Whether a result is whole, and one of this study.
-    fn belongs(&self, recording: &Recording) -> Result<(), String> {
+    /// Whether a result is whole, and one of this cell.
+    fn belongs(&self, cell: usize, recording: &Recording) -> Result<(), String> {
         let Some(own) = &recording.own else {
             return Err("it was not measured by quietcore".to_owned());
         };
@@ -169,11 +169,19 @@ impl Directory {
             &environment.tool_version,
             &record.tool_version,
         )?;
-        differs(
-            "the kernel",
-            &kernel(&environment.release),
-            &kernel(&record.kernel),
-        )?;
+        if !self.study.names_kernels() {
+            differs(
+                "the kernel",
+                &kernel(&environment.release),
+                &kernel(&record.kernel),
+            )?;
+        }
+        if let (true, Some(cell)) = (self.study.needs_boots(), self.study.cells.get(cell)) {
+            let line = environment.cmdline.as_deref().unwrap_or_default();
+            if let Some(why) = self.study.wrong_line(cell.boot, &record.cpus, line) {
+                return Err(format!("it was measured under another boot line: {why}"));
+            }
+        }
         differs("the CPU", &cpus.to_string(), &record.cpus.to_string())?;
         match (own.kind == kind, own.complete) {
             (false, _) => Err(format!("it does not answer `measure {}`", self.study.what.word())),

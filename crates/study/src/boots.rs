@@ -1,0 +1,206 @@
+//! Boots: what cells want of the boot line and of the kernel, and whether a running machine came up so.
+
+use crate::file::{Axes, Context};
+use crate::levels::levels;
+use crate::{Study, StudyError};
+use machine::CpuSet;
+use machine::cmdline::{Parameter, parse_cmdline, same_name, words};
+use toml::Spanned;
+
+/// What stands for the measured CPUs in a word.
+pub(crate) const CPUS: &str = "{cpus}";
+
+/// Models that `preempt=` knows; `lazy` from 6.13 on (`kernel/sched/core.c`, `sched_dynamic_mode`).
+const MODELS: [&str; 4] = ["none", "voluntary", "full", "lazy"];
+
+/// So many letters may the name of a kernel have in the names of directories.
+const LONGEST_KERNEL: usize = 60;
+
+/// A boot of the machine that some cells need.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Boot {
+    /// Words that the line has beside those of the machine; `{cpus}` stands for the measured CPUs.
+    pub words: Vec<String>,
+    /// The release or the path of a kernel; `None` is the kernel that the machine has.
+    pub kernel: Option<String>,
+}
+
+impl Boot {
+    /// Whether it is that of the machine as it is.
+    #[must_use]
+    pub fn is_plain(&self) -> bool {
+        self.words.is_empty() && self.kernel.is_none()
+    }
+
+    /// Its words for these CPUs.
+    #[must_use]
+    pub fn words_for(&self, cpus: &CpuSet) -> Vec<String> {
+        let cpus = cpus.to_string();
+        self.words.iter().map(|word| word.replace(CPUS, &cpus)).collect()
+    }
+
+    /// It for people.
+    #[must_use]
+    pub fn text(&self, cpus: &CpuSet) -> String {
+        let words = match self.words.is_empty() {
+            true => "the line as it is".to_owned(),
+            false => self.words_for(cpus).join(" "),
+        };
+        match &self.kernel {
+            Some(kernel) => format!("{words}, kernel {kernel}"),
+            None => words,
+        }
+    }
+}
+
+impl Study {
+    /// Whether cells need boots of their own.
+    #[must_use]
+    pub fn needs_boots(&self) -> bool {
+        self.boots.iter().any(|boot| !boot.is_plain())
+    }
+
+    /// Whether cells are measured under kernels that the study names.
+    #[must_use]
+    pub fn names_kernels(&self) -> bool {
+        self.boots.iter().any(|boot| boot.kernel.is_some())
+    }
+
+    /// The places of the cells that are measured in a boot.
+    pub fn cells_of(&self, boot: usize) -> impl Iterator<Item = usize> {
+        let cells = self.cells.iter().enumerate();
+        cells
+            .filter(move |(_, cell)| cell.boot == boot)
+            .map(|(place, _)| place)
+    }
+
+    /// Why a machine with this line is not booted as a boot of the study wants it: a word is missing, or one is there that
+    /// only other boots have. `None` where it is.
+    #[must_use]
+    pub fn wrong_line(&self, boot: usize, cpus: &CpuSet, line: &str) -> Option<String> {
+        let wanted = self.boots.get(boot)?.words_for(cpus);
+        let there: Vec<&str> = words(line).collect();
+        if let Some(missing) = wanted.iter().find(|word| !there.contains(&word.as_str())) {
+            return Some(format!("{missing} is not on the line"));
+        }
+        let name = |word: &str| Parameter::parse(word).name;
+        let others = self.boots.iter().flat_map(|other| &other.words);
+        let mut foreign =
+            others.filter(|other| !wanted.iter().any(|word| same_name(&name(word), &name(other))));
+        let line = parse_cmdline(line);
+        let found = foreign.find_map(|other| line.last(&name(other)))?;
+        Some(format!(
+            "{} is on the line, and only other boots of the study have it",
+            found.name
+        ))
+    }
+}
+
+/// A level of the axis `kernel`.
+pub(crate) struct Kernel {
+    /// As it was written.
+    pub text: String,
+    /// As a part of a directory's name.
+    pub name: String,
+}
+
+/// The levels of the axis `preemption`; none where it is not there.
+pub(crate) fn preemptions(axes: &Axes, context: &Context) -> Result<Vec<String>, StudyError> {
+    let Some(said) = &axes.preemption else {
+        return Ok(Vec::new());
+    };
+    let levels = levels(Some(said), "preemption", "as the machine has it", context)?;
+    for (word, line) in &levels {
+        if !MODELS.contains(&word.as_str()) {
+            let next = format!(
+                "write some of {}; other kernels are the axis `kernel`",
+                MODELS.join(", ")
+            );
+            return Err(StudyError::new(
+                *line,
+                format!("there is no preemption `{word}`"),
+                next,
+            ));
+        }
+    }
+    for word in context.isolations.values().flat_map(|named| &named.boot) {
+        if same_name(&Parameter::parse(word.get_ref()).name, "preempt") {
+            let line = context.line(&word.span());
+            let next = "take it out: each level of the axis `preemption` says it";
+            return Err(StudyError::new(
+                line,
+                "`preempt=` is an axis of its own here",
+                next,
+            ));
+        }
+    }
+    Ok(levels.into_iter().map(|(word, _)| word).collect())
+}
+
+/// The levels of the axis `kernel`; none where it is not there.
+pub(crate) fn kernels(axes: &Axes, context: &Context) -> Result<Vec<Kernel>, StudyError> {
+    let Some(said) = &axes.kernel else {
+        return Ok(Vec::new());
+    };
+    let mut kernels: Vec<Kernel> = Vec::new();
+    for (text, line) in levels(Some(said), "kernel", "the one of the machine", context)? {
+        let file = text.rsplit('/').next().unwrap_or_default();
+        // `-` stands between the levels in the name of a cell.
+        let plain = |letter: char| {
+            if letter.is_ascii_alphanumeric() || ".+".contains(letter) {
+                letter
+            } else {
+                '_'
+            }
+        };
+        let name: String = file.chars().map(plain).collect();
+        if name.is_empty()
+            || name.len() > LONGEST_KERNEL
+            || name.starts_with('.')
+            || text.chars().any(char::is_control)
+        {
+            let next = "write a release as `uname -r` has it, or the path of a kernel";
+            return Err(StudyError::new(line, format!("`{text}` names no kernel"), next));
+        }
+        if let Some(same) = kernels.iter().find(|known| known.name == name) {
+            let what = format!("`{text}` and `{}` would have the same directories", same.text);
+            return Err(StudyError::new(line, what, "give one of the files another name"));
+        }
+        kernels.push(Kernel { text, name });
+    }
+    Ok(kernels)
+}
+
+/// The words that an isolation has on the boot line.
+pub(crate) fn boot_words(said: &[Spanned<String>], context: &Context) -> Result<Vec<String>, StudyError> {
+    let mut found: Vec<String> = Vec::new();
+    for word in said {
+        let line = context.line(&word.span());
+        let word = word.get_ref();
+        let refused = |what: String, next: &str| Err(StudyError::new(line, what, next));
+        let name = Parameter::parse(word).name;
+        if name.is_empty() || !word.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return refused(
+                format!("`{word}` is no word of a boot line"),
+                "write one word in ASCII for each: boot = [\"nohz_full={cpus}\", \"rcu_nocbs={cpus}\"]",
+            );
+        }
+        if word.replace(CPUS, "").contains(['{', '}']) {
+            return refused(
+                format!("`{word}` has a place that nothing fills"),
+                "write {cpus} for the measured CPUs",
+            );
+        }
+        if name.starts_with("quietcore.") {
+            return refused(format!("`{word}` is a word of quietcore itself"), "take it out");
+        }
+        if found
+            .iter()
+            .any(|known| same_name(&Parameter::parse(known).name, &name))
+        {
+            return refused(format!("`{name}` is there twice"), "give every parameter once");
+        }
+        found.push(word.clone());
+    }
+    Ok(found)
+}

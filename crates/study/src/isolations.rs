@@ -1,0 +1,188 @@
+//! Levels of the axis `isolation`: what is applied at run time, and what has to be on the boot line.
+
+use crate::StudyError;
+use crate::boots::{CPUS, boot_words};
+use crate::file::{Axes, Context, Isolation, PARTITION, Partition};
+use crate::levels::refused;
+use crate::switches::Switch;
+use machine::CpuSet;
+use plan::{Intent, PartitionName, Profile};
+use toml::Spanned;
+
+/// So many letters may the name of an isolation have: `without_` and the longest name of a knob are fewer.
+const LONGEST_NAME: usize = 40;
+
+/// The words that have a meaning of their own.
+const READY: [&str; 6] = [
+    "none",
+    "minimal",
+    "balanced",
+    "strict",
+    "isolcpus",
+    "isolcpus_and_cpuset",
+];
+
+/// How a level isolates.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Method {
+    /// The partition; `None` where it makes none.
+    pub intent: Option<Intent>,
+    /// Words of the boot line.
+    pub boot: Vec<String>,
+}
+
+/// What a level stands for, with the knobs of the axis `knob` taken or left out.
+pub(crate) fn method(
+    word: &str,
+    line: usize,
+    knobs: &[Switch],
+    is_on: &dyn Fn(usize) -> bool,
+    context: &Context,
+) -> Result<Method, StudyError> {
+    let mut method = isolation(word, line, context)?;
+    let Some(intent) = &mut method.intent else {
+        let what_it_is = match word {
+            "none" => "`none` isolates nothing".to_owned(),
+            _ => format!("`{word}` makes no partition"),
+        };
+        return match knobs.first() {
+            None => Ok(method),
+            Some(knob) => Err(StudyError::new(
+                knob.line,
+                format!(
+                    "{what_it_is}, so there is no cell with `{}` and without isolation",
+                    knob.name
+                ),
+                format!(
+                    "take `{word}` out of the axis `isolation`, or make the knob a part of named ones ([isolation.NAME])"
+                ),
+            )),
+        };
+    };
+    for (place, knob) in knobs.iter().enumerate() {
+        let taken = match is_on(place) {
+            true => intent.take(knob.taken),
+            false => intent.leave_out(knob.name),
+        };
+        taken.map_err(|refusal| refused(knob.line, &refusal))?;
+    }
+    Ok(method)
+}
+
+/// An intent of this profile, without CPUs.
+pub(crate) fn empty_intent(profile: Profile) -> Intent {
+    let name = PartitionName::new(PARTITION).unwrap_or_default();
+    Intent::new(name, CpuSet::new(), profile)
+}
+
+/// Names of isolations that mean something already or make no directory, and those that no cell uses.
+pub(crate) fn unused(axes: &Axes, context: &Context) -> Result<(), StudyError> {
+    for name in context.isolations.keys() {
+        let (line, name) = (context.line(&name.span()), name.get_ref());
+        if READY.contains(&name.as_str()) {
+            let what = format!("`{name}` has a meaning already");
+            return Err(StudyError::new(line, what, "give the isolation another name"));
+        }
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+        if name.is_empty() || name.len() > LONGEST_NAME || !name.bytes().all(is_plain) {
+            let what = format!("`{name}` cannot be a part of a directory's name here");
+            return Err(StudyError::new(
+                line,
+                what,
+                format!("use letters, digits and _, at most {LONGEST_NAME}"),
+            ));
+        }
+        let levels = axes
+            .isolation
+            .as_ref()
+            .map(Spanned::get_ref)
+            .into_iter()
+            .flatten();
+        if !levels.into_iter().any(|level| level.get_ref() == name) {
+            let what = format!("no cell has the isolation `{name}`");
+            return Err(StudyError::new(
+                line,
+                what,
+                "name it in the axis `isolation`, or take it out",
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// What a word of the axis `isolation` stands for.
+fn isolation(word: &str, line: usize, context: &Context) -> Result<Method, StudyError> {
+    let named = context.isolations.iter().find(|(name, _)| name.get_ref() == word);
+    if let Some((name, named)) = named {
+        return named_isolation(context.line(&name.span()), word, named, context);
+    }
+    let isolcpus = || vec![format!("isolcpus={CPUS}")];
+    let (profile, boot) = match word {
+        "none" => (None, Vec::new()),
+        "minimal" => (Some(Profile::Minimal), Vec::new()),
+        "balanced" => (Some(Profile::Balanced), Vec::new()),
+        "strict" => (Some(Profile::Strict), Vec::new()),
+        "isolcpus" => (None, isolcpus()),
+        // The bare partition: what else a profile sets would be credited to the two together.
+        "isolcpus_and_cpuset" => (Some(Profile::Minimal), isolcpus()),
+        _ => {
+            let what = format!("there is no isolation `{word}`");
+            let next = format!(
+                "write one of {}, or describe it: [isolation.NAME] with profile, with, without, boot",
+                READY.join(", ")
+            );
+            return Err(StudyError::new(line, what, next));
+        }
+    };
+    Ok(Method {
+        intent: profile.map(empty_intent),
+        boot,
+    })
+}
+
+fn named_isolation(
+    line: usize,
+    name: &str,
+    named: &Isolation,
+    context: &Context,
+) -> Result<Method, StudyError> {
+    let boot = boot_words(&named.boot, context)?;
+    let profile = match named.profile {
+        // Words of the boot line alone, or beside a partition: neither is the obvious one.
+        None if !boot.is_empty() => {
+            let what = format!("`{name}` has `boot`, and does not say which partition stands beside it");
+            let next = "write profile = \"none\" for the boot line alone, else minimal, balanced or strict";
+            return Err(StudyError::new(line, what, next));
+        }
+        None => Some(Profile::default()),
+        Some(Partition::None) => None,
+        Some(Partition::Minimal) => Some(Profile::Minimal),
+        Some(Partition::Balanced) => Some(Profile::Balanced),
+        Some(Partition::Strict) => Some(Profile::Strict),
+    };
+    let Some(profile) = profile else {
+        return match named.with.iter().chain(&named.without).next() {
+            Some(knob) => Err(StudyError::new(
+                context.line(&knob.span()),
+                format!("`{name}` makes no partition, so it has no knobs"),
+                "take `with` and `without` out of it, or name a profile",
+            )),
+            None => Ok(Method { intent: None, boot }),
+        };
+    };
+    let mut intent = empty_intent(profile);
+    for knob in &named.with {
+        intent
+            .take(knob.get_ref())
+            .map_err(|refusal| refused(context.line(&knob.span()), &refusal))?;
+    }
+    for knob in &named.without {
+        intent
+            .leave_out(knob.get_ref())
+            .map_err(|refusal| refused(context.line(&knob.span()), &refusal))?;
+    }
+    Ok(Method {
+        intent: Some(intent),
+        boot,
+    })
+}

@@ -1,0 +1,43 @@
+//! The words of an axis, each once and with its line.
+
+use crate::StudyError;
+use crate::file::Context;
+use plan::Refusal;
+use toml::Spanned;
+
+/// The words of an axis with their lines; the usual one where the axis is not there.
+pub(crate) fn levels(
+    said: Option<&Spanned<Vec<Spanned<String>>>>,
+    axis: &str,
+    usual: &str,
+    context: &Context,
+) -> Result<Vec<(String, usize)>, StudyError> {
+    let Some(said) = said else {
+        return Ok(vec![(usual.to_owned(), 0)]);
+    };
+    if said.get_ref().is_empty() {
+        let what = format!("the axis `{axis}` has no level");
+        let next = format!("give it some, or leave it out, which is [\"{usual}\"]");
+        return Err(StudyError::new(context.line(&said.span()), what, next));
+    }
+    let mut found: Vec<(String, usize)> = Vec::new();
+    for word in said.get_ref() {
+        let line = context.line(&word.span());
+        let word = word.get_ref();
+        if found.iter().any(|(known, _)| known == word) {
+            let what = format!("`{word}` is there twice");
+            return Err(StudyError::new(line, what, "name every level once"));
+        }
+        found.push((word.clone(), line));
+    }
+    Ok(found)
+}
+
+/// A refusal in the words of the file.
+pub(crate) fn refused(line: usize, refusal: &Refusal) -> StudyError {
+    let said = refusal.to_string();
+    let mut lines = said.lines();
+    let what = lines.next().unwrap_or_default().to_owned();
+    let rest: Vec<&str> = lines.collect();
+    StudyError::new(line, what, rest.join("; "))
+}

@@ -1,0 +1,191 @@
+//! Boots: which of them cells need, in which order they come, what a resumed study needs next, and which line is whose.
+
+#![allow(clippy::unwrap_used)] // A whole file of tests.
+
+use machine::CpuSet;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use study::{Place, Record, Schedule, Sitting, Study, blocks, parse};
+
+/// The article's study, with an isolation of the user's own.
+const AXES: &str = "isolation = [\"none\", \"minimal\", \"isolcpus\", \"isolcpus_and_cpuset\", \"quiet\"]\n\
+                    load = [\"idle\", \"cpu\"]\npreemption = [\"none\", \"full\"]\n\
+                    [isolation.quiet]\nprofile = \"none\"\nboot = [\"nohz_full={cpus}\", \"skew_tick=1\"]";
+
+fn of(axes: &str, seed: u64) -> Study {
+    let text = format!(
+        "repetitions = 3\nseed = {seed}\n[measure]\nwhat = \"latency\"\ncpus = \"2-3\"\nfor = \"10s\"\n[axes]\n{axes}\n"
+    );
+    parse(text.as_bytes()).unwrap()
+}
+
+#[test]
+fn cells_that_want_the_same_line_share_a_boot() {
+    let study = of(AXES, 1);
+    let cpus = CpuSet::range(2, 3);
+    let texts: Vec<String> = study.boots.iter().map(|boot| boot.text(&cpus)).collect();
+    assert_eq!(
+        texts,
+        [
+            "preempt=none",
+            "preempt=full",
+            "isolcpus=2-3 preempt=none",
+            "isolcpus=2-3 preempt=full",
+            "nohz_full=2-3 skew_tick=1 preempt=none",
+            "nohz_full=2-3 skew_tick=1 preempt=full",
+        ]
+    );
+    let boot = |name: &str| {
+        study
+            .cells
+            .iter()
+            .find(|cell| cell.name == name)
+            .map(|cell| cell.boot)
+    };
+    assert_eq!(
+        (boot("none-idle-none"), boot("minimal-cpu-none")),
+        (Some(0), Some(0))
+    );
+    assert_eq!(
+        (boot("isolcpus-idle-full"), boot("isolcpus_and_cpuset-cpu-full")),
+        (Some(3), Some(3))
+    );
+    let makes = |name: &str| {
+        let cell = study.cells.iter().find(|cell| cell.name == name).unwrap();
+        cell.intent.is_some()
+    };
+    assert!(
+        makes("isolcpus_and_cpuset-idle-none") && !makes("isolcpus-idle-none") && !makes("quiet-idle-none")
+    );
+    let axes: Vec<&str> = study.axes.iter().map(|axis| axis.name.as_str()).collect();
+    assert_eq!(axes, ["isolation", "load", "preemption"]);
+    let levels = study.levels_of(&study.cells[1]);
+    assert_eq!(levels["preemption"], "full");
+    for pair in study::pairs(&study.axes, &study.cells) {
+        let (one, two) = (&study.cells[pair.first].levels, &study.cells[pair.other].levels);
+        assert!(
+            one[pair.axis] < two[pair.axis],
+            "the earlier level is first: {one:?} {two:?}"
+        );
+    }
+}
+
+#[test]
+fn kernels_are_boots_whose_directories_can_be_told_apart() {
+    let study = of("kernel = [\"6.1.0-18-amd64\", \"/srv/vmlinuz-6.12-rt\"]", 1);
+    let names: Vec<&str> = study.cells.iter().map(|cell| cell.name.as_str()).collect();
+    assert_eq!(names, ["none-idle-6.1.0_18_amd64", "none-idle-vmlinuz_6.12_rt"]);
+    assert_eq!(study.boots[1].kernel.as_deref(), Some("/srv/vmlinuz-6.12-rt"));
+    assert_eq!(study.axes[2].levels[1], "/srv/vmlinuz-6.12-rt");
+    assert!(study.needs_boots() && study.names_kernels());
+}
+
+#[test]
+fn a_study_without_boots_has_the_order_and_the_record_that_it_always_had() {
+    let study = of(
+        "isolation = [\"none\", \"balanced\"]\nload = [\"idle\", \"cpu\", \"io\"]",
+        9,
+    );
+    assert!(!study.needs_boots() && study.boots.len() == 1);
+    assert_eq!(study.blocks(), blocks(6, 3, 9));
+    let schedule = Schedule::new(&study, []);
+    assert_eq!((schedule.sitting(), schedule.sittings_left()), (None, 0));
+    let machine = machine::Machine::read(&root::Root::live());
+    let record = Record::new(&study, &machine, &CpuSet::range(1, 1), "1");
+    assert!(record.boots.is_empty() && record.kernel == machine.kernel.release);
+}
+
+#[test]
+fn the_record_says_which_boot_is_of_which_cells() {
+    let study = of(
+        "isolation = [\"none\", \"isolcpus\"]\nload = [\"idle\", \"cpu\"]",
+        1,
+    );
+    let machine = machine::Machine::read(&root::Root::live());
+    let record = |cpus| Record::new(&study, &machine, &cpus, "1");
+    let ours = record(CpuSet::range(2, 3));
+    let boots: Vec<(String, &[String])> = ours
+        .boots
+        .iter()
+        .map(|boot| (boot.words.join(" "), boot.cells.as_slice()))
+        .collect();
+    assert_eq!(
+        boots[0],
+        (
+            String::new(),
+            &["none-idle".to_owned(), "none-cpu".to_owned()][..]
+        )
+    );
+    assert_eq!(boots[1].0, "isolcpus=2-3");
+    let other = Record {
+        boots: Vec::new(),
+        ..ours.clone()
+    };
+    let why = ours.same(&other).unwrap_err().to_string();
+    assert!(why.contains("the list of boots"), "{why}");
+}
+
+#[test]
+fn a_line_is_that_of_one_boot_alone() {
+    let study = of(
+        "isolation = [\"none\", \"isolcpus\", \"a\"]\n[isolation.a]\nprofile = \"none\"\nboot = [\"nohz-full={cpus}\"]",
+        1,
+    );
+    let cpus = CpuSet::range(2, 3);
+    for (line, of) in [
+        ("root=/dev/sda1 quiet", Some(0)),
+        ("root=/dev/sda1 isolcpus=2-3 panic=30", Some(1)),
+        ("nohz-full=2-3 root=/dev/sda1", Some(2)),
+        // Somebody's own isolation of other CPUs is not the line without isolation either.
+        ("isolcpus=1", None),
+        ("nohz_full=2-3 isolcpus=2-3", None),
+        ("isolcpus=2-31", None),
+    ] {
+        for boot in 0..3 {
+            let why = study.wrong_line(boot, &cpus, line);
+            assert_eq!(why.is_none(), of == Some(boot), "{line} for boot {boot}: {why:?}");
+        }
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_block_needs_every_boot_once_and_holds_every_cell_once(seed: u64) {
+        let study = of(AXES, seed);
+        let mut orders = BTreeSet::new();
+        for block in study.blocks() {
+            let mut boots: Vec<usize> = block.iter().map(|cell| study.cells[*cell].boot).collect();
+            boots.dedup();
+            orders.insert(boots.clone());
+            boots.sort_unstable();
+            prop_assert_eq!(boots, (0..6).collect::<Vec<_>>());
+            let mut cells = block;
+            cells.sort_unstable();
+            prop_assert_eq!(cells, (0..20).collect::<Vec<_>>());
+        }
+        // Three blocks in the same order of 720 would be no lot.
+        prop_assert!(orders.len() > 1);
+    }
+
+    #[test]
+    fn wherever_it_stops_the_next_boot_is_that_of_the_next_run(stops in 0_usize..=60, seed: u64) {
+        let study = of(AXES, seed);
+        let mut ran: Vec<Place> = Vec::new();
+        let mut first = Schedule::new(&study, []);
+        prop_assert_eq!(first.sittings_left(), 18);
+        for _ in 0..stops {
+            let place = first.next().unwrap();
+            first.finish(place, Duration::from_secs(10));
+            ran.push(place);
+        }
+        let again = Schedule::new(&study, ran.iter().copied());
+        let needed = again.next().map(|place| Sitting { block: place.block, boot: study.cells[place.cell].boot });
+        prop_assert_eq!(again.sitting(), needed);
+        let left: BTreeSet<(usize, usize)> = again.order()[stops..]
+            .iter()
+            .map(|place| (place.block, study.cells[place.cell].boot))
+            .collect();
+        prop_assert_eq!(again.sittings_left(), left.len());
+    }
+}
