@@ -1,11 +1,11 @@
 //! The guest's only file system: busybox, the binary under test, the guest's own program, modules, the scenario.
 
-use crate::cpio::Archive;
 use crate::error::LabError;
 use crate::kernels::Ready;
 use crate::packages;
 use crate::scenario::Cell;
 use crate::userland::Userland;
+use guest::Archive;
 use std::path::{Path, PathBuf};
 
 /// Programs of the host that go into every guest.

@@ -6,7 +6,6 @@
 
 pub mod apt;
 pub mod clock;
-pub mod cpio;
 pub mod disk;
 pub mod error;
 pub mod initramfs;

@@ -1,8 +1,8 @@
 //! Debian's own programs in a guest: packages unpacked beside ours, for scenarios that compare with the peers.
 
 use crate::apt::{Apt, Refresh, cache_dir};
-use crate::cpio::Archive;
 use crate::error::{LabError, run};
+use guest::Archive;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};

@@ -1,9 +1,11 @@
 //! How a guest reports: framed records on the second serial port, which kernel messages never reach.
 //!
-//! A record is a header line `LAB NAME LENGTH CRC32`, then exactly LENGTH bytes, then a newline. A record whose
-//! length or checksum is wrong is counted as damaged, never used. The last one is named [`DONE`]; without it the
-//! guest did not finish.
+//! A record whose length or checksum is wrong is counted as damaged, never used. The last one is named [`DONE`]; without it
+//! the guest did not finish.
 
+pub use guest::frames::framed;
+
+use guest::frames::{First, first};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -56,18 +58,24 @@ impl Records {
     pub fn parse(bytes: &[u8]) -> Records {
         let mut records = Records::default();
         let mut rest = bytes;
-        while let Some(start) = find(rest, b"LAB ") {
-            rest = rest.get(start..).unwrap_or_default();
-            match frame(rest) {
-                Some((name, body, length)) => {
+        loop {
+            let end = match first(rest) {
+                First::Whole { name, body, end } => {
                     records.take(name, body);
-                    rest = rest.get(length..).unwrap_or_default();
+                    end
                 }
-                None => {
+                First::Damaged { end } => {
                     records.damaged += 1;
-                    rest = rest.get(4..).unwrap_or_default();
+                    end
                 }
-            }
+                // Nothing more comes: what was begun is never whole.
+                First::Begun { start } => {
+                    records.damaged += 1;
+                    start + 1
+                }
+                First::Nothing { .. } => break,
+            };
+            rest = rest.get(end..).unwrap_or_default();
         }
         records
     }
@@ -106,32 +114,6 @@ impl Records {
     }
 }
 
-/// The bytes that a guest sends for one record.
-#[must_use]
-pub fn framed(name: &str, body: &[u8]) -> Vec<u8> {
-    let mut bytes = format!("\nLAB {name} {} {:08x}\n", body.len(), crc32fast::hash(body)).into_bytes();
-    bytes.extend_from_slice(body);
-    bytes.push(b'\n');
-    bytes
-}
-
-/// Name, body and whole length of the frame at the start of `bytes`.
-fn frame(bytes: &[u8]) -> Option<(&str, &[u8], usize)> {
-    let end = find(bytes, b"\n")?;
-    let header = std::str::from_utf8(bytes.get(..end)?).ok()?;
-    let mut words = header.split(' ').skip(1);
-    let (name, length, checksum) = (words.next()?, words.next()?, words.next()?);
-    let length: usize = length.parse().ok()?;
-    let checksum = u32::from_str_radix(checksum, 16).ok()?;
-    let stop = end.checked_add(1)?.checked_add(length)?;
-    let body = bytes.get(end + 1..stop)?;
-    (crc32fast::hash(body) == checksum).then_some((name, body, stop))
-}
-
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
-    bytes.windows(wanted.len()).position(|window| window == wanted)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -146,12 +128,12 @@ mod tests {
 
     #[test]
     fn records_survive_noise_between_them_and_headers_inside_them() {
-        let mut port = b"[    1.0] noise LAB of a kernel".to_vec();
-        port.extend(framed("one", &record("LAB two 3 00000000\nx")));
+        let mut port = b"[    1.0] noise FRAME of a kernel".to_vec();
+        port.extend(framed("one", &record("FRAME two 3 00000000\nx")));
         port.extend(b"more noise\n");
         port.extend(framed(DONE, b"{}"));
         let records = Records::parse(&port);
-        assert_eq!(records.get("one").stdout, "LAB two 3 00000000\nx");
+        assert_eq!(records.get("one").stdout, "FRAME two 3 00000000\nx");
         assert_eq!(records.get("two").status, -1);
         assert!(records.done);
     }

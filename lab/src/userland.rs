@@ -2,9 +2,9 @@
 //! journal is there for scenarios that start it.
 
 use crate::apt::{Apt, Refresh, cache_dir};
-use crate::cpio::Archive;
 use crate::error::{LabError, run};
 use crate::kernels::{Kernel, version_key};
+use guest::Archive;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 /// The crates from top to bottom (see ARCHITECTURE.md): one may use those after it. A new crate needs a place here.
 const ORDER: &[&str] = &[
     "cli", "watch", "report", "study", "compare", "formats", "blame", "check", "trace", "measure", "observe",
-    "apply", "boot", "plan", "machine", "root", "events",
+    "apply", "boot", "plan", "machine", "root", "events", "guest",
 ];
 
 /// Crates that compute and touch no machine.
 const PURE: &[&str] = &[
-    "watch", "report", "study", "compare", "formats", "blame", "check", "plan", "events",
+    "watch", "report", "study", "compare", "formats", "blame", "check", "plan", "events", "guest",
 ];
 
 /// Files that open others although they are not in `root`, and why that is right.

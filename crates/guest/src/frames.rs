@@ -1,0 +1,184 @@
+//! How a guest hands things out: frames on a serial port, which kernel messages may never reach but bytes may be lost on.
+//!
+//! A frame is a header line `FRAME NAME LENGTH CRC32`, then exactly LENGTH bytes, then a newline. One whose checksum is wrong is
+//! never used.
+
+const MARK: &[u8] = b"FRAME ";
+
+/// The longest body: a result of a day is shorter. What says to be longer is damaged.
+pub const MOST_BYTES: usize = 64 << 20;
+
+/// The longest header: a name and two numbers.
+const MOST_HEADER: usize = 256;
+
+/// What stands first in bytes that came from a port. The numbers say how many bytes it takes, with all before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum First<'a> {
+    /// A whole frame.
+    Whole {
+        /// Its name.
+        name: &'a str,
+        /// What it holds.
+        body: &'a [u8],
+        /// Bytes until its end.
+        end: usize,
+    },
+    /// A header that is none, or a body with another checksum.
+    Damaged {
+        /// Bytes that may be thrown away.
+        end: usize,
+    },
+    /// A frame whose end is still to come.
+    Begun {
+        /// Bytes before it.
+        start: usize,
+    },
+    /// No frame.
+    Nothing {
+        /// Bytes that can belong to none.
+        end: usize,
+    },
+}
+
+/// What stands first in these bytes.
+#[must_use]
+pub fn first(bytes: &[u8]) -> First<'_> {
+    let Some(start) = bytes.windows(MARK.len()).position(|window| window == MARK) else {
+        // The mark itself may have come by half.
+        return First::Nothing {
+            end: bytes.len().saturating_sub(MARK.len() - 1),
+        };
+    };
+    let rest = bytes.get(start..).unwrap_or_default();
+    let damaged = First::Damaged {
+        end: start + MARK.len(),
+    };
+    let Some(line) = rest.iter().take(MOST_HEADER).position(|&byte| byte == b'\n') else {
+        return match rest.len() < MOST_HEADER {
+            true => First::Begun { start },
+            false => damaged,
+        };
+    };
+    let Some((name, length, checksum)) = header(rest.get(..line).unwrap_or_default()) else {
+        return damaged;
+    };
+    match rest.get(line + 1..line + 1 + length) {
+        None => First::Begun { start },
+        Some(body) if crc32fast::hash(body) == checksum => First::Whole {
+            name,
+            body,
+            end: start + line + 1 + length,
+        },
+        Some(_) => damaged,
+    }
+}
+
+/// The bytes of one frame. The name is one word.
+#[must_use]
+pub fn framed(name: &str, body: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("\nFRAME {name} {} {:08x}\n", body.len(), crc32fast::hash(body)).into_bytes();
+    bytes.extend_from_slice(body);
+    bytes.push(b'\n');
+    bytes
+}
+
+/// Frames that come piece by piece.
+#[derive(Debug, Default)]
+pub struct Frames {
+    bytes: Vec<u8>,
+    damaged: usize,
+}
+
+impl Frames {
+    /// More bytes of the port.
+    pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// The next whole frame: its name and what it holds. `None` until more has come.
+    pub fn take(&mut self) -> Option<(String, Vec<u8>)> {
+        loop {
+            let (frame, end) = match first(&self.bytes) {
+                First::Whole { name, body, end } => (Some((name.to_owned(), body.to_vec())), end),
+                First::Damaged { end } => {
+                    self.damaged += 1;
+                    (None, end)
+                }
+                First::Nothing { end } | First::Begun { start: end } => {
+                    self.bytes.drain(..end);
+                    return None;
+                }
+            };
+            self.bytes.drain(..end);
+            if frame.is_some() {
+                return frame;
+            }
+        }
+    }
+
+    /// How many frames were damaged so far.
+    #[must_use]
+    pub fn damaged(&self) -> usize {
+        self.damaged
+    }
+}
+
+/// Name, length and checksum of a header line.
+fn header(line: &[u8]) -> Option<(&str, usize, u32)> {
+    let line = std::str::from_utf8(line).ok()?;
+    let mut words = line.split(' ').skip(1);
+    let (name, length, checksum) = (words.next()?, words.next()?, words.next()?);
+    let length: usize = length.parse().ok().filter(|length| *length <= MOST_BYTES)?;
+    let is_last = words.next().is_none();
+    let checksum = u32::from_str_radix(checksum, 16).ok()?;
+    is_last.then_some((name, length, checksum))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_come_whole_however_the_bytes_are_cut() {
+        let mut port = b"noise FRAME of a kernel\n".to_vec();
+        port.extend(framed("one", b"FRAME two 3 00000000\nx"));
+        port.extend(b"\n\nFRAM");
+        port.extend(framed("three", b""));
+        for piece in [1, 2, 7, port.len()] {
+            let mut frames = Frames::default();
+            let mut found = Vec::new();
+            for bytes in port.chunks(piece) {
+                frames.push(bytes);
+                while let Some(frame) = frames.take() {
+                    found.push(frame);
+                }
+            }
+            let wanted = [
+                ("one".to_owned(), b"FRAME two 3 00000000\nx".to_vec()),
+                ("three".to_owned(), Vec::new()),
+            ];
+            assert_eq!((found.as_slice(), frames.damaged()), (&wanted[..], 1), "{piece}");
+        }
+    }
+
+    #[test]
+    fn what_was_damaged_is_never_used_and_what_follows_is() {
+        let good = framed("good", b"text");
+        for place in 0..good.len() - 1 {
+            let mut frames = Frames::default();
+            let mut bad = good.clone();
+            bad[place] ^= 0x10;
+            frames.push(&bad);
+            let mut found: Vec<_> = std::iter::from_fn(|| frames.take()).collect();
+            // The newline before a frame is no part of it, and its name has no checksum.
+            found.retain(|(name, body)| place != 0 && name == "good" && body == b"text");
+            assert!(found.is_empty(), "{place}: {found:?}");
+        }
+        let mut frames = Frames::default();
+        frames.push(format!("FRAME huge {} 00000000\n", usize::MAX).as_bytes());
+        frames.push(&[b'x'; 300]);
+        frames.push(&good);
+        assert_eq!(frames.take(), Some(("good".to_owned(), b"text".to_vec())));
+        assert_eq!((frames.damaged(), frames.take()), (1, None));
+    }
+}

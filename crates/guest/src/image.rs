@@ -1,0 +1,73 @@
+//! What the image of a kernel says of itself, so that a file that is none is refused before anything is started.
+
+/// So much of an image is looked at: the set-up code is never longer (`Documentation/arch/x86/boot.rst`).
+pub const HEAD_BYTES: u64 = 64 << 10;
+
+/// A file that is no image of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ImageError {
+    /// Something else.
+    #[error("it is no bzImage of x86: the mark HdrS is not at 0x202")]
+    NoImage,
+    /// An image without a version.
+    #[error("it is an image of x86 that does not say its release")]
+    NoRelease,
+}
+
+/// The release of an x86 image (`uname -r`), from its first [`HEAD_BYTES`].
+///
+/// # Errors
+/// It is no image, or one before 2.02 of the boot protocol (Linux 2.4).
+pub fn release(head: &[u8]) -> Result<String, ImageError> {
+    if head.get(0x202..0x206) != Some(b"HdrS") {
+        return Err(ImageError::NoImage);
+    }
+    let place = head
+        .get(0x20e..0x210)
+        .and_then(|bytes| <[u8; 2]>::try_from(bytes).ok())
+        .map(u16::from_le_bytes)
+        .filter(|place| *place > 0)
+        .ok_or(ImageError::NoRelease)?;
+    let text = head
+        .get(usize::from(place) + 0x200..)
+        .ok_or(ImageError::NoRelease)?;
+    let end = text
+        .iter()
+        .position(|byte| matches!(byte, 0 | b' '))
+        .ok_or(ImageError::NoRelease)?;
+    let release = std::str::from_utf8(text.get(..end).unwrap_or_default()).ok();
+    release
+        .filter(|release| !release.is_empty() && release.bytes().all(|byte| byte.is_ascii_graphic()))
+        .map(str::to_owned)
+        .ok_or(ImageError::NoRelease)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn image(place: u16, version: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; 0x400];
+        bytes[0x202..0x206].copy_from_slice(b"HdrS");
+        bytes[0x20e..0x210].copy_from_slice(&place.to_le_bytes());
+        bytes.extend_from_slice(version);
+        bytes
+    }
+
+    #[test]
+    fn an_image_says_its_release_and_anything_else_is_refused() {
+        let said = b"6.1.0-56-amd64 (debian-kernel@lists.debian.org) #1 SMP\0";
+        assert_eq!(release(&image(0x200, said)).as_deref(), Ok("6.1.0-56-amd64"));
+        for (bytes, why) in [
+            (Vec::new(), ImageError::NoImage),
+            (b"\x7fELF".repeat(0x100), ImageError::NoImage),
+            (image(0, said), ImageError::NoRelease),
+            (image(u16::MAX, said), ImageError::NoRelease),
+            (image(0x200, b"6.1.0"), ImageError::NoRelease),
+            (image(0x200, b" \0"), ImageError::NoRelease),
+            (image(0x200, b"6.1\x1b[2J \0"), ImageError::NoRelease),
+        ] {
+            assert_eq!(release(&bytes), Err(why));
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What QEMU is started with. A guest has two serial ports, for which every kernel has a driver built in: its console, and the
+//! port on which it hands things out, which is the standard output of QEMU.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+/// The program.
+pub const PROGRAM: &str = "qemu-system-x86_64";
+
+/// The port for frames, as the guest names it.
+pub const PORT: &str = "/dev/ttyS1";
+
+/// The most CPUs of a guest: so many `-M q35` has.
+pub const MOST_CPUS: u32 = 255;
+
+/// Who is the processor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accelerator {
+    /// The machine's own.
+    Kvm,
+    /// A program that emulates one: what is done and counted is real, times mean nothing.
+    Tcg,
+}
+
+impl Accelerator {
+    /// As QEMU spells it.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Accelerator::Kvm => "kvm",
+            Accelerator::Tcg => "tcg",
+        }
+    }
+
+    fn arguments(self) -> [&'static str; 4] {
+        match self {
+            Accelerator::Kvm => ["-accel", "kvm", "-cpu", "host"],
+            // With several threads the translator races with kernels that patch their own text (`Oops: int3`).
+            Accelerator::Tcg => ["-accel", "tcg,thread=single", "-cpu", "max,vendor=GenuineIntel"],
+        }
+    }
+}
+
+/// The sizes of a guest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// CPUs: 1 to [`MOST_CPUS`], cores of one package.
+    pub cpus: u32,
+    /// Memory, MiB.
+    pub memory_mib: u32,
+}
+
+/// The files of a guest.
+#[derive(Clone, Copy, Debug)]
+pub struct Files<'a> {
+    /// The kernel's image.
+    pub kernel: &'a Path,
+    /// What it unpacks.
+    pub initramfs: &'a Path,
+    /// Where its console goes.
+    pub console: &'a Path,
+}
+
+/// What starts a guest. It ends where it would start anew.
+#[must_use]
+pub fn start(accelerator: Accelerator, sizes: Sizes, files: &Files, line: &str) -> Vec<OsString> {
+    let mut words = machine(accelerator);
+    let mut option = |name: &str, value: OsString| words.extend([OsString::from(name), value]);
+    let of_file = |what: &str, path: &Path| {
+        let mut word = OsString::from(what);
+        // A comma ends a value; two are one.
+        word.push(path.to_string_lossy().replace(',', ",,"));
+        word
+    };
+    let Sizes { cpus, memory_mib } = sizes;
+    option("-smp", format!("{cpus},sockets=1,cores={cpus}").into());
+    option("-m", format!("{memory_mib}M").into());
+    option("-chardev", of_file("file,id=console,path=", files.console));
+    option("-serial", "chardev:console".into());
+    option("-chardev", "stdio,id=frames,signal=off".into());
+    option("-serial", "chardev:frames".into());
+    option("-kernel", files.kernel.into());
+    option("-initrd", files.initramfs.into());
+    option("-append", line.into());
+    words.push("-no-reboot".into());
+    words
+}
+
+/// What shows whether a guest can be started so: one that is told to end before its first instruction. It reads [`QUIT`].
+#[must_use]
+pub fn trial(accelerator: Accelerator) -> Vec<OsString> {
+    let mut words = machine(accelerator);
+    words.extend(["-S", "-monitor", "stdio"].map(OsString::from));
+    words
+}
+
+/// What ends a [`trial`], with status 0 where it could begin.
+pub const QUIT: &[u8] = b"quit\n";
+
+/// The kernel's line: the words of the study behind ours.
+#[must_use]
+pub fn line(accelerator: Accelerator, words: &[String]) -> String {
+    let mut line = vec!["console=ttyS0", "panic=-1", "oops=panic"];
+    if accelerator == Accelerator::Tcg {
+        // Some kernels measure the emulated one against a clock that stands still while the host is busy, and give it up.
+        line.push("tsc=reliable");
+    }
+    line.extend(words.iter().map(String::as_str));
+    line.join(" ")
+}
+
+fn machine(accelerator: Accelerator) -> Vec<OsString> {
+    let fixed = ["-M", "q35", "-display", "none", "-nodefaults", "-no-user-config"];
+    let all = fixed.into_iter().chain(accelerator.arguments());
+    all.map(OsString::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guest_has_its_files_its_line_and_two_ports() {
+        let files = Files {
+            kernel: Path::new("/boot/vmlinuz"),
+            initramfs: Path::new("/tmp/i"),
+            console: Path::new("/tmp/a,b"),
+        };
+        let sizes = Sizes {
+            cpus: 4,
+            memory_mib: 512,
+        };
+        let line = line(Accelerator::Tcg, &["isolcpus=3".to_owned()]);
+        let words = start(Accelerator::Tcg, sizes, &files, &line);
+        let text: Vec<&str> = words.iter().filter_map(|word| word.to_str()).collect();
+        let text = text.join(" ");
+        for part in [
+            "-accel tcg,thread=single",
+            "-smp 4,sockets=1,cores=4 -m 512M",
+            "-chardev file,id=console,path=/tmp/a,,b -serial chardev:console",
+            "-chardev stdio,id=frames,signal=off -serial chardev:frames",
+            "-append console=ttyS0 panic=-1 oops=panic tsc=reliable isolcpus=3 -no-reboot",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let kvm = super::line(Accelerator::Kvm, &[]);
+        assert_eq!(kvm, "console=ttyS0 panic=-1 oops=panic");
+    }
+}
