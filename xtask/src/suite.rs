@@ -1,6 +1,6 @@
 //! `make test`: every check one after the other, each with a log, and one closing line over all of them.
 
-use crate::error::{Done, XtaskError};
+use crate::error::{Done, XtaskError, build_static};
 use crate::logged::{How, logged};
 use crate::{formatted, lab_run};
 use std::process::Command;
@@ -94,11 +94,16 @@ fn check(name: &str, arguments: &[&str]) -> Done<Totals> {
 }
 
 fn cargo_tests() -> Done<Totals> {
+    // Studies in virtual machines need the program that is built for the lab as well.
+    let program = build_static(&["quietcore"])?.join("quietcore");
+    let named = format!("env.QUIETCORE_BIN={:?}", program.display().to_string());
     let arguments = [
         "test",
         "--workspace",
         "--locked",
         "--no-fail-fast",
+        "--config",
+        &named,
         "--",
         "--show-output",
     ];

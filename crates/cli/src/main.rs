@@ -5,6 +5,7 @@ mod allocator;
 mod changing;
 mod declared;
 mod error;
+mod first_process;
 mod foreign;
 mod front_ends;
 mod intent;
@@ -42,6 +43,9 @@ struct Cli {
 fn main() -> std::process::ExitCode {
     allocator::survives_forks();
     status::report_panics();
+    if first_process::is_this() {
+        return first_process::run().into();
+    }
     if let Some(status) = front_ends::run(std::env::args_os()) {
         return status.into();
     }

@@ -11,6 +11,7 @@ pub mod datagram;
 pub mod descriptor;
 mod efi;
 mod error;
+pub mod first;
 mod folder;
 pub mod input;
 mod kmsg;

@@ -62,6 +62,17 @@ pub fn make_folder(path: &Path) -> Result<(), RootError> {
         .map_err(|error| RootError::from_io(&path.display().to_string(), "create", &error))
 }
 
+/// Removes a file of results. One that is not there needs it not.
+///
+/// # Errors
+/// The errno of unlink.
+pub fn remove(path: &Path) -> Result<(), RootError> {
+    match rustix::fs::unlink(path) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        Err(errno) => Err(failed(path, "remove", errno)),
+    }
+}
+
 /// Who may read the file, besides what the umask takes away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {

@@ -6,8 +6,10 @@
 mod boots;
 mod cells;
 mod error;
+mod experiment;
 mod file;
 mod isolations;
+pub mod isolcpus_vs_cpuset;
 mod levels;
 mod loads;
 mod order;
@@ -19,6 +21,7 @@ pub mod which_knob;
 pub use boots::Boot;
 pub use cells::{Axis, Cell, MOST_CELLS, MOST_RUNS, Pair, pairs};
 pub use error::StudyError;
+pub use experiment::{Experiment, Load};
 pub use file::{LoadPlace, MOST_BYTES, PARTITION, Said, Study, What, parse};
 pub use order::blocks;
 pub use record::{BootRecord, Foreign, RECORD_SCHEMA, Record};

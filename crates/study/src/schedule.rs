@@ -39,6 +39,7 @@ pub struct Schedule {
     /// Longest time of a run without measuring and waiting, so far.
     overhead: Option<Duration>,
     planned: Duration,
+    restart: Duration,
 }
 
 impl Schedule {
@@ -60,7 +61,15 @@ impl Schedule {
             done: done.into_iter().filter(|place| known.contains(place)).collect(),
             overhead: None,
             planned: study.each.saturating_add(study.cool_down),
+            restart: RESTART,
         }
+    }
+
+    /// With another time for a restart, of which a study of a machine takes about a minute.
+    #[must_use]
+    pub fn with_restart(mut self, time: Duration) -> Schedule {
+        self.restart = time;
+        self
     }
 
     /// All runs in their order.
@@ -69,13 +78,18 @@ impl Schedule {
         &self.order
     }
 
-    /// The next run; `None` when all are done.
-    #[must_use]
-    pub fn next(&self) -> Option<Place> {
+    /// The runs that are left, in their order.
+    pub fn left(&self) -> impl Iterator<Item = Place> {
         self.order
             .iter()
             .copied()
-            .find(|place| !self.done.contains(place))
+            .filter(|place| !self.done.contains(place))
+    }
+
+    /// The next run; `None` when all are done.
+    #[must_use]
+    pub fn next(&self) -> Option<Place> {
+        self.left().next()
     }
 
     /// The boot that the next run needs; `None` when all are done, or where no boot is needed.
@@ -128,7 +142,7 @@ impl Schedule {
     pub fn remaining(&self) -> Duration {
         let left = self.order.len() - self.done.len();
         let times = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        let restarts = RESTART.saturating_mul(times(self.sittings_left()));
+        let restarts = self.restart.saturating_mul(times(self.sittings_left()));
         self.one().saturating_mul(times(left)).saturating_add(restarts)
     }
 }

@@ -11,7 +11,8 @@ mod text;
 
 pub use answer::{Answered, Effect, Side, answered, least_repetitions};
 pub use levels::{Candidates, Level, Matrix, matrix};
-pub use text::{Experiment, Load};
+
+pub use crate::{Experiment, Load};
 
 use crate::StudyError;
 use crate::cells::Axis;

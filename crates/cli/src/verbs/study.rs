@@ -1,11 +1,16 @@
-//! `study`: the same measurement over a matrix of isolations, loads and knobs, repeated in random order, on this machine.
+//! `study`: the same measurement over a matrix of isolations, loads and knobs, repeated in random order, on this machine
+//! or in virtual machines.
 
 mod child;
 mod conduct;
 mod directory;
 mod foresee;
+mod in_guest;
+mod isolcpus_vs_cpuset;
 mod outcome;
 mod reboots;
+pub mod task;
+mod vm;
 mod which_knob;
 
 use crate::screen::Form;
@@ -13,12 +18,13 @@ use crate::{CommandError, Screen, Status, changing};
 use ::study::{Record, Schedule};
 use clap::Subcommand;
 use directory::Directory;
-use foresee::Foreseen;
+use foresee::{Foreseen, Written};
 use root::state::StateDir;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use vm::Where;
 
 const EXAMPLES: &str = "A study file:\n  \
     repetitions = 6\n  \
@@ -40,6 +46,8 @@ const EXAMPLES: &str = "A study file:\n  \
     quietcore study plan study.toml\n  \
     quietcore study run study.toml --out results     # the same again goes on where it stopped\n  \
     quietcore compare results/none-idle results/balanced-idle\n\n\
+    In virtual machines, one for each boot:\n  \
+    quietcore study run study.toml --out results --in vm --kernel /boot/vmlinuz-6.1.0-56-amd64\n\n\
     Which knobs of a plan help:\n  \
     quietcore study which-knob --cpus 3 --load cpu+io --out knobs --dry-run";
 
@@ -58,6 +66,8 @@ enum What {
         /// The study
         #[arg(value_name = "FILE")]
         file: PathBuf,
+        #[command(flatten)]
+        vm: vm::Args,
     },
     /// Run it, or what is left of it; after every run the machine is as before
     Run {
@@ -67,10 +77,17 @@ enum What {
         /// Where the results go: DIR/CELL/N.json. What is there of the same study is not run again
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
+        #[command(flatten)]
+        vm: vm::Args,
     },
+    #[command(hide = true)]
+    InGuest,
     /// Find out which knobs of a plan help this machine: each alone, and the plan without each
     #[command(name = "which-knob")]
     WhichKnob(Box<which_knob::Args>),
+    /// Hold isolcpus against a cpuset partition, idle and loaded, under several models of preemption, as an article did
+    #[command(name = "isolcpus-vs-cpuset")]
+    IsolcpusVsCpuset(Box<isolcpus_vs_cpuset::Args>),
     /// Say what the results in a directory show, also while some are missing
     Report {
         /// The directory that `study run` made
@@ -105,15 +122,13 @@ const LOCK: &str = "/run/quietcore/study";
 /// A study that is wrong or impossible here, a directory of something else, a run that failed.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     match &args.what {
-        What::Plan { file } => {
-            plan(&Foreseen::read(file)?, screen);
+        What::Plan { file, vm } => {
+            show_written(foresee::study(file)?, file, vm, screen)?;
             Ok(Status::Done)
         }
-        What::Run { file, out } => {
-            let stop = changing::stop_flag();
-            let written = foresee::study(file)?;
-            carry_out(out, stop, screen, || Foreseen::of(written, file))
-        }
+        What::Run { file, out, vm } => run_written(foresee::study(file)?, file, out, vm, screen),
+        What::IsolcpusVsCpuset(args) => isolcpus_vs_cpuset::run(args, screen),
+        What::InGuest => in_guest::run(screen),
         What::WhichKnob(args) => which_knob::run(args, screen),
         What::Report { dir, html } => {
             if let Some(path) = html {
@@ -126,16 +141,56 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     }
 }
 
+/// Says what a study makes where it is to run.
+fn show_written(
+    written: Written,
+    file: &Path,
+    vm: &vm::Args,
+    screen: &mut Screen,
+) -> Result<(), CommandError> {
+    match vm.place()? {
+        Where::Here => plan(&Foreseen::of(written, file)?, screen),
+        Where::Vm => vm::plan(written, file, vm, screen)?,
+    }
+    Ok(())
+}
+
+/// Runs what is left of a study where it is to run.
+fn run_written(
+    written: Written,
+    file: &Path,
+    out: &Path,
+    vm: &vm::Args,
+    screen: &mut Screen,
+) -> Result<Status, CommandError> {
+    let stop = changing::stop_flag();
+    match vm.place()? {
+        Where::Here => carry_out(out, stop, screen, || Foreseen::of(written, file)),
+        Where::Vm => vm::carry_out(written, file, out, vm, stop, screen),
+    }
+}
+
+/// Says what a study makes on this machine.
 fn plan(foreseen: &Foreseen, screen: &mut Screen) {
-    let record = record(foreseen);
     let schedule = Schedule::new(&foreseen.study, []);
-    let study = &foreseen.study;
     let here = reboots::impossible(foreseen);
     let mut notes = foreseen.notes.clone();
     notes.extend(
         here.iter()
             .map(|why| format!("not possible on this machine: {why}")),
     );
+    show(
+        foreseen,
+        &schedule,
+        &reboots::text(foreseen, &schedule),
+        notes,
+        screen,
+    );
+}
+
+/// Says what a study makes, with what its boots ask for.
+fn show(foreseen: &Foreseen, schedule: &Schedule, boots: &str, notes: Vec<String>, screen: &mut Screen) {
+    let (record, study) = (record(foreseen), &foreseen.study);
     match screen.form {
         Form::Json => screen.json(&PlanReport {
             schema: "quietcore.study-plan/1",
@@ -160,7 +215,7 @@ fn plan(foreseen: &Foreseen, screen: &mut Screen) {
             for (place, block) in record.order.iter().enumerate() {
                 text.push_str(&format!("  {:>3}  {}\n", place + 1, block.join("  ")));
             }
-            text.push_str(&reboots::text(foreseen, &schedule));
+            text.push_str(boots);
             text.extend(notes.iter().map(|note| format!("note: {note}\n")));
             screen.text(&text);
         }

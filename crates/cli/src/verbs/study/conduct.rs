@@ -91,7 +91,10 @@ pub fn take_back_leftover() -> Result<Option<String>, CommandError> {
 }
 
 /// One run. `None` when somebody stopped it.
-fn one(
+///
+/// # Errors
+/// The cell cannot be made, or not be measured. The machine is as before, or the error says what is not.
+pub fn one(
     foreseen: &Foreseen,
     cell: &Cell,
     stop: &AtomicBool,
@@ -223,7 +226,7 @@ fn take_back(tell: &mut dyn FnMut(&str)) -> Result<(), CommandError> {
 }
 
 /// Leaves the machine alone for a while.
-fn rest(time: Duration, stop: &AtomicBool) {
+pub fn rest(time: Duration, stop: &AtomicBool) {
     let begun = Instant::now();
     while !stop.load(Ordering::Relaxed) {
         let left = time.saturating_sub(begun.elapsed());

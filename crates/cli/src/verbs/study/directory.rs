@@ -90,6 +90,11 @@ impl Directory {
         report::safe(&self.path.display().to_string())
     }
 
+    /// Where guests have their consoles, and the reasons of those that failed.
+    pub fn guests(&self) -> PathBuf {
+        self.path.join("vm")
+    }
+
     /// Keeps a result: it appears under its name when it is whole.
     ///
     /// # Errors

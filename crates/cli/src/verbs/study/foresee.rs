@@ -48,6 +48,21 @@ pub fn study(file: &Path) -> Result<Written, CommandError> {
 }
 
 impl Written {
+    /// What it asks for.
+    pub fn study(&self) -> &Study {
+        &self.study
+    }
+
+    /// Measures these CPUs, whatever its file calls them.
+    pub fn measure_on(&mut self, cpus: &str) {
+        cpus.clone_into(&mut self.study.cpus.text);
+    }
+
+    /// What is wrong with its CPUs, with the line where they stand.
+    pub fn at_cpus(&self, file: &Path, error: CommandError) -> CommandError {
+        at(file, &self.study.cpus, error)
+    }
+
     /// A study that was written for the user, as the file that it will be.
     ///
     /// # Errors
@@ -73,65 +88,72 @@ pub fn refused(file: &Path, error: StudyError) -> CommandError {
 }
 
 impl Foreseen {
-    /// Reads a file and holds it against this machine.
-    ///
-    /// # Errors
-    /// As [`study`] and [`Foreseen::of`].
-    pub fn read(file: &Path) -> Result<Foreseen, CommandError> {
-        Foreseen::of(study(file)?, file)
-    }
-
     /// Holds a study against this machine.
     ///
     /// # Errors
-    /// CPUs and policies that are none, cells that are impossible, and partitions in the way.
+    /// As [`Foreseen::unjudged`], and cells that are impossible.
     pub fn of(written: Written, file: &Path) -> Result<Foreseen, CommandError> {
-        let Written { study, bytes } = written;
+        let mut foreseen = Foreseen::unjudged(written, file)?;
+        let (mut impossible, mut notes) = (Vec::new(), Vec::new());
+        for cell in &foreseen.study.cells {
+            match foreseen.possible(cell) {
+                Ok(already) => notes.extend(already),
+                Err(why) => impossible.push((cell.name.as_str(), why)),
+            }
+        }
+        refuse_impossible(&impossible, foreseen.study.cells.len())?;
+        for note in notes {
+            if !foreseen.notes.contains(&note) {
+                foreseen.notes.push(note);
+            }
+        }
+        Ok(foreseen)
+    }
+
+    /// Holds all but the cells of a study against this machine.
+    ///
+    /// # Errors
+    /// CPUs and policies that are none, and partitions in the way.
+    pub fn unjudged(written: Written, file: &Path) -> Result<Foreseen, CommandError> {
         let root = Root::live();
         let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
-        let at = |said: &Said, error: CommandError| CommandError {
-            what: format!(
-                "{}: line {}: {}",
-                report::safe(&file.display().to_string()),
-                said.line,
-                error.what
-            ),
-            ..error
-        };
+        let cpus = existing_cpus(&written.study.cpus.text, &machine)
+            .map_err(|error| written.at_cpus(file, error))?;
+        let offline = cpus.minus(&machine.topology.online);
+        if !offline.is_empty() {
+            let next = "bring it online, or measure another one";
+            let error = CommandError::usage(format!("CPU {offline} is offline"), "nothing runs there", next);
+            return Err(written.at_cpus(file, error));
+        }
+        refuse_neighbours(&cpus)?;
+        Foreseen::on(written, file, machine, cpus)
+    }
+
+    /// A study on a machine that is not this one.
+    ///
+    /// # Errors
+    /// A policy that is none.
+    pub fn on(
+        written: Written,
+        file: &Path,
+        machine: Machine,
+        cpus: CpuSet,
+    ) -> Result<Foreseen, CommandError> {
+        let Written { study, bytes } = written;
         if let Some(policy) = &study.policy {
             let next = "write it as `measure --policy` takes it";
             parse_policy(&policy.text).map_err(|why| {
                 at(
+                    file,
                     policy,
                     CommandError::usage("the policy cannot be used", why, next),
                 )
             })?;
         }
-        let cpus = existing_cpus(&study.cpus.text, &machine).map_err(|error| at(&study.cpus, error))?;
-        let offline = cpus.minus(&machine.topology.online);
-        if !offline.is_empty() {
-            let next = "bring it online, or measure another one";
-            let error = CommandError::usage(format!("CPU {offline} is offline"), "nothing runs there", next);
-            return Err(at(&study.cpus, error));
-        }
-        refuse_neighbours(&cpus)?;
         let mut notes = Vec::new();
         if study.repetitions < 4 {
             notes.push("with fewer than 4 repetitions no difference can be shown".to_owned());
         }
-        let mut impossible = Vec::new();
-        for cell in &study.cells {
-            match possible(cell, &study, &cpus, &machine, &root) {
-                Ok(already) => notes.extend(
-                    already
-                        .into_iter()
-                        .filter(|note| !notes.contains(note))
-                        .collect::<Vec<_>>(),
-                ),
-                Err(why) => impossible.push((cell.name.as_str(), why)),
-            }
-        }
-        refuse_impossible(&impossible, study.cells.len())?;
         Ok(Foreseen {
             study,
             bytes,
@@ -141,9 +163,30 @@ impl Foreseen {
         })
     }
 
+    /// What is worth knowing of a cell on this machine, or why it is impossible here.
+    ///
+    /// # Errors
+    /// The reason.
+    pub fn possible(&self, cell: &Cell) -> Result<Vec<String>, String> {
+        possible(cell, &self.study, &self.cpus, &self.machine, &Root::live())
+    }
+
     /// The notes, one a line.
     pub fn notes_text(&self) -> String {
         self.notes.iter().map(|note| format!("note: {note}\n")).collect()
+    }
+}
+
+/// An error with the file and the line that it is about.
+fn at(file: &Path, said: &Said, error: CommandError) -> CommandError {
+    CommandError {
+        what: format!(
+            "{}: line {}: {}",
+            report::safe(&file.display().to_string()),
+            said.line,
+            error.what
+        ),
+        ..error
     }
 }
 

@@ -86,12 +86,23 @@ enum Measure {
     All,
 }
 
+/// Where a load runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum LoadOn {
+pub enum LoadOn {
     /// On every CPU that a program which nobody pinned may use
     Everywhere,
     /// Never on the measured CPUs
     Others,
+}
+
+impl LoadOn {
+    /// As the file of a study has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            LoadOn::Everywhere => "everywhere",
+            LoadOn::Others => "others",
+        }
+    }
 }
 
 /// Runs it.
@@ -151,10 +162,7 @@ fn foreseen(args: &Args, whole: &Intent) -> Result<Foreseen, CommandError> {
         interval: args.interval.clone(),
         load: Load {
             kinds: args.load.clone(),
-            place: match args.load_on {
-                LoadOn::Everywhere => "everywhere",
-                LoadOn::Others => "others",
-            },
+            place: args.load_on.word(),
         },
         repetitions: args.repetitions.unwrap_or(least + BEYOND_LEAST),
         seed: u64::from(args.seed),
@@ -251,6 +259,6 @@ fn is_called(name: &str, called: &str) -> bool {
 }
 
 /// A time, as it was written.
-fn a_time(text: &str) -> Result<String, String> {
+pub fn a_time(text: &str) -> Result<String, String> {
     parse_duration(text).map(|_| text.to_owned())
 }

@@ -1,0 +1,161 @@
+//! `study isolcpus-vs-cpuset`: the study of an article, written for the user and run like any other.
+
+use super::foresee::Written;
+use super::which_knob::{LoadOn, a_time};
+use super::{run_written, show_written, vm};
+use crate::{CommandError, Screen, Status};
+use ::study::isolcpus_vs_cpuset::{Isolation, Levels, text};
+use ::study::{Experiment, Load, What};
+use clap::ValueEnum;
+use std::path::PathBuf;
+
+/// Arguments of `study isolcpus-vs-cpuset`.
+#[derive(clap::Args)]
+pub struct Args {
+    /// CPUs that are measured, and isolated
+    #[arg(long, value_name = "LIST")]
+    cpus: String,
+    /// How they are isolated
+    #[arg(
+        long,
+        value_name = "HOW,...",
+        value_delimiter = ',',
+        default_value = "none,isolcpus,cpuset"
+    )]
+    isolation: Vec<How>,
+    /// Models of preemption (preempt= on the boot line); as-it-is is that of the kernel
+    #[arg(
+        long,
+        value_name = "MODEL,...",
+        value_delimiter = ',',
+        default_value = "none,voluntary,full"
+    )]
+    preemption: Vec<Model>,
+    /// Several kernels as a further axis: releases, or paths of images
+    #[arg(long, value_name = "KERNEL,...", value_delimiter = ',')]
+    kernels: Vec<String>,
+    /// What runs beside the measurement where it is not idle: kinds of load with + between them
+    #[arg(long, value_name = "KINDS", default_value = "cpu+memory+io")]
+    load: String,
+    /// Where that runs: never on the measured CPUs, or everywhere, from where isolation keeps it away
+    #[arg(long, value_name = "WHERE", default_value = "others")]
+    load_on: LoadOn,
+    /// How long each run measures
+    #[arg(long = "for", value_name = "TIME", default_value = "60s", value_parser = a_time)]
+    each: String,
+    /// How often each cell is run
+    #[arg(long, value_name = "N", default_value_t = 6)]
+    repetitions: usize,
+    /// Policy of the sampler, as `measure` takes it
+    #[arg(long, value_name = "POLICY")]
+    policy: Option<String>,
+    /// Period of the wake-ups, as `measure` takes it
+    #[arg(long, value_name = "TIME", value_parser = a_time)]
+    interval: Option<String>,
+    /// How long the machine is left alone before each run
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = a_time)]
+    cool_down: String,
+    /// The longest time that this call may take; the same command goes on
+    #[arg(long, value_name = "TIME", value_parser = a_time)]
+    budget: Option<String>,
+    /// From which the order of the runs is drawn
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u32,
+    /// Where the results go: DIR/CELL/N.json, and DIR/study.toml, which `study run` and `study report` know
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Say the cells, the boots, their order and the time that they take; runs nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    vm: vm::Args,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum How {
+    /// Not at all
+    None,
+    /// isolcpus= on the boot line
+    Isolcpus,
+    /// A partition made at run time
+    Cpuset,
+    /// isolcpus= and a partition
+    Both,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Model {
+    /// preempt=none
+    None,
+    /// preempt=voluntary
+    Voluntary,
+    /// preempt=full
+    Full,
+    /// As the kernel has it
+    AsItIs,
+}
+
+/// Runs it.
+///
+/// # Errors
+/// As `study run`.
+pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let written = Written::for_the_user(text(&experiment(args), &levels(args)?))?;
+    let file = args.out.join("study.toml");
+    if args.dry_run {
+        show_written(written, &file, &args.vm, screen)?;
+        return Ok(Status::Done);
+    }
+    run_written(written, &file, &args.out, &args.vm, screen)
+}
+
+fn experiment(args: &Args) -> Experiment {
+    Experiment {
+        what: What::Latency,
+        cpus: args.cpus.clone(),
+        each: args.each.clone(),
+        policy: args.policy.clone(),
+        interval: args.interval.clone(),
+        load: Load {
+            kinds: args.load.clone(),
+            place: args.load_on.word(),
+        },
+        repetitions: args.repetitions,
+        seed: u64::from(args.seed),
+        budget: args.budget.clone(),
+        cool_down: args.cool_down.clone(),
+    }
+}
+
+fn levels(args: &Args) -> Result<Levels, CommandError> {
+    let isolation = |how: &How| match how {
+        How::None => Isolation::None,
+        How::Isolcpus => Isolation::Isolcpus,
+        How::Cpuset => Isolation::Cpuset,
+        How::Both => Isolation::Both,
+    };
+    let model = |model: &Model| match model {
+        Model::None => Some("none"),
+        Model::Voluntary => Some("voluntary"),
+        Model::Full => Some("full"),
+        Model::AsItIs => None,
+    };
+    let preemptions: Vec<String> = args
+        .preemption
+        .iter()
+        .filter_map(model)
+        .map(str::to_owned)
+        .collect();
+    if !preemptions.is_empty() && preemptions.len() < args.preemption.len() {
+        return Err(CommandError::usage(
+            "as-it-is stands beside other models of preemption",
+            "which of them the kernel has is not known before it runs",
+            "name the models, or as-it-is alone",
+        ));
+    }
+    Ok(Levels {
+        isolations: args.isolation.iter().map(isolation).collect(),
+        preemptions,
+        kernels: args.kernels.clone(),
+    })
+}

@@ -1,0 +1,166 @@
+//! `study run --in vm`: every boot of a study is a virtual machine of its own, which QEMU of this machine runs. This machine is
+//! not changed.
+
+mod archive;
+mod bench;
+mod conduct;
+mod session;
+
+use super::directory::Directory;
+use super::foresee::Written;
+use super::{LOCK, about, outcome, record, show};
+use crate::{CommandError, Screen, Status};
+use ::study::Schedule;
+use bench::Bench;
+use clap::ValueEnum;
+use guest::qemu::{self, MOST_CPUS};
+use root::state::StateDir;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// Where a study runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Where {
+    /// On this machine
+    Here,
+    /// In virtual machines that QEMU runs on this machine, which is not changed
+    Vm,
+}
+
+/// Options of a study about where it runs.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Where it runs
+    #[arg(long = "in", value_name = "WHERE", default_value = "here")]
+    place: Where,
+    /// With --in vm: the kernel (bzImage) of boots for which the study names none
+    #[arg(long, value_name = "IMAGE")]
+    kernel: Option<PathBuf>,
+    /// With --in vm: CPUs of each machine [default: 4]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=i64::from(MOST_CPUS)))]
+    vm_cpus: Option<u32>,
+    /// With --in vm: memory of each machine [default: 512]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u32).range(128..=1 << 20))]
+    vm_memory: Option<u32>,
+    /// With --in vm: the static quietcore that measures there, of the same version [default: this one]
+    #[arg(long, value_name = "FILE")]
+    vm_binary: Option<PathBuf>,
+}
+
+impl Args {
+    /// Where the study runs.
+    ///
+    /// # Errors
+    /// Options of virtual machines for a study that runs here.
+    pub fn place(&self) -> Result<Where, CommandError> {
+        let named = [
+            ("--kernel", self.kernel.is_some()),
+            ("--vm-cpus", self.vm_cpus.is_some()),
+            ("--vm-memory", self.vm_memory.is_some()),
+            ("--vm-binary", self.vm_binary.is_some()),
+        ];
+        match (self.place, named.iter().find(|(_, is_there)| *is_there)) {
+            (Where::Here, Some((option, _))) => Err(CommandError::usage(
+                format!("{option} is an option of virtual machines"),
+                "this study runs on this machine",
+                "add --in vm, or leave it out",
+            )),
+            (place, _) => Ok(place),
+        }
+    }
+}
+
+/// Says what would run.
+///
+/// # Errors
+/// What is missing here, and what is wrong with the study.
+pub fn plan(written: Written, file: &Path, args: &Args, screen: &mut Screen) -> Result<(), CommandError> {
+    let bench = Bench::set_up(args, &written)?;
+    let foreseen = bench.foresee(written, file)?;
+    let schedule = Schedule::new(&foreseen.study, []).with_restart(conduct::BOOTING);
+    let boots = foreseen.study.boots.iter().zip(&bench.kernels);
+    let mut text: String = boots
+        .map(|(boot, kernel)| {
+            let line = qemu::line(bench.accelerator, &boot.words_for(&foreseen.cpus));
+            format!("  machine  Linux {}, {}\n", kernel.release, report::safe(&line))
+        })
+        .collect();
+    text.push_str(&format!(
+        "each of these in every repetition, with {}, one after the other; this machine is not changed\n",
+        bench.text()
+    ));
+    let notes = foreseen
+        .notes
+        .iter()
+        .chain(bench.note().iter())
+        .cloned()
+        .collect();
+    show(&foreseen, &schedule, &text, notes, screen);
+    Ok(())
+}
+
+/// Runs what is left of a study.
+///
+/// # Errors
+/// What is missing here, what is wrong with the study, a directory of something else, and QEMU that cannot be started.
+pub fn carry_out(
+    written: Written,
+    file: &Path,
+    out: &Path,
+    args: &Args,
+    stop: &AtomicBool,
+    screen: &mut Screen,
+) -> Result<Status, CommandError> {
+    let bench = Bench::set_up(args, &written)?;
+    let foreseen = bench.foresee(written, file)?;
+    let _lock = match root::process::ids().0 {
+        0 => Some(lock()?),
+        // Who is not root has no place for a lock, and no study on this machine to disturb.
+        _ => None,
+    };
+    screen.note(&foreseen.notes_text());
+    if let Some(note) = bench.note() {
+        screen.note(&format!("note: {note}\n"));
+    }
+    let directory = Directory::open(out, &foreseen, record(&foreseen))?;
+    let mut schedule = Schedule::new(&foreseen.study, directory.done()?).with_restart(conduct::BOOTING);
+    let all = schedule.order().len();
+    if schedule.done() > 0 {
+        screen.note(&format!("{} of {all} runs are there already\n", schedule.done()));
+    }
+    screen.note(&format!(
+        "{} cells, {} times each, in machines of {}; about {} left in all\n",
+        foreseen.study.cells.len(),
+        foreseen.study.repetitions,
+        bench.text(),
+        about(schedule.remaining())
+    ));
+    let ended = conduct::conduct(&bench, &foreseen, &directory, &mut schedule, stop, screen)?;
+    let left = all - schedule.done();
+    if left == 0 {
+        outcome::show(&directory, None, screen)?;
+        return Ok(Status::Done);
+    }
+    for (what, why) in &ended.given_up {
+        screen.note(&format!("not run: {what}: {why}\n"));
+    }
+    let why = match ended.ending {
+        super::conduct::Ending::Interrupted => "interrupted; ",
+        super::conduct::Ending::BudgetUsed => "the next run would not fit into the budget; ",
+        super::conduct::Ending::Done => "",
+    };
+    screen.note(&format!(
+        "{why}{left} runs are left; the same command goes on with them\n"
+    ));
+    Ok(Status::Failed)
+}
+
+fn lock() -> Result<root::state::Lock, CommandError> {
+    let state = StateDir::create(Path::new(LOCK))?;
+    state.lock(Duration::from_secs(2)).map_err(|error| CommandError {
+        status: Status::Conflict,
+        next: "wait until the other study has ended: two at once would measure each other".to_owned(),
+        ..error.into()
+    })
+}
