@@ -10,6 +10,7 @@ mod studied;
 use program::quietcore;
 use serde_json::Value;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use studied::{said, until, written};
@@ -118,6 +119,14 @@ fn each_cell_is_measured_under_its_line_whoever_is_killed_meanwhile() {
     let first = there();
     assert!(!first.is_empty() && first.len() < 3, "{first:?}");
     let texts: Vec<_> = first.iter().map(|cell| result(&out, cell)).collect();
+
+    // Interrupted, it ends its guest itself.
+    let mut study = begin(run(&file, &out, &ground));
+    until("a guest", || guest_of(&out).is_some() || study_ended(&study));
+    // SAFETY: plain numbers.
+    unsafe { libc::kill(i32::try_from(study.id()).unwrap(), libc::SIGINT) };
+    assert_eq!(study.wait().unwrap().code(), Some(1));
+    assert_eq!(guest_of(&out), None);
 
     // It goes on, and now the guest is killed: another one takes over.
     let study = begin(run(&file, &out, &ground));
@@ -243,23 +252,63 @@ fn what_cannot_boot_is_left_with_its_reason_and_the_rest_is_measured() {
     assert!(!out.join("vm/1-1.console").exists());
 }
 
+/// What a program does that is called like QEMU: it can be tried, and else is this.
+fn pretended(dir: &Path, body: &str) -> Output {
+    let (file, out) = (written(dir, &STUDY.replace("1s", "100ms")), dir.join("out"));
+    let program = dir.join(QEMU);
+    let text = format!("#!/bin/sh\ncase \"$*\" in *' -S '*) exit 0 ;; esac\n{body}\n");
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["study", "run", &file, "--in", "vm", "--vm-patience", "300ms"])
+        .args(["--kernel", &image(dir), "--vm-binary", &elf(dir), "--out"])
+        .arg(&out)
+        .env("PATH", format!("{}:/usr/bin:/bin", dir.display()))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn whatever_a_machine_does_it_ends_and_nothing_false_is_kept() {
+    let frame = |name: &str, body: &str| {
+        let sum = crc32fast::hash(body.as_bytes());
+        format!("printf '\\nFRAME {name} {} {sum:08x}\\n{body}\\n'\n", body.len())
+    };
+    let up = |line: &str| frame("up", &format!("{{\"release\":\"6.1\",\"cmdline\":\"{line}\"}}"));
+    for (body, status, words) in [
+        ("exec sleep 1000".to_owned(), 1, "it said nothing for 0 s"),
+        (
+            "echo sick >&2; exit 3".to_owned(),
+            1,
+            "boot 1 (the line as it is): no machine of it came up: sick",
+        ),
+        ("kill -9 $$".to_owned(), 1, "its kernel said nothing at all"),
+        ("head -c 200000 /dev/urandom".to_owned(), 1, "3 runs are left"),
+        (
+            "printf '\\nFRAME result/0/0 2 00000000\\n{}\\n'".to_owned(),
+            1,
+            "3 runs are left",
+        ),
+        (frame("result/0/0", "{}"), 2, "none-idle/1.json"),
+        (frame("result/7/7", "{}"), 1, "3 runs are left"),
+        (up("isolcpus=3"), 4, "a virtual machine is not what it was to be"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let output = pretended(dir.path(), &body);
+        assert_eq!(output.status.code(), Some(status), "{body}: {}", said(&output));
+        assert!(said(&output).contains(words), "{body}: {}", said(&output));
+        assert_eq!(result(&dir.path().join("out"), "none-idle"), None, "{body}");
+    }
+}
+
 #[test]
 fn what_is_missing_is_said_before_anything_runs() {
     let dir = tempfile::tempdir().unwrap();
     let file = written(dir.path(), STUDY);
     let out = dir.path().join("out");
     let folder = dir.path().display().to_string();
-    let image = dir.path().join("image");
-    // An image of x86 as far as it is looked at.
-    let mut bytes = vec![0; 0x300];
-    bytes[0x202..0x206].copy_from_slice(b"HdrS");
-    bytes[0x20f] = 1;
-    bytes.extend_from_slice(b"6.1 x\0");
-    fs::write(&image, bytes).unwrap();
-    let (image, missing) = (
-        image.display().to_string(),
-        dir.path().join("none").display().to_string(),
-    );
+    let (image, missing) = (image(dir.path()), dir.path().join("none").display().to_string());
     let refused = |more: &[&str], words: &str| {
         let mut all = vec!["study", "run", &file, "--out", out.to_str().unwrap()];
         all.extend(more);
@@ -314,6 +363,17 @@ fn elf(dir: &Path) -> String {
     bytes.resize(64, 0);
     bytes[18] = 62;
     let path = dir.join("program");
+    fs::write(&path, bytes).unwrap();
+    path.display().to_string()
+}
+
+/// An image of x86 as far as it is looked at.
+fn image(dir: &Path) -> String {
+    let mut bytes = vec![0; 0x300];
+    bytes[0x202..0x206].copy_from_slice(b"HdrS");
+    bytes[0x20f] = 1;
+    bytes.extend_from_slice(b"6.1 x\0");
+    let path = dir.join("image");
     fs::write(&path, bytes).unwrap();
     path.display().to_string()
 }

@@ -14,6 +14,7 @@ use ::study::Schedule;
 use bench::Bench;
 use clap::ValueEnum;
 use guest::qemu::{self, MOST_CPUS};
+use machine::parse_duration;
 use root::state::StateDir;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -46,6 +47,9 @@ pub struct Args {
     /// With --in vm: the static quietcore that measures there, of the same version [default: this one]
     #[arg(long, value_name = "FILE")]
     vm_binary: Option<PathBuf>,
+    /// With --in vm: how long a machine may be silent beyond three times what a run takes [default: 4min]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    vm_patience: Option<Duration>,
 }
 
 impl Args {
@@ -59,6 +63,7 @@ impl Args {
             ("--vm-cpus", self.vm_cpus.is_some()),
             ("--vm-memory", self.vm_memory.is_some()),
             ("--vm-binary", self.vm_binary.is_some()),
+            ("--vm-patience", self.vm_patience.is_some()),
         ];
         match (self.place, named.iter().find(|(_, is_there)| *is_there)) {
             (Where::Here, Some((option, _))) => Err(CommandError::usage(

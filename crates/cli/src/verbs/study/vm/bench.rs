@@ -17,6 +17,9 @@ use std::time::{Duration, Instant};
 /// The longest program: one with all symbols is shorter.
 const MOST_PROGRAM: u64 = 512 << 20;
 
+/// Guests that share a processor that is emulated are slow.
+const SILENCE: Duration = Duration::from_secs(240);
+
 /// A trial that takes longer has failed.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -30,6 +33,8 @@ pub struct Bench {
     pub kernels: Vec<Kernel>,
     /// The program that runs in them.
     pub program: Vec<u8>,
+    /// How long a guest may be silent beyond what its runs take.
+    pub patience: Duration,
 }
 
 /// A kernel's image.
@@ -65,6 +70,7 @@ impl Bench {
             sizes,
             kernels,
             program,
+            patience: args.vm_patience.unwrap_or(SILENCE),
         })
     }
 

@@ -24,9 +24,6 @@ const TRIES: usize = 2;
 /// Until a guest was timed, one takes about so long until it measures, and to switch off.
 pub const BOOTING: Duration = Duration::from_secs(15);
 
-/// What a guest may take beyond its planned time, where many share a processor that is emulated.
-const PATIENCE: Duration = Duration::from_secs(240);
-
 /// How it ended.
 pub struct Ended {
     /// Why there are no more guests.
@@ -235,7 +232,7 @@ impl Guest<'_> {
             .each
             .saturating_add(study.cool_down)
             .saturating_mul(3)
-            .saturating_add(PATIENCE);
+            .saturating_add(self.bench.patience);
         let started = Instant::now();
         let mut run_begun = Instant::now();
         let all = schedule.order().len();
