@@ -160,6 +160,7 @@ fn a_study_runs_and_its_results_stand_for_themselves() {
     let folders = ["none-idle", "balanced-idle"].map(|name| out.join(name).display().to_string());
     assert!(quietcore(&["compare", &folders[0], &folders[1]]).status.success());
 
+    other_forms_are_made_of_it(dir.path(), &out);
     refuses_what_is_not_its_own(dir.path(), &out, &file);
 }
 
@@ -192,6 +193,39 @@ fn a_page_is_made_of_it(dir: &Path, out: &Path, said_before: &[u8]) {
         "{}",
         said(&refused)
     );
+}
+
+/// `study report --as`: each form has every cell, to standard output and to a file alike; a word that is none changes nothing.
+fn other_forms_are_made_of_it(dir: &Path, out: &Path) {
+    let out = out.display().to_string();
+    let file = dir.join("form").display().to_string();
+    for (form, first) in [
+        ("html", "<!doctype html>"),
+        ("markdown", "# Study "),
+        ("csv", "cell,isolation,"),
+        ("gnuplot", "# quietcore study: "),
+    ] {
+        let output = quietcore(&["study", "report", &out, "--as", form]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.starts_with(first), "{form}: {text}");
+        assert!(
+            text.contains("none-idle") && text.contains("balanced-idle"),
+            "{form}: {text}"
+        );
+        let output = quietcore(&["study", "report", &out, "--as", form, "--out", &file]);
+        assert_eq!(
+            (output.status.code(), output.stdout.as_slice()),
+            (Some(0), &b""[..])
+        );
+        let written = fs::read_to_string(&file).unwrap();
+        // A page names the file that its numbers are saved as.
+        assert_eq!(written.replace("\"form.json\"", "\"study.json\""), text, "{form}");
+    }
+    for words in [["--as", "pdf"], ["--out", "x"]] {
+        let output = quietcore(&[&["study", "report", &out][..], &words].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", said(&output));
+    }
 }
 
 /// Another file, another version, a result from elsewhere, half a result.

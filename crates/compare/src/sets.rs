@@ -137,11 +137,12 @@ fn asked(first: &Set<'_>, other: &Set<'_>) -> Vec<(Asked, Question)> {
         if let (Some(due), Some(their_due)) = (due(&ours), due(&theirs)) {
             (ours, theirs, basis) = (due, their_due, Basis::Schedule);
         }
-        let mut add = |number: Number, value: &dyn Fn(&Series) -> Option<(f64, f64)>| {
-            let values =
-                |series: &[Series]| -> Option<Vec<(f64, f64)>> { series.iter().map(value).collect() };
+        for number in numbers(series.kind) {
+            let values = |series: &[Series]| -> Option<Vec<(f64, f64)>> {
+                series.iter().map(|series| value(series, number)).collect()
+            };
             let (Some(first), Some(other)) = (values(&ours), values(&theirs)) else {
-                return;
+                continue;
             };
             let off = first
                 .iter()
@@ -161,20 +162,6 @@ fn asked(first: &Set<'_>, other: &Set<'_>) -> Vec<(Asked, Question)> {
                 resolution: off,
             };
             found.push((asked, question));
-        };
-        match series.kind {
-            Kind::Latency => {
-                for share in SHARES {
-                    add(Number::Quantile(share), &|series| middle(series, share));
-                }
-            }
-            // No quantiles: where the short gaps went, the long ones that stayed are a larger share of the rest.
-            Kind::Noise => {
-                add(Number::Stolen, &stolen);
-                for length_ns in LENGTHS_NS {
-                    add(Number::Rate(length_ns), &|series| rate(series, length_ns));
-                }
-            }
         }
     }
     // What never happened in any run says nothing.
@@ -186,6 +173,29 @@ fn asked(first: &Set<'_>, other: &Set<'_>) -> Vec<(Asked, Question)> {
             .any(|value| *value != 0.0)
     });
     found
+}
+
+/// What is asked of series of that kind.
+#[must_use]
+pub fn numbers(kind: Kind) -> Vec<Number> {
+    match kind {
+        Kind::Latency => SHARES.map(Number::Quantile).to_vec(),
+        // No quantiles: where the short gaps went, the long ones that stayed are a larger share of the rest.
+        Kind::Noise => {
+            let rates = LENGTHS_NS.map(Number::Rate);
+            std::iter::once(Number::Stolen).chain(rates).collect()
+        }
+    }
+}
+
+/// What a series says, and how far that may be off; `None` where it does not tell.
+#[must_use]
+pub fn value(series: &Series, number: Number) -> Option<(f64, f64)> {
+    match number {
+        Number::Quantile(share) => middle(series, share),
+        Number::Stolen => stolen(series),
+        Number::Rate(length_ns) => rate(series, length_ns),
+    }
 }
 
 /// The only series of a file, or the only one of that kind on that CPU, for the same part of a wake-up.

@@ -20,7 +20,9 @@ mod plan;
 pub mod prove;
 mod recording;
 pub mod study;
+mod study_as;
 mod study_page;
+mod study_samples;
 mod style;
 mod systress;
 pub mod which_knob;
@@ -40,6 +42,8 @@ pub use recording::{
     COMPARE_SCHEMA, Compared, Judged, REPORT_SCHEMA, comparison_json, comparison_text, recording_json,
     recording_text, sets_text,
 };
-pub use study_page::{StudyPage, study_html};
+pub use study_as::{STUDY_FORMS, StudyForm};
+pub use study_page::StudyPage;
+pub use study_samples::StudyCell;
 pub use style::{Style, safe, safe_lines};
 pub use systress::{TimerRow, systress_elapsed, systress_screen, systress_statistics};

@@ -2,7 +2,7 @@
 
 use crate::recording::sets::{cautions, name, runs, shown};
 use crate::style::{COLUMNS, Role, Style, safe, wrap};
-use compare::{Compared, Verdict};
+use compare::{Answer, Asked, Compared, Verdict, Withheld};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -39,6 +39,72 @@ pub fn study_text(rows: &[Row], style: Style) -> String {
         let _ = writeln!(text, "{}", style.paint(Role::Care, &wrap(&line, 2, COLUMNS)));
     }
     text
+}
+
+/// One number of a pair in a table.
+pub(crate) struct Line {
+    pub verdict: Verdict,
+    /// The verdict in a word.
+    pub word: &'static str,
+    /// The thread.
+    pub of: String,
+    pub what: String,
+    pub was: String,
+    pub is: String,
+    /// How much it differs, or how much would have been seen.
+    pub size: String,
+}
+
+/// All numbers of a pair, those that do not differ as well.
+pub(crate) fn lines(compared: &Compared) -> Vec<Line> {
+    let line = |(asked, answer): &(Asked, Answer)| {
+        let [low, high] = answer.interval.map(f64::abs);
+        let range = || {
+            let (low, high) = (low.min(high), low.max(high));
+            format!("{} to {}", shown(asked.number, low), shown(asked.number, high))
+        };
+        let (word, size) = match answer.verdict {
+            Verdict::Lower => ("better", range()),
+            Verdict::Higher => ("worse", range()),
+            Verdict::NotShown => {
+                let least = shown(asked.number, answer.detectable);
+                ("not shown", format!("one of {least} would be"))
+            }
+        };
+        Line {
+            verdict: answer.verdict,
+            word,
+            of: asked.thread.clone(),
+            what: name(asked.number),
+            was: shown(asked.number, answer.first_mean),
+            is: shown(asked.number, answer.other_mean),
+            size,
+        }
+    };
+    compared.answers.iter().map(line).collect()
+}
+
+/// Why a pair has no verdict, in words; `None` where it has one.
+pub(crate) fn withheld(compared: &Compared) -> Option<&'static str> {
+    match compared.withheld.as_ref()? {
+        Withheld::Emulated(_) => Some("No verdict: emulated."),
+        _ => Some("No verdict."),
+    }
+}
+
+/// How many of the pairs show something.
+pub(crate) fn headline(rows: &[Row]) -> String {
+    let judged = rows.iter().filter(|row| row.compared.withheld.is_none()).count();
+    let differs = |row: &&Row| {
+        let mut answers = row.compared.answers.iter();
+        answers.any(|(_, answer)| answer.verdict != Verdict::NotShown)
+    };
+    let shown = rows.iter().filter(differs).count();
+    match (rows.len(), judged) {
+        (0, _) => "No two cells can be compared yet".to_owned(),
+        (_, 0) => "No verdict yet".to_owned(),
+        (all, _) => format!("A difference is shown in {shown} of {all} pairs of cells"),
+    }
 }
 
 /// What is to be known of all pairs, each once.

@@ -5,11 +5,16 @@ mod cells;
 
 use crate::page::escape::{html, unit};
 use crate::page::parts;
-use crate::recording::sets::{name, runs, shown};
-use crate::study::{Row, head, remarks};
-use compare::{Compared, Verdict, Withheld};
-use formats::{Kind, Recording};
+use crate::recording::sets::runs;
+use crate::study::{Row, head, headline, lines, remarks, withheld};
+use crate::study_samples::StudyCell;
+use compare::{Compared, Verdict};
+use formats::Kind;
 use std::fmt::Write as _;
+
+/// What stands above results of emulated processors.
+pub(crate) const STAMP: &str = "Emulated processor. These times are those of the emulator and say nothing about any machine; no \
+                                verdict is made of them.";
 
 const STYLE: &str = include_str!("study_page/study_page.css");
 
@@ -23,7 +28,7 @@ pub struct StudyPage<'a> {
     /// Runs that it has.
     pub runs: usize,
     /// The cells with their runs, in the order of the study; those without a run as well.
-    pub cells: &'a [(&'a str, &'a [Recording])],
+    pub cells: &'a [StudyCell<'a>],
     /// Every two cells that differ in one axis.
     pub rows: &'a [Row<'a>],
     /// All numbers, to be saved with one click, and as what.
@@ -37,12 +42,7 @@ pub struct StudyPage<'a> {
 pub fn study_html(study: &StudyPage) -> String {
     let mut page = String::with_capacity(1 << 16);
     parts::styled_head(&mut page, &format!("quietcore study: {}", study.name), STYLE);
-    let own = study
-        .cells
-        .iter()
-        .flat_map(|cell| cell.1)
-        .filter_map(|recording| recording.own.as_deref())
-        .next();
+    let own = own(study);
     header(&mut page, study, own.is_some_and(|own| own.environment.emulated));
     for kind in [Kind::Latency, Kind::Noise] {
         cells::section(&mut page, kind, study.cells);
@@ -62,12 +62,15 @@ pub fn study_html(study: &StudyPage) -> String {
     page
 }
 
+/// The first run that quietcore itself made: on which machine, under which conditions.
+pub(crate) fn own<'a>(study: &StudyPage<'a>) -> Option<&'a measure::Measurement> {
+    let mut runs = study.cells.iter().flat_map(|cell| cell.runs);
+    runs.find_map(|recording| recording.own.as_deref())
+}
+
 fn header(page: &mut String, study: &StudyPage, is_emulated: bool) {
     if is_emulated {
-        page.push_str(
-            "<p class=\"stamp\" role=\"note\">Emulated processor. These times are those of the emulator and say nothing about \
-             any machine; no verdict is made of them.</p>\n",
-        );
+        let _ = writeln!(page, "<p class=\"stamp\" role=\"note\">{STAMP}</p>");
     }
     let _ = write!(
         page,
@@ -79,23 +82,6 @@ fn header(page: &mut String, study: &StudyPage, is_emulated: bool) {
         study.cells.len()
     );
     page.push_str("</header>\n");
-}
-
-/// How many of the pairs show something.
-fn headline(rows: &[Row]) -> String {
-    let judged = rows.iter().filter(|row| row.compared.withheld.is_none()).count();
-    let differs = |row: &&Row| {
-        row.compared
-            .answers
-            .iter()
-            .any(|(_, answer)| answer.verdict != Verdict::NotShown)
-    };
-    let shown = rows.iter().filter(differs).count();
-    match (rows.len(), judged) {
-        (0, _) => "No two cells can be compared yet".to_owned(),
-        (_, 0) => "No verdict yet".to_owned(),
-        (all, _) => format!("A difference is shown in {shown} of {all} pairs of cells"),
-    }
 }
 
 fn differences(page: &mut String, rows: &[Row]) {
@@ -114,11 +100,7 @@ fn differences(page: &mut String, rows: &[Row]) {
 }
 
 fn pair(page: &mut String, compared: &Compared) {
-    if compared.withheld.is_some() {
-        let why = match compared.withheld {
-            Some(Withheld::Emulated(_)) => "No verdict: emulated.",
-            _ => "No verdict.",
-        };
+    if let Some(why) = withheld(compared) {
         let _ = writeln!(page, "<p class=\"care\">{why}</p>");
         return;
     }
@@ -126,29 +108,21 @@ fn pair(page: &mut String, compared: &Compared) {
         "<div class=\"scroll\"><table><thead><tr><th></th><th>where</th><th>what</th><th class=\"n\">was</th><th class=\"n\">is</th>\
          <th class=\"n\">difference</th></tr></thead>\n<tbody>",
     );
-    for (asked, answer) in &compared.answers {
-        let (class, word) = match answer.verdict {
-            Verdict::Lower => ("good", "better"),
-            Verdict::Higher => ("bad", "worse"),
-            Verdict::NotShown => ("small", "not shown"),
-        };
-        let [low, high] = answer.interval.map(f64::abs);
-        let size = match answer.verdict {
-            Verdict::NotShown => format!("one of {} would be", shown(asked.number, answer.detectable)),
-            _ => format!(
-                "{} to {}",
-                shown(asked.number, low.min(high)),
-                shown(asked.number, low.max(high))
-            ),
+    for line in lines(compared) {
+        let class = match line.verdict {
+            Verdict::Lower => "good",
+            Verdict::Higher => "bad",
+            Verdict::NotShown => "small",
         };
         let _ = writeln!(
             page,
-            "<tr><td class=\"{class}\">{word}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
-            html(&asked.thread),
-            html(&name(asked.number)),
-            unit(&shown(asked.number, answer.first_mean)),
-            unit(&shown(asked.number, answer.other_mean)),
-            unit(&size)
+            "<tr><td class=\"{class}\">{}</td><td>{}</td><td>{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
+            line.word,
+            html(&line.of),
+            html(&line.what),
+            unit(&line.was),
+            unit(&line.is),
+            unit(&line.size)
         );
     }
     page.push_str("</tbody></table></div>\n");

@@ -10,7 +10,7 @@ use compare::{Compared, Set, compared};
 use formats::Recording;
 use models::measurement;
 use report::study::Row;
-use report::{StudyPage, study_html};
+use report::{STUDY_FORMS, StudyCell, StudyPage};
 
 /// Runs of one cell, each a little different.
 fn cell(centre: u64) -> Vec<Recording> {
@@ -28,11 +28,24 @@ fn pair(first: &[Recording], other: &[Recording]) -> Compared {
 }
 
 fn page(cells: &[(&str, &[Recording])], rows: &[Row]) -> String {
-    study_html(&StudyPage {
+    written("html", cells, rows)
+}
+
+fn written(form: &str, cells: &[(&str, &[Recording])], rows: &[Row]) -> String {
+    let form = STUDY_FORMS.iter().find(|one| one.name == form).unwrap();
+    let cells: Vec<StudyCell> = cells
+        .iter()
+        .map(|(name, runs)| StudyCell {
+            name,
+            levels: vec![("isolation".to_owned(), (*name).to_owned())],
+            runs,
+        })
+        .collect();
+    (form.write)(&StudyPage {
         name: "results",
-        done: cells.iter().map(|cell| cell.1.len()).sum(),
+        done: cells.iter().map(|cell| cell.runs.len()).sum(),
         runs: 12,
-        cells,
+        cells: &cells,
         rows,
         json: Some(b"{}"),
         json_name: "study.json",
@@ -138,4 +151,109 @@ fn of_many_cells_the_table_has_all() {
     assert!(page.contains("Drawn are the first 12 cells of 40."), "{page}");
     assert_eq!(page.matches("<th scope=\"row\">cell-").count(), 40);
     assert_eq!(page.matches("class=\"curve ").count(), 24);
+}
+
+/// Whatever a form leaves out, it has every cell, and names that are markup elsewhere are none in it.
+#[test]
+fn markdown_has_the_tables_of_the_page() {
+    let (slow, quick) = (cell(9_000), cell(3_000));
+    let with = [("load".to_owned(), "a|b".to_owned())];
+    let compared = pair(&slow, &quick);
+    let cells: [(&str, &[Recording]); 3] = [("none_idle", &slow), ("<b>|`x`", &quick), ("empty", &[])];
+    let rows = [row(&with, &compared)];
+    let text = written("markdown", &cells, &rows);
+    let head = "| cell | runs | samples | min | p50 | p99 | p99.9 | max of each run |\n| --- | ---: |";
+    assert!(text.contains(head), "{text}");
+    assert!(text.contains("\n| none\\_idle | 4 | "), "{text}");
+    assert!(text.contains("\n| &lt;b&gt;\\|\\`x\\` | 4 | "), "{text}");
+    assert!(!text.contains("| empty |"));
+    assert!(
+        text.contains("### isolation: none -&gt; strict, with load a\\|b (4 runs and 4 runs)\n"),
+        "{text}"
+    );
+    let page = written("html", &cells, &rows);
+    for (word, class) in [("better", "good"), ("not shown", "small")] {
+        let there = page
+            .matches(&format!("<td class=\"{class}\">{word}</td>"))
+            .count();
+        assert_eq!(
+            text.matches(&format!("\n| {word} | CPU ")).count(),
+            there,
+            "{word}: {text}"
+        );
+    }
+    assert!(
+        text.contains("\n| kernel | ") && text.contains("\n| began | "),
+        "{text}"
+    );
+    // Every line of a table has the columns of its head.
+    let columns = |line: &str| line.replace("\\|", "").matches('|').count();
+    let mut wanted = 0;
+    for line in text.lines() {
+        match line.starts_with('|') {
+            false => wanted = 0,
+            true if wanted == 0 => wanted = columns(line),
+            true => assert_eq!(columns(line), wanted, "{line}"),
+        }
+    }
+}
+
+#[test]
+fn a_table_has_every_number_of_every_run() {
+    let (slow, quick) = (cell(9_000), cell(3_000));
+    let text = written(
+        "csv",
+        &[("none", &slow), ("a,\"b\"", &quick), ("=1+1", &quick)],
+        &[],
+    );
+    let mut lines = text.lines();
+    assert_eq!(
+        lines.next(),
+        Some("cell,isolation,run,began,kind,thread,basis,number,value,unit")
+    );
+    let medians: Vec<&str> = lines.filter(|line| line.contains(",samples,p50,")).collect();
+    assert_eq!(medians.len(), 12, "{text}");
+    for (place, run) in slow.iter().enumerate() {
+        let series = &run.series[0];
+        let (p50, _) = compare::value(series, compare::Number::Quantile(0.5)).unwrap();
+        let wanted = format!("{},samples,p50,{p50},ns", run.name_of(series));
+        assert!(medians[place].ends_with(&wanted), "{} {wanted}", medians[place]);
+        let start = format!("none,none,{},", place + 1);
+        assert!(medians[place].starts_with(&start), "{}", medians[place]);
+    }
+    assert!(
+        medians[4].starts_with("\"a,\"\"b\"\"\",\"a,\"\"b\"\"\",1,"),
+        "{}",
+        medians[4]
+    );
+    assert!(medians[8].starts_with("'=1+1,"), "no formula: {}", medians[8]);
+}
+
+#[test]
+fn a_script_has_every_sample_and_the_share_that_was_longer() {
+    let quick = cell(3_000);
+    let text = written("gnuplot", &[("it's", &quick), ("empty", &[])], &[]);
+    let block = text.split("$latency0 << EOD\n").nth(1).unwrap();
+    let block = block.split("EOD\n").next().unwrap();
+    let rows: Vec<Vec<f64>> = block
+        .lines()
+        .map(|line| line.split(' ').map(|word| word.parse().unwrap()).collect())
+        .collect();
+    let samples: u64 = quick.iter().map(|run| run.series[0].samples()).sum();
+    let counted: f64 = rows.iter().map(|row| row[1]).sum();
+    assert_eq!(counted as u64, samples);
+    let (last, rest) = rows.split_last().unwrap();
+    assert!(last[2].is_nan(), "nothing was longer than the longest");
+    assert!(rest.windows(2).all(|two| two[0][2] > two[1][2]), "{block}");
+    assert!((rest[0][2] - (1.0 - rest[0][1] / samples as f64)).abs() < 1e-9);
+    let bins = text.split("$latency0_bins << EOD\n").nth(1).unwrap();
+    let bins = bins.split("EOD\n").next().unwrap().lines();
+    let shares: f64 = bins
+        .map(|line| line.split(' ').nth(1).unwrap().parse::<f64>().unwrap())
+        .sum();
+    assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+    assert!(text.contains("title 'it''s, 4 runs'"), "{text}");
+    assert!(!text.contains("$latency1"));
+    let nothing = written("gnuplot", &[("empty", &[])], &[]);
+    assert!(!nothing.contains("plot $"), "{nothing}");
 }

@@ -9,6 +9,7 @@ mod in_guest;
 mod isolcpus_vs_cpuset;
 mod outcome;
 mod reboots;
+mod report;
 pub mod task;
 mod vm;
 mod which_knob;
@@ -89,14 +90,7 @@ enum What {
     #[command(name = "isolcpus-vs-cpuset")]
     IsolcpusVsCpuset(Box<isolcpus_vs_cpuset::Args>),
     /// Say what the results in a directory show, also while some are missing
-    Report {
-        /// The directory that `study run` made
-        #[arg(value_name = "DIR")]
-        dir: PathBuf,
-        /// Also write it as one page that needs nothing else: every cell's distribution over the others, what each axis does
-        #[arg(long, value_name = "FILE")]
-        html: Option<PathBuf>,
-    },
+    Report(report::Args),
 }
 
 /// JSON of `study plan`.
@@ -130,14 +124,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         What::IsolcpusVsCpuset(args) => isolcpus_vs_cpuset::run(args, screen),
         What::InGuest => in_guest::run(screen),
         What::WhichKnob(args) => which_knob::run(args, screen),
-        What::Report { dir, html } => {
-            if let Some(path) = html {
-                root::output::check(path)?;
-            }
-            let directory = Directory::existing(dir)?;
-            outcome::show(&directory, html.as_deref(), screen)?;
-            Ok(Status::Done)
-        }
+        What::Report(args) => report::run(args, screen),
     }
 }
 
@@ -269,7 +256,7 @@ fn carry_out(
     let next = format!("{left} runs are left; the same command goes on with them\n");
     match ending {
         conduct::Ending::Done => {
-            outcome::show(&directory, None, screen)?;
+            outcome::Outcome::of(&directory)?.show(screen);
             Ok(Status::Done)
         }
         conduct::Ending::Interrupted => {

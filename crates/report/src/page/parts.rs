@@ -90,51 +90,47 @@ pub(crate) fn environment(
     last: &[(&str, String)],
 ) {
     page.push_str("<section>\n<h2>Where this was measured</h2>\n<dl class=\"facts\">");
-    let mut fact = |name: &str, value: Option<String>| {
-        let value = value.unwrap_or_else(|| "unknown".to_owned());
-        let value = if value.is_empty() {
-            "none".to_owned()
-        } else {
-            value
-        };
-        let _ = write!(page, "<dt>{}</dt><dd>{}</dd>", html(name), html(&value));
-    };
-    let list = |set: &Option<machine::CpuSet>| set.as_ref().map(ToString::to_string);
-    for (name, value) in first {
-        fact(name, Some(value.clone()));
-    }
-    fact("processor", environment.model_name.clone());
-    fact("kernel", environment.release.clone());
-    fact(
-        "preemption",
-        environment.preemption.map(|model| {
-            preemption_name(Some(model))
-                .trim_start_matches("preemption ")
-                .to_owned()
-        }),
-    );
-    fact("boot line", environment.cmdline.clone());
-    let guest = environment
-        .hypervisor
-        .as_ref()
-        .map_or_else(|| "none seen".to_owned(), |name| format!("guest of {name}"));
-    fact("hypervisor", Some(guest));
-    fact("clock source", environment.clocksource.clone());
-    fact("CPUs online", Some(environment.online.to_string()));
-    fact("isolated at boot", list(&environment.boot_isolated));
-    fact("nohz_full", list(&environment.nohz_full));
-    fact("in partitions before", list(&environment.partitioned));
-    let governor = environment.governor.clone();
-    fact(
-        "frequency governor",
-        Some(governor.unwrap_or_else(|| "no frequency scaling seen".to_owned())),
-    );
-    fact(
-        "sched_rt_runtime_us",
-        environment.sched_rt_runtime_us.map(|value| value.to_string()),
-    );
-    for (name, value) in last {
-        fact(name, Some(value.clone()));
+    let known = facts(environment);
+    for (name, value) in first.iter().chain(&known).chain(last) {
+        let value = if value.is_empty() { "none" } else { value };
+        let _ = write!(page, "<dt>{}</dt><dd>{}</dd>", html(name), html(value));
     }
     page.push_str("</dl>\n</section>\n");
+}
+
+/// The machine, in names and values; a value that is empty is one that is known to be none.
+pub(crate) fn facts(environment: &Environment) -> Vec<(&'static str, String)> {
+    let preemption = environment.preemption.map(|model| {
+        let name = preemption_name(Some(model));
+        name.trim_start_matches("preemption ").to_owned()
+    });
+    let guest = match &environment.hypervisor {
+        None => "none seen".to_owned(),
+        Some(name) => format!("guest of {name}"),
+    };
+    let governor = environment.governor.clone();
+    let list = |set: &Option<machine::CpuSet>| set.as_ref().map(ToString::to_string);
+    let facts = [
+        ("processor", environment.model_name.clone()),
+        ("kernel", environment.release.clone()),
+        ("preemption", preemption),
+        ("boot line", environment.cmdline.clone()),
+        ("hypervisor", Some(guest)),
+        ("clock source", environment.clocksource.clone()),
+        ("CPUs online", Some(environment.online.to_string())),
+        ("isolated at boot", list(&environment.boot_isolated)),
+        ("nohz_full", list(&environment.nohz_full)),
+        ("in partitions before", list(&environment.partitioned)),
+        (
+            "frequency governor",
+            Some(governor.unwrap_or_else(|| "no frequency scaling seen".to_owned())),
+        ),
+        (
+            "sched_rt_runtime_us",
+            environment.sched_rt_runtime_us.map(|value| value.to_string()),
+        ),
+    ];
+    let known =
+        |(name, value): (&'static str, Option<String>)| (name, value.unwrap_or_else(|| "unknown".to_owned()));
+    facts.map(known).to_vec()
 }

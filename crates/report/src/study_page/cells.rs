@@ -4,69 +4,20 @@ use crate::measurement::time;
 use crate::page::curves::{Curve, Scale, curves, round};
 use crate::page::escape::{html, unit};
 use crate::recording::share_name;
+use crate::study_samples::{SHARES, Samples, StudyCell, measured};
 use crate::style::grouped;
-use formats::statistics::{Span, quantile};
-use formats::{Bucket, Kind, Recording, Series};
-use std::collections::BTreeMap;
+use formats::Kind;
 use std::fmt::Write as _;
 
 /// Curves in a drawing, each with a colour and dashes of its own; the table has all cells.
 const CURVES: usize = 12;
 
-/// Quantiles of the table.
-const SHARES: [f64; 3] = [0.5, 0.99, 0.999];
-
-/// All samples of one cell.
-struct Samples<'a> {
-    cell: &'a str,
-    runs: usize,
-    all: Series,
-    /// The largest of each run.
-    worst_ns: Vec<u64>,
-}
-
 /// Writes what was measured of that kind in each cell into the page, if anything was.
-pub(super) fn section(page: &mut String, kind: Kind, cells: &[(&str, &[Recording])]) {
-    let samples: Vec<Samples> = cells
-        .iter()
-        .filter_map(|(cell, runs)| together(cell, runs, kind))
-        .collect();
+pub(super) fn section(page: &mut String, kind: Kind, cells: &[StudyCell]) {
+    let samples = measured(kind, cells);
     if !samples.is_empty() {
         distribution(page, kind, &samples);
     }
-}
-
-/// The samples of all runs of a cell, of one kind; `None` where there are none.
-fn together<'a>(cell: &'a str, runs: &[Recording], kind: Kind) -> Option<Samples<'a>> {
-    let of_kind = || {
-        runs.iter()
-            .flat_map(|run| &run.series)
-            .filter(|series| series.kind == kind)
-    };
-    let mut all = of_kind().next()?.clone();
-    let mut buckets: BTreeMap<(u64, u64), u64> = BTreeMap::new();
-    for bucket in of_kind().flat_map(|series| &series.buckets) {
-        let count = buckets.entry((bucket.low_ns, bucket.width_ns)).or_default();
-        *count = count.saturating_add(bucket.count);
-    }
-    all.buckets = buckets
-        .into_iter()
-        .map(|((low_ns, width_ns), count)| Bucket {
-            low_ns,
-            width_ns,
-            count,
-        })
-        .collect();
-    let worst = |run: &Recording| {
-        let of_run = run.series.iter().filter(|series| series.kind == kind);
-        of_run.filter_map(|series| series.stated.max_ns).max()
-    };
-    Some(Samples {
-        cell,
-        runs: runs.len(),
-        all,
-        worst_ns: runs.iter().filter_map(worst).collect(),
-    })
 }
 
 fn distribution(page: &mut String, kind: Kind, samples: &[Samples]) {
@@ -93,10 +44,7 @@ fn distribution(page: &mut String, kind: Kind, samples: &[Samples]) {
             histogram,
         })
         .collect();
-    let common = samples
-        .iter()
-        .filter_map(|one| quantile(&one.all, 0.99).map(above))
-        .max();
+    let common = samples.iter().filter_map(|one| one.at_most(0.99)).max();
     #[allow(
         clippy::cast_precision_loss,
         clippy::cast_possible_truncation,
@@ -158,21 +106,12 @@ fn table(page: &mut String, samples: &[Samples]) {
             html(one.cell),
             one.runs,
             grouped(one.all.samples()),
-            cell(one.all.buckets.first().map(|bucket| time(bucket.low_ns)))
+            cell(one.least())
         );
         for share in SHARES {
-            page.push_str(&cell(quantile(&one.all, share).map(|span| time(above(span)))));
+            page.push_str(&cell(one.at_most(share).map(time)));
         }
-        let range = match (one.worst_ns.iter().min(), one.worst_ns.iter().max()) {
-            (Some(low), Some(high)) if low != high => Some(format!("{} to {}", time(*low), time(*high))),
-            (_, high) => high.map(|high| time(*high)),
-        };
-        let _ = writeln!(page, "{}</tr>", cell(range));
+        let _ = writeln!(page, "{}</tr>", cell(one.worst()));
     }
     page.push_str("</tbody></table></div>\n");
-}
-
-/// What no sample of the share is above, as far as the file tells.
-fn above(span: Span) -> u64 {
-    span.high_ns.unwrap_or(span.low_ns)
 }

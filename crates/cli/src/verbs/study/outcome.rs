@@ -8,8 +8,9 @@ use compare::{Compared, Set, compared};
 use formats::Recording;
 use serde::Serialize;
 use std::collections::BTreeMap;
+use report::{StudyCell, StudyForm};
 use std::path::Path;
-use study::{Cell, Study};
+use study::{Axis, Cell, Study};
 
 /// JSON of `study run` and `study report`.
 #[derive(Serialize)]
@@ -47,90 +48,127 @@ struct Shown<'a> {
     compared: Compared,
 }
 
-/// Shows it, and writes the page if one is wanted.
-///
-/// # Errors
-/// Results that are none of this study, or none at all; a page that cannot be written.
-pub fn show(directory: &Directory, page: Option<&Path>, screen: &mut Screen) -> Result<(), CommandError> {
-    let study = &directory.study;
-    let mut results: Vec<Vec<Recording>> = Vec::new();
-    for cell in 0..study.cells.len() {
-        results.push(
-            directory
-                .results(cell)?
-                .into_iter()
-                .map(|(_, recording)| recording)
-                .collect(),
-        );
+/// The results of a study, and what they show.
+pub struct Outcome<'a> {
+    directory: &'a Directory,
+    /// Of each cell.
+    results: Vec<Vec<Recording>>,
+    shown: Vec<Shown<'a>>,
+}
+
+impl<'a> Outcome<'a> {
+    /// Reads them.
+    ///
+    /// # Errors
+    /// Results that are none of this study, or none at all.
+    pub fn of(directory: &'a Directory) -> Result<Outcome<'a>, CommandError> {
+        let mut results: Vec<Vec<Recording>> = Vec::new();
+        for cell in 0..directory.study.cells.len() {
+            let runs = directory.results(cell)?.into_iter();
+            results.push(runs.map(|(_, recording)| recording).collect());
+        }
+        if results.iter().all(Vec::is_empty) {
+            let what = format!("{} has no result yet", directory.name());
+            return Err(CommandError::usage(
+                what,
+                "nothing has run to its end",
+                "run `quietcore study run` first",
+            ));
+        }
+        let shown = shown(&directory.study, &results);
+        Ok(Outcome {
+            directory,
+            results,
+            shown,
+        })
     }
-    let done: usize = results.iter().map(Vec::len).sum();
-    if done == 0 {
-        let what = format!("{} has no result yet", directory.name());
-        return Err(CommandError::usage(
-            what,
-            "nothing has run to its end",
-            "run `quietcore study run` first",
-        ));
+
+    /// Shows it.
+    pub fn show(&self, screen: &mut Screen) {
+        if !self.directory.study.which_knob.is_empty() {
+            which_knob::answer(self.directory, &self.results, screen);
+            return;
+        }
+        match screen.form {
+            Form::Json => screen.json(&self.json()),
+            Form::Text => {
+                let (done, runs) = (self.done(), self.runs());
+                screen.text(&format!("{done} of {runs} runs in {}\n", self.directory.name()));
+                screen.text(&report::study::study_text(&self.rows(), screen.style()));
+            }
+        }
     }
-    let shown = shown(study, &results);
-    let runs = study.cells.len() * study.repetitions;
-    let report = Report {
-        schema: "quietcore.study/1",
-        runs,
-        done,
-        cells: cells(study, &results),
-        pairs: shown
+
+    /// It in another form, for this file or for none.
+    pub fn written(&self, form: StudyForm, path: Option<&Path>) -> String {
+        let study = &self.directory.study;
+        let cells: Vec<StudyCell> = study
+            .cells
             .iter()
-            .map(|one| PairJson {
-                axis: one.axis,
-                from: one.from,
-                to: one.to,
-                compared: &one.compared,
+            .zip(&self.results)
+            .map(|(cell, runs)| StudyCell {
+                name: &cell.name,
+                levels: levels(study, cell),
+                runs,
             })
-            .collect(),
-    };
-    let rows: Vec<report::study::Row> = shown
-        .iter()
-        .map(|one| report::study::Row {
+            .collect();
+        let json = serde_json::to_vec(&self.json()).ok();
+        let json_name = path.unwrap_or(Path::new("study")).with_extension("json");
+        (form.write)(&report::StudyPage {
+            name: &self.directory.name(),
+            done: self.done(),
+            runs: self.runs(),
+            cells: &cells,
+            rows: &self.rows(),
+            json: json.as_deref(),
+            json_name: &json_name.file_name().unwrap_or_default().to_string_lossy(),
+        })
+    }
+
+    fn done(&self) -> usize {
+        self.results.iter().map(Vec::len).sum()
+    }
+
+    fn runs(&self) -> usize {
+        self.directory.study.cells.len() * self.directory.study.repetitions
+    }
+
+    fn json(&self) -> Report<'_> {
+        Report {
+            schema: "quietcore.study/1",
+            runs: self.runs(),
+            done: self.done(),
+            cells: cells(&self.directory.study, &self.results),
+            pairs: self
+                .shown
+                .iter()
+                .map(|one| PairJson {
+                    axis: one.axis,
+                    from: one.from,
+                    to: one.to,
+                    compared: &one.compared,
+                })
+                .collect(),
+        }
+    }
+
+    fn rows(&self) -> Vec<report::study::Row<'_>> {
+        let rows = self.shown.iter().map(|one| report::study::Row {
             axis: one.axis,
             from: one.from,
             to: one.to,
             with: &one.with,
             compared: &one.compared,
-        })
-        .collect();
-    if let Some(path) = page {
-        let cells: Vec<(&str, &[Recording])> = study
-            .cells
-            .iter()
-            .zip(&results)
-            .map(|(cell, runs)| (cell.name.as_str(), runs.as_slice()))
-            .collect();
-        let json = serde_json::to_vec(&report).ok();
-        let json_name = path.with_extension("json");
-        let page = report::study_html(&report::StudyPage {
-            name: &directory.name(),
-            done,
-            runs,
-            cells: &cells,
-            rows: &rows,
-            json: json.as_deref(),
-            json_name: &json_name.file_name().unwrap_or_default().to_string_lossy(),
         });
-        root::output::write(path, page.as_bytes())?;
+        rows.collect()
     }
-    if !study.which_knob.is_empty() {
-        which_knob::answer(directory, &results, screen);
-        return Ok(());
-    }
-    match screen.form {
-        Form::Json => screen.json(&report),
-        Form::Text => {
-            screen.text(&format!("{done} of {runs} runs in {}\n", directory.name()));
-            screen.text(&report::study::study_text(&rows, screen.style()));
-        }
-    }
-    Ok(())
+}
+
+/// The level of a cell in each axis, in the order of the axes.
+fn levels(study: &Study, cell: &Cell) -> Vec<(String, String)> {
+    let levels = study.levels_of(cell);
+    let of = |axis: &Axis| Some((axis.name.clone(), levels.get(&axis.name)?.clone()));
+    study.axes.iter().filter_map(of).collect()
 }
 
 /// The results of a cell as a set; `None` where there is none.

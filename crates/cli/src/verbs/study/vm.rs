@@ -144,7 +144,7 @@ pub fn carry_out(
     let ended = conduct::conduct(&bench, &foreseen, &directory, &mut schedule, stop, screen)?;
     let left = all - schedule.done();
     if left == 0 {
-        outcome::show(&directory, None, screen)?;
+        outcome::Outcome::of(&directory)?.show(screen);
         return Ok(Status::Done);
     }
     for (what, why) in &ended.given_up {

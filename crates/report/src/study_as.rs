@@ -1,0 +1,42 @@
+//! A study in other forms than its screen and its JSON: one file a form, one line in [`STUDY_FORMS`].
+
+mod csv;
+mod gnuplot;
+mod markdown;
+
+use crate::study_page::{StudyPage, study_html};
+
+/// What a study can be written as.
+#[derive(Clone, Copy, Debug)]
+pub struct StudyForm {
+    /// The word for it.
+    pub name: &'static str,
+    /// What it is good for.
+    pub about: &'static str,
+    /// Writes it.
+    pub write: fn(&StudyPage) -> String,
+}
+
+/// All of them.
+pub const STUDY_FORMS: [StudyForm; 4] = [
+    StudyForm {
+        name: "html",
+        about: "one page that needs nothing else",
+        write: study_html,
+    },
+    StudyForm {
+        name: "markdown",
+        about: "the same tables, for a wiki or a review",
+        write: markdown::write,
+    },
+    StudyForm {
+        name: "csv",
+        about: "every number of every run on a line of its own",
+        write: csv::write,
+    },
+    StudyForm {
+        name: "gnuplot",
+        about: "a script with its data inside: every cell's distribution over the others",
+        write: gnuplot::write,
+    },
+];
