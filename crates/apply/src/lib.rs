@@ -31,6 +31,7 @@ mod notes;
 mod record;
 mod relocate;
 pub mod resize;
+pub mod restarts;
 mod standing;
 mod system;
 pub mod threads;

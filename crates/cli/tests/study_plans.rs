@@ -8,6 +8,7 @@ mod studied;
 
 use program::quietcore;
 use serde_json::Value;
+use std::path::Path;
 use studied::{BOTH, run, said, study_of, written};
 
 #[test]
@@ -111,4 +112,33 @@ fn the_plan_says_which_boots_there_are_and_how_many_restarts() {
     let output = run(&file, &out);
     assert_ne!(output.status.code(), Some(0), "{}", said(&output));
     assert!(!out.exists());
+}
+
+#[test]
+fn a_machine_is_not_restarted_unasked_and_a_study_that_cannot_begin_leaves_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let cpu = alone::cpu();
+    let out = dir.path().join("out").display().to_string();
+    let axes = "isolation = [\"none\", \"isolcpus\"]";
+    let kernels = "kernel = [\"6.1\", \"6.12\"]";
+    let budget = study_of(&cpu, axes).replace("seed = 3", "seed = 3\nbudget = \"1h\"");
+    for (text, words) in [
+        (study_of(&cpu, axes), vec![]),
+        (study_of(&cpu, kernels), vec!["--reboot"]),
+        (budget, vec!["--reboot"]),
+    ] {
+        let file = written(dir.path(), &text);
+        let mut all = vec!["study", "run", &file, "--out", &out];
+        all.extend(words);
+        let output = quietcore(&all);
+        assert!(
+            matches!(output.status.code(), Some(2..=4)),
+            "{text}{}",
+            said(&output)
+        );
+        assert!(!Path::new(&out).exists(), "{}", said(&output));
+        assert!(!Path::new("/var/lib/quietcore/study").exists());
+    }
+    let output = quietcore(&["study", "resume"]);
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", said(&output));
 }

@@ -36,6 +36,8 @@ pub struct Schedule {
     /// For each run the boot that it needs; nothing where it is the one that there is.
     boots: Vec<Option<usize>>,
     done: BTreeSet<Place>,
+    /// Boots that are left out.
+    given_up: BTreeSet<usize>,
     /// Longest time of a run without measuring and waiting, so far.
     overhead: Option<Duration>,
     planned: Duration,
@@ -59,6 +61,7 @@ impl Schedule {
             order,
             boots,
             done: done.into_iter().filter(|place| known.contains(place)).collect(),
+            given_up: BTreeSet::new(),
             overhead: None,
             planned: study.each.saturating_add(study.cool_down),
             restart: RESTART,
@@ -80,16 +83,18 @@ impl Schedule {
 
     /// The runs that are left, in their order.
     pub fn left(&self) -> impl Iterator<Item = Place> {
-        self.order
-            .iter()
-            .copied()
-            .filter(|place| !self.done.contains(place))
+        self.left_in_boots().map(|(place, _)| place)
     }
 
-    /// The next run; `None` when all are done.
+    /// The next run; `None` when none is left.
     #[must_use]
     pub fn next(&self) -> Option<Place> {
         self.left().next()
+    }
+
+    /// Leaves all runs of a boot out that are not done.
+    pub fn give_up(&mut self, boot: usize) {
+        self.given_up.insert(boot);
     }
 
     /// The boot that the next run needs; `None` when all are done, or where no boot is needed.
@@ -104,16 +109,19 @@ impl Schedule {
         self.sittings().collect::<BTreeSet<_>>().len()
     }
 
+    /// What is neither done nor given up, each with the boot that it needs.
+    fn left_in_boots(&self) -> impl Iterator<Item = (Place, Option<usize>)> {
+        let all = self.order.iter().copied().zip(self.boots.iter().copied());
+        all.filter(|(place, boot)| {
+            !self.done.contains(place) && !boot.is_some_and(|boot| self.given_up.contains(&boot))
+        })
+    }
+
     fn sittings(&self) -> impl Iterator<Item = Sitting> {
-        let left = self
-            .order
-            .iter()
-            .zip(&self.boots)
-            .filter(|(place, _)| !self.done.contains(place));
-        left.filter_map(|(place, boot)| {
+        self.left_in_boots().filter_map(|(place, boot)| {
             Some(Sitting {
                 block: place.block,
-                boot: (*boot)?,
+                boot: boot?,
             })
         })
     }
@@ -140,7 +148,7 @@ impl Schedule {
     /// How long all that is left takes, about.
     #[must_use]
     pub fn remaining(&self) -> Duration {
-        let left = self.order.len() - self.done.len();
+        let left = self.left().count();
         let times = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
         let restarts = self.restart.saturating_mul(times(self.sittings_left()));
         self.one().saturating_mul(times(left)).saturating_add(restarts)

@@ -6,7 +6,7 @@ use machine::CpuSet;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::time::Duration;
-use study::{Place, Record, Schedule, Sitting, Study, blocks, parse};
+use study::{Here, MOST_TRIES, Next, Place, Record, Schedule, Sitting, Study, Tried, blocks, next, parse};
 
 /// The article's study, with an isolation of the user's own.
 const AXES: &str = "isolation = [\"none\", \"minimal\", \"isolcpus\", \"isolcpus_and_cpuset\", \"quiet\"]\n\
@@ -147,6 +147,200 @@ fn a_line_is_that_of_one_boot_alone() {
             assert_eq!(why.is_none(), of == Some(boot), "{line} for boot {boot}: {why:?}");
         }
     }
+}
+
+/// A machine that a study restarts, with a study of two boots and two cells in each.
+struct Story {
+    study: Study,
+    schedule: Schedule,
+    tried: Vec<Tried>,
+    boots: usize,
+    line: &'static str,
+}
+
+impl Story {
+    fn begin() -> Story {
+        let study = of(
+            "isolation = [\"none\", \"isolcpus\"]\nload = [\"idle\", \"cpu\"]",
+            5,
+        );
+        let schedule = Schedule::new(&study, []);
+        Story {
+            study,
+            schedule,
+            tried: Vec::new(),
+            boots: 0,
+            line: "quiet",
+        }
+    }
+
+    fn next(&self) -> Next {
+        let (boot_id, cpus) = (self.boots.to_string(), CpuSet::range(2, 3));
+        let here = Here {
+            boot_id: Some(&boot_id),
+            line: self.line,
+            cpus: &cpus,
+        };
+        next(&self.study, &self.schedule, &self.tried, &here)
+    }
+
+    fn note(&mut self, sitting: Sitting, came_up: bool) {
+        self.tried.push(Tried {
+            sitting,
+            came_up,
+            done: self.schedule.done(),
+            boot_id: Some(self.boots.to_string()),
+        });
+    }
+
+    fn boot(&mut self, line: &'static str) {
+        self.boots += 1;
+        self.line = line;
+    }
+}
+
+/// The line that a boot should come up with.
+fn right(boot: usize) -> &'static str {
+    ["quiet", "quiet isolcpus=2-3"][boot]
+}
+
+#[test]
+fn power_may_go_anywhere_and_every_run_is_measured_once_in_its_boot() {
+    // In one telling power goes at each step of every kind.
+    for cut in 0..60 {
+        let mut story = Story::begin();
+        let (mut steps, mut measured) = (0, 0);
+        loop {
+            steps += 1;
+            assert!(steps < 200, "cut at {cut}: it does not come to its end");
+            match story.next() {
+                Next::Measure(sitting) => {
+                    assert_eq!(story.line, right(sitting.boot));
+                    story.note(sitting, true);
+                    if steps == cut {
+                        // The one-shot entry is used up: the old line comes back.
+                        story.boot("quiet");
+                        continue;
+                    }
+                    let place = story.schedule.next().unwrap();
+                    assert_eq!(
+                        (place.block, story.study.cells[place.cell].boot),
+                        (sitting.block, sitting.boot)
+                    );
+                    story.schedule.finish(place, Duration::from_secs(10));
+                    measured += 1;
+                }
+                Next::Restart(sitting) => {
+                    story.note(sitting, false);
+                    // It goes between the note and the entry.
+                    story.boot(if steps == cut {
+                        "quiet"
+                    } else {
+                        right(sitting.boot)
+                    });
+                }
+                Next::GiveUp { sitting, why } => panic!("cut at {cut}: {sitting:?} is given up: {why}"),
+                Next::Over => break,
+            }
+        }
+        assert_eq!(measured, 12, "cut at {cut}");
+    }
+}
+
+#[test]
+fn every_repetition_has_boots_of_its_own_and_a_study_begins_with_a_restart() {
+    let mut story = Story::begin();
+    let mut restarts = Vec::new();
+    loop {
+        match story.next() {
+            Next::Measure(sitting) => {
+                story.note(sitting, true);
+                let place = story.schedule.next().unwrap();
+                story.schedule.finish(place, Duration::from_secs(10));
+            }
+            Next::Restart(sitting) => {
+                restarts.push(sitting);
+                story.note(sitting, false);
+                story.boot(right(sitting.boot));
+            }
+            other => {
+                assert_eq!(other, Next::Over);
+                break;
+            }
+        }
+    }
+    let different: BTreeSet<&Sitting> = restarts.iter().collect();
+    assert_eq!((restarts.len(), different.len()), (6, 6), "{restarts:?}");
+}
+
+#[test]
+fn a_boot_that_never_comes_up_or_never_stays_up_is_given_up() {
+    for falls in [false, true] {
+        let mut story = Story::begin();
+        let (mut restarts, mut given_up) = (0, None);
+        let mut steps = 0;
+        loop {
+            steps += 1;
+            assert!(steps < 200, "an endless loop");
+            match story.next() {
+                Next::Measure(sitting) => {
+                    story.note(sitting, true);
+                    if falls && sitting.boot == 1 {
+                        story.boot("quiet");
+                        continue;
+                    }
+                    let place = story.schedule.next().unwrap();
+                    story.schedule.finish(place, Duration::from_secs(10));
+                }
+                Next::Restart(sitting) => {
+                    restarts += usize::from(sitting.boot == 1);
+                    story.note(sitting, false);
+                    // The loader falls back to the old entry.
+                    story.boot(if falls { right(sitting.boot) } else { "quiet" });
+                }
+                Next::GiveUp { sitting, why } => {
+                    assert_eq!(sitting.boot, 1);
+                    assert!(given_up.replace(why).is_none(), "once for all repetitions");
+                    story.schedule.give_up(sitting.boot);
+                }
+                Next::Over => break,
+            }
+        }
+        assert_eq!(restarts, MOST_TRIES);
+        let why = given_up.unwrap();
+        assert!(why.contains("isolcpus=2-3 is not on the line"), "{why}");
+        // The other boot's runs are all there.
+        assert_eq!(story.schedule.done(), 6);
+    }
+}
+
+#[test]
+fn a_machine_that_goes_down_with_the_line_that_it_always_has_is_given_up_too() {
+    let mut story = Story::begin();
+    let mut measures = [0; 2];
+    let mut given_up = Vec::new();
+    for _ in 0..200 {
+        match story.next() {
+            Next::Measure(sitting) => {
+                measures[sitting.boot] += 1;
+                story.note(sitting, true);
+                // Whatever is measured stops it, and it comes up as it always does.
+                story.boot("quiet");
+            }
+            Next::Restart(sitting) => {
+                story.note(sitting, false);
+                story.boot(right(sitting.boot));
+            }
+            Next::GiveUp { sitting, .. } => {
+                given_up.push(sitting.boot);
+                story.schedule.give_up(sitting.boot);
+            }
+            Next::Over => break,
+        }
+    }
+    assert_eq!(story.next(), Next::Over);
+    given_up.sort_unstable();
+    assert_eq!((given_up, measures), (vec![0, 1], [MOST_TRIES; 2]));
 }
 
 proptest! {

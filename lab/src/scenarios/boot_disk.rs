@@ -8,7 +8,7 @@ const CPUS: &str = "2-3";
 
 /// `look`: this boot's line, what it isolates, and the sums of all files of the boot loader and of the settings.
 /// `ticks`: those of two seconds on an ordinary and on an isolated CPU, each with a task to run.
-const LOOKS: &str = "files() {
+pub(super) const LOOKS: &str = "files() {
     {
         find /boot /etc -type f ! -name grubenv -exec md5sum {} + | sort -k2
         # GRUB itself leaves the name of the choice there that it has taken away.

@@ -27,7 +27,8 @@ const DISK: Disk = Disk {
     size_mib: 256,
 };
 
-const SHAPE: Shape = Shape {
+/// A guest with that disk.
+pub(super) const SHAPE: Shape = Shape {
     memory_mib: 512,
     modules: &["virtio_pci", "virtio_blk", "crc32c_generic", "ext4"],
     packages: Some(&GRUB),

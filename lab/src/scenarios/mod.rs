@@ -45,6 +45,7 @@ mod sigkill_anywhere;
 mod sigkill_more;
 mod signals;
 mod speed;
+mod study_reboots;
 mod systemd;
 mod threads;
 mod too_old;
@@ -56,6 +57,7 @@ pub const ALL: &[&Scenario] = &[
     &sigkill_anywhere::SCENARIO,
     &sigkill_more::SCENARIO,
     &signals::SCENARIO,
+    &study_reboots::SCENARIO,
     &systemd::SCENARIO,
     &boot_grub::SCENARIO,
     &boot_systemd::SCENARIO,

@@ -6,7 +6,7 @@ mod install;
 mod many;
 mod save;
 
-pub use install::{program, reload_systemd, with_program};
+pub use install::{program, reload_systemd, runs_systemd, with_program};
 pub use save::Draft;
 
 use crate::changing::{self, Changing, EntryJson};

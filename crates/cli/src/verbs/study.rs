@@ -8,7 +8,7 @@ mod foresee;
 mod in_guest;
 mod isolcpus_vs_cpuset;
 mod outcome;
-mod reboots;
+pub(crate) mod reboots;
 mod report;
 pub mod task;
 mod vm;
@@ -20,7 +20,8 @@ use ::study::{Record, Schedule};
 use clap::Subcommand;
 use directory::Directory;
 use foresee::{Foreseen, Written};
-use root::state::StateDir;
+use reboots::Consent;
+use root::state::{Lock, StateDir};
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -78,11 +79,16 @@ enum What {
         /// Where the results go: DIR/CELL/N.json. What is there of the same study is not run again
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
+        /// This machine may be restarted, as often as the study needs boots
+        #[arg(long)]
+        reboot: bool,
         #[command(flatten)]
         vm: vm::Args,
     },
     #[command(hide = true)]
     InGuest,
+    /// Go on with a study that restarts this machine: what its unit calls after each boot
+    Resume,
     /// Find out which knobs of a plan help this machine: each alone, and the plan without each
     #[command(name = "which-knob")]
     WhichKnob(Box<which_knob::Args>),
@@ -120,9 +126,18 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             show_written(foresee::study(file)?, file, vm, screen)?;
             Ok(Status::Done)
         }
-        What::Run { file, out, vm } => run_written(foresee::study(file)?, file, out, vm, screen),
+        What::Run {
+            file,
+            out,
+            reboot,
+            vm,
+        } => {
+            let consent = if *reboot { Consent::Given } else { Consent::Missing };
+            run_written(foresee::study(file)?, file, out, vm, consent, screen)
+        }
         What::IsolcpusVsCpuset(args) => isolcpus_vs_cpuset::run(args, screen),
         What::InGuest => in_guest::run(screen),
+        What::Resume => resume(screen),
         What::WhichKnob(args) => which_knob::run(args, screen),
         What::Report(args) => report::run(args, screen),
     }
@@ -148,11 +163,12 @@ fn run_written(
     file: &Path,
     out: &Path,
     vm: &vm::Args,
+    consent: Consent,
     screen: &mut Screen,
 ) -> Result<Status, CommandError> {
     let stop = changing::stop_flag();
     match vm.place()? {
-        Where::Here => carry_out(out, stop, screen, || Foreseen::of(written, file)),
+        Where::Here => carry_out(out, consent, stop, screen, || Foreseen::of(written, file)),
         Where::Vm => vm::carry_out(written, file, out, vm, stop, screen),
     }
 }
@@ -209,32 +225,76 @@ fn show(foreseen: &Foreseen, schedule: &Schedule, boots: &str, notes: Vec<String
     }
 }
 
-/// Runs what is left of a study. What it is held against is the machine without what a study that was killed left.
+/// Goes on with the study that restarts this machine. Where that is impossible it is ended: nobody may be there to do it.
+fn resume(screen: &mut Screen) -> Result<Status, CommandError> {
+    refuse_others()?;
+    let stop = changing::stop_flag();
+    let _lock = lock()?;
+    let Some(under_way) = reboots::under_way()? else {
+        screen.text("No study is under way here.\n");
+        return Ok(Status::Done);
+    };
+    let out = PathBuf::from(under_way.out);
+    let file = out.join("study.toml");
+    let gone_on = foresee::study(&file).and_then(|written| {
+        go_on(&out, Consent::Given, stop, screen, || {
+            Foreseen::of(written, &file)
+        })
+    });
+    gone_on.inspect_err(|_| reboots::end(screen))
+}
+
+/// Runs what is left of a study.
 fn carry_out(
     out: &Path,
+    consent: Consent,
     stop: &AtomicBool,
     screen: &mut Screen,
     foresee: impl FnOnce() -> Result<Foreseen, CommandError>,
 ) -> Result<Status, CommandError> {
-    if root::process::ids().0 != 0 {
-        return Err(CommandError::new(
+    refuse_others()?;
+    let _lock = lock()?;
+    go_on(out, consent, stop, screen, foresee)
+}
+
+fn refuse_others() -> Result<(), CommandError> {
+    match root::process::ids().0 {
+        0 => Ok(()),
+        _ => Err(CommandError::new(
             Status::Denied,
             "a study isolates CPUs and takes that back",
             "only root may do that",
             "run it as root; `quietcore study plan`, and `which-knob --dry-run`, need no rights",
-        ));
+        )),
     }
-    let lock = StateDir::create(Path::new(LOCK))?;
-    let _lock = lock.lock(Duration::from_secs(2)).map_err(|error| CommandError {
-        status: Status::Conflict,
-        next: "wait until the other study has ended: two at once would measure each other".to_owned(),
-        ..error.into()
-    })?;
+}
+
+/// One study at a time.
+fn lock() -> Result<Lock, CommandError> {
+    // In a fresh boot neither is there, and nobody else may look into the one above either.
+    StateDir::create(Path::new(changing::STATE))?;
+    StateDir::create(Path::new(LOCK))?
+        .lock(Duration::from_secs(2))
+        .map_err(|error| CommandError {
+            status: Status::Conflict,
+            next: "wait until the other study has ended: two at once would measure each other".to_owned(),
+            ..error.into()
+        })
+}
+
+/// What the study is held against is the machine without what a study that was killed left.
+fn go_on(
+    out: &Path,
+    consent: Consent,
+    stop: &AtomicBool,
+    screen: &mut Screen,
+    foresee: impl FnOnce() -> Result<Foreseen, CommandError>,
+) -> Result<Status, CommandError> {
     if let Some(note) = conduct::take_back_leftover()? {
         screen.note(&note);
     }
     let foreseen = foresee()?;
-    reboots::refuse_impossible(&foreseen)?;
+    reboots::admit(&foreseen, out, consent)?;
     screen.note(&foreseen.notes_text());
     let directory = Directory::open(out, &foreseen, record(&foreseen))?;
     let mut schedule = Schedule::new(&foreseen.study, directory.done()?);
@@ -251,7 +311,11 @@ fn carry_out(
         foreseen.study.repetitions,
         about(schedule.remaining())
     ));
-    let ending = conduct::conduct(&foreseen, &directory, &mut schedule, stop, screen)?;
+    if foreseen.study.needs_boots() {
+        let gone_on = reboots::go_on(&foreseen, out, &directory, &mut schedule, stop, screen);
+        return gone_on.inspect_err(|_| reboots::end(screen));
+    }
+    let ending = conduct::conduct(&foreseen, &directory, &mut schedule, None, stop, screen)?;
     let left = schedule.order().len() - schedule.done();
     let next = format!("{left} runs are left; the same command goes on with them\n");
     match ending {

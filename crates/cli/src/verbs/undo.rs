@@ -3,6 +3,7 @@
 mod traces;
 
 use crate::changing::{self, Changing};
+use crate::verbs::study::reboots;
 use crate::{CommandError, Screen, Status};
 use apply::installed::{Placed, Removed};
 use apply::{ApplyError, Force, Undone, Which};
@@ -66,6 +67,12 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         (None, _, _, true) => Which::Because("boot"),
         (None, false, None, false) => Which::Last,
     };
+    // A study that restarts the machine is the last that was begun, whatever of it is in force in this boot.
+    let ends_study = matches!(which, Which::Last | Which::All) && matches!(reboots::under_way(), Ok(Some(_)));
+    if ends_study {
+        reboots::put_back(screen)?;
+        screen.note("the study that restarts this machine is ended; its results stay\n");
+    }
     // What outlives a restart is changed under the same lock.
     let changing = match args.all && traces::foreseen()? == traces::Foreseen::Something {
         true => Some(Changing::begin()?),
@@ -77,6 +84,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             return Err(ApplyError::NoPartition { name, in_force }.into());
         }
         show(&Undone::default(), &[], &[], screen);
+        if ends_study {
+            reboots::tell_line(screen);
+        }
         return Ok(Status::Done);
     };
     let boot_id = changing.boot_id();
@@ -112,6 +122,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         undone.failed.append(&mut removed.failed);
     }
     show(&undone, &left, &removed.placed, screen);
+    if ends_study {
+        reboots::tell_line(screen);
+    }
     Ok(match (undone.failed.is_empty(), undone.drift.is_empty(), force) {
         (true, true, _) | (true, false, Force::Keep) => Status::Done,
         _ => Status::Conflict,

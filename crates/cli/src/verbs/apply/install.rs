@@ -46,11 +46,15 @@ pub fn run(named: Option<Init>, screen: &mut Screen) -> Result<Status, CommandEr
 /// Lets systemd read its files again, as `systemctl daemon-reload` does: its documented signal for that is SIGHUP.
 /// Where it does not run, or we may not, the next boot does.
 pub fn reload_systemd(root: &Root) {
-    let runs = matches!(root.kind("/run/systemd/system"), Ok(Some(Kind::Dir)))
-        && matches!(root.value("/proc/1/comm"), Ok(Some(comm)) if comm == "systemd");
-    if runs {
+    if runs_systemd(root) {
         let _ = rustix::process::kill_process(rustix::process::Pid::INIT, rustix::process::Signal::HUP);
     }
+}
+
+/// Whether the first process is systemd.
+pub fn runs_systemd(root: &Root) -> bool {
+    matches!(root.kind("/run/systemd/system"), Ok(Some(Kind::Dir)))
+        && matches!(root.value("/proc/1/comm"), Ok(Some(comm)) if comm == "systemd")
 }
 
 fn found(root: &Root) -> Result<Init, CommandError> {

@@ -88,10 +88,23 @@ struct Clearing {
     work: Work,
 }
 
+/// What takes the trial alone out; `None` where nothing is tried.
+///
+/// # Errors
+/// A loader that is none here, files that cannot be read.
+pub(super) fn trial_work(scene: &Scene) -> Result<Option<(&'static Loader, Work)>, CommandError> {
+    let ours: Vec<&Ours> = scene.kept.trial.iter().collect();
+    Ok(work_of(scene, &ours)?.map(|clearing| (clearing.loader, clearing.work)))
+}
+
 /// What takes both the words and the trial out; `None` where nothing is ours.
 fn all_work(scene: &Scene) -> Result<Option<Clearing>, CommandError> {
     let kept = &scene.kept;
     let all: Vec<&Ours> = kept.trial.iter().chain(&kept.line).collect();
+    work_of(scene, &all)
+}
+
+fn work_of(scene: &Scene, all: &[&Ours]) -> Result<Option<Clearing>, CommandError> {
     let Some(first) = all.first() else {
         return Ok(None);
     };
@@ -99,7 +112,7 @@ fn all_work(scene: &Scene) -> Result<Option<Clearing>, CommandError> {
     let loader = loader.map_or_else(|| scene.loader(None).map(|found| found.loader), Ok)?;
     let files = Files::of(&scene.root);
     let mut work = Work::default();
-    for ours in &all {
+    for ours in all {
         let done = Edited::new(&files, &work.edits);
         let next = clear(&done, loader, ours)?;
         work.edits.extend(next.edits);

@@ -14,12 +14,12 @@ use plan::{Intent, Plan};
 use root::Root;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use study::{Cell, Schedule};
+use study::{Cell, Schedule, Sitting};
 
 /// How it ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Every run is done.
+    /// Every run is done that was asked for.
     Done,
     /// Somebody stopped it.
     Interrupted,
@@ -27,7 +27,7 @@ pub enum Ending {
     BudgetUsed,
 }
 
-/// Runs what is left.
+/// Runs what is left; where a boot is named, only what is left of that.
 ///
 /// # Errors
 /// A run that failed. The machine is as before, or the error says what is not.
@@ -35,6 +35,7 @@ pub fn conduct(
     foreseen: &Foreseen,
     directory: &Directory,
     schedule: &mut Schedule,
+    within: Option<Sitting>,
     stop: &AtomicBool,
     screen: &Screen,
 ) -> Result<Ending, CommandError> {
@@ -42,6 +43,9 @@ pub fn conduct(
     let study = &foreseen.study;
     let (all, done_before) = (schedule.order().len(), schedule.done());
     while let Some(place) = schedule.next() {
+        if within.is_some() && schedule.sitting() != within {
+            break;
+        }
         if stop.load(Ordering::Relaxed) {
             return Ok(Ending::Interrupted);
         }

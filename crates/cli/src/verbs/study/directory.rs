@@ -5,11 +5,24 @@ use crate::{CommandError, foreign};
 use formats::Recording;
 use measure::Kind;
 use root::{input, output};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 use study::{MOST_BYTES, Place, Record, Study, What};
 
 /// The longest `study.json`: 10,000 names of cells are less.
 const MOST_RECORD: u64 = 16 << 20;
+
+/// The boots whose cells are not possible, and why. Without this file they are tried again.
+const GIVEN_UP: &str = "not_possible.json";
+
+/// A boot that was given up.
+#[derive(Serialize, Deserialize)]
+pub struct GivenUp {
+    /// Its words.
+    pub boot: String,
+    /// Why.
+    pub why: String,
+}
 
 /// A directory that belongs to a study.
 pub struct Directory {
@@ -141,6 +154,31 @@ impl Directory {
             results.push((place, recording));
         }
         Ok(results)
+    }
+
+    /// The boots that were given up.
+    ///
+    /// # Errors
+    /// A file in its place that says something else.
+    pub fn given_up(&self) -> Result<Vec<GivenUp>, CommandError> {
+        let path = self.path.join(GIVEN_UP);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let bytes = input::bytes(&path, MOST_RECORD)?;
+        serde_json::from_slice(&bytes)
+            .map_err(|error| unreadable(&self.path, &format!("{GIVEN_UP}: {error}")))
+    }
+
+    /// Notes that the cells of a boot are not possible.
+    ///
+    /// # Errors
+    /// What writing met.
+    pub fn give_up(&self, boot: String, why: String) -> Result<(), CommandError> {
+        let mut all = self.given_up()?;
+        all.push(GivenUp { boot, why });
+        let text = serde_json::to_vec_pretty(&all).map_err(|error| unreadable(&self.path, &error))?;
+        Ok(output::write(&self.path.join(GIVEN_UP), &text)?)
     }
 
     /// The file of a run.

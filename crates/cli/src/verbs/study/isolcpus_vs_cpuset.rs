@@ -1,6 +1,7 @@
 //! `study isolcpus-vs-cpuset`: the study of an article, written for the user and run like any other.
 
 use super::foresee::Written;
+use super::reboots::Consent;
 use super::which_knob::{LoadOn, a_time};
 use super::{run_written, show_written, vm};
 use crate::{CommandError, Screen, Status};
@@ -58,6 +59,9 @@ pub struct Args {
     /// The longest time that this call may take; the same command goes on
     #[arg(long, value_name = "TIME", value_parser = a_time)]
     budget: Option<String>,
+    /// This machine may be restarted, as often as the study needs boots
+    #[arg(long)]
+    reboot: bool,
     /// From which the order of the runs is drawn
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u32,
@@ -106,7 +110,12 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         show_written(written, &file, &args.vm, screen)?;
         return Ok(Status::Done);
     }
-    run_written(written, &file, &args.out, &args.vm, screen)
+    let consent = if args.reboot {
+        Consent::Given
+    } else {
+        Consent::Missing
+    };
+    run_written(written, &file, &args.out, &args.vm, consent, screen)
 }
 
 fn experiment(args: &Args) -> Experiment {

@@ -1,14 +1,14 @@
 //! What the results of a study show: every two cells that differ in one axis, side by side.
 
-use super::directory::Directory;
+use super::directory::{Directory, GivenUp};
 use super::which_knob;
 use crate::screen::Form;
 use crate::{CommandError, Screen};
 use compare::{Compared, Set, compared};
 use formats::Recording;
+use report::{StudyCell, StudyForm};
 use serde::Serialize;
 use std::collections::BTreeMap;
-use report::{StudyCell, StudyForm};
 use std::path::Path;
 use study::{Axis, Cell, Study};
 
@@ -54,6 +54,8 @@ pub struct Outcome<'a> {
     /// Of each cell.
     results: Vec<Vec<Recording>>,
     shown: Vec<Shown<'a>>,
+    /// Boots whose cells are not possible.
+    given_up: Vec<GivenUp>,
 }
 
 impl<'a> Outcome<'a> {
@@ -80,6 +82,7 @@ impl<'a> Outcome<'a> {
             directory,
             results,
             shown,
+            given_up: directory.given_up()?,
         })
     }
 
@@ -94,6 +97,10 @@ impl<'a> Outcome<'a> {
             Form::Text => {
                 let (done, runs) = (self.done(), self.runs());
                 screen.text(&format!("{done} of {runs} runs in {}\n", self.directory.name()));
+                for one in &self.given_up {
+                    let (boot, why) = (report::safe(&one.boot), report::safe(&one.why));
+                    screen.text(&format!("not possible: boot {boot}: {why}\n"));
+                }
                 screen.text(&report::study::study_text(&self.rows(), screen.style()));
             }
         }

@@ -1,9 +1,36 @@
-//! Studies whose cells need boots of their own: what of that is impossible on this machine.
+//! Studies whose cells need boots of their own, on this machine: what is measured in this boot, and which boot comes next.
+//!
+//! Every step is on the disk before it is made, and every boot asks the same question anew (`study::next`); so a power cut is one
+//! more restart, and a line that the machine does not come up with is one more attempt, of which there are a few.
 
+mod ground;
+mod lasting;
+
+pub use ground::impossible;
+pub use lasting::{put_back, under_way};
+
+use super::conduct::{self, Ending};
+use super::directory::Directory;
 use super::foresee::Foreseen;
-use crate::{CommandError, Status};
-use machine::{Kernel, Preemption};
-use study::Schedule;
+use super::outcome::Outcome;
+use crate::verbs::boot;
+use crate::{CommandError, Screen, Status};
+use apply::restarts::{Restart, Stage, UnderWay};
+use ground::running_line;
+use lasting::Resumes;
+use root::Root;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use study::{Here, Next, Schedule, Sitting, Tried, next};
+
+/// Whether somebody said that this machine may be restarted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// `--reboot` was said, now or when the study began.
+    Given,
+    /// Not.
+    Missing,
+}
 
 /// What the boots of a study ask of this machine, one line each; nothing where none is needed.
 pub fn text(foreseen: &Foreseen, schedule: &Schedule) -> String {
@@ -21,60 +48,220 @@ pub fn text(foreseen: &Foreseen, schedule: &Schedule) -> String {
     )
 }
 
-/// Refuses a study that this machine cannot be booted for.
+/// Looks whether a study may begin, or go on, that has this directory. Nothing is written.
 ///
 /// # Errors
-/// What of it is impossible here.
-pub fn refuse_impossible(foreseen: &Foreseen) -> Result<(), CommandError> {
-    let why = impossible(foreseen);
-    if !why.is_empty() {
-        return Err(CommandError::usage(
-            "the boots of this study are impossible on this machine",
-            why.join("\n       "),
-            "take these levels out of [axes]; nothing has run",
-        ));
-    }
-    match foreseen.study.needs_boots() {
-        true => Err(CommandError::new(
-            Status::Unable,
-            "this study needs restarts",
-            "study does not restart this machine yet",
-            "leave out what needs the boot line; a study that runs on a machine booted so, with another --out, measures it",
-        )),
-        false => Ok(()),
-    }
-}
-
-/// What of its boots is impossible on this machine, in words.
-pub fn impossible(foreseen: &Foreseen) -> Vec<String> {
-    let (study, kernel) = (&foreseen.study, &foreseen.machine.kernel);
-    let mut why = Vec::new();
-    if study.names_kernels() {
-        why.push("kernel: this machine is only started with the kernel that it has".to_owned());
-    }
-    for model in study.boots.iter().flat_map(|boot| &boot.words) {
-        let Some(model) = model.strip_prefix("preempt=") else {
-            continue;
-        };
-        let reason = not_dynamic(kernel, model).map(|because| format!("preempt={model}: {because}"));
-        why.extend(reason.filter(|reason| !why.contains(reason)));
-    }
-    why
-}
-
-/// Why `preempt=` changes nothing under a kernel (`kernel/sched/core.c`, `sched_dynamic_mode`); `None` where it does, or where
-/// that is not known.
-fn not_dynamic(kernel: &Kernel, model: &str) -> Option<&'static str> {
-    let config = kernel.config.as_ref();
-    let is_dynamic = config.map(|config| config.contains_key("CONFIG_PREEMPT_DYNAMIC"));
-    let version = kernel.release.as_deref().and_then(machine::kernel::parse_version);
-    match (kernel.preemption, is_dynamic) {
-        (Some(Preemption::Rt), _) => Some("this kernel is PREEMPT_RT, which has one model"),
-        (_, Some(false)) => Some("this kernel was built without CONFIG_PREEMPT_DYNAMIC"),
-        _ if version.is_some_and(|version| version < (5, 12)) => Some("kernels before 5.12 do not know it"),
-        _ if model == "lazy" && version.is_some_and(|version| version < (6, 13)) => {
-            Some("kernels before 6.13 do not know it")
+/// Another study is under way, no consent, or what is impossible here.
+pub fn admit(foreseen: &Foreseen, out: &Path, consent: Consent) -> Result<(), CommandError> {
+    let here = absolute(out)?;
+    match under_way()? {
+        Some(there) if there.out == here => return Ok(()),
+        Some(there) => {
+            return Err(CommandError::new(
+                Status::Conflict,
+                format!("a study in {} is under way", report::safe(&there.out)),
+                "it restarts this machine, and its boots would be those of two studies",
+                "let it come to its end, or end it with `quietcore undo`",
+            ));
         }
-        _ => None,
+        None => {}
     }
+    if !foreseen.study.needs_boots() {
+        return Ok(());
+    }
+    ground::refuse_impossible(foreseen)?;
+    let restarts = Schedule::new(&foreseen.study, []).sittings_left() + 1;
+    match consent {
+        Consent::Given => Ok(()),
+        Consent::Missing => Err(CommandError::usage(
+            "this study restarts this machine",
+            format!("its boots need about {restarts} restarts, and whatever else runs here ends with each"),
+            "say --reboot if that may be; `quietcore study plan` shows which boots these are",
+        )),
+    }
+}
+
+/// Goes on with a study as far as this boot carries it: measures what belongs here, and restarts for what does not.
+///
+/// # Errors
+/// What could not be noted, measured, chosen or put back.
+pub fn go_on(
+    foreseen: &Foreseen,
+    out: &Path,
+    directory: &Directory,
+    schedule: &mut Schedule,
+    stop: &AtomicBool,
+    screen: &mut Screen,
+) -> Result<Status, CommandError> {
+    let out = absolute(out)?;
+    if under_way()?.is_none() {
+        lasting::begin(&out)?;
+        if lasting::resumes() == Resumes::Unit {
+            screen.note("the study goes on by itself after each restart; `quietcore undo` ends it\n");
+        }
+    }
+    for given_up in directory.given_up()? {
+        foreseen.study.boots.iter().enumerate().for_each(|(place, boot)| {
+            if boot.text(&foreseen.cpus) == given_up.boot {
+                schedule.give_up(place);
+            }
+        });
+    }
+    let boot_id = Root::live().value("/proc/sys/kernel/random/boot_id")?;
+    let line = running_line();
+    let here = Here {
+        boot_id: boot_id.as_deref(),
+        line: &line,
+        cpus: &foreseen.cpus,
+    };
+    loop {
+        let Some(under_way) = under_way()?.filter(|under_way| under_way.out == out) else {
+            screen.note("somebody has ended the study; its results stay\n");
+            return Ok(Status::Failed);
+        };
+        let tried = tried(&under_way);
+        let step = |stage, sitting: Sitting, schedule: &Schedule| Restart {
+            stage,
+            block: sitting.block,
+            boot: sitting.boot,
+            done: schedule.done(),
+            boot_id: boot_id.clone(),
+        };
+        match next(&foreseen.study, schedule, &tried, &here) {
+            Next::Measure(sitting) => {
+                let step = step(Stage::Measures, sitting, schedule);
+                if under_way.restarts.last() != Some(&step) {
+                    lasting::note(&step)?;
+                }
+                match conduct::conduct(foreseen, directory, schedule, Some(sitting), stop, screen) {
+                    Ok(Ending::Done) => {}
+                    Ok(Ending::Interrupted | Ending::BudgetUsed) => {
+                        screen.note(
+                            "interrupted; it goes on with `quietcore study resume`, as after the next restart; `quietcore undo` ends it\n",
+                        );
+                        return Ok(Status::Failed);
+                    }
+                    // Nobody may be there to read it, and the other boots can be measured still.
+                    Err(error) => {
+                        screen.error(&error);
+                        give_up(
+                            foreseen,
+                            directory,
+                            schedule,
+                            sitting,
+                            format!("{}: {}", error.what, error.why),
+                            screen,
+                        )?;
+                    }
+                }
+            }
+            Next::Restart(sitting) => {
+                let Some(boot) = foreseen.study.boots.get(sitting.boot) else {
+                    break;
+                };
+                lasting::note(&step(Stage::Restarts, sitting, schedule))?;
+                if !boot.is_plain() {
+                    boot::choose_once(&boot.words_for(&foreseen.cpus), screen)?;
+                }
+                let text = format!(
+                    "repetition {}, boot {}; {} restarts are left",
+                    sitting.block + 1,
+                    report::safe(&boot.text(&foreseen.cpus)),
+                    schedule.sittings_left()
+                );
+                lasting::restart(&text, screen);
+                return Ok(Status::Done);
+            }
+            Next::GiveUp { sitting, why } => give_up(foreseen, directory, schedule, sitting, why, screen)?,
+            Next::Over => break,
+        }
+    }
+    let left = put_back(screen)?;
+    if schedule.done() > 0 {
+        Outcome::of(directory)?.show(screen);
+    }
+    let is_whole = schedule.done() == schedule.order().len() && left.is_empty();
+    back_to_own_line(screen);
+    Ok(if is_whole { Status::Done } else { Status::Failed })
+}
+
+/// Ends a study that cannot go on: nobody may be there, and a machine must not stay on a line that was meant for one boot.
+pub fn end(screen: &mut Screen) {
+    if !matches!(under_way(), Ok(Some(_))) {
+        return;
+    }
+    if let Err(error) = put_back(screen) {
+        screen.error(&error);
+        return;
+    }
+    screen.note("the study is ended and everything put back; its results stay\n");
+    back_to_own_line(screen);
+}
+
+/// Says, or sees to it, that the machine comes back to the line that it always has.
+fn back_to_own_line(screen: &mut Screen) {
+    if !boot::is_once(&running_line()) {
+        return;
+    }
+    match lasting::resumes() {
+        Resumes::Unit => lasting::restart("back to the machine's own line", screen),
+        Resumes::Somebody => tell_line(screen),
+    }
+}
+
+/// Says so where this boot has a line of the study still.
+pub fn tell_line(screen: &Screen) {
+    if boot::is_once(&running_line()) {
+        screen.note("this boot has the study's line still; the next one has the machine's own\n");
+    }
+}
+
+fn give_up(
+    foreseen: &Foreseen,
+    directory: &Directory,
+    schedule: &mut Schedule,
+    sitting: Sitting,
+    why: String,
+    screen: &Screen,
+) -> Result<(), CommandError> {
+    let text = foreseen
+        .study
+        .boots
+        .get(sitting.boot)
+        .map(|boot| boot.text(&foreseen.cpus));
+    let text = text.unwrap_or_default();
+    screen.note(&format!(
+        "given up: boot {}: {}\n",
+        report::safe(&text),
+        report::safe(&why)
+    ));
+    directory.give_up(text, why)?;
+    schedule.give_up(sitting.boot);
+    Ok(())
+}
+
+fn tried(under_way: &UnderWay) -> Vec<Tried> {
+    let one = |step: &Restart| Tried {
+        sitting: Sitting {
+            block: step.block,
+            boot: step.boot,
+        },
+        came_up: step.stage == Stage::Measures,
+        done: step.done,
+        boot_id: step.boot_id.clone(),
+    };
+    under_way.restarts.iter().map(one).collect()
+}
+
+/// The same directory after a restart, from wherever it is asked for.
+fn absolute(out: &Path) -> Result<String, CommandError> {
+    let path = std::path::absolute(out).ok();
+    let text = path.and_then(|path| path.to_str().map(str::to_owned));
+    text.ok_or_else(|| {
+        CommandError::usage(
+            "the directory has no path that can be noted",
+            "it is not UTF-8, or this directory is gone",
+            "name another one with --out",
+        )
+    })
 }

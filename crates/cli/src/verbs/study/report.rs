@@ -53,6 +53,9 @@ fn form(name: &str) -> Result<StudyForm, String> {
     let found = STUDY_FORMS.iter().find(|form| form.name == name).copied();
     found.ok_or_else(|| {
         let line = |form: &StudyForm| format!("{}: {}", form.name, form.about);
-        format!("one of: {}", STUDY_FORMS.iter().map(line).collect::<Vec<_>>().join("; "))
+        format!(
+            "one of: {}",
+            STUDY_FORMS.iter().map(line).collect::<Vec<_>>().join("; ")
+        )
     })
 }

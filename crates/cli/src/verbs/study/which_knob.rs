@@ -5,6 +5,7 @@ mod answer;
 pub use answer::answer;
 
 use super::foresee::{Foreseen, Written, refuse_neighbours, with_cpus};
+use super::reboots::Consent;
 use super::{carry_out, plan as show_plan};
 use crate::intent::{ProfileWord, existing_cpus, plan_on};
 use crate::verbs::measure::policy::parse_policy;
@@ -116,7 +117,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         show_plan(&foreseen(args, &whole)?, screen);
         return Ok(Status::Done);
     }
-    carry_out(&args.out, stop, screen, || foreseen(args, &whole))
+    carry_out(&args.out, Consent::Missing, stop, screen, || {
+        foreseen(args, &whole)
+    })
 }
 
 /// The plan that is asked about, without CPUs.

@@ -1,0 +1,100 @@
+//! An entry for the next boot alone, for verbs that restart the machine themselves.
+
+use super::clear::trial_work;
+use super::scene::{Scene, carry};
+use super::target::begin;
+use crate::changing::Changing;
+use crate::{CommandError, Screen, Status};
+use apply::boot_line::{BootChange, Once};
+use boot::{Chosen, Files, Kept, Loader, MARK, Work, trial};
+use machine::cmdline::words;
+use root::Root;
+
+/// Whether this machine can start an entry with these words once. Nothing is written.
+///
+/// # Errors
+/// A loader that cannot, words that it does not take, a line that is too long, somebody's own trial.
+pub(crate) fn foresee_once(words: &[String]) -> Result<(), CommandError> {
+    let scene = Scene::read(Root::live())?;
+    if scene.kept.trial.is_some() {
+        return Err(CommandError::new(
+            Status::Conflict,
+            "a boot line is being tried already",
+            "there is one entry for a trial",
+            "end that first: `quietcore boot confirm` or `quietcore boot clear`",
+        ));
+    }
+    work(&scene, words).map(|_| ())
+}
+
+/// Lets the next boot have these words on its line, and only that one.
+///
+/// # Errors
+/// As [`foresee_once`], and files that cannot be written; everything is as before then.
+pub(crate) fn choose_once(words: &[String], screen: &mut Screen) -> Result<(), CommandError> {
+    let changing = begin(screen)?;
+    let scene = Scene::read(Root::live())?;
+    let (loader, work, once) = work(&scene, words)?;
+    let change = BootChange {
+        before: scene.kept.clone(),
+        after: Kept {
+            line: scene.kept.line.clone(),
+            trial: work.ours,
+        },
+        edits: work.edits,
+        runs: work.runs,
+        once: Some(once),
+    };
+    carry(&changing, &change, loader, Some(vec![MARK.to_owned()]))
+}
+
+/// Takes the entry for one boot out again; what of it somebody changed is given.
+///
+/// # Errors
+/// Files that cannot be written.
+pub(crate) fn forget_once(changing: &Changing) -> Result<Vec<String>, CommandError> {
+    let scene = Scene::read(Root::live())?;
+    let Some((loader, work)) = trial_work(&scene)? else {
+        return Ok(Vec::new());
+    };
+    let change = BootChange {
+        before: scene.kept.clone(),
+        after: Kept {
+            line: scene.kept.line.clone(),
+            trial: None,
+        },
+        edits: work.edits,
+        runs: work.runs,
+        once: None,
+    };
+    carry(changing, &change, loader, None)?;
+    Ok(work.left)
+}
+
+/// Whether the running kernel was started by an entry for one boot.
+pub(crate) fn is_once(line: &str) -> bool {
+    words(line).any(|word| word == MARK)
+}
+
+fn work(scene: &Scene, words: &[String]) -> Result<(&'static Loader, Work, Once), CommandError> {
+    let loader = scene.loader(None)?.loader;
+    scene.check_running(words)?;
+    let files = Files::of(&scene.root);
+    let (work, how) = trial(&files, loader, words, &scene.limit())?;
+    let once = match how {
+        Chosen::By(run) => Once::Tool(run),
+        Chosen::OneShot(entry) => Once::Entry(entry),
+        Chosen::Reboot(_) => {
+            return Err(CommandError::new(
+                Status::Unable,
+                format!(
+                    "{} starts an entry once only where the restart asks for it",
+                    loader.name
+                ),
+                "a machine that comes up again by itself would have its usual line",
+                "not on this machine yet: measure with `quietcore boot trial` and one study for each line",
+            ));
+        }
+    };
+    Ok((loader, work, once))
+}

@@ -1,0 +1,124 @@
+//! What a study that restarts the machine leaves on its disk: the note, the unit that goes on with it, the entry for one boot.
+//! All of it is taken away at its end, by whoever ends it.
+
+use crate::changing::{self, Changing};
+use crate::verbs::apply::{program, reload_systemd, runs_systemd, with_program};
+use crate::verbs::boot;
+use crate::{CommandError, Screen};
+use apply::installed::{install, remove_some};
+use apply::restarts::{self, Restart, UnderWay};
+use apply::{Force, Lasting};
+use root::{Live, Root, Standing, process};
+
+const TEXT: &str = include_str!("../../../../../../packaging/systemd/quietcore-study.service");
+const UNIT: &str = "/etc/systemd/system/quietcore-study.service";
+const LINK: &str = "/etc/systemd/system/multi-user.target.wants/quietcore-study.service";
+
+/// `systemctl reboot` by a signal, as systemd(1) documents it: `SIGRTMIN+5` to the first process.
+const REBOOT: i32 = 5;
+
+/// Who goes on after a restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resumes {
+    /// A unit of systemd, which also restarts the machine.
+    Unit,
+    /// Somebody who restarts the machine, and calls `quietcore study resume` when it is up.
+    Somebody,
+}
+
+/// Who does so on this machine.
+pub fn resumes() -> Resumes {
+    match runs_systemd(&Root::live()) {
+        true => Resumes::Unit,
+        false => Resumes::Somebody,
+    }
+}
+
+/// The study that is under way here.
+///
+/// # Errors
+/// A note that cannot be read.
+pub fn under_way() -> Result<Option<UnderWay>, CommandError> {
+    match changing::existing_lasting()? {
+        Some(state) => Ok(restarts::under_way(&Lasting(&state))?),
+        None => Ok(None),
+    }
+}
+
+/// Notes that a study begins, and sees to it that it goes on after a restart.
+///
+/// # Errors
+/// A program that will not be there at boot, and what writing met.
+pub fn begin(out: &str) -> Result<(), CommandError> {
+    let unit = match resumes() {
+        Resumes::Unit => Some(with_program(TEXT, &program()?)),
+        Resumes::Somebody => None,
+    };
+    let _changing = Changing::begin()?;
+    let state = changing::lasting()?;
+    let lasting = Lasting(&state);
+    restarts::begin(&lasting, out)?;
+    if let Some(text) = unit {
+        let files = [
+            (UNIT.to_owned(), Standing::text(text, 0o644)),
+            (
+                LINK.to_owned(),
+                Standing::Link("../quietcore-study.service".to_owned()),
+            ),
+        ];
+        install(&Live::host(), &lasting, &files)?;
+        reload_systemd(&Root::live());
+    }
+    Ok(())
+}
+
+/// Notes a step of the study before it is made.
+///
+/// # Errors
+/// What writing met.
+pub fn note(step: &Restart) -> Result<(), CommandError> {
+    let _changing = Changing::begin()?;
+    let state = changing::lasting()?;
+    Ok(restarts::note(&Lasting(&state), step)?)
+}
+
+/// Puts everything back that a study left here: the entry for one boot, then the unit, the note last, so that a power cut in
+/// between leaves something that says so. Gives what was left alone.
+///
+/// # Errors
+/// What of it could not be put back; the note stays then.
+pub fn put_back(screen: &mut Screen) -> Result<Vec<String>, CommandError> {
+    let changing = Changing::begin()?;
+    let mut left = boot::forget_once(&changing)?;
+    let Some(state) = changing::existing_lasting()? else {
+        return Ok(left);
+    };
+    let lasting = Lasting(&state);
+    let is_ours = |path: &str| path == UNIT || path == LINK;
+    let removed = remove_some(&Live::host(), &lasting, Force::No, &[], &is_ours)?;
+    left.extend(removed.drift);
+    left.extend(removed.failed);
+    if !removed.placed.is_empty() {
+        reload_systemd(&Root::live());
+    }
+    restarts::over(&lasting)?;
+    if state.names("")?.is_empty() {
+        state.discard()?;
+    }
+    left.iter()
+        .for_each(|line| screen.note(&format!("left alone: {line}\n")));
+    Ok(left)
+}
+
+/// Restarts the machine where systemd does that in order, else says that somebody has to.
+pub fn restart(why: &str, screen: &mut Screen) {
+    match resumes() {
+        Resumes::Unit => {
+            screen.note(&format!("{why}: this machine is restarted now\n"));
+            process::send(1, libc::SIGRTMIN() + REBOOT);
+        }
+        Resumes::Somebody => screen.note(&format!(
+            "{why}: restart this machine now, and call `quietcore study resume` when it is up\n"
+        )),
+    }
+}

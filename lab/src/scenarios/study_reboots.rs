@@ -1,0 +1,196 @@
+//! A study that restarts its machine, through a real boot loader: power goes once in the middle, and a boot that never comes up
+//! is given up. Which line each result was measured under is asked of the result.
+
+use super::boot_disk::LOOKS;
+use super::boot_grub::SHAPE;
+use crate::kernels::K6_1;
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::{Layout, Shape};
+use crate::verdict::Verdict;
+use serde_json::Value;
+
+/// With GRUB, whose choice for one boot is used up when the power goes.
+pub const SCENARIO: Scenario = Scenario {
+    name: "study_reboots",
+    about: "a study restarts its machine through GRUB, survives a power cut, gives up a boot that never comes, and puts all back",
+    cells,
+    script,
+    check,
+};
+
+/// The story in which power goes.
+const CUT: &str = "cut";
+
+/// The story with a line that cannot come up.
+const FALLBACK: &str = "fallback";
+
+fn cells() -> Vec<Cell> {
+    let cell = |name| {
+        Cell::new(K6_1, Layout::V2)
+            .on(Shape { name, ..SHAPE })
+            .within(560)
+    };
+    [CUT, FALLBACK].map(cell).into()
+}
+
+/// Both: the study begins in the first boot, and each boot goes on with it until nothing of it is left on the disk and on the
+/// line. In the first boot with isolcpus= the power goes when one of its two cells is there and the other is measured.
+const SCRIPT: &str = r#"STORY=$story
+case $LAB_BOOT in
+1)
+    look
+    case $STORY in
+    cut) isolation='"none", "isolcpus", "isolcpus_and_cpuset"'; more= ;;
+    *) isolation='"none", "broken"'; more='[isolation.broken]
+profile = "none"
+boot = ["rdinit=/nowhere"]' ;;
+    esac
+    cat >/study.toml <<END
+repetitions = 2
+seed = 4
+cool_down = "1s"
+[measure]
+what = "noise"
+cpus = "3"
+for = "2s"
+policy = "other"
+[axes]
+isolation = [$isolation]
+$more
+END
+    rec plan quietcore study plan /study.toml --json
+    rec refused quietcore study run /study.toml --out /results
+    files; rec files_refused cat /tmp/files
+    rec nothing ls -d /results /var/lib/quietcore
+    rec run quietcore study run /study.toml --out /results --reboot
+    rec other quietcore study run /study.toml --out /elsewhere --reboot
+    again ;;
+*)
+    rec line cat /proc/cmdline
+    if [ $STORY = cut ] && [ ! -e /cut ] && grep -q isolcpus=3 /proc/cmdline; then
+        touch /cut; sync
+        (wait_for 60 sh -c 'ls /results/isolcpus*/1.json'
+        sleep 2
+        echo b >/proc/sysrq-trigger) &
+    fi
+    rec resume quietcore study resume
+    rec results sh -c 'ls /results/*/*.json'
+    if [ -e /var/lib/quietcore ] || grep -q quietcore.trial /proc/cmdline; then again; fi
+    look
+    note cut_at $(ls /cut)
+    rec lasting ls -d /var/lib/quietcore
+    rec not_possible cat /results/not_possible.json
+    rec report quietcore study report /results
+    rec idle quietcore study resume
+    for result in /results/*/*.json; do
+        name=${result#/results/}
+        rec "of_$(echo ${name%.json} | tr / _)" cat $result
+    done ;;
+esac
+"#;
+
+fn script(cell: &Cell) -> String {
+    format!("{LOOKS}{}", SCRIPT.replace("$story", cell.shape.name))
+}
+
+fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    let last = last_boot(seen);
+    let at_end = |name: &str| format!("{last}/{name}");
+    verdict.note(format!("{last} boots"));
+    let plan = verdict.status(seen, "1/plan", 0).json();
+    verdict.equal("restarts in the plan", plan["restarts"].as_u64(), Some(4));
+    verdict.status(seen, "1/refused", 2);
+    verdict.equal(
+        "a refusal writes nothing",
+        seen.get("1/nothing").stdout,
+        String::new(),
+    );
+    verdict.equal(
+        "no file",
+        seen.get("1/files_refused").stdout,
+        seen.get("1/files").stdout,
+    );
+    verdict.status(seen, "1/run", 0);
+    verdict.status(seen, "1/other", 5);
+    for (name, what) in [("line", "the line"), ("files", "every file")] {
+        let [before, after] = [format!("1/{name}"), at_end(name)].map(|name| seen.get(&name).stdout);
+        verdict.that(
+            !before.is_empty() && before == after,
+            format!("{what} is as before: {after}"),
+        );
+    }
+    verdict.that(
+        seen.get(&at_end("lasting")).status != 0,
+        "nothing of it is left in /var/lib",
+    );
+    verdict.status(seen, &at_end("report"), 0);
+    verdict.status(seen, &at_end("idle"), 0);
+    match cell.shape.name {
+        CUT => check_cut(seen, last, verdict),
+        _ => check_fallback(seen, last, verdict),
+    }
+}
+
+/// Every cell is there as often as asked for, each measured under the line of its name.
+fn check_cut(seen: &Records, last: u32, verdict: &mut Verdict) {
+    verdict.that(
+        seen.get(&format!("{last}/cut_at")).text().contains("/cut"),
+        "the power went",
+    );
+    // Four boots of the study, the one in which the power came back, and the machine's own at the end.
+    let resumed = (2..=last).filter(|boot| seen.names().any(|name| *name == format!("{boot}/resume")));
+    verdict.equal("boots that were not cut", resumed.count() as u32, last - 2);
+    for cell in ["none-idle", "isolcpus-idle", "isolcpus_and_cpuset-idle"] {
+        for repetition in 1..=2 {
+            measured(seen, last, cell, repetition, verdict);
+        }
+    }
+    let given_up = seen.get(&format!("{last}/not_possible"));
+    verdict.that(
+        given_up.status != 0,
+        format!("nothing was given up: {}", given_up.text()),
+    );
+}
+
+/// The loader falls back, three times; then that boot is given up, and the other is measured to the end.
+fn check_fallback(seen: &Records, last: u32, verdict: &mut Verdict) {
+    for repetition in 1..=2 {
+        measured(seen, last, "none-idle", repetition, verdict);
+    }
+    let given_up = verdict.status(seen, &format!("{last}/not_possible"), 0).json();
+    verdict.equal(
+        "the boot that never came",
+        given_up[0]["boot"].as_str(),
+        Some("rdinit=/nowhere"),
+    );
+    let why = given_up[0]["why"].as_str().unwrap_or_default().to_owned();
+    verdict.that(why.contains("3 restarts") && why.contains("not on the line"), why);
+    verdict.equal("given up once", given_up.as_array().map(Vec::len), Some(1));
+    let report = seen.get(&format!("{last}/report"));
+    verdict.that(
+        report.stdout.contains("not possible: boot rdinit=/nowhere"),
+        report.stdout,
+    );
+}
+
+/// A result: the line that its kernel had, and what ran on the CPU.
+fn measured(seen: &Records, last: u32, cell: &str, repetition: u32, verdict: &mut Verdict) {
+    let name = format!("{last}/of_{cell}_{repetition}");
+    let result: Value = verdict.status(seen, &name, 0).json();
+    let line = result["environment"]["cmdline"].as_str().unwrap_or_default();
+    let isolated = line.split(' ').any(|word| word == "isolcpus=3");
+    verdict.equal(
+        &format!("{name}: isolcpus=3 in {line}"),
+        isolated,
+        cell.starts_with("isolcpus"),
+    );
+    let cpu = &result["threads"][0]["cpu"];
+    verdict.that(*cpu == 3, format!("{name} measured CPU {cpu}"));
+}
+
+/// The number of the last start that reported something.
+fn last_boot(seen: &Records) -> u32 {
+    let number = |name: &str| name.split('/').next()?.parse().ok();
+    seen.names().filter_map(number).max().unwrap_or(1)
+}
