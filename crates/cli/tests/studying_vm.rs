@@ -102,6 +102,7 @@ fn begin(mut command: Command) -> Child {
 fn each_cell_is_measured_under_its_line_whoever_is_killed_meanwhile() {
     let test = "each_cell_is_measured_under_its_line_whoever_is_killed_meanwhile";
     let Some(ground) = ground(test) else { return };
+    let _alone = alone::alone();
     let dir = tempfile::tempdir().unwrap();
     let (out, file) = (dir.path().join("out"), written(dir.path(), STUDY));
     let cells = ["none-idle", "balanced-idle", "isolcpus-idle"];
@@ -217,6 +218,7 @@ fn claims(cell: &str, text: &str, image: &str) {
 fn what_cannot_boot_is_left_with_its_reason_and_the_rest_is_measured() {
     let test = "what_cannot_boot_is_left_with_its_reason_and_the_rest_is_measured";
     let Some(ground) = ground(test) else { return };
+    let _alone = alone::alone();
     let dir = tempfile::tempdir().unwrap();
     let text = STUDY
         .replace("\"isolcpus\", \"balanced\"", "\"broken\"")
@@ -271,6 +273,7 @@ fn pretended(dir: &Path, body: &str) -> Output {
 
 #[test]
 fn whatever_a_machine_does_it_ends_and_nothing_false_is_kept() {
+    let _alone = alone::alone();
     let frame = |name: &str, body: &str| {
         let sum = crc32fast::hash(body.as_bytes());
         format!("printf '\\nFRAME {name} {} {sum:08x}\\n{body}\\n'\n", body.len())
