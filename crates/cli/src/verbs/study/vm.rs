@@ -8,14 +8,13 @@ mod session;
 
 use super::directory::Directory;
 use super::foresee::Written;
-use super::{LOCK, about, outcome, record, show};
+use super::{about, lock, outcome, record, show};
 use crate::{CommandError, Screen, Status};
 use ::study::Schedule;
 use bench::Bench;
 use clap::ValueEnum;
 use guest::qemu::{self, MOST_CPUS};
 use machine::parse_duration;
-use root::state::StateDir;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -159,13 +158,4 @@ pub fn carry_out(
         "{why}{left} runs are left; the same command goes on with them\n"
     ));
     Ok(Status::Failed)
-}
-
-fn lock() -> Result<root::state::Lock, CommandError> {
-    let state = StateDir::create(Path::new(LOCK))?;
-    state.lock(Duration::from_secs(2)).map_err(|error| CommandError {
-        status: Status::Conflict,
-        next: "wait until the other study has ended: two at once would measure each other".to_owned(),
-        ..error.into()
-    })
 }
