@@ -58,7 +58,7 @@ pub fn study_html(study: &StudyPage) -> String {
             study.json,
         );
     }
-    parts::end(&mut page);
+    parts::end_with_zoom(&mut page);
     page
 }
 

@@ -1,5 +1,6 @@
 //! Histograms of many measurements as curves over each other, on logarithmic scales for what is seldom and on linear ones for
-//! what is common. No script: which curves are shown is the page's own style and its boxes to tick.
+//! what is common. Which curves are shown is the page's own style and its boxes to tick; only zoom and values need the script
+//! `zoom.js`, which reads from the drawing how it is divided.
 
 use super::escape::{html, unit};
 use crate::bins::logarithmic;
@@ -50,8 +51,15 @@ pub(crate) enum Scale {
 /// A part of a curve: from, to (nanoseconds), and the share of the samples that is in it.
 type Step = (f64, f64, f64);
 
-/// Draws them; `None` where there is no sample.
-pub(crate) fn curves(id: &str, title: &str, axis: &str, scale: Scale, all: &[Curve]) -> Option<String> {
+/// Draws them, as a figure that can be zoomed; `None` where there is no sample. `id` is the only one of its name on the page.
+pub(crate) fn curves(
+    id: &str,
+    class: &str,
+    title: &str,
+    axis: &str,
+    scale: Scale,
+    all: &[Curve],
+) -> Option<String> {
     let steps: Vec<Vec<Step>> = all.iter().map(|curve| steps(curve, scale)).collect();
     let seen = || steps.iter().flatten().filter(|step| step.2 > 0.0);
     let least = |from: fn(&Step) -> f64| seen().map(from).fold(f64::INFINITY, f64::min);
@@ -64,17 +72,35 @@ pub(crate) fn curves(id: &str, title: &str, axis: &str, scale: Scale, all: &[Cur
         least(|step| step.2),
         most(|step| step.2),
     );
-    let mut svg = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"{id}-t\"><title id=\"{id}-t\">{}</title>\n",
-        html(title)
-    );
+    let mut svg = format!("<figure class=\"{class} plot\">\n");
+    plot.open(&mut svg, id, title);
     plot.grid(&mut svg, axis);
+    // Whoever zooms moves the curves; what is outside of the plot is cut off.
+    let _ = writeln!(
+        svg,
+        "<clipPath id=\"{id}-c\"><rect x=\"{LEFT}\" y=\"0\" width=\"{}\" height=\"{}\"/></clipPath>\
+         <g clip-path=\"url(#{id}-c)\"><g class=\"moved\">",
+        WIDTH - LEFT - RIGHT,
+        HEIGHT - BOTTOM + 2.0
+    );
     for (curve, steps) in all.iter().zip(&steps) {
         plot.curve(&mut svg, curve, steps);
     }
-    svg.push_str("</svg>\n");
+    svg.push_str("</g></g></svg>\n");
+    svg.push_str(CONTROLS);
+    svg.push_str("</figure>\n");
     Some(svg)
 }
+
+/// What zooms; shown by the script alone, because nothing else could.
+const CONTROLS: &str = "<div class=\"zoom\" role=\"group\" aria-label=\"zoom\" hidden>\
+<button type=\"button\" data-do=\"in\">zoom in <kbd>+</kbd></button>\
+<button type=\"button\" data-do=\"out\">zoom out <kbd>-</kbd></button>\
+<button type=\"button\" data-do=\"earlier\">shorter <kbd>shift \u{2190}</kbd></button>\
+<button type=\"button\" data-do=\"later\">longer <kbd>shift \u{2192}</kbd></button>\
+<button type=\"button\" data-do=\"all\">show all <kbd>0</kbd></button>\
+<output></output><p class=\"small\">Or drag over what shall fill the drawing. The arrow keys read the curves.</p>\
+<p class=\"values\" aria-live=\"polite\"></p></div>\n";
 
 #[allow(clippy::cast_precision_loss)] // A drawing needs no more.
 fn steps(curve: &Curve, scale: Scale) -> Vec<Step> {
@@ -172,16 +198,31 @@ impl Plot {
         }
     }
 
+    /// The drawing's head: what the script has to know of its scales stands in it.
+    fn open(&self, svg: &mut String, id: &str, title: &str) {
+        let scale = match self.scale {
+            Scale::Logarithmic => "log",
+            Scale::Linear(_) => "lin",
+        };
+        let _ = writeln!(
+            svg,
+            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-labelledby=\"{id}-t\" data-scale=\"{scale}\" \
+             data-left=\"{LEFT}\" data-right=\"{}\" data-top=\"{TOP}\" data-base=\"{}\" data-from=\"{}\" data-to=\"{}\" \
+             data-low=\"{}\" data-high=\"{}\"><title id=\"{id}-t\">{}</title>",
+            WIDTH - RIGHT,
+            HEIGHT - BOTTOM,
+            self.left,
+            self.right,
+            self.low,
+            self.high,
+            html(title)
+        );
+    }
+
     fn grid(&self, svg: &mut String, axis: &str) {
         let (times, shares) = self.marks();
         let base = HEIGHT - BOTTOM;
         svg.push_str("<g class=\"grid\">");
-        for x in times.iter().map(|ns| self.x(exact(*ns))) {
-            let _ = write!(
-                svg,
-                "<line x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{base}\"/>"
-            );
-        }
         for y in shares.iter().map(|share| self.y(*share)) {
             let right = WIDTH - RIGHT;
             let _ = write!(
@@ -189,9 +230,13 @@ impl Plot {
                 "<line x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{right}\" y2=\"{y:.1}\"/>"
             );
         }
-        svg.push_str("</g><g class=\"tick\">");
+        svg.push_str("</g><g class=\"grid times\">");
         for ns in times {
             let x = self.x(exact(ns));
+            let _ = write!(
+                svg,
+                "<line x1=\"{x:.1}\" y1=\"{TOP}\" x2=\"{x:.1}\" y2=\"{base}\"/>"
+            );
             let anchor = if x > WIDTH - RIGHT - 24.0 { "end" } else { "middle" };
             let _ = write!(
                 svg,
@@ -200,6 +245,7 @@ impl Plot {
                 unit(&time(ns))
             );
         }
+        svg.push_str("</g><g class=\"tick\">");
         for share in shares {
             let _ = write!(
                 svg,
@@ -238,9 +284,9 @@ impl Plot {
         }
         let _ = writeln!(
             svg,
-            "<path class=\"curve k{}\" d=\"{path}\"><title>{}</title></path>",
+            "<path class=\"curve k{}\" data-name=\"{name}\" d=\"{path}\"><title>{name}</title></path>",
             curve.number,
-            html(curve.name)
+            name = html(curve.name)
         );
     }
 }
@@ -288,13 +334,19 @@ mod tests {
             histogram,
         };
         let all = [curve(0, "<none>", COMMON), curve(1, "strict", &COMMON[..1])];
-        curves("a", "all & everything", "late", scale, &all).unwrap()
+        curves("a", "logs", "all & everything", "late", scale, &all).unwrap()
     }
 
     #[test]
     fn a_single_late_sample_is_an_island_of_the_logarithmic_drawing() {
         let svg = drawn(Scale::Logarithmic);
-        let path = svg.split("k0\" d=\"").nth(1).unwrap();
+        let path = svg
+            .split("<path class=\"curve k0\"")
+            .nth(1)
+            .unwrap()
+            .split(" d=\"")
+            .nth(1)
+            .unwrap();
         let path = &path[..path.find('"').unwrap()];
         assert_eq!(path.matches('M').count(), 3, "{path}");
         assert!(svg.contains("<title>&lt;none&gt;</title>") && svg.contains("all &amp; everything"));
@@ -307,7 +359,13 @@ mod tests {
     #[test]
     fn the_linear_drawing_ends_where_it_is_told_to() {
         let svg = drawn(Scale::Linear(4_000));
-        let path = svg.split("k0\" d=\"").nth(1).unwrap();
+        let path = svg
+            .split("<path class=\"curve k0\"")
+            .nth(1)
+            .unwrap()
+            .split(" d=\"")
+            .nth(1)
+            .unwrap();
         let path = &path[..path.find('"').unwrap()];
         assert_eq!(path.matches('M').count(), 2, "{path}");
         assert!(svg.contains(">4\u{a0}µs<"), "{svg}");
@@ -321,7 +379,10 @@ mod tests {
             histogram: &[],
         };
         for scale in [Scale::Logarithmic, Scale::Linear(1_000), Scale::Linear(0)] {
-            assert_eq!(curves("a", "b", "c", scale, std::slice::from_ref(&none)), None);
+            assert_eq!(
+                curves("a", "x", "b", "c", scale, std::slice::from_ref(&none)),
+                None
+            );
         }
         // Values at both ends of what there is.
         let ends = [(0, 1), (u64::MAX - 1, u64::MAX / 2)];
@@ -330,7 +391,7 @@ mod tests {
             ..none
         };
         for scale in [Scale::Logarithmic, Scale::Linear(u64::MAX)] {
-            let svg = curves("a", "b", "c", scale, std::slice::from_ref(&wide)).unwrap();
+            let svg = curves("a", "x", "b", "c", scale, std::slice::from_ref(&wide)).unwrap();
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
         }
     }

@@ -72,8 +72,8 @@ fn distribution(page: &mut String, kind: Kind, samples: &[Samples]) {
     for (class, scale) in [("logs", Some(Scale::Logarithmic)), ("lins", linear)] {
         let Some(scale) = scale else { continue };
         let title = format!("{heading}: the share of all samples of a cell, by length");
-        if let Some(svg) = curves(&format!("{id}-{class}"), &title, axis, scale, &all) {
-            let _ = write!(page, "<figure class=\"{class}\">\n{svg}</figure>\n");
+        if let Some(figure) = curves(&format!("{id}-{class}"), class, &title, axis, scale, &all) {
+            page.push_str(&figure);
         }
     }
     if samples.len() > CURVES {
