@@ -3,6 +3,7 @@
 mod ban_cpus;
 pub(crate) mod cycle_cpus;
 mod give_file;
+mod leaving;
 mod make_partition;
 mod make_set;
 mod move_tasks;
@@ -15,7 +16,7 @@ pub(crate) use start_slice::control_of;
 
 use crate::layers::is_in;
 use crate::record::{After, Before, Event, Outcome, TaskState};
-use crate::{ApplyError, Journal, System};
+use crate::{ApplyError, Busy, Journal, System};
 use machine::{CpuSet, Version};
 use plan::{Action, Change, Finding};
 
@@ -44,6 +45,10 @@ pub(crate) struct Stage<'a, 'j> {
     /// What the file held before the layer, where somebody else may have written to it since: undo gives this back, and
     /// not what that left. Nothing in an apply.
     pub stood: Option<&'a str>,
+    /// CPUs that are to be isolated.
+    pub isolating: &'a CpuSet,
+    /// Who keeps CPUs busy during this change, if that takes them out of a scheduling domain.
+    pub busy: Busy,
     /// What the user must hear.
     pub findings: &'a mut Vec<Finding>,
 }
@@ -129,6 +134,18 @@ impl Stage<'_, '_> {
 /// # Errors
 /// What the journal met before the write, or a refusal that the plan calls fatal.
 pub(crate) fn enact(stage: &mut Stage, change: &Change) -> Result<Step, ApplyError> {
+    if let Some((cpus, list)) = leaving::domain(stage, change)? {
+        stage.busy = stage.system.keep_busy(&cpus, &list);
+    }
+    let step = by_kind(stage, change);
+    if step.is_ok() {
+        stage.busy.until_outside(stage.system);
+    }
+    stage.busy = Busy::default();
+    step
+}
+
+fn by_kind(stage: &mut Stage, change: &Change) -> Result<Step, ApplyError> {
     match &change.action {
         Action::Write {
             path,

@@ -77,7 +77,8 @@ fn looked_up(stage: &Stage) -> Result<Vec<TaskState>, ApplyError> {
         let Some(mask) = task.allowed.clone().filter(|mask| !is_usual(mask)) else {
             continue;
         };
-        if task.is_movable() {
+        // Who keeps a CPU busy for us ends with this change.
+        if task.is_movable() && !stage.busy.pids().contains(&task.key.tid) {
             let cgroup = machine::tasks::cgroup_of(system.root(), task.key.tid, version);
             if cgroup.as_deref().is_some_and(|cgroup| stage.holds(cgroup)) {
                 continue;

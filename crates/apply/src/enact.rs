@@ -8,7 +8,7 @@ use crate::record::Event;
 use crate::resize::Resize;
 use crate::standing::drifted;
 use crate::undo::{Force, OpenResize, Which, undo_open};
-use crate::{ApplyError, System, fingerprint};
+use crate::{ApplyError, Busy, System, fingerprint};
 use machine::{CpuSet, Machine, Version};
 use plan::{Action, Change, Finding, Intent, IntentKind, Plan};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -164,6 +164,8 @@ fn make_changes(
             taken: &others.taken,
             usual: &usual,
             pins: &mut pins,
+            isolating: &request.intent.cpus,
+            busy: Busy::default(),
             stood: None,
             findings,
         };

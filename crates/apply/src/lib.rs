@@ -9,6 +9,7 @@ mod bans;
 pub mod boot_attempt;
 pub mod boot_line;
 mod bus;
+mod busy;
 mod census;
 mod crowds;
 mod enact;
@@ -39,6 +40,7 @@ pub mod tracing;
 mod undo;
 
 pub use bus::BusError;
+pub use busy::Busy;
 pub use enact::{Applied, Request, apply, apply_resized};
 pub use entry::Entry;
 pub use error::ApplyError;

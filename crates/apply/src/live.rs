@@ -1,7 +1,7 @@
 //! The live machine: cgroup and kernel files through [`root::Live`], affinities and policies by system call.
 
 use crate::bus::{self, BusError};
-use crate::{FormerPolicy, System};
+use crate::{Busy, FormerPolicy, System};
 use machine::{CpuSet, Policy};
 use root::{Address, Live, Ownership, Root, RootError, Tracefs};
 use std::ops::ControlFlow;
@@ -57,6 +57,10 @@ impl System for Host {
 
     fn set_ownership(&self, path: &str, wanted: Ownership) -> Result<(), RootError> {
         self.live.set_ownership(path, wanted)
+    }
+
+    fn keep_busy(&self, cpus: &CpuSet, list: &str) -> Busy {
+        Busy::on(self, cpus, list)
     }
 
     fn set_affinity(&self, tid: u32, cpus: &CpuSet) -> Result<(), RootError> {

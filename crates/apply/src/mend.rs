@@ -10,8 +10,8 @@ use crate::entry::Entry;
 use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::Layer;
 use crate::record::Event;
-use crate::{ApplyError, System};
-use machine::{Machine, Version};
+use crate::{ApplyError, Busy, System};
+use machine::{CpuSet, Machine, Version};
 use plan::{Action, Change, Finding, Level, OnRefusal};
 
 /// What was set again.
@@ -52,6 +52,7 @@ pub fn mend(
         .find(|layer| layer.is_live() && layer.is_partition() && layer.intent.name.as_str() == partition)
         .ok_or_else(nobody)?;
     let seq = layer.seq;
+    let isolating = layer.intent.cpus.clone();
     let stood: Vec<Option<String>> = changes.iter().map(|change| stood(layer, change)).collect();
     let changes: Vec<Change> = changes.iter().cloned().map(reported).collect();
     let others = Others::of(&journal, machine);
@@ -68,7 +69,7 @@ pub fn mend(
             &mut journal,
             machine,
             &others,
-            (change, stood.as_deref()),
+            (change, stood.as_deref(), &isolating),
             &mut mended,
         )
     });
@@ -97,7 +98,7 @@ fn make(
     journal: &mut Journal,
     machine: &Machine,
     others: &Others,
-    (change, stood): (&Change, Option<&str>),
+    (change, stood, isolating): (&Change, Option<&str>, &CpuSet),
     mended: &mut Mended,
 ) -> Result<(), ApplyError> {
     let hierarchy = machine.cgroups.cpuset.as_ref();
@@ -111,6 +112,8 @@ fn make(
         taken: &others.taken,
         usual: std::slice::from_ref(&others.usual),
         pins: &mut None,
+        isolating,
+        busy: Busy::default(),
         stood,
         findings: &mut mended.findings,
     };

@@ -3,7 +3,7 @@
 //! The live machine is [`crate::Host`]. The journal's tests bring a directory that follows the kernel's cgroup
 //! rules, so that stopping after every single write can be tried without a kernel.
 
-use crate::{BusError, FormerPolicy};
+use crate::{BusError, Busy, FormerPolicy};
 use machine::CpuSet;
 use root::{Address, Ownership, Root, RootError, Tracefs};
 use std::ops::ControlFlow;
@@ -101,6 +101,10 @@ pub trait System {
     /// # Errors
     /// As [`Tracefs::find`].
     fn tracefs(&self) -> Result<Option<Tracefs>, RootError>;
+    /// Keeps these CPUs busy until what is given back goes, from the cgroup that has this list; a rehearsal has none.
+    fn keep_busy(&self, _cpus: &CpuSet, _list: &str) -> Busy {
+        Busy::default()
+    }
     /// Waits; how long is only a hint.
     fn pause(&self, time: Duration);
 }

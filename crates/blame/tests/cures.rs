@@ -74,6 +74,27 @@ fn told(row: &Interruption, ground: &Ground) -> String {
     }
 }
 
+#[test]
+fn a_cpu_that_is_asked_to_balance_needs_its_partition_anew() {
+    let asked = row(Class::FunctionCall, "function call: nohz_csd_func");
+    let softirq = row(Class::SoftSched, "sched");
+    let mut shield = partition("rt", "2");
+    shield.take("cpuset_partition=root").unwrap();
+    let balanced = Ground {
+        in_force: vec![shield],
+        ..open()
+    };
+    for row in [&asked, &softirq] {
+        assert_eq!(told(row, &open()), "quietcore apply --cpus 2");
+        assert!(told(row, &isolated()).starts_with("quietcore apply --resize --partition rt --cpus 2"));
+        assert!(
+            told(row, &balanced).starts_with("nothing: "),
+            "{}",
+            told(row, &balanced)
+        );
+    }
+}
+
 /// Every row that the tables know of, by every kind of culprit.
 fn all() -> Vec<Interruption> {
     let mut rows: Vec<Interruption> = CLASSES.iter().map(|class| row(class.class, class.name)).collect();

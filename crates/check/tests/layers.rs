@@ -116,6 +116,38 @@ fn three() -> Option<CpuSet> {
 }
 
 #[test]
+fn a_cpu_that_is_asked_to_balance_is_told_how_that_ends() {
+    let fix = |count, take: &str| {
+        let mut bench = bench();
+        bench.wish.intent.take(take).unwrap();
+        let Counters::Seen(activity) = &mut bench.counters else {
+            panic!("nothing was counted");
+        };
+        activity.cpus[0].softirqs.push(Counted {
+            name: "SCHED".to_owned(),
+            what: String::new(),
+            class: Class::SoftSched,
+            count,
+        });
+        let (found, _) = bench.look();
+        let ran = found.iter().find(|one| one.finding.id == "softirq-ran").unwrap();
+        ran.finding.fix.clone()
+    };
+    let again = "`quietcore apply --resize --partition rt --cpus 3";
+    assert!(
+        fix(90, "cpuset_partition").contains(again),
+        "{}",
+        fix(90, "cpuset_partition")
+    );
+    for (count, take) in [(1, "cpuset_partition"), (90, "cpuset_partition=root")] {
+        assert!(
+            fix(count, take).starts_with("`quietcore blame --cpus 3`"),
+            "{count} {take}"
+        );
+    }
+}
+
+#[test]
 fn what_was_applied_is_quiet() {
     let (found, verdict) = bench().look();
     let wrong: Vec<&Found> = found

@@ -89,6 +89,12 @@ impl Intent {
         Ok(())
     }
 
+    /// Whether the scheduler shall balance load inside the partition.
+    #[must_use]
+    pub fn balances_inside(&self) -> bool {
+        self.with.get("cpuset_partition").and_then(Option::as_deref) == Some("root")
+    }
+
     /// The arguments of `apply` that ask for it.
     #[must_use]
     pub fn arguments(&self) -> String {

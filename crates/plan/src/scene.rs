@@ -161,12 +161,7 @@ impl<'a> Scene<'a> {
     pub(crate) fn findings(&self) -> Vec<Finding> {
         let isolated = self.isolated();
         let mut findings = crate::choose::findings(self.machine, isolated);
-        let asked = self
-            .intent
-            .with
-            .get("cpuset_partition")
-            .and_then(Option::as_deref);
-        if isolated.len() > 1 && asked != Some("root") {
+        if isolated.len() > 1 && !self.intent.balances_inside() {
             findings.push(
                 Finding::new(
                     Level::Info,

@@ -28,6 +28,7 @@ mod registers;
 pub mod ring;
 pub mod sched;
 pub mod snapshot;
+mod spinner;
 pub mod spool;
 mod standing;
 pub mod state;
@@ -41,6 +42,7 @@ pub use error::RootError;
 pub use live::Live;
 pub use ownership::Ownership;
 pub use place::Place;
+pub use spinner::Spinner;
 pub use standing::{Content, Renames, Standing};
 pub use tracefs::Tracefs;
 

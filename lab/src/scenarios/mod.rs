@@ -28,6 +28,7 @@ mod foreign;
 mod fork_storm;
 mod guest_tools;
 mod hotplug;
+mod idle_balancing;
 mod inspect_shapes;
 mod irqbalance;
 mod knobs;
@@ -63,6 +64,7 @@ pub const ALL: &[&Scenario] = &[
     &boot_systemd::SCENARIO,
     &several::SCENARIO,
     &hotplug::SCENARIO,
+    &idle_balancing::SCENARIO,
     &cset::SCENARIO,
     &prove::SCENARIO,
     &run_move::SCENARIO,

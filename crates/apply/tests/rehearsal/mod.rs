@@ -7,15 +7,18 @@ pub mod acting;
 mod balancer;
 mod cgroups;
 mod disk;
+pub mod domains;
 mod hotplug;
 pub mod moving;
 mod probes;
+mod settings;
 mod system;
 
 pub use disk::{Disk, directory};
 
 use machine::CpuSet;
 use root::{Live, Ownership, Root, RootError};
+use settings::SETTINGS;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::fs;
@@ -73,6 +76,8 @@ pub struct Kernel {
     pub refusals: RefCell<BTreeMap<String, i32>>,
     /// Files that do not belong to root as a new file does.
     pub owners: RefCell<BTreeMap<String, Ownership>>,
+    /// Who leaves the scheduler's domains, and who is kept busy meanwhile.
+    pub domains: RefCell<domains::Domains>,
     /// irqbalance, where it runs.
     pub balancer: RefCell<Option<balancer::Balancer>>,
     /// What `put` wrote last, so that rendering writes only what changed.
@@ -90,37 +95,6 @@ pub const ROOTS: Ownership = Ownership {
 
 pub const KTHREAD: u32 = 0x0020_0000;
 pub const BOUND: u32 = 0x0420_0000;
-
-/// What knobs turn that hold one value each.
-const SETTINGS: &[(&str, &str)] = &[
-    ("/sys/devices/virtual/workqueue/writeback/cpumask", "f"),
-    ("/sys/block/sda/queue/rq_affinity", "1"),
-    ("/proc/sys/kernel/timer_migration", "0"),
-    ("/proc/sys/kernel/watchdog_cpumask", "0-3"),
-    ("/proc/sys/kernel/watchdog_thresh", "10"),
-    ("/proc/sys/kernel/nmi_watchdog", "1"),
-    ("/proc/sys/kernel/sched_rt_runtime_us", "950000"),
-    ("/proc/sys/vm/stat_interval", "1"),
-    (
-        "/sys/kernel/mm/transparent_hugepage/enabled",
-        "[always] madvise never",
-    ),
-    (
-        "/sys/kernel/mm/transparent_hugepage/defrag",
-        "[always] defer defer+madvise madvise never",
-    ),
-    (
-        "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor",
-        "schedutil",
-    ),
-    ("/sys/devices/system/cpu/cpu3/cpufreq/scaling_min_freq", "800000"),
-    ("/sys/devices/system/cpu/cpu3/cpufreq/scaling_max_freq", "2999999"),
-    ("/sys/devices/system/cpu/cpu3/cpuidle/state1/latency", "2"),
-    ("/sys/devices/system/cpu/cpu3/cpuidle/state1/disable", "0"),
-    ("/sys/devices/system/cpu/cpu3/cpuidle/state2/latency", "90"),
-    ("/sys/devices/system/cpu/cpu3/cpuidle/state2/disable", "0"),
-    ("/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us", "0"),
-];
 
 /// Whether a `cpuset.cpus.partition` says that the CPUs are taken from everybody else.
 pub fn takes(partition: &str) -> bool {
@@ -145,6 +119,7 @@ impl Kernel {
             policies: RefCell::new(BTreeMap::new()),
             refusals: RefCell::new(BTreeMap::new()),
             owners: RefCell::new(BTreeMap::new()),
+            domains: RefCell::default(),
             balancer: RefCell::new(None),
             shown: RefCell::new(BTreeMap::new()),
             root: Root::of(&live),

@@ -2,7 +2,7 @@
 
 use super::cgroups::Moves;
 use super::{Kernel, ROOTS, Rules, io};
-use apply::{BusError, FormerPolicy, System};
+use apply::{BusError, Busy, FormerPolicy, System};
 use machine::{CpuSet, Policy};
 use root::{Address, Ownership, Root, RootError, Tracefs};
 use std::fs;
@@ -14,85 +14,92 @@ impl System for Kernel {
     }
 
     fn write(&self, path: &str, value: &str) -> Result<(), RootError> {
-        self.step(|_| {
-            let place = self.live.locate(path);
-            if !place.exists() {
-                return Err(io(path, libc::ENOENT));
-            }
-            if let Some(errno) = self.refusals.borrow().get(path) {
-                return Err(io(path, *errno));
-            }
-            let (dir, name) = path.rsplit_once('/').unwrap();
-            match name {
-                "cgroup.type" => {
-                    let group = dir.strip_prefix(self.mount_point()).unwrap();
-                    self.make_threaded(group, value)
-                        .map_err(|errno| io(path, errno))?;
-                    self.render();
+        self.watching_domains(path, || {
+            self.step(|_| {
+                let place = self.live.locate(path);
+                if !place.exists() {
+                    return Err(io(path, libc::ENOENT));
                 }
-                "tasks" | "cgroup.procs" | "cgroup.threads" => {
-                    let group = dir.strip_prefix(self.mount_point()).unwrap();
-                    let group = if group.is_empty() { "/" } else { group };
-                    let moves = match name {
-                        "cgroup.procs" => Moves::Process,
-                        _ => Moves::Thread,
-                    };
-                    self.attach(value.parse().unwrap(), group, moves)
-                        .map_err(|errno| io(path, errno))?;
-                    self.render();
+                if let Some(errno) = self.refusals.borrow().get(path) {
+                    return Err(io(path, *errno));
                 }
-                "cgroup.subtree_control" => {
-                    let mut words: Vec<String> =
-                        self.get(path).split_whitespace().map(str::to_owned).collect();
-                    words.retain(|word| word != &value[1..]);
-                    if let Some(word) = value.strip_prefix('+') {
-                        words.insert(0, word.to_owned());
+                let (dir, name) = path.rsplit_once('/').unwrap();
+                match name {
+                    "cgroup.type" => {
+                        let group = dir.strip_prefix(self.mount_point()).unwrap();
+                        self.make_threaded(group, value)
+                            .map_err(|errno| io(path, errno))?;
+                        self.render();
                     }
-                    self.put(path, &format!("{}\n", words.join(" ")));
-                }
-                // The word moves the brackets; a word that is not there is refused.
-                "enabled" | "defrag" if path.contains("hugepage") => {
-                    let now = self.get(path).replace(['[', ']'], "");
-                    let words: Vec<&str> = now.split_whitespace().collect();
-                    if !words.contains(&value) {
-                        return Err(io(path, libc::EINVAL));
+                    "tasks" | "cgroup.procs" | "cgroup.threads" => {
+                        let group = dir.strip_prefix(self.mount_point()).unwrap();
+                        let group = if group.is_empty() { "/" } else { group };
+                        let moves = match name {
+                            "cgroup.procs" => Moves::Process,
+                            _ => Moves::Thread,
+                        };
+                        self.attach(value.parse().unwrap(), group, moves)
+                            .map_err(|errno| io(path, errno))?;
+                        self.render();
                     }
-                    let mark = |word: &&str| match *word == value {
-                        true => format!("[{word}]"),
-                        false => (*word).to_owned(),
-                    };
-                    let marked: Vec<String> = words.iter().map(mark).collect();
-                    self.put(path, &format!("{}\n", marked.join(" ")));
-                }
-                // In steps of the hardware.
-                "scaling_min_freq" => {
-                    let wanted: u64 = value.parse().map_err(|_| io(path, libc::EINVAL))?;
-                    self.put(path, &format!("{}\n", wanted / 100_000 * 100_000));
-                }
-                "kprobe_events" => {
-                    let text = self.get(path);
-                    let text = super::probes::written(&text, value).map_err(|errno| io(path, errno))?;
-                    self.put(path, &text);
-                }
-                // This machine has no counter for it.
-                "nmi_watchdog" => return Err(io(path, libc::EACCES)),
-                _ => {
-                    self.put(path, &format!("{value}\n"));
-                    let group = dir.strip_prefix(self.mount_point()).unwrap_or("/");
-                    match name {
-                        // A partition takes CPUs from everybody, a list only from its own tasks.
-                        "cpuset.cpus.partition" => self.follow_cpusets(|_| true),
-                        "cpuset.cpus" => self.follow_cpusets(|task| task.cgroup == group),
-                        "online" => {
-                            let number = dir.rsplit_once("/cpu").unwrap().1;
-                            self.switch(number.parse().unwrap(), value);
+                    "cgroup.subtree_control" => {
+                        let mut words: Vec<String> =
+                            self.get(path).split_whitespace().map(str::to_owned).collect();
+                        words.retain(|word| word != &value[1..]);
+                        if let Some(word) = value.strip_prefix('+') {
+                            words.insert(0, word.to_owned());
                         }
-                        _ => {}
+                        self.put(path, &format!("{}\n", words.join(" ")));
+                    }
+                    // The word moves the brackets; a word that is not there is refused.
+                    "enabled" | "defrag" if path.contains("hugepage") => {
+                        let now = self.get(path).replace(['[', ']'], "");
+                        let words: Vec<&str> = now.split_whitespace().collect();
+                        if !words.contains(&value) {
+                            return Err(io(path, libc::EINVAL));
+                        }
+                        let mark = |word: &&str| match *word == value {
+                            true => format!("[{word}]"),
+                            false => (*word).to_owned(),
+                        };
+                        let marked: Vec<String> = words.iter().map(mark).collect();
+                        self.put(path, &format!("{}\n", marked.join(" ")));
+                    }
+                    // In steps of the hardware.
+                    "scaling_min_freq" => {
+                        let wanted: u64 = value.parse().map_err(|_| io(path, libc::EINVAL))?;
+                        self.put(path, &format!("{}\n", wanted / 100_000 * 100_000));
+                    }
+                    "kprobe_events" => {
+                        let text = self.get(path);
+                        let text = super::probes::written(&text, value).map_err(|errno| io(path, errno))?;
+                        self.put(path, &text);
+                    }
+                    // This machine has no counter for it.
+                    "nmi_watchdog" => return Err(io(path, libc::EACCES)),
+                    _ => {
+                        self.put(path, &format!("{value}\n"));
+                        let group = dir.strip_prefix(self.mount_point()).unwrap_or("/");
+                        match name {
+                            // A partition takes CPUs from everybody, a list only from its own tasks.
+                            "cpuset.cpus.partition" => self.follow_cpusets(|_| true),
+                            "cpuset.cpus" => self.follow_cpusets(|task| task.cgroup == group),
+                            "online" => {
+                                let number = dir.rsplit_once("/cpu").unwrap().1;
+                                self.switch(number.parse().unwrap(), value);
+                            }
+                            _ => {}
+                        }
                     }
                 }
-            }
-            Ok(())
+                Ok(())
+            })
         })
+    }
+
+    fn keep_busy(&self, cpus: &CpuSet, list: &str) -> Busy {
+        self.ask_to_keep_busy(cpus, list);
+        Busy::default()
     }
 
     fn make_dir(&self, path: &str) -> Result<(), RootError> {

@@ -20,6 +20,8 @@ pub enum Remedy {
     Asker(&'static str),
     /// A partition around the CPU.
     Partition(&'static str),
+    /// No scheduling domain with the CPU in it, whose idle CPUs balance for the busy ones.
+    Domains(&'static str),
     /// RCU callbacks that run elsewhere.
     Rcu,
     /// No command of ours.
@@ -175,7 +177,7 @@ pub const FUNCTIONS: &[Function] = &[
     row("cpuid_smp_cpuid", REGISTERS),
     row(
         "nohz_csd_func",
-        Remedy::Partition("the scheduler asks idle CPUs to balance load"),
+        Remedy::Domains("the scheduler asks idle CPUs to balance load"),
     ),
     row(
         "sched_ttwu_pending",

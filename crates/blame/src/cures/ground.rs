@@ -150,6 +150,19 @@ impl Ground {
         }
     }
 
+    /// A partition without a scheduling domain. Where there is one, the CPU idled when it was made (`apply::Busy`
+    /// keeps it busy then), and is asked to balance for as long as that one stands.
+    pub(super) fn leave_domains(&self, cpu: u32, why: &str) -> Cure {
+        match self.partition(cpu) {
+            Some(intent) if !intent.balances_inside() => self.once_more(
+                cpu,
+                "it idled when it left the scheduler's domains, so busy CPUs ask it to balance for them for as long as this \
+                 partition stands; making it anew keeps the CPU busy in that moment",
+            ),
+            _ => self.isolate(cpu, why),
+        }
+    }
+
     /// The words on the boot line that isolate the CPUs.
     pub(super) fn boot(&self, why: &str) -> Cure {
         match (&self.refusal, self.can_boot_set) {

@@ -60,6 +60,7 @@ impl Case<'_> {
             Remedy::Knob(knob, why) => self.ground.knob(self.cpu, knob, why),
             Remedy::Asker(why) => self.asker(why),
             Remedy::Partition(why) => self.ground.isolate(self.cpu, why),
+            Remedy::Domains(why) => self.ground.leave_domains(self.cpu, why),
             Remedy::Rcu => self.rcu(),
             Remedy::Nothing(why) => Cure::nothing(why),
         }
@@ -100,7 +101,7 @@ impl Case<'_> {
                     "timers that earlier programs left here go elsewhere when the CPU goes off and on",
                 ),
             },
-            Class::SoftSched => self.ground.isolate(self.cpu, "no load is balanced in a partition"),
+            Class::SoftSched => self.ground.leave_domains(self.cpu, "no load is balanced in a partition"),
             Class::SoftRcu => self.rcu(),
             Class::SoftNet => self.network(),
             Class::SoftBlock => self.block(),

@@ -31,7 +31,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
         devices(evidence.machine, case, &window, found);
         found.extend(tick(evidence.machine, &window));
         found.extend(window.sum("ipi-arrived", "IPIs", &cpu.interrupts, is_ipi));
-        found.extend(window.sum("softirq-ran", "softirqs", &cpu.softirqs, |_| true));
+        found.extend(softirqs(case, &window));
         found.extend(switches(&window));
         if let Some(close) = &cpu.close {
             close::look(case, &window, close, found);
@@ -48,6 +48,25 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
             );
         }
     }
+}
+
+/// Where there is no domain nobody balances, except a CPU that idled when it left its domain and never left
+/// `nohz.idle_cpus_mask` since: busy CPUs ask it to, by a function call each time (`nohz_csd_func` in `kernel/sched/core.c`).
+fn softirqs(case: &Case, window: &Window) -> Option<Found> {
+    let all = &window.cpu.softirqs;
+    let found = window.sum("softirq-ran", "softirqs", all, |_| true)?;
+    let is_asked = all
+        .iter()
+        .any(|one| one.class == Class::SoftSched && one.count > ONCE_MORE);
+    let has_partition = case.wish.applied.contains("cpuset_partition");
+    if !is_asked || !has_partition || case.wish.intent.balances_inside() {
+        return Some(found);
+    }
+    Some(found.fix(format!(
+        "SCHED: busy CPUs ask it to balance for them, because it idled when it left the scheduler's domains; `quietcore \
+         apply --resize {}` makes the partition anew and keeps it busy in that moment",
+        case.wish.intent.arguments()
+    )))
 }
 
 /// The best count that the kernel keeps. Without its statistics, that of the threads that stayed.

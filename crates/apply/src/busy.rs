@@ -1,0 +1,104 @@
+//! CPUs kept busy while they are taken out of the scheduler's domains.
+//!
+//! A CPU that idles without a tick is noted in `nohz.idle_cpus_mask`, and any busy CPU may ask it to balance for all others: a
+//! function-call interrupt and a SCHED softirq, each time. It leaves that mask at the first tick that finds it busy
+//! (`nohz_balance_exit_idle` in `kernel/sched/fair.c`), but the tick of a CPU without a domain looks no more
+//! (`on_null_domain`). So one that was idle when its partition was made is asked for as long as the partition stands: up to 200
+//! times a second were seen on 6.1 and 7.2. One that was busy at that moment is never asked again.
+//!
+//! Whoever keeps it busy has to stay there across that moment, so it stands where the CPU goes: a process, and no thread of ours.
+
+use crate::System;
+use machine::{CpuId, CpuSet};
+use root::Spinner;
+use std::time::{Duration, Instant};
+
+/// Whoever was not seen to run by two ticks until then runs where there is none, or is kept from it by somebody else, who keeps
+/// the CPU busy.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Processes that compute until this goes, one on each CPU.
+#[derive(Debug, Default)]
+pub struct Busy {
+    spinners: Vec<(CpuId, Spinner)>,
+}
+
+impl Busy {
+    /// Begins, in the cgroup that has this list, and comes back when ticks have found each of these CPUs busy. A CPU where we may
+    /// not run has somebody else's partition around it, and no domain to be taken out of.
+    ///
+    /// What it changes ends with it, and with us, so nothing of it is noted.
+    pub(crate) fn on(system: &dyn System, cpus: &CpuSet, list: &str) -> Busy {
+        let start = |cpu: CpuId| {
+            let spinner = Spinner::start().ok()?;
+            // Where it may not be it is still better than nobody.
+            let _ = system.write(list, &spinner.pid().to_string());
+            let there = system.set_affinity(spinner.pid(), &CpuSet::from_iter([cpu]));
+            there.is_ok().then_some((cpu, spinner))
+        };
+        let busy = Busy {
+            spinners: cpus.iter().filter_map(start).collect(),
+        };
+        busy.settle(system);
+        busy
+    }
+
+    /// Their numbers.
+    pub(crate) fn pids(&self) -> Vec<u32> {
+        self.spinners.iter().map(|(_, spinner)| spinner.pid()).collect()
+    }
+
+    /// What a process has had of a CPU is summed up by ticks and when it stops: of one that only computes it grows at ticks.
+    fn settle(&self, system: &dyn System) {
+        let had = |pid: u32| {
+            let path = format!("/proc/{pid}/schedstat");
+            let text = system.root().value(&path).ok().flatten()?;
+            text.split(' ').next()?.parse::<u64>().ok()
+        };
+        let begun = Instant::now();
+        let mut seen: Vec<(u32, u64, u32)> = self.pids().into_iter().map(|pid| (pid, 0, 0)).collect();
+        while seen.iter().any(|(_, _, grown)| *grown < 3) && begun.elapsed() < PATIENCE {
+            system.pause(Duration::from_millis(1));
+            for (pid, before, grown) in &mut seen {
+                let now = had(*pid).unwrap_or(*before);
+                if now > *before {
+                    (*before, *grown) = (now, *grown + 1);
+                }
+            }
+        }
+    }
+
+    /// Waits until these CPUs have no domain any more: a kernel may take them out later than it says that it has done so. Where
+    /// it does not tell (without `CONFIG_SCHEDSTATS`) the time passes.
+    pub(crate) fn until_outside(&self, system: &dyn System) {
+        let begun = Instant::now();
+        let is_outside = || {
+            let text = system.root().text("/proc/schedstat").ok().flatten();
+            text.is_some_and(|text| self.spinners.iter().all(|(cpu, _)| !has_domain(&text, *cpu)))
+        };
+        while !self.spinners.is_empty() && !is_outside() && begun.elapsed() < PATIENCE {
+            system.pause(Duration::from_millis(1));
+        }
+    }
+}
+
+/// Whether a CPU has a domain by `/proc/schedstat`: the lines behind its own are those of its domains
+/// (`Documentation/scheduler/sched-stats.rst`).
+fn has_domain(text: &str, cpu: CpuId) -> bool {
+    let own = format!("cpu{} ", cpu.0);
+    let mut behind = text.lines().skip_while(|line| !line.starts_with(&own)).skip(1);
+    behind.next().is_some_and(|line| line.starts_with("domain"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn domains_are_those_behind_the_line_of_a_cpu() {
+        let text =
+            "version 17\ntimestamp 4294\ncpu0 0 0\ndomain0 SMT 3 1\ncpu1 0 0\ncpu10 0 0\ndomain0 MC f00 1\n";
+        let found: Vec<bool> = [0, 1, 2, 10].map(|cpu| has_domain(text, CpuId(cpu))).to_vec();
+        assert_eq!(found, [true, false, false, true]);
+    }
+}

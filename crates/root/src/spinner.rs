@@ -1,0 +1,79 @@
+//! Processes of ours that compute and do nothing else.
+
+use crate::process::{die_with, send};
+use crate::sched::errno;
+
+/// One that computes until this goes, or until we do.
+#[derive(Debug)]
+pub struct Spinner {
+    pid: u32,
+}
+
+impl Spinner {
+    /// Starts one, where this process is: in its cgroup, on its CPUs.
+    ///
+    /// # Errors
+    /// The errno: EAGAIN when there are too many processes.
+    pub fn start() -> Result<Spinner, i32> {
+        let parent = std::process::id();
+        // SAFETY: whatever locks other threads hold, the child asks for none: it makes two plain system calls and computes.
+        match unsafe { libc::fork() } {
+            -1 => Err(errno()),
+            0 => {
+                while die_with(parent).is_ok() {
+                    for _ in 0..1 << 20 {
+                        std::hint::spin_loop();
+                    }
+                }
+                // SAFETY: it ends this process at once, and runs nothing of ours.
+                unsafe { libc::_exit(0) }
+            }
+            pid => Ok(Spinner {
+                pid: pid.unsigned_abs(),
+            }),
+        }
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        send(self.pid, libc::SIGKILL);
+        let Ok(pid) = libc::pid_t::try_from(self.pid) else {
+            return;
+        };
+        loop {
+            // SAFETY: no status is asked for.
+            let gone = unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
+            if gone != -1 || errno() != libc::EINTR {
+                return;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_computes_until_it_is_dropped() {
+        let spinner = Spinner::start().unwrap();
+        let stat = format!("/proc/{}/stat", spinner.pid());
+        let computes = || {
+            let text = std::fs::read_to_string(&stat).unwrap();
+            let fields = text.rsplit_once(") ").unwrap().1;
+            fields.split(' ').nth(11).unwrap().parse::<u64>().unwrap() > 0
+        };
+        while !computes() {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        drop(spinner);
+        assert!(!std::path::Path::new(&stat).exists());
+    }
+}
