@@ -71,6 +71,9 @@ pub fn beside(instance: &str) -> String {
     format!("{instance}-2")
 }
 
+/// The largest page of any architecture: a size comes out larger by less than one.
+const LARGEST_PAGE_KIB: u64 = 64;
+
 /// What one process has.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Hold {
@@ -124,16 +127,15 @@ impl ledger::InTracefs for Hold {
         }
         for shared in self.shared.iter().rev() {
             let file = tracefs.file(&shared.file);
-            let Some(now) = system.root().value(&file)? else {
+            let Some(now) = said(system, tracefs, &shared.file)? else {
                 continue;
             };
-            let now = chosen(&now);
             if now == shared.former {
                 continue;
             }
-            if now == shared.ours {
+            if is_as_written(&shared.file, &now, &shared.ours) {
                 system.write(&file, &shared.former)?;
-            } else {
+            } else if !is_as_written(&shared.file, &now, &shared.former) {
                 left.push(format!(
                     "{}: `{now}` now, by somebody else; before it was `{}`",
                     Tracefs::shown(&shared.file),
@@ -174,10 +176,10 @@ pub fn hold(
     }
     let mut shared = Vec::new();
     for setting in &wanted.shared {
-        match system.root().value(&tracefs.file(&setting.file))? {
+        match said(system, tracefs, &setting.file)? {
             Some(former) => shared.push(Shared {
                 file: setting.file.clone(),
-                former: chosen(&former).to_owned(),
+                former,
                 ours: setting.value.clone(),
             }),
             None if setting.need == Need::May => {}
@@ -213,11 +215,7 @@ fn set_up(system: &dyn System, tracefs: &Tracefs, path: &str, wanted: &Wanted) -
     system.make_dir(&tracefs.file(path))?;
     for setting in &wanted.shared {
         let file = tracefs.file(&setting.file);
-        if system
-            .root()
-            .value(&file)?
-            .is_some_and(|now| chosen(&now) != setting.value)
-        {
+        if said(system, tracefs, &setting.file)?.is_some_and(|now| now != setting.value) {
             take(setting, system.write(&file, &setting.value))?;
         }
     }
@@ -232,6 +230,37 @@ fn set_up(system: &dyn System, tracefs: &Tracefs, path: &str, wanted: &Wanted) -
         take(setting, system.write(&file, &setting.value))?;
     }
     Ok(())
+}
+
+/// What a shared file says, as it is given back.
+///
+/// A trace that nobody has used yet has a page or two for each CPU, and says what it becomes with its first use:
+/// `7 (expanded: 1408)`. That is what whoever uses it next finds, and what each CPU's own file has to say: giving back the pages
+/// would leave that CPU with them for good.
+fn said(system: &dyn System, tracefs: &Tracefs, file: &str) -> Result<Option<String>, RootError> {
+    let says = system.root().value(&tracefs.file(file))?;
+    let whole = match file.starts_with("per_cpu/") && file.ends_with("/buffer_size_kb") {
+        true => system.root().value(&tracefs.file("buffer_size_kb"))?,
+        false => None,
+    };
+    let unused = whole
+        .as_deref()
+        .and_then(|whole| whole.split_once(" (expanded: "));
+    Ok(says.map(|says| match unused {
+        Some((now, then)) if now == says => then.trim_end_matches(')').to_owned(),
+        _ => chosen(&says).to_owned(),
+    }))
+}
+
+/// Whether a file says what was written there. The kernel makes a buffer of whole pages and says what came of it: of 16384 KiB
+/// 16387 on 6.1, whose pages hold 4080 bytes each (`kernel/trace/ring_buffer.c`).
+fn is_as_written(file: &str, now: &str, written: &str) -> bool {
+    let kib = |text: &str| text.parse::<u64>().ok();
+    let rounded = file
+        .ends_with("buffer_size_kb")
+        .then(|| kib(now)?.checked_sub(kib(written)?))
+        .flatten();
+    now == written || rounded.is_some_and(|more_kib| more_kib < LARGEST_PAGE_KIB)
 }
 
 /// What a file says: of several words the one in brackets (`[local] global mono`), which is what it takes back.

@@ -162,6 +162,86 @@ fn what_was_there_comes_back() {
     assert_eq!(kernel.dump(), before);
 }
 
+const SIZE: &str = "per_cpu/cpu3/buffer_size_kb";
+
+/// The tracer first, as its start is what gives the buffers of a trace that nobody has used their size.
+fn in_the_shared_trace() -> Wanted {
+    Wanted {
+        shared: vec![
+            Setting::must("current_tracer", "function_graph"),
+            Setting::may(SIZE, "16384"),
+        ],
+        ..Wanted::default()
+    }
+}
+
+#[test]
+fn a_larger_buffer_of_one_cpu_in_the_shared_trace_comes_back() {
+    let tracefs = Tracefs::at(TOP);
+    let boot = |whole: &str, size: &str| {
+        let kernel = boot();
+        for (file, text) in [
+            ("buffer_size_kb", whole),
+            (SIZE, size),
+            ("current_tracer", "nop\n"),
+        ] {
+            kernel.put(&format!("{TOP}/{file}"), text);
+        }
+        kernel
+    };
+    for (whole, size, back) in [
+        ("1408\n", "1408\n", "1408"),
+        ("X\n", "5000\n", "5000"),
+        // Nobody has used it: what its first use makes of it is what comes back, not the two pages before that.
+        ("7 (expanded: 1408)\n", "7\n", "1408"),
+    ] {
+        let kernel = boot(whole, size);
+        let disk = Disk::new(&kernel);
+        let one = holder(&kernel, 100);
+        hold(&kernel, &disk, &tracefs, one, &in_the_shared_trace()).unwrap();
+        assert_eq!(at(&kernel, SIZE).unwrap(), "16384");
+        // The start of the tracer has done this.
+        kernel.put(
+            &format!("{TOP}/buffer_size_kb"),
+            if whole.starts_with('X') { "X\n" } else { "1408\n" },
+        );
+        assert!(let_go(&kernel, &disk, &tracefs, one).unwrap().is_empty());
+        assert_eq!(at(&kernel, SIZE).unwrap(), back, "{whole}");
+        assert_eq!(at(&kernel, "current_tracer").unwrap(), "nop");
+    }
+    // A kernel makes whole pages of it, and somebody else something else.
+    for (says, back, left) in [("16387", "1408", 0), ("1410", "1410", 0), ("20000", "20000", 1)] {
+        let kernel = boot("1408\n", "1408\n");
+        let disk = Disk::new(&kernel);
+        let one = holder(&kernel, 100);
+        hold(&kernel, &disk, &tracefs, one, &in_the_shared_trace()).unwrap();
+        kernel.put(&format!("{TOP}/{SIZE}"), &format!("{says}\n"));
+        let told = let_go(&kernel, &disk, &tracefs, one).unwrap();
+        assert_eq!(told.len(), left, "{says}: {told:?}");
+        assert_eq!(at(&kernel, SIZE).unwrap().trim(), back, "{says}");
+    }
+    let work = |kernel: &Kernel, disk: &Disk| {
+        hold(kernel, disk, &tracefs, DEAD, &in_the_shared_trace()).unwrap();
+    };
+    let (unused, used) = (("7 (expanded: 1408)\n", "7\n"), ("1408\n", "1408\n"));
+    for (whole, size) in [unused, used] {
+        let kernel = boot(whole, size);
+        work(&kernel, &Disk::new(&kernel));
+        for death in (1..=kernel.steps.get()).flat_map(|step| [Death::Before(step), Death::After(step)]) {
+            let kernel = boot(whole, size);
+            let disk = Disk::new(&kernel);
+            kernel.death.set(death);
+            assert!(dies(|| work(&kernel, &disk)), "{death:?} did not die");
+            kernel.death.set(Death::Never);
+            let left = sweep(&kernel, &disk).unwrap();
+            assert!(left.is_empty(), "{death:?}: {left:?}");
+            let now = at(&kernel, SIZE).unwrap();
+            assert!(now == size.trim() || now == "1408", "{death:?}: {now}");
+            assert_eq!(at(&kernel, "current_tracer").unwrap(), "nop", "{death:?}");
+        }
+    }
+}
+
 #[test]
 fn a_refusal_takes_back_what_was_done() {
     for (file, errno) in [

@@ -57,8 +57,19 @@ pub struct FunctionsTold {
     pub why: Option<String>,
     /// Records that the kernel could not keep: with any, some time of functions is not told.
     pub lost: u64,
+    /// The same of each CPU that lost any.
+    pub lost_of: Vec<LostRecords>,
     /// The longest gaps of each CPU, and in which functions their time went.
     pub gaps: Vec<GapFunctions>,
+}
+
+/// Records of functions that a CPU had no room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LostRecords {
+    /// The CPU.
+    pub cpu: u32,
+    /// How many, by the kernel's own account of its buffer.
+    pub lost: u64,
 }
 
 /// Reads those records.

@@ -32,7 +32,7 @@ pub use attribute::could_go_on;
 pub use attribution::{Attribution, attribute};
 pub use calls::interrupting_calls;
 pub use cures::{Cure, FUNCTIONS, Function, Ground, Remedy, cure};
-pub use functions::{FunctionTime, Functions, FunctionsTold, GapFunctions};
+pub use functions::{FunctionTime, Functions, FunctionsTold, GapFunctions, LostRecords};
 pub use gaps::Gap;
 pub use happened::{Happened, Thread};
 pub use hwlat::{Hwlat, HwlatCpu, HwlatTold};

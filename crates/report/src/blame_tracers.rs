@@ -91,13 +91,27 @@ pub fn functions_note(told: &FunctionsTold) -> String {
     let lost = match told.lost {
         0 => String::new(),
         lost => format!(
-            "\n  {lost} records of functions did not fit into its buffer, and their time is not told: more with --buffer"
+            "\n  {lost} records of functions did not fit into its buffers{}, and their time is not told: more with --buffer",
+            lost_of(told)
         ),
     };
     format!(
         "function_graph was on meanwhile: every function of the kernel took longer, on all CPUs, and so did gaps; without \
          --functions they are shorter{lost}"
     )
+}
+
+/// Which CPU lost how many.
+fn lost_of(told: &FunctionsTold) -> String {
+    let each: Vec<String> = told
+        .lost_of
+        .iter()
+        .map(|of| format!("CPU {}: {}", of.cpu, of.lost))
+        .collect();
+    match each.is_empty() {
+        true => String::new(),
+        false => format!(" ({})", each.join(", ")),
+    }
 }
 
 /// What hwlat found: a sentence for each CPU, or why it did not run.

@@ -8,7 +8,7 @@ mod models;
 
 use blame::{
     Answer, Class, Confidence, CpuAnswer, Culprit, FunctionTime, FunctionsTold, Gap, GapFunctions, GapsFrom,
-    HwlatCpu, HwlatTold, Interruption, Link, Piece, Story, Subject,
+    HwlatCpu, HwlatTold, Interruption, Link, LostRecords, Piece, Story, Subject,
 };
 use report::{Rows, Style, Tracers, blame_html, blame_text, functions_note, tracers_text};
 
@@ -143,6 +143,7 @@ fn functions(name: &str) -> FunctionsTold {
         by: Some("function_graph"),
         why: None,
         lost: 0,
+        lost_of: Vec::new(),
         gaps: vec![
             gap(
                 7_000_012_345,
@@ -335,9 +336,18 @@ fn names_of_functions_cannot_become_markup() {
 fn records_that_were_lost_are_said_on_the_page_as_on_the_screen() {
     let lost = FunctionsTold {
         lost: 245_957,
+        lost_of: vec![
+            LostRecords {
+                cpu: 1,
+                lost: 245_000,
+            },
+            LostRecords { cpu: 3, lost: 957 },
+        ],
         ..functions("schedule")
     };
-    assert!(functions_note(&lost).contains("245957 records"));
+    let note = functions_note(&lost);
+    assert!(note.contains("245957 records"), "{note}");
+    assert!(note.contains("(CPU 1: 245000, CPU 3: 957)"), "{note}");
     let page = page_of_tracers(&lost, &hwlat());
     assert!(
         page.contains("<p class=\"bad\">245957 records of functions did not fit"),

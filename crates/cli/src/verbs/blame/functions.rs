@@ -11,7 +11,7 @@ use crate::verbs::measure::instance::{Instance, found};
 use crate::verbs::measure::refused::untraceable;
 use crate::{CommandError, Status};
 use apply::tracing::{Setting, Wanted};
-use blame::{Functions, FunctionsTold, GapFunctions, Reader};
+use blame::{Functions, FunctionsTold, GapFunctions, LostRecords, Reader};
 use events::Layout;
 use machine::{CpuId, CpuSet, Machine};
 use root::{Root, Tracefs};
@@ -107,6 +107,10 @@ pub fn hold(
         Setting::must("tracing_on", "1"),
         Setting::must("current_tracer", TRACER),
     ]);
+    // After the tracer: its start gives every CPU that has none yet the buffer that the kernel means for all.
+    for cpu in cpus.iter() {
+        top.shared.extend(larger(root, &tracefs, cpu, room_kib(args))?);
+    }
     match Instance::begin(found()?, &top) {
         Ok(instance) => Ok((
             instance,
@@ -147,13 +151,30 @@ fn beside(args: &Args, mask: &str) -> Vec<Setting> {
         Setting::must("tracing_cpumask", mask),
     ];
     settings.extend(clock::settings(args.clock));
-    settings.push(Setting::may(
-        "buffer_size_kb",
-        args.buffer.saturating_mul(ROOM).to_string(),
-    ));
+    settings.push(Setting::may("buffer_size_kb", room_kib(args).to_string()));
     settings.push(Setting::may("current_tracer", TRACER));
     settings.push(Setting::must("tracing_on", "1"));
     settings
+}
+
+/// The buffer of each CPU for records of functions.
+const fn room_kib(args: &Args) -> u64 {
+    args.buffer.saturating_mul(ROOM)
+}
+
+/// A larger buffer for one CPU in the trace that all share; nothing where somebody has made it as large already.
+fn larger(
+    root: &Root,
+    tracefs: &Tracefs,
+    cpu: CpuId,
+    room_kib: u64,
+) -> Result<Option<Setting>, CommandError> {
+    let file = format!("per_cpu/cpu{cpu}/buffer_size_kb");
+    let now_kib: Option<u64> = root
+        .value(&tracefs.file(&file))?
+        .and_then(|size| size.parse().ok());
+    let is_smaller = now_kib.is_some_and(|now_kib| now_kib < room_kib);
+    Ok(is_smaller.then(|| Setting::may(&file, room_kib.to_string())))
 }
 
 /// Who uses the trace that all share, as far as can be seen: a tracer, an event, something that was recorded and not read.
@@ -258,7 +279,7 @@ impl Tracing {
         let Some(mut source) = self.source else {
             return Ok(self.why.map(|why| Ended {
                 why: Some(why),
-                lost: 0,
+                lost_of: Vec::new(),
             }));
         };
         source.recorder.take(None, usize::MAX, |event| {
@@ -266,15 +287,21 @@ impl Tracing {
             ControlFlow::Continue(())
         });
         let recorded = source.recorder.finish(root, &source.dir)?;
-        let lost = recorded.stats.iter().filter_map(|(_, stats)| stats.lost()).sum();
-        Ok(Some(Ended { why: self.why, lost }))
+        let lost_of = recorded.stats.iter().filter_map(|(cpu, stats)| {
+            let lost = stats.lost().filter(|lost| *lost > 0)?;
+            Some(LostRecords { cpu: cpu.0, lost })
+        });
+        Ok(Some(Ended {
+            why: self.why,
+            lost_of: lost_of.collect(),
+        }))
     }
 }
 
 /// What is known of it when its files are closed.
 pub struct Ended {
     why: Option<String>,
-    lost: u64,
+    lost_of: Vec<LostRecords>,
 }
 
 impl Ended {
@@ -283,7 +310,8 @@ impl Ended {
         FunctionsTold {
             by: self.why.is_none().then_some(TRACER),
             why: self.why.clone(),
-            lost: self.lost,
+            lost: self.lost_of.iter().map(|of| of.lost).sum(),
+            lost_of: self.lost_of.clone(),
             gaps,
         }
     }
