@@ -1,7 +1,17 @@
 //! A child process of ours: ended and waited for when its handle is dropped.
 
+use crate::os;
+use machine::tasks::read_process;
+use root::Root;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::time::Duration;
+
+/// From one look to the next.
+const STEP: Duration = Duration::from_millis(2);
+/// Looks at a killed process, five seconds together.
+const LOOKS: u32 = 2_500;
+/// After so many it gets other CPUs, again and again.
+const CROWDED: u32 = 25;
 
 /// A child process.
 #[derive(Debug)]
@@ -40,17 +50,37 @@ impl Child {
 
     /// Gives it a moment to end by itself, then kills it.
     pub(crate) fn end(&mut self, patience: Duration) {
-        let step = Duration::from_millis(2);
         let mut waited = Duration::ZERO;
         while self.ended().is_none() {
             if waited >= patience {
                 self.kill();
-                let _ = waitpid(raw(self.pid), WaitOptions::empty());
-                self.ended = Some("signal 9".to_owned());
+                return self.die();
+            }
+            std::thread::sleep(STEP);
+            waited += STEP;
+        }
+    }
+
+    /// Waits until a killed process is gone. A thread dies on a CPU: one that gets none on its own is let run where this process
+    /// may, and where even that is refused (a partition has only that CPU) nobody waits for ever: it goes when the CPU is free.
+    fn die(&mut self) {
+        for look in 1..=LOOKS {
+            if self.ended().is_some() {
                 return;
             }
-            std::thread::sleep(step);
-            waited += step;
+            if look % CROWDED == 0 {
+                self.let_run_elsewhere();
+            }
+            std::thread::sleep(STEP);
+        }
+        self.ended = Some("signal 9, and it had no CPU to die on".to_owned());
+    }
+
+    fn let_run_elsewhere(&self) {
+        let Ok(cpus) = os::allowed() else { return };
+        for thread in read_process(&Root::live(), self.pid) {
+            // What is refused stays where it is, and may be gone already.
+            let _ = root::sched::set_affinity(thread.key.tid, cpus.words());
         }
     }
 

@@ -6,6 +6,7 @@ mod facts;
 mod keeping;
 mod log;
 mod neighbours;
+mod patience;
 mod running;
 mod window;
 

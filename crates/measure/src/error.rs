@@ -47,13 +47,25 @@ pub enum MeasureError {
         /// What to do.
         next: &'static str,
     },
-    /// The samplers never got to run.
+    /// The samplers did not get ready, and did not wait for a CPU either.
     #[error(
-        "no sampler got to run on CPUs {cpus} within 10 s; look there for a real-time task that never sleeps (`ps -eLo psr,pid,rtprio,comm`)"
+        "no sampler got ready on CPUs {cpus} within 10 s, and none of its threads waited for the CPU meanwhile; look whether its cgroup is frozen or at its limit of memory, and whether somebody stopped it"
     )]
-    Busy {
+    Stuck {
         /// The CPUs.
         cpus: CpuSet,
+    },
+    /// The samplers could have run all the while, and others had their CPUs.
+    #[error(
+        "the samplers of CPUs {cpus} were ready to run for {waited_s} s, and others there left them {ran_ms} ms of it; look there for a real-time task that never sleeps (`ps -eLo psr,pid,rtprio,comm`) and for a cgroup's limit of CPU time"
+    )]
+    Starved {
+        /// The CPUs.
+        cpus: CpuSet,
+        /// How long they were waited for, in seconds.
+        waited_s: u64,
+        /// Time on a CPU that all of them together had, in milliseconds.
+        ran_ms: u64,
     },
     /// The sampler could not be moved into its partition.
     #[error("the sampler could not join its partition: {why}")]

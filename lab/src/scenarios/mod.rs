@@ -46,6 +46,7 @@ mod sigkill_anywhere;
 mod sigkill_more;
 mod signals;
 mod speed;
+mod starving;
 mod study_reboots;
 mod systemd;
 mod threads;
@@ -74,6 +75,7 @@ pub const ALL: &[&Scenario] = &[
     &faults::SCENARIO,
     &first_cpu_core::SCENARIO,
     &measuring::SCENARIO,
+    &starving::SCENARIO,
     &blaming::SCENARIO,
     &blaming_chains::SCENARIO,
     &blaming_inside::SCENARIO,

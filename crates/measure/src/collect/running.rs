@@ -5,6 +5,7 @@ use super::facts::Facts;
 use super::keeping::Schedule;
 use super::log::Log;
 use super::neighbours::Neighbours;
+use super::patience::Patience;
 use super::window::Window;
 use super::{Moment, assemble};
 use crate::accumulate::{Accumulator, Cause, Listed};
@@ -29,9 +30,6 @@ const DRAIN_NS: u64 = 50_000_000;
 
 /// How long before the planned end the counters are read for the last time.
 const COUNTERS_NS: u64 = 5_000_000;
-
-/// How long a thread may take to get ready: on a CPU where a real-time task spins it never will.
-const PREPARE_NS: u64 = 10_000_000_000;
 
 /// How long after its planned end a sampler may go on before it is killed: a crowded CPU may be late.
 const PATIENCE_NS: u64 = 10_000_000_000;
@@ -125,16 +123,13 @@ impl<'a> Collection<'a> {
     ) -> Result<(), MeasureError> {
         let control = self.control();
         sampler::open(control, gate::PREPARE);
-        let begun = clock::monotonic_ns();
+        let mut patience = Patience::begin(child.pid(), clock::monotonic_ns());
         while control.locked.load(Ordering::Acquire) == 0 {
             if let Some(how) = child.ended() {
                 return Err(MeasureError::Sampler { how: how.to_owned() });
             }
-            let waited = clock::monotonic_ns().saturating_sub(begun);
-            if waited > PREPARE_NS {
-                return Err(MeasureError::Busy {
-                    cpus: self.request.cpus(),
-                });
+            if let Some(late) = patience.ends(self.root, clock::monotonic_ns()) {
+                return Err(late.error(self.request.cpus()));
             }
             if self.stopped() {
                 return Ok(());

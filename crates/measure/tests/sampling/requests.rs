@@ -114,6 +114,23 @@ fn the_sampler_joins_before_it_has_threads() {
 }
 
 #[test]
+fn a_sampler_that_somebody_stopped_is_not_waited_for_as_if_it_starved() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let stopped = |pid: u32| {
+        // SAFETY: a plain call for a child of this process.
+        match unsafe { libc::kill(pid.cast_signed(), libc::SIGSTOP) } {
+            0 => Ok(()),
+            _ => Err("it cannot be stopped".to_owned()),
+        }
+    };
+    let mut request = request(Kind::Latency, 100, &stop);
+    request.join = Some(&stopped);
+    let error = run(&request, &mut |_| {}).unwrap_err();
+    assert!(matches!(error, MeasureError::Stuck { .. }), "{error}");
+}
+
+#[test]
 fn every_cpu_at_once() {
     let _alone = alone();
     let stop = AtomicBool::new(false);

@@ -1,0 +1,184 @@
+//! How long samplers may take to get ready, and what the scheduler says of those that do not.
+//!
+//! A thread that is ready to run and gets no CPU is late because of others, and gets ready as soon as they leave it some time:
+//! it is waited for much longer than one that does not even want to run. Which of both it is stands in its state and in its own
+//! account (`/proc/PID/task/TID/schedstat`, first field: nanoseconds on a CPU; `Documentation/scheduler/sched-stats.rst`).
+
+use crate::MeasureError;
+use machine::CpuSet;
+use machine::tasks::read_process;
+use root::Root;
+use std::collections::BTreeMap;
+
+/// How long they may take where nobody keeps them from it.
+const READY_NS: u64 = 10_000_000_000;
+/// How long they may take where others have the CPU that they want.
+const STARVED_NS: u64 = 60_000_000_000;
+/// From one look to the next.
+const LOOK_NS: u64 = 500_000_000;
+/// So long after it was last seen to wait for a CPU a thread counts as waiting: between two looks it may have had its turn.
+const STALE_NS: u64 = 2_500_000_000;
+
+/// Why it is no use to wait any longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Late {
+    /// They do not get ready, and do not wait for a CPU either.
+    Stuck,
+    /// They wait for a CPU, and others have it.
+    Starved {
+        /// Since when they were waited for, in nanoseconds.
+        waited_ns: u64,
+        /// Time on a CPU that all of them together had meanwhile, in nanoseconds.
+        ran_ns: u64,
+    },
+}
+
+impl Late {
+    /// What the caller is told of it.
+    pub(super) fn error(self, cpus: CpuSet) -> MeasureError {
+        match self {
+            Late::Stuck => MeasureError::Stuck { cpus },
+            Late::Starved { waited_ns, ran_ns } => MeasureError::Starved {
+                cpus,
+                waited_s: waited_ns / 1_000_000_000,
+                ran_ms: ran_ns / 1_000_000,
+            },
+        }
+    }
+}
+
+/// Waits for the threads of one sampler process.
+pub(super) struct Patience {
+    pid: u32,
+    begun_ns: u64,
+    looked_ns: u64,
+    /// When one of them was last seen to wait for a CPU.
+    starved_ns: Option<u64>,
+    /// What each had of a CPU at the last look.
+    ran: BTreeMap<u32, u64>,
+}
+
+impl Patience {
+    /// From now on.
+    pub(super) fn begin(pid: u32, now_ns: u64) -> Patience {
+        Patience {
+            pid,
+            begun_ns: now_ns,
+            looked_ns: now_ns,
+            starved_ns: None,
+            ran: BTreeMap::new(),
+        }
+    }
+
+    /// Whether it has an end, at that time on the same clock.
+    pub(super) fn ends(&mut self, root: &Root, now_ns: u64) -> Option<Late> {
+        let since_ns = now_ns.saturating_sub(self.looked_ns);
+        if since_ns >= LOOK_NS {
+            self.look(root, since_ns, now_ns);
+        }
+        let waited_ns = now_ns.saturating_sub(self.begun_ns);
+        let is_starved = self
+            .starved_ns
+            .is_some_and(|at| now_ns.saturating_sub(at) < STALE_NS);
+        match is_starved {
+            true if waited_ns > STARVED_NS => Some(Late::Starved {
+                waited_ns,
+                ran_ns: self.ran.values().sum(),
+            }),
+            false if waited_ns > READY_NS => Some(Late::Stuck),
+            _ => None,
+        }
+    }
+
+    /// Who is ready to run and had less than half of the time since the last look waits for its CPU: a thread that has one to
+    /// itself runs all the time.
+    fn look(&mut self, root: &Root, since_ns: u64, now_ns: u64) {
+        self.looked_ns = now_ns;
+        for thread in read_process(root, self.pid) {
+            let tid = thread.key.tid;
+            let account = root.value(&format!("/proc/{}/task/{tid}/schedstat", self.pid));
+            let ran_ns = account.ok().flatten().and_then(|text| {
+                let first = text.split_ascii_whitespace().next()?;
+                first.parse::<u64>().ok()
+            });
+            let Some(ran_ns) = ran_ns else { continue };
+            let before_ns = self.ran.insert(tid, ran_ns);
+            let got_ns = before_ns.map_or(0, |before_ns| ran_ns.saturating_sub(before_ns));
+            if thread.state == 'R' && got_ns < since_ns / 2 {
+                self.starved_ns = Some(now_ns);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A process of one thread, as `/proc` shows it.
+    struct Process(tempfile::TempDir);
+
+    impl Process {
+        fn new() -> Process {
+            let dir = tempfile::tempdir().unwrap();
+            std::fs::create_dir_all(dir.path().join("proc/7/task/7")).unwrap();
+            Process(dir)
+        }
+
+        fn is(&self, state: char, ran_ns: u64) -> Root {
+            let stat = format!(
+                "7 (sampler/1) {state} 1{} 77{} 1 0 0\n",
+                " 2".repeat(17),
+                " 0".repeat(16)
+            );
+            for at in ["proc/7", "proc/7/task/7"] {
+                std::fs::write(self.0.path().join(at).join("stat"), &stat).unwrap();
+            }
+            let account = self.0.path().join("proc/7/task/7/schedstat");
+            std::fs::write(account, format!("{ran_ns} 0 1\n")).unwrap();
+            Root::open(self.0.path()).unwrap()
+        }
+    }
+
+    /// Looks twice a second, until it has an end.
+    fn end(state: impl Fn(u64) -> char, percent: u64) -> (u64, Late) {
+        let process = Process::new();
+        let mut patience = Patience::begin(7, 0);
+        for at_ns in (0..200_000_000_000).step_by(500_000_000) {
+            let root = process.is(state(at_ns), at_ns / 100 * percent);
+            if let Some(late) = patience.ends(&root, at_ns) {
+                return (at_ns / 1_000_000_000, late);
+            }
+        }
+        panic!("it waits for ever");
+    }
+
+    #[test]
+    fn who_waits_for_a_cpu_is_waited_for_longer_than_who_sleeps_or_runs() {
+        assert_eq!(end(|_| 'S', 0), (10, Late::Stuck), "sleeps");
+        assert_eq!(end(|_| 'T', 0), (10, Late::Stuck), "was stopped");
+        assert_eq!(end(|_| 'R', 100), (10, Late::Stuck), "runs, and gets nowhere");
+        let (ended_s, late) = end(|_| 'R', 3);
+        assert!(
+            ended_s == 60
+                && matches!(late, Late::Starved { waited_ns, ran_ns } if ran_ns.abs_diff(waited_ns / 100 * 3) < 1_000_000),
+            "{ended_s} {late:?}"
+        );
+        // It got its CPU at last, and sleeps all the same.
+        let (ended_s, late) = end(|at_ns| if at_ns < 30_000_000_000 { 'R' } else { 'D' }, 0);
+        assert!(
+            late == Late::Stuck && (30..=33).contains(&ended_s),
+            "{ended_s} {late:?}"
+        );
+    }
+
+    #[test]
+    fn a_process_that_nobody_can_look_at_is_waited_for_as_before() {
+        let empty = tempfile::tempdir().unwrap();
+        std::fs::create_dir(empty.path().join("proc")).unwrap();
+        let root = Root::open(empty.path()).unwrap();
+        let mut patience = Patience::begin(7, 0);
+        assert_eq!(patience.ends(&root, 9_000_000_000), None);
+        assert_eq!(patience.ends(&root, 11_000_000_000), Some(Late::Stuck));
+    }
+}

@@ -1,0 +1,64 @@
+//! A sampler that is ready to run and gets no CPU is waited for, and told apart from one that does not even want to run.
+
+use crate::kernels::{K6_1, K7};
+use crate::records::Records;
+use crate::scenario::{Cell, Scenario};
+use crate::shape::Layout;
+use crate::verdict::Verdict;
+
+/// On a kernel that throttles real-time tasks, and on one with a fair server: neither gives a real-time sampler anything.
+pub const SCENARIO: Scenario = Scenario {
+    name: "starving",
+    about: "measure waits for a sampler that others keep from its CPU, and says who does when it gives up",
+    cells: || {
+        vec![
+            Cell::new(K6_1, Layout::V2).within(300),
+            Cell::new(K7, Layout::V2).within(300),
+        ]
+    },
+    script,
+    check,
+};
+
+/// The first spinner ends after the time in which a sampler has to get ready that nobody keeps from it, the second does not end.
+fn script(_: &Cell) -> String {
+    "lab-guest spin 1 fifo:50 25 >/run/spun &
+spinner=$!
+rec before lab wait_for 60 grep -q ' 50 1 ' /proc/$spinner/stat
+rec waited quietcore measure latency --cpus 1 --policy fifo:1 --interval 10ms --for 200ms --json
+rec spun cat /run/spun
+wait $spinner
+lab-guest spin 1 fifo:50 3600 >/dev/null &
+spinner=$!
+rec again lab wait_for 60 grep -q ' 50 1 ' /proc/$spinner/stat
+rec starved quietcore measure latency --cpus 1 --policy fifo:1 --interval 10ms --for 200ms --json
+kill -KILL $spinner
+rec left lab wait_for 10 sh -c '! grep -l sampler/ /proc/[0-9]*/task/*/comm'
+"
+    .to_owned()
+}
+
+fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+    verdict.status(seen, "before", 0);
+    let waited = verdict.status(seen, "waited", 0).json();
+    verdict.that(
+        waited["threads"][0]["recorded"]
+            .as_u64()
+            .is_some_and(|recorded| recorded > 0),
+        format!(
+            "it measured when the other left: {}",
+            waited["threads"][0]["recorded"]
+        ),
+    );
+    verdict.that(
+        seen.get("spun").text().contains("ran_ns"),
+        "the other had left by then",
+    );
+    verdict.status(seen, "again", 0);
+    let starved = verdict.status(seen, "starved", 4).stderr;
+    for part in ["were ready to run for", "real-time task that never sleeps"] {
+        verdict.that(starved.contains(part), format!("{part}: {starved}"));
+    }
+    verdict.status(seen, "left", 0);
+    verdict.note(starved);
+}
