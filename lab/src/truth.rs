@@ -2,12 +2,14 @@
 //!
 //! Pure: the guest's program disturbs and runs `blame`, this compares. All times are nanoseconds on `CLOCK_MONOTONIC_RAW`.
 
+mod control;
 mod own;
 mod score;
 mod table;
 
 use serde::{Deserialize, Serialize};
 
+pub use control::{Intervals, later, span};
 pub use own::{Own, score_own};
 pub use score::{Counts, Seen, Verdict, judge, score};
 pub use table::{Cell, Kprobe, Row, Table};

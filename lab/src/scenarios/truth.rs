@@ -50,7 +50,7 @@ fn cells() -> Vec<Cell> {
 /// not to meet lie further apart.
 fn script(cell: &Cell) -> String {
     format!(
-        "rec truth lab-guest truth --part {}/{PARTS} --cpus 2 --other 0 --alone yes --count 5 --mixtures 1 --apart-ms 150 --slack-us 110000 --out /tmp/table
+        "rec truth lab-guest truth --part {}/{PARTS} --cpus 2 --other 0 --alone yes --control no --count 5 --mixtures 1 --apart-ms 150 --slack-us 110000 --out /tmp/table
 rec table cat /tmp/table
 rec instances ls /sys/kernel/tracing/instances
 ",

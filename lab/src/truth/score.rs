@@ -1,7 +1,7 @@
 //! One injected event against all gaps: was it seen, by its right class, with the right culprit, and was all of its time
 //! explained? What was injected and is in no gap is a miss.
 
-use super::{Blamed, Expected, Gap, Injected, Part, Who};
+use super::{Blamed, Expected, Gap, Injected, Intervals, Part, Who};
 use serde::{Deserialize, Serialize};
 
 /// Most wrong names that are kept in words.
@@ -43,6 +43,12 @@ pub struct Counts {
     pub wrong_traced: u64,
     /// To whom: the first of them.
     pub wrong: Vec<String>,
+    /// As many intervals of the same lengths in which nothing was injected: what is there anyway.
+    #[serde(default)]
+    pub control: Intervals,
+    /// How long the injected intervals are together. Those of a program that is watched have no length.
+    #[serde(default)]
+    pub watched_ns: u64,
 }
 
 impl Counts {
@@ -57,6 +63,8 @@ impl Counts {
         self.wrong_traced += other.wrong_traced;
         self.wrong.extend(other.wrong.iter().cloned());
         self.wrong.truncate(MOST_WORDS);
+        self.control.add(&other.control);
+        self.watched_ns += other.watched_ns;
     }
 
     fn note(&mut self, verdict: Verdict) {
@@ -69,6 +77,7 @@ impl Counts {
             explained_ns: verdict.explained_ns,
             wrong_traced: verdict.wrong.is_some().into(),
             wrong: verdict.wrong.into_iter().collect(),
+            ..Counts::default()
         });
     }
 }
@@ -93,6 +102,7 @@ pub fn score(expected: &Expected, injected: &[Injected], seen: &Seen) -> Counts 
     for event in injected {
         counts.note(judge(expected, event, seen));
     }
+    counts.watched_ns = Intervals::of(injected, seen).watched_ns;
     counts
 }
 
@@ -123,13 +133,20 @@ pub fn judge(expected: &Expected, event: &Injected, seen: &Seen) -> Verdict {
         verdict.wrong = wrong(expected, event, parts(), is_blamed);
         verdict.untold = verdict.class && !is_told && of_class().any(|part| !is_blamed(part));
     }
-    for gap in seen.gaps.iter().filter(|gap| gap.cpu == seen.cpu) {
-        verdict.stolen_ns += within(gap.start_ns, gap.end_ns, from, to);
-    }
-    for part in parts().filter(|part| part.class.is_some()) {
-        verdict.explained_ns += within(part.start_ns, part.end_ns, from, to);
-    }
+    (verdict.stolen_ns, verdict.explained_ns) = times(seen, from, to);
     verdict
+}
+
+/// Time in gaps of the measured CPU between two moments, and what some interruption accounts for.
+pub(super) fn times(seen: &Seen, from: u64, to: u64) -> (u64, u64) {
+    let (mut stolen_ns, mut explained_ns) = (0, 0);
+    for gap in seen.gaps.iter().filter(|gap| gap.cpu == seen.cpu) {
+        stolen_ns += within(gap.start_ns, gap.end_ns, from, to);
+        for part in gap.parts.iter().filter(|part| part.class.is_some()) {
+            explained_ns += within(part.start_ns, part.end_ns, from, to);
+        }
+    }
+    (stolen_ns, explained_ns)
 }
 
 fn within(start: u64, end: u64, from: u64, to: u64) -> u64 {

@@ -1,6 +1,6 @@
 //! The table of one kernel: every disturbance with its score, or why there is none.
 
-use super::Counts;
+use super::{Counts, Intervals};
 use serde::{Deserialize, Serialize};
 
 /// What became of a disturbance on one machine.
@@ -132,7 +132,7 @@ impl Table {
     #[must_use]
     pub fn text(&self) -> String {
         let mut text = format!(
-            "| {} | injected | right class | right culprit | explained | wrong traced |\n|---|--:|--:|--:|--:|--:|\n",
+            "| {} | injected | right class | right culprit | explained | unexplained, us | without injection, us | wrong traced |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
             self.kernel
         );
         for row in &self.rows {
@@ -142,8 +142,8 @@ impl Table {
             };
             text.push_str(&match &row.cell {
                 Cell::Ran(counts) => line(&name, counts),
-                Cell::Impossible(why) => format!("| {name} | - | not possible here: {why} | | | |\n"),
-                Cell::Failed(why) => format!("| {name} | FAILED | {why} | | | |\n"),
+                Cell::Impossible(why) => format!("| {name} | - | not possible here: {why} | | | | | |\n"),
+                Cell::Failed(why) => format!("| {name} | FAILED | {why} | | | | | |\n"),
             });
         }
         let sum = self.sum();
@@ -155,6 +155,7 @@ impl Table {
             share(sum.culprit, told),
             share(sum.explained_ns, sum.stolen_ns)
         ));
+        text.push_str(&beside(&sum));
         text.push_str(&format!(
             "\nSeed {}, slack {} us, lost events {}.",
             self.seed,
@@ -196,12 +197,51 @@ fn line(name: &str, counts: &Counts) -> String {
         untold => format!(" ({untold} not told)"),
     };
     format!(
-        "| {name} | {} | {} | {}{untold} | {} | {} |\n",
+        "| {name} | {} | {} | {}{untold} | {} | {} | {} | {} |\n",
         counts.injected,
         counts.class,
         counts.culprit,
         share(counts.explained_ns, counts.stolen_ns),
+        whole_us(counts.stolen_ns > 0, unexplained_ns(counts)),
+        whole_us(counts.control.count > 0, counts.control.unexplained_ns()),
         counts.wrong_traced
+    )
+}
+
+fn unexplained_ns(counts: &Counts) -> u64 {
+    counts.stolen_ns.saturating_sub(counts.explained_ns)
+}
+
+/// Microseconds; a dash where nothing is known.
+fn whole_us(is_known: bool, ns: u64) -> String {
+    if is_known {
+        (ns / 1_000).to_string()
+    } else {
+        "-".to_owned()
+    }
+}
+
+/// What nothing accounts for in the injected intervals, and in those without injection. Both stand side by side, and the share
+/// above is of all of it.
+fn beside(sum: &Counts) -> String {
+    let Some(without) = sum.control.unexplained_us_per_s() else {
+        return "\nNo control intervals: what is unexplained without any injection is not known.".to_owned();
+    };
+    let injected = Intervals {
+        count: sum.injected,
+        watched_ns: sum.watched_ns,
+        stolen_ns: sum.stolen_ns,
+        explained_ns: sum.explained_ns,
+    };
+    format!(
+        "\nUnexplained inside the injected intervals ({} ms together): {} us, {} us per second. In {} control intervals of the same probe, of the same lengths, in which nothing was injected ({} ms together): {} us, {} us per second. Nothing is taken off.",
+        injected.watched_ns / 1_000_000,
+        injected.unexplained_ns() / 1_000,
+        injected.unexplained_us_per_s().unwrap_or(0),
+        sum.control.count,
+        sum.control.watched_ns / 1_000_000,
+        sum.control.unexplained_ns() / 1_000,
+        without
     )
 }
 
@@ -228,6 +268,13 @@ mod tests {
             explained_ns: 99_999,
             wrong_traced: wrong.len() as u64,
             wrong: wrong.iter().map(|wrong| (*wrong).to_owned()).collect(),
+            watched_ns: 20_000_000,
+            control: Intervals {
+                count: injected,
+                watched_ns: 20_000_000,
+                stolen_ns: 8_000,
+                explained_ns: 1_000,
+            },
         };
         let row = |name: &str, cell| Row {
             name: name.to_owned(),
@@ -322,17 +369,60 @@ mod tests {
     fn the_text_says_everything_and_rounds_nothing_up() {
         let text = table().text();
         for line in [
-            "| fifo: it computes | 10 | 10 | 10 | 99.99 % | 0 |",
-            "| munmap | 10 | 10 | 5 (4 not told) | 99.99 % | 1 |",
-            "| perf | - | not possible here: no perf events | | | |",
-            "| rcu | FAILED | no callback ran | | | |",
-            "| **all** | 20 | 20 | 15 (4 not told) | 99.99 % | 1 |",
+            "| fifo: it computes | 10 | 10 | 10 | 99.99 % | 0 | 7 | 0 |",
+            "| munmap | 10 | 10 | 5 (4 not told) | 99.99 % | 0 | 7 | 1 |",
+            "| perf | - | not possible here: no perf events | | | | | |",
+            "| rcu | FAILED | no callback ran | | | | | |",
+            "| **all** | 20 | 20 | 15 (4 not told) | 99.99 % | 0 | 14 | 1 |",
             "wrong: munmap: flush by make 9 on CPU 0",
         ] {
             assert!(text.lines().any(|seen| seen == line), "no line {line} in\n{text}");
         }
         assert!(
             text.contains("75.00 % of all, 93.75 % of those whose culprit"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_is_there_without_injection_stands_beside_and_is_never_taken_off() {
+        let mut table = table();
+        let counts = Counts {
+            injected: 4,
+            stolen_ns: 1_000_000,
+            explained_ns: 980_000,
+            watched_ns: 10_000_000,
+            control: Intervals {
+                count: 4,
+                watched_ns: 10_000_000,
+                stolen_ns: 20_000,
+                explained_ns: 1_000,
+            },
+            ..Counts::default()
+        };
+        table.rows.truncate(1);
+        table.rows[0].cell = Cell::Ran(counts.clone());
+        let text = table.text();
+        for part in [
+            "(10 ms together): 20 us, 2000 us per second",
+            "In 4 control intervals",
+            "(10 ms together): 19 us, 1900 us per second",
+            "Explained: 98.00 % of the stolen time.",
+        ] {
+            assert!(text.contains(part), "no {part} in\n{text}");
+        }
+        assert!(
+            table.unexplained().is_some(),
+            "the bound is of all of it, with the control or without"
+        );
+        // A dash is not a zero.
+        table.rows[0].cell = Cell::Ran(Counts {
+            control: Intervals::default(),
+            ..counts
+        });
+        let text = table.text();
+        assert!(
+            text.contains("| 20 | - | 0 |") && text.contains("No control intervals"),
             "{text}"
         );
     }

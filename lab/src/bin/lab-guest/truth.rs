@@ -4,10 +4,12 @@
 mod watched;
 
 use crate::disturb::{ALL, Disturbance, Place, Probe, stand};
+use lab::clock::raw_ns;
 use lab::random::Random;
-use lab::truth::{Cell, Counts, Gap, Injected, Row, Seen, Table, score, score_own};
+use lab::truth::{Cell, Counts, Gap, Injected, Intervals, Row, Seen, Table, later, score, score_own, span};
 use serde_json::json;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use watched::{Told, Watched};
 
 /// Disturbances of a mixture.
@@ -30,6 +32,8 @@ struct Settings {
     apart_ms: u64,
     slack_us: u64,
     alone: bool,
+    /// After the acts of each run the probe goes on for the same time with nothing injected.
+    control: bool,
     /// The buffer that `blame` asks the kernel for, where it is not the usual one.
     buffer_kib: Option<u32>,
     out: Option<PathBuf>,
@@ -37,7 +41,7 @@ struct Settings {
     keep: Option<PathBuf>,
 }
 
-const USAGE: &str = "truth takes --quietcore PATH --cpus N --other N --only NAME,NAME --part N/N --seed N --count N --mixtures N --apart-ms N --slack-us N --alone yes|no --buffer KIB --out FILE --keep DIR";
+const USAGE: &str = "truth takes --quietcore PATH --cpus N --other N --only NAME,NAME --part N/N --seed N --count N --mixtures N --apart-ms N --slack-us N --alone yes|no --control yes|no --buffer KIB --out FILE --keep DIR";
 
 /// Runs them all.
 pub fn run(words: &[&str]) -> Result<(), String> {
@@ -181,14 +185,23 @@ impl Bench {
         let injected = injected(chosen, &mut self.place, count);
         self.place.blame = None;
         // What the last act set off is still under way.
-        std::thread::sleep(std::time::Duration::from_nanos(2 * self.table.slack_ns));
+        std::thread::sleep(Duration::from_nanos(2 * self.table.slack_ns));
+        let quiet = match &injected {
+            Ok(injected) if self.settings.control && probe != Probe::Program => {
+                quiet(injected, self.table.slack_ns)?
+            }
+            _ => Vec::new(),
+        };
         let Told {
             gaps,
             absent,
             kprobes,
             lost_events,
             own,
-        } = watched.end(|gap| is_near(gap, injected.as_deref().unwrap_or_default(), self.table.slack_ns))?;
+        } = watched.end(|gap| {
+            let of = |acts: &[Vec<Injected>]| is_near(gap, acts, self.table.slack_ns);
+            of(injected.as_deref().unwrap_or_default()) || of(&quiet)
+        })?;
         self.table.absent = absent;
         self.table.kprobes = kprobes;
         let untold = self.table.untold();
@@ -201,16 +214,28 @@ impl Bench {
         };
         let injected = injected?;
         if let Some(dir) = &self.settings.keep {
-            keep(dir, chosen, &injected, &gaps)?;
+            keep(dir, chosen, [&injected, &quiet], &gaps)?;
         }
         let each = chosen.iter().zip(&injected);
-        Ok(each
-            .map(|(disturbance, injected)| match disturbance.probe {
-                Probe::Program => score_own(&disturbance.expected, injected, &own),
-                Probe::Other | Probe::Fifo => score(&disturbance.expected, injected, &seen),
-            })
-            .collect())
+        let judged = each.map(|(disturbance, injected)| match disturbance.probe {
+            Probe::Program => score_own(&disturbance.expected, injected, &own),
+            Probe::Other | Probe::Fifo => score(&disturbance.expected, injected, &seen),
+        });
+        let mut judged: Vec<Counts> = judged.collect();
+        for (counts, quiet) in judged.iter_mut().zip(&quiet) {
+            counts.control = Intervals::of(quiet, &seen);
+        }
+        Ok(judged)
     }
+}
+
+/// Lets as much time go by as all these acts took, and says where in it the same intervals lie.
+fn quiet(injected: &[Vec<Injected>], slack_ns: u64) -> Result<Vec<Vec<Injected>>, String> {
+    let (first_ns, last_ns) = span(injected).ok_or("nothing was injected")?;
+    let by_ns = raw_ns().saturating_sub(first_ns);
+    let end_ns = last_ns + by_ns + 2 * slack_ns;
+    std::thread::sleep(Duration::from_nanos(end_ns.saturating_sub(raw_ns())));
+    Ok(injected.iter().map(|acts| later(acts, by_ns)).collect())
 }
 
 /// Those that are asked for.
@@ -231,10 +256,15 @@ fn is_near(gap: &Gap, injected: &[Vec<Injected>], slack_ns: u64) -> bool {
     injected.iter().flatten().any(meets)
 }
 
-fn keep(dir: &Path, chosen: &[&Disturbance], injected: &[Vec<Injected>], gaps: &[Gap]) -> Result<(), String> {
+fn keep(
+    dir: &Path,
+    chosen: &[&Disturbance],
+    [injected, control]: [&[Vec<Injected>]; 2],
+    gaps: &[Gap],
+) -> Result<(), String> {
     let names: Vec<&str> = chosen.iter().map(|one| one.name).collect();
     let path = dir.join(format!("{}.json", names.join("+")));
-    let text = json!({ "names": names, "injected": injected, "gaps": gaps }).to_string();
+    let text = json!({ "names": names, "injected": injected, "control": control, "gaps": gaps }).to_string();
     std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
@@ -281,6 +311,7 @@ fn settings(words: &[&str]) -> Result<Settings, String> {
         apart_ms: 5,
         slack_us: 200,
         alone: false,
+        control: true,
         buffer_kib: None,
         out: None,
         keep: None,
@@ -305,6 +336,7 @@ fn settings(words: &[&str]) -> Result<Settings, String> {
             "--apart-ms" => settings.apart_ms = crate::number(value),
             "--slack-us" => settings.slack_us = crate::number(value),
             "--alone" => settings.alone = value == "yes",
+            "--control" => settings.control = value == "yes",
             "--buffer" => settings.buffer_kib = Some(crate::number(value)),
             "--keep" => settings.keep = Some(PathBuf::from(value)),
             "--out" => settings.out = Some(PathBuf::from(value)),
