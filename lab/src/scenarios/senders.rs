@@ -50,6 +50,12 @@ wait $!
 rec record quietcore --json trace record --for 1s --out /tmp/trace.dat
 rec report sh -c 'quietcore trace report /tmp/trace.dat | grep -c calls_one:'
 rec recorded cat $list
+quietcore --json blame --cpus 2 --for 20s >/tmp/collided.json 2>/tmp/collided &
+wait_for 60 ours
+rec tried lab-guest collide 0 3 1 10
+wait $!
+rec collided cat /tmp/collided.json
+rec said cat /tmp/collided
 rec enabled cat /sys/kernel/tracing/events/kprobes/of_somebody/enable
 rec instances ls /sys/kernel/tracing/instances
 ",
@@ -109,6 +115,27 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
         let lines = seen.get("report").text().parse().unwrap_or(0);
         verdict.that(lines > 0, format!("the record has {lines} of their events"));
     }
+    verdict.status(seen, "tried", 0);
+    let collided = seen.get("collided").json()["senders"].clone();
+    let missed: u64 = collided["probes"].as_array().map_or(0, |probes| {
+        probes.iter().filter_map(|probe| probe["missed"].as_u64()).sum()
+    });
+    verdict.equal(
+        &format!(
+            "probes that meet each other miss calls ({missed} in {} tries)",
+            seen.get("tried").text()
+        ),
+        missed > 0,
+        !has_events,
+    );
+    verdict.equal(
+        "and that is said",
+        seen.get("said")
+            .stdout
+            .contains(&format!("{missed} calls of these functions are lost")),
+        !has_events,
+    );
+    verdict.note(format!("met: {collided}"));
     verdict.equal(
         "the stranger's is on",
         seen.get("enabled").text().to_owned(),

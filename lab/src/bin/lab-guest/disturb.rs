@@ -36,6 +36,8 @@ mod vmstat;
 mod wake;
 mod waking;
 
+pub use membarrier::membarrier;
+
 use lab::truth::{Expected, Injected, Thread};
 use lab::{clock, random::Random};
 

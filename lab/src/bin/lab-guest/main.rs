@@ -5,6 +5,7 @@
 
 mod asks;
 mod bare;
+mod collide;
 mod disturb;
 mod exchange;
 mod killat;
@@ -31,6 +32,7 @@ const USAGE: &str = "usage: lab-guest VERB ...
   storm STOPFILE LIFE_MS          fork a child every 2 ms that lives LIFE_MS, beside a fork-and-exit chain
   asks CALLS FAULTS               make so many system calls and page faults; prints the time in the kernel, in ns
   exchange CPU COUNT              hand a byte back and forth between two threads there
+  collide CPU BUSY IDLE SECONDS   have interrupts on CPU meet the probes of what is asked of BUSY; prints how often it tried
   hold CPU                        sleep for ever, pinned to CPU
   breed COUNT DONE                fork a sleeping child every 2 ms, COUNT in all, make the file DONE, and stay; they end with it
   bare JOURNAL | bare-undo JOURNAL   write what a journal says that was written, and nothing else; prints the time
@@ -74,6 +76,9 @@ fn main() -> ExitCode {
         ["left", cpu] => tasks::left(number(cpu)),
         ["asks", calls, faults] => asks::run(number(calls), number(faults)),
         ["exchange", cpu, count] => exchange::run(number(cpu), number(count)),
+        ["collide", cpu, busy, idle, seconds] => {
+            collide::run(number(cpu), number(busy), number(idle), number(seconds))
+        }
         ["hold", cpu] => population::hold(number(cpu)),
         ["ask", socket, text] => ask(socket, text),
         ["terminal", command @ ..] => terminal::run(command),

@@ -53,7 +53,7 @@ const fn disturbance(
 }
 
 /// The commands of the system call are bits (`include/uapi/linux/membarrier.h`); 0 asks which there are.
-fn membarrier(command: libc::c_int) -> Result<libc::c_long, String> {
+pub fn membarrier(command: libc::c_int) -> Result<libc::c_long, String> {
     // SAFETY: a system call of three numbers.
     match unsafe { libc::syscall(libc::SYS_membarrier, command, 0, 0) } {
         -1 => Err(format!("membarrier {command}: {}", Error::last_os_error())),

@@ -1,0 +1,76 @@
+//! `lab-guest collide`: has probes of the kernel's functions meet each other. While the handler of a kprobe runs on a CPU, an
+//! interrupt there that comes to another probe finds it busy: the kernel leaves that one out, and counts it as missed
+//! (`kprobe_ftrace_handler` and `kprobe_running`, `arch/x86/kernel/kprobes/ftrace.c`).
+
+use crate::disturb::membarrier;
+use crate::population::{pin, set_policy};
+use std::fs::File;
+use std::io::{Error, Read};
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::time::{Duration, Instant};
+
+/// `membarrier(2)`, private and expedited: the order, and what registers for it.
+const BARRIER: libc::c_int = 1 << 3;
+const REGISTER: libc::c_int = 1 << 4;
+/// The timer expires up to so long after it was set, each time a little later: at some of these the barrier is in its probe.
+const LATEST_NS: i64 = 400_000;
+/// From one of these times to the next.
+const STEP_NS: i64 = 2_000;
+
+/// A barrier on `cpu` asks `busy`, where a sibling computes, for a function call; the interrupt of a timer that was set just
+/// before wakes a thread on `idle`, which asks that CPU for something as well.
+pub fn run(cpu: u32, busy: u32, idle: u32, seconds: u64) -> Result<(), String> {
+    let until = Instant::now() + Duration::from_secs(seconds);
+    membarrier(REGISTER)?;
+    std::thread::spawn(move || {
+        pin(&[busy])?;
+        while Instant::now() < until {
+            std::hint::spin_loop();
+        }
+        Ok::<(), String>(())
+    });
+    let timer = timer()?;
+    let mut woken = timer.try_clone().map_err(|error| error.to_string())?;
+    std::thread::spawn(move || {
+        pin(&[idle])?;
+        set_policy("fifo:10")?;
+        while woken.read(&mut [0; 8]).is_ok() {}
+        Ok::<(), String>(())
+    });
+    pin(&[cpu])?;
+    let mut rounds = 0_u64;
+    let mut ahead_ns = STEP_NS;
+    while Instant::now() < until {
+        set(&timer, ahead_ns)?;
+        membarrier(BARRIER)?;
+        ahead_ns = ahead_ns % LATEST_NS + STEP_NS;
+        rounds += 1;
+    }
+    println!("{rounds}");
+    Ok(())
+}
+
+fn timer() -> Result<File, String> {
+    // SAFETY: a plain call; what it returns is this process's own.
+    match unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, libc::TFD_CLOEXEC) } {
+        -1 => Err(format!("timerfd: {}", Error::last_os_error())),
+        // SAFETY: nobody else has this descriptor.
+        number => Ok(unsafe { File::from_raw_fd(number) }),
+    }
+}
+
+fn set(timer: &File, ahead_ns: i64) -> Result<(), String> {
+    let time = |tv_nsec| libc::timespec {
+        tv_sec: 0,
+        tv_nsec: tv_nsec as _,
+    };
+    let when = libc::itimerspec {
+        it_interval: time(0),
+        it_value: time(ahead_ns),
+    };
+    // SAFETY: the value outlives the call, and the former one is not asked for.
+    match unsafe { libc::timerfd_settime(timer.as_raw_fd(), 0, &raw const when, std::ptr::null_mut()) } {
+        0 => Ok(()),
+        _ => Err(format!("timerfd: {}", Error::last_os_error())),
+    }
+}
