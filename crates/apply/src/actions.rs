@@ -141,7 +141,11 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change) -> Result<Step, ApplyErr
     if step.is_ok() {
         stage.busy.until_outside(stage.system);
     }
-    stage.busy = Busy::default();
+    let list = match stage.version {
+        Version::V1 => "tasks",
+        Version::V2 => "cgroup.procs",
+    };
+    std::mem::take(&mut stage.busy).end(stage.system, &format!("{}/{list}", stage.mount));
     step
 }
 

@@ -68,6 +68,25 @@ impl Busy {
         }
     }
 
+    /// Ends it elsewhere, from this list: one of a real-time policy may not let them die on their CPU.
+    pub(crate) fn end(self, system: &dyn System, list: &str) {
+        let online = system
+            .root()
+            .value("/sys/devices/system/cpu/online")
+            .ok()
+            .flatten();
+        let online = online
+            .and_then(|text| CpuSet::parse_list(&text).ok())
+            .unwrap_or_default();
+        let kept = self.spinners.iter().map(|(cpu, _)| *cpu).collect();
+        let elsewhere = online.minus(&kept);
+        for (_, spinner) in &self.spinners {
+            // Where this is refused it is waited for, for as long as a [`Spinner`] has patience.
+            let _ = system.write(list, &spinner.pid().to_string());
+            let _ = system.set_affinity(spinner.pid(), &elsewhere);
+        }
+    }
+
     /// Waits until these CPUs have no domain any more: a kernel may take them out later than it says that it has done so. Where
     /// it does not tell (without `CONFIG_SCHEDSTATS`) the time passes.
     pub(crate) fn until_outside(&self, system: &dyn System) {

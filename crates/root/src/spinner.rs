@@ -2,6 +2,7 @@
 
 use crate::process::{die_with, send};
 use crate::sched::errno;
+use std::time::{Duration, Instant};
 
 /// One that computes until this goes, or until we do.
 #[derive(Debug)]
@@ -41,17 +42,22 @@ impl Spinner {
     }
 }
 
+/// It dies on its CPU, which somebody of a real-time policy may not let it have.
+const PATIENCE: Duration = Duration::from_millis(500);
+
 impl Drop for Spinner {
     fn drop(&mut self) {
         send(self.pid, libc::SIGKILL);
         let Ok(pid) = libc::pid_t::try_from(self.pid) else {
             return;
         };
-        loop {
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
             // SAFETY: no status is asked for.
-            let gone = unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
-            if gone != -1 || errno() != libc::EINTR {
-                return;
+            match unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) } {
+                0 => std::thread::sleep(Duration::from_micros(100)),
+                -1 if errno() == libc::EINTR => {}
+                _ => return,
             }
         }
     }
