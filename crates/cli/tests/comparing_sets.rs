@@ -191,3 +191,96 @@ fn a_directory_without_results_is_wrong_usage() {
     assert_eq!(status, Some(2), "{said}");
     assert!(said.contains("notes.txt cannot be understood"), "{said}");
 }
+
+/// What is inside of a page, between two texts.
+fn between<'a>(page: &'a str, from: &str, to: &str) -> &'a str {
+    let rest = page
+        .split_once(from)
+        .unwrap_or_else(|| panic!("{from}: {page}"))
+        .1;
+    rest.split_once(to).unwrap().0
+}
+
+#[test]
+fn a_page_says_what_is_worse_by_how_much_and_what_may_be_the_reason() {
+    const HOSTILE: &str = "<script>alert('&')</script>";
+    let dir = tempfile::tempdir().unwrap();
+    let name = |set: &str| dir.path().join(set).display().to_string();
+    for (set, runs, first, governor) in [("<b>one</b>", FAST, 0, "performance"), ("two", SLOW, 1, HOSTILE)] {
+        for (place, late_ns) in runs.iter().enumerate() {
+            write(&dir.path().join(set), 2 * place + first, *late_ns, &|run| {
+                run["environment"]["governor"] = governor.into();
+            });
+        }
+    }
+    let sets = [name("<b>one</b>"), name("two")];
+    let out = name("page.html");
+    let words = ["compare", &sets[0], &sets[1], "--as", "html"];
+    let rule = ["--require", "p50 < 25us", "--out", &out];
+    let status = quietcore(&[&words[..], &rule].concat());
+    assert_eq!(status.status.code(), Some(1), "two does not hold it");
+    assert!(status.stdout.is_empty());
+    let page = fs::read_to_string(&out).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    assert_eq!(page.matches("<script").count(), 1, "that of the page itself");
+    assert!(!page.contains("<b>one"), "{page}");
+    // The names stand in the text, not in the markup; the numbers to take away have them as they are.
+    assert!(page.contains("&lt;b&gt;one&lt;/b&gt;") && page.contains("&lt;script&gt;alert(&#39;&amp;&#39;)"));
+    let title = between(&page, "<h1>", "</h1>");
+    assert!(title.starts_with("Worse in "), "{title}");
+    assert!(page.contains("<td class=\"bad\">worse</td>"), "{page}");
+    let row = between(&page, "<th scope=\"row\">governor</th>", "</tr>");
+    assert!(
+        row.contains("<td>performance</td>") && row.contains("may be the reason"),
+        "{row}"
+    );
+    assert!(
+        page.contains("<td class=\"bad\">VIOLATED</td>") && page.contains("<td class=\"good\">holds</td>")
+    );
+    for curve in ["class=\"curve k0\"", "class=\"curve k1\""] {
+        assert_eq!(page.matches(curve).count(), 2, "{curve}");
+    }
+    assert!(page.contains("download=\"page.json\""));
+    // Without a file it is on standard output.
+    let shown = quietcore(&words);
+    assert_eq!(shown.status.code(), Some(0));
+    let shown = String::from_utf8(shown.stdout).unwrap();
+    assert!(
+        shown.starts_with("<!doctype html>") && !shown.contains("VIOLATED"),
+        "{shown}"
+    );
+    // Nothing else may be asked for, and nothing is written of what is refused.
+    for wrong in [
+        &["--as", "pdf"][..],
+        &["--as", "html", "--json"],
+        &["--out", "x.html"],
+    ] {
+        let refused = quietcore(&[&["compare", &sets[0], &sets[1]], wrong].concat());
+        assert_eq!(refused.status.code(), Some(2), "{wrong:?}");
+        assert!(refused.stdout.is_empty());
+    }
+}
+
+#[test]
+fn a_page_of_single_files_states_differences_and_no_verdict() {
+    let dir = sets(&FAST[..1], &SLOW[..1], &|_| {});
+    let file = |set: &str, name: &str| dir.path().join(set).join(name).display().to_string();
+    let output = quietcore(&[
+        "compare",
+        &file("one", "0.json"),
+        &file("two", "1.json"),
+        "--as",
+        "html",
+    ]);
+    assert_eq!(output.status.code(), Some(0));
+    let page = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        page.contains("<h1>No verdict</h1>") && page.contains("Differences from the first"),
+        "{page}"
+    );
+    assert!(
+        page.contains("<td>p50</td>") && page.contains(" more</td>"),
+        "{page}"
+    );
+    assert!(!page.contains(">worse<") && !page.contains(">better<"), "{page}");
+}

@@ -1,7 +1,7 @@
 //! What a file of any tool says, for people and as JSON: one table of quantiles, what else is known, and what the file
 //! lost.
 
-mod comparison;
+pub(crate) mod comparison;
 mod json;
 pub(crate) mod sets;
 

@@ -1,7 +1,7 @@
 //! A study as one page: every cell's distribution over the others, what each axis does to it, and the numbers to take away.
 //! Nothing is drawn into one picture that was not measured in the same way.
 
-mod cells;
+pub(crate) mod cells;
 
 use crate::page::escape::{html, unit};
 use crate::page::parts;
@@ -16,7 +16,8 @@ use std::fmt::Write as _;
 pub(crate) const STAMP: &str = "Emulated processor. These times are those of the emulator and say nothing about any machine; no \
                                 verdict is made of them.";
 
-const STYLE: &str = include_str!("study_page/study_page.css");
+/// Style of drawings with curves.
+pub(crate) const STYLE: &str = include_str!("study_page/study_page.css");
 
 /// What is on the page.
 #[derive(Clone, Copy, Debug)]
@@ -45,7 +46,7 @@ pub fn study_html(study: &StudyPage) -> String {
     let own = own(study);
     header(&mut page, study, own.is_some_and(|own| own.environment.emulated));
     for kind in [Kind::Latency, Kind::Noise] {
-        cells::section(&mut page, kind, study.cells);
+        cells::section(&mut page, kind, "cell", study.cells);
     }
     differences(&mut page, study.rows);
     if let Some(own) = own {
@@ -64,13 +65,13 @@ pub fn study_html(study: &StudyPage) -> String {
 
 /// The first run that quietcore itself made: on which machine, under which conditions.
 pub(crate) fn own<'a>(study: &StudyPage<'a>) -> Option<&'a measure::Measurement> {
-    let mut runs = study.cells.iter().flat_map(|cell| cell.runs);
+    let mut runs = study.cells.iter().flat_map(|cell| &cell.runs);
     runs.find_map(|recording| recording.own.as_deref())
 }
 
 fn header(page: &mut String, study: &StudyPage, is_emulated: bool) {
     if is_emulated {
-        let _ = writeln!(page, "<p class=\"stamp\" role=\"note\">{STAMP}</p>");
+        stamp(page);
     }
     let _ = write!(
         page,
@@ -82,6 +83,11 @@ fn header(page: &mut String, study: &StudyPage, is_emulated: bool) {
         study.cells.len()
     );
     page.push_str("</header>\n");
+}
+
+/// Says that an emulator measured.
+pub(crate) fn stamp(page: &mut String) {
+    let _ = writeln!(page, "<p class=\"stamp\" role=\"note\">{STAMP}</p>");
 }
 
 fn differences(page: &mut String, rows: &[Row]) {
@@ -99,7 +105,8 @@ fn differences(page: &mut String, rows: &[Row]) {
     page.push_str("</section>\n");
 }
 
-fn pair(page: &mut String, compared: &Compared) {
+/// All numbers of two sets of runs in a table, with what the repetitions show.
+pub(crate) fn pair(page: &mut String, compared: &Compared) {
     if let Some(why) = withheld(compared) {
         let _ = writeln!(page, "<p class=\"care\">{why}</p>");
         return;

@@ -16,7 +16,7 @@ pub struct StudyCell<'a> {
     /// Its level of each axis: the axis, then the level.
     pub levels: Vec<(String, String)>,
     /// Its runs, none or more.
-    pub runs: &'a [Recording],
+    pub runs: Vec<&'a Recording>,
 }
 
 /// All samples of one cell.
@@ -85,6 +85,6 @@ fn together<'a>(cell: &StudyCell<'a>, kind: Kind) -> Option<Samples<'a>> {
         cell: cell.name,
         runs: cell.runs.len(),
         all,
-        worst_ns: cell.runs.iter().filter_map(worst).collect(),
+        worst_ns: cell.runs.iter().copied().filter_map(worst).collect(),
     })
 }

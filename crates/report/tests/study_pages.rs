@@ -38,7 +38,7 @@ fn written(form: &str, cells: &[(&str, &[Recording])], rows: &[Row]) -> String {
         .map(|(name, runs)| StudyCell {
             name,
             levels: vec![("isolation".to_owned(), (*name).to_owned())],
-            runs,
+            runs: runs.iter().collect(),
         })
         .collect();
     (form.write)(&StudyPage {

@@ -23,7 +23,10 @@ fn page() -> String {
         levels: Vec::new(),
         runs,
     };
-    let cells = [cell("none", &slow), cell("<i>strict</i>", &quick)];
+    let cells = [
+        cell("none", slow.iter().collect()),
+        cell("<i>strict</i>", quick.iter().collect()),
+    ];
     let [html, ..] = STUDY_FORMS;
     (html.write)(&StudyPage {
         name: "results",

@@ -9,7 +9,7 @@ use ::compare::{Set, Verdict, compared};
 use formats::requirement::{Outcome, Requirement};
 use machine::{Nanos, parse_duration};
 use report::{Compared, Judged};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `compare`.
 #[derive(clap::Args)]
@@ -31,10 +31,19 @@ pub struct Args {
     /// Status 1 where another set is shown to be worse than the first, in any number
     #[arg(long)]
     fail_on_worse: bool,
+    /// Write it as html instead: one page that needs nothing else, with every set's distribution over the others
+    #[arg(long = "as", value_name = "FORM", value_parser = ["html"], conflicts_with = "json")]
+    form: Option<String>,
+    /// Write that to this file instead of to standard output
+    #[arg(long, value_name = "PATH", requires = "form")]
+    out: Option<PathBuf>,
 }
 
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    if let Some(path) = &args.out {
+        root::output::check(path)?;
+    }
     let groups = grouped::groups(&args.files, &args.with)?;
     let mut files = Vec::new();
     let mut sizes = Vec::new();
@@ -52,9 +61,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let mut rest = files.as_slice();
     let sets: Vec<Set<'_>> = groups
         .iter()
-        .zip(sizes)
+        .zip(&sizes)
         .map(|(group, size)| {
-            let (own, others) = rest.split_at(size.min(rest.len()));
+            let (own, others) = rest.split_at((*size).min(rest.len()));
             rest = others;
             Set {
                 name: group.name.clone(),
@@ -69,6 +78,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         _ => Vec::new(),
     };
     match screen.form {
+        _ if args.form.is_some() => {
+            let names = groups.into_iter().map(|group| group.name);
+            let sets: Vec<(String, usize)> = names.zip(sizes).collect();
+            page(args, screen, &files, &sets, &judged, &verdicts)?;
+        }
         Form::Json => screen.json(&report::comparison_json(&files, &judged, &verdicts)),
         Form::Text if verdicts.is_empty() => {
             screen.text(&report::comparison_text(&files, &judged, screen.style()))
@@ -88,6 +102,33 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     } else {
         Status::Failed
     })
+}
+
+/// Writes the page.
+fn page(
+    args: &Args,
+    screen: &mut Screen,
+    files: &[Compared],
+    sets: &[(String, usize)],
+    judged: &[Judged],
+    verdicts: &[::compare::Compared],
+) -> Result<(), CommandError> {
+    let json = serde_json::to_vec(&report::comparison_json(files, judged, verdicts)).ok();
+    let path = args.out.as_deref();
+    let json_name = path.unwrap_or(Path::new("comparison")).with_extension("json");
+    let page = report::comparison_html(&report::ComparePage {
+        files,
+        sets,
+        verdicts,
+        judged,
+        json: json.as_deref(),
+        json_name: &json_name.file_name().unwrap_or_default().to_string_lossy(),
+    });
+    match path {
+        Some(path) => root::output::write(path, page.as_bytes())?,
+        None => screen.stream(|out| out.write_all(page.as_bytes())),
+    }
+    Ok(())
 }
 
 /// Reads `1us`.

@@ -76,24 +76,25 @@ impl Judged {
 
 /// A quantile in the first file and in another one.
 #[derive(Serialize)]
-struct Difference {
+pub(crate) struct Difference {
     first: String,
-    other: String,
-    thread: String,
+    pub other: String,
+    pub thread: String,
     /// What of both was compared: all wake-ups that were due, where both files tell how late they were; else samples.
     basis: Basis,
-    which: String,
-    first_ns: Span,
-    other_ns: Span,
+    pub which: String,
+    pub first_ns: Span,
+    pub other_ns: Span,
     /// How much more it is in the other one, at least and at most.
-    more_ns: [Option<i128>; 2],
+    pub more_ns: [Option<i128>; 2],
 }
 
 /// Where the machines or runs differ, of what all files tell.
 #[derive(Serialize)]
-struct Fact<'a> {
-    name: String,
-    values: Vec<&'a str>,
+pub(crate) struct Fact<'a> {
+    pub name: String,
+    /// Of each file.
+    pub values: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -197,11 +198,7 @@ pub(crate) fn judged_text(judged: &[Judged], style: Style) -> String {
         let _ = writeln!(text, "\n{}", style.paint(Role::Head, "Required"));
     }
     for one in judged {
-        let (word, role) = match one.judgement.outcome {
-            Outcome::Held => ("holds", Role::Good),
-            Outcome::Violated => ("VIOLATED", Role::Bad),
-            Outcome::NotShown => ("NOT SHOWN", Role::Care),
-        };
+        let (word, role) = outcome(one);
         let line = format!(
             "{} {}: {}: {}",
             safe(&one.file),
@@ -221,8 +218,17 @@ pub(crate) fn judged_text(judged: &[Judged], style: Style) -> String {
     text
 }
 
+/// Whether it holds, in a word.
+pub(crate) fn outcome(one: &Judged) -> (&'static str, Role) {
+    match one.judgement.outcome {
+        Outcome::Held => ("holds", Role::Good),
+        Outcome::Violated => ("VIOLATED", Role::Bad),
+        Outcome::NotShown => ("NOT SHOWN", Role::Care),
+    }
+}
+
 /// `3.2 us more`, `800 ns less`.
-fn signed(more_ns: Option<i128>) -> String {
+pub(crate) fn signed(more_ns: Option<i128>) -> String {
     let Some(ns) = more_ns else {
         return "nobody knows how much more".to_owned();
     };
@@ -235,7 +241,7 @@ fn signed(more_ns: Option<i128>) -> String {
 }
 
 /// Of series that are surely the same thing: the same CPU and part, or the only series of both files.
-fn differences(files: &[Compared]) -> Vec<Difference> {
+pub(crate) fn differences(files: &[Compared]) -> Vec<Difference> {
     let Some((first, others)) = files.split_first() else {
         return Vec::new();
     };
@@ -307,7 +313,7 @@ const CONDITIONS: [&str; 7] = [
 ];
 
 /// Where the machines, or the ways of measuring, differ: of what all files tell.
-fn environment(files: &[Compared]) -> Vec<Fact<'_>> {
+pub(crate) fn environment(files: &[Compared]) -> Vec<Fact<'_>> {
     let Some((first, others)) = files.split_first() else {
         return Vec::new();
     };

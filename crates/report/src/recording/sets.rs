@@ -25,17 +25,11 @@ pub fn sets_text(sets: &[Compared], detect: Option<Nanos>, judged: &[Judged], st
 
 fn set_text(one: &Compared, detect: Option<Nanos>, style: Style) -> String {
     let mut text = String::new();
-    let length = one
-        .run_ns
-        .map_or_else(String::new, |ns| format!(", {} each", time(ns)));
-    let head = format!(
-        "{}: {}, against {}: {}{length}",
-        safe(&one.other),
-        runs(one.other_runs),
-        safe(&one.first),
-        runs(one.first_runs)
+    let _ = writeln!(
+        text,
+        "{}",
+        style.paint(Role::Head, &wrap(&set_head(one), 2, COLUMNS))
     );
-    let _ = writeln!(text, "{}", style.paint(Role::Head, &wrap(&head, 2, COLUMNS)));
     let mut said = None;
     for (asked, answer) in &one.answers {
         if said != Some(&asked.thread) {
@@ -65,6 +59,20 @@ fn set_text(one: &Compared, detect: Option<Nanos>, style: Style) -> String {
         let _ = writeln!(text, "  {}", style.paint(Role::Care, &wrap(&line, 4, COLUMNS)));
     }
     text
+}
+
+/// Which two sets these are, and how many runs of how long.
+pub(crate) fn set_head(one: &Compared) -> String {
+    let length = one
+        .run_ns
+        .map_or_else(String::new, |ns| format!(", {} each", time(ns)));
+    format!(
+        "{}: {}, against {}: {}{length}",
+        safe(&one.other),
+        runs(one.other_runs),
+        safe(&one.first),
+        runs(one.first_runs)
+    )
 }
 
 pub(crate) fn words(one: &Compared, asked: &Asked, answer: &Answer, detect: Option<Nanos>) -> String {

@@ -1,4 +1,4 @@
-//! The cells of a study: all samples of all runs of each in one drawing, and their numbers.
+//! The cells of a study, or sets of runs: all samples of all runs of each in one drawing, and their numbers.
 
 use crate::measurement::time;
 use crate::page::curves::{Curve, Scale, curves, round};
@@ -12,15 +12,15 @@ use std::fmt::Write as _;
 /// Curves in a drawing, each with a colour and dashes of its own; the table has all cells.
 const CURVES: usize = 12;
 
-/// Writes what was measured of that kind in each cell into the page, if anything was.
-pub(super) fn section(page: &mut String, kind: Kind, cells: &[StudyCell]) {
+/// Writes what was measured of that kind in each cell into the page, if anything was; `word` is what a cell is called there.
+pub(crate) fn section(page: &mut String, kind: Kind, word: &str, cells: &[StudyCell]) {
     let samples = measured(kind, cells);
     if !samples.is_empty() {
-        distribution(page, kind, &samples);
+        distribution(page, kind, word, &samples);
     }
 }
 
-fn distribution(page: &mut String, kind: Kind, samples: &[Samples]) {
+fn distribution(page: &mut String, kind: Kind, word: &str, samples: &[Samples]) {
     let (heading, axis, id) = match kind {
         Kind::Latency => ("Wake-up latency", "how late the thread woke up", "latency"),
         Kind::Noise => ("Noise", "how long the program was stopped", "noise"),
@@ -59,7 +59,7 @@ fn distribution(page: &mut String, kind: Kind, samples: &[Samples]) {
              <label><input type=\"radio\" name=\"{id}\" class=\"lin\"> linear</label></fieldset>"
         );
     }
-    page.push_str("<fieldset class=\"legend\"><legend>Cells</legend>");
+    let _ = write!(page, "<fieldset class=\"legend\"><legend>Each {word}</legend>");
     for curve in &all {
         let _ = write!(
             page,
@@ -71,7 +71,7 @@ fn distribution(page: &mut String, kind: Kind, samples: &[Samples]) {
     page.push_str("</fieldset>\n");
     for (class, scale) in [("logs", Some(Scale::Logarithmic)), ("lins", linear)] {
         let Some(scale) = scale else { continue };
-        let title = format!("{heading}: the share of all samples of a cell, by length");
+        let title = format!("{heading}: the share of all samples of a {word}, by length");
         if let Some(figure) = curves(&format!("{id}-{class}"), class, &title, axis, scale, &all) {
             page.push_str(&figure);
         }
@@ -79,18 +79,19 @@ fn distribution(page: &mut String, kind: Kind, samples: &[Samples]) {
     if samples.len() > CURVES {
         let _ = writeln!(
             page,
-            "<p class=\"note\">Drawn are the first {CURVES} cells of {}.</p>",
+            "<p class=\"note\">Drawn are the first {CURVES} {word}s of {}.</p>",
             samples.len()
         );
     }
-    table(page, samples);
+    table(page, word, samples);
     page.push_str("</section>\n");
 }
 
 /// The table of the cells: what is typical, what is seldom, and the worst of the runs.
-fn table(page: &mut String, samples: &[Samples]) {
-    page.push_str(
-        "<div class=\"scroll\"><table><thead><tr><th>cell</th><th class=\"n\">runs</th><th class=\"n\">samples</th>\
+fn table(page: &mut String, word: &str, samples: &[Samples]) {
+    let _ = write!(
+        page,
+        "<div class=\"scroll\"><table><thead><tr><th>{word}</th><th class=\"n\">runs</th><th class=\"n\">samples</th>\
          <th class=\"n\">min</th>",
     );
     for share in SHARES {

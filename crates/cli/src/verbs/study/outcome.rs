@@ -116,7 +116,7 @@ impl<'a> Outcome<'a> {
             .map(|(cell, runs)| StudyCell {
                 name: &cell.name,
                 levels: levels(study, cell),
-                runs,
+                runs: runs.iter().collect(),
             })
             .collect();
         let json = serde_json::to_vec(&self.json()).ok();
