@@ -166,17 +166,19 @@ fn shown(side: &Side) -> Vec<String> {
     let others = side.counts.iter().copied().filter(|place| *place != headline);
     let answers = std::iter::once(headline)
         .chain(others)
-        .filter_map(|place| side.compared.answers.get(place));
+        .filter_map(|place| Some((place, side.compared.answers.get(place)?)));
     let percent = side.p.map_or(100.0, |p| p * 100.0);
-    let line = |(asked, answer): &(Asked, Answer)| {
+    let line = |(place, (asked, answer)): (usize, &(Asked, Answer))| {
+        let is_told = side.told.contains(&place);
         let word = match answer.verdict {
-            _ if side.counts.is_empty() => "",
+            _ if side.counts.is_empty() || is_told => "",
             Verdict::Lower => "better: ",
             Verdict::Higher => "WORSE: ",
             Verdict::NotShown => "",
         };
         let text = words(&side.compared, asked, answer, None);
         let alone = match answer.verdict {
+            _ if is_told => "; no harm, for less time is stolen and the longest gaps are not more".to_owned(),
             Verdict::Lower | Verdict::Higher if side.counts.is_empty() => {
                 format!("; by itself that would count, over all knobs it does not (p {percent:.0} %)")
             }

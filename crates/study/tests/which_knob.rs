@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // A whole file of tests.
 
-use compare::{Asked, Compared, Number, Question, RISK, judge};
+use compare::{Answer, Asked, Compared, Number, Question, RISK, Verdict, judge};
 use formats::{Basis, Kind};
 use std::collections::{BTreeMap, BTreeSet};
 use study::which_knob::{
@@ -367,4 +367,78 @@ fn without_results_there_is_no_verdict_and_few_repetitions_are_known_to_be_too_f
     );
     // With 4 of each there are 70 deals: 2 / 70 is below 5 % once, and 2 / 252 six times.
     assert_eq!([1, 2, 6, 7, 23, 24].map(least_repetitions), [4, 5, 5, 6, 6, 7]);
+}
+
+/// Answers of one comparison: what was asked, how it was and is, what follows.
+fn side(answers: &[(Number, f64, f64, Verdict)]) -> Compared {
+    let runs = |level: f64| vec![[level; NUMBERS]; 4];
+    let mut made = compared(&runs(1.0), &runs(1.0));
+    let (asked, pattern) = made.answers[0].clone();
+    let answer = |(number, was, is, verdict): &(Number, f64, f64, Verdict)| {
+        let asked = Asked {
+            kind: Kind::Noise,
+            number: *number,
+            ..asked.clone()
+        };
+        let answer = Answer {
+            first_mean: *was,
+            other_mean: *is,
+            difference: is - was,
+            p: 0.001,
+            verdict: *verdict,
+            ..pattern.clone()
+        };
+        (asked, answer)
+    };
+    made.answers = answers.iter().map(answer).collect();
+    made
+}
+
+/// What a user wants to know is how much time is stolen and how long the longest gaps are.
+#[test]
+fn more_short_gaps_are_no_harm_where_less_time_is_stolen() {
+    use Verdict::{Higher, Lower, NotShown};
+    let (stolen, short, middle, long) = (
+        Number::Stolen,
+        Number::Rate(1_000),
+        Number::Rate(100_000),
+        Number::Rate(10_000_000),
+    );
+    let question = KnobQuestion {
+        knob: "cpuset_partition".to_owned(),
+        alone: Some([0, 1]),
+        in_plan: None,
+        needs: Vec::new(),
+        along: Vec::new(),
+    };
+    let judged = |answers: &[(Number, f64, f64, Verdict)]| {
+        let questions = [question.clone()];
+        let answered = answered(&questions, &mut |_| Some(side(answers)));
+        let side = answered[0].alone.as_ref().unwrap();
+        (answered[0].effect, side.told.clone(), side.headline())
+    };
+    let less = (stolen, 810e6, 15e6, Lower);
+    let more = (short, 400.0, 2_000.0, Higher);
+    // What was seen on a machine whose thread had the CPU five times as long with the partition.
+    let seen = [less, more, (middle, 9.0, 9.0, NotShown), (long, 30.0, 0.0, Lower)];
+    assert_eq!(judged(&seen), (Effect::Helped, vec![1], Some(3)));
+    // As much time stolen as before, or not known to be less: more gaps are harm.
+    let same = (stolen, 15e6, 15e6, NotShown);
+    assert_eq!(
+        judged(&[same, more, (long, 1.0, 1.0, NotShown)]).0,
+        Effect::DidHarm
+    );
+    // Longer gaps are more frequent as well, or it is the longest ones that are.
+    let longer = (long, 1.0, 30.0, Higher);
+    assert_eq!(
+        judged(&[less, more, longer]),
+        (Effect::HelpedAndDidHarm, Vec::new(), Some(0))
+    );
+    assert_eq!(judged(&[less, more]).0, Effect::HelpedAndDidHarm);
+    // More time stolen is harm, whatever becomes of short gaps.
+    let stolen_more = (stolen, 15e6, 810e6, Higher);
+    assert_eq!(
+        judged(&[stolen_more, (short, 2_000.0, 400.0, Lower)]).0,
+        Effect::HelpedAndDidHarm
+    );
 }

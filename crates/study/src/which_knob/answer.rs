@@ -5,7 +5,7 @@
 //! other: they share cells).
 
 use super::KnobQuestion;
-use compare::{Answer, Compared, RISK, Verdict};
+use compare::{Answer, Compared, Number, RISK, Verdict};
 use serde::Serialize;
 
 /// What is known of one knob.
@@ -47,6 +47,8 @@ pub struct Side {
     pub compared: Compared,
     /// Places of the answers that count over all knobs together.
     pub counts: Vec<usize>,
+    /// Those of them that are told and judge nothing: more short gaps where less time is stolen.
+    pub told: Vec<usize>,
     /// The chance of its most certain difference where no knob makes one, over all knobs together.
     pub p: Option<f64>,
 }
@@ -57,9 +59,7 @@ impl Side {
     pub fn headline(&self) -> Option<usize> {
         let share = |place: &usize| self.share(*place).unwrap_or_default().abs();
         let largest = self
-            .counts
-            .iter()
-            .copied()
+            .judging()
             .max_by(|one, two| share(one).total_cmp(&share(two)));
         let p = |place: &usize| self.answer(*place).map_or(f64::INFINITY, |answer| answer.p);
         let all = 0..self.compared.answers.len();
@@ -79,10 +79,46 @@ impl Side {
     }
 
     fn has(&self, verdict: Verdict) -> bool {
-        self.counts.iter().any(|place| {
-            self.answer(*place)
-                .is_some_and(|answer| answer.verdict == verdict)
-        })
+        self.judging()
+            .any(|place| self.answer(place).is_some_and(|answer| answer.verdict == verdict))
+    }
+
+    /// The answers that count and by which the knob is judged.
+    fn judging(&self) -> impl Iterator<Item = usize> {
+        let all = self.counts.iter().copied();
+        all.filter(|place| !self.told.contains(place))
+    }
+
+    /// A program that is stopped less has more time in which it can be stopped, and a long gap that is cut into short ones is many.
+    /// So more gaps of a length are no harm where less time is stolen from the same thread, as long as there are longer ones and
+    /// none of those is more frequent.
+    fn only_told(&self) -> Vec<usize> {
+        let of = |place: &usize| self.compared.answers.get(*place);
+        let is_less_stolen = |thread: &str| {
+            self.counts.iter().filter_map(of).any(|(asked, answer)| {
+                let is_stolen = asked.number == Number::Stolen && asked.thread == thread;
+                is_stolen && answer.verdict == Verdict::Lower
+            })
+        };
+        let is_told = |place: &usize| {
+            let Some((asked, answer)) = of(place) else {
+                return false;
+            };
+            let Number::Rate(length_ns) = asked.number else {
+                return false;
+            };
+            let longer = || {
+                let all = self.compared.answers.iter();
+                all.filter(|(other, _)| {
+                    other.thread == asked.thread && matches!(other.number, Number::Rate(ns) if ns > length_ns)
+                })
+            };
+            answer.verdict == Verdict::Higher
+                && is_less_stolen(&asked.thread)
+                && longer().next().is_some()
+                && longer().all(|(_, longer)| longer.verdict != Verdict::Higher)
+        };
+        self.counts.iter().copied().filter(is_told).collect()
     }
 
     fn least_p(&self) -> Option<f64> {
@@ -102,7 +138,7 @@ impl Answered<'_> {
     pub fn gain(&self) -> f64 {
         let shares = self
             .sides()
-            .flat_map(|side| side.counts.iter().filter_map(|place| side.share(*place)));
+            .flat_map(|side| side.judging().filter_map(|place| side.share(place)));
         shares.map(|share| -share).max_by(f64::total_cmp).unwrap_or(0.0)
     }
 }
@@ -117,6 +153,7 @@ pub fn answered<'a>(
         Some(Side {
             compared: compared(pair?)?,
             counts: Vec::new(),
+            told: Vec::new(),
             p: None,
         })
     };
@@ -194,5 +231,6 @@ fn count_together(mut sides: Vec<&mut Side>) {
             .enumerate()
             .filter_map(counts)
             .collect();
+        side.told = side.only_told();
     }
 }
