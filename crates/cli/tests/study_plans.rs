@@ -76,6 +76,9 @@ fn the_plan_says_cells_order_and_time() {
         text.contains("2 cells, 2 times each; about 12 s in all"),
         "{text}"
     );
+    let once = study_of("0", "load = [\"idle\", \"cpu\"]").replace("repetitions = 2", "repetitions = 1");
+    let text = said(&quietcore(&["study", "plan", &written(dir.path(), &once)]));
+    assert!(text.contains(": 2 cells, once each; about "), "{text}");
 }
 
 #[test]

@@ -191,6 +191,14 @@ fn plan(foreseen: &Foreseen, screen: &mut Screen) {
     );
 }
 
+/// `once`, `4 times`.
+fn times(count: usize) -> String {
+    match count {
+        1 => "once".to_owned(),
+        count => format!("{count} times"),
+    }
+}
+
 /// Says what a study makes, with what its boots ask for.
 fn show(foreseen: &Foreseen, schedule: &Schedule, boots: &str, notes: Vec<String>, screen: &mut Screen) {
     let (record, study) = (record(foreseen), &foreseen.study);
@@ -206,13 +214,13 @@ fn show(foreseen: &Foreseen, schedule: &Schedule, boots: &str, notes: Vec<String
         }),
         Form::Text => {
             let mut text = format!(
-                "measure {} on CPU {} for {} in each of {} runs: {} cells, {} times each; about {} in all\n",
+                "measure {} on CPU {} for {} in each of {} runs: {} cells, {} each; about {} in all\n",
                 study.what.word(),
                 foreseen.cpus,
                 about(study.each),
                 schedule.order().len(),
                 study.cells.len(),
-                study.repetitions,
+                times(study.repetitions),
                 about(schedule.remaining()),
             );
             for (place, block) in record.order.iter().enumerate() {
@@ -306,9 +314,9 @@ fn go_on(
         ));
     }
     screen.note(&format!(
-        "{} cells, {} times each; about {} left in all\n",
+        "{} cells, {} each; about {} left in all\n",
         foreseen.study.cells.len(),
-        foreseen.study.repetitions,
+        times(foreseen.study.repetitions),
         about(schedule.remaining())
     ));
     if foreseen.study.needs_boots() {

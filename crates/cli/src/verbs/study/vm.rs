@@ -8,7 +8,7 @@ mod session;
 
 use super::directory::Directory;
 use super::foresee::Written;
-use super::{about, lock, outcome, record, show};
+use super::{about, lock, outcome, record, show, times};
 use crate::{CommandError, Screen, Status};
 use ::study::Schedule;
 use bench::Bench;
@@ -134,9 +134,9 @@ pub fn carry_out(
         screen.note(&format!("{} of {all} runs are there already\n", schedule.done()));
     }
     screen.note(&format!(
-        "{} cells, {} times each, in machines of {}; about {} left in all\n",
+        "{} cells, {} each, in machines of {}; about {} left in all\n",
         foreseen.study.cells.len(),
-        foreseen.study.repetitions,
+        times(foreseen.study.repetitions),
         bench.text(),
         about(schedule.remaining())
     ));
