@@ -160,6 +160,7 @@ fn a_study_runs_and_its_results_stand_for_themselves() {
     let folders = ["none-idle", "balanced-idle"].map(|name| out.join(name).display().to_string());
     assert!(quietcore(&["compare", &folders[0], &folders[1]]).status.success());
 
+    temperatures_that_are_apart_are_told(&out);
     other_forms_are_made_of_it(dir.path(), &out);
     refuses_what_is_not_its_own(dir.path(), &out, &file);
 }
@@ -193,6 +194,41 @@ fn a_page_is_made_of_it(dir: &Path, out: &Path, said_before: &[u8]) {
         "{}",
         said(&refused)
     );
+}
+
+/// What was noted of each run is compared; a file that says something else is told of.
+fn temperatures_that_are_apart_are_told(out: &Path) {
+    let report = || quietcore(&["study", "report", &out.display().to_string()]);
+    let file = out.join("temperatures.json");
+    let before = fs::read(&file).ok();
+    let note = |degrees: [i64; 2]| {
+        let mut heats = Vec::new();
+        for (cell, degrees) in ["none-idle", "balanced-idle"].into_iter().zip(degrees) {
+            for repetition in 1..=2 {
+                let told = serde_json::json!({"sensor": "cpu-thermal", "millidegrees_c": degrees * 1000});
+                heats.push(serde_json::json!({
+                    "cell": cell, "repetition": repetition, "before": told, "after": told,
+                }));
+            }
+        }
+        fs::write(&file, Value::from(heats).to_string()).unwrap();
+        said(&report()).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let told = note([41, 66]);
+    assert!(
+        told.contains("the machine was at 41.0 °C, then at 66.0 °C"),
+        "{told}"
+    );
+    let told = note([41, 43]);
+    assert!(!told.contains("Temperature"), "{told}");
+    fs::write(&file, "[{\"cell\": 1}]").unwrap();
+    let refused = report();
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    assert!(said(&refused).contains("temperatures.json"), "{}", said(&refused));
+    match before {
+        Some(bytes) => fs::write(&file, bytes).unwrap(),
+        None => fs::remove_file(&file).unwrap(),
+    }
 }
 
 /// `study report --as`: each form has every cell, to standard output and to a file alike; a word that is none changes nothing.

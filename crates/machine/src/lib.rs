@@ -20,6 +20,7 @@ pub mod neighbours;
 mod reading;
 pub mod settings;
 pub mod tasks;
+pub mod temperatures;
 pub mod tenants;
 mod time;
 pub mod topology;

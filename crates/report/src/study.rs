@@ -23,6 +23,9 @@ pub struct Row<'a> {
     pub with: &'a [(String, String)],
     /// What the repetitions show.
     pub compared: &'a Compared,
+    /// How warm the machine was in the runs of both, from the least to the most in thousandths of a degree Celsius, where that
+    /// may be the reason of a difference.
+    pub apart_mc: Option<[[i64; 2]; 2]>,
 }
 
 /// The screen of a study.
@@ -121,6 +124,7 @@ pub(crate) fn remarks(rows: &[Row]) -> Vec<String> {
             lines.push(line);
         }
     }
+    lines.extend(rows.iter().filter_map(warmth));
     if !doubts.is_empty() {
         let all: Vec<String> = doubts.into_iter().map(safe).collect();
         lines.push(format!(
@@ -129,6 +133,22 @@ pub(crate) fn remarks(rows: &[Row]) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// That one cell was much warmer than the other.
+fn warmth(row: &Row) -> Option<String> {
+    let [first, other] = row.apart_mc?.map(|[least, most]| {
+        let degrees = |mc: i64| format!("{:.1}", mc as f64 / 1_000.0);
+        match least == most {
+            true => format!("{} °C", degrees(least)),
+            false => format!("{} to {} °C", degrees(least), degrees(most)),
+        }
+    });
+    Some(format!(
+        "Temperature may be the reason: {}: the machine was at {first}, then at {other}. A processor that is too hot lowers its \
+         clock; set `cool_to_c`.",
+        head(row)
+    ))
 }
 
 pub(crate) fn head(row: &Row) -> String {
@@ -247,6 +267,7 @@ mod tests {
             to: "strict",
             with: &with,
             compared,
+            apart_mc: None,
         };
         let text = study_text(&[row(&better), row(&alike)], Style::Plain);
         assert!(
@@ -262,5 +283,17 @@ mod tests {
             "{text}"
         );
         assert_eq!(text.matches("Means over the runs").count(), 1, "{text}");
+        assert!(!text.contains("Temperature"), "{text}");
+        let warm = Row {
+            apart_mc: Some([[41_000, 44_500], [62_000, 62_000]]),
+            ..row(&better)
+        };
+        let text = study_text(&[warm, row(&alike)], Style::Plain);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(
+            text.contains("the machine was at 41.0 to 44.5 °C, then at 62.0 °C"),
+            "{text}"
+        );
+        assert_eq!(text.matches("Temperature may be").count(), 1, "{text}");
     }
 }

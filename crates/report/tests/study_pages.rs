@@ -59,6 +59,7 @@ fn row<'a>(with: &'a [(String, String)], compared: &'a Compared) -> Row<'a> {
         to: "strict",
         with,
         compared,
+        apart_mc: None,
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Study {
     pub budget: Option<Duration>,
     /// How long the machine is left alone before each run.
     pub cool_down: Duration,
+    /// Before each run it is waited until the hottest sensor is at this many degrees Celsius or below: 1 to 150. `None` asks none.
+    pub cool_to_c: Option<u8>,
     /// The axes, in the order in which they name cells.
     pub axes: Vec<Axis>,
     /// The product of the axes.
@@ -101,6 +103,7 @@ struct Document {
     seed: Option<u64>,
     budget: Option<Spanned<String>>,
     cool_down: Option<Spanned<String>>,
+    cool_to_c: Option<Spanned<i64>>,
     #[serde(default)]
     load_on: LoadPlace,
     measure: Measure,
@@ -218,7 +221,19 @@ pub fn parse(bytes: &[u8]) -> Result<Study, StudyError> {
     study(&document, text)
 }
 
-const KEYS: &str = "a study has repetitions, seed, budget, cool_down, load_on; [measure] with what, cpus, for, policy, interval; \
+/// Degrees Celsius that a machine may be cooled to.
+fn warmth(degrees: &Spanned<i64>, context: &Context) -> Result<u8, StudyError> {
+    let value = u8::try_from(*degrees.get_ref()).ok();
+    value.filter(|value| (1..=150).contains(value)).ok_or_else(|| {
+        StudyError::new(
+            context.line(&degrees.span()),
+            "a machine is cooled to 1 to 150 degrees Celsius",
+            "write the degrees as a whole number, like 55, or leave `cool_to_c` out",
+        )
+    })
+}
+
+const KEYS: &str = "a study has repetitions, seed, budget, cool_down, cool_to_c, load_on; [measure] with what, cpus, for, policy, interval; \
                     [axes] with isolation, load, knob, preemption, kernel; [isolation.NAME] with profile, with, without, boot; and [[which_knob]] with knob, alone, \
                     in_plan, needs, along";
 
@@ -296,6 +311,11 @@ fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
             next,
         ));
     }
+    let cool_to_c = document
+        .cool_to_c
+        .as_ref()
+        .map(|degrees| warmth(degrees, &context))
+        .transpose()?;
     let Product { axes, cells, boots } = product(&document.axes, &context)?;
     let which_knob = which_knob::questions(&document.which_knob, &axes, &context)?;
     if repetitions.saturating_mul(cells.len()) > MOST_RUNS {
@@ -316,6 +336,7 @@ fn study(document: &Document, text: &str) -> Result<Study, StudyError> {
         seed: document.seed.unwrap_or(1),
         budget,
         cool_down,
+        cool_to_c,
         axes,
         cells,
         boots,

@@ -8,6 +8,7 @@ mod cells;
 mod error;
 mod experiment;
 mod file;
+pub mod heat;
 mod isolations;
 pub mod isolcpus_vs_cpuset;
 mod levels;

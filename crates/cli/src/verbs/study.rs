@@ -3,6 +3,7 @@
 
 mod child;
 mod conduct;
+mod cooling;
 mod directory;
 mod foresee;
 mod in_guest;

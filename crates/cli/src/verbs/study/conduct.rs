@@ -2,18 +2,20 @@
 
 use super::directory::Directory;
 use super::foresee::{Foreseen, REASON, idle_knob, load_cpus, with_cpus};
-use super::{about, child};
+use super::{about, child, cooling};
 use crate::changing::Changing;
 use crate::intent::plan_on;
 use crate::{CommandError, Screen, Status, changing};
 use apply::Which;
 use apply::guard::{Guard, Watch};
+use machine::temperatures::hottest;
 use machine::{CpuSet, Machine};
 use measure::load::Load;
 use plan::{Intent, Plan};
 use root::Root;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use study::heat::Heat;
 use study::{Cell, Schedule, Sitting};
 
 /// How it ended.
@@ -41,6 +43,11 @@ pub fn conduct(
 ) -> Result<Ending, CommandError> {
     let begun = Instant::now();
     let study = &foreseen.study;
+    if schedule.next().is_some()
+        && let Some(remark) = cooling::remark(study)
+    {
+        screen.note(&format!("note: {remark}\n"));
+    }
     let (all, done_before) = (schedule.order().len(), schedule.done());
     while let Some(place) = schedule.next() {
         if within.is_some() && schedule.sitting() != within {
@@ -64,14 +71,23 @@ pub fn conduct(
             place.block + 1
         ));
         let run_begun = Instant::now();
-        rest(study.cool_down, stop);
+        let before = cooling::cool(study, stop, screen);
         if stop.load(Ordering::Relaxed) {
             return Ok(Ending::Interrupted);
         }
         let Some(bytes) = one(foreseen, cell, stop, screen)? else {
             return Ok(Ending::Interrupted);
         };
+        let after = hottest(&Root::live());
         directory.keep(place, &bytes)?;
+        if let (Some(before), Some(after)) = (before, after) {
+            directory.note_heat(Heat {
+                cell: cell.name.clone(),
+                repetition: place.block + 1,
+                before,
+                after,
+            })?;
+        }
         schedule.finish(place, run_begun.elapsed());
     }
     Ok(Ending::Done)

@@ -7,6 +7,7 @@ use measure::Kind;
 use root::{input, output};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use study::heat::Heat;
 use study::{MOST_BYTES, Place, Record, Study, What};
 
 /// The longest `study.json`: 10,000 names of cells are less.
@@ -14,6 +15,9 @@ const MOST_RECORD: u64 = 16 << 20;
 
 /// The boots whose cells are not possible, and why. Without this file they are tried again.
 const GIVEN_UP: &str = "not_possible.json";
+
+/// How warm the machine was before and after each run. Without this file, and of runs that it lacks, that is not known.
+const HEAT: &str = "temperatures.json";
 
 /// A boot that was given up.
 #[derive(Serialize, Deserialize)]
@@ -179,6 +183,31 @@ impl Directory {
         all.push(GivenUp { boot, why });
         let text = serde_json::to_vec_pretty(&all).map_err(|error| unreadable(&self.path, &error))?;
         Ok(output::write(&self.path.join(GIVEN_UP), &text)?)
+    }
+
+    /// How warm the machine was in the runs, as far as it was told.
+    ///
+    /// # Errors
+    /// A file in its place that says something else.
+    pub fn heats(&self) -> Result<Vec<Heat>, CommandError> {
+        let path = self.path.join(HEAT);
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let bytes = input::bytes(&path, MOST_RECORD)?;
+        serde_json::from_slice(&bytes).map_err(|error| unreadable(&self.path, &format!("{HEAT}: {error}")))
+    }
+
+    /// Notes how warm it was in one run; what was noted of this run before is replaced.
+    ///
+    /// # Errors
+    /// What writing met.
+    pub fn note_heat(&self, heat: Heat) -> Result<(), CommandError> {
+        let mut all = self.heats()?;
+        all.retain(|other| (&other.cell, other.repetition) != (&heat.cell, heat.repetition));
+        all.push(heat);
+        let text = serde_json::to_vec_pretty(&all).map_err(|error| unreadable(&self.path, &error))?;
+        Ok(output::write(&self.path.join(HEAT), &text)?)
     }
 
     /// The file of a run.

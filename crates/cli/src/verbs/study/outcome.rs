@@ -10,6 +10,7 @@ use report::{StudyCell, StudyForm};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::path::Path;
+use study::heat::{Heat, apart};
 use study::{Axis, Cell, Study};
 
 /// JSON of `study run` and `study report`.
@@ -35,6 +36,9 @@ struct PairJson<'a> {
     axis: &'a str,
     from: &'a str,
     to: &'a str,
+    /// The least and the most of the runs of both cells, in thousandths of a degree Celsius, where that may be the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    temperatures_mc: Option<[[i64; 2]; 2]>,
     #[serde(flatten)]
     compared: &'a Compared,
 }
@@ -46,6 +50,8 @@ struct Shown<'a> {
     to: &'a str,
     with: Vec<(String, String)>,
     compared: Compared,
+    /// How warm the machine was in both, where that may be the reason.
+    apart_mc: Option<[[i64; 2]; 2]>,
 }
 
 /// The results of a study, and what they show.
@@ -77,7 +83,7 @@ impl<'a> Outcome<'a> {
                 "run `quietcore study run` first",
             ));
         }
-        let shown = shown(&directory.study, &results);
+        let shown = shown(&directory.study, &results, &directory.heats()?);
         Ok(Outcome {
             directory,
             results,
@@ -153,6 +159,7 @@ impl<'a> Outcome<'a> {
                     axis: one.axis,
                     from: one.from,
                     to: one.to,
+                    temperatures_mc: one.apart_mc,
                     compared: &one.compared,
                 })
                 .collect(),
@@ -165,6 +172,7 @@ impl<'a> Outcome<'a> {
             from: one.from,
             to: one.to,
             with: &one.with,
+            apart_mc: one.apart_mc,
             compared: &one.compared,
         });
         rows.collect()
@@ -195,7 +203,7 @@ pub fn cells<'a>(study: &'a Study, results: &[Vec<Recording>]) -> Vec<CellJson<'
     study.cells.iter().zip(results).map(one).collect()
 }
 
-fn shown<'a>(study: &'a Study, results: &[Vec<Recording>]) -> Vec<Shown<'a>> {
+fn shown<'a>(study: &'a Study, results: &[Vec<Recording>], heats: &[Heat]) -> Vec<Shown<'a>> {
     let set = |place: usize| Some((study.cells.get(place)?, set(study, results, place)?));
     let mut shown = Vec::new();
     for pair in study::pairs(&study.axes, &study.cells) {
@@ -226,6 +234,7 @@ fn shown<'a>(study: &'a Study, results: &[Vec<Recording>]) -> Vec<Shown<'a>> {
             to: level(other),
             with: with.collect(),
             compared: compared(&one, &two),
+            apart_mc: apart(heats, &first.name, &other.name),
         });
     }
     shown
