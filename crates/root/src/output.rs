@@ -233,6 +233,15 @@ impl std::io::Write for Draft {
     }
 }
 
+/// A file for what a child says, which goes to its end; only the owner may read it.
+///
+/// # Errors
+/// The errno of open; `ELOOP` for a symbolic link.
+pub fn for_child(path: &Path) -> Result<OwnedFd, RootError> {
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW;
+    open(path, path, flags, Mode::from_raw_mode(0o600))
+}
+
 /// A file that grows under its own name: an interrupted run keeps what it had.
 #[derive(Debug)]
 pub struct Appender {

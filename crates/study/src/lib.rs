@@ -3,6 +3,7 @@
 //! Two things make a difference between cells worth anything: that every repetition is a block that holds every cell once, and
 //! that the order within it is drawn by lot, so that a machine that warms up or fills its disk does it to all of them alike.
 
+pub mod board;
 mod boots;
 mod cells;
 mod error;

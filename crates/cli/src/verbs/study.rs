@@ -1,5 +1,5 @@
-//! `study`: the same measurement over a matrix of isolations, loads and knobs, repeated in random order, on this machine
-//! or in virtual machines.
+//! `study`: the same measurement over a matrix of isolations, loads and knobs, repeated in random order, on this machine,
+//! in virtual machines or on another machine.
 
 mod child;
 mod conduct;
@@ -10,6 +10,7 @@ mod in_guest;
 mod isolcpus_vs_cpuset;
 mod outcome;
 pub(crate) mod reboots;
+mod remote;
 mod report;
 pub mod task;
 mod vm;
@@ -51,6 +52,8 @@ const EXAMPLES: &str = "A study file:\n  \
     quietcore compare results/none-idle results/balanced-idle\n\n\
     In virtual machines, one for each boot:\n  \
     quietcore study run study.toml --out results --in vm --kernel /boot/vmlinuz-6.1.0-56-amd64\n\n\
+    On another machine, over ssh:\n  \
+    quietcore study run study.toml --out results --on root@board --binary quietcore-aarch64\n\n\
     Which knobs of a plan help:\n  \
     quietcore study which-knob --cpus 3 --load cpu+io --out knobs --dry-run";
 
@@ -88,6 +91,11 @@ enum What {
     },
     #[command(hide = true)]
     InGuest,
+    #[command(hide = true)]
+    OnBoard {
+        #[arg(value_enum)]
+        role: remote::Role,
+    },
     /// Go on with a study that restarts this machine: what its unit calls after each boot
     Resume,
     /// Find out which knobs of a plan help this machine: each alone, and the plan without each
@@ -138,6 +146,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         }
         What::IsolcpusVsCpuset(args) => isolcpus_vs_cpuset::run(args, screen),
         What::InGuest => in_guest::run(screen),
+        What::OnBoard { role } => remote::on_board(*role, screen),
         What::Resume => resume(screen),
         What::WhichKnob(args) => which_knob::run(args, screen),
         What::Report(args) => report::run(args, screen),
@@ -154,6 +163,7 @@ fn show_written(
     match vm.place()? {
         Where::Here => plan(&Foreseen::of(written, file)?, screen),
         Where::Vm => vm::plan(written, file, vm, screen)?,
+        Where::Board => return Err(remote::no_plan()),
     }
     Ok(())
 }
@@ -171,6 +181,7 @@ fn run_written(
     match vm.place()? {
         Where::Here => carry_out(out, consent, stop, screen, || Foreseen::of(written, file)),
         Where::Vm => vm::carry_out(written, file, out, vm, stop, screen),
+        Where::Board => remote::carry_out(&written, out, &vm.board, consent, stop, screen),
     }
 }
 

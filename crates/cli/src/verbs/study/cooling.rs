@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use study::Study;
 
 /// The longest that a machine is waited for; a room that is too warm must not hold a study for ever.
-const AT_MOST: Duration = Duration::from_secs(10 * 60);
+pub const AT_MOST: Duration = Duration::from_secs(10 * 60);
 /// Between two looks.
 const EACH: Duration = Duration::from_secs(1);
 

@@ -13,6 +13,12 @@ use study::{MOST_BYTES, Place, Record, Study, What};
 /// The longest `study.json`: 10,000 names of cells are less.
 const MOST_RECORD: u64 = 16 << 20;
 
+/// What a directory belongs to.
+const RECORD: &str = "study.json";
+
+/// The longest result: what a port of a guest takes as well.
+pub const MOST_RESULT: u64 = 64 << 20;
+
 /// The boots whose cells are not possible, and why. Without this file they are tried again.
 const GIVEN_UP: &str = "not_possible.json";
 
@@ -42,47 +48,30 @@ impl Directory {
     /// # Errors
     /// It belongs to something else, which is told, or cannot be written.
     pub fn open(path: &Path, foreseen: &Foreseen, record: Record) -> Result<Directory, CommandError> {
-        let (toml, json) = (path.join("study.toml"), path.join("study.json"));
+        Directory::of(path, &foreseen.study, &foreseen.bytes, record)
+    }
+
+    /// As [`Directory::open`], for a study that this machine may not be able to run.
+    ///
+    /// # Errors
+    /// As [`Directory::open`].
+    pub fn of(path: &Path, study: &Study, bytes: &[u8], record: Record) -> Result<Directory, CommandError> {
+        let there = begun(path, study, bytes)?;
         let directory = Directory {
             path: path.to_owned(),
-            study: foreseen.study.clone(),
+            study: study.clone(),
             record,
         };
-        if json.exists() {
-            same_text(
-                path,
-                &input::bytes(&toml, MOST_BYTES).map_err(|error| unreadable(path, &error))?,
-                &foreseen.bytes,
-            )?;
-            let there = read_record(path)?;
+        if let Some(there) = there {
             there
                 .same(&directory.record)
                 .map_err(|why| foreign_to(path, why.to_string()))?;
             return Ok(directory);
         }
-        let files = input::files_in(path)?.unwrap_or_default();
-        // Killed between the two, only the first of them is there.
-        let is_other = |file: &PathBuf| {
-            *file != toml || input::bytes(file, MOST_BYTES).ok().as_ref() != Some(&foreseen.bytes)
-        };
-        let cells = directory.study.cells.iter().map(|cell| path.join(&cell.name));
-        if let Some(file) = files
-            .into_iter()
-            .find(is_other)
-            .or_else(|| cells.into_iter().find(|cell| cell.exists()))
-        {
-            return Err(foreign_to(
-                path,
-                format!(
-                    "there is {}, and no study.json",
-                    report::safe(&file.display().to_string())
-                ),
-            ));
-        }
         output::make_folder(path)?;
-        output::write(&toml, &foreseen.bytes)?;
+        output::write(&path.join("study.toml"), bytes)?;
         let text = serde_json::to_vec_pretty(&directory.record).map_err(|error| unreadable(path, &error))?;
-        output::write(&json, &text)?;
+        output::write(&path.join(RECORD), &text)?;
         Ok(directory)
     }
 
@@ -110,6 +99,24 @@ impl Directory {
     /// Where guests have their consoles, and the reasons of those that failed.
     pub fn guests(&self) -> PathBuf {
         self.path.join("vm")
+    }
+
+    /// The machine that its results are from.
+    pub fn record(&self) -> &Record {
+        &self.record
+    }
+
+    /// A result, to the letter.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn bytes(&self, place: Place) -> Result<Vec<u8>, CommandError> {
+        Ok(input::bytes(&self.result(place), MOST_RESULT)?)
+    }
+
+    /// Whether there is a file for this run.
+    pub fn has(&self, place: Place) -> bool {
+        self.result(place).exists()
     }
 
     /// Keeps a result: it appears under its name when it is whole.
@@ -263,6 +270,41 @@ impl Directory {
     }
 }
 
+/// The record of a directory that this study has begun; `None` where it has begun none.
+///
+/// # Errors
+/// The directory belongs to something else, which is told.
+pub fn begun(path: &Path, study: &Study, bytes: &[u8]) -> Result<Option<Record>, CommandError> {
+    let toml = path.join("study.toml");
+    if path.join(RECORD).exists() {
+        same_text(
+            path,
+            &input::bytes(&toml, MOST_BYTES).map_err(|error| unreadable(path, &error))?,
+            bytes,
+        )?;
+        return read_record(path).map(Some);
+    }
+    let files = input::files_in(path)?.unwrap_or_default();
+    // Killed between the two, only the first of them is there.
+    let is_other =
+        |file: &PathBuf| *file != toml || input::bytes(file, MOST_BYTES).ok().as_deref() != Some(bytes);
+    let cells = study.cells.iter().map(|cell| path.join(&cell.name));
+    let other = files
+        .into_iter()
+        .find(is_other)
+        .or_else(|| cells.into_iter().find(|cell| cell.exists()));
+    match other {
+        None => Ok(None),
+        Some(file) => Err(foreign_to(
+            path,
+            format!(
+                "there is {}, and no study.json",
+                report::safe(&file.display().to_string())
+            ),
+        )),
+    }
+}
+
 /// The same study has the same file, to the letter.
 fn same_text(path: &Path, there: &[u8], here: &[u8]) -> Result<(), CommandError> {
     if there == here {
@@ -288,8 +330,7 @@ fn same_text(path: &Path, there: &[u8], here: &[u8]) -> Result<(), CommandError>
 }
 
 fn read_record(path: &Path) -> Result<Record, CommandError> {
-    let bytes =
-        input::bytes(&path.join("study.json"), MOST_RECORD).map_err(|error| unreadable(path, &error))?;
+    let bytes = input::bytes(&path.join(RECORD), MOST_RECORD).map_err(|error| unreadable(path, &error))?;
     serde_json::from_slice(&bytes).map_err(|error| unreadable(path, &format!("study.json: {error}")))
 }
 

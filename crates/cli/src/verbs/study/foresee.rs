@@ -53,6 +53,11 @@ impl Written {
         &self.study
     }
 
+    /// The bytes of its file.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Measures these CPUs, whatever its file calls them.
     pub fn measure_on(&mut self, cpus: &str) {
         cpus.clone_into(&mut self.study.cpus.text);

@@ -8,7 +8,7 @@ mod session;
 
 use super::directory::Directory;
 use super::foresee::Written;
-use super::{about, lock, outcome, record, show, times};
+use super::{about, lock, outcome, record, remote, show, times};
 use crate::{CommandError, Screen, Status};
 use ::study::Schedule;
 use bench::Bench;
@@ -26,6 +26,9 @@ pub enum Where {
     Here,
     /// In virtual machines that QEMU runs on this machine, which is not changed
     Vm,
+    /// On the machine that `--on` names
+    #[value(skip)]
+    Board,
 }
 
 /// Options of a study about where it runs.
@@ -49,13 +52,16 @@ pub struct Args {
     /// With --in vm: how long a machine may be silent beyond three times what a run takes [default: 4min]
     #[arg(long, value_name = "TIME", value_parser = parse_duration)]
     vm_patience: Option<Duration>,
+    /// Those of another machine.
+    #[command(flatten)]
+    pub board: remote::Args,
 }
 
 impl Args {
     /// Where the study runs.
     ///
     /// # Errors
-    /// Options of virtual machines for a study that runs here.
+    /// Options of virtual machines, or of another machine, for a study that does not run there.
     pub fn place(&self) -> Result<Where, CommandError> {
         let named = [
             ("--kernel", self.kernel.is_some()),
@@ -64,7 +70,18 @@ impl Args {
             ("--vm-binary", self.vm_binary.is_some()),
             ("--vm-patience", self.vm_patience.is_some()),
         ];
-        match (self.place, named.iter().find(|(_, is_there)| *is_there)) {
+        let named = named.iter().find(|(_, is_there)| *is_there);
+        if self.board.is_named()? {
+            return match (self.place, named) {
+                (Where::Here, None) => Ok(Where::Board),
+                _ => Err(CommandError::usage(
+                    "the study is to run in two places",
+                    "--on names another machine, and virtual machines run on this one",
+                    "leave out --on, or --in vm and its options",
+                )),
+            };
+        }
+        match (self.place, named) {
             (Where::Here, Some((option, _))) => Err(CommandError::usage(
                 format!("{option} is an option of virtual machines"),
                 "this study runs on this machine",

@@ -1,0 +1,394 @@
+//! The side of a board. `follow` lives as long as a link: it takes a study, starts it so that it outlives the link, and hands out
+//! what comes. `conduct` is that study, run as `study run` runs one; it knows of no link.
+
+use super::words::{Asked, Ended, Go, MOST_BYTES, Said, State, Up};
+use crate::verbs::study::carry_out;
+use crate::verbs::study::directory::Directory;
+use crate::verbs::study::foresee::{self, Foreseen};
+use crate::verbs::study::reboots::Consent;
+use crate::{CommandError, Screen, Status, changing};
+use guest::frames::Frames;
+use machine::CpuSet;
+use root::state::StateDir;
+use root::{input, output, process, sched};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use std::collections::BTreeSet;
+use std::io::{Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+use study::Place;
+use study::board::CONDUCT;
+
+/// So often is looked for something new, on a CPU that is not measured.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// The file of the study.
+const STUDY: &str = "study.toml";
+
+/// Its results.
+const RESULTS: &str = "results";
+
+/// What it says while it runs.
+const PROGRESS: &str = "progress";
+
+/// How it ended.
+const ENDED: &str = "ended.json";
+
+/// Held by whoever runs it, with its number.
+const LOCK: &str = ".lock";
+
+/// Runs the study of this directory to its end, without anybody.
+///
+/// # Errors
+/// It runs already, or its end could not be noted.
+pub fn conduct(screen: &mut Screen) -> Result<Status, CommandError> {
+    let stop = changing::stop_flag();
+    // Whatever ends the link must not end the study; a session of its own already is as good.
+    let _ = rustix::process::setsid();
+    let dir = own_dir()?;
+    let state = StateDir::create(&dir)?;
+    let _lock = state.lock(Duration::from_secs(2))?;
+    let file = dir.join(STUDY);
+    let outcome = foresee::study(&file).and_then(|written| {
+        carry_out(&dir.join(RESULTS), Consent::Missing, stop, screen, || {
+            Foreseen::of(written, &file)
+        })
+    });
+    let ended = Ended::of(outcome);
+    let text = serde_json::to_vec(&ended).unwrap_or_default();
+    state.replace(ENDED, &text)?;
+    Ok(Status::Done)
+}
+
+/// Says what comes of the study of this directory, until the link ends.
+///
+/// # Errors
+/// What cannot be read or begun here.
+pub fn follow() -> Result<Status, CommandError> {
+    let mut board = Board::own()?;
+    let program = input::bytes(&board.program(), MOST_PROGRAM)?;
+    let state = board.does()?;
+    say(&Said::Up(Up {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        bytes: program.len(),
+        checksum: crc32fast::hash(&program),
+        state,
+    }))?;
+    drop(program);
+    let (mut frames, mut given, mut telling) = (Frames::default(), Given::default(), None);
+    while hear(&mut frames)? {
+        while let Some((name, body)) = frames.take() {
+            match Asked::of(&name, body) {
+                Some(Asked::Study(bytes)) => given.study = bytes,
+                Some(Asked::Record(bytes)) => given.record = bytes,
+                Some(Asked::Result(place, bytes)) => given.results.push((place, bytes)),
+                Some(Asked::Go(go)) => telling = Some(board.go(go, std::mem::take(&mut given))?),
+                Some(Asked::Stop) => board.stop()?,
+                None => {}
+            }
+        }
+        if let Some(telling) = telling.as_mut()
+            && board.tell(telling)?
+        {
+            break;
+        }
+    }
+    Ok(Status::Done)
+}
+
+/// The longest program: one with all symbols is shorter.
+const MOST_PROGRAM: u64 = 512 << 20;
+
+/// What came before the word to go.
+#[derive(Default)]
+struct Given {
+    study: Vec<u8>,
+    record: Vec<u8>,
+    results: Vec<(Place, Vec<u8>)>,
+}
+
+/// What was said already.
+struct Telling {
+    progress: Option<u64>,
+    record: bool,
+    results: BTreeSet<Place>,
+}
+
+/// The directory on this machine, and who runs its study.
+struct Board {
+    dir: PathBuf,
+    state: StateDir,
+    child: Option<Child>,
+}
+
+impl Board {
+    fn own() -> Result<Board, CommandError> {
+        let dir = own_dir()?;
+        let state = StateDir::create(&dir)?;
+        Ok(Board {
+            dir,
+            state,
+            child: None,
+        })
+    }
+
+    fn program(&self) -> PathBuf {
+        self.dir.join("quietcore")
+    }
+
+    fn results(&self) -> PathBuf {
+        self.dir.join(RESULTS)
+    }
+
+    fn does(&mut self) -> Result<State, CommandError> {
+        if self.runs() {
+            return Ok(State::Runs);
+        }
+        let has_ended = self.state.size(ENDED)?.is_some();
+        Ok(if has_ended { State::Ended } else { State::Nothing })
+    }
+
+    fn runs(&mut self) -> bool {
+        // One that was just started may not have the lock yet.
+        let is_child = self
+            .child
+            .as_mut()
+            .is_some_and(|child| matches!(child.try_wait(), Ok(None)));
+        is_child || self.state.lock(Duration::ZERO).is_err()
+    }
+
+    fn go(&mut self, go: Go, given: Given) -> Result<Telling, CommandError> {
+        let mut progress = go.heard;
+        if go.begins && self.does()? != State::Runs {
+            self.begin(given)?;
+            progress = Some(0);
+        }
+        let here = go.here.into_iter().map(|[block, cell]| Place { block, cell });
+        Ok(Telling {
+            progress,
+            record: false,
+            results: here.collect(),
+        })
+    }
+
+    fn begin(&mut self, given: Given) -> Result<(), CommandError> {
+        for former in [ENDED, PROGRESS] {
+            self.state.remove(former)?;
+        }
+        self.state.replace(STUDY, &given.study)?;
+        let file = self.dir.join(STUDY);
+        if !given.record.is_empty() {
+            let study = foresee::study(&file)?;
+            let record = serde_json::from_slice(&given.record).map_err(|error| {
+                CommandError::usage("what came over the link is no record", error.to_string(), "")
+            })?;
+            let directory = Directory::of(&self.results(), study.study(), &given.study, record)?;
+            for (place, bytes) in given.results {
+                if !directory.has(place) {
+                    directory.keep(place, &bytes)?;
+                }
+            }
+        }
+        let failed = |error: std::io::Error| {
+            CommandError::new(
+                Status::Unable,
+                "the study could not be started",
+                error.to_string(),
+                "run the same command again",
+            )
+        };
+        let progress = output::for_child(&self.dir.join(PROGRESS))?;
+        let mut command = Command::new(self.program());
+        command
+            .args(CONDUCT)
+            .current_dir("/")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(progress);
+        self.child = Some(command.spawn().map_err(failed)?);
+        Ok(())
+    }
+
+    /// As Ctrl-C does to a study on the machine itself.
+    fn stop(&mut self) -> Result<(), CommandError> {
+        if !self.runs() {
+            return Ok(());
+        }
+        let holder = self.state.read(LOCK)?.unwrap_or_default();
+        let holder = String::from_utf8_lossy(&holder).trim().parse().ok();
+        if let Some(pid) = holder.or(self.child.as_ref().map(Child::id)) {
+            process::send(pid, libc::SIGINT);
+        }
+        Ok(())
+    }
+
+    /// Says what is new. Gives whether that was the end.
+    fn tell(&mut self, telling: &mut Telling) -> Result<bool, CommandError> {
+        // Asked first: what is there when it has ended is all of it.
+        let has_ended = !self.runs();
+        let bytes = self.state.size(PROGRESS)?.unwrap_or(0);
+        // A line is said before each run and after the result of the one before.
+        if !has_ended && telling.progress == Some(bytes) {
+            return Ok(false);
+        }
+        let directory = self.directory()?;
+        if let Some(directory) = &directory {
+            if !has_ended {
+                aside(&directory.record().cpus);
+            }
+            self.tell_results(directory, telling)?;
+        }
+        self.tell_progress(telling)?;
+        if !has_ended {
+            return Ok(false);
+        }
+        let noted = self.state.read(ENDED)?;
+        let noted: Option<Ended> = noted.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        let mut ended = noted.unwrap_or(Ended {
+            status: None,
+            error: None,
+            there: Vec::new(),
+        });
+        if let Some(directory) = directory {
+            let there = directory.done()?.into_iter();
+            ended.there = there.map(|place| [place.block, place.cell]).collect();
+        }
+        say(&Said::Ended(ended))?;
+        Ok(true)
+    }
+
+    fn directory(&self) -> Result<Option<Directory>, CommandError> {
+        match self.results().join("study.json").exists() {
+            true => Directory::existing(&self.results()).map(Some),
+            false => Ok(None),
+        }
+    }
+
+    fn tell_results(&self, directory: &Directory, telling: &mut Telling) -> Result<(), CommandError> {
+        if !telling.record {
+            let path = self.results().join("study.json");
+            say(&Said::Record(input::bytes(&path, MOST_BYTES)?))?;
+            telling.record = true;
+        }
+        for block in 0..directory.study.repetitions {
+            for cell in 0..directory.study.cells.len() {
+                let place = Place { block, cell };
+                if directory.has(place) && telling.results.insert(place) {
+                    say(&Said::Result(place, directory.bytes(place)?))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn tell_progress(&self, telling: &mut Telling) -> Result<(), CommandError> {
+        let all = self.state.read(PROGRESS)?.unwrap_or_default();
+        let heard = telling.progress.and_then(|heard| usize::try_from(heard).ok());
+        let from = heard
+            .filter(|heard| *heard <= all.len())
+            .unwrap_or_else(|| last_line(&all));
+        let new = all.get(from..).unwrap_or_default();
+        telling.progress = Some(all.len() as u64);
+        if new.is_empty() {
+            return Ok(());
+        }
+        say(&Said::Progress(
+            all.len() as u64,
+            String::from_utf8_lossy(new).into_owned(),
+        ))
+    }
+}
+
+/// Where the last line begins.
+fn last_line(text: &[u8]) -> usize {
+    let before = text.strip_suffix(b"\n").unwrap_or(text);
+    before
+        .iter()
+        .rposition(|byte| *byte == b'\n')
+        .map_or(0, |place| place + 1)
+}
+
+/// The directory that this program was copied into.
+fn own_dir() -> Result<PathBuf, CommandError> {
+    let not_here = |why: String| {
+        CommandError::usage(
+            "this is no board of a study",
+            why,
+            "boards are told by `quietcore study run FILE --out DIR --on HOST`",
+        )
+    };
+    let program = std::env::current_exe().map_err(|error| not_here(error.to_string()))?;
+    let dir = program.parent().map(Path::to_path_buf);
+    let is_ours = |dir: &PathBuf| {
+        let name = dir.file_name().unwrap_or_default();
+        name.as_encoded_bytes().starts_with(super::DIRECTORY.as_bytes())
+    };
+    dir.filter(is_ours)
+        .ok_or_else(|| not_here(format!("{} was not copied here", program.display())))
+}
+
+/// Leaves the measured CPUs to the study, as far as there are others.
+fn aside(measured: &CpuSet) {
+    let mut words = Vec::new();
+    if sched::affinity(0, &mut words).is_err() {
+        return;
+    }
+    let mut allowed = CpuSet::new();
+    allowed.set_words(&words);
+    let others = allowed.minus(measured);
+    if others != allowed && !others.is_empty() {
+        // Where that is refused, this process is one more of those that are there anyway.
+        let _ = sched::set_affinity(0, others.words());
+    }
+}
+
+fn say(said: &Said) -> Result<(), CommandError> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(&said.frame())
+        .and_then(|()| out.flush())
+        .map_err(|error| link_ended(&error))
+}
+
+fn link_ended(error: &std::io::Error) -> CommandError {
+    CommandError::new(
+        Status::Unable,
+        "the link ended",
+        error.to_string(),
+        "the study goes on",
+    )
+}
+
+/// Waits a little for what is asked. Gives whether the link is there still.
+fn hear(frames: &mut Frames) -> Result<bool, CommandError> {
+    let mut input = std::io::stdin().lock();
+    let time = Timespec::try_from(LOOK).ok();
+    match poll(&mut [PollFd::new(&input, PollFlags::IN)], time.as_ref()) {
+        Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(true),
+        Ok(_) => {}
+        Err(errno) => return Err(link_ended(&errno.into())),
+    }
+    let mut part = vec![0; 1 << 16];
+    match input.read(&mut part) {
+        Ok(0) => Ok(false),
+        Ok(count) => {
+            frames.push(part.get(..count).unwrap_or_default());
+            Ok(true)
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Ok(true),
+        Err(error) => Err(link_ended(&error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_line;
+
+    #[test]
+    fn a_link_that_comes_later_hears_the_last_line() {
+        assert_eq!(last_line(b""), 0);
+        assert_eq!(last_line(b"one\n"), 0);
+        assert_eq!(last_line(b"one\ntwo\n"), 4);
+        assert_eq!(last_line(b"one\ntw"), 4);
+    }
+}

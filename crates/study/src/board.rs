@@ -1,0 +1,273 @@
+//! A study on another machine, as text: who that is, what its shell is told, and whether a program is one for its processor.
+
+/// Triples of the static programs that `make dist` builds, with what `uname -m` calls their processors, the number that ELF has
+/// for them (`e_machine`, elf(5)), and their name here.
+const PROCESSORS: &[(&[&str], u16, &str)] = &[
+    (&["x86_64"], 62, "x86_64-unknown-linux-musl"),
+    (&["aarch64"], 183, "aarch64-unknown-linux-musl"),
+    (&["armv7l", "armv8l"], 40, "armv7-unknown-linux-musleabihf"),
+];
+
+/// A shell's words say with these that they are meant for us, whatever a login prints beside.
+const MARK: &str = "quietcore-board";
+
+/// The name of the program in its directory there.
+const PROGRAM: &str = "quietcore";
+
+/// The words of the program there: what follows a study and hands out its results.
+pub const FOLLOW: [&str; 3] = ["study", "on-board", "follow"];
+
+/// And what runs it.
+pub const CONDUCT: [&str; 3] = ["study", "on-board", "conduct"];
+
+/// Makes sure that this can be the name of a machine for ssh: `HOST`, `USER@HOST` or an alias of its configuration.
+///
+/// # Errors
+/// Why not. What begins with `-` would be an option of ssh.
+pub fn check_host(host: &str) -> Result<(), &'static str> {
+    match host {
+        "" => Err("it is empty"),
+        _ if host.starts_with('-') => Err("ssh would take it for one of its options"),
+        _ if host
+            .chars()
+            .any(|letter| letter.is_whitespace() || letter.is_control()) =>
+        {
+            Err("it has a blank or a control character")
+        }
+        _ if host.contains("@-") || host.starts_with('@') || host.ends_with('@') => Err("it is no USER@HOST"),
+        _ => Ok(()),
+    }
+}
+
+/// One word of a POSIX shell.
+#[must_use]
+pub fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// A directory on the other machine, and what its shell is told about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct There {
+    /// In which directory; `None` is the one that a login begins in.
+    pub above: Option<String>,
+    /// Its own name: a word of letters, digits, dots and dashes.
+    pub name: String,
+}
+
+impl There {
+    /// It for people.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let above = self.above.as_deref().unwrap_or("~");
+        format!("{}/{}", above.trim_end_matches('/'), self.name)
+    }
+
+    /// Asks for the processor, and whether there is a program already; [`Seen::of`] reads the answer.
+    #[must_use]
+    pub fn look(&self) -> String {
+        let program = quoted(&format!("{}/{PROGRAM}", self.name));
+        self.line(&format!(
+            "echo {MARK} \"$(uname -m)\" \"$([ -x {program} ] && echo there)\""
+        ))
+    }
+
+    /// Takes a program of so many bytes from standard input. What came by half never has the program's name.
+    #[must_use]
+    pub fn copy(&self, bytes: usize) -> String {
+        let (dir, part) = (
+            quoted(&self.name),
+            quoted(&format!("{}/{PROGRAM}.part", self.name)),
+        );
+        let program = quoted(&format!("{}/{PROGRAM}", self.name));
+        self.line(&format!(
+            "umask 077; [ -d {dir} ] || mkdir -m 700 {dir} || exit 1; cat > {part} && [ \"$(wc -c < {part})\" -eq {bytes} ] \
+             && chmod 700 {part} && mv {part} {program} || {{ rm -f {part}; rmdir {dir} 2>/dev/null; exit 1; }}"
+        ))
+    }
+
+    /// Runs the program that follows the study there. The shell stays: of a program that a signal ended ssh says nothing.
+    #[must_use]
+    pub fn follow(&self) -> String {
+        let program = quoted(&format!("./{}/{PROGRAM}", self.name));
+        self.line(&format!("{program} {}; exit $?", FOLLOW.join(" ")))
+    }
+
+    /// Removes the directory with all that is in it.
+    #[must_use]
+    pub fn remove(&self) -> String {
+        self.line(&format!("rm -rf {}", quoted(&self.name)))
+    }
+
+    /// A command for whatever shell a login has there: one word in single quotes is the same in all of them.
+    fn line(&self, script: &str) -> String {
+        let script = match &self.above {
+            Some(above) => format!("cd {} || exit 1; {script}", quoted(&rooted(above))),
+            None => script.to_owned(),
+        };
+        format!("exec sh -c {}", quoted(&script))
+    }
+}
+
+/// A path that `cd` takes for no option.
+fn rooted(path: &str) -> String {
+    match path.starts_with('-') {
+        true => format!("./{path}"),
+        false => path.to_owned(),
+    }
+}
+
+/// What a first look at the other machine shows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// What `uname -m` calls its processor.
+    pub processor: String,
+    /// Whether a program of ours is there.
+    pub has_program: bool,
+}
+
+impl Seen {
+    /// From what [`There::look`] made it say; `None` where that is not in it.
+    #[must_use]
+    pub fn of(said: &str) -> Option<Seen> {
+        let line = said
+            .lines()
+            .find_map(|line| line.trim_end().strip_prefix(MARK)?.strip_prefix(' '))?;
+        let mut words = line.split_whitespace();
+        Some(Seen {
+            processor: words.next()?.to_owned(),
+            has_program: words.next() == Some("there"),
+        })
+    }
+}
+
+/// Why a program cannot run on a processor.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WrongProgram {
+    /// There is none for it.
+    #[error("quietcore is not built for {0}")]
+    NoTarget(String),
+    /// It is for another one.
+    #[error("it is no program for {processor}; one for that is built as {target}")]
+    Other {
+        /// What `uname -m` said.
+        processor: String,
+        /// The triple that it takes.
+        target: &'static str,
+    },
+}
+
+/// Makes sure that a program (ELF) runs on a processor, as `uname -m` calls that.
+///
+/// # Errors
+/// Why not, with what is needed.
+pub fn check_program(program: &[u8], processor: &str) -> Result<(), WrongProgram> {
+    let known = PROCESSORS.iter().find(|(names, ..)| names.contains(&processor));
+    let Some((_, number, target)) = known else {
+        return Err(WrongProgram::NoTarget(processor.to_owned()));
+    };
+    match machine_of(program) == Some(*number) {
+        true => Ok(()),
+        false => Err(WrongProgram::Other {
+            processor: processor.to_owned(),
+            target,
+        }),
+    }
+}
+
+/// The triples that there are, for people.
+#[must_use]
+pub fn targets() -> String {
+    let names: Vec<&str> = PROCESSORS.iter().map(|(.., target)| *target).collect();
+    names.join(", ")
+}
+
+/// `e_machine` of a little-endian ELF file.
+fn machine_of(program: &[u8]) -> Option<u16> {
+    let is_little = program.starts_with(b"\x7fELF") && program.get(5) == Some(&1);
+    let number: [u8; 2] = program.get(18..20)?.try_into().ok()?;
+    is_little.then(|| u16::from_le_bytes(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ssh_could_misunderstand_is_no_host() {
+        for host in ["board", "root@10.0.0.2", "me@[fe80::1%eth0]", "a-b"] {
+            assert_eq!(check_host(host), Ok(()), "{host}");
+        }
+        for host in ["", "-oProxyCommand=x", "root@-x", "a b", "a\nb", "@a", "a@"] {
+            assert!(check_host(host).is_err(), "{host}");
+        }
+    }
+
+    #[test]
+    fn every_path_stays_one_word_through_two_shells() {
+        let there = There {
+            above: Some("-it's $(a) \"dir\"".to_owned()),
+            name: ".quietcore-1".to_owned(),
+        };
+        let dir = std::env::temp_dir().join(format!("board-{}", std::process::id()));
+        let made = dir.join("-it's $(a) \"dir\"");
+        std::fs::create_dir_all(&made).unwrap();
+        let run = |line: &str, input: &[u8]| {
+            use std::io::Write as _;
+            let mut child = std::process::Command::new("sh")
+                .args(["-c", line])
+                .current_dir(&dir)
+                .stdin(std::process::Stdio::piped())
+                .stdout(std::process::Stdio::piped())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+                .unwrap();
+            child.stdin.take().unwrap().write_all(input).unwrap();
+            let output = child.wait_with_output().unwrap();
+            (
+                output.status.success(),
+                String::from_utf8_lossy(&output.stdout).into_owned(),
+            )
+        };
+        let seen = |has_program| {
+            let (good, said) = run(&there.look(), b"");
+            assert!(good, "{said}");
+            assert_eq!(Seen::of(&said).unwrap().has_program, has_program);
+        };
+        seen(false);
+        // What is cut off leaves nothing.
+        assert!(!run(&there.copy(4), b"abc").0 && !made.join(".quietcore-1").exists());
+        assert!(run(&there.copy(17), b"#!/bin/sh\necho $*").0);
+        seen(true);
+        assert_eq!(
+            run(&there.follow(), b""),
+            (true, "study on-board follow\n".to_owned())
+        );
+        assert!(run(&there.remove(), b"").0 && !made.join(".quietcore-1").exists());
+        std::fs::remove_dir_all(&dir).unwrap();
+    }
+
+    #[test]
+    fn what_a_login_prints_beside_is_no_answer() {
+        let seen = Seen::of("Welcome to quietcore-board\nquietcore-board aarch64 there\n").unwrap();
+        assert_eq!((seen.processor.as_str(), seen.has_program), ("aarch64", true));
+        assert_eq!(Seen::of("Welcome\n"), None);
+        assert!(!Seen::of("quietcore-board x86_64 \n").unwrap().has_program);
+    }
+
+    #[test]
+    fn a_program_of_another_processor_is_told() {
+        let mut program = b"\x7fELF\x02\x01\x01".to_vec();
+        program.resize(64, 0);
+        program[18] = 62;
+        assert_eq!(check_program(&program, "x86_64"), Ok(()));
+        let text = check_program(&program, "armv7l").unwrap_err().to_string();
+        assert!(text.contains("armv7-unknown-linux-musleabihf"), "{text}");
+        assert!(matches!(
+            check_program(&program, "riscv64"),
+            Err(WrongProgram::NoTarget(_))
+        ));
+        for cut in [0, 4, 18, 19] {
+            assert!(check_program(&program[..cut], "x86_64").is_err(), "{cut}");
+        }
+    }
+}
