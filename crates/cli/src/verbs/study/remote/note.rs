@@ -34,13 +34,28 @@ pub fn read(out: &Path) -> Result<Option<Note>, CommandError> {
         return Ok(None);
     }
     let bytes = input::bytes(&path, MOST_BYTES)?;
-    serde_json::from_slice(&bytes).map(Some).map_err(|error| {
+    let none = |why: String| {
         CommandError::usage(
             format!("{} says of no board", report::safe(&path.display().to_string())),
-            error.to_string(),
+            why,
             "name another directory with --out",
         )
-    })
+    };
+    let note: Note = serde_json::from_slice(&bytes).map_err(|error| none(error.to_string()))?;
+    // What has this name there is removed at the end.
+    match note.name.as_deref().is_none_or(is_ours) {
+        true => Ok(Some(note)),
+        false => Err(none(
+            "the directory that it names there is none of ours".to_owned(),
+        )),
+    }
+}
+
+/// Whether a name is one that [`Note::there`] gives.
+fn is_ours(name: &str) -> bool {
+    let of_uuid = |letter: char| letter.is_ascii_hexdigit() || letter == '-';
+    name.strip_prefix(super::DIRECTORY)
+        .is_some_and(|rest| rest.chars().all(of_uuid))
 }
 
 impl Note {
@@ -76,5 +91,24 @@ impl Note {
             above: self.above.clone(),
             name,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_ours;
+
+    #[test]
+    fn only_a_name_that_was_made_here_is_one_to_remove() {
+        assert!(is_ours(".quietcore-study-0b1c-2d"));
+        for other in [
+            "",
+            "..",
+            ".quietcore-study-/..",
+            ".quietcore-study-a b",
+            "x/.quietcore-study-1",
+        ] {
+            assert!(!is_ours(other), "{other:?}");
+        }
     }
 }
