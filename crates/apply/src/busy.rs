@@ -13,8 +13,8 @@ use machine::{CpuId, CpuSet};
 use root::Spinner;
 use std::time::{Duration, Instant};
 
-/// Whoever was not seen to run by two ticks until then runs where there is none, or is kept from it by somebody else, who keeps
-/// the CPU busy.
+/// Whose account did not grow three times until then runs where no tick is or where none is kept (this kernel may have no
+/// `CONFIG_SCHED_INFO`), or is kept from it by somebody else, who keeps the CPU busy.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Processes that compute until this goes, one on each CPU.
