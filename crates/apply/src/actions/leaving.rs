@@ -5,60 +5,63 @@ use crate::ApplyError;
 use machine::{CpuSet, Version};
 use plan::{Action, Change};
 
+/// The CPUs that leave a domain, and the list of the cgroup that has a process before and after it; CPUs there may be none.
+type Leaving = Option<(CpuSet, String)>;
+
 /// The CPUs that leave a domain by it, and the list of the cgroup that has them before and after; `None` for most changes.
-///
-/// On v2 a partition leaves the domains of its parent. On v1 there are domains over the sets that balance: over the root, or,
-/// where that does not, over others that hold everything else.
-pub(super) fn domain(stage: &Stage, change: &Change) -> Result<Option<(CpuSet, String)>, ApplyError> {
-    let value = |path: &str| stage.system.root().value(path);
-    let cpus_of = |path: &str| -> Result<CpuSet, ApplyError> {
-        Ok(value(path)?
-            .and_then(|text| CpuSet::parse_list(&text).ok())
-            .unwrap_or_default())
-    };
-    let root_list = || format!("{}/tasks", stage.mount);
+pub(super) fn domain(stage: &Stage, change: &Change) -> Result<Leaving, ApplyError> {
     let leaving = match (&change.action, stage.version) {
-        (Action::MakePartition { path, .. }, _) => {
-            let Some((dir, _)) = path.rsplit_once('/') else {
-                return Ok(None);
-            };
-            (
-                cpus_of(&format!("{dir}/cpuset.cpus"))?,
-                format!("{dir}/cgroup.procs"),
-            )
+        (Action::MakePartition { path, .. }, _) => by_partition(stage, path)?,
+        (Action::Write { path, value, .. }, Version::V1) => by_balance(stage, path, value)?,
+        _ => None,
+    };
+    Ok(leaving.filter(|(cpus, _)| !cpus.is_empty()))
+}
+
+/// On v2 a partition leaves the domains of its parent.
+fn by_partition(stage: &Stage, path: &str) -> Result<Leaving, ApplyError> {
+    let Some((dir, _)) = path.rsplit_once('/') else {
+        return Ok(None);
+    };
+    let cpus = cpus(stage, &format!("{dir}/cpuset.cpus"))?;
+    Ok(Some((cpus, format!("{dir}/cgroup.procs"))))
+}
+
+/// On v1 there are domains over the sets that balance: over the root, or, where that does not, over others that hold everything
+/// else. So CPUs leave when their set ends to balance, and when a set that balances loses them.
+fn by_balance(stage: &Stage, path: &str, word: &str) -> Result<Leaving, ApplyError> {
+    let place = path
+        .rsplit_once('/')
+        .filter(|(dir, _)| dir.starts_with(stage.mount));
+    let Some((dir, file)) = place else {
+        return Ok(None);
+    };
+    let balances = stage
+        .system
+        .root()
+        .value(&format!("{dir}/cpuset.sched_load_balance"))?;
+    if balances.as_deref() != Some("1") {
+        return Ok(None);
+    }
+    let leave = match file {
+        "cpuset.sched_load_balance" if word == "0" && dir == stage.mount => stage.isolating.clone(),
+        // A new set balances, so the CPUs of a further partition leave with this word.
+        "cpuset.sched_load_balance" if word == "0" => {
+            cpus(stage, &format!("{dir}/cpuset.cpus"))?.and(stage.isolating)
         }
-        (
-            Action::Write {
-                path, value: word, ..
-            },
-            Version::V1,
-        ) => {
-            let Some((dir, file)) = path
-                .rsplit_once('/')
-                .filter(|(dir, _)| dir.starts_with(stage.mount))
-            else {
-                return Ok(None);
-            };
-            if value(&format!("{dir}/cpuset.sched_load_balance"))?.as_deref() != Some("1") {
-                return Ok(None);
-            }
-            match file {
-                "cpuset.sched_load_balance" if word == "0" && dir == stage.mount => {
-                    (stage.isolating.clone(), root_list())
-                }
-                // A new set balances, so the CPUs of a further partition leave with this word.
-                "cpuset.sched_load_balance" if word == "0" => {
-                    let cpus = cpus_of(&format!("{dir}/cpuset.cpus"))?;
-                    (cpus.and(stage.isolating), root_list())
-                }
-                "cpuset.cpus" if dir != stage.mount => {
-                    let stays = CpuSet::parse_list(word).unwrap_or_default();
-                    (cpus_of(path)?.minus(&stays).and(stage.isolating), root_list())
-                }
-                _ => return Ok(None),
-            }
+        "cpuset.cpus" if dir != stage.mount => {
+            let stays = CpuSet::parse_list(word).unwrap_or_default();
+            cpus(stage, path)?.minus(&stays).and(stage.isolating)
         }
         _ => return Ok(None),
     };
-    Ok(Some(leaving).filter(|(cpus, _)| !cpus.is_empty()))
+    Ok(Some((leave, format!("{}/tasks", stage.mount))))
+}
+
+/// The CPUs that a file of a set names; none where it is not there.
+fn cpus(stage: &Stage, path: &str) -> Result<CpuSet, ApplyError> {
+    let text = stage.system.root().value(path)?;
+    Ok(text
+        .and_then(|text| CpuSet::parse_list(&text).ok())
+        .unwrap_or_default())
 }
