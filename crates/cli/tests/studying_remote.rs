@@ -17,7 +17,9 @@ use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command};
+use std::sync::MutexGuard;
 use studied::{BOTH, JOURNAL, is_able, said, state, study_of, until, written};
+use tempfile::TempDir;
 
 /// Results here, by their path, with their text.
 fn results(out: &Path) -> BTreeMap<String, String> {
@@ -56,27 +58,50 @@ fn send(child: &Child, signal: i32) {
     );
 }
 
-/// A board where studies can run.
-fn ground(test: &str, dir: &Path) -> Option<Board> {
+/// A study that can run on a board, and this machine as it was before.
+struct Ready {
+    board: Board,
+    before: BTreeMap<String, String>,
+    file: String,
+    dir: TempDir,
+    // The last, so that the next one begins when all the rest is gone.
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// A board, and a study whose runs last so long; says why where there is none.
+fn ready(test: &str, lasts: &str) -> Option<Ready> {
+    let _alone = alone::alone();
+    let dir = tempfile::tempdir().unwrap();
     if !is_able(test) {
         return None;
     }
-    Board::start(test, dir, "")
+    let board = Board::start(test, dir.path(), "")?;
+    let text = study_of(&alone::cpu(), BOTH).replace("\"1s\"", &format!("\"{lasts}\""));
+    Some(Ready {
+        board,
+        before: state(),
+        file: written(dir.path(), &text),
+        dir,
+        _alone,
+    })
 }
 
 #[test]
 fn a_study_runs_there_and_its_results_come_here() {
-    let test = "a_study_runs_there_and_its_results_come_here";
-    let _alone = alone::alone();
-    let dir = tempfile::tempdir().unwrap();
-    let Some(board) = ground(test, dir.path()) else {
+    let Some(ready) = ready("a_study_runs_there_and_its_results_come_here", "1s") else {
         return;
     };
-    let (before, out) = (state(), dir.path().join("out"));
-    let file = written(dir.path(), &study_of(&alone::cpu(), BOTH));
-    let output = board.study(&file, &out).output().unwrap();
+    let Ready {
+        board,
+        before,
+        file,
+        dir,
+        ..
+    } = &ready;
+    let out = dir.path().join("out");
+    let output = board.study(file, &out).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
-    assert_eq!(state(), before);
+    assert_eq!(&state(), before);
     assert_eq!(
         board.left(),
         Vec::<std::path::PathBuf>::new(),
@@ -111,14 +136,14 @@ fn a_study_runs_there_and_its_results_come_here() {
 
     // The same command again asks nobody, and one for another machine, or for this one without ssh, mixes nothing.
     let again = board
-        .study(&file, &out)
+        .study(file, &out)
         .args(["--on-patience", "1s"])
         .output()
         .unwrap();
     assert_eq!(again.status.code(), Some(0), "{}", said(&again));
     assert!(!said(&again).contains("copying"), "{}", said(&again));
     assert_eq!(results(&out), first);
-    let other = quietcore(&["study", "run", &file, "--out", &text, "--on", "elsewhere"]);
+    let other = quietcore(&["study", "run", file, "--out", &text, "--on", "elsewhere"]);
     assert_eq!(other.status.code(), Some(2), "{}", said(&other));
     assert!(
         said(&other).contains("its results are from root@127.0.0.1"),
@@ -128,7 +153,7 @@ fn a_study_runs_there_and_its_results_come_here() {
 
     // A result that is missing is measured again, and only that.
     fs::remove_file(out.join("none-idle/2.json")).unwrap();
-    let output = board.study(&file, &out).output().unwrap();
+    let output = board.study(file, &out).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(
         said(&output).contains("3 of 4 runs are there already"),
@@ -138,20 +163,23 @@ fn a_study_runs_there_and_its_results_come_here() {
     let second = results(&out);
     let same = |name: &&String| first[*name] == second[*name];
     assert_eq!(first.keys().filter(same).count(), 3);
-    assert_eq!((second.len(), board.left().len(), state()), (4, 0, before));
+    assert_eq!((second.len(), board.left().len(), &state()), (4, 0, before));
 }
 
 #[test]
 fn a_link_that_breaks_costs_nothing() {
-    let test = "a_link_that_breaks_costs_nothing";
-    let _alone = alone::alone();
-    let dir = tempfile::tempdir().unwrap();
-    let Some(board) = ground(test, dir.path()) else {
+    let Some(ready) = ready("a_link_that_breaks_costs_nothing", "1s") else {
         return;
     };
-    let (before, out) = (state(), dir.path().join("out"));
-    let file = written(dir.path(), &study_of(&alone::cpu(), BOTH));
-    let mut child = board.study(&file, &out).spawn().unwrap();
+    let Ready {
+        board,
+        before,
+        file,
+        dir,
+        ..
+    } = &ready;
+    let out = dir.path().join("out");
+    let mut child = board.study(file, &out).spawn().unwrap();
     until_said(&mut child, "[2/4]");
     assert!(board.cut() > 0);
     let output = child.wait_with_output().unwrap();
@@ -165,13 +193,13 @@ fn a_link_that_breaks_costs_nothing() {
     assert!(!said(&output).contains("are there already"), "{}", said(&output));
     assert_eq!(said(&output).matches("[3/4]").count(), 1, "{}", said(&output));
     assert_eq!(
-        (results(&out).len(), board.left().len(), state()),
-        (4, 0, before.clone())
+        (results(&out).len(), board.left().len(), &state()),
+        (4, 0, before)
     );
 
     // Whoever is killed here is no concern of the study there; the same command picks up what came meanwhile.
     let out = dir.path().join("killed");
-    let mut child = board.study(&file, &out).spawn().unwrap();
+    let mut child = board.study(file, &out).spawn().unwrap();
     until_said(&mut child, "[2/4]");
     child.kill().unwrap();
     child.wait().unwrap();
@@ -180,25 +208,30 @@ fn a_link_that_breaks_costs_nothing() {
     assert_eq!(left[0].metadata().unwrap().permissions().mode() & 0o777, 0o700);
     until("the study's end there", || left[0].join("ended.json").exists());
     let there = fs::read_to_string(left[0].join("results/none-idle/2.json")).unwrap();
-    let output = board.study(&file, &out).output().unwrap();
+    let output = board.study(file, &out).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     assert!(!said(&output).contains("copying"), "{}", said(&output));
     assert_eq!(results(&out)["none-idle/2.json"], there);
-    assert_eq!((results(&out).len(), board.left().len(), state()), (4, 0, before));
+    assert_eq!(
+        (results(&out).len(), board.left().len(), &state()),
+        (4, 0, before)
+    );
 }
 
 #[test]
 fn interrupted_here_it_is_stopped_there() {
-    let test = "interrupted_here_it_is_stopped_there";
-    let _alone = alone::alone();
-    let dir = tempfile::tempdir().unwrap();
-    let Some(board) = ground(test, dir.path()) else {
+    let Some(ready) = ready("interrupted_here_it_is_stopped_there", "3s") else {
         return;
     };
-    let (before, out) = (state(), dir.path().join("out"));
-    let text = study_of(&alone::cpu(), BOTH).replace("\"1s\"", "\"3s\"");
-    let file = written(dir.path(), &text);
-    let mut child = board.study(&file, &out).spawn().unwrap();
+    let Ready {
+        board,
+        before,
+        file,
+        dir,
+        ..
+    } = &ready;
+    let out = dir.path().join("out");
+    let mut child = board.study(file, &out).spawn().unwrap();
     until_said(&mut child, "[2/4]");
     send(&child, libc::SIGINT);
     let output = child.wait_with_output().unwrap();
@@ -207,16 +240,16 @@ fn interrupted_here_it_is_stopped_there() {
         assert!(said(&output).contains(words), "{words}: {}", said(&output));
     }
     assert!(!Path::new(JOURNAL).exists());
-    assert_eq!((board.left().len(), state()), (0, before.clone()));
+    assert_eq!((board.left().len(), &state()), (0, before));
     let first = results(&out);
     assert!(!first.is_empty() && first.len() < 4, "{:?}", first.keys());
 
     // What is here is not measured again, although nothing of it was left there.
-    let output = board.study(&file, &out).output().unwrap();
+    let output = board.study(file, &out).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", said(&output));
     let all = results(&out);
     assert!(first.iter().all(|(name, text)| all[name] == *text));
-    assert_eq!((all.len(), board.left().len(), state()), (4, 0, before));
+    assert_eq!((all.len(), board.left().len(), &state()), (4, 0, before));
 }
 
 /// A command's words, its status, and what it must say. Nothing of it may be left there.

@@ -1,12 +1,11 @@
 //! One measurement, by this same program as a child: it says its result only when it is whole.
 
+use super::hearing::{More, more, start};
 use crate::{CommandError, Status};
 use machine::CpuSet;
 use root::process;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::io::Read as _;
-use std::os::unix::process::CommandExt as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use study::Study;
@@ -22,18 +21,10 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// # Errors
 /// What the measurement said, or that it hangs.
 pub fn measure(study: &Study, cpus: &CpuSet, stop: &AtomicBool) -> Result<Option<Vec<u8>>, CommandError> {
-    let parent = std::process::id();
     let mut command = Command::new("/proc/self/exe");
-    command
-        .args(arguments(study, cpus))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    // Ctrl-C on the terminal is ours to hand on: a change is being made or taken back beside it.
-    command.process_group(0);
-    // SAFETY: between fork and exec it makes two system calls that take no memory.
-    unsafe { command.pre_exec(move || process::die_with(parent).map_err(std::io::Error::from_raw_os_error)) };
-    let mut child = command.spawn().map_err(|error| failed(error.to_string()))?;
+    command.args(arguments(study, cpus));
+    // A change is being made or taken back beside it, so it is not for the terminal to end.
+    let mut child = start(&mut command).map_err(|error| failed(error.to_string()))?;
     let told = listen(&mut child, study.each, stop);
     // Whatever came of it, nothing of it is left.
     if told.is_err() {
@@ -88,7 +79,6 @@ fn listen(child: &mut Child, each: Duration, stop: &AtomicBool) -> Result<Vec<u8
     let Some(out) = child.stdout.as_mut() else {
         return Err(failed("its output has no pipe".to_owned()));
     };
-    let time = Timespec::try_from(LOOK).ok();
     loop {
         if stop.load(Ordering::Relaxed) && !told_to_end {
             process::send(pid, libc::SIGTERM);
@@ -97,17 +87,10 @@ fn listen(child: &mut Child, each: Duration, stop: &AtomicBool) -> Result<Vec<u8
         if begun.elapsed() > each.saturating_mul(2).saturating_add(PATIENCE) {
             return Err(failed("it does not come to its end".to_owned()));
         }
-        match poll(&mut [PollFd::new(&*out, PollFlags::IN)], time.as_ref()) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
-            Ok(_) => {}
-            Err(errno) => return Err(failed(errno.to_string())),
-        }
-        let mut part = [0; 1 << 16];
-        match out.read(&mut part) {
-            Ok(0) => return Ok(bytes),
-            Ok(count) => bytes.extend(part.get(..count).unwrap_or_default()),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(failed(error.to_string())),
+        match more(out, LOOK).map_err(|error| failed(error.to_string()))? {
+            More::Nothing => {}
+            More::Part(part) => bytes.extend(part),
+            More::Closed => return Ok(bytes),
         }
     }
 }

@@ -1,14 +1,13 @@
 //! `study isolcpus-vs-cpuset`: the study of an article, written for the user and run like any other.
 
 use super::foresee::Written;
+use super::options::{LoadOn, Measured, Options, a_time};
 use super::reboots::Consent;
-use super::which_knob::{LoadOn, a_time};
 use super::{run_written, show_written, vm};
 use crate::{CommandError, Screen, Status};
+use ::study::What;
 use ::study::isolcpus_vs_cpuset::{Isolation, Levels, text};
-use ::study::{Experiment, Load, What};
 use clap::ValueEnum;
-use std::path::PathBuf;
 
 /// Arguments of `study isolcpus-vs-cpuset`.
 #[derive(clap::Args)]
@@ -47,27 +46,14 @@ pub struct Args {
     /// How often each cell is run
     #[arg(long, value_name = "N", default_value_t = 6)]
     repetitions: usize,
-    /// Policy of the sampler, as `measure` takes it
-    #[arg(long, value_name = "POLICY")]
-    policy: Option<String>,
-    /// Period of the wake-ups, as `measure` takes it
-    #[arg(long, value_name = "TIME", value_parser = a_time)]
-    interval: Option<String>,
     /// How long the machine is left alone before each run
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = a_time)]
     cool_down: String,
-    /// The longest time that this call may take; the same command goes on
-    #[arg(long, value_name = "TIME", value_parser = a_time)]
-    budget: Option<String>,
     /// This machine may be restarted, as often as the study needs boots
     #[arg(long)]
     reboot: bool,
-    /// From which the order of the runs is drawn
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u32,
-    /// Where the results go: DIR/CELL/N.json, and DIR/study.toml, which `study run` and `study report` know
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    #[command(flatten)]
+    options: Options,
     /// Say the cells, the boots, their order and the time that they take; runs nothing
     #[arg(long)]
     dry_run: bool,
@@ -104,8 +90,17 @@ enum Model {
 /// # Errors
 /// As `study run`.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let written = Written::for_the_user(text(&experiment(args), &levels(args)?))?;
-    let file = args.out.join("study.toml");
+    let experiment = args.options.experiment(&Measured {
+        what: What::Latency,
+        cpus: &args.cpus,
+        each: &args.each,
+        repetitions: args.repetitions,
+        cool_down: &args.cool_down,
+        load: &args.load,
+        load_on: args.load_on,
+    });
+    let written = Written::for_the_user(text(&experiment, &levels(args)?))?;
+    let file = args.options.file();
     if args.dry_run {
         show_written(written, &file, &args.vm, screen)?;
         return Ok(Status::Done);
@@ -115,25 +110,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     } else {
         Consent::Missing
     };
-    run_written(written, &file, &args.out, &args.vm, consent, screen)
-}
-
-fn experiment(args: &Args) -> Experiment {
-    Experiment {
-        what: What::Latency,
-        cpus: args.cpus.clone(),
-        each: args.each.clone(),
-        policy: args.policy.clone(),
-        interval: args.interval.clone(),
-        load: Load {
-            kinds: args.load.clone(),
-            place: args.load_on.word(),
-        },
-        repetitions: args.repetitions,
-        seed: u64::from(args.seed),
-        budget: args.budget.clone(),
-        cool_down: args.cool_down.clone(),
-    }
+    run_written(written, &file, &args.options.out, &args.vm, consent, screen)
 }
 
 fn levels(args: &Args) -> Result<Levels, CommandError> {

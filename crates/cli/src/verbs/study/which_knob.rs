@@ -5,18 +5,18 @@ mod answer;
 pub use answer::answer;
 
 use super::foresee::{Foreseen, Written, refuse_neighbours, with_cpus};
+use super::options::{LoadOn, Measured, Options, a_time};
 use super::reboots::Consent;
 use super::{carry_out, plan as show_plan};
 use crate::intent::{ProfileWord, existing_cpus, plan_on};
 use crate::verbs::measure::policy::parse_policy;
 use crate::{CommandError, Screen, Status, changing};
 use ::plan::{Intent, Knob, PartitionName, Plan, Profile, State};
-use ::study::which_knob::{Candidates, Experiment, Load, least_repetitions, matrix};
+use ::study::which_knob::{Candidates, least_repetitions, matrix};
 use ::study::{PARTITION, What};
 use clap::ValueEnum;
-use machine::{CpuSet, Machine, parse_duration};
+use machine::{CpuSet, Machine};
 use root::Root;
-use std::path::PathBuf;
 
 /// Two more repetitions than can show anything at all: those show only what never overlaps.
 const BEYOND_LEAST: usize = 2;
@@ -54,24 +54,11 @@ pub struct Args {
     /// Where the load runs: everywhere, where isolation keeps it away from the measured CPUs, or on the others only
     #[arg(long, value_name = "WHERE", default_value = "everywhere")]
     load_on: LoadOn,
-    /// Policy of the sampler, as `measure` takes it
-    #[arg(long, value_name = "POLICY")]
-    policy: Option<String>,
-    /// Period of the wake-ups, as `measure` takes it
-    #[arg(long, value_name = "TIME", value_parser = a_time)]
-    interval: Option<String>,
     /// How long the machine is left alone before each run
     #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = a_time)]
     cool_down: String,
-    /// The longest time that this call may take; the same command goes on
-    #[arg(long, value_name = "TIME", value_parser = a_time)]
-    budget: Option<String>,
-    /// From which the order of the runs is drawn
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    seed: u32,
-    /// Where the results go: DIR/CELL/N.json, and DIR/study.toml, which `study run` and `study report` know
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    #[command(flatten)]
+    options: Options,
     /// Say the cells, their order and the time that they take; runs nothing
     #[arg(long)]
     dry_run: bool,
@@ -87,25 +74,6 @@ enum Measure {
     All,
 }
 
-/// Where a load runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum LoadOn {
-    /// On every CPU that a program which nobody pinned may use
-    Everywhere,
-    /// Never on the measured CPUs
-    Others,
-}
-
-impl LoadOn {
-    /// As the file of a study has it.
-    pub fn word(self) -> &'static str {
-        match self {
-            LoadOn::Everywhere => "everywhere",
-            LoadOn::Others => "others",
-        }
-    }
-}
-
 /// Runs it.
 ///
 /// # Errors
@@ -117,7 +85,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         show_plan(&foreseen(args, &whole)?, screen);
         return Ok(Status::Done);
     }
-    carry_out(&args.out, Consent::Missing, stop, screen, || {
+    carry_out(&args.options.out, Consent::Missing, stop, screen, || {
         foreseen(args, &whole)
     })
 }
@@ -132,7 +100,7 @@ fn whole(args: &Args) -> Result<Intent, CommandError> {
         // Refuses what there is not, and what no partition can be without.
         Intent::new(whole.name.clone(), CpuSet::new(), profile).leave_out(knob)?;
     }
-    if let Some(policy) = &args.policy {
+    if let Some(policy) = &args.options.policy {
         let next = "write it as `measure --policy` takes it";
         parse_policy(policy).map_err(|why| CommandError::usage("the policy cannot be used", why, next))?;
     }
@@ -153,27 +121,21 @@ fn foreseen(args: &Args, whole: &Intent) -> Result<Foreseen, CommandError> {
         Some(changing.map(|knob| knob.name.to_owned()).collect())
     })?;
     let least = least_repetitions(matrix.comparisons());
-    let experiment = Experiment {
+    let experiment = args.options.experiment(&Measured {
         what: match args.measure {
             Measure::Latency => What::Latency,
             Measure::Noise => What::Noise,
             Measure::All => What::All,
         },
-        cpus: args.cpus.clone(),
-        each: args.each.clone(),
-        policy: args.policy.clone(),
-        interval: args.interval.clone(),
-        load: Load {
-            kinds: args.load.clone(),
-            place: args.load_on.word(),
-        },
+        cpus: &args.cpus,
+        each: &args.each,
         repetitions: args.repetitions.unwrap_or(least + BEYOND_LEAST),
-        seed: u64::from(args.seed),
-        budget: args.budget.clone(),
-        cool_down: args.cool_down.clone(),
-    };
+        cool_down: &args.cool_down,
+        load: &args.load,
+        load_on: args.load_on,
+    });
     let written = Written::for_the_user(experiment.text(&matrix))?;
-    let mut foreseen = Foreseen::of(written, &args.out.join("study.toml"))?;
+    let mut foreseen = Foreseen::of(written, &args.options.file())?;
     foreseen.notes.extend(notes);
     if foreseen.study.repetitions < least {
         foreseen.notes.push(format!(
@@ -259,9 +221,4 @@ fn candidates(plan: &Plan, whole: &Intent, args: &Args) -> Result<(Candidates, V
 /// Whether a knob has this name, this alias, or this file.
 fn is_called(name: &str, called: &str) -> bool {
     ::plan::knobs::knob(called).is_some_and(|knob| knob.name == name)
-}
-
-/// A time, as it was written.
-pub fn a_time(text: &str) -> Result<String, String> {
-    parse_duration(text).map(|_| text.to_owned())
 }

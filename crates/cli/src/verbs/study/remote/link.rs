@@ -2,10 +2,10 @@
 //! limit, and nothing is asked of a terminal.
 
 use super::words::{Asked, Said};
+use crate::verbs::study::hearing::{More, more};
 use crate::{CommandError, Status};
 use guest::frames::Frames;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use std::io::{Read, Write as _};
+use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -187,12 +187,11 @@ impl Session {
                     None => continue,
                 }
             }
-            let mut part = Vec::new();
-            match self.child.stdout.as_mut().map(|out| more(out, &mut part)) {
+            match self.child.stdout.as_mut().map(|out| more(out, LOOK)) {
                 Some(Ok(More::Nothing)) => return Ok(Heard::Nothing),
-                Some(Ok(More::Some)) => self.frames.push(&part),
+                Some(Ok(More::Part(part))) => self.frames.push(&part),
                 Some(Ok(More::Closed)) | None => return Err(self.broken(String::new())),
-                Some(Err(why)) => return Err(self.broken(why)),
+                Some(Err(error)) => return Err(self.broken(error.to_string())),
             }
         }
     }
@@ -217,34 +216,6 @@ impl Drop for Session {
     }
 }
 
-enum More {
-    Nothing,
-    Some,
-    Closed,
-}
-
-fn more(out: &mut (impl Read + std::os::fd::AsFd), part: &mut Vec<u8>) -> Result<More, String> {
-    let time = Timespec::try_from(LOOK).ok();
-    match poll(&mut [PollFd::new(out, PollFlags::IN)], time.as_ref()) {
-        Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(More::Nothing),
-        Ok(_) => {}
-        Err(errno) => return Err(errno.to_string()),
-    }
-    part.resize(1 << 16, 0);
-    match out.read(part) {
-        Ok(0) => Ok(More::Closed),
-        Ok(count) => {
-            part.truncate(count);
-            Ok(More::Some)
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {
-            part.clear();
-            Ok(More::Nothing)
-        }
-        Err(error) => Err(error.to_string()),
-    }
-}
-
 /// All that it says, as far as it fits in memory; a command there says little.
 fn until_closed(
     child: &mut Child,
@@ -264,15 +235,13 @@ fn until_closed(
                 silence.as_secs()
             )));
         }
-        let mut part = Vec::new();
         let Some(pipe) = child.stdout.as_mut() else {
             return Ok(());
         };
-        match more(pipe, &mut part).map_err(Trouble::Link)? {
+        match more(pipe, LOOK).map_err(|error| Trouble::Link(error.to_string()))? {
             More::Closed => return Ok(()),
-            More::Nothing => {}
-            More::Some if out.len() < MOST => out.extend(part),
-            More::Some => {}
+            More::Part(part) if out.len() < MOST => out.extend(part),
+            More::Nothing | More::Part(_) => {}
         }
     }
 }
@@ -288,21 +257,12 @@ fn ended(child: &mut Child) -> (String, Option<i32>) {
     let status = child.wait().ok();
     let mut said = Vec::new();
     // A child of ssh may hold the pipe; nothing is waited for that did not come yet.
-    if let Some(errors) = child.stderr.take() {
-        let is_there = |errors: &std::process::ChildStderr| {
-            let now = Timespec::default();
-            matches!(
-                poll(&mut [PollFd::new(errors, PollFlags::IN)], Some(&now)),
-                Ok(1..)
-            )
-        };
-        let mut errors = errors;
-        let mut part = [0; 1 << 12];
-        while said.len() < 1 << 13 && is_there(&errors) {
-            match errors.read(&mut part) {
-                Ok(count @ 1..) => said.extend(part.get(..count).unwrap_or_default()),
-                _ => break,
-            }
+    if let Some(mut errors) = child.stderr.take() {
+        while said.len() < 1 << 13 {
+            let Ok(More::Part(part)) = more(&mut errors, Duration::ZERO) else {
+                break;
+            };
+            said.extend(part);
         }
     }
     let said = String::from_utf8_lossy(&said);

@@ -5,15 +5,15 @@ use super::words::{Asked, Ended, Go, MOST_BYTES, Said, State, Up};
 use crate::verbs::study::carry_out;
 use crate::verbs::study::directory::Directory;
 use crate::verbs::study::foresee::{self, Foreseen};
+use crate::verbs::study::hearing::{More, more};
 use crate::verbs::study::reboots::Consent;
 use crate::{CommandError, Screen, Status, changing};
 use guest::frames::Frames;
 use machine::CpuSet;
 use root::state::StateDir;
 use root::{input, output, process, sched};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use std::collections::BTreeSet;
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -361,23 +361,11 @@ fn link_ended(error: &std::io::Error) -> CommandError {
 
 /// Waits a little for what is asked. Gives whether the link is there still.
 fn hear(frames: &mut Frames) -> Result<bool, CommandError> {
-    let mut input = std::io::stdin().lock();
-    let time = Timespec::try_from(LOOK).ok();
-    match poll(&mut [PollFd::new(&input, PollFlags::IN)], time.as_ref()) {
-        Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(true),
-        Ok(_) => {}
-        Err(errno) => return Err(link_ended(&errno.into())),
+    let heard = more(&mut std::io::stdin().lock(), LOOK).map_err(|error| link_ended(&error))?;
+    if let More::Part(part) = &heard {
+        frames.push(part);
     }
-    let mut part = vec![0; 1 << 16];
-    match input.read(&mut part) {
-        Ok(0) => Ok(false),
-        Ok(count) => {
-            frames.push(part.get(..count).unwrap_or_default());
-            Ok(true)
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => Ok(true),
-        Err(error) => Err(link_ended(&error)),
-    }
+    Ok(!matches!(heard, More::Closed))
 }
 
 #[cfg(test)]

@@ -1,17 +1,16 @@
 //! One guest, from its start to its end: what it says is heard while it comes, and whatever happens to it has a time limit.
 
 use super::bench::not_started;
+use crate::verbs::study::hearing::{More, more, start};
 use crate::verbs::study::task::Told;
 use crate::{CommandError, Status};
 use guest::frames::Frames;
 use guest::qemu::PROGRAM;
-use root::{input, process};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use root::input;
 use std::ffi::OsString;
 use std::io::Read as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -46,18 +45,9 @@ pub fn boot(
     stop: &AtomicBool,
     hear: &mut dyn FnMut(Told) -> Result<(), CommandError>,
 ) -> Result<End, CommandError> {
-    let parent = std::process::id();
     let mut command = Command::new(PROGRAM);
-    command
-        .args(arguments)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    // Ctrl-C on the terminal is ours: what a guest has handed out is kept first.
-    command.process_group(0);
-    // SAFETY: between fork and exec it makes two system calls that take no memory.
-    unsafe { command.pre_exec(move || process::die_with(parent).map_err(std::io::Error::from_raw_os_error)) };
-    let mut child = command.spawn().map_err(|error| not_started(&error))?;
+    // What a guest has handed out is kept first, so it is not for the terminal to end.
+    let mut child = start(command.args(arguments)).map_err(|error| not_started(&error))?;
     let heard = listen(&mut child, silence, stop, hear);
     let ended = ended_within(
         &mut child,
@@ -92,7 +82,6 @@ fn listen(
         return Err(failed("its output has no pipe".to_owned()));
     };
     let (mut frames, mut heard_at) = (Frames::default(), Instant::now());
-    let time = Timespec::try_from(LOOK).ok();
     loop {
         if stop.load(Ordering::Relaxed) {
             return Ok(End::Interrupted);
@@ -103,17 +92,10 @@ fn listen(
                 silence.as_secs()
             )));
         }
-        match poll(&mut [PollFd::new(&*out, PollFlags::IN)], time.as_ref()) {
-            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
-            Ok(_) => {}
-            Err(errno) => return Err(failed(errno.to_string())),
-        }
-        let mut part = [0; 1 << 16];
-        match out.read(&mut part) {
-            Ok(0) => return Ok(End::Stopped(String::new())),
-            Ok(count) => frames.push(part.get(..count).unwrap_or_default()),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(failed(error.to_string())),
+        match more(out, LOOK).map_err(|error| failed(error.to_string()))? {
+            More::Nothing => continue,
+            More::Part(part) => frames.push(&part),
+            More::Closed => return Ok(End::Stopped(String::new())),
         }
         while let Some((name, body)) = frames.take() {
             heard_at = Instant::now();
