@@ -1,6 +1,6 @@
 //! What a scenario is: a guest script, the cells that it runs in, and what has to be true of its records.
 
-use crate::kernels::Kernel;
+use crate::kernels::{K6_1, K6_12_RT, K7, Kernel};
 use crate::records::Records;
 use crate::shape::{Layout, Shape, USUAL};
 use crate::verdict::Verdict;
@@ -57,6 +57,17 @@ impl Cell {
             part: 0,
             init: Init::Script,
         }
+    }
+
+    /// One for each kind of kernel that the project promises: both layouts of the oldest, a real-time one, the newest.
+    #[must_use]
+    pub fn of_each_kind() -> [Cell; 4] {
+        [
+            Cell::new(K6_1, Layout::V1),
+            Cell::new(K6_1, Layout::V2),
+            Cell::new(K6_12_RT, Layout::V2),
+            Cell::new(K7, Layout::V2),
+        ]
     }
 
     /// The same with systemd as init, in the version that Debian ships with the kernel.

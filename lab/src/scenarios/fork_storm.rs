@@ -2,7 +2,6 @@
 //! sleep: moving them takes little memory, and not much longer than a bare loop. [`super::speed`] is the large version.
 
 use super::apply_undo::movable;
-use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
 use crate::shape::{Layout, Shape, USUAL};
@@ -28,14 +27,8 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 fn cells() -> Vec<Cell> {
-    let cells = [
-        (K6_1, Layout::V1),
-        (K6_1, Layout::V2),
-        (K6_12_RT, Layout::V2),
-        (K7, Layout::V2),
-    ];
-    cells
-        .map(|(kernel, layout)| Cell::new(kernel, layout).on(ROOMY).within(240))
+    Cell::of_each_kind()
+        .map(|cell| cell.on(ROOMY).within(240))
         .to_vec()
 }
 

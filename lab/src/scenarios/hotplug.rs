@@ -2,7 +2,6 @@
 //! else. What is said is true, and when the CPU is back everything is as before. One goes while it is measured: the result
 //! keeps what it had, and says so.
 
-use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
 use crate::shape::Layout;
@@ -18,14 +17,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 fn cells() -> Vec<Cell> {
-    [
-        (K6_1, Layout::V1),
-        (K6_1, Layout::V2),
-        (K6_12_RT, Layout::V2),
-        (K7, Layout::V2),
-    ]
-    .map(|(kernel, layout)| Cell::new(kernel, layout).within(600))
-    .to_vec()
+    Cell::of_each_kind().map(|cell| cell.within(600)).to_vec()
 }
 
 /// Which CPU goes.

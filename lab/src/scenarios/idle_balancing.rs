@@ -3,10 +3,8 @@
 //! Without a domain it would never leave the kernel's list of idle CPUs (`nohz.idle_cpus_mask`) again, and every busy CPU sends it
 //! function calls; see `apply::Busy`.
 
-use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
 use crate::verdict::Verdict;
 
 /// On the kernels and layouts that differ in how a CPU leaves the domains.
@@ -22,15 +20,7 @@ pub const SCENARIO: Scenario = Scenario {
 const ROUNDS: usize = 5;
 
 fn cells() -> Vec<Cell> {
-    let cells = [
-        (K6_1, Layout::V1),
-        (K6_1, Layout::V2),
-        (K6_12_RT, Layout::V2),
-        (K7, Layout::V2),
-    ];
-    cells
-        .map(|(kernel, layout)| Cell::new(kernel, layout).within(240))
-        .to_vec()
+    Cell::of_each_kind().map(|cell| cell.within(240)).to_vec()
 }
 
 const SCRIPT: &str = r#"softirqs() { awk '/SCHED/{print $5}' /proc/softirqs; }

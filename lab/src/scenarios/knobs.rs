@@ -4,10 +4,9 @@
 mod expected;
 
 use super::apply_undo::movable;
-use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
-use crate::shape::{Layout, Shape, USUAL};
+use crate::shape::{Shape, USUAL};
 use crate::verdict::Verdict;
 use expected::{BALANCED, BY_NAME, Expected, FILES, STRICT};
 use std::collections::BTreeMap;
@@ -48,14 +47,9 @@ pub(super) const DISK: Shape = Shape {
 };
 
 fn cells() -> Vec<Cell> {
-    [
-        (K6_1, Layout::V1),
-        (K6_1, Layout::V2),
-        (K6_12_RT, Layout::V2),
-        (K7, Layout::V2),
-    ]
-    .map(|(kernel, layout)| Cell::new(kernel, layout).on(THREADS).within(480))
-    .to_vec()
+    Cell::of_each_kind()
+        .map(|cell| cell.on(THREADS).within(480))
+        .to_vec()
 }
 
 /// What a machine has that nobody has looked after: every knob that is a file, at a value that disturbs, where the guest

@@ -1,9 +1,7 @@
 //! `prove`, the whole story in one command: isolates, measures, restores, also when it is killed in the middle.
 
-use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
 use crate::verdict::Verdict;
 
 /// On v1 and v2. What it measures is not asserted: time in an emulator is not time.
@@ -16,15 +14,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 fn cells() -> Vec<Cell> {
-    let cells = [
-        (K6_1, Layout::V1),
-        (K6_1, Layout::V2),
-        (K6_12_RT, Layout::V2),
-        (K7, Layout::V2),
-    ];
-    cells
-        .map(|(kernel, layout)| Cell::new(kernel, layout).within(300))
-        .to_vec()
+    Cell::of_each_kind().map(|cell| cell.within(300)).to_vec()
 }
 
 fn script(_: &Cell) -> String {

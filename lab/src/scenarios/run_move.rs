@@ -1,6 +1,5 @@
 //! Programs started in the partition and tasks moved there and back: what `/proc` says of each, and of all after undo.
 
-use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
 use crate::shape::Layout;
@@ -16,15 +15,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 fn cells() -> Vec<Cell> {
-    let cells = [
-        (K6_1, Layout::V1),
-        (K6_1, Layout::V2),
-        (K6_12_RT, Layout::V2),
-        (K7, Layout::V2),
-    ];
-    cells
-        .map(|(kernel, layout)| Cell::new(kernel, layout).within(240))
-        .to_vec()
+    Cell::of_each_kind().map(|cell| cell.within(240)).to_vec()
 }
 
 fn script(_: &Cell) -> String {

@@ -1,10 +1,8 @@
 //! Two partitions with names: each comes and goes without disturbing the other, also when the tool is killed.
 
 use super::apply_undo::movable;
-use crate::kernels::{K6_1, K6_12_RT, K7};
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
-use crate::shape::Layout;
 use crate::verdict::Verdict;
 
 /// On both versions of control groups.
@@ -17,14 +15,7 @@ pub const SCENARIO: Scenario = Scenario {
 };
 
 fn cells() -> Vec<Cell> {
-    [
-        (K6_1, Layout::V1),
-        (K6_1, Layout::V2),
-        (K6_12_RT, Layout::V2),
-        (K7, Layout::V2),
-    ]
-    .map(|(kernel, layout)| Cell::new(kernel, layout).within(700))
-    .to_vec()
+    Cell::of_each_kind().map(|cell| cell.within(700)).to_vec()
 }
 
 /// At the end one of them grows and shrinks with programs inside. `state only_X` is the state with partition X alone, applied on the fresh machine.
