@@ -1,6 +1,7 @@
 //! What is kept of the samples of one thread: the histograms of what it saw, of what the schedule would have seen, of its
 //! period, and the longest samples with their times.
 
+use crate::course::{Course, Stands};
 use crate::ring::Sample;
 use crate::stats::Tally;
 use crate::timer::Grid;
@@ -45,6 +46,7 @@ pub(crate) struct Accumulator {
     listed: Listed,
     reached: u64,
     above: Above,
+    course: Course,
     last: Option<Sample>,
 }
 
@@ -91,6 +93,7 @@ impl Accumulator {
             listed,
             reached: 0,
             above: Above::default(),
+            course: Course::new(Stands::Sum),
             last: None,
         })
     }
@@ -107,6 +110,7 @@ impl Accumulator {
         };
         Some(Accumulator {
             wake_ups: Some(wake_ups),
+            course: Course::new(Stands::Largest),
             ..Accumulator::of_gaps(listed)?
         })
     }
@@ -134,7 +138,10 @@ impl Accumulator {
         };
         self.raw.add(value);
         match cause {
-            Cause::Others => self.own.others_max = self.own.others_max.max(Some(value)),
+            Cause::Others => {
+                self.own.others_max = self.own.others_max.max(Some(value));
+                self.course.add(sample.at, value);
+            }
             Cause::OwnWakeUp => {
                 self.own.count += 1;
                 self.own.sum = self.own.sum.saturating_add(value);
@@ -209,6 +216,11 @@ impl Accumulator {
             Some(_) => u64::try_from(last.lateness()).unwrap_or(0),
             None => last.value,
         })
+    }
+
+    /// What came when, without our own wake-ups.
+    pub(crate) fn course(&self) -> &Course {
+        &self.course
     }
 
     /// Gaps that are our own wake-ups.

@@ -47,9 +47,10 @@ pub enum MeasureError {
         /// What to do.
         next: &'static str,
     },
-    /// The samplers did not get ready, and did not wait for a CPU either.
+    /// The samplers did not get ready, and were not seen to wait for a CPU either (nobody is where the kernel keeps no account of
+    /// threads, which is without `CONFIG_SCHED_INFO`).
     #[error(
-        "no sampler got ready on CPUs {cpus} within 10 s, and none of its threads waited for the CPU meanwhile; look whether its cgroup is frozen or at its limit of memory, and whether somebody stopped it"
+        "no sampler got ready on CPUs {cpus} within 10 s, and none of its threads was seen to wait for the CPU meanwhile; look whether its cgroup is frozen or at its limit of memory, and whether somebody stopped it"
     )]
     Stuck {
         /// The CPUs.

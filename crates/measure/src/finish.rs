@@ -113,6 +113,7 @@ pub(crate) fn plain(kind: Kind, cpu: CpuId, raw: Distribution) -> ThreadResult {
         gaps: None,
         gaps_total: None,
         gaps_kept: None,
+        over_time: None,
         stolen_ns: None,
         stolen_max_ns: None,
         own_ns: None,
@@ -260,6 +261,7 @@ pub(crate) fn add_wake_ups(
     (pace, start): (Pace, u64),
     most: usize,
 ) {
+    result.over_time = samples.course().over_time(pace, start);
     result.interval_ns = Some(lane.interval_ns);
     result.clock = Some(lane.clock);
     if let Some(wake_ups) = samples.wake_ups() {
@@ -297,10 +299,10 @@ fn add_gaps(
     most: usize,
 ) {
     let pace = window.pace;
-    let mut gaps: Vec<Gap> = samples
-        .longest(most)
-        .into_iter()
-        .map(|(at, ticks, cause)| Gap {
+    let longest = samples.longest(most);
+    let mut gaps: Vec<Gap> = longest
+        .iter()
+        .map(|&(at, ticks, cause)| Gap {
             at_ns: pace.to_ns(at.saturating_sub(window.start)),
             duration_ns: pace.to_ns(ticks),
             label: (cause == Cause::OwnWakeUp).then_some(GapLabel::OwnWakeUp),
@@ -309,6 +311,13 @@ fn add_gaps(
     labels::label(&mut gaps, result.policy, limits);
     let of_kernel = |gap: &&Gap| gap.label.is_some_and(|label| label != GapLabel::OwnWakeUp);
     let kernel_ns: u64 = gaps.iter().filter(of_kernel).map(|gap| gap.duration_ns).sum();
+    let mut course = samples.course().clone();
+    for (gap, (at, ticks, _)) in gaps.iter().zip(&longest) {
+        if of_kernel(&gap) {
+            course.remove(*at, *ticks);
+        }
+    }
+    result.over_time = course.over_time(pace, window.start);
     let own = samples.own();
     let own_ns = kernel_ns.saturating_add(pace.to_ns(own.sum));
     result.own_wake_ups = (own.count > 0).then_some(own.count);

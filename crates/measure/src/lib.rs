@@ -11,6 +11,7 @@ mod conditions;
 pub mod configuration;
 mod counter;
 mod counts;
+mod course;
 mod environment;
 mod error;
 mod findings;
@@ -50,7 +51,7 @@ pub use request::{
 };
 pub use result::{
     Broke, Count, Counter, CounterOffset, CounterRate, Distribution, Early, Gap, GapLabel, GapsWritten,
-    Jitter, Level, Measurement, Note, Own, SCHEMA, Spike, ThreadResult,
+    Jitter, Level, Measurement, Note, OverTime, Own, SCHEMA, Spike, ThreadResult,
 };
 
 /// Most gaps, or spikes, that a result lists per CPU; the histogram counts all.

@@ -152,6 +152,9 @@ pub struct ThreadResult {
     /// Noise: gaps in `gaps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaps_kept: Option<u64>,
+    /// What came when, of all samples; `None` when there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub over_time: Option<OverTime>,
     /// Noise: sum of the recorded gaps that are not the tool's own doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stolen_ns: Option<u64>,
@@ -233,6 +236,18 @@ pub struct Early {
     pub max_ns: u64,
     /// Lower bound of a bucket and wake-ups in it, ascending.
     pub histogram: Vec<(u64, u64)>,
+}
+
+/// What came when: the window in parts of equal length, at most 256, whatever its length and however many samples there were.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OverTime {
+    /// When the first part begins, in nanoseconds since the window began: with the first sample.
+    pub begins_ns: u64,
+    /// Length of a part.
+    pub part_ns: u64,
+    /// Noise: what was stolen in each part; together they are `stolen_ns`. Latency: the latest wake-up that was due in it.
+    /// After the last part nothing came.
+    pub values_ns: Vec<u64>,
 }
 
 /// A late wake-up.

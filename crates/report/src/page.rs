@@ -4,5 +4,6 @@
 pub(crate) mod chart;
 pub(crate) mod curves;
 pub(crate) mod escape;
+pub(crate) mod heat_map;
 pub(crate) mod parts;
 pub(crate) mod strip;

@@ -258,6 +258,7 @@ impl OneCpu {
         result.threshold_ns = Some(self.lane.threshold_ns);
         result.gaps_total = Some(result.recorded);
         result.gaps_kept = Some(gaps.len() as u64);
+        result.over_time = self.samples.course().over_time(Pace::NANOSECONDS, window.start);
         result.stolen_ns = Some(self.samples.raw().sum());
         result.stolen_max_ns = self.samples.raw().max();
         result.own_ns = Some(0);

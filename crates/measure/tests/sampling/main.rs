@@ -100,5 +100,24 @@ fn assert_accounts(result: &Measurement) {
             ];
             assert!(order.is_sorted() && order[0].is_some(), "{order:?}");
         }
+        let Some(over_time) = &thread.over_time else {
+            assert!(
+                thread.recorded == 0 || thread.stolen_ns == Some(0),
+                "nothing came when"
+            );
+            continue;
+        };
+        let parts = &over_time.values_ns;
+        assert!(!parts.is_empty() && parts.len() <= 256, "{over_time:?}");
+        assert!(over_time.begins_ns < thread.duration_ns, "{over_time:?}");
+        match thread.kind {
+            // Each part is rounded to nanoseconds for itself.
+            Kind::Noise => assert!(
+                parts.iter().sum::<u64>().abs_diff(thread.stolen_ns.unwrap()) <= parts.len() as u64 + 1,
+                "{over_time:?} {:?}",
+                thread.stolen_ns
+            ),
+            _ => assert_eq!(parts.iter().max().copied(), thread.max_ns),
+        }
     }
 }

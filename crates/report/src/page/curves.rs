@@ -337,17 +337,17 @@ mod tests {
         curves("a", "logs", "all & everything", "late", scale, &all).unwrap()
     }
 
+    /// The outline of the first curve.
+    fn first_path(svg: &str) -> &str {
+        let (_, curve) = svg.split_once("<path class=\"curve k0\"").unwrap();
+        let (_, outline) = curve.split_once(" d=\"").unwrap();
+        outline.split('"').next().unwrap()
+    }
+
     #[test]
     fn a_single_late_sample_is_an_island_of_the_logarithmic_drawing() {
         let svg = drawn(Scale::Logarithmic);
-        let path = svg
-            .split("<path class=\"curve k0\"")
-            .nth(1)
-            .unwrap()
-            .split(" d=\"")
-            .nth(1)
-            .unwrap();
-        let path = &path[..path.find('"').unwrap()];
+        let path = first_path(&svg);
         assert_eq!(path.matches('M').count(), 3, "{path}");
         assert!(svg.contains("<title>&lt;none&gt;</title>") && svg.contains("all &amp; everything"));
         assert!(
@@ -359,14 +359,7 @@ mod tests {
     #[test]
     fn the_linear_drawing_ends_where_it_is_told_to() {
         let svg = drawn(Scale::Linear(4_000));
-        let path = svg
-            .split("<path class=\"curve k0\"")
-            .nth(1)
-            .unwrap()
-            .split(" d=\"")
-            .nth(1)
-            .unwrap();
-        let path = &path[..path.find('"').unwrap()];
+        let path = first_path(&svg);
         assert_eq!(path.matches('M').count(), 2, "{path}");
         assert!(svg.contains(">4\u{a0}µs<"), "{svg}");
     }

@@ -3,6 +3,7 @@
 
 use super::super::maybe_time;
 use crate::page::chart::{Series, histograms};
+use crate::page::heat_map::{self, heat_map};
 use crate::page::parts::CPUS;
 use crate::page::strip::{Strip, gaps};
 use crate::prove::{merged, worst};
@@ -63,9 +64,25 @@ pub(super) fn of(page: &mut String, measurement: &Measurement) {
         let axis = "how far two wake-ups were from the distance they were due at";
         figure(page, "period", "Period", axis, &[series]);
     }
+    over_time(page, measurement);
     if measurement.kind == Kind::Noise {
         strips(page, measurement);
     }
+}
+
+/// Where and when it was worst. It is drawn of a single CPU too: nothing else shows when wake-ups were late.
+fn over_time(page: &mut String, measurement: &Measurement) {
+    let Some(svg) = heat_map(measurement.kind, &measurement.threads) else {
+        return;
+    };
+    let rest = match measurement.threads.len().saturating_sub(heat_map::ROWS) {
+        0 => String::new(),
+        more => format!(" {more} more are in the tables."),
+    };
+    let _ = writeln!(
+        page,
+        "<h3>Over time</h3>\n<figure>{svg}<figcaption>A row for each CPU, with all of its samples.{rest}</figcaption></figure>"
+    );
 }
 
 fn figure(page: &mut String, id: &str, heading: &str, axis: &str, series: &[Series]) {

@@ -1,0 +1,166 @@
+//! What came when: the time cut into parts of equal length, each with its sum or its largest value. Nothing has to be known of the
+//! length of a run before, and it costs the same memory for ten gaps and for ten million: a run that goes on doubles the parts.
+
+use crate::OverTime;
+use crate::counter::Pace;
+
+/// Most parts; at least half as many are used of a long run.
+const MOST: usize = 256;
+
+/// The shortest part, as a power of two: about a million ticks, which is a millisecond or less.
+const SHORTEST: u32 = 20;
+
+/// What stands for a part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stands {
+    /// All of it together: time that was taken.
+    Sum,
+    /// The worst of it: how late.
+    Largest,
+}
+
+/// One thread's, in its own ticks.
+#[derive(Clone, Debug)]
+pub(crate) struct Course {
+    stands: Stands,
+    begins: Option<u64>,
+    /// Ticks of a part, as a power of two.
+    log2: u32,
+    parts: Vec<u64>,
+}
+
+impl Course {
+    /// Nothing yet.
+    pub(crate) fn new(stands: Stands) -> Course {
+        Course {
+            stands,
+            begins: None,
+            log2: SHORTEST,
+            parts: Vec::new(),
+        }
+    }
+
+    /// Takes a value that belongs to one moment or, for a sum, to the time that it lasted.
+    pub(crate) fn add(&mut self, at: u64, value: u64) {
+        let since = at.saturating_sub(*self.begins.get_or_insert(at));
+        let end = match self.stands {
+            Stands::Sum => since.saturating_add(value.saturating_sub(1)),
+            Stands::Largest => since,
+        };
+        while end >> self.log2 >= MOST as u64 {
+            self.double();
+        }
+        match self.stands {
+            Stands::Sum => self.each(since, value, u64::saturating_add),
+            Stands::Largest => self.at(since, |largest| largest.max(value)),
+        }
+    }
+
+    /// Takes back what was added and turned out to be somebody else's doing.
+    pub(crate) fn remove(&mut self, at: u64, value: u64) {
+        let since = at.saturating_sub(self.begins.unwrap_or(at));
+        self.each(since, value, u64::saturating_sub);
+    }
+
+    /// What it comes to, for a window that began at `start`; `None` when nothing came.
+    pub(crate) fn over_time(&self, pace: Pace, start: u64) -> Option<OverTime> {
+        Some(OverTime {
+            begins_ns: pace.to_ns(self.begins?.saturating_sub(start)),
+            part_ns: pace.to_ns(1 << self.log2),
+            values_ns: self.parts.iter().map(|ticks| pace.to_ns(*ticks)).collect(),
+        })
+    }
+
+    /// Every part has the place of two.
+    fn double(&mut self) {
+        let both = |pair: &[u64]| match self.stands {
+            Stands::Sum => pair.iter().fold(0, |sum: u64, part| sum.saturating_add(*part)),
+            Stands::Largest => pair.iter().copied().max().unwrap_or(0),
+        };
+        self.parts = self.parts.chunks(2).map(both).collect();
+        self.log2 += 1;
+    }
+
+    fn at(&mut self, since: u64, change: impl Fn(u64) -> u64) {
+        let place = usize::try_from(since >> self.log2).unwrap_or(MOST).min(MOST - 1);
+        if self.parts.len() <= place {
+            self.parts.resize(place + 1, 0);
+        }
+        if let Some(part) = self.parts.get_mut(place) {
+            *part = change(*part);
+        }
+    }
+
+    /// Gives each part what of the time lies in it.
+    fn each(&mut self, since: u64, value: u64, change: impl Fn(u64, u64) -> u64) {
+        let (mut from, end) = (since, since.saturating_add(value));
+        while from < end {
+            let next = (from | ((1 << self.log2) - 1)).saturating_add(1);
+            let here = next.min(end).saturating_sub(from);
+            self.at(from, |part| change(part, here));
+            from = from.saturating_add(here.max(1));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PART: u64 = 1 << SHORTEST;
+
+    fn of(stands: Stands, values: &[(u64, u64)]) -> OverTime {
+        let mut course = Course::new(stands);
+        for (at, value) in values {
+            course.add(*at, *value);
+        }
+        course.over_time(Pace::NANOSECONDS, 0).unwrap()
+    }
+
+    #[test]
+    fn a_gap_is_a_part_of_all_that_it_reaches_into() {
+        let seen = of(Stands::Sum, &[(100, 50), (100 + PART - 10, 30 + PART)]);
+        assert_eq!((seen.begins_ns, seen.part_ns), (100, PART));
+        assert_eq!(seen.values_ns, [60, PART, 20]);
+        let seen = of(Stands::Largest, &[(100, 50), (110, 70), (100 + PART, 3 * PART)]);
+        assert_eq!(
+            seen.values_ns,
+            [70, 3 * PART],
+            "how late it was does not make it longer"
+        );
+    }
+
+    #[test]
+    fn a_long_run_has_longer_parts_and_loses_nothing() {
+        let values: Vec<(u64, u64)> = (0..100_000)
+            .map(|turn| (turn * PART / 7, 1 + turn % 997))
+            .collect();
+        let seen = of(Stands::Sum, &values);
+        assert_eq!(
+            seen.values_ns.iter().sum::<u64>(),
+            values.iter().map(|(_, value)| value).sum::<u64>()
+        );
+        let (last, _) = values[values.len() - 1];
+        assert!((MOST / 2..=MOST).contains(&seen.values_ns.len()), "{seen:?}");
+        assert!(seen.part_ns * seen.values_ns.len() as u64 > last, "{seen:?}");
+        let seen = of(Stands::Largest, &values);
+        assert_eq!(seen.values_ns.iter().max(), Some(&997));
+    }
+
+    #[test]
+    fn what_is_taken_back_is_gone_and_hostile_values_end() {
+        let mut course = Course::new(Stands::Sum);
+        course.add(1_000, 5 * PART);
+        course.add(1_000 + 2 * PART, 7);
+        course.remove(1_000, 5 * PART);
+        let seen = course.over_time(Pace::NANOSECONDS, 0).unwrap();
+        assert_eq!(seen.values_ns, [0, 0, 7, 0, 0]);
+        for (at, value) in [(0, u64::MAX), (u64::MAX, u64::MAX), (5, 0), (u64::MAX / 2, 9)] {
+            course.add(at, value);
+            course.remove(at, value);
+        }
+        assert!(course.parts.len() <= MOST);
+        let empty = Course::new(Stands::Largest).over_time(Pace::NANOSECONDS, 0);
+        assert_eq!(empty, None);
+    }
+}

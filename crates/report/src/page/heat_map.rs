@@ -1,0 +1,167 @@
+//! Every CPU over time, the darker the worse: what the drawings of single CPUs cannot show, that several were stopped at once, or
+//! one after the other. It is binned by the measurement itself, so all samples are in it, however many there were.
+
+use super::escape::unit;
+use crate::measurement::time;
+use measure::{Kind, OverTime, ThreadResult};
+use std::fmt::Write as _;
+
+const WIDTH: f64 = 640.0;
+const LEFT: f64 = 64.0;
+const RIGHT: f64 = 14.0;
+const TOP: f64 = 24.0;
+const ROW: f64 = 18.0;
+/// What is left free between two rows.
+const SPACE: f64 = 2.0;
+
+/// Most fields of a row: more cannot be told apart, nor be hit by a pointer.
+const FIELDS: usize = 128;
+
+/// Most rows; the numbers of all CPUs stand in the tables.
+pub(crate) const ROWS: usize = 64;
+
+/// From which value on a field has its shade, and how the legend calls that.
+type Shades = [(u64, &'static str); 4];
+
+/// Parts of a million of the time that were stolen.
+const STOLEN: Shades = [
+    (1, "below 0.1\u{a0}%"),
+    (1_000, "to 1\u{a0}%"),
+    (10_000, "to 10\u{a0}%"),
+    (100_000, "more"),
+];
+
+/// Nanoseconds that the latest wake-up was late.
+const LATE: Shades = [
+    (1, "below 10\u{a0}µs"),
+    (10_000, "to 100\u{a0}µs"),
+    (100_000, "to 1\u{a0}ms"),
+    (1_000_000, "more"),
+];
+
+/// Draws the threads of one kind; `None` where no sample has its time.
+pub(crate) fn heat_map(kind: Kind, threads: &[ThreadResult]) -> Option<String> {
+    let with_times = threads
+        .iter()
+        .filter_map(|thread| Some((thread, narrowed(kind, thread.over_time.as_ref()?))));
+    let rows: Vec<(&ThreadResult, OverTime)> = with_times.take(ROWS).collect();
+    let window_ns = rows.iter().map(|(thread, _)| thread.duration_ns).max()?.max(1);
+    let (title, shades, what) = match kind {
+        Kind::Noise => (
+            "Stolen time of every CPU",
+            STOLEN,
+            "the share of its time that was stolen",
+        ),
+        Kind::Latency | Kind::All => (
+            "Latest wake-up of every CPU",
+            LATE,
+            "how late its latest wake-up was",
+        ),
+    };
+    let height = TOP + ROW * rows.len() as f64 + 22.0;
+    let mut svg = format!(
+        "<svg class=\"heat-map\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"heat-t heat-d\"><title \
+         id=\"heat-t\">{title} over time</title><desc id=\"heat-d\">A row for each CPU over {}; the darker a field, the larger \
+         {what}.</desc>\n",
+        unit(&time(window_ns))
+    );
+    legend(&mut svg, &shades);
+    for (place, (thread, over_time)) in rows.iter().enumerate() {
+        let top = TOP + ROW * place as f64;
+        let _ = write!(
+            svg,
+            "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">CPU {}</text><rect class=\"strip\" x=\"{LEFT}\" y=\"{top:.1}\" \
+             width=\"{:.1}\" height=\"{:.1}\"/>",
+            LEFT - 7.0,
+            top + ROW - 5.0,
+            thread.cpu.0,
+            WIDTH - LEFT - RIGHT,
+            ROW - SPACE
+        );
+        fields(&mut svg, top, kind, thread, over_time, (window_ns, &shades));
+        svg.push('\n');
+    }
+    let _ = writeln!(
+        svg,
+        "<g class=\"tick\"><text x=\"{LEFT}\" y=\"{:.1}\">start</text><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text></g></svg>",
+        height - 6.0,
+        WIDTH - RIGHT,
+        height - 6.0,
+        unit(&time(window_ns))
+    );
+    Some(svg)
+}
+
+/// The same with fewer parts, each as long as some of the measurement's own.
+fn narrowed(kind: Kind, over_time: &OverTime) -> OverTime {
+    let many = over_time.values_ns.len().div_ceil(FIELDS).max(1);
+    let joined = |parts: &[u64]| match kind {
+        Kind::Noise => parts.iter().fold(0, |sum: u64, part| sum.saturating_add(*part)),
+        Kind::Latency | Kind::All => parts.iter().copied().max().unwrap_or(0),
+    };
+    OverTime {
+        begins_ns: over_time.begins_ns,
+        part_ns: over_time.part_ns.saturating_mul(many as u64),
+        values_ns: over_time.values_ns.chunks(many).map(joined).collect(),
+    }
+}
+
+/// What the shades mean, above the rows.
+fn legend(svg: &mut String, shades: &Shades) {
+    svg.push_str("<g class=\"tick\">");
+    for (shade, (_, called)) in shades.iter().enumerate() {
+        let left = LEFT + 120.0 * shade as f64;
+        let _ = write!(
+            svg,
+            "<rect class=\"heat h{shade}\" x=\"{left}\" y=\"4\" width=\"14\" height=\"11\"/><text x=\"{}\" y=\"14\">{called}</text>",
+            left + 20.0
+        );
+    }
+    svg.push_str("</g>\n");
+}
+
+fn fields(
+    svg: &mut String,
+    top: f64,
+    kind: Kind,
+    thread: &ThreadResult,
+    over_time: &OverTime,
+    (window_ns, shades): (u64, &Shades),
+) {
+    let wide = (WIDTH - LEFT - RIGHT) / window_ns as f64;
+    for (place, &value) in over_time.values_ns.iter().enumerate() {
+        let from_ns = over_time
+            .begins_ns
+            .saturating_add(over_time.part_ns.saturating_mul(place as u64));
+        // The last part ends after the window, by less than its length.
+        let length_ns = over_time.part_ns.min(window_ns.saturating_sub(from_ns));
+        let weight = match kind {
+            Kind::Noise => per_million(value, length_ns),
+            Kind::Latency | Kind::All => value,
+        };
+        let Some(shade) = shades.iter().rposition(|(least, _)| weight >= *least) else {
+            continue;
+        };
+        let what = match kind {
+            Kind::Noise => "stolen",
+            Kind::Latency | Kind::All => "late at most",
+        };
+        let _ = write!(
+            svg,
+            "<rect class=\"heat h{shade}\" x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{:.1}\"><title>CPU {}, from {}: {} \
+             {what}</title></rect>",
+            LEFT + wide * from_ns as f64,
+            (wide * length_ns as f64).max(0.5),
+            ROW - SPACE,
+            thread.cpu.0,
+            unit(&time(from_ns)),
+            unit(&time(value))
+        );
+    }
+}
+
+/// At least one where there is anything: a gap is never invisible.
+fn per_million(part: u64, whole: u64) -> u64 {
+    let share = u128::from(part) * 1_000_000 / u128::from(whole.max(1));
+    u64::try_from(share).unwrap_or(u64::MAX).max(u64::from(part > 0))
+}
