@@ -1,6 +1,7 @@
 //! Files of the Boot Loader Specification: one key and its value on each line, `options` as often as somebody likes.
 
 use crate::line::{Gather, Line, Slot};
+use crate::releases::{is_release, is_rescue_line, of_image};
 use crate::tree::{self, Tree};
 use crate::{BootError, Edit, Entry, Writing};
 use std::ops::Range;
@@ -105,6 +106,22 @@ pub fn entry(tree: &dyn Tree, path: &str) -> Option<Entry> {
         path: path.to_owned(),
         line: value(&text, "options").unwrap_or_default(),
     })
+}
+
+/// The release that an entry file starts: its `version`, else what the path of its kernel says. `None` for one for rescue, and
+/// where neither says it.
+#[must_use]
+pub fn release(tree: &dyn Tree, path: &str) -> Option<String> {
+    let text = tree::look(tree, path)?;
+    let (kernel, options) = (
+        value(&text, "linux")?,
+        value(&text, "options").unwrap_or_default(),
+    );
+    if name(path).contains("rescue") || is_rescue_line(&options) {
+        return None;
+    }
+    let version = value(&text, "version").filter(|version| is_release(version));
+    version.or_else(|| of_image(&kernel).map(str::to_owned))
 }
 
 /// A copy of an entry file under another name and title, with another line where one is given.

@@ -100,6 +100,32 @@ pub enum BootError {
         /// What it is for.
         why: String,
     },
+    /// No entry starts a kernel.
+    #[error(
+        "no entry of {loader} starts kernel {release}\nits entries start: {there}\n\
+         name one of those as `uname -r` has it, or install that kernel first; nothing was changed"
+    )]
+    NoKernel {
+        /// The loader's name.
+        loader: String,
+        /// The kernel's release.
+        release: String,
+        /// Those that entries start.
+        there: String,
+    },
+    /// The loader has no choice of kernels.
+    #[error(
+        "loader {loader} cannot start kernel {release} for one boot\n{why}\n\
+         leave the kernel out, or install it by hand and try it with the kernel that then runs"
+    )]
+    OneKernel {
+        /// The loader's name.
+        loader: String,
+        /// The kernel's release.
+        release: String,
+        /// Why.
+        why: String,
+    },
     /// The loader cannot try an entry once.
     #[error("loader {loader} cannot try an entry for one boot\n{why}\n{next}")]
     NoTrial {

@@ -8,6 +8,7 @@ mod extlinux_conf;
 mod grub;
 mod grub_conf;
 mod grub_debian;
+mod grub_kernels;
 mod ostree;
 mod raspberry_pi;
 mod systemd_boot;

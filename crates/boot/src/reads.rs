@@ -4,7 +4,7 @@
 use crate::limit::limit;
 use crate::tools::DIRECTORIES;
 use crate::tree::Tree;
-use crate::trial::{MARK, trial};
+use crate::trial::{MARK, OneBoot, trial};
 use crate::{LOADERS, Turn, choose, find, tuned};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub fn reads(tree: &dyn Tree) -> BTreeMap<String, Reads> {
         let _ = (loader.fallback)(&watched);
         let _ = (loader.commit)(&watched, &turn);
         let _ = (loader.remark)(&watched);
-        let _ = trial(&watched, loader, &[], &limit(None));
+        let _ = trial(&watched, loader, &OneBoot::default(), &limit(None));
     }
     watched.seen.into_inner()
 }

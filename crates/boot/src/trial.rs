@@ -15,6 +15,15 @@ pub const MARK: &str = "quietcore.trial=1";
 /// A kernel that panics starts the machine again, with the default entry, after so many seconds.
 const PANIC: &str = "panic=30";
 
+/// What an entry for one boot is to have.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OneBoot {
+    /// Words of the line, beside those of the machine.
+    pub words: Vec<String>,
+    /// The release of an installed kernel, as `uname -r` has it; `None` is the kernel that the loader starts by itself.
+    pub kernel: Option<String>,
+}
+
 /// How a loader tries an entry once.
 pub enum Trial {
     /// This loader cannot try an entry once.
@@ -24,8 +33,8 @@ pub enum Trial {
         /// What to do.
         next: &'static str,
     },
-    /// It makes an entry with these words.
-    By(fn(&dyn Tree, &[String]) -> Result<TrialWork, BootError>),
+    /// It makes an entry that has this.
+    By(fn(&dyn Tree, &OneBoot) -> Result<TrialWork, BootError>),
 }
 
 /// What makes an entry and chooses it once.
@@ -65,13 +74,14 @@ pub fn trial_line(line: &str, words: &[String]) -> String {
 /// An entry for one boot.
 ///
 /// # Errors
-/// A loader that cannot, words that it does not take, a line that is too long.
+/// A loader that cannot, words that it does not take, a line that is too long, a kernel that none of its entries starts.
 pub fn trial(
     tree: &dyn Tree,
     loader: &'static Loader,
-    words: &[String],
+    wanted: &OneBoot,
     limit: &Limit,
 ) -> Result<(Work, Chosen), BootError> {
+    let OneBoot { words, kernel } = wanted;
     loader.check_words(words)?;
     let make = match loader.trial {
         Trial::By(make) => make,
@@ -83,7 +93,7 @@ pub fn trial(
             });
         }
     };
-    let made = make(tree, words)?;
+    let made = make(tree, wanted)?;
     if made.line.len() > limit.most {
         return Err(BootError::TooLong {
             entry: made.entry,
@@ -101,10 +111,12 @@ pub fn trial(
     });
     let ours = Ours {
         loader: loader.name.to_owned(),
-        words: words.to_vec(),
+        words: words.clone(),
         files: files.collect(),
         seen: Vec::new(),
     };
+    let mut notes = vec![format!("entry {} has {PANIC}, and is started once", made.entry)];
+    notes.extend(kernel.as_ref().map(|kernel| format!("it starts kernel {kernel}")));
     let work = Work {
         ours: Some(ours),
         edits: made
@@ -113,7 +125,7 @@ pub fn trial(
             .filter(|edit| edit.before != edit.after)
             .collect(),
         runs: made.runs,
-        notes: vec![format!("entry {} has {PANIC}, and is started once", made.entry)],
+        notes,
         left: Vec::new(),
     };
     Ok((work, made.chosen))

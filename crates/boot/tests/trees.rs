@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)] // A whole file of tests.
 
 use boot::{
-    BootError, Chosen, Edit, Edited, Files, Found, Keeper, Limit, Need, Ours, Run, Tree, choose, clear, diff,
-    find, has_words, limit, set, trial,
+    BootError, Chosen, Edit, Edited, Files, Found, Keeper, Limit, Need, OneBoot, Ours, Run, Tree, choose,
+    clear, diff, find, has_words, limit, set, trial,
 };
 use root::Root;
 use std::path::{Path, PathBuf};
@@ -184,11 +184,15 @@ fn a_line_that_is_too_long_is_refused_before_anything_is_written() {
 #[test]
 fn a_trial_is_an_entry_of_its_own_with_panic() {
     let mut tried = 0;
+    let wanted = OneBoot {
+        words: words(),
+        kernel: None,
+    };
     for name in trees() {
         let root = open(&name);
         let (files, limit) = (Files::of(&root), limit_of(&root));
         let found = choose(&files, None, &[]).unwrap();
-        let (work, chosen) = match trial(&files, found.loader, &words(), &limit) {
+        let (work, chosen) = match trial(&files, found.loader, &wanted, &limit) {
             Ok(made) => made,
             Err(error) => {
                 golden(&format!("{name}.trial"), &format!("{error}\n"));

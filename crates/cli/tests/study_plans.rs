@@ -106,7 +106,7 @@ fn the_plan_says_which_boots_there_are_and_how_many_restarts() {
         "  boot  isolcpus=0, kernel 6.12-rt\n",
         "  boot  the line as it is, kernel 6.1\n",
         "8 restarts, one for each",
-        "not possible on this machine: kernel: ",
+        "not possible on this machine: kernel 6.12-rt: ",
     ] {
         assert!(text.contains(words), "{words}: {text}");
     }
@@ -124,10 +124,12 @@ fn a_machine_is_not_restarted_unasked_and_a_study_that_cannot_begin_leaves_nothi
     let out = dir.path().join("out").display().to_string();
     let axes = "isolation = [\"none\", \"isolcpus\"]";
     let kernels = "kernel = [\"6.1\", \"6.12\"]";
+    let image = "kernel = [\"6.1\", \"/boot/vmlinuz-6.12\"]";
     let budget = study_of(&cpu, axes).replace("seed = 3", "seed = 3\nbudget = \"1h\"");
     for (text, words) in [
         (study_of(&cpu, axes), vec![]),
         (study_of(&cpu, kernels), vec!["--reboot"]),
+        (study_of(&cpu, image), vec!["--reboot"]),
         (budget, vec!["--reboot"]),
     ] {
         let file = written(dir.path(), &text);
@@ -141,6 +143,17 @@ fn a_machine_is_not_restarted_unasked_and_a_study_that_cannot_begin_leaves_nothi
         );
         assert!(!Path::new(&out).exists(), "{}", said(&output));
         assert!(!Path::new("/var/lib/quietcore/study").exists());
+        let is_image = text.contains("/boot/");
+        if is_image && output.status.code() == Some(2) {
+            let told = "kernel /boot/vmlinuz-6.12: no modules are installed for an image: name its release";
+            assert!(said(&output).contains(told), "{}", said(&output));
+        }
+        let plan = said(&quietcore(&["study", "plan", &file]));
+        assert_eq!(
+            plan.contains("kernel /boot/vmlinuz-6.12: no modules are"),
+            is_image,
+            "{plan}"
+        );
     }
     let output = quietcore(&["study", "resume"]);
     assert!(matches!(output.status.code(), Some(0 | 3)), "{}", said(&output));

@@ -2,7 +2,7 @@
 
 use crate::file::{Axes, Context};
 use crate::levels::levels;
-use crate::{Study, StudyError};
+use crate::{Here, Study, StudyError};
 use machine::CpuSet;
 use machine::cmdline::{Parameter, parse_cmdline, same_name, words};
 use toml::Spanned;
@@ -94,6 +94,42 @@ impl Study {
             found.name
         ))
     }
+}
+
+impl Study {
+    /// Why a machine is not booted as a boot of the study wants it: its line, then its kernel. `None` where it is.
+    #[must_use]
+    pub fn wrong_boot(&self, boot: usize, here: &Here) -> Option<String> {
+        let line = self.wrong_line(boot, here.cpus, here.line);
+        line.or_else(|| self.wrong_kernel(boot, here.own_kernel, here.release))
+    }
+
+    /// Why a running kernel is not that of a boot. One that names none has the machine's own, where that is known.
+    fn wrong_kernel(&self, boot: usize, own: Option<&str>, running: Option<&str>) -> Option<String> {
+        let named = self.boots.get(boot)?.kernel.as_deref();
+        let wanted = named.or(own)?;
+        match running {
+            Some(running) if running == wanted => None,
+            Some(running) => Some(format!("kernel {running} runs, and not {wanted}")),
+            None => Some(format!(
+                "which kernel runs is not known, and it should be {wanted}"
+            )),
+        }
+    }
+
+    /// Whether a release is what another boot of the study names, and not this one: then a result of it is that of other cells.
+    #[must_use]
+    pub fn is_kernel_of_another(&self, boot: usize, release: &str) -> bool {
+        let is_named = |boot: &Boot| boot.kernel.as_deref() == Some(release);
+        let own = self.boots.get(boot);
+        own.is_some_and(|own| own.kernel.is_some() && !is_named(own)) && self.boots.iter().any(is_named)
+    }
+}
+
+/// Whether a level of the axis `kernel` is the path of an image, and not a release.
+#[must_use]
+pub fn is_image(kernel: &str) -> bool {
+    kernel.contains('/')
 }
 
 /// A level of the axis `kernel`.

@@ -21,7 +21,7 @@ mod schedule;
 mod switches;
 pub mod which_knob;
 
-pub use boots::Boot;
+pub use boots::{Boot, is_image};
 pub use cells::{Axis, Cell, MOST_CELLS, MOST_RUNS, Pair, pairs};
 pub use error::StudyError;
 pub use experiment::{Experiment, Load};

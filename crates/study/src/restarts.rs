@@ -27,6 +27,10 @@ pub struct Here<'a> {
     pub boot_id: Option<&'a str>,
     /// Its boot line.
     pub line: &'a str,
+    /// The release of its kernel; `None` is never taken for one that a boot wants.
+    pub release: Option<&'a str>,
+    /// The release that ran when the study began: that of boots that name no kernel. `None` where every boot names one.
+    pub own_kernel: Option<&'a str>,
     /// CPUs that are measured.
     pub cpus: &'a CpuSet,
 }
@@ -63,7 +67,7 @@ pub fn next(study: &Study, schedule: &Schedule, tried: &[Tried], here: &Here) ->
         .next()
         .is_some_and(|last| last.came_up || !is_here(last));
     let in_vain: Vec<&Tried> = of_it.filter(|one| one.done == schedule.done()).collect();
-    let wrong = study.wrong_line(sitting.boot, here.cpus, here.line);
+    let wrong = study.wrong_boot(sitting.boot, here);
     if restarted && wrong.is_none() {
         let fell = in_vain.iter().filter(|one| one.came_up && !is_here(one)).count();
         return match fell < MOST_TRIES {

@@ -2,23 +2,19 @@
 
 #![allow(clippy::unwrap_used)] // A whole file of tests.
 
+mod story;
+
 use machine::CpuSet;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::time::Duration;
-use study::{Here, MOST_TRIES, Next, Place, Record, Schedule, Sitting, Study, Tried, blocks, next, parse};
+use story::{Story, of, right};
+use study::{MOST_TRIES, Next, Place, Record, Schedule, Sitting, blocks};
 
 /// The article's study, with an isolation of the user's own.
 const AXES: &str = "isolation = [\"none\", \"minimal\", \"isolcpus\", \"isolcpus_and_cpuset\", \"quiet\"]\n\
                     load = [\"idle\", \"cpu\"]\npreemption = [\"none\", \"full\"]\n\
                     [isolation.quiet]\nprofile = \"none\"\nboot = [\"nohz_full={cpus}\", \"skew_tick=1\"]";
-
-fn of(axes: &str, seed: u64) -> Study {
-    let text = format!(
-        "repetitions = 3\nseed = {seed}\n[measure]\nwhat = \"latency\"\ncpus = \"2-3\"\nfor = \"10s\"\n[axes]\n{axes}\n"
-    );
-    parse(text.as_bytes()).unwrap()
-}
 
 #[test]
 fn cells_that_want_the_same_line_share_a_boot() {
@@ -147,61 +143,6 @@ fn a_line_is_that_of_one_boot_alone() {
             assert_eq!(why.is_none(), of == Some(boot), "{line} for boot {boot}: {why:?}");
         }
     }
-}
-
-/// A machine that a study restarts, with a study of two boots and two cells in each.
-struct Story {
-    study: Study,
-    schedule: Schedule,
-    tried: Vec<Tried>,
-    boots: usize,
-    line: &'static str,
-}
-
-impl Story {
-    fn begin() -> Story {
-        let study = of(
-            "isolation = [\"none\", \"isolcpus\"]\nload = [\"idle\", \"cpu\"]",
-            5,
-        );
-        let schedule = Schedule::new(&study, []);
-        Story {
-            study,
-            schedule,
-            tried: Vec::new(),
-            boots: 0,
-            line: "quiet",
-        }
-    }
-
-    fn next(&self) -> Next {
-        let (boot_id, cpus) = (self.boots.to_string(), CpuSet::range(2, 3));
-        let here = Here {
-            boot_id: Some(&boot_id),
-            line: self.line,
-            cpus: &cpus,
-        };
-        next(&self.study, &self.schedule, &self.tried, &here)
-    }
-
-    fn note(&mut self, sitting: Sitting, came_up: bool) {
-        self.tried.push(Tried {
-            sitting,
-            came_up,
-            done: self.schedule.done(),
-            boot_id: Some(self.boots.to_string()),
-        });
-    }
-
-    fn boot(&mut self, line: &'static str) {
-        self.boots += 1;
-        self.line = line;
-    }
-}
-
-/// The line that a boot should come up with.
-fn right(boot: usize) -> &'static str {
-    ["quiet", "quiet isolcpus=2-3"][boot]
 }
 
 #[test]

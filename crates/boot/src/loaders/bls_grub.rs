@@ -6,9 +6,10 @@ use super::systemd_boot::kernel_cmdline;
 use super::{Entry, Fallback, Keeper, Loader, Turn, Words};
 use crate::bls;
 use crate::line::{Length, Line, Slot};
+use crate::releases::choose;
 use crate::tools::{Run, first_of};
 use crate::tree::{self, Tree};
-use crate::trial::{Chosen, Trial, TrialWork, trial_line};
+use crate::trial::{Chosen, OneBoot, Trial, TrialWork, trial_line};
 use crate::{BootError, Writing};
 
 const ENTRIES: &str = "/boot/loader/entries";
@@ -158,9 +159,9 @@ fn line_of(tree: &dyn Tree, path: &str) -> Result<String, BootError> {
     expanded(tree, &bls::value(&text, "options").unwrap_or_default())
 }
 
-fn trial(tree: &dyn Tree, words: &[String]) -> Result<TrialWork, BootError> {
+fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
     let files = bls::files(tree, ENTRIES);
-    let path = newest(&files).ok_or_else(|| BootError::NoPlace {
+    let newest = newest(&files).ok_or_else(|| BootError::NoPlace {
         path: ENTRIES.to_owned(),
         why: "there is no entry".to_owned(),
         next: "look at `grubby --info=ALL`".to_owned(),
@@ -176,7 +177,15 @@ fn trial(tree: &dyn Tree, words: &[String]) -> Result<TrialWork, BootError> {
         );
         return Err(BootError::NoTrial { loader, why, next });
     }
-    let line = trial_line(&line_of(tree, path)?, words);
+    let path = match &wanted.kernel {
+        None => newest,
+        Some(release) => {
+            let entries = files.iter().rev();
+            let found = entries.filter_map(|path| Some((bls::release(tree, path)?, path)));
+            choose(LOADER.name, release, found)?
+        }
+    };
+    let line = trial_line(&line_of(tree, path)?, &wanted.words);
     let edit = bls::copy(tree, path, "trial", Some(&line))?;
     let name = edit.path.rsplit_once('/').map_or("", |(_, name)| name);
     let entry = name.strip_suffix(".conf").unwrap_or(name).to_owned();

@@ -1,12 +1,13 @@
 //! What all GRUBs with a generated `grub.cfg` share: the two variables of `/etc/default/grub`, the entries of `grub.cfg`,
 //! and our own script in `/etc/grub.d`.
 
-use super::{Entry, Fallback};
+use super::{Entry, Fallback, grub_kernels};
 use crate::line::Slot;
+use crate::releases::is_rescue_line;
 use crate::shell::{Assignment, Keeps, Runs, assignments};
 use crate::tools::{Run, first_of};
 use crate::tree::{self, Tree};
-use crate::trial::{Chosen, TrialWork, trial_line};
+use crate::trial::{Chosen, OneBoot, TrialWork, trial_line};
 use crate::{BootError, Edit, Writing};
 use machine::cmdline::words;
 
@@ -117,8 +118,15 @@ pub fn meant(tree: &dyn Tree, slots: &[Slot], variable: &str) -> Result<String, 
 /// The entries of a `grub.cfg`: what stands behind `linux` and the path of the kernel.
 #[must_use]
 pub fn entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
+    let started = started(tree, path).into_iter();
+    started.map(|(entry, _)| entry).collect()
+}
+
+/// The entries of a `grub.cfg` with the paths of their kernels, as GRUB sees them.
+#[must_use]
+pub fn started(tree: &dyn Tree, path: &str) -> Vec<(Entry, String)> {
     let text = tree::look(tree, path).unwrap_or_default();
-    let mut found: Vec<Entry> = Vec::new();
+    let mut found: Vec<(Entry, String)> = Vec::new();
     let mut open: Option<(String, String)> = None;
     for line in text.lines() {
         let line = line.trim();
@@ -136,13 +144,14 @@ pub fn entries(tree: &dyn Tree, path: &str) -> Vec<Entry> {
         let mut parts = line.splitn(3, [' ', '\t']);
         let is_kernel = matches!(parts.next(), Some("linux" | "linux16" | "linuxefi"));
         if let (true, Some((id, title))) = (is_kernel, open.clone()) {
-            let _kernel = parts.next();
-            found.push(Entry {
+            let kernel = parts.next().unwrap_or_default().to_owned();
+            let entry = Entry {
                 id,
                 title,
                 path: path.to_owned(),
                 line: parts.next().unwrap_or_default().trim().to_owned(),
-            });
+            };
+            found.push((entry, kernel));
             open = None;
         }
     }
@@ -183,18 +192,19 @@ pub fn own_fallback(tree: &dyn Tree, files: &[String]) -> Result<Fallback, BootE
 }
 
 fn is_rescue(entry: &Entry) -> bool {
-    entry.title.contains("recovery mode")
-        || words(&entry.line).any(|word| matches!(word, "single" | "recovery" | "systemd.unit=rescue.target"))
+    entry.title.contains("recovery mode") || is_rescue_line(&entry.line)
 }
 
 /// An entry with words, chosen for one boot.
 ///
 /// # Errors
-/// A file that is no text; tools that are not there; an environment block that GRUB cannot write.
+/// A file that is no text; tools that are not there; an environment block that GRUB cannot write; a kernel that no entry of
+/// `cfg` starts.
 pub fn trial(
     tree: &dyn Tree,
     files: &[String],
-    words: &[String],
+    cfg: &str,
+    wanted: &OneBoot,
     tools: Tools,
 ) -> Result<TrialWork, BootError> {
     if let Some(why) = no_one_shot(tree) {
@@ -204,10 +214,17 @@ pub fn trial(
             next: "set it with `boot set`: the entry for rescue stays as it was".to_owned(),
         });
     }
+    let release = wanted.kernel.as_deref();
+    let image = release.map(|release| grub_kernels::image(tree, cfg, release));
+    let image = image.transpose()?;
     let slots = places(tree, files)?;
-    let line = trial_line(&meant(tree, &slots, NORMAL)?, words);
-    let (edit, entry) = own_script(tree, &slots, Own::Trial(&line))?;
-    let reboot = first_of(tree, &[(tools.reboot, &[Own::Trial("").id()])])?;
+    let line = trial_line(&meant(tree, &slots, NORMAL)?, &wanted.words);
+    let own = Own::Trial {
+        line: &line,
+        image: image.as_deref(),
+    };
+    let (edit, entry) = own_script(tree, &slots, own)?;
+    let reboot = first_of(tree, &[(tools.reboot, &[own.id()])])?;
     Ok(TrialWork {
         edits: vec![edit],
         runs: vec![(tools.make)(tree)?],
@@ -256,38 +273,47 @@ enum Own<'a> {
     /// The words of before.
     Before,
     /// Words that are tried.
-    Trial(&'a str),
+    Trial {
+        /// The line.
+        line: &'a str,
+        /// The file name of the kernel; `None` for that of the first entry.
+        image: Option<&'a str>,
+    },
 }
 
 impl Own<'_> {
     fn file(self) -> &'static str {
         match self {
             Own::Before => "42_quietcore_before",
-            Own::Trial(_) => "43_quietcore_trial",
+            Own::Trial { .. } => "43_quietcore_trial",
         }
     }
 
     fn id(self) -> &'static str {
         match self {
             Own::Before => "quietcore-before",
-            Own::Trial(_) => "quietcore-trial",
+            Own::Trial { .. } => "quietcore-trial",
         }
     }
 
     fn title(self) -> &'static str {
         match self {
             Own::Before => "Linux, before quietcore",
-            Own::Trial(_) => "Linux, quietcore trial",
+            Own::Trial { .. } => "Linux, quietcore trial",
         }
     }
 }
 
-/// A script that writes one entry: the first one of the distribution's own script, with other words. So it follows when
-/// kernels come and go.
+/// A script that writes one entry: the first one of the distribution's own script, or the first one with a named kernel, with
+/// other words. So it follows when kernels come and go.
 fn own_script(tree: &dyn Tree, slots: &[Slot], own: Own) -> Result<(Edit, String), BootError> {
-    let normal = match own {
-        Own::Before => meant(tree, slots, NORMAL)?,
-        Own::Trial(line) => line.to_owned(),
+    let (normal, image) = match own {
+        Own::Before => (meant(tree, slots, NORMAL)?, None),
+        Own::Trial { line, image } => (line.to_owned(), image),
+    };
+    let commands = match image {
+        Some(image) => grub_kernels::pick(image, own.title(), own.id()),
+        None => grub_kernels::first(own.title(), own.id()),
     };
     let quote = |text: &str| Writing::SingleQuoted.write(text);
     let text = format!(
@@ -298,16 +324,9 @@ fn own_script(tree: &dyn Tree, slots: &[Slot], own: Own) -> Result<(Edit, String
          {ALL}='{}'\n\
          {NORMAL}='{}'\n\
          export {ALL} {NORMAL}\n\
-         {SCRIPT_DIR}/10_linux 2>/dev/null | sed -n \"/^menuentry /,/^}}/{{\n\
-         s/^menuentry '[^']*'/menuentry '{}'/\n\
-         s/menuentry_id_option '[^']*'/menuentry_id_option '{}'/\n\
-         p\n\
-         /^}}/q\n\
-         }}\"\n",
+         {SCRIPT_DIR}/10_linux 2>/dev/null | sed -n \"{commands}\"\n",
         quote(&meant(tree, slots, ALL)?),
         quote(&normal),
-        own.title(),
-        own.id(),
     );
     let path = format!("{SCRIPT_DIR}/{}", own.file());
     let before = tree::text(tree, &path)?;

@@ -7,7 +7,7 @@ use crate::BootError;
 use crate::line::{Gather, Line};
 use crate::tools::{Run, first_of};
 use crate::tree::{self, Tree};
-use crate::trial::{Trial, TrialWork};
+use crate::trial::{OneBoot, Trial, TrialWork};
 
 /// Where `grub.cfg` is, besides the EFI system partition.
 const PLACES: &[&str] = &["/boot/grub2/grub.cfg", "/boot/grub/grub.cfg"];
@@ -106,7 +106,7 @@ fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
     })
 }
 
-fn trial(tree: &dyn Tree, words: &[String]) -> Result<TrialWork, BootError> {
+fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
     let reboot = match tree::is_there(tree, "/usr/sbin/grub2-reboot") {
         true => "grub2-reboot",
         false => "grub-reboot",
@@ -115,5 +115,5 @@ fn trial(tree: &dyn Tree, words: &[String]) -> Result<TrialWork, BootError> {
         make: generate,
         reboot,
     };
-    grub::trial(tree, &files(), words, tools)
+    grub::trial(tree, &files(), &cfg(tree).unwrap_or_default(), wanted, tools)
 }

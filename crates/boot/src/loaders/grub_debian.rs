@@ -7,7 +7,7 @@ use crate::line::{Gather, Line, Slot};
 
 use crate::tools::{Run, first_of};
 use crate::tree::{self, Tree};
-use crate::trial::{Trial, TrialWork};
+use crate::trial::{OneBoot, Trial, TrialWork};
 use crate::{BootError, Writing};
 
 const SNIPPETS: &str = "/etc/default/grub.d";
@@ -115,12 +115,12 @@ fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
     grub::fallback(tree, &files(tree), CFG)
 }
 
-fn trial(tree: &dyn Tree, words: &[String]) -> Result<TrialWork, BootError> {
+fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
     let tools = Tools {
         make: update,
         reboot: "grub-reboot",
     };
     let mut files = files(tree);
     files.extend(tree::is_there(tree, OURS).then(|| OURS.to_owned()));
-    grub::trial(tree, &files, words, tools)
+    grub::trial(tree, &files, CFG, wanted, tools)
 }

@@ -3,7 +3,7 @@
 use super::{Entry, Fallback, Keeper, Loader, Words, no_remark, nothing_to_run};
 use crate::line::{Line, Slot};
 use crate::tree::{self, Tree};
-use crate::trial::{Chosen, Trial, TrialWork, first_line, trial_line};
+use crate::trial::{Chosen, OneBoot, Trial, TrialWork, first_line, trial_line};
 use crate::{BootError, Edit, Writing};
 
 /// Since Debian 12 and on Ubuntu, and before.
@@ -126,7 +126,14 @@ fn fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
     })
 }
 
-fn trial(tree: &dyn Tree, words: &[String]) -> Result<TrialWork, BootError> {
+fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
+    if let Some(release) = &wanted.kernel {
+        return Err(BootError::OneKernel {
+            loader: LOADER.name.to_owned(),
+            release: release.clone(),
+            why: "the firmware starts the one kernel that config.txt names".to_owned(),
+        });
+    }
     let no = |why: &str, next: &str| BootError::NoTrial {
         loader: LOADER.name.to_owned(),
         why: why.to_owned(),
@@ -134,7 +141,7 @@ fn trial(tree: &dyn Tree, words: &[String]) -> Result<TrialWork, BootError> {
     };
     let config = config(tree).ok_or_else(|| no("there is no config.txt", "look at /boot/firmware"))?;
     let to = format!("{}/{TRY_CONFIG}", config.dir);
-    let line = trial_line(&first_line(tree, &lines(tree)?)?, words);
+    let line = trial_line(&first_line(tree, &lines(tree)?)?, &wanted.words);
     let gap = if config.text.ends_with('\n') { "" } else { "\n" };
     let text = format!(
         "{}{gap}\n[all]\n# Written by quietcore for one boot.\ncmdline={TRY_LINE}\n",

@@ -4,8 +4,9 @@
 use super::{Entry, Fallback, Keeper, Loader, Words, no_remark, nothing_to_run};
 use crate::bls;
 use crate::line::{Line, Slot};
+use crate::releases::choose;
 use crate::tree::{self, Tree};
-use crate::trial::{Chosen, Trial, TrialWork, first_line, trial_line};
+use crate::trial::{Chosen, OneBoot, Trial, TrialWork, first_line, trial_line};
 use crate::{BootError, Writing};
 
 /// Where boot partitions are mounted, besides those that `/proc/mounts` shows.
@@ -157,13 +158,23 @@ fn started(tree: &dyn Tree) -> Option<String> {
         .or_else(|| files.last().cloned())
 }
 
-fn trial(tree: &dyn Tree, words: &[String]) -> Result<TrialWork, BootError> {
-    let path = started(tree).ok_or_else(|| BootError::NoPlace {
+fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
+    let started = started(tree).ok_or_else(|| BootError::NoPlace {
         path: "loader/entries".to_owned(),
         why: "there is no entry that starts Linux".to_owned(),
         next: "look at `bootctl list`".to_owned(),
     })?;
-    let line = trial_line(&first_line(tree, &[bls::line(tree, &path)?])?, words);
+    let path = match &wanted.kernel {
+        None => started,
+        Some(release) => {
+            // The usual entry first, then the newest.
+            let others = files(tree).into_iter().rev();
+            let all = std::iter::once(started).chain(others);
+            let found = all.filter_map(|path| Some((bls::release(tree, &path)?, path)));
+            choose(LOADER.name, release, found)?
+        }
+    };
+    let line = trial_line(&first_line(tree, &[bls::line(tree, &path)?])?, &wanted.words);
     let edit = bls::copy(tree, &path, "trial", Some(&line))?;
     let entry = edit.path.rsplit_once('/').map_or("", |(_, name)| name).to_owned();
     Ok(TrialWork {

@@ -72,6 +72,7 @@ impl From<BootError> for CommandError {
             | BootError::NotHere { .. }
             | BootError::Word { .. }
             | BootError::NoFallback { .. }
+            | BootError::NoKernel { .. }
             | BootError::TooLong { .. } => Status::Usage,
             BootError::OtherLoader { .. } => Status::Conflict,
             BootError::NoLoader { refused, .. } if !refused.is_empty() => Status::Denied,
@@ -79,6 +80,7 @@ impl From<BootError> for CommandError {
             | BootError::NotText { .. }
             | BootError::NoPlace { .. }
             | BootError::NoTool { .. }
+            | BootError::OneKernel { .. }
             | BootError::NoTrial { .. } => Status::Unable,
         };
         // Both kinds of error have the same three lines.

@@ -194,6 +194,7 @@ fn plan(foreseen: &Foreseen, screen: &mut Screen) {
     let mut notes = foreseen.notes.clone();
     notes.extend(
         here.iter()
+            .chain(&reboots::kernels_not_started(foreseen))
             .map(|why| format!("not possible on this machine: {why}")),
     );
     show(
@@ -260,7 +261,11 @@ fn resume(screen: &mut Screen) -> Result<Status, CommandError> {
     let file = out.join("study.toml");
     let gone_on = foresee::study(&file).and_then(|written| {
         go_on(&out, Consent::Given, stop, screen, || {
-            Foreseen::of(written, &file)
+            match written.study().names_kernels() {
+                // What another kernel can do is not seen under this one: each boot finds it out.
+                true => Foreseen::unjudged(written, &file),
+                false => Foreseen::of(written, &file),
+            }
         })
     });
     gone_on.inspect_err(|_| reboots::end(screen))
@@ -318,7 +323,14 @@ fn go_on(
     let foreseen = foresee()?;
     reboots::admit(&foreseen, out, consent)?;
     screen.note(&foreseen.notes_text());
-    let directory = Directory::open(out, &foreseen, record(&foreseen))?;
+    let mut record = record(&foreseen);
+    if reboots::under_way()?.is_some()
+        && let Some(begun) = directory::begun(out, &foreseen.study, &foreseen.bytes)?
+    {
+        // What runs now may be there by mistake, which every boot is asked for: it is not what the study began with.
+        record.kernel = begun.kernel;
+    }
+    let directory = Directory::open(out, &foreseen, record)?;
     let mut schedule = Schedule::new(&foreseen.study, directory.done()?);
     if schedule.done() > 0 {
         screen.note(&format!(

@@ -6,15 +6,16 @@ use super::target::begin;
 use crate::changing::Changing;
 use crate::{CommandError, Screen, Status};
 use apply::boot_line::{BootChange, Once};
-use boot::{Chosen, Files, Kept, Loader, MARK, Work, trial};
+use boot::{Chosen, Files, Kept, Loader, MARK, OneBoot, Work, trial};
 use machine::cmdline::words;
 use root::Root;
 
-/// Whether this machine can start an entry with these words once. Nothing is written.
+/// Whether this machine can start an entry with these words, and with that kernel, once. Nothing is written.
 ///
 /// # Errors
-/// A loader that cannot, words that it does not take, a line that is too long, somebody's own trial.
-pub(crate) fn foresee_once(words: &[String]) -> Result<(), CommandError> {
+/// A loader that cannot, words that it does not take, a line that is too long, a kernel that no entry starts, somebody's own
+/// trial.
+pub(crate) fn foresee_once(wanted: &OneBoot) -> Result<(), CommandError> {
     let scene = Scene::read(Root::live())?;
     if scene.kept.trial.is_some() {
         return Err(CommandError::new(
@@ -24,17 +25,17 @@ pub(crate) fn foresee_once(words: &[String]) -> Result<(), CommandError> {
             "end that first: `quietcore boot confirm` or `quietcore boot clear`",
         ));
     }
-    work(&scene, words).map(|_| ())
+    work(&scene, wanted).map(|_| ())
 }
 
-/// Lets the next boot have these words on its line, and only that one.
+/// Lets the next boot have these words on its line, and that kernel, and only that one.
 ///
 /// # Errors
 /// As [`foresee_once`], and files that cannot be written; everything is as before then.
-pub(crate) fn choose_once(words: &[String], screen: &mut Screen) -> Result<(), CommandError> {
+pub(crate) fn choose_once(wanted: &OneBoot, screen: &mut Screen) -> Result<(), CommandError> {
     let changing = begin(screen)?;
     let scene = Scene::read(Root::live())?;
-    let (loader, work, once) = work(&scene, words)?;
+    let (loader, work, once) = work(&scene, wanted)?;
     let change = BootChange {
         before: scene.kept.clone(),
         after: Kept {
@@ -76,11 +77,11 @@ pub(crate) fn is_once(line: &str) -> bool {
     words(line).any(|word| word == MARK)
 }
 
-fn work(scene: &Scene, words: &[String]) -> Result<(&'static Loader, Work, Once), CommandError> {
+fn work(scene: &Scene, wanted: &OneBoot) -> Result<(&'static Loader, Work, Once), CommandError> {
     let loader = scene.loader(None)?.loader;
-    scene.check_running(words)?;
+    scene.check_running(&wanted.words)?;
     let files = Files::of(&scene.root);
-    let (work, how) = trial(&files, loader, words, &scene.limit())?;
+    let (work, how) = trial(&files, loader, wanted, &scene.limit())?;
     let once = match how {
         Chosen::By(run) => Once::Tool(run),
         Chosen::OneShot(entry) => Once::Entry(entry),

@@ -5,7 +5,7 @@ use super::target::{Mode, Target};
 use super::words::Wanted;
 use crate::{CommandError, Screen, Status};
 use apply::boot_line::{BootChange, Once};
-use boot::{Chosen, Files, Kept, MARK, trial, tuned};
+use boot::{Chosen, Files, Kept, MARK, OneBoot, trial, tuned};
 
 /// Arguments of `boot trial`.
 #[derive(clap::Args)]
@@ -32,7 +32,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         .choose(&scene.root, loader, scene.kept.line.as_ref())?;
     scene.check_running(&chosen.words)?;
     let files = Files::of(&scene.root);
-    let (mut work, how) = trial(&files, loader, &chosen.words, &scene.limit())?;
+    let one = OneBoot {
+        words: chosen.words.clone(),
+        kernel: None,
+    };
+    let (mut work, how) = trial(&files, loader, &one, &scene.limit())?;
     work.notes.splice(0..0, chosen.notes);
     work.notes
         .extend(tuned(&files).and_then(|tuned| tuned.note(&chosen.words)));

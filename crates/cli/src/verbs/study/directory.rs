@@ -260,6 +260,12 @@ impl Directory {
             if let Some(why) = self.study.wrong_line(cell.boot, &record.cpus, line) {
                 return Err(format!("it was measured under another boot line: {why}"));
             }
+            let release = kernel(&environment.release);
+            if self.study.is_kernel_of_another(cell.boot, &release) {
+                return Err(format!(
+                    "it was measured under kernel {release}, which is another level"
+                ));
+            }
         }
         differs("the CPU", &cpus.to_string(), &record.cpus.to_string())?;
         match (own.kind == kind, own.complete) {

@@ -6,7 +6,7 @@
 mod ground;
 mod lasting;
 
-pub use ground::impossible;
+pub use ground::{impossible, kernels_not_started};
 pub use lasting::{put_back, under_way};
 
 use super::conduct::{self, Ending};
@@ -15,13 +15,15 @@ use super::foresee::Foreseen;
 use super::outcome::Outcome;
 use crate::verbs::boot;
 use crate::{CommandError, Screen, Status};
+use ::boot::OneBoot;
 use apply::restarts::{Restart, Stage, UnderWay};
 use ground::running_line;
 use lasting::Resumes;
+use machine::CpuSet;
 use root::Root;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
-use study::{Here, Next, Schedule, Sitting, Tried, next};
+use study::{Boot, Here, Next, Schedule, Sitting, Tried, next};
 
 /// Whether somebody said that this machine may be restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,6 +114,8 @@ pub fn go_on(
     let here = Here {
         boot_id: boot_id.as_deref(),
         line: &line,
+        release: foreseen.machine.kernel.release.as_deref(),
+        own_kernel: directory.record().kernel.as_deref(),
         cpus: &foreseen.cpus,
     };
     loop {
@@ -161,7 +165,7 @@ pub fn go_on(
                 };
                 lasting::note(&step(Stage::Restarts, sitting, schedule))?;
                 if !boot.is_plain() {
-                    boot::choose_once(&boot.words_for(&foreseen.cpus), screen)?;
+                    boot::choose_once(&entry(boot, &foreseen.cpus), screen)?;
                 }
                 let text = format!(
                     "repetition {}, boot {}; {} restarts are left",
@@ -238,6 +242,14 @@ fn give_up(
     directory.give_up(text, why)?;
     schedule.give_up(sitting.boot);
     Ok(())
+}
+
+/// What the loader's entry for a boot has.
+fn entry(boot: &Boot, cpus: &CpuSet) -> OneBoot {
+    OneBoot {
+        words: boot.words_for(cpus),
+        kernel: boot.kernel.clone(),
+    }
 }
 
 fn tried(under_way: &UnderWay) -> Vec<Tried> {

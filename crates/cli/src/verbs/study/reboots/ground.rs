@@ -1,11 +1,14 @@
 //! What of the boots of a study is impossible on this machine, said before anything runs.
 
 use super::super::foresee::Foreseen;
+use super::entry;
 use crate::CommandError;
 use crate::verbs::apply::{program, runs_systemd};
 use crate::verbs::boot;
+use machine::kernel::{parse_config, parse_version};
 use machine::{Kernel, Preemption};
 use root::Root;
+use study::is_image;
 
 /// Refuses a study that this machine cannot be booted for, or that is not in a state to begin.
 ///
@@ -33,7 +36,7 @@ pub fn refuse_impossible(foreseen: &Foreseen) -> Result<(), CommandError> {
         program()?;
     }
     for boot in foreseen.study.boots.iter().filter(|boot| !boot.is_plain()) {
-        boot::foresee_once(&boot.words_for(&foreseen.cpus))?;
+        boot::foresee_once(&entry(boot, &foreseen.cpus))?;
     }
     Ok(())
 }
@@ -59,32 +62,137 @@ pub fn running_line() -> String {
 pub fn impossible(foreseen: &Foreseen) -> Vec<String> {
     let (study, kernel) = (&foreseen.study, &foreseen.machine.kernel);
     let mut why = Vec::new();
-    if study.names_kernels() {
-        why.push("kernel: this machine is only started with the kernel that it has".to_owned());
-    }
-    for model in study.boots.iter().flat_map(|boot| &boot.words) {
-        let Some(model) = model.strip_prefix("preempt=") else {
+    let mut add = |reason: String| {
+        if !why.contains(&reason) {
+            why.push(reason);
+        }
+    };
+    for boot in &study.boots {
+        let named = boot.kernel.as_deref();
+        if let Some(image) = named.filter(|named| is_image(named)) {
+            add(format!(
+                "kernel {}: no modules are installed for an image: name its release, or boot it with --in vm",
+                report::safe(image)
+            ));
             continue;
+        }
+        let build = match named.filter(|named| kernel.release.as_deref() != Some(*named)) {
+            Some(release) => Build::of_installed(release),
+            None => Build::of_running(kernel),
         };
-        let reason = not_dynamic(kernel, model).map(|because| format!("preempt={model}: {because}"));
-        why.extend(reason.filter(|reason| !why.contains(reason)));
+        for model in boot.words.iter().filter_map(|word| word.strip_prefix("preempt=")) {
+            if let Some(because) = build.not_dynamic(model) {
+                let of = named.map_or_else(String::new, |named| {
+                    format!(" with kernel {}", report::safe(named))
+                });
+                add(format!("preempt={model}{of}: {because}"));
+            }
+        }
     }
     why
 }
 
-/// Why `preempt=` changes nothing under a kernel (`kernel/sched/core.c`, `sched_dynamic_mode`); `None` where it does, or where
-/// that is not known.
-fn not_dynamic(kernel: &Kernel, model: &str) -> Option<&'static str> {
-    let config = kernel.config.as_ref();
-    let is_dynamic = config.map(|config| config.contains_key("CONFIG_PREEMPT_DYNAMIC"));
-    let version = kernel.release.as_deref().and_then(machine::kernel::parse_version);
-    match (kernel.preemption, is_dynamic) {
-        (Some(Preemption::Rt), _) => Some("this kernel is PREEMPT_RT, which has one model"),
-        (_, Some(false)) => Some("this kernel was built without CONFIG_PREEMPT_DYNAMIC"),
-        _ if version.is_some_and(|version| version < (5, 12)) => Some("kernels before 5.12 do not know it"),
-        _ if model == "lazy" && version.is_some_and(|version| version < (6, 13)) => {
-            Some("kernels before 6.13 do not know it")
+/// Which of the named kernels the loader of this machine does not start, as far as that can be seen now, in words.
+pub fn kernels_not_started(foreseen: &Foreseen) -> Vec<String> {
+    let boots = foreseen.study.boots.iter();
+    let mut why: Vec<String> = Vec::new();
+    for boot in boots.filter(|boot| boot.kernel.as_deref().is_some_and(|kernel| !is_image(kernel))) {
+        if let Err(error) = boot::foresee_once(&entry(boot, &foreseen.cpus)) {
+            let kernel = report::safe(boot.kernel.as_deref().unwrap_or_default());
+            let reason = format!("kernel {kernel}: {}: {}", error.what, error.why);
+            if !why.contains(&reason) {
+                why.push(reason);
+            }
         }
-        _ => None,
+    }
+    why
+}
+
+/// How a kernel was built, as far as that is known.
+struct Build {
+    version: Option<(u32, u32)>,
+    is_rt: Option<bool>,
+    is_dynamic: Option<bool>,
+}
+
+impl Build {
+    fn of_running(kernel: &Kernel) -> Build {
+        let config = kernel.config.as_ref();
+        Build {
+            version: kernel.release.as_deref().and_then(parse_version),
+            is_rt: kernel.preemption.map(|model| model == Preemption::Rt),
+            is_dynamic: config.map(|config| config.contains_key("CONFIG_PREEMPT_DYNAMIC")),
+        }
+    }
+
+    /// Of one that does not run: its version, and what the distribution has beside its image.
+    fn of_installed(release: &str) -> Build {
+        let text = Root::live()
+            .text(&format!("/boot/config-{release}"))
+            .ok()
+            .flatten();
+        Build::of_text(release, text.as_deref())
+    }
+
+    fn of_text(release: &str, config: Option<&str>) -> Build {
+        let config = config.map(parse_config);
+        let has = |option: &str| config.as_ref().map(|config| config.contains_key(option));
+        Build {
+            version: parse_version(release),
+            is_rt: has("CONFIG_PREEMPT_RT"),
+            is_dynamic: has("CONFIG_PREEMPT_DYNAMIC"),
+        }
+    }
+
+    /// Why `preempt=` changes nothing under it (`kernel/sched/core.c`, `sched_dynamic_mode`); `None` where it does, or where
+    /// that is not known.
+    fn not_dynamic(&self, model: &str) -> Option<&'static str> {
+        match (self.is_rt, self.is_dynamic) {
+            (Some(true), _) => Some("this kernel is PREEMPT_RT, which has one model"),
+            (_, Some(false)) => Some("this kernel was built without CONFIG_PREEMPT_DYNAMIC"),
+            _ if self.version.is_some_and(|version| version < (5, 12)) => {
+                Some("kernels before 5.12 do not know it")
+            }
+            _ if model == "lazy" && self.version.is_some_and(|version| version < (6, 13)) => {
+                Some("kernels before 6.13 do not know it")
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_kernel_that_does_not_run_is_built_of_is_asked_of_its_file() {
+        let dynamic = Some("CONFIG_PREEMPT_DYNAMIC=y\n");
+        for (release, config, model, why) in [
+            ("6.1.0-56-amd64", dynamic, "full", None),
+            ("6.1.0-56-amd64", dynamic, "lazy", Some("before 6.13")),
+            (
+                "6.12.0-1-amd64",
+                Some("CONFIG_PREEMPT_NONE=y\n"),
+                "full",
+                Some("without CONFIG_PREEMPT_DYNAMIC"),
+            ),
+            (
+                "6.1.0-56-rt-amd64",
+                Some("CONFIG_PREEMPT_RT=y\n"),
+                "none",
+                Some("PREEMPT_RT"),
+            ),
+            ("5.10.0-30-amd64", None, "none", Some("before 5.12")),
+            // Without its file nothing is said that is not known.
+            ("6.1.0-56-rt-amd64", None, "none", None),
+        ] {
+            let found = Build::of_text(release, config).not_dynamic(model);
+            assert_eq!(found.is_some(), why.is_some(), "{release} {model}: {found:?}");
+            assert!(
+                found.unwrap_or_default().contains(why.unwrap_or_default()),
+                "{found:?}"
+            );
+        }
     }
 }

@@ -138,7 +138,7 @@ impl Bench {
 
 /// Where a kernel of the study's file is: a path, or a release that is installed here.
 fn located(kernel: &str) -> PathBuf {
-    match kernel.contains('/') {
+    match study::is_image(kernel) {
         true => PathBuf::from(kernel),
         false => PathBuf::from(format!("/boot/vmlinuz-{kernel}")),
     }

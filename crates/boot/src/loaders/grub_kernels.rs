@@ -1,0 +1,60 @@
+//! The kernels that a generated `grub.cfg` starts, and how the entry of one of them is taken out of what the distribution's
+//! script prints, also where it stands in a submenu.
+
+use super::grub::started;
+use crate::BootError;
+use crate::releases::{choose, is_rescue_line, of_image};
+use crate::tree::Tree;
+
+/// Entries for systems on other disks, which `30_os-prober` finds, and not the distribution's script.
+const OTHER_SYSTEMS: &str = "osprober-";
+
+/// The file name of the image with this release, as an entry of `grub.cfg` starts it.
+///
+/// # Errors
+/// [`BootError::NoKernel`], with the releases that there are.
+pub fn image(tree: &dyn Tree, cfg: &str, release: &str) -> Result<String, BootError> {
+    let found = started(tree, cfg).into_iter().filter_map(|(entry, path)| {
+        let is_normal = !is_rescue_line(&entry.line) && !entry.id.starts_with(OTHER_SYSTEMS);
+        let release = of_image(&path).filter(|_| is_normal)?.to_owned();
+        let name = path.rsplit('/').next()?.to_owned();
+        Some((release, name))
+    });
+    choose("grub", release, found)
+}
+
+/// Commands for `sed -n` between double quotes of a shell: the first entry with this image that is not for recovery, under
+/// another title and id. Each entry is gathered until its end, because its image stands behind its title.
+#[must_use]
+pub fn pick(image: &str, title: &str, id: &str) -> String {
+    let image = image.replace('.', "[.]");
+    format!(
+        "/^[[:space:]]*menuentry /,/^[[:space:]]*}}/{{\n\
+         H\n\
+         /^[[:space:]]*menuentry /h\n\
+         /^[[:space:]]*}}/{{\n\
+         x\n\
+         /(recovery mode)/b\n\
+         /-recovery-/b\n\
+         /\\n[[:space:]]*linux[a-z0-9]*[[:space:]][[:space:]]*[^[:space:]]*\\/{image}[[:space:]]/!b\n\
+         s/^[[:space:]]*menuentry '[^']*'/menuentry '{title}'/\n\
+         s/menuentry_id_option '[^']*'/menuentry_id_option '{id}'/\n\
+         p\n\
+         q\n\
+         }}\n\
+         }}"
+    )
+}
+
+/// Commands as [`pick`], for the first entry of all.
+#[must_use]
+pub fn first(title: &str, id: &str) -> String {
+    format!(
+        "/^menuentry /,/^}}/{{\n\
+         s/^menuentry '[^']*'/menuentry '{title}'/\n\
+         s/menuentry_id_option '[^']*'/menuentry_id_option '{id}'/\n\
+         p\n\
+         /^}}/q\n\
+         }}"
+    )
+}
