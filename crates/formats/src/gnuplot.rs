@@ -1,6 +1,6 @@
 //! A gnuplot script with its data inside: `gnuplot -p FILE` draws one panel for each thing that was measured, with the
-//! curves of all CPUs: wake-ups (as sampled, and beside that all that were due), gaps, period, early wake-ups, and when
-//! single samples were.
+//! curves of all CPUs: wake-ups (as sampled, and beside that all that were due), gaps, period, early wake-ups, what came when,
+//! and when single samples were.
 
 use crate::model::{Basis, Kind, Recording, Series};
 use std::fmt::Write as _;
@@ -40,14 +40,14 @@ const PANELS: [Panel; 4] = [
     },
 ];
 
-/// Writes the script: what is known in words, one named data block per histogram (lower bound in us, count) and per list of
-/// single samples (seconds, us), then the panels that have something to show.
+/// Writes the script: what is known in words, one named data block per histogram (lower bound in us, count), per list of
+/// stretches and of single samples (seconds, us), then the panels that have something to show.
 #[must_use]
 pub fn write(recording: &Recording) -> String {
     let mut text = String::new();
     head(&mut text, recording);
     let mut panels: Vec<(String, Vec<String>)> = PANELS.iter().map(histogram_panel).collect();
-    let mut times = Vec::new();
+    let (mut courses, mut times) = (Vec::new(), Vec::new());
     for (place, series) in recording.series.iter().enumerate() {
         for one in series.with_those_beside() {
             let name = match one.basis {
@@ -71,27 +71,28 @@ pub fn write(recording: &Recording) -> String {
             );
             panels[panel].1.push(curve);
         }
-        if !series.spikes.is_empty() {
-            let _ = writeln!(text, "$times{place} << EOD");
-            for spike in &series.spikes {
-                let us = us(spike.duration_ns);
-                let (seconds, rest) = (spike.at_ns / 1_000_000_000, spike.at_ns % 1_000_000_000);
-                let _ = writeln!(text, "{seconds}.{rest:09} {us}");
-            }
-            text.push_str("EOD\n");
-            let what = match series.kind {
-                Kind::Latency => "late",
-                Kind::Noise => "gaps",
-            };
-            times.push(format!(
-                "$times{place} using 1:2 with points title \"{} {what}\"",
-                series.label()
+        let (latest, late) = match series.kind {
+            Kind::Latency => ("latest", "late"),
+            Kind::Noise => ("stolen", "gaps"),
+        };
+        let label = series.label();
+        if !series.stretches.is_empty() {
+            let name = format!("$course{place}");
+            let rows = series.stretches.iter();
+            moments(&mut text, &name, rows.map(|one| (one.at_ns, one.value_ns)));
+            courses.push(format!(
+                "{name} using 1:2 with steps title \"{label} {latest}\""
             ));
         }
+        if !series.spikes.is_empty() {
+            let name = format!("$times{place}");
+            let rows = series.spikes.iter();
+            moments(&mut text, &name, rows.map(|one| (one.at_ns, one.duration_ns)));
+            times.push(format!("{name} using 1:2 with points title \"{label} {late}\""));
+        }
     }
-    let when = "set title \"When single samples were\"\nset xlabel \"time (s)\"\nset ylabel \"us\"\n\
-                unset logscale\nset logscale y\nset yrange [*:*]\n";
-    panels.push((when.to_owned(), times));
+    panels.push((time_panel("What came when"), courses));
+    panels.push((time_panel("When single samples were"), times));
     panels.retain(|(_, curves)| !curves.is_empty());
     text.push_str("set grid\n");
     let many = panels.len() > 1;
@@ -136,6 +137,23 @@ fn histogram_panel(panel: &Panel) -> (String, Vec<String>) {
         panel.title, panel.axis
     );
     (settings, Vec::new())
+}
+
+fn time_panel(title: &str) -> String {
+    format!(
+        "set title \"{title}\"\nset xlabel \"time (s)\"\nset ylabel \"us\"\n\
+         unset logscale\nset logscale y\nset yrange [*:*]\n"
+    )
+}
+
+/// A data block of times since the measurement began and of what belongs to them.
+fn moments(text: &mut String, name: &str, rows: impl Iterator<Item = (u64, u64)>) {
+    let _ = writeln!(text, "{name} << EOD");
+    for (at_ns, value_ns) in rows {
+        let (seconds, rest) = (at_ns / 1_000_000_000, at_ns % 1_000_000_000);
+        let _ = writeln!(text, "{seconds}.{rest:09} {}", us(value_ns));
+    }
+    text.push_str("EOD\n");
 }
 
 fn block(text: &mut String, name: &str, series: &Series) {

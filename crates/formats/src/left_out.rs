@@ -29,6 +29,9 @@ pub fn left_out(format: &Format, recording: &Recording) -> Option<String> {
     if holds != Holds::Everything && all().any(|series| !series.spikes.is_empty()) {
         parts.push("single samples with their times");
     }
+    if holds != Holds::Everything && all().any(|series| !series.stretches.is_empty()) {
+        parts.push("what came when");
+    }
     if matches!(holds, Holds::Histograms | Holds::Samples) && recording.own.is_some() {
         let proves = |(name, _): &(String, String)| name.starts_with("proof.");
         if all().any(|series| series.facts.iter().any(proves)) {

@@ -30,7 +30,7 @@ mod tally;
 pub use error::{Problem, ReadError};
 pub use left_out::left_out;
 pub use list::{FORMATS, Format, Holds, Reader, format_written, read, writer, writers};
-pub use model::{Basis, Bucket, Kind, Part, Recording, Rounding, Series, Spike, Stated};
+pub use model::{Basis, Bucket, Kind, Part, Recording, Rounding, Series, Spike, Stated, Stretch};
 pub use openmetrics::histograms;
 pub use own::of_measurement;
 pub use systress::systress_file;

@@ -194,6 +194,8 @@ pub struct Series {
     pub stated: Stated,
     /// Single samples with their times, in order of time.
     pub spikes: Vec<Spike>,
+    /// What came when, of all samples, in order of time.
+    pub stretches: Vec<Stretch>,
     /// What else is known of this thread: name and value.
     pub facts: Vec<(String, String)>,
     /// The same wake-ups by another basis. Their values are no further samples: they are never added to these.
@@ -217,6 +219,7 @@ impl Series {
             missed: None,
             stated: Stated::default(),
             spikes: Vec::new(),
+            stretches: Vec::new(),
             facts: Vec::new(),
             beside: Vec::new(),
         }
@@ -324,6 +327,17 @@ impl Bucket {
     pub fn high_ns(&self) -> u64 {
         self.low_ns.saturating_add(self.width_ns.saturating_sub(1))
     }
+}
+
+/// A part of the time that was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Stretch {
+    /// When it began, in nanoseconds since the measurement did.
+    pub at_ns: u64,
+    /// How long it is.
+    pub length_ns: u64,
+    /// Gaps: what they took of it together. Wake-ups: the latest that was due in it.
+    pub value_ns: u64,
 }
 
 /// One sample with its time.

@@ -1,9 +1,9 @@
 //! Our own results (`measure --out`), as one more format.
 
 use crate::error::ReadError;
-use crate::model::{Basis, Bucket, Kind, Recording, Series, Spike};
+use crate::model::{Basis, Bucket, Kind, Recording, Series, Spike, Stretch};
 use crate::pairs::document;
-use measure::{Distribution, Measurement, ThreadResult};
+use measure::{Distribution, Measurement, OverTime, ThreadResult};
 use serde::Serialize;
 use serde_json::Value;
 use std::io::BufRead;
@@ -57,7 +57,7 @@ const ELSEWHERE_OF_A_RUN: [&str; 7] = [
 ];
 
 /// What of a thread has a place of its own in a series.
-const ELSEWHERE_OF_A_THREAD: [&str; 22] = [
+const ELSEWHERE_OF_A_THREAD: [&str; 23] = [
     "kind",
     "cpu",
     "recorded",
@@ -80,6 +80,7 @@ const ELSEWHERE_OF_A_THREAD: [&str; 22] = [
     "early",
     "gaps",
     "spikes",
+    "over_time",
 ];
 
 /// The fields of a record with their values, those of records in it as `outer.inner`, so that a new field of a result is
@@ -142,6 +143,7 @@ fn series(thread: &ThreadResult) -> Series {
             label: None,
         });
     }
+    series.stretches = thread.over_time.as_ref().map_or_else(Vec::new, stretches);
     if let Some(schedule) = &thread.schedule {
         let mut due = another(&series, Basis::Schedule, schedule);
         // Those that found no room in memory: nobody knows how late they were.
@@ -163,6 +165,18 @@ fn series(thread: &ThreadResult) -> Series {
         series.beside.push(another(&series, Basis::Early, &known));
     }
     series
+}
+
+fn stretches(over_time: &OverTime) -> Vec<Stretch> {
+    let begins = std::iter::successors(Some(over_time.begins_ns), |at_ns| {
+        Some(at_ns.saturating_add(over_time.part_ns))
+    });
+    let stretch = |(at_ns, value_ns): (u64, &u64)| Stretch {
+        at_ns,
+        length_ns: over_time.part_ns,
+        value_ns: *value_ns,
+    };
+    begins.zip(&over_time.values_ns).map(stretch).collect()
 }
 
 fn another(series: &Series, basis: Basis, distribution: &Distribution) -> Series {

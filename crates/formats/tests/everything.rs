@@ -158,6 +158,10 @@ fn a_script_for_gnuplot_draws_and_says_everything() {
             let row = format!(" {}\n", us(spike.duration_ns));
             assert!(text.contains(&row), "{} {row}", series.label());
         }
+        for stretch in &series.stretches {
+            let row = format!(" {}\n", us(stretch.value_ns));
+            assert!(text.contains(&row), "{} {row}", series.label());
+        }
         assert!(
             text.contains(&format!("title \"{}", recording.name_of(series))),
             "{}",
@@ -176,9 +180,10 @@ fn a_script_for_gnuplot_draws_and_says_everything() {
     for note in &recording.notes {
         assert!(text.contains(&note.message), "{}", note.message);
     }
-    // Both kinds, period, early, and single samples: five panels, as many plots.
-    assert!(text.contains("set multiplot layout 5,1"), "{text}");
-    assert_eq!(text.matches("\nplot ").count(), 5);
+    // Both kinds, period, early, what came when, and single samples: six panels, as many plots.
+    assert!(text.contains("set multiplot layout 6,1"), "{text}");
+    assert_eq!(text.matches("\nplot ").count(), 6);
+    assert!(text.contains("title \"CPU 3 latest\"") && text.contains("title \"CPU 3 stolen\""));
     assert!(text.contains("305 missed") && text.contains("3 not recorded"));
 }
 
@@ -257,6 +262,7 @@ fn what_a_format_has_no_place_for_is_named() {
         ("what the run proves", Holds::Histograms),
         ("where and how it was measured", Holds::Histograms),
         ("single samples with their times", Holds::NoTimes),
+        ("what came when", Holds::NoTimes),
         ("what the kernel counted meanwhile", Holds::Everything),
     ];
     let rank = |holds: Holds| match holds {

@@ -3,13 +3,16 @@
 use super::{HEAD, NAME};
 use crate::error::{Problem, ReadError, quoted};
 use crate::lines::{Line, Lines};
-use crate::model::{Basis, Kind, Part, Recording, Rounding, Series, Spike};
+use crate::model::{Basis, Kind, Part, Recording, Rounding, Series, Spike, Stretch};
 use crate::tally::{Room, Spikes, Tally, check_series};
 use measure::{GapLabel, Level};
 use std::io::BufRead;
 
 /// So many facts and notes a file may have.
 const MOST_FACTS: usize = 1 << 16;
+
+/// So many stretches of time a series may have; a result of ours has 256 at most.
+const MOST_STRETCHES: usize = 1 << 10;
 
 /// Whether the beginning of a file is such a table.
 #[must_use]
@@ -239,6 +242,11 @@ fn take(open: &mut Open, line: &Line, fields: &Fields, room: &mut Room) -> Resul
             at_ns: line.number(fields.at_ns)?,
             duration_ns: low_ns()?,
             label: label(&fields.value),
+        }),
+        "stretch" if series.stretches.len() < MOST_STRETCHES => series.stretches.push(Stretch {
+            at_ns: line.number(fields.at_ns)?,
+            length_ns: line.number(fields.width_ns)?,
+            value_ns: low_ns()?,
         }),
         "fact" => series.facts.push(named(line, &fields.value)?),
         other => return Err(line.wrong(other, Problem::Unexpected(quoted(other)))),

@@ -112,6 +112,10 @@ fn lines(text: &mut String, series: &Series) {
             spike.at_ns, spike.duration_ns
         );
     }
+    for stretch in &series.stretches {
+        let (at, length) = (stretch.at_ns, stretch.length_ns);
+        let _ = writeln!(text, "{start},stretch,{at},{},{length},,", stretch.value_ns);
+    }
     for (name, value) in &series.facts {
         let _ = writeln!(text, "{start},fact,,,,,{}", quoted(&format!("{name}={value}")));
     }

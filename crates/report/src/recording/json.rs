@@ -1,7 +1,7 @@
 //! The contract `quietcore.report/1`.
 
 use formats::statistics::{Statistics, statistics};
-use formats::{Basis, Kind, Part, Recording, Series, Spike, Stated};
+use formats::{Basis, Kind, Part, Recording, Series, Spike, Stated, Stretch};
 use measure::Note;
 use serde::Serialize;
 
@@ -49,6 +49,9 @@ struct Thread<'a> {
     /// Lowest value, width, count.
     histogram: Vec<[u64; 3]>,
     spikes: &'a [Spike],
+    /// What came when.
+    #[serde(skip_serializing_if = "<[Stretch]>::is_empty")]
+    stretches: &'a [Stretch],
     #[serde(skip_serializing_if = "Vec::is_empty")]
     facts: Vec<Fact<'a>>,
     /// The same wake-ups by another basis.
@@ -101,6 +104,7 @@ fn thread<'a>(recording: &Recording, series: &'a Series) -> Thread<'a> {
             .map(|bucket| [bucket.low_ns, bucket.width_ns, bucket.count])
             .collect(),
         spikes: &series.spikes,
+        stretches: &series.stretches,
         facts: facts(&series.facts),
         beside: series.beside.iter().map(|one| thread(recording, one)).collect(),
     }
