@@ -10,18 +10,18 @@ root_on() {
     if [ -x /sbin/mkfs.ext4 ]; then mkfs.ext4 -q -F "$1"; else mke2fs "$1"; fi
     mount -t ext4 "$1" /mnt
     for dir in boot dev mnt proc run sys tmp var var/lib; do mkdir "/mnt/$dir"; done
-    for name in bin etc init lib lib64 modules root sbin scenario usr; do
+    for name in bin etc init lib lib64 modules modules-* root sbin scenario usr; do
         if [ -e "/$name" ]; then cp -a "/$name" /mnt/; fi
     done
     echo "$1 / ext4 rw 0 1" >/mnt/etc/fstab
     echo 0 >/mnt/boots
-    : >/mnt/modules/order
+    for order in /mnt/modules*/order; do : >"$order"; done
 }
 
-# initramfs FILE: the way to the disk.
+# initramfs FILE: the way to the disk, for every kernel.
 initramfs() {
     cd /
-    { printf '%s\n' bin bin/busybox bin/sh dev etc init mnt modules proc run sys tmp var; find modules -type f; } |
+    { printf '%s\n' bin bin/busybox bin/sh dev etc init mnt proc run sys tmp var; find modules modules-* ! -type l 2>/dev/null; } |
         cpio -o -H newc >"$1" 2>/dev/null
 }
 

@@ -11,7 +11,9 @@ mount -t tmpfs tmp /tmp
 mount -t debugfs debug /sys/kernel/debug 2>/dev/null
 mount -t tracefs trace /sys/kernel/tracing 2>/dev/null
 
-while read -r module; do insmod "$module" || echo "lab: $module does not load"; done </modules/order
+modules=/modules
+if [ -e "/modules-$(uname -r)" ]; then modules=/modules-$(uname -r); fi
+while read -r module; do insmod "$module" || echo "lab: $module does not load"; done <$modules/order
 
 # What a boot loader has started is only the way to the disk. This file stands there again, beside an fstab.
 root=$(sed -n 's/.*\<root=\([^ ]*\).*/\1/p' /proc/cmdline)
@@ -30,8 +32,10 @@ else
     mount -t tmpfs state /var/lib
 fi
 
-# systemd mounts control groups itself, and runs the scenario as a service.
-case $(cat /proc/cmdline) in *lab.init=systemd*) exec /usr/lib/systemd/systemd ;; esac
+# systemd mounts control groups itself, and runs the scenario as a service. Nothing of it is needed to fill a disk.
+case $(cat /proc/cmdline) in
+    *lab.init=systemd*) [ -e /install ] || exec /usr/lib/systemd/systemd ;;
+esac
 
 # The port of the records stays open: each first opening sets its interrupt's affinity anew.
 for port in /dev/ttyS1 /dev/hvc0; do [ -c "$port" ] && exec 9>"$port" && break; done

@@ -1,7 +1,9 @@
 echo 'start=2048, type=83, bootable' | sfdisk --quiet /dev/vda
 root_on /dev/vda1
-cp "/boot/vmlinuz-$release" /mnt/boot/
-initramfs "/mnt/boot/initrd.img-$release"
+for release in $release; do
+    cp "/boot/vmlinuz-$release" /mnt/boot/
+    initramfs "/mnt/boot/initrd.img-$release"
+done
 inside
 sed -e 's/^GRUB_TIMEOUT=.*/GRUB_TIMEOUT=0/' -e "s#^GRUB_CMDLINE_LINUX=.*#GRUB_CMDLINE_LINUX=\"$line\"#" \
     /usr/share/grub/default/grub >/mnt/etc/default/grub

@@ -23,13 +23,15 @@ const INIT: &[u8] = include_bytes!("../guest/init.sh");
 const LIBRARY: &[u8] = include_bytes!("../guest/lab.sh");
 const SERVICE: &[u8] = include_bytes!("../guest/service.sh");
 
-/// The archive for one guest. It is not packed: a guest unpacks slower than QEMU reads.
+/// The archive for one guest, with a second kernel to install where one is given. It is not packed: a guest unpacks slower than
+/// QEMU reads.
 ///
 /// # Errors
 /// [`LabError::File`] when a program or module cannot be read.
 pub fn build(
     programs: &Programs,
     ready: &Ready,
+    beside: Option<&Ready>,
     userland: Option<&Userland>,
     cell: &Cell,
     script: &str,
@@ -51,21 +53,12 @@ pub fn build(
     archive.link("bin/sh", "busybox");
     archive.program("bin/quietcore", &read(&programs.quietcore)?);
     archive.program("bin/lab-guest", &read(&programs.guest)?);
-    for (order, wanted) in [
-        ("modules/order", cell.shape.modules),
-        ("modules/later", cell.shape.later),
-    ] {
-        let mut names = String::new();
-        for module in ready.unpacked.modules(wanted) {
-            let name = module
-                .file_name()
-                .unwrap_or_default()
-                .to_string_lossy()
-                .into_owned();
-            archive.program(&format!("modules/{name}"), &read(&module)?);
-            names.push_str(&format!("/modules/{name}\n"));
-        }
-        archive.program(order, names.as_bytes());
+    modules(&mut archive, ready, "modules", "order", cell.shape.modules)?;
+    modules(&mut archive, ready, "modules", "later", cell.shape.later)?;
+    if let Some(beside) = beside {
+        let dir = format!("modules-{}", beside.release);
+        archive.dir(&dir);
+        modules(&mut archive, beside, &dir, "order", cell.shape.modules)?;
     }
     if let Some(packages) = cell.shape.packages {
         packages::add(&mut archive, &packages::ready(packages)?)?;
@@ -73,18 +66,43 @@ pub fn build(
     if let Some(disk) = cell.shape.disk {
         archive.dir("boot");
         archive.dir("mnt");
-        archive.file(
-            &format!("boot/vmlinuz-{}", ready.release),
-            &read(&ready.unpacked.image())?,
-        );
+        for kernel in std::iter::once(ready).chain(beside) {
+            archive.file(
+                &format!("boot/vmlinuz-{}", kernel.release),
+                &read(&kernel.unpacked.image())?,
+            );
+        }
         archive.program("install", disk.install.as_bytes());
     }
     archive.program("scenario", script.as_bytes());
     if let Some(userland) = userland {
         archive.program("bin/service.sh", SERVICE);
         userland.install(&mut archive)?;
+        Userland::link(&mut archive, cell.shape.packages);
     }
     Ok(archive.finish())
+}
+
+/// The modules of a kernel, and the list in which order they are loaded.
+fn modules(
+    archive: &mut Archive,
+    ready: &Ready,
+    dir: &str,
+    list: &str,
+    wanted: &[&str],
+) -> Result<(), LabError> {
+    let mut names = String::new();
+    for module in ready.unpacked.modules(wanted) {
+        let name = module
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        archive.program(&format!("{dir}/{name}"), &read(&module)?);
+        names.push_str(&format!("/{dir}/{name}\n"));
+    }
+    archive.program(&format!("{dir}/{list}"), names.as_bytes());
+    Ok(())
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, LabError> {

@@ -44,7 +44,10 @@ fn list(jobs: &[Job]) -> ExitCode {
 }
 
 fn kernels_of(jobs: &[Job]) -> Vec<Kernel> {
-    let used = |kernel: &&Kernel| jobs.iter().any(|job| job.cell.kernel == **kernel);
+    let used = |kernel: &&Kernel| {
+        let is_of = |job: &Job| job.cell.kernel == **kernel || job.cell.shape.beside == Some(**kernel);
+        jobs.iter().any(is_of)
+    };
     ALL.iter().filter(used).copied().collect()
 }
 

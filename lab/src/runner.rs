@@ -71,6 +71,18 @@ impl Bench {
             None => Err("its systemd was not prepared"),
         }
     }
+
+    /// The second kernel of a cell that wants one, or why there is none.
+    fn beside(&self, cell: &Cell) -> Result<Option<&Ready>, &str> {
+        let Some(kernel) = cell.shape.beside else {
+            return Ok(None);
+        };
+        match self.kernels.get(kernel.id) {
+            Some(Ok(ready)) => Ok(Some(ready)),
+            Some(Err(why)) => Err(why),
+            None => Err("its second kernel was not prepared"),
+        }
+    }
 }
 
 /// The sums of a run.
@@ -216,7 +228,8 @@ fn one(bench: &Bench, job: &Job) -> Finished {
             };
         }
     };
-    if let Err(why) = bench.userland(&job.cell) {
+    let rest = bench.userland(&job.cell).and_then(|_| bench.beside(&job.cell));
+    if let Err(why) = rest {
         verdict.skipped = Some(why.to_owned());
         return Finished {
             label,
@@ -265,7 +278,8 @@ fn guest(
 ) -> Result<Outcome, crate::LabError> {
     std::fs::create_dir_all(dir).map_err(crate::LabError::file(dir))?;
     let userland = bench.userland(cell).ok().flatten();
-    let initramfs = build(&bench.programs, ready, userland, cell, script)?;
+    let beside = bench.beside(cell).ok().flatten();
+    let initramfs = build(&bench.programs, ready, beside, userland, cell, script)?;
     let image = ready.unpacked.image();
     let start = Start::Kernel {
         image: &image,

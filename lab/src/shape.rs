@@ -1,6 +1,7 @@
 //! The machine that QEMU is told to be.
 
 use crate::disk::Disk;
+use crate::kernels::Kernel;
 use crate::packages::Packages;
 
 /// How control groups are mounted in the guest.
@@ -58,6 +59,8 @@ pub struct Shape {
     pub packages: Option<&'static Packages>,
     /// What the guest boots from, after a first guest has installed itself there. None: QEMU loads the kernel.
     pub disk: Option<&'static Disk>,
+    /// Another kernel that is installed on that disk.
+    pub beside: Option<Kernel>,
 }
 
 /// 4 CPUs in 2 packages, each with its own last-level cache.
@@ -75,6 +78,7 @@ pub const USUAL: Shape = Shape {
     boot: "",
     packages: None,
     disk: None,
+    beside: None,
 };
 
 impl Shape {

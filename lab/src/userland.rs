@@ -4,6 +4,7 @@
 use crate::apt::{Apt, Refresh, cache_dir};
 use crate::error::{LabError, run};
 use crate::kernels::{Kernel, version_key};
+use crate::packages::Packages;
 use guest::Archive;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,6 +14,7 @@ use std::process::Command;
 const PROGRAMS: &[&str] = &[
     "systemd",
     "systemd-executor",
+    "systemd-shutdown",
     "systemctl",
     "systemd-run",
     "systemd-journald",
@@ -24,9 +26,13 @@ const LOADED_LATER: &[&str] = &["libmount.so.1", "libseccomp.so.2"];
 /// Packages, each with all that it depends on. The second is no more than recommended by the first.
 const WANTED: &[&str] = &["systemd", "libseccomp2"];
 /// Units beside targets and slices. Nothing starts them by itself.
-const UNITS: &[&str] = &["systemd-journald.service", "systemd-journald.socket"];
+const UNITS: &[&str] = &[
+    "systemd-journald.service",
+    "systemd-journald.socket",
+    "systemd-reboot.service",
+];
 /// Folder of the cache; what holds other files needs another name.
-const FOLDER: &str = "systemd-2";
+const FOLDER: &str = "systemd-3";
 /// Where Debian's packages have libraries, older ones without the first directory's prefix.
 const LIBRARIES: &[&str] = &[
     "usr/lib/x86_64-linux-gnu",
@@ -199,8 +205,6 @@ impl Userland {
         ] {
             archive.dir(dir);
         }
-        archive.link("lib", "usr/lib");
-        archive.link("lib64", "usr/lib/x86_64-linux-gnu");
         archive.link("usr/local/bin/quietcore", "/bin/quietcore");
         for (from, to) in [
             ("lib", "usr/lib/x86_64-linux-gnu"),
@@ -212,7 +216,7 @@ impl Userland {
         }
         for (name, content) in self.files("bin")? {
             let dir = match name.as_str() {
-                "systemd" | "systemd-executor" | "systemd-journald" => "usr/lib/systemd",
+                "systemd" | "systemd-executor" | "systemd-journald" | "systemd-shutdown" => "usr/lib/systemd",
                 _ => "usr/bin",
             };
             archive.program(&format!("{dir}/{name}"), &content);
@@ -230,6 +234,24 @@ impl Userland {
         archive.file("etc/passwd", b"root:x:0:0:root:/root:/bin/sh\n");
         archive.file("etc/group", b"root:x:0:\n");
         Ok(())
+    }
+
+    /// Where its programs look for libraries and for each other. Other Debian packages in the guest have places of their own for
+    /// the former.
+    pub fn link(archive: &mut Archive, beside: Option<&Packages>) {
+        match beside {
+            Some(_) => {
+                archive.dir("lib/systemd");
+                archive.link(
+                    "lib/systemd/systemd-shutdown",
+                    "/usr/lib/systemd/systemd-shutdown",
+                );
+            }
+            None => {
+                archive.link("lib", "usr/lib");
+                archive.link("lib64", "usr/lib/x86_64-linux-gnu");
+            }
+        }
     }
 
     fn files(&self, folder: &str) -> Result<Vec<(String, Vec<u8>)>, LabError> {

@@ -1,7 +1,7 @@
-//! systemd's own socket, and the two calls of its bus interface that we need (org.freedesktop.systemd1(5)).
+//! systemd's own socket, and the three calls of its bus interface that we need (org.freedesktop.systemd1(5)).
 //!
 //! Every systemd listens at [`SOCKET`] for root, also where no bus daemon runs. What is spoken there is D-Bus between
-//! two peers: a line of authentication, then messages. For two calls and their answers `wire` is less than any library.
+//! two peers: a line of authentication, then messages. For three calls and their answers `wire` is less than any library.
 
 mod wire;
 
@@ -101,6 +101,15 @@ pub(crate) fn stop_unit(socket: &Path, unit: &str) -> Result<(), BusError> {
         Err(BusError::Refused { name, .. }) if name == "org.freedesktop.systemd1.NoSuchUnit" => Ok(()),
         other => other.map(|_| ()),
     }
+}
+
+/// Restarts the machine in order, as `systemctl reboot` asks for it. systemd answers when the job is queued, and ends units at
+/// once: a child of ours that asked would be gone before it could say whether it was heard.
+pub(crate) fn restart(socket: &Path) -> Result<(), BusError> {
+    let mut body = Body::default();
+    body.text("reboot.target");
+    body.text("replace-irreversibly");
+    call(socket, "StartUnit", "ss", &body).map(|_| ())
 }
 
 /// As systemd has sets of CPUs and nodes in its properties: bit N of byte N/8, the lowest first.

@@ -2,9 +2,12 @@
 //! again, after that restart or after a power cut, finds out from it what to do next and how often that was tried.
 
 use crate::ApplyError;
-use crate::journal::Storage;
+use crate::bus::{self, BusError};
+use crate::journal::{Storage, now_ns};
 use crate::notes::Notes;
+use root::Live;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// Its name in `/var/lib/quietcore`.
 const NAME: &str = "study";
@@ -39,8 +42,18 @@ pub struct Restart {
 pub struct UnderWay {
     /// The directory of its results.
     pub out: String,
+    /// When it began, in nanoseconds since 1970 by the clock of that boot.
+    pub began_ns: u64,
     /// What was done so far, in order.
     pub restarts: Vec<Restart>,
+}
+
+impl UnderWay {
+    /// How long ago it began; nothing where the clock of this boot is behind that.
+    #[must_use]
+    pub fn since(&self) -> Duration {
+        Duration::from_nanos(now_ns().saturating_sub(self.began_ns))
+    }
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -64,6 +77,7 @@ pub fn under_way(lasting: &dyn Storage) -> Result<Option<UnderWay>, ApplyError> 
             (Event::Began { out }, _) => {
                 found = Some(UnderWay {
                     out: out.clone(),
+                    began_ns: note.at_ns,
                     restarts: Vec::new(),
                 });
             }
@@ -72,6 +86,15 @@ pub fn under_way(lasting: &dyn Storage) -> Result<Option<UnderWay>, ApplyError> 
         }
     }
     Ok(found)
+}
+
+/// Has systemd restart the machine in order. It has a signal for that too (`SIGRTMIN+5`), but the number of that is another one in
+/// each library of C: what musl calls so is one more for glibc, and asks for kexec.
+///
+/// # Errors
+/// systemd does not listen, or refuses.
+pub fn restart_machine(live: &Live) -> Result<(), BusError> {
+    bus::restart(&live.locate(bus::SOCKET))
 }
 
 /// Notes that a study begins whose results go there.

@@ -80,9 +80,7 @@ pub fn write(recording: &Recording) -> String {
             let name = format!("$course{place}");
             let rows = series.stretches.iter();
             moments(&mut text, &name, rows.map(|one| (one.at_ns, one.value_ns)));
-            courses.push(format!(
-                "{name} using 1:2 with steps title \"{label} {latest}\""
-            ));
+            courses.push(format!("{name} using 1:2 with steps title \"{label} {latest}\""));
         }
         if !series.spikes.is_empty() {
             let name = format!("$times{place}");

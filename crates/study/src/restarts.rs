@@ -3,6 +3,7 @@
 
 use crate::{Schedule, Sitting, Study};
 use machine::CpuSet;
+use std::time::Duration;
 
 /// So often the same boot is tried without one more result.
 pub const MOST_TRIES: usize = 3;
@@ -33,6 +34,8 @@ pub struct Here<'a> {
     pub own_kernel: Option<&'a str>,
     /// CPUs that are measured.
     pub cpus: &'a CpuSet,
+    /// How long ago the study began, restarts included.
+    pub under_way_for: Duration,
 }
 
 /// What is to be done next.
@@ -49,6 +52,8 @@ pub enum Next {
         /// Why.
         why: String,
     },
+    /// The next boot does not fit into the budget.
+    BudgetUsed,
     /// Nothing is left.
     Over,
 }
@@ -78,6 +83,9 @@ pub fn next(study: &Study, schedule: &Schedule, tried: &[Tried], here: &Here) ->
             },
         };
     }
+    if is_used(study, schedule, tried, here) {
+        return Next::BudgetUsed;
+    }
     let restarts = in_vain.iter().filter(|one| !one.came_up && !is_here(one)).count();
     if restarts < MOST_TRIES {
         return Next::Restart(sitting);
@@ -87,4 +95,11 @@ pub fn next(study: &Study, schedule: &Schedule, tried: &[Tried], here: &Here) ->
         sitting,
         why: format!("{restarts} restarts did not bring it about: {how}"),
     }
+}
+
+/// Whether one run more would take longer than the study may. One result at least, so that every call gets further.
+fn is_used(study: &Study, schedule: &Schedule, tried: &[Tried], here: &Here) -> bool {
+    let got_further = tried.first().is_some_and(|first| schedule.done() > first.done);
+    let would_take = here.under_way_for.saturating_add(schedule.one());
+    got_further && study.budget.is_some_and(|budget| would_take > budget)
 }

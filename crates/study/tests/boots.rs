@@ -182,6 +182,7 @@ fn power_may_go_anywhere_and_every_run_is_measured_once_in_its_boot() {
                 }
                 Next::GiveUp { sitting, why } => panic!("cut at {cut}: {sitting:?} is given up: {why}"),
                 Next::Over => break,
+                Next::BudgetUsed => panic!("it has no budget"),
             }
         }
         assert_eq!(measured, 12, "cut at {cut}");
@@ -245,6 +246,7 @@ fn a_boot_that_never_comes_up_or_never_stays_up_is_given_up() {
                     story.schedule.give_up(sitting.boot);
                 }
                 Next::Over => break,
+                Next::BudgetUsed => panic!("it has no budget"),
             }
         }
         assert_eq!(restarts, MOST_TRIES);
@@ -253,6 +255,36 @@ fn a_boot_that_never_comes_up_or_never_stays_up_is_given_up() {
         // The other boot's runs are all there.
         assert_eq!(story.schedule.done(), 6);
     }
+}
+
+/// Restarts count, and so does what the machine did meanwhile.
+#[test]
+fn a_budget_is_the_time_since_the_study_began_and_leaves_one_result_at_least() {
+    let mut story = Story::begin();
+    story.study.budget = Some(Duration::from_secs(120));
+    // Longer than it may: what was begun without any result goes on.
+    story.under_way_for = Duration::from_secs(3_600);
+    let Next::Restart(sitting) = story.next() else {
+        panic!("{:?}", story.next());
+    };
+    story.note(sitting, false);
+    story.boot(right(sitting.boot));
+    for _ in 0..2 {
+        let Next::Measure(sitting) = story.next() else {
+            panic!("{:?}", story.next());
+        };
+        story.note(sitting, true);
+        let place = story.schedule.next().unwrap();
+        story.schedule.finish(place, Duration::from_secs(10));
+    }
+    assert_eq!(story.next(), Next::BudgetUsed);
+    story.under_way_for = Duration::from_secs(60);
+    assert!(matches!(story.next(), Next::Restart(_)), "{:?}", story.next());
+    // The run itself has to fit as well.
+    story.under_way_for = Duration::from_secs(119);
+    assert_eq!(story.next(), Next::BudgetUsed);
+    story.study.budget = None;
+    assert!(matches!(story.next(), Next::Restart(_)));
 }
 
 #[test]
@@ -277,6 +309,7 @@ fn a_machine_that_goes_down_with_the_line_that_it_always_has_is_given_up_too() {
                 story.schedule.give_up(sitting.boot);
             }
             Next::Over => break,
+            Next::BudgetUsed => panic!("it has no budget"),
         }
     }
     assert_eq!(story.next(), Next::Over);

@@ -72,6 +72,7 @@ fn a_kernel_that_never_comes_up_is_given_up_and_the_others_are_measured() {
                     story.schedule.give_up(sitting.boot);
                 }
                 Next::Over => break,
+                Next::BudgetUsed => panic!("it has no budget"),
             }
         }
         assert_eq!((story.next(), restarts), (Next::Over, MOST_TRIES), "{axes}");

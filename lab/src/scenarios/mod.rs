@@ -48,6 +48,7 @@ mod signals;
 mod speed;
 mod starving;
 mod study_reboots;
+mod study_unit;
 mod systemd;
 mod threads;
 mod too_old;
@@ -60,6 +61,7 @@ pub const ALL: &[&Scenario] = &[
     &sigkill_more::SCENARIO,
     &signals::SCENARIO,
     &study_reboots::SCENARIO,
+    &study_unit::SCENARIO,
     &systemd::SCENARIO,
     &boot_grub::SCENARIO,
     &boot_systemd::SCENARIO,

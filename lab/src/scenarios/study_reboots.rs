@@ -1,9 +1,10 @@
-//! A study that restarts its machine, through a real boot loader: power goes once in the middle, and a boot that never comes up
-//! is given up. Which line each result was measured under is asked of the result.
+//! A study that restarts its machine, through a real boot loader: power goes once in the middle, a boot that never comes up
+//! is given up, and one of two kernels is ended by `undo`. Which line and kernel each result was measured under is asked of the
+//! result.
 
 use super::boot_disk::LOOKS;
 use super::boot_grub::SHAPE;
-use crate::kernels::K6_1;
+use crate::kernels::{K6_1, K6_1_RT};
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
 use crate::shape::{Layout, Shape};
@@ -13,7 +14,8 @@ use serde_json::Value;
 /// With GRUB, whose choice for one boot is used up when the power goes.
 pub const SCENARIO: Scenario = Scenario {
     name: "study_reboots",
-    about: "a study restarts its machine through GRUB, survives a power cut, gives up a boot that never comes, and puts all back",
+    about: "a study restarts its machine through GRUB, also with another kernel, survives a power cut, gives up a boot that never \
+            comes, is ended by undo, and puts all back",
     cells,
     script,
     check,
@@ -25,16 +27,24 @@ const CUT: &str = "cut";
 /// The story with a line that cannot come up.
 const FALLBACK: &str = "fallback";
 
+/// The story in which every installed kernel is started, and `undo` comes in between.
+const KERNELS: &str = "kernels";
+
 fn cells() -> Vec<Cell> {
-    let cell = |name| {
-        Cell::new(K6_1, Layout::V2)
-            .on(Shape { name, ..SHAPE })
-            .within(560)
+    let cell = |(name, beside)| {
+        let shape = Shape {
+            name,
+            beside,
+            ..SHAPE
+        };
+        Cell::new(K6_1, Layout::V2).on(shape).within(560)
     };
-    [CUT, FALLBACK].map(cell).into()
+    [(CUT, None), (FALLBACK, None), (KERNELS, Some(K6_1_RT))]
+        .map(cell)
+        .into()
 }
 
-/// Both: the study begins in the first boot, and each boot goes on with it until nothing of it is left on the disk and on the
+/// All of them: the study begins in the first boot, and each boot goes on with it until nothing of it is left on the disk and on the
 /// line. In the first boot with isolcpus= the power goes when one of its two cells is there and the other is measured.
 const SCRIPT: &str = r#"STORY=$story
 case $LAB_BOOT in
@@ -42,6 +52,7 @@ case $LAB_BOOT in
     look
     case $STORY in
     cut) isolation='"none", "isolcpus", "isolcpus_and_cpuset"'; more= ;;
+    kernels) isolation='"none"'; more="kernel = [$(ls /boot | sed -n 's/^vmlinuz-\(.*\)/"\1"/p' | tr '\n' ',')]" ;;
     *) isolation='"none", "broken"'; more='[isolation.broken]
 profile = "none"
 boot = ["rdinit=/nowhere"]' ;;
@@ -75,10 +86,16 @@ END
         echo b >/proc/sysrq-trigger) &
     fi
     rec resume quietcore study resume
+    if [ $STORY = kernels ] && [ $LAB_BOOT = 3 ]; then rec undo quietcore undo; fi
+    if [ $STORY = kernels ] && [ $LAB_BOOT = 4 ]; then
+        sed '1i budget = "4s"' /study.toml >/short.toml
+        rec short quietcore study run /short.toml --out /short --reboot
+    fi
     rec results sh -c 'ls /results/*/*.json'
     if [ -e /var/lib/quietcore ] || grep -q quietcore.trial /proc/cmdline; then again; fi
     look
     note cut_at $(ls /cut)
+    rec short_results sh -c 'ls /short/*/*.json'
     rec lasting ls -d /var/lib/quietcore
     rec not_possible cat /results/not_possible.json
     rec report quietcore study report /results
@@ -128,6 +145,7 @@ fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.status(seen, &at_end("idle"), 0);
     match cell.shape.name {
         CUT => check_cut(seen, last, verdict),
+        KERNELS => check_kernels(seen, last, verdict),
         _ => check_fallback(seen, last, verdict),
     }
 }
@@ -153,6 +171,41 @@ fn check_cut(seen: &Records, last: u32, verdict: &mut Verdict) {
     );
 }
 
+/// One repetition with both kernels, each result under its own; what `undo` leaves out is not measured.
+fn check_kernels(seen: &Records, last: u32, verdict: &mut Verdict) {
+    verdict.status(seen, "3/undo", 0);
+    let start = format!("{last}/of_");
+    let cells: Vec<&str> = seen
+        .names()
+        .filter_map(|name| name.strip_prefix(&start)?.strip_suffix("_1"))
+        .collect();
+    verdict.equal("cells with a result", cells.len(), 2);
+    for cell in cells {
+        let result = measured(seen, last, cell, 1, verdict);
+        let release = result["environment"]["release"].as_str().unwrap_or_default();
+        // A directory's name has neither dots nor more hyphens than there are axes.
+        verdict.that(
+            cell.ends_with(&release.replace(['.', '-'], "_")),
+            format!("{cell} was measured under {release}"),
+        );
+    }
+    let started = (1..=last).map(|boot| seen.get(&format!("{boot}/line")).stdout);
+    let real_time = started.filter(|line| line.contains("-rt-amd64")).count();
+    verdict.that(
+        (1..last as usize).contains(&real_time),
+        format!("both kernels were started, the real-time one {real_time} times of {last}"),
+    );
+    verdict.status(seen, "4/short", 0);
+    let used = verdict.status(seen, "5/resume", 1).stderr;
+    verdict.that(used.contains("budget; 3 runs are left"), used);
+    let short = seen.get(&format!("{last}/short_results")).stdout;
+    verdict.equal("one result within the budget", short.lines().count(), 1);
+    let again = seen
+        .names()
+        .any(|name| name.starts_with(&start) && name.ends_with("_2"));
+    verdict.that(!again, "nothing was measured after undo");
+}
+
 /// The loader falls back, three times; then that boot is given up, and the other is measured to the end.
 fn check_fallback(seen: &Records, last: u32, verdict: &mut Verdict) {
     for repetition in 1..=2 {
@@ -175,7 +228,13 @@ fn check_fallback(seen: &Records, last: u32, verdict: &mut Verdict) {
 }
 
 /// A result: the line that its kernel had, and what ran on the CPU.
-fn measured(seen: &Records, last: u32, cell: &str, repetition: u32, verdict: &mut Verdict) {
+pub(super) fn measured(
+    seen: &Records,
+    last: u32,
+    cell: &str,
+    repetition: u32,
+    verdict: &mut Verdict,
+) -> Value {
     let name = format!("{last}/of_{cell}_{repetition}");
     let result: Value = verdict.status(seen, &name, 0).json();
     let line = result["environment"]["cmdline"].as_str().unwrap_or_default();
@@ -187,10 +246,11 @@ fn measured(seen: &Records, last: u32, cell: &str, repetition: u32, verdict: &mu
     );
     let cpu = &result["threads"][0]["cpu"];
     verdict.that(*cpu == 3, format!("{name} measured CPU {cpu}"));
+    result
 }
 
 /// The number of the last start that reported something.
-fn last_boot(seen: &Records) -> u32 {
+pub(super) fn last_boot(seen: &Records) -> u32 {
     let number = |name: &str| name.split('/').next()?.parse().ok();
     seen.names().filter_map(number).max().unwrap_or(1)
 }

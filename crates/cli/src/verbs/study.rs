@@ -349,7 +349,15 @@ fn go_on(
         let gone_on = reboots::go_on(&foreseen, out, &directory, &mut schedule, stop, screen);
         return gone_on.inspect_err(|_| reboots::end(screen));
     }
-    let ending = conduct::conduct(&foreseen, &directory, &mut schedule, None, stop, screen)?;
+    let ending = conduct::conduct(
+        &foreseen,
+        &directory,
+        &mut schedule,
+        None,
+        foreseen.study.budget,
+        stop,
+        screen,
+    )?;
     let left = schedule.order().len() - schedule.done();
     let next = format!("{left} runs are left; the same command goes on with them\n");
     match ending {

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, dead_code)] // For tests, of which not each needs all.
 
 use machine::CpuSet;
+use std::time::Duration;
 use study::{Here, Next, Schedule, Sitting, Study, Tried, next, parse};
 
 pub fn of(axes: &str, seed: u64) -> Study {
@@ -26,6 +27,7 @@ pub struct Story {
     pub boots: usize,
     pub line: &'static str,
     pub release: &'static str,
+    pub under_way_for: Duration,
 }
 
 impl Story {
@@ -43,6 +45,7 @@ impl Story {
             boots: 0,
             line: "quiet",
             release: OWN,
+            under_way_for: Duration::ZERO,
         }
     }
 
@@ -54,6 +57,7 @@ impl Story {
             release: Some(self.release),
             own_kernel: Some(OWN).filter(|_| !self.study.names_kernels()),
             cpus: &cpus,
+            under_way_for: self.under_way_for,
         };
         next(&self.study, &self.schedule, &self.tried, &here)
     }

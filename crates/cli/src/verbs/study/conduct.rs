@@ -29,7 +29,7 @@ pub enum Ending {
     BudgetUsed,
 }
 
-/// Runs what is left; where a boot is named, only what is left of that.
+/// Runs what is left; where a boot is named, only what is left of that. The time for it is what `budget` says, if anything.
 ///
 /// # Errors
 /// A run that failed. The machine is as before, or the error says what is not.
@@ -38,6 +38,7 @@ pub fn conduct(
     directory: &Directory,
     schedule: &mut Schedule,
     within: Option<Sitting>,
+    budget: Option<Duration>,
     stop: &AtomicBool,
     screen: &Screen,
 ) -> Result<Ending, CommandError> {
@@ -58,7 +59,7 @@ pub fn conduct(
         }
         // One run at least, so that every call gets further.
         let would_take = begun.elapsed().saturating_add(schedule.one());
-        if schedule.done() > done_before && study.budget.is_some_and(|budget| would_take > budget) {
+        if schedule.done() > done_before && budget.is_some_and(|budget| would_take > budget) {
             return Ok(Ending::BudgetUsed);
         }
         let Some(cell) = study.cells.get(place.cell) else {

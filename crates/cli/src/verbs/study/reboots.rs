@@ -111,19 +111,20 @@ pub fn go_on(
     }
     let boot_id = Root::live().value("/proc/sys/kernel/random/boot_id")?;
     let line = running_line();
-    let here = Here {
-        boot_id: boot_id.as_deref(),
-        line: &line,
-        release: foreseen.machine.kernel.release.as_deref(),
-        own_kernel: directory.record().kernel.as_deref(),
-        cpus: &foreseen.cpus,
-    };
     loop {
         let Some(under_way) = under_way()?.filter(|under_way| under_way.out == out) else {
             screen.note("somebody has ended the study; its results stay\n");
             return Ok(Status::Failed);
         };
         let tried = tried(&under_way);
+        let here = Here {
+            boot_id: boot_id.as_deref(),
+            line: &line,
+            release: foreseen.machine.kernel.release.as_deref(),
+            own_kernel: directory.record().kernel.as_deref(),
+            cpus: &foreseen.cpus,
+            under_way_for: under_way.since(),
+        };
         let step = |stage, sitting: Sitting, schedule: &Schedule| Restart {
             stage,
             block: sitting.block,
@@ -137,9 +138,17 @@ pub fn go_on(
                 if under_way.restarts.last() != Some(&step) {
                     lasting::note(&step)?;
                 }
-                match conduct::conduct(foreseen, directory, schedule, Some(sitting), stop, screen) {
+                let left = foreseen
+                    .study
+                    .budget
+                    .map(|budget| budget.saturating_sub(under_way.since()));
+                match conduct::conduct(foreseen, directory, schedule, Some(sitting), left, stop, screen) {
                     Ok(Ending::Done) => {}
-                    Ok(Ending::Interrupted | Ending::BudgetUsed) => {
+                    Ok(Ending::BudgetUsed) => {
+                        budget_used(schedule, screen);
+                        break;
+                    }
+                    Ok(Ending::Interrupted) => {
                         screen.note(
                             "interrupted; it goes on with `quietcore study resume`, as after the next restart; `quietcore undo` ends it\n",
                         );
@@ -173,10 +182,14 @@ pub fn go_on(
                     report::safe(&boot.text(&foreseen.cpus)),
                     schedule.sittings_left()
                 );
-                lasting::restart(&text, screen);
+                lasting::restart(&text, screen)?;
                 return Ok(Status::Done);
             }
             Next::GiveUp { sitting, why } => give_up(foreseen, directory, schedule, sitting, why, screen)?,
+            Next::BudgetUsed => {
+                budget_used(schedule, screen);
+                break;
+            }
             Next::Over => break,
         }
     }
@@ -187,6 +200,13 @@ pub fn go_on(
     let is_whole = schedule.done() == schedule.order().len() && left.is_empty();
     back_to_own_line(screen);
     Ok(if is_whole { Status::Done } else { Status::Failed })
+}
+
+fn budget_used(schedule: &Schedule, screen: &Screen) {
+    let left = schedule.order().len() - schedule.done();
+    screen.note(&format!(
+        "the next run would not fit into the budget; {left} runs are left; the same command goes on with them\n"
+    ));
 }
 
 /// Ends a study that cannot go on: nobody may be there, and a machine must not stay on a line that was meant for one boot.
@@ -208,7 +228,11 @@ fn back_to_own_line(screen: &mut Screen) {
         return;
     }
     match lasting::resumes() {
-        Resumes::Unit => lasting::restart("back to the machine's own line", screen),
+        Resumes::Unit => {
+            if let Err(error) = lasting::restart("back to the machine's own line", screen) {
+                screen.error(&error);
+            }
+        }
         Resumes::Somebody => tell_line(screen),
     }
 }

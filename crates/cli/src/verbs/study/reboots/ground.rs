@@ -24,13 +24,6 @@ pub fn refuse_impossible(foreseen: &Foreseen) -> Result<(), CommandError> {
             "take these levels out of [axes], or what is said off the boot line; nothing has run",
         ));
     }
-    if foreseen.study.budget.is_some() {
-        return Err(CommandError::usage(
-            "a study that restarts the machine has no budget",
-            "a budget is the time of one call, and each restart begins a new one",
-            "take `budget` out of the file, or ask for fewer repetitions",
-        ));
-    }
     if runs_systemd(&Root::live()) {
         // The unit has to find it after the restart.
         program()?;

@@ -4,18 +4,15 @@
 use crate::changing::{self, Changing};
 use crate::verbs::apply::{program, reload_systemd, runs_systemd, with_program};
 use crate::verbs::boot;
-use crate::{CommandError, Screen};
+use crate::{CommandError, Screen, Status};
 use apply::installed::{install, remove_some};
 use apply::restarts::{self, Restart, UnderWay};
 use apply::{Force, Lasting};
-use root::{Live, Root, Standing, process};
+use root::{Live, Root, Standing};
 
 const TEXT: &str = include_str!("../../../../../../packaging/systemd/quietcore-study.service");
 const UNIT: &str = "/etc/systemd/system/quietcore-study.service";
 const LINK: &str = "/etc/systemd/system/multi-user.target.wants/quietcore-study.service";
-
-/// `systemctl reboot` by a signal, as systemd(1) documents it: `SIGRTMIN+5` to the first process.
-const REBOOT: i32 = 5;
 
 /// Who goes on after a restart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,14 +108,23 @@ pub fn put_back(screen: &mut Screen) -> Result<Vec<String>, CommandError> {
 }
 
 /// Restarts the machine where systemd does that in order, else says that somebody has to.
-pub fn restart(why: &str, screen: &mut Screen) {
-    match resumes() {
-        Resumes::Unit => {
-            screen.note(&format!("{why}: this machine is restarted now\n"));
-            process::send(1, libc::SIGRTMIN() + REBOOT);
-        }
-        Resumes::Somebody => screen.note(&format!(
+///
+/// # Errors
+/// systemd refuses it.
+pub fn restart(why: &str, screen: &mut Screen) -> Result<(), CommandError> {
+    if resumes() == Resumes::Somebody {
+        screen.note(&format!(
             "{why}: restart this machine now, and call `quietcore study resume` when it is up\n"
-        )),
+        ));
+        return Ok(());
     }
+    screen.note(&format!("{why}: this machine is restarted now\n"));
+    restarts::restart_machine(&Live::host()).map_err(|error| {
+        CommandError::new(
+            Status::Unable,
+            "systemd does not restart this machine",
+            error.to_string(),
+            "the study is ended, and its results stay: begin it again when `systemctl reboot` works here",
+        )
+    })
 }
