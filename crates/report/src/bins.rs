@@ -49,7 +49,7 @@ pub(crate) fn logarithmic(histogram: &[(u64, u64)], per_decade: u32) -> Vec<Bin>
             .partition_point(|bin| bin.high_ns <= *value)
             .min(bins.len().saturating_sub(1));
         if let Some(bin) = bins.get_mut(place) {
-            bin.count += count;
+            bin.count = bin.count.saturating_add(*count);
         }
     }
     bins

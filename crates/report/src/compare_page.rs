@@ -3,10 +3,11 @@
 
 use crate::page::escape::{html, unit};
 use crate::page::parts;
+use crate::page::picture::STYLE;
 use crate::recording::comparison::{self, Compared, Judged, differences, environment, signed};
 use crate::recording::sets::{cautions, set_head};
 use crate::recording::span_text;
-use crate::study_page::{STYLE, cells, pair, stamp};
+use crate::study_page::{cells, pair, stamp};
 use crate::study_samples::StudyCell;
 use crate::style::Role;
 use compare::Verdict;

@@ -6,4 +6,5 @@ pub(crate) mod curves;
 pub(crate) mod escape;
 pub(crate) mod heat_map;
 pub(crate) mod parts;
+pub(crate) mod picture;
 pub(crate) mod strip;

@@ -5,6 +5,7 @@ pub(crate) mod cells;
 
 use crate::page::escape::{html, unit};
 use crate::page::parts;
+use crate::page::picture::STYLE;
 use crate::recording::sets::runs;
 use crate::study::{Row, head, headline, lines, remarks, withheld};
 use crate::study_samples::StudyCell;
@@ -15,9 +16,6 @@ use std::fmt::Write as _;
 /// What stands above results of emulated processors.
 pub(crate) const STAMP: &str = "Emulated processor. These times are those of the emulator and say nothing about any machine; no \
                                 verdict is made of them.";
-
-/// Style of drawings with curves.
-pub(crate) const STYLE: &str = include_str!("study_page/study_page.css");
 
 /// What is on the page.
 #[derive(Clone, Copy, Debug)]

@@ -7,6 +7,8 @@ mod browser;
 mod models;
 
 use browser::Browser;
+use browser::drawing::{WHOLE, display, focus, moved, place, stretched, values};
+use browser::screens::{beyond_a_phone, show};
 use formats::Recording;
 use models::measurement;
 use report::{STUDY_FORMS, StudyCell, StudyPage};
@@ -39,38 +41,18 @@ fn page() -> String {
     })
 }
 
-const MOVED: &str = "document.querySelector('.logs .moved').getAttribute('transform')";
+const LOGS: &str = ".logs";
 const SAID: &str = "document.querySelector('.logs output').textContent";
-const VALUES: &str = "document.querySelector('.logs .values').textContent";
 const FOCUSED: &str = "document.activeElement.dataset.do || (document.activeElement.tagName === 'svg' ? 'svg' : document.activeElement.className)";
-const WHOLE: &str = "matrix(1 0 0 1 0 0)";
-
-/// How much the curves are stretched.
-fn stretched(browser: &mut Browser) -> f64 {
-    let matrix = browser.text(MOVED);
-    let first = matrix.trim_start_matches("matrix(").split(' ').next();
-    first.and_then(|word| word.parse().ok()).expect(&matrix)
-}
-
-/// A place in the drawing, in parts of its width.
-fn place(browser: &mut Browser, share: f64) -> (f64, f64) {
-    let frame = browser.value(
-        "(() => { const s = document.querySelector('.logs svg'); s.scrollIntoView({block: 'center'}); \
-         const f = s.getBoundingClientRect(); return [f.left, f.top, f.width, f.height]; })()",
-    );
-    let part = |place: usize| frame[place].as_f64().unwrap();
-    let x = (70.0 + share * 876.0) / 960.0;
-    (part(0) + x * part(2), part(1) + part(3) * 0.4)
-}
 
 #[test]
 fn keys_and_buttons_zoom_and_say_what_is_shown() {
     let Some(mut browser) = Browser::open("keys_and_buttons_zoom_and_say_what_is_shown", &page()) else {
         return;
     };
-    assert_eq!(browser.text(MOVED), WHOLE);
+    assert_eq!(moved(&mut browser, LOGS), WHOLE);
     // By Tab from the boxes of the legend to the drawing, and on to its buttons.
-    browser.value("document.querySelector('.legend input:last-child').focus()");
+    browser.value("document.querySelector('.legend .show0').focus()");
     let mut reached = Vec::new();
     for _ in 0..4 {
         browser.key("Tab", 0);
@@ -78,9 +60,9 @@ fn keys_and_buttons_zoom_and_say_what_is_shown() {
     }
     // What is whole cannot be zoomed out of, nor moved: these buttons are passed over.
     assert_eq!(reached, ["show1", "svg", "in", "download"]);
-    browser.value("document.querySelector('.logs svg').focus()");
+    focus(&mut browser, LOGS);
     browser.key("+", 0);
-    assert!((stretched(&mut browser) - 2.0).abs() < 1e-6);
+    assert!((stretched(&mut browser, LOGS) - 2.0).abs() < 1e-6);
     let said = browser.text(SAID);
     assert!(said.starts_with("Shown: ") && said.contains("µs to "), "{said}");
     assert_eq!(
@@ -89,17 +71,17 @@ fn keys_and_buttons_zoom_and_say_what_is_shown() {
     );
     browser.key("+", 0);
     browser.key("ArrowRight", 8);
-    assert!((stretched(&mut browser) - 4.0).abs() < 1e-6);
+    assert!((stretched(&mut browser, LOGS) - 4.0).abs() < 1e-6);
     assert_ne!(browser.text(SAID), said);
     browser.key("-", 0);
-    assert!((stretched(&mut browser) - 2.0).abs() < 1e-6);
+    assert!((stretched(&mut browser, LOGS) - 2.0).abs() < 1e-6);
     browser.key("0", 0);
-    assert_eq!(browser.text(MOVED), WHOLE);
+    assert_eq!(moved(&mut browser, LOGS), WHOLE);
     assert_eq!(browser.text(SAID), "All is shown.");
     browser.key("+", 0);
     browser.value("document.querySelector('.logs [data-do=all]').focus()");
     browser.key("Enter", 0);
-    assert_eq!(browser.text(MOVED), WHOLE);
+    assert_eq!(moved(&mut browser, LOGS), WHOLE);
     assert_eq!(
         browser.text(FOCUSED),
         "svg",
@@ -107,19 +89,11 @@ fn keys_and_buttons_zoom_and_say_what_is_shown() {
     );
     browser.value("document.querySelector('.logs [data-do=in]').focus()");
     browser.key("Enter", 0);
-    assert!((stretched(&mut browser) - 2.0).abs() < 1e-6);
+    assert!((stretched(&mut browser, LOGS) - 2.0).abs() < 1e-6);
     let labels = browser
         .value("[...document.querySelectorAll('.zoom button')].every(b => b.textContent.trim().length > 3)");
     assert_eq!(labels, true);
-    assert!(
-        browser
-            .fetched
-            .iter()
-            .all(|address| address.starts_with("file://")),
-        "{:?}",
-        browser.fetched
-    );
-    assert_eq!(browser.fetched.len(), 1, "only the page itself");
+    assert!(browser.is_alone(), "{:?}", browser.fetched);
 }
 
 #[test]
@@ -128,12 +102,12 @@ fn a_span_that_is_dragged_over_fills_the_drawing_and_a_double_click_shows_all() 
     let Some(mut browser) = Browser::open(name, &page()) else {
         return;
     };
-    let (from, to) = (place(&mut browser, 0.25), place(&mut browser, 0.5));
+    let (from, to) = (place(&mut browser, LOGS, 0.25), place(&mut browser, LOGS, 0.5));
     browser.drag(from, to);
     assert!(
-        (stretched(&mut browser) - 4.0).abs() < 0.05,
+        (stretched(&mut browser, LOGS) - 4.0).abs() < 0.05,
         "{}",
-        browser.text(MOVED)
+        moved(&mut browser, LOGS)
     );
     // The marks are those of what is shown: more than the powers of ten of the whole.
     let marks = "document.querySelectorAll('.logs .times text').length";
@@ -141,8 +115,8 @@ fn a_span_that_is_dragged_over_fills_the_drawing_and_a_double_click_shows_all() 
     assert!(near >= 3, "{near}");
     // A click is no span.
     browser.drag(from, (from.0 + 2.0, from.1));
-    assert!((stretched(&mut browser) - 4.0).abs() < 0.05);
-    let begin = place(&mut browser, 0.5);
+    assert!((stretched(&mut browser, LOGS) - 4.0).abs() < 0.05);
+    let begin = place(&mut browser, LOGS, 0.5);
     for count in [1, 2] {
         for kind in ["mousePressed", "mouseReleased"] {
             let event =
@@ -150,7 +124,7 @@ fn a_span_that_is_dragged_over_fills_the_drawing_and_a_double_click_shows_all() 
             browser.call("Input.dispatchMouseEvent", event);
         }
     }
-    assert_eq!(browser.text(MOVED), WHOLE);
+    assert_eq!(moved(&mut browser, LOGS), WHOLE);
 }
 
 #[test]
@@ -159,12 +133,12 @@ fn values_are_read_by_pointer_and_by_keys_of_the_curves_that_are_shown() {
     let Some(mut browser) = Browser::open(name, &page()) else {
         return;
     };
-    let middle = place(&mut browser, 0.1);
+    let middle = place(&mut browser, LOGS, 0.1);
     browser.pointer("mouseMoved", middle);
-    let values = browser.text(VALUES);
+    let said = values(&mut browser, LOGS);
     assert!(
-        values.contains("µs · none: ") && values.contains(" · <i>strict</i>: "),
-        "{values}"
+        said.contains("µs · none: ") && said.contains(" · <i>strict</i>: "),
+        "{said}"
     );
     // The share of the first sample of the model, as its histogram has it.
     let model = measurement("latency", 3_000, &[(700_000, 1)]);
@@ -175,27 +149,23 @@ fn values_are_read_by_pointer_and_by_keys_of_the_curves_that_are_shown() {
          return (Math.log10({first_ns}) + 0.01 - f) / (t - f); }})()"
     );
     let at = browser.value(&at).as_f64().unwrap();
-    let there = place(&mut browser, at);
+    let there = place(&mut browser, LOGS, at);
     browser.pointer("mouseMoved", there);
-    let values = browser.text(VALUES);
-    let told = values.split("strict</i>: about ").nth(1).expect(&values);
-    let told: f64 = told.trim_end_matches('%').trim().parse().expect(&values);
+    let said = values(&mut browser, LOGS);
+    let told = said.split("strict</i>: about ").nth(1).expect(&said);
+    let told: f64 = told.trim_end_matches('%').trim().parse().expect(&said);
     assert!((told / share - 1.0).abs() < 0.06, "{told} {share}");
     // A curve that is switched off is not told of and not seen.
     browser.value("document.querySelector('.show0').click()");
-    let seen = "getComputedStyle(document.querySelector('.logs .curve.k0')).display";
-    assert_eq!(browser.text(seen), "none");
-    browser.value("document.querySelector('.logs svg').focus()");
+    assert_eq!(display(&mut browser, ".logs .curve.k0"), "none");
+    focus(&mut browser, LOGS);
     browser.key("ArrowLeft", 0);
-    let values = browser.text(VALUES);
-    assert!(
-        values.contains("strict") && !values.contains("none: "),
-        "{values}"
-    );
+    let said = values(&mut browser, LOGS);
+    assert!(said.contains("strict") && !said.contains("none: "), "{said}");
     // What is near the place that is read stays in sight.
     browser.key("+", 0);
-    assert_ne!(browser.text(VALUES), "");
-    assert!((stretched(&mut browser) - 2.0).abs() < 1e-6);
+    assert_ne!(values(&mut browser, LOGS), "");
+    assert!((stretched(&mut browser, LOGS) - 2.0).abs() < 1e-6);
 }
 
 #[test]
@@ -204,31 +174,28 @@ fn paper_shows_all_and_the_screen_is_as_it_was_afterwards() {
     let Some(mut browser) = Browser::open(name, &page()) else {
         return;
     };
-    browser.value("document.querySelector('.logs svg').focus()");
+    focus(&mut browser, LOGS);
     browser.key("+", 0);
-    let near = browser.text(MOVED);
-    browser.value(&format!(
-        "addEventListener('beforeprint', () => {{ window.printed = {MOVED}; }}); true"
-    ));
+    let near = moved(&mut browser, LOGS);
+    browser.value(
+        "addEventListener('beforeprint', () => { \
+         window.printed = document.querySelector('.logs .moved').getAttribute('transform'); }); true",
+    );
     browser.call("Page.printToPDF", json!({}));
     assert_eq!(browser.text("window.printed"), WHOLE);
-    assert_eq!(browser.text(MOVED), near);
-    let shown = "getComputedStyle(document.querySelector('.logs .zoom')).display";
-    assert_eq!(browser.text(shown), "flex");
-    browser.call("Emulation.setEmulatedMedia", json!({"media": "print"}));
-    assert_eq!(browser.text(shown), "none");
+    assert_eq!(moved(&mut browser, LOGS), near);
+    let buttons = ".logs .zoom";
+    assert_eq!(display(&mut browser, buttons), "flex");
+    show(&mut browser, "print", "light");
+    assert_eq!(display(&mut browser, buttons), "none");
     let ground = "getComputedStyle(document.body).backgroundColor";
-    browser.call("Emulation.setEmulatedMedia", json!({"media": "screen"}));
+    show(&mut browser, "screen", "light");
     let light = browser.text(ground);
-    let dark = json!({"media": "screen", "features": [{"name": "prefers-color-scheme", "value": "dark"}]});
-    browser.call("Emulation.setEmulatedMedia", dark);
+    show(&mut browser, "screen", "dark");
     assert_ne!(browser.text(ground), light);
     // Another scale is another drawing, and a telephone scrolls only down.
     browser.value("document.querySelector('.lin').click()");
-    let shown = "['.logs', '.lins'].map(c => getComputedStyle(document.querySelector(c)).display).join()";
-    assert_eq!(browser.text(shown), "none,block");
-    let narrow = json!({"width": 380, "height": 800, "deviceScaleFactor": 2, "mobile": true});
-    browser.call("Emulation.setDeviceMetricsOverride", narrow);
-    let over = browser.value("document.documentElement.scrollWidth - document.documentElement.clientWidth");
-    assert_eq!(over, 0);
+    assert_eq!(display(&mut browser, ".logs"), "none");
+    assert_eq!(display(&mut browser, ".lins"), "block");
+    assert!(beyond_a_phone(&mut browser) <= 0.0);
 }

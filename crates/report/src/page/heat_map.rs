@@ -46,13 +46,15 @@ pub(crate) fn heat_map(kind: Kind, threads: &[ThreadResult]) -> Option<String> {
         .filter_map(|thread| Some((thread, narrowed(kind, thread.over_time.as_ref()?))));
     let rows: Vec<(&ThreadResult, OverTime)> = with_times.take(ROWS).collect();
     let window_ns = rows.iter().map(|(thread, _)| thread.duration_ns).max()?.max(1);
-    let (title, shades, what) = match kind {
+    let (id, title, shades, what) = match kind {
         Kind::Noise => (
+            "stolen",
             "Stolen time of every CPU",
             STOLEN,
             "the share of its time that was stolen",
         ),
         Kind::Latency | Kind::All => (
+            "late",
             "Latest wake-up of every CPU",
             LATE,
             "how late its latest wake-up was",
@@ -60,8 +62,8 @@ pub(crate) fn heat_map(kind: Kind, threads: &[ThreadResult]) -> Option<String> {
     };
     let height = TOP + ROW * rows.len() as f64 + 22.0;
     let mut svg = format!(
-        "<svg class=\"heat-map\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"heat-t heat-d\"><title \
-         id=\"heat-t\">{title} over time</title><desc id=\"heat-d\">A row for each CPU over {}; the darker a field, the larger \
+        "<svg class=\"heat-map\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\"><title \
+         id=\"{id}-t\">{title} over time</title><desc id=\"{id}-d\">A row for each CPU over {}; the darker a field, the larger \
          {what}.</desc>\n",
         unit(&time(window_ns))
     );
@@ -110,7 +112,7 @@ fn narrowed(kind: Kind, over_time: &OverTime) -> OverTime {
 fn legend(svg: &mut String, shades: &Shades) {
     svg.push_str("<g class=\"tick\">");
     for (shade, (_, called)) in shades.iter().enumerate() {
-        let left = LEFT + 120.0 * shade as f64;
+        let left = LEFT + 140.0 * shade as f64;
         let _ = write!(
             svg,
             "<rect class=\"heat h{shade}\" x=\"{left}\" y=\"4\" width=\"14\" height=\"11\"/><text x=\"{}\" y=\"14\">{called}</text>",

@@ -5,6 +5,7 @@
   var SVG = "http://www.w3.org/2000/svg", CLOSEST = 1 / 4096;
   document.querySelectorAll("figure.plot").forEach(function (figure) {
     var svg = figure.querySelector("svg"), moved = svg.querySelector(".moved"), times = svg.querySelector(".times");
+    var flags = svg.querySelectorAll(".flag");
     var isLog = svg.dataset.scale === "log";
     var number = function (name) { return Number(svg.dataset[name]); };
     var left = number("left"), right = number("right"), top = number("top"), base = number("base"), wide = right - left;
@@ -48,6 +49,13 @@
       to = from + size;
       var isWhole = size === 1, scale = 1 / size;
       moved.setAttribute("transform", "matrix(" + scale + " 0 0 1 " + (left - (left + from * wide) * scale) + " 0)");
+      flags.forEach(function (flag) {
+        var x = at((Number(flag.dataset.at) - left) / wide), text = flag.querySelector("text"), isFar = x > (left + right) / 2;
+        flag.setAttribute("transform", "translate(" + x + " 0)");
+        flag.style.visibility = x < left - 0.1 || x > right + 0.1 ? "hidden" : "";
+        text.setAttribute("text-anchor", isFar ? "end" : "start");
+        text.setAttribute("x", isFar ? -6 : 6);
+      });
       times.innerHTML = whole;
       if (!isWhole) {
         times.textContent = "";
@@ -55,7 +63,7 @@
           var x = at(place(value)), mark = document.createElementNS(SVG, "line"), text = document.createElementNS(SVG, "text");
           [["x1", x], ["x2", x], ["y1", top], ["y2", base]].forEach(function (one) { mark.setAttribute(one[0], one[1]); });
           text.setAttribute("x", x);
-          text.setAttribute("y", base + 19);
+          text.setAttribute("y", number("labels"));
           text.setAttribute("text-anchor", "middle");
           text.textContent = time(value);
           times.append(mark, text);

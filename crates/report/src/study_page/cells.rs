@@ -1,81 +1,37 @@
 //! The cells of a study, or sets of runs: all samples of all runs of each in one drawing, and their numbers.
 
 use crate::measurement::time;
-use crate::page::curves::{Curve, Scale, curves, round};
+use crate::page::curves::Curve;
 use crate::page::escape::{html, unit};
+use crate::page::picture::{CURVES, Picture, picture};
 use crate::recording::share_name;
 use crate::study_samples::{SHARES, Samples, StudyCell, measured};
 use crate::style::grouped;
 use formats::Kind;
 use std::fmt::Write as _;
 
-/// Curves in a drawing, each with a colour and dashes of its own; the table has all cells.
-const CURVES: usize = 12;
-
 /// Writes what was measured of that kind in each cell into the page, if anything was; `word` is what a cell is called there.
 pub(crate) fn section(page: &mut String, kind: Kind, word: &str, cells: &[StudyCell]) {
     let samples = measured(kind, cells);
-    if !samples.is_empty() {
-        distribution(page, kind, word, &samples);
+    if samples.is_empty() {
+        return;
     }
-}
-
-fn distribution(page: &mut String, kind: Kind, word: &str, samples: &[Samples]) {
     let (heading, axis, id) = match kind {
         Kind::Latency => ("Wake-up latency", "how late the thread woke up", "latency"),
         Kind::Noise => ("Noise", "how long the program was stopped", "noise"),
     };
-    let _ = writeln!(page, "<section class=\"picture\">\n<h2>{heading}</h2>");
-    let histograms: Vec<Vec<(u64, u64)>> = samples
-        .iter()
-        .take(CURVES)
-        .map(|one| {
-            let buckets = one.all.buckets.iter();
-            buckets.map(|bucket| (bucket.low_ns, bucket.count)).collect()
-        })
-        .collect();
-    let all: Vec<Curve> = samples
-        .iter()
-        .zip(&histograms)
-        .enumerate()
-        .map(|(number, (one, histogram))| Curve {
-            number,
-            name: one.cell,
-            histogram,
-        })
-        .collect();
-    let common = samples.iter().filter_map(|one| one.at_most(0.99)).max();
-    #[allow(
-        clippy::cast_precision_loss,
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss
-    )] // Of a scale.
-    let linear = common.map(|top_ns| Scale::Linear(round(top_ns as f64) as u64));
-    if linear.is_some() {
-        let _ = writeln!(
-            page,
-            "<fieldset><legend>Scales</legend>\
-             <label><input type=\"radio\" name=\"{id}\" class=\"log\" checked> logarithmic</label>\
-             <label><input type=\"radio\" name=\"{id}\" class=\"lin\"> linear</label></fieldset>"
-        );
-    }
-    let _ = write!(page, "<fieldset class=\"legend\"><legend>Each {word}</legend>");
-    for curve in &all {
-        let _ = write!(
-            page,
-            "<label class=\"k{0}\"><input type=\"checkbox\" class=\"show{0}\" checked> {1}</label>",
-            curve.number,
-            html(curve.name)
-        );
-    }
-    page.push_str("</fieldset>\n");
-    for (class, scale) in [("logs", Some(Scale::Logarithmic)), ("lins", linear)] {
-        let Some(scale) = scale else { continue };
-        let title = format!("{heading}: the share of all samples of a {word}, by length");
-        if let Some(figure) = curves(&format!("{id}-{class}"), class, &title, axis, scale, &all) {
-            page.push_str(&figure);
-        }
-    }
+    let _ = writeln!(page, "<section>\n<h2>{heading}</h2>");
+    picture(
+        page,
+        &Picture {
+            id,
+            title: &format!("{heading}: the share of all samples of a {word}, by length"),
+            axis,
+            legend: &format!("Each {word}"),
+            curves: &drawn(&samples),
+            common_ns: samples.iter().filter_map(|one| one.at_most(0.99)).max(),
+        },
+    );
     if samples.len() > CURVES {
         let _ = writeln!(
             page,
@@ -83,8 +39,25 @@ fn distribution(page: &mut String, kind: Kind, word: &str, samples: &[Samples]) 
             samples.len()
         );
     }
-    table(page, word, samples);
+    table(page, word, &samples);
     page.push_str("</section>\n");
+}
+
+/// A curve of each cell; the table has all, if they are more than can be told apart.
+fn drawn(samples: &[Samples]) -> Vec<Curve> {
+    let curve = |(number, one): (usize, &Samples)| Curve {
+        number,
+        name: one.cell.to_owned(),
+        note: String::new(),
+        histogram: one
+            .all
+            .buckets
+            .iter()
+            .map(|bucket| (bucket.low_ns, bucket.count))
+            .collect(),
+        worst_ns: None,
+    };
+    samples.iter().take(CURVES).enumerate().map(curve).collect()
 }
 
 /// The table of the cells: what is typical, what is seldom, and the worst of the runs.

@@ -1,5 +1,10 @@
 //! A page in a real Chromium, driven over the pipe of its own protocol: keys and pointer as a person gives them.
 
+#[allow(dead_code)] // Each test needs some of them.
+pub mod drawing;
+#[allow(dead_code)]
+pub mod screens;
+
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -136,6 +141,11 @@ impl Browser {
         let answer = self.until(|message| message["id"] == id);
         assert!(answer.get("error").is_none(), "{method}: {answer}");
         answer["result"].clone()
+    }
+
+    /// Whether nothing was fetched but the page itself.
+    pub fn is_alone(&self) -> bool {
+        matches!(self.fetched.as_slice(), [page] if page.starts_with("file://"))
     }
 
     fn until(&mut self, is_wanted: impl Fn(&Value) -> bool) -> Value {

@@ -1,0 +1,147 @@
+//! A drawing of curves with what a reader does to it: another scale, curves switched off, zoom, values. All pages that compare
+//! distributions have this one, so that who has read one can read all.
+
+use super::curves::{Curve, Scale, curves, round};
+use super::escape::{html, unit};
+use std::fmt::Write as _;
+
+/// Style of such drawings.
+pub(crate) const STYLE: &str = include_str!("picture.css");
+
+/// Curves in a drawing, each with a colour and dashes of its own.
+pub(crate) const CURVES: usize = 12;
+
+/// What is drawn and how it is called.
+pub(crate) struct Picture<'a> {
+    /// The only one of its name on the page.
+    pub id: &'a str,
+    /// What somebody is told who does not see it.
+    pub title: &'a str,
+    /// What the times are.
+    pub axis: &'a str,
+    /// What each curve is of.
+    pub legend: &'a str,
+    /// At most [`CURVES`], each with another number below that.
+    pub curves: &'a [Curve],
+    /// What nearly all samples are below: the linear scale ends there.
+    pub common_ns: Option<u64>,
+}
+
+/// Writes it into the page, in both scales.
+pub(crate) fn picture(page: &mut String, picture: &Picture) {
+    let Picture { id, title, axis, .. } = picture;
+    let drawn = |class: &str, scale| {
+        curves(
+            &format!("{id}-{class}"),
+            class,
+            title,
+            axis,
+            scale,
+            picture.curves,
+        )
+    };
+    let Some(logarithmic) = drawn("logs", Scale::Logarithmic) else {
+        page.push_str("<p>No sample was recorded: there is nothing to draw.</p>\n");
+        return;
+    };
+    #[allow(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss
+    )] // Of a scale.
+    let linear = picture
+        .common_ns
+        .and_then(|top_ns| drawn("lins", Scale::Linear(round(top_ns as f64) as u64)));
+    page.push_str("<div class=\"picture\">\n");
+    if linear.is_some() {
+        let _ = writeln!(
+            page,
+            "<fieldset class=\"scales\"><legend>Scales</legend>\
+             <label><input type=\"radio\" name=\"{id}\" class=\"log\" checked> logarithmic</label>\
+             <label><input type=\"radio\" name=\"{id}\" class=\"lin\"> linear</label></fieldset>"
+        );
+    }
+    legend(page, picture);
+    page.push_str(&logarithmic);
+    page.push_str(linear.as_deref().unwrap_or_default());
+    page.push_str("</div>\n");
+}
+
+/// A box to tick for each curve.
+fn legend(page: &mut String, picture: &Picture) {
+    let _ = write!(
+        page,
+        "<fieldset class=\"legend\"><legend>{}</legend>",
+        html(picture.legend)
+    );
+    for curve in picture.curves {
+        let note = match curve.note.as_str() {
+            "" => String::new(),
+            note => format!(" <small>{}</small>", unit(note)),
+        };
+        let _ = write!(
+            page,
+            "<label class=\"k{0}\"><input type=\"checkbox\" class=\"show{0}\" checked> <svg viewBox=\"0 0 26 4\" aria-hidden=\"true\"><path d=\"M0 2H26\"/></svg><span>{1}{note}</span></label>",
+            curve.number,
+            html(&curve.name)
+        );
+    }
+    page.push_str("</fieldset>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(histograms: &[&[(u64, u64)]]) -> Vec<Curve> {
+        let curve = |(number, histogram): (usize, &&[(u64, u64)])| Curve {
+            number,
+            name: format!("<b>{number}"),
+            note: "with <i> 5 us".to_owned(),
+            histogram: histogram.to_vec(),
+            worst_ns: None,
+        };
+        histograms.iter().enumerate().map(curve).collect()
+    }
+
+    fn drawn(curves: &[Curve], common_ns: Option<u64>) -> String {
+        let mut page = String::new();
+        let (id, title, axis, legend) = ("a", "<title>", "late", "Each <cell>");
+        picture(
+            &mut page,
+            &Picture {
+                id,
+                title,
+                axis,
+                legend,
+                curves,
+                common_ns,
+            },
+        );
+        page
+    }
+
+    /// What is common has a place on the linear scale even where the scale ends right there.
+    #[test]
+    fn both_scales_are_there_or_no_choice_is() {
+        let curves = of(&[&[(1_000, 5)]]);
+        let page = drawn(&curves, Some(1_001));
+        assert!(page.contains("class=\"lins plot\"") && page.contains("class=\"scales\""));
+        for none in [None, Some(0)] {
+            let page = drawn(&curves, none);
+            assert!(page.contains("class=\"logs plot\"") && !page.contains("class=\"scales\""));
+        }
+        assert!(drawn(&of(&[&[]]), None).contains("nothing to draw"));
+    }
+
+    #[test]
+    fn names_and_notes_stay_text() {
+        let page = drawn(&of(&[&[(1_000, 5)]]), None);
+        assert!(
+            page.contains("&lt;b&gt;0 <small>with &lt;i&gt; 5\u{a0}µs</small>"),
+            "{page}"
+        );
+        assert!(page.contains("Each &lt;cell&gt;") && page.contains("&lt;title&gt;"));
+        assert!(!page.contains("<b>") && !page.contains("<i>"));
+    }
+}
