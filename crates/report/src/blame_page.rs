@@ -35,7 +35,7 @@ pub fn blame_html(
     let mut page = String::with_capacity(1 << 16);
     let cpus: Vec<String> = answer.cpus.iter().map(|cpu| cpu.cpu.to_string()).collect();
     let cpus = format!("CPU {}", cpus.join(","));
-    parts::styled_head(&mut page, &format!("quietcore blame: {cpus}"), STYLE);
+    parts::head(&mut page, &format!("quietcore blame: {cpus}"), STYLE);
     if environment.emulated {
         page.push_str(
             "<p class=\"stamp\" role=\"note\">Emulated processor. These times are those of the emulator and say nothing \

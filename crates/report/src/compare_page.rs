@@ -35,7 +35,7 @@ pub struct ComparePage<'a> {
 #[must_use]
 pub fn comparison_html(compared: &ComparePage) -> String {
     let mut page = String::with_capacity(1 << 16);
-    parts::styled_head(&mut page, "quietcore compare", STYLE);
+    parts::head(&mut page, "quietcore compare", STYLE);
     let mut own = compared
         .files
         .iter()

@@ -7,7 +7,7 @@ mod text;
 
 pub use page::prove_html;
 pub use statistics::residue;
-pub(crate) use statistics::{merged, per_second, rate, stolen, tail, worst};
+pub(crate) use statistics::{per_second, rate, stolen, tail, worst};
 pub use text::prove_text;
 
 use machine::CpuSet;

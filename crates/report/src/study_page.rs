@@ -40,7 +40,7 @@ pub struct StudyPage<'a> {
 #[must_use]
 pub fn study_html(study: &StudyPage) -> String {
     let mut page = String::with_capacity(1 << 16);
-    parts::styled_head(&mut page, &format!("quietcore study: {}", study.name), STYLE);
+    parts::head(&mut page, &format!("quietcore study: {}", study.name), STYLE);
     let own = own(study);
     header(&mut page, study, own.is_some_and(|own| own.environment.emulated));
     for kind in [Kind::Latency, Kind::Noise] {

@@ -157,13 +157,22 @@ fn samples_and_what_was_due_are_beside_each_other_under_their_names() {
     assert!(due.contains(" 300\n") && !sampled.split("all that").next().unwrap().contains(" 300\n"));
     let page = page();
     let words = words(&page);
-    assert!(words.contains("as sampled: 98,995 wake-ups all that were due: 99,295, missed ones as late"));
-    for id in ["samples-t", "gaps-t", "period-t"] {
-        assert_eq!(page.matches(&format!("<title id=\"{id}\">")).count(), 1, "{id}");
+    let legend =
+        "CPU 3 98,995 wake-ups all that were due 99,295, missed ones as late as they would have been";
+    assert!(words.contains(legend), "{words}");
+    assert!(words.contains("CPU 3: worst 301.1 ms") && words.contains("CPU 3: worst 4.4 us"));
+    for id in ["samples", "gaps", "period"] {
+        for scale in ["logs", "lins"] {
+            assert_eq!(
+                page.matches(&format!("<title id=\"{id}-{scale}-t\">")).count(),
+                1,
+                "{id}"
+            );
+        }
     }
-    // Two curves in the drawing of wake-ups, one in that of gaps, one in that of the period.
-    assert_eq!(page.matches("<path class=\"area before\"").count(), 1);
-    assert_eq!(page.matches("<path class=\"area during\"").count(), 3);
+    // Two curves in the drawing of wake-ups, one in that of gaps, one in that of the period; each in both scales.
+    assert_eq!(page.matches("<path class=\"curve k1\"").count(), 2);
+    assert_eq!(page.matches("<path class=\"curve k0\"").count(), 6);
     for row in ["3", "3, all that were due", "3, period off by"] {
         assert!(page.contains(&format!("<th scope=\"row\">{row}</th>")), "{row}");
     }

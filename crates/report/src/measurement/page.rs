@@ -2,11 +2,13 @@
 //! programs, what the kernel counted meanwhile. Wake-ups and gaps that were measured at once have their own sections.
 
 mod drawings;
+mod pictures;
 mod tables;
 
 use super::{maybe_time, percent, program_words, time, title};
 use crate::page::escape::{html, unit};
 use crate::page::parts::{self, CPUS};
+use crate::page::picture::STYLE;
 use crate::prove::{per_second, rate, residue, stolen, tail, worst};
 use crate::style::grouped;
 use machine::{CpuSet, Nanos};
@@ -18,7 +20,7 @@ use std::fmt::Write as _;
 #[must_use]
 pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
     let mut page = String::with_capacity(1 << 16);
-    parts::head(&mut page, &format!("quietcore: {}", cpus(measurement)));
+    parts::head(&mut page, &format!("quietcore: {}", cpus(measurement)), STYLE);
     header(&mut page, measurement);
     tiles(&mut page, measurement);
     let kinds = of_each_kind(measurement);
@@ -52,7 +54,7 @@ pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
         json_name,
         json.as_deref(),
     );
-    parts::end(&mut page);
+    parts::end_with_zoom(&mut page);
     page
 }
 

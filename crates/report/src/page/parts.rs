@@ -13,13 +13,8 @@ const ZOOM: &str = include_str!("zoom.js");
 /// CPUs whose tables and strips are shown; the JSON holds all.
 pub(crate) const CPUS: usize = 16;
 
-/// Everything in front of the content.
-pub(crate) fn head(page: &mut String, title: &str) {
-    styled_head(page, title, "");
-}
-
-/// As [`head`], with style of the page's own besides.
-pub(crate) fn styled_head(page: &mut String, title: &str, style: &str) {
+/// Everything in front of the content, with style of the page's own.
+pub(crate) fn head(page: &mut String, title: &str, style: &str) {
     let _ = write!(
         page,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

@@ -89,6 +89,20 @@ fn legend(page: &mut String, picture: &Picture) {
     page.push_str("</fieldset>\n");
 }
 
+/// What 99 of 100 samples of every curve are below.
+pub(crate) fn common(curves: &[Curve]) -> Option<u64> {
+    let of_one = |curve: &Curve| {
+        let seldom = curve.samples() / 100;
+        let mut above = 0_u64;
+        let mut down = curve.histogram.iter().rev();
+        down.find_map(|(low_ns, count)| {
+            above = above.saturating_add(*count);
+            (above > seldom).then(|| low_ns.saturating_add(1))
+        })
+    };
+    curves.iter().filter_map(of_one).max()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -121,11 +135,20 @@ mod tests {
         page
     }
 
+    #[test]
+    fn what_is_common_is_so_of_every_curve() {
+        assert_eq!(common(&of(&[&[(1_000, 99), (2_000, 1)]])), Some(1_001));
+        assert_eq!(common(&of(&[&[(1_000, 98), (2_000, 2)]])), Some(2_001));
+        assert_eq!(common(&of(&[&[(1_000, 5)], &[(7, 500)], &[]])), Some(1_001));
+        assert_eq!(common(&of(&[&[]])), None);
+        assert_eq!(common(&[]), None);
+    }
+
     /// What is common has a place on the linear scale even where the scale ends right there.
     #[test]
     fn both_scales_are_there_or_no_choice_is() {
         let curves = of(&[&[(1_000, 5)]]);
-        let page = drawn(&curves, Some(1_001));
+        let page = drawn(&curves, common(&curves));
         assert!(page.contains("class=\"lins plot\"") && page.contains("class=\"scales\""));
         for none in [None, Some(0)] {
             let page = drawn(&curves, none);

@@ -1,11 +1,12 @@
-//! The story as one page that needs nothing else: style and drawings inside, no script, no network. It is read
-//! on paper and on a phone as well, light and dark.
+//! The story as one page that needs nothing else: style and drawings inside, no network. It is read on paper and on a phone as
+//! well, light and dark.
 
 use super::sections;
 use super::statistics::headlines;
 use super::{Outcome, Story};
 use crate::page::escape::{html, unit};
 use crate::page::parts;
+use crate::page::picture::STYLE;
 use std::fmt::Write as _;
 
 /// The page. All text of the machine is escaped; the whole story is inside as JSON, to be saved with one click.
@@ -13,7 +14,7 @@ use std::fmt::Write as _;
 pub fn prove_html(story: &Story) -> String {
     let mut page = String::with_capacity(1 << 17);
     let title = format!("quietcore: CPU {}", story.cpus);
-    parts::head(&mut page, &title);
+    parts::head(&mut page, &title, STYLE);
     header(&mut page, story);
     tiles(&mut page, story);
     sections::latency(&mut page, story);
@@ -24,7 +25,7 @@ pub fn prove_html(story: &Story) -> String {
     sections::steps(&mut page, story);
     sections::environment(&mut page, story);
     footer(&mut page, story);
-    parts::end(&mut page);
+    parts::end_with_zoom(&mut page);
     page
 }
 

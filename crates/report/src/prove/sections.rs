@@ -1,11 +1,12 @@
 //! The sections of the page.
 
 use super::statistics::{measured_cpus, merged, of, of_cpu, rate, worst};
-use super::{Entry, Outcome, Residue, Story};
+use super::{Entry, Outcome, Phase, Residue, Story};
 use crate::measurement::{policy_text, time};
-use crate::page::chart::{Series, histograms};
+use crate::page::curves::Curve;
 use crate::page::escape::{html, unit};
 use crate::page::parts::{self, CPUS, finding, notes};
+use crate::page::picture::{Picture, common, picture};
 use crate::page::strip::{Strip, gaps};
 use crate::plan::by_knob;
 use crate::style::{counted, grouped};
@@ -61,52 +62,8 @@ fn measured(
         html(title),
         unit(&how(any))
     );
-    legend(page, story);
-    let (old, new) = (
-        before.map(merged).unwrap_or_default(),
-        during.map(merged).unwrap_or_default(),
-    );
-    let series = [
-        Series {
-            class: "before",
-            name: "before",
-            histogram: &old,
-            worst: before.and_then(worst),
-        },
-        Series {
-            class: "during",
-            name: "isolated",
-            histogram: &new,
-            worst: during.and_then(worst),
-        },
-    ];
-    let described: Vec<String> = series
-        .iter()
-        .filter_map(|series| {
-            series
-                .worst
-                .map(|worst| format!("{}: largest {}", series.name, Nanos(worst)))
-        })
-        .collect();
-    let description = format!(
-        "Histograms on logarithmic axes, all measured CPUs together. {}",
-        described.join("; ")
-    );
-    page.push_str("<div class=\"pair\">\n<div>");
-    let id = match kind {
-        Kind::Latency => "latency",
-        Kind::All => "both",
-        Kind::Noise => "noise",
-    };
-    match histograms(id, title, &description, axis, &series) {
-        Some(svg) => {
-            let _ = write!(
-                page,
-                "<figure>{svg}<figcaption>All measured CPUs together; both axes are logarithmic.</figcaption></figure>"
-            );
-        }
-        None => page.push_str("<p>No sample in either phase: there is nothing to draw.</p>"),
-    }
+    page.push_str("<div class=\"pair\">\n<div>\n");
+    drawing(page, story, kind, title, axis);
     let cpus = measured_cpus(story, kind);
     if kind == Kind::Noise {
         for cpu in cpus.iter().take(CPUS) {
@@ -154,21 +111,44 @@ fn strips(story: &Story, cpu: u32) -> Vec<Strip<'_>> {
     phases.into_iter().filter_map(strip).collect()
 }
 
-fn legend(page: &mut String, story: &Story) {
-    page.push_str("<div class=\"legend\">");
-    for (class, name, phase) in [
-        ("before", "before", &story.before),
-        ("during", "isolated", &story.during),
-    ] {
-        if let Some(phase) = phase {
-            let _ = write!(
-                page,
-                "<span class=\"{class}\">{name} (load: {})</span>",
-                html(&phase.load)
-            );
-        }
-    }
-    page.push_str("</div>\n");
+/// Both phases over each other, all measured CPUs of each together.
+fn drawing(page: &mut String, story: &Story, kind: Kind, title: &str, axis: &str) {
+    let id = match kind {
+        Kind::Latency => "latency",
+        Kind::All => "both",
+        Kind::Noise => "noise",
+    };
+    // In the colours that the two have everywhere on this page.
+    let phases = [(1, "before", &story.before), (0, "isolated", &story.during)];
+    let curve = |(number, name, phase): (usize, &str, &Option<Phase>)| {
+        let result = of(phase.as_ref(), kind)?;
+        let load = phase.as_ref().map(|phase| phase.load.as_str());
+        Some(Curve {
+            number,
+            name: name.to_owned(),
+            note: format!("(load: {})", load.unwrap_or_default()),
+            histogram: merged(result),
+            worst_ns: worst(result),
+        })
+    };
+    let curves: Vec<Curve> = phases.into_iter().filter_map(curve).collect();
+    let legend = match measured_cpus(story, kind).len() {
+        0 | 1 => "Each phase",
+        _ => "Each phase, all measured CPUs together",
+    };
+    picture(
+        page,
+        &Picture {
+            id,
+            title: &format!(
+                "{title}: the share of all samples of each phase, all measured CPUs together, by length"
+            ),
+            axis,
+            legend,
+            curves: &curves,
+            common_ns: common(&curves),
+        },
+    );
 }
 
 fn table(page: &mut String, story: &Story, kind: Kind, cpu: u32) {

@@ -26,10 +26,11 @@ pub(super) fn of(phase: Option<&Phase>, kind: Kind) -> Option<&Measurement> {
 }
 
 /// The histogram of all CPUs together.
-pub(crate) fn merged(measurement: &Measurement) -> Vec<(u64, u64)> {
+pub(super) fn merged(measurement: &Measurement) -> Vec<(u64, u64)> {
     let mut sums: BTreeMap<u64, u64> = BTreeMap::new();
     for (low, count) in measurement.threads.iter().flat_map(|thread| &thread.histogram) {
-        *sums.entry(*low).or_default() += count;
+        let sum = sums.entry(*low).or_default();
+        *sum = sum.saturating_add(*count);
     }
     sums.into_iter().collect()
 }

@@ -1,0 +1,170 @@
+//! The distributions of one kind of measurement: a curve for each measured CPU over the others, and what the same wake-ups are
+//! by their schedule. Where there are more CPUs than can be told apart, all together and those that were worst.
+
+use crate::page::curves::Curve;
+use crate::page::picture::{CURVES, Picture, common, picture};
+use crate::style::grouped;
+use measure::{Distribution, Kind, Measurement, ThreadResult};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Draws what was sampled.
+pub(super) fn samples(page: &mut String, measurement: &Measurement) {
+    let (id, heading, axis, what) = match measurement.kind {
+        Kind::Latency | Kind::All => (
+            "samples",
+            "Wake-up latency",
+            "how late the thread woke up",
+            "wake-ups",
+        ),
+        Kind::Noise => ("gaps", "Noise", "how long the program was stopped", "gaps"),
+    };
+    let each = measurement.threads.iter().map(|thread| Sampled {
+        cpu: thread.cpu.0,
+        histogram: &thread.histogram,
+        // Without what the tool did to itself.
+        worst_ns: thread.stolen_max_ns.or(thread.max_ns),
+    });
+    let due = due(measurement);
+    let mut drawn = Drawn::of(each.collect(), CURVES - usize::from(due.is_some()), what);
+    drawn.curves.extend(due.map(|curve| Curve {
+        number: drawn.curves.len(),
+        ..curve
+    }));
+    drawn.write(page, id, heading, axis);
+}
+
+/// Draws how even the distances of wake-ups were, if that was measured.
+pub(super) fn period(page: &mut String, measurement: &Measurement) {
+    let each: Vec<Sampled> = measurement
+        .threads
+        .iter()
+        .filter_map(|thread| {
+            let distance = &thread.jitter.as_ref()?.distance;
+            Some(Sampled {
+                cpu: thread.cpu.0,
+                histogram: &distance.histogram,
+                worst_ns: distance.max_ns,
+            })
+        })
+        .filter(|one| !one.histogram.is_empty())
+        .collect();
+    if each.is_empty() {
+        return;
+    }
+    page.push_str("<h3>Period</h3>\n");
+    let axis = "how far two wake-ups were from the distance they were due at";
+    Drawn::of(each, CURVES, "distances").write(page, "period", "Period", axis);
+}
+
+/// All wake-ups that were due on all CPUs together; `None` where no schedule tells.
+fn due(measurement: &Measurement) -> Option<Curve> {
+    let schedule = |thread: &'_ ThreadResult| {
+        thread
+            .schedule
+            .as_ref()
+            .map(|one: &Distribution| one.histogram.clone())
+    };
+    let all: Vec<Vec<(u64, u64)>> = measurement.threads.iter().filter_map(schedule).collect();
+    let curve = Curve {
+        number: 0,
+        name: "all that were due".to_owned(),
+        note: String::new(),
+        histogram: together(all.iter().map(Vec::as_slice)),
+        worst_ns: None,
+    };
+    let count = grouped(curve.samples());
+    let on = if all.len() > 1 { " on all CPUs" } else { "" };
+    (curve.samples() > 0).then(|| Curve {
+        note: format!("{count}{on}, missed ones as late as they would have been"),
+        ..curve
+    })
+}
+
+/// What one CPU is drawn of.
+struct Sampled<'a> {
+    cpu: u32,
+    histogram: &'a [(u64, u64)],
+    worst_ns: Option<u64>,
+}
+
+/// The curves, and how many CPUs have none of their own.
+struct Drawn {
+    curves: Vec<Curve>,
+    left_out: usize,
+}
+
+impl Drawn {
+    /// At most so many curves; whatever is left out, the worst is among them and has a flag.
+    fn of(mut each: Vec<Sampled>, room: usize, what: &str) -> Drawn {
+        let all = each.len();
+        let mut curves = Vec::new();
+        let curve = |name: String, histogram: Vec<(u64, u64)>| {
+            let curve = Curve {
+                number: 0,
+                name,
+                note: String::new(),
+                histogram,
+                worst_ns: None,
+            };
+            Curve {
+                note: format!("{} {what}", grouped(curve.samples())),
+                ..curve
+            }
+        };
+        if all > room {
+            let histogram = together(each.iter().map(|one| one.histogram));
+            curves.push(curve(format!("all {all} CPUs"), histogram));
+            each.sort_by_key(|one| std::cmp::Reverse(one.worst_ns));
+            each.truncate(room.saturating_sub(1));
+            each.sort_by_key(|one| one.cpu);
+        }
+        let worst_ns = each.iter().filter_map(|one| one.worst_ns).max();
+        let worst = each
+            .iter()
+            .find(|one| one.worst_ns == worst_ns)
+            .map(|one| one.cpu);
+        curves.extend(each.iter().map(|one| Curve {
+            worst_ns: worst_ns.filter(|_| worst == Some(one.cpu)),
+            ..curve(format!("CPU {}", one.cpu), one.histogram.to_vec())
+        }));
+        for (number, curve) in curves.iter_mut().enumerate() {
+            curve.number = number;
+        }
+        Drawn {
+            curves,
+            left_out: all - each.len(),
+        }
+    }
+
+    fn write(&self, page: &mut String, id: &str, heading: &str, axis: &str) {
+        picture(
+            page,
+            &Picture {
+                id,
+                title: &format!("{heading}: the share of all samples of each CPU, by length"),
+                axis,
+                legend: "Each CPU",
+                curves: &self.curves,
+                common_ns: common(&self.curves),
+            },
+        );
+        if self.left_out > 0 {
+            let _ = writeln!(
+                page,
+                "<p class=\"note\">Drawn are all together and the CPUs that had the worst samples; those of {} more are in the JSON.</p>",
+                self.left_out
+            );
+        }
+    }
+}
+
+/// Histograms as one.
+fn together<'a>(histograms: impl Iterator<Item = &'a [(u64, u64)]>) -> Vec<(u64, u64)> {
+    let mut sums: BTreeMap<u64, u64> = BTreeMap::new();
+    for (low_ns, count) in histograms.flatten() {
+        let sum = sums.entry(*low_ns).or_default();
+        *sum = sum.saturating_add(*count);
+    }
+    sums.into_iter().collect()
+}
