@@ -2,6 +2,7 @@
 //! with everybody who had the CPU in them.
 
 mod drawing;
+mod overview;
 mod tracers;
 
 use crate::blame::{by, cures, per_million};
@@ -16,6 +17,8 @@ use measure::Environment;
 use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("blame_page/blame_page.css");
+/// The marks of the drawings by keys.
+const SCRIPT: &str = include_str!("blame_page/told.js");
 
 /// Rows of the table; the JSON holds all.
 const ROWS: usize = 24;
@@ -64,7 +67,7 @@ pub fn blame_html(
     }
     parts::environment(&mut page, environment, &[("asked about", cpus)], &[]);
     parts::footer(&mut page, &environment.tool_version, json_name, json);
-    parts::end(&mut page);
+    parts::end(&mut page, SCRIPT);
     page
 }
 
@@ -115,11 +118,11 @@ fn section(page: &mut String, cpu: &CpuAnswer) {
     cure_list(page, cpu);
     if !cpu.stories.is_empty() {
         let _ = writeln!(page, "<section>\n<h2>When it was taken</h2>");
-        drawing::overview(page, cpu);
+        overview::overview(page, cpu);
         page.push_str("</section>\n<section>\n<h2>The longest gaps</h2>\n");
         page.push_str(
             "<p class=\"note\">Threads below, what interrupts them above. A name stands where it fits; every piece tells its \
-             own under the pointer, and the buttons magnify.</p>\n",
+             own under the pointer<span class=\"keys\" hidden> or by the arrow keys</span>, and the buttons magnify.</p>\n",
         );
         for (place, story) in longest.iter().enumerate() {
             drawing::gap(page, cpu, story, place);

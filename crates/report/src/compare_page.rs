@@ -3,7 +3,7 @@
 
 use crate::page::escape::{html, unit};
 use crate::page::parts;
-use crate::page::picture::STYLE;
+use crate::page::picture::{SCRIPT, STYLE};
 use crate::recording::comparison::{self, Compared, Judged, differences, environment, signed};
 use crate::recording::sets::{cautions, set_head};
 use crate::recording::span_text;
@@ -67,7 +67,7 @@ pub fn comparison_html(compared: &ComparePage) -> String {
         compared.json_name,
         compared.json,
     );
-    parts::end_with_zoom(&mut page);
+    parts::end(&mut page, SCRIPT);
     page
 }
 

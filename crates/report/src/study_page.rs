@@ -5,7 +5,7 @@ pub(crate) mod cells;
 
 use crate::page::escape::{html, unit};
 use crate::page::parts;
-use crate::page::picture::STYLE;
+use crate::page::picture::{SCRIPT, STYLE};
 use crate::recording::sets::runs;
 use crate::study::{Row, head, headline, lines, remarks, withheld};
 use crate::study_samples::StudyCell;
@@ -57,7 +57,7 @@ pub fn study_html(study: &StudyPage) -> String {
             study.json,
         );
     }
-    parts::end_with_zoom(&mut page);
+    parts::end(&mut page, SCRIPT);
     page
 }
 

@@ -1,22 +1,19 @@
-//! The drawings of the page: all gaps over time as one strip, and single gaps as nested bars. SVG without a script: a piece
-//! tells its name as a tooltip, and buttons of the page's style magnify.
+//! Single gaps as nested bars. A piece tells its name as a tooltip, and buttons of the page's style magnify; the script only
+//! goes through the pieces by keys.
 
 use crate::blame::by;
 use crate::blame_picture::len;
 use crate::measurement::time;
 use crate::page::escape::{html, unit};
-use crate::style::{counted, grouped, safe_cut};
+use crate::style::{counted, safe_cut};
 use ::blame::{CpuAnswer, Interruption, Piece, Story};
 use observe::Class;
 use std::fmt::Write as _;
 
-const WIDTH: f64 = 640.0;
-const LEFT: f64 = 64.0;
-const RIGHT: f64 = 14.0;
-const TOP: f64 = 8.0;
-const STRIP: f64 = 92.0;
-/// Columns of the strip: each shows its longest gap.
-const COLUMNS: usize = 562;
+pub(super) const WIDTH: f64 = 640.0;
+pub(super) const LEFT: f64 = 64.0;
+pub(super) const RIGHT: f64 = 14.0;
+pub(super) const TOP: f64 = 8.0;
 /// Height of a bar, in the picture's own units.
 const BAR: f64 = 24.0;
 /// What is narrower is not drawn: a thousandth of the drawing at the strongest magnification.
@@ -39,110 +36,12 @@ pub(super) const fn kind(row: &Interruption) -> &'static str {
     }
 }
 
-fn of_piece<'a>(cpu: &'a CpuAnswer, piece: &Piece) -> Option<&'a Interruption> {
+pub(super) fn of_piece<'a>(cpu: &'a CpuAnswer, piece: &Piece) -> Option<&'a Interruption> {
     cpu.interruptions.get(piece.row?)
 }
 
-fn kind_of(cpu: &CpuAnswer, piece: &Piece) -> &'static str {
+pub(super) fn kind_of(cpu: &CpuAnswer, piece: &Piece) -> &'static str {
     of_piece(cpu, piece).map_or("blank", kind)
-}
-
-/// All gaps that were kept, over time: as high as they were long, in the colour of who had most of each.
-pub(super) fn overview(page: &mut String, cpu: &CpuAnswer) {
-    let gaps = || cpu.stories.iter().map(|story| (story, len(story)));
-    let (Some(begin), Some(end)) = (
-        gaps().map(|(story, _)| story.gap.start).min(),
-        gaps().map(|(story, _)| story.gap.end).max(),
-    ) else {
-        return;
-    };
-    let longest = gaps().map(|(_, ns)| ns).max().unwrap_or(1).max(10);
-    let shortest = gaps().map(|(_, ns)| ns).min().unwrap_or(1).max(1);
-    let window = end.saturating_sub(begin).max(1);
-    let (low, high) = (
-        (shortest as f64).log10(),
-        (longest.max(shortest * 10) as f64).log10(),
-    );
-    let base = TOP + STRIP;
-    let width = WIDTH - LEFT - RIGHT;
-    let y =
-        |ns: u64| base - (((ns.max(1) as f64).log10() - low) / (high - low)).clamp(0.0, 1.0) * (STRIP - 4.0);
-    let _ = write!(
-        page,
-        "<figure><svg viewBox=\"0 0 {WIDTH} {}\" role=\"img\"><title>Gaps on CPU {} over {}</title>\
-         <rect class=\"strip\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{width}\" height=\"{STRIP}\"/><g class=\"tick\">",
-        base + 24.0,
-        cpu.cpu,
-        unit(&time(window))
-    );
-    for ns in [shortest, longest] {
-        let _ = write!(
-            page,
-            "<text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-            LEFT - 7.0,
-            y(ns) + 4.0,
-            unit(&time(ns))
-        );
-    }
-    let _ = write!(
-        page,
-        "<text x=\"{LEFT}\" y=\"{:.1}\">first gap</text><text x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{}</text></g>",
-        base + 17.0,
-        WIDTH - RIGHT,
-        base + 17.0,
-        unit(&time(window))
-    );
-    let mut tallest: Vec<Option<(u64, &'static str)>> = vec![None; COLUMNS];
-    for (story, ns) in gaps() {
-        let place = (story.gap.start - begin) as f64 / window as f64 * COLUMNS as f64;
-        if let Some(column) = tallest.get_mut((place as usize).min(COLUMNS - 1))
-            && column.is_none_or(|(before, _)| before < ns)
-        {
-            *column = Some((ns, most_of(cpu, story)));
-        }
-    }
-    for kind in ["task", "soft", "irq", "blank"] {
-        let mut path = String::new();
-        for (column, (ns, _)) in tallest
-            .iter()
-            .enumerate()
-            .filter_map(|(column, tallest)| Some((column, (*tallest)?)))
-            .filter(|(_, (_, of))| *of == kind)
-        {
-            let x = LEFT + (column as f64 + 0.5) * width / COLUMNS as f64;
-            let _ = write!(path, "M{x:.1} {base:.1}V{:.1}", y(ns) - 1.0);
-        }
-        if !path.is_empty() {
-            let _ = write!(page, "<path class=\"gaps {kind}\" d=\"{path}\"/>");
-        }
-    }
-    page.push_str("</svg><figcaption>");
-    for (kind, what) in [
-        ("task", "a thread"),
-        ("soft", "a softirq"),
-        ("irq", "an interrupt"),
-        ("blank", "unexplained"),
-    ] {
-        let _ = write!(page, "<i class=\"k {kind}\"></i>{what} &#8194;");
-    }
-    let part = match cpu.stories_left_out {
-        0 => String::new(),
-        left_out => format!(", {} are not drawn", grouped(left_out)),
-    };
-    let _ = writeln!(
-        page,
-        "each line is the longest gap of its moment{part}</figcaption></figure>"
-    );
-}
-
-/// The kind that had most of a gap.
-fn most_of(cpu: &CpuAnswer, story: &Story) -> &'static str {
-    let sum = |kind: &str| -> u64 {
-        let pieces = story.pieces.iter().filter(|piece| kind_of(cpu, piece) == kind);
-        pieces.map(|piece| piece.span.end - piece.span.start).sum()
-    };
-    let kinds = ["blank", "irq", "soft", "task"];
-    kinds.into_iter().max_by_key(|kind| sum(kind)).unwrap_or("blank")
 }
 
 /// Draws one gap with the events around it.
@@ -154,7 +53,7 @@ pub(super) fn gap(page: &mut String, cpu: &CpuAnswer, story: &Story, place: usiz
     let began = cpu.stories.iter().map(|story| story.gap.start).min().unwrap_or(0);
     let _ = write!(
         page,
-        "<div class=\"zoom\"><p><b>{}</b> <span class=\"small\">{} after the first gap</span></p>",
+        "<div class=\"zoom told\"><p><b>{}</b> <span class=\"small\">{} after the first gap</span></p>",
         unit(&time(all)),
         unit(&time(story.gap.start - began))
     );
@@ -202,7 +101,7 @@ pub(super) fn gap(page: &mut String, cpu: &CpuAnswer, story: &Story, place: usiz
             }
         );
     }
-    page.push_str("</g></svg></div>");
+    page.push_str("</g></svg></div><output></output>");
     if left_out > 0 {
         let _ = write!(
             page,
@@ -228,7 +127,7 @@ fn draw(page: &mut String, cpu: &CpuAnswer, piece: &Piece, [x, width]: [f64; 2])
         .map_or(String::new(), |culprit| format!(", {}", by(culprit)));
     let _ = write!(
         page,
-        "<rect class=\"piece {kind}\" x=\"{x:.2}\" y=\"{y}\" width=\"{width:.2}\" height=\"{BAR}\"><title>{}: {}{}</title></rect>",
+        "<rect class=\"piece mark {kind}\" x=\"{x:.2}\" y=\"{y}\" width=\"{width:.2}\" height=\"{BAR}\"><title>{}: {}{}</title></rect>",
         html(name),
         unit(&time(piece.span.end - piece.span.start)),
         html(&cause)

@@ -8,7 +8,7 @@ mod tables;
 use super::{maybe_time, percent, program_words, time, title};
 use crate::page::escape::{html, unit};
 use crate::page::parts::{self, CPUS};
-use crate::page::picture::STYLE;
+use crate::page::picture::{SCRIPT, STYLE};
 use crate::prove::{per_second, rate, residue, stolen, tail, worst};
 use crate::style::grouped;
 use machine::{CpuSet, Nanos};
@@ -54,7 +54,7 @@ pub fn measurement_html(measurement: &Measurement, json_name: &str) -> String {
         json_name,
         json.as_deref(),
     );
-    parts::end_with_zoom(&mut page);
+    parts::end(&mut page, SCRIPT);
     page
 }
 

@@ -8,8 +8,6 @@ use std::fmt::Write as _;
 
 const STYLE: &str = include_str!("page.css");
 
-const ZOOM: &str = include_str!("zoom.js");
-
 /// CPUs whose tables and strips are shown; the JSON holds all.
 pub(crate) const CPUS: usize = 16;
 
@@ -25,15 +23,10 @@ pub(crate) fn head(page: &mut String, title: &str, style: &str) {
     );
 }
 
-/// Everything behind it.
-pub(crate) fn end(page: &mut String) {
+/// Everything behind it, with the one script that the page has.
+pub(crate) fn end(page: &mut String, script: &str) {
+    let _ = writeln!(page, "<script>\n{script}</script>");
     page.push_str("</main>\n</body>\n</html>\n");
-}
-
-/// The end of a page with drawings that can be zoomed, with the only script that pages have.
-pub(crate) fn end_with_zoom(page: &mut String) {
-    let _ = writeln!(page, "<script>\n{ZOOM}</script>");
-    end(page);
 }
 
 /// Who made the page, and all its numbers as a file to be saved with one click.

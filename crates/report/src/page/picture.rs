@@ -8,6 +8,9 @@ use std::fmt::Write as _;
 /// Style of such drawings.
 pub(crate) const STYLE: &str = include_str!("picture.css");
 
+/// What zooms them and tells their values.
+pub(crate) const SCRIPT: &str = include_str!("zoom.js");
+
 /// Curves in a drawing, each with a colour and dashes of its own.
 pub(crate) const CURVES: usize = 12;
 

@@ -6,7 +6,7 @@ use super::statistics::headlines;
 use super::{Outcome, Story};
 use crate::page::escape::{html, unit};
 use crate::page::parts;
-use crate::page::picture::STYLE;
+use crate::page::picture::{SCRIPT, STYLE};
 use std::fmt::Write as _;
 
 /// The page. All text of the machine is escaped; the whole story is inside as JSON, to be saved with one click.
@@ -25,7 +25,7 @@ pub fn prove_html(story: &Story) -> String {
     sections::steps(&mut page, story);
     sections::environment(&mut page, story);
     footer(&mut page, story);
-    parts::end_with_zoom(&mut page);
+    parts::end(&mut page, SCRIPT);
     page
 }
 
