@@ -78,30 +78,35 @@ fn values_are_those_of_the_drawing_under_the_pointer() {
 #[test]
 fn the_flag_of_the_worst_follows_its_curve() {
     let name = "the_flag_of_the_worst_follows_its_curve";
-    let Some(mut browser) = Browser::open(name, &everything()) else {
+    let Some(mut browser) = Browser::open(name, &prove()) else {
         return;
     };
-    let flag = "#samples-logs .flag.k0";
+    let (figure, flag) = ("#latency-logs", "#latency-logs .flag.k0");
     let sight = format!("getComputedStyle(document.querySelector('{flag}')).visibility");
     // How far it is from the right end of what is drawn of the curve: less than a bin, which is as much wider as the curve.
     let apart = |browser: &mut Browser| -> f64 {
         let apart = browser.value(&format!(
             "(() => {{ const box = s => document.querySelector(s).getBoundingClientRect(); \
-             return Math.abs(box('{flag} line').x - box('#samples-logs .curve.k0').right); }})()"
+             return Math.abs(box('{flag} line').x - box('{figure} .curve.k0').right); }})()"
         ));
         apart.as_f64().unwrap()
     };
-    assert!(apart(&mut browser) < 9.0, "{}", apart(&mut browser));
-    assert_eq!(browser.text(&sight), "visible");
-    focus(&mut browser, WAKE_UPS);
+    let whole = apart(&mut browser);
+    assert!(whole < 9.0, "{whole}");
+    let left = format!("document.querySelector('{flag} line').getBoundingClientRect().x");
+    let before = browser.value(&left).as_f64().unwrap();
+    focus(&mut browser, figure);
     browser.key("+", 0);
-    assert_eq!(browser.text(&sight), "hidden", "what is shown ends before");
-    for _ in 0..3 {
-        browser.key("ArrowRight", 8);
-    }
     assert_eq!(browser.text(&sight), "visible");
-    assert!(apart(&mut browser) < 18.0, "{}", apart(&mut browser));
-    browser.value("document.querySelector('.picture:has(#samples-logs) .show0').click()");
+    let near = apart(&mut browser);
+    assert!(near < 18.0, "{near}");
+    let moved = before - browser.value(&left).as_f64().unwrap();
+    assert!(moved > 40.0, "it is left of the middle: {moved}");
+    browser.key("+", 0);
+    assert_eq!(browser.text(&sight), "hidden", "what is shown begins after it");
+    browser.key("ArrowLeft", 8);
+    assert_eq!(browser.text(&sight), "visible");
+    browser.value("document.querySelector('.picture:has(#latency-logs) .show0').click()");
     assert_eq!(display(&mut browser, flag), "none");
 }
 
@@ -196,4 +201,28 @@ fn both_phases_of_prove_are_read_beside_each_other() {
     assert_eq!(display(&mut browser, "#noise-logs .curve.k1"), "none");
     assert_eq!(display(&mut browser, "#noise-logs .flag.k1"), "none");
     assert_ne!(display(&mut browser, "#latency-logs .curve.k1"), "none");
+}
+
+#[test]
+fn without_its_script_a_page_is_whole() {
+    let name = "without_its_script_a_page_is_whole";
+    let page = everything();
+    let (before, script) = page.split_once("<script>").expect("the script");
+    let after = script.split_once("</script>").expect("its end").1;
+    let Some(mut browser) = Browser::open(name, &format!("{before}{after}")) else {
+        return;
+    };
+    assert_eq!(display(&mut browser, "#samples-logs .zoom"), "none");
+    for part in [".curve.k0", ".curve.k1", ".flag.k0", ".times text"] {
+        let wide = browser.value(&format!(
+            "document.querySelector('#samples-logs {part}').getBoundingClientRect().height"
+        ));
+        assert!(wide.as_f64().unwrap() > 5.0, "{part}: {wide}");
+    }
+    // Scales and curves are switched by the style alone.
+    browser.value("document.querySelector('.picture:has(#samples-logs) .lin').click()");
+    assert_eq!(display(&mut browser, WAKE_UPS), "none");
+    assert_eq!(display(&mut browser, "#samples-lins"), "block");
+    browser.value("document.querySelector('.picture:has(#samples-logs) .show1').click()");
+    assert_eq!(display(&mut browser, "#samples-lins .curve.k1"), "none");
 }
