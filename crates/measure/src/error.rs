@@ -47,8 +47,7 @@ pub enum MeasureError {
         /// What to do.
         next: &'static str,
     },
-    /// The samplers did not get ready, and were not seen to wait for a CPU either (nobody is where the kernel keeps no account of
-    /// threads, which is without `CONFIG_SCHED_INFO`).
+    /// The samplers did not get ready, and did not wait for a CPU either: they slept or were stopped, or had the CPU.
     #[error(
         "no sampler got ready on CPUs {cpus} within 10 s, and none of its threads was seen to wait for the CPU meanwhile; look whether its cgroup is frozen or at its limit of memory, and whether somebody stopped it"
     )]
@@ -67,6 +66,17 @@ pub enum MeasureError {
         waited_s: u64,
         /// Time on a CPU that all of them together had, in milliseconds.
         ran_ms: u64,
+    },
+    /// The samplers could have run all the while, and nobody can say who had their CPUs: this kernel keeps no account of
+    /// threads, as those without `CONFIG_SCHED_INFO` do not.
+    #[error(
+        "the samplers of CPUs {cpus} were ready to run for {waited_s} s and did not get ready; whether others there had the CPU is not known, because this kernel keeps no account of threads (CONFIG_SCHED_INFO); look there for a real-time task that never sleeps (`ps -eLo psr,pid,rtprio,comm`) and for a cgroup's limit of CPU time"
+    )]
+    Unaccounted {
+        /// The CPUs.
+        cpus: CpuSet,
+        /// How long they were waited for, in seconds.
+        waited_s: u64,
     },
     /// The sampler could not be moved into its partition.
     #[error("the sampler could not join its partition: {why}")]

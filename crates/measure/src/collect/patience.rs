@@ -2,7 +2,8 @@
 //!
 //! A thread that is ready to run and gets no CPU is late because of others, and gets ready as soon as they leave it some time:
 //! it is waited for much longer than one that does not even want to run. Which of both it is stands in its state and in its own
-//! account (`/proc/PID/task/TID/schedstat`, first field: nanoseconds on a CPU; `Documentation/scheduler/sched-stats.rst`).
+//! account (`/proc/PID/task/TID/schedstat`, first field: nanoseconds on a CPU; `Documentation/scheduler/sched-stats.rst`). Where
+//! the kernel keeps no such account, one that is ready to run may just as well be running: that is all that can be said then.
 
 use crate::MeasureError;
 use machine::CpuSet;
@@ -31,6 +32,11 @@ pub(super) enum Late {
         /// Time on a CPU that all of them together had meanwhile, in nanoseconds.
         ran_ns: u64,
     },
+    /// They are ready to run, and the kernel keeps no account by which waiting could be told from running.
+    Unaccounted {
+        /// Since when they were waited for, in nanoseconds.
+        waited_ns: u64,
+    },
 }
 
 impl Late {
@@ -43,6 +49,10 @@ impl Late {
                 waited_s: waited_ns / 1_000_000_000,
                 ran_ms: ran_ns / 1_000_000,
             },
+            Late::Unaccounted { waited_ns } => MeasureError::Unaccounted {
+                cpus,
+                waited_s: waited_ns / 1_000_000_000,
+            },
         }
     }
 }
@@ -54,6 +64,8 @@ pub(super) struct Patience {
     looked_ns: u64,
     /// When one of them was last seen to wait for a CPU.
     starved_ns: Option<u64>,
+    /// When one of them was last seen ready to run while the kernel kept no account of it.
+    unaccounted_ns: Option<u64>,
     /// What each had of a CPU at the last look.
     ran: BTreeMap<u32, u64>,
 }
@@ -66,6 +78,7 @@ impl Patience {
             begun_ns: now_ns,
             looked_ns: now_ns,
             starved_ns: None,
+            unaccounted_ns: None,
             ran: BTreeMap::new(),
         }
     }
@@ -77,15 +90,15 @@ impl Patience {
             self.look(root, since_ns, now_ns);
         }
         let waited_ns = now_ns.saturating_sub(self.begun_ns);
-        let is_starved = self
-            .starved_ns
-            .is_some_and(|at| now_ns.saturating_sub(at) < STALE_NS);
-        match is_starved {
-            true if waited_ns > STARVED_NS => Some(Late::Starved {
+        let lately = |seen: Option<u64>| seen.is_some_and(|at_ns| now_ns.saturating_sub(at_ns) < STALE_NS);
+        // Who may be waiting for a CPU is given the time of those who are.
+        match (lately(self.starved_ns), lately(self.unaccounted_ns)) {
+            (true, _) if waited_ns > STARVED_NS => Some(Late::Starved {
                 waited_ns,
                 ran_ns: self.ran.values().sum(),
             }),
-            false if waited_ns > READY_NS => Some(Late::Stuck),
+            (false, true) if waited_ns > STARVED_NS => Some(Late::Unaccounted { waited_ns }),
+            (false, false) if waited_ns > READY_NS => Some(Late::Stuck),
             _ => None,
         }
     }
@@ -94,8 +107,16 @@ impl Patience {
     /// itself runs all the time.
     fn look(&mut self, root: &Root, since_ns: u64, now_ns: u64) {
         self.looked_ns = now_ns;
+        let keeps_accounts = keeps_accounts(root);
         for thread in read_process(root, self.pid) {
             let tid = thread.key.tid;
+            let is_ready = thread.state == 'R';
+            if !keeps_accounts {
+                if is_ready {
+                    self.unaccounted_ns = Some(now_ns);
+                }
+                continue;
+            }
             let account = root.value(&format!("/proc/{}/task/{tid}/schedstat", self.pid));
             let ran_ns = account.ok().flatten().and_then(|text| {
                 let first = text.split_ascii_whitespace().next()?;
@@ -104,25 +125,43 @@ impl Patience {
             let Some(ran_ns) = ran_ns else { continue };
             let before_ns = self.ran.insert(tid, ran_ns);
             let got_ns = before_ns.map_or(0, |before_ns| ran_ns.saturating_sub(before_ns));
-            if thread.state == 'R' && got_ns < since_ns / 2 {
+            if is_ready && got_ns < since_ns / 2 {
                 self.starved_ns = Some(now_ns);
             }
         }
     }
 }
 
+/// Whether the kernel keeps accounts of threads. Without `CONFIG_SCHED_INFO` there is no file of them, and where they are off
+/// every field of it reads 0 (`proc_pid_schedstat` in `fs/proc/base.c`). One's own account tells it: this thread has had
+/// a CPU at least once, while a sampler that starves may never have had one.
+fn keeps_accounts(root: &Root) -> bool {
+    let account = root.value("/proc/self/schedstat").ok().flatten();
+    account.is_some_and(|text| text.split_ascii_whitespace().any(|field| field != "0"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use machine::CpuId;
 
-    /// A process of one thread, as `/proc` shows it.
+    /// A process of one thread, as `/proc` shows it; beside it that of who looks.
     struct Process(tempfile::TempDir);
 
     impl Process {
         fn new() -> Process {
             let dir = tempfile::tempdir().unwrap();
-            std::fs::create_dir_all(dir.path().join("proc/7/task/7")).unwrap();
+            for at in ["proc/7/task/7", "proc/self"] {
+                std::fs::create_dir_all(dir.path().join(at)).unwrap();
+            }
             Process(dir)
+        }
+
+        /// What the kernel says of who looks; nothing where it has no such file.
+        fn seen_by(&self, account: Option<&str>) {
+            if let Some(account) = account {
+                std::fs::write(self.0.path().join("proc/self/schedstat"), account).unwrap();
+            }
         }
 
         fn is(&self, state: char, ran_ns: u64) -> Root {
@@ -140,9 +179,15 @@ mod tests {
         }
     }
 
-    /// Looks twice a second, until it has an end.
     fn end(state: impl Fn(u64) -> char, percent: u64) -> (u64, Late) {
+        // Who has just begun has run for 0 ns, and got the CPU once all the same.
+        end_seen_by(Some("0 44584 1\n"), state, percent)
+    }
+
+    /// Looks twice a second, until it has an end.
+    fn end_seen_by(own: Option<&str>, state: impl Fn(u64) -> char, percent: u64) -> (u64, Late) {
         let process = Process::new();
+        process.seen_by(own);
         let mut patience = Patience::begin(7, 0);
         for at_ns in (0..200_000_000_000).step_by(500_000_000) {
             let root = process.is(state(at_ns), at_ns / 100 * percent);
@@ -170,6 +215,27 @@ mod tests {
             late == Late::Stuck && (30..=33).contains(&ended_s),
             "{ended_s} {late:?}"
         );
+    }
+
+    #[test]
+    fn without_accounts_nobody_is_said_to_wait_or_not_to_wait_for_a_cpu() {
+        for own in [None, Some("0 0 0\n")] {
+            let (ended_s, late) = end_seen_by(own, |_| 'R', 0);
+            assert!(
+                ended_s == 60 && matches!(late, Late::Unaccounted { .. }),
+                "{own:?}: {ended_s} {late:?}"
+            );
+            let says = late.error([CpuId(1)].into_iter().collect()).to_string();
+            assert!(
+                says.contains("is not known") && !says.contains("left them"),
+                "{says}"
+            );
+            assert_eq!(
+                end_seen_by(own, |_| 'S', 0),
+                (10, Late::Stuck),
+                "sleeping is seen without them"
+            );
+        }
     }
 
     #[test]
