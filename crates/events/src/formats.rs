@@ -113,21 +113,36 @@ impl Formats {
     pub fn common(&self, payload: &[u8]) -> Option<Common> {
         match self.common.as_ref()? {
             Places::Usual => {
-                let [id @ .., flags, preempt_count, _, _, _, _] = *payload.first_chunk::<8>()?;
-                let [.., a, b, c, d] = *payload.first_chunk::<8>()?;
+                let [a, b, flags, preempt_count, pid @ ..] = *payload.first_chunk::<8>()?;
                 Some(Common {
-                    id: self.endian.u16(id),
+                    id: self.endian.u16([a, b]),
                     flags,
                     preempt_count,
-                    pid: self.endian.u32([a, b, c, d]) as i32,
+                    pid: self.endian.u32(pid) as i32,
                 })
             }
-            Places::Described(places) => places.common(payload, self.endian),
+            Places::Described(places) => {
+                // Taken apart and put together again, because what a call returns as a whole lies in memory, and then the
+                // usual places would be handed on through it as well: a fifth of the time of whoever asks for little else.
+                let Common {
+                    id,
+                    flags,
+                    preempt_count,
+                    pid,
+                } = places.common(payload, self.endian)?;
+                Some(Common {
+                    id,
+                    flags,
+                    preempt_count,
+                    pid,
+                })
+            }
         }
     }
 }
 
 impl Described {
+    #[cold]
     fn common(&self, payload: &[u8], endian: Endian) -> Option<Common> {
         let small = |field: &Option<Field>| {
             let value = field.as_ref().and_then(|field| field.unsigned(payload, endian));
