@@ -25,6 +25,8 @@ pub struct RunsOfCpu {
 
 /// The longest run on one CPU of a buffer. `comms` are the names that the trace knows from elsewhere.
 #[must_use]
+// Its only caller is compiled for size, and as a part of that so would this be.
+#[inline(never)]
 pub fn longest_run_of_pages(
     buffer: &Buffer,
     of: &CpuPages,
@@ -42,7 +44,11 @@ pub fn longest_run_of_pages(
         longest: Longest::default(),
         told: RunsOfCpu::default(),
     };
-    for bytes in buffer.pages(of) {
+    let mut pages = buffer.pages(of).peekable();
+    while let Some(bytes) = pages.next() {
+        if let Some(next) = pages.peek() {
+            events::prefetch(next);
+        }
         match Page::parse(bytes, &buffer.layout) {
             Ok(page) => scan.page(&page),
             Err(_) => scan.broken(),
@@ -98,6 +104,7 @@ impl<'a> Scan<'a> {
             Lost::Counted(count) => self.lost(Some(count)),
             Lost::Uncounted => self.lost(None),
         }
+        let mut before = self.before;
         for record in page.records() {
             let Ok(record) = record else {
                 self.broken();
@@ -105,10 +112,11 @@ impl<'a> Scan<'a> {
             };
             self.told.events += 1;
             match self.formats.common(record.payload) {
-                Some(common) => self.event(record.at, common, record.payload),
+                Some(common) => before = Some(self.event(before, record.at, common, record.payload)),
                 None => self.told.broken += 1,
             }
         }
+        self.before = before;
     }
 
     fn lost(&mut self, count: Option<u64>) {
@@ -121,46 +129,53 @@ impl<'a> Scan<'a> {
         self.before = None;
     }
 
+    /// Takes one event; gives what `before` is for the next one.
     #[inline]
-    fn event(&mut self, at: u64, common: Common, payload: &'a [u8]) {
-        let pid = common.pid;
+    fn event(
+        &mut self,
+        before: Option<(u64, i32)>,
+        at: u64,
+        common: Common,
+        payload: &'a [u8],
+    ) -> (u64, i32) {
+        let Common { id, pid, .. } = common;
         // Who was current before and is now was so in between, too.
-        if let Some((since, running)) = self.before
+        if let Some((since, running)) = before
             && running == pid
             && at.saturating_sub(since) > self.longest.len
             && self.whose.may_be(pid)
         {
-            self.perhaps_longest(since, at, common, payload);
+            self.perhaps_longest((since, at), pid, id, payload);
         }
         let mut running = pid;
-        if let Some(switch) = self.switch.as_ref().filter(|switch| switch.id == common.id)
+        if let Some(switch) = self.switch.as_ref().filter(|switch| switch.id == id)
             && let Some(next) = switch.next_pid.number(payload, self.formats.endian)
         {
             running = next as i32;
             self.current = Some((running, payload));
         }
-        self.before = Some((at, running));
+        (at, running)
     }
 
     #[cold]
-    fn perhaps_longest(&mut self, since: u64, at: u64, common: Common, payload: &'a [u8]) {
-        let comm = self.comm(common, payload);
-        if self.whose.is(common.pid, &comm) {
+    fn perhaps_longest(&mut self, (since, at): (u64, u64), pid: i32, id: u16, payload: &'a [u8]) {
+        let comm = self.comm(pid, id, payload);
+        if self.whose.is(pid, &comm) {
             self.longest.len = at - since;
-            self.longest.run = Some((since, at, common.pid, comm.into_owned()));
+            self.longest.run = Some((since, at, pid, comm.into_owned()));
         }
     }
 
     /// The name of who was current at an event.
-    fn comm(&self, common: Common, payload: &'a [u8]) -> Cow<'a, str> {
+    fn comm(&self, pid: i32, id: u16, payload: &'a [u8]) -> Cow<'a, str> {
         let told = self.switch.as_ref().and_then(|switch| match self.current {
-            _ if switch.id == common.id => switch.prev_comm.text(payload, self.formats.endian),
-            Some((pid, came)) if pid == common.pid => switch.next_comm.text(came, self.formats.endian),
+            _ if switch.id == id => switch.prev_comm.text(payload, self.formats.endian),
+            Some((current, came)) if current == pid => switch.next_comm.text(came, self.formats.endian),
             _ => None,
         });
         match told {
             Some(comm) => String::from_utf8_lossy(comm),
-            None => Cow::Borrowed(self.comms.get(&common.pid).map_or("<...>", String::as_str)),
+            None => Cow::Borrowed(self.comms.get(&pid).map_or("<...>", String::as_str)),
         }
     }
 
