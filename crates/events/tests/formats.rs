@@ -1,5 +1,7 @@
 //! The common fields of events, where they usually stand and where a description puts them elsewhere.
 
+#![allow(clippy::unwrap_used)]
+
 use events::{Common, Endian, Format, Formats};
 
 const HEAD: &str = "name:moved\nID:7\nformat:\n";
