@@ -113,7 +113,7 @@ pub fn remove(
     remove_some(files, lasting, force, aside, &|_| true)
 }
 
-/// As [`remove`], only of the paths that are meant.
+/// As [`remove`], only of the paths that are meant, and of the directories that were made for nothing else.
 ///
 /// # Errors
 /// As [`remove`].
@@ -126,10 +126,20 @@ pub fn remove_some(
 ) -> Result<Removed, ApplyError> {
     let mut notes = Notes::read(lasting)?;
     let mut removed = Removed::default();
-    let meant = notes
-        .standing_notes()
-        .into_iter()
-        .filter(|(_, path, _, _)| is_meant(path));
+    let standing = notes.standing_notes();
+    let serves_others = |path: &str| {
+        let in_it = |(_, other, _, what): &(_, String, _, Standing)| {
+            *what != Standing::Dir && is_below(other, path) && !is_meant(other)
+        };
+        standing.iter().any(in_it)
+    };
+    let goes =
+        |path: &str, after: &Standing| is_meant(path) || (*after == Standing::Dir && !serves_others(path));
+    let meant: Vec<_> = standing
+        .iter()
+        .filter(|(_, path, _, after)| goes(path, after))
+        .cloned()
+        .collect();
     for (seq, path, before, after) in meant {
         let now = files.standing(&path)?;
         let mut outcome = match before {
@@ -171,6 +181,11 @@ pub fn remove_some(
         lasting.remove(NAME)?;
     }
     Ok(removed)
+}
+
+fn is_below(path: &str, directory: &str) -> bool {
+    path.strip_prefix(directory)
+        .is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Gives a file another name that is free: `PATH.bak`, `PATH.bak.1` and so on. Gives that name; `None` where nothing

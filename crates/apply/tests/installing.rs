@@ -6,7 +6,7 @@
 mod rehearsal;
 
 use apply::Force;
-use apply::installed::{Files, Removed, install, is_installed, put_aside, remove};
+use apply::installed::{Files, Removed, install, is_installed, put_aside, remove, remove_some};
 use rehearsal::{Death, Disk, Kernel, Rules};
 use root::{Live, RootError, Standing};
 use std::collections::BTreeMap;
@@ -241,6 +241,34 @@ fn a_directory_that_others_use_by_now_stays() {
         "{removed:?}"
     );
     assert!(etc.dump().contains_key(other) && !etc.dump().contains_key(LINK));
+}
+
+/// Two units in one directory that was made for the first: whoever goes last takes it away.
+#[test]
+fn a_directory_goes_with_the_last_of_what_it_was_made_for() {
+    let other = "/etc/systemd/system/multi-user.target.wants/quietcore-watch.service";
+    for last in [LINK, other] {
+        let kernel = Kernel::boot(Rules::V2);
+        let (etc, disk) = (Etc::new(&kernel), Disk::new(&kernel));
+        let before = etc.dump();
+        let link = |path: &str| (path.to_owned(), Standing::Link("../a.service".to_owned()));
+        install(&etc, &disk, &[link(LINK)]).unwrap();
+        install(&etc, &disk, &[link(other)]).unwrap();
+        let first = if last == LINK { other } else { LINK };
+        remove_some(&etc, &disk, Force::No, &[], &|path| path == first).unwrap();
+        let there = etc.dump();
+        assert!(
+            there.contains_key(last) && !there.contains_key(first),
+            "{there:?}"
+        );
+        let removed = remove_some(&etc, &disk, Force::No, &[], &|path| path == last).unwrap();
+        assert!(
+            removed.drift.is_empty() && removed.failed.is_empty(),
+            "{removed:?}"
+        );
+        assert_eq!(etc.dump(), before);
+        assert!(!is_installed(&disk).unwrap(), "no note is left");
+    }
 }
 
 #[test]

@@ -49,7 +49,7 @@ END
     alone
 fi
 rec line cat /proc/cmdline
-if [ -e /var/lib/quietcore ] || grep -q quietcore.trial /proc/cmdline; then
+if [ -e /var/lib/quietcore/study ] || grep -q quietcore.trial /proc/cmdline; then
     if [ ! -e /cut ] && grep -q isolcpus=3 /proc/cmdline; then
         touch /cut; sync
         wait_for 120 sh -c 'ls /results/isolcpus*/1.json'
