@@ -19,8 +19,12 @@ pub struct Standing {
     pub drift: Vec<Finding>,
     /// Identifiers of the changes that were made.
     pub applied: BTreeSet<String>,
-    /// Changes that the kernel refused, or made something else of, with how it did: that was said when it happened.
+    /// Changes that the kernel refused when the partition was applied, or made something else of, with how it did, and that
+    /// it has not taken since: that was said when it happened.
     pub refused: BTreeMap<String, String>,
+    /// Other changes that the kernel refused when they were last mended, with how it did: what it took once may be taken
+    /// again.
+    pub unmended: BTreeMap<String, String>,
 }
 
 /// Every partition in force, with what was applied and does not hold any more. Nothing is written.
@@ -34,11 +38,8 @@ pub fn standing(system: &dyn System, journal: &Journal, machine: &Machine) -> Ve
         intent: layer.intent.clone(),
         drift: drifted(system, layer, journal.records(), machine),
         applied: layer.changes.iter().map(|change| change.id.clone()).collect(),
-        refused: refused(layer)
-            .into_iter()
-            .map(|(id, outcome)| (id.to_owned(), outcome.text()))
-            .chain(fallback(layer))
-            .collect(),
+        refused: texts(refused(layer)).chain(fallback(layer)).collect(),
+        unmended: texts(unmended(layer)).collect(),
     })
     .collect()
 }
@@ -129,8 +130,47 @@ fn without(compare: Compare, value: &str, cpus: &CpuSet) -> Option<String> {
     }
 }
 
-/// Changes that the kernel refused, or made something else of: that was said when it happened.
+fn texts<'a>(outcomes: BTreeMap<&'a str, &'a Outcome>) -> impl Iterator<Item = (String, String)> + use<'a> {
+    outcomes
+        .into_iter()
+        .map(|(id, outcome)| (id.to_owned(), outcome.text()))
+}
+
+/// Changes that the kernel refused when the layer was applied, or made something else of: that was said when it happened.
+/// What it refuses only later, when it is mended, was in force once and is missed; what it takes later is refused no more.
 fn refused<'a>(layer: &Layer<'a>) -> BTreeMap<&'a str, &'a Outcome> {
+    let mut refused = BTreeMap::new();
+    for (seq, change, outcome) in outcomes(layer) {
+        match (is_refusal(outcome), seq <= layer.end) {
+            (true, true) => drop(refused.insert(change, outcome)),
+            (true, false) => {}
+            (false, _) => drop(refused.remove(change)),
+        }
+    }
+    refused
+}
+
+/// Changes that were refused when they were last mended, and not when the layer was applied.
+fn unmended<'a>(layer: &Layer<'a>) -> BTreeMap<&'a str, &'a Outcome> {
+    let at_first = refused(layer);
+    let mut last = BTreeMap::new();
+    for (seq, change, outcome) in outcomes(layer) {
+        match is_refusal(outcome) && seq > layer.end {
+            true => drop(last.insert(change, outcome)),
+            false => drop(last.remove(change)),
+        }
+    }
+    last.retain(|change, _| !at_first.contains_key(change));
+    last
+}
+
+fn is_refusal(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Refused(_) | Outcome::Otherwise(_))
+}
+
+/// The answers to a layer's changes in order, each with its place in the journal; those after the layer's end are of
+/// mending it.
+fn outcomes<'a>(layer: &Layer<'a>) -> Vec<(u64, &'a str, &'a Outcome)> {
     let begun: BTreeMap<u64, &str> = layer
         .records
         .iter()
@@ -140,11 +180,7 @@ fn refused<'a>(layer: &Layer<'a>) -> BTreeMap<&'a str, &'a Outcome> {
         })
         .collect();
     let answers = layer.records.iter().filter_map(|record| match &record.event {
-        Event::Did {
-            of,
-            outcome: outcome @ (Outcome::Refused(_) | Outcome::Otherwise(_)),
-            ..
-        } => Some((*begun.get(of)?, outcome)),
+        Event::Did { of, outcome, .. } => Some((record.seq, *begun.get(of)?, outcome)),
         _ => None,
     });
     answers.collect()

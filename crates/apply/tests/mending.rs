@@ -159,6 +159,62 @@ fn a_refusal_is_told_and_the_rest_is_mended() {
     assert_eq!(kernel.get(MIGRATION).trim(), "1");
 }
 
+/// What the kernel took once is missed until it takes it again; only what it refused at first was never promised.
+#[test]
+fn what_was_refused_at_apply_and_what_only_later_are_told_apart() {
+    let told = |kernel: &Kernel, disk: &Disk| {
+        let journal = Journal::open(disk).unwrap().unwrap();
+        let all = standing(kernel, &journal, &read(kernel));
+        let rt = all
+            .into_iter()
+            .find(|one| one.intent.name.as_str() == "rt")
+            .unwrap();
+        let has = |set: &std::collections::BTreeMap<String, String>| set.contains_key("irq_affinity/25");
+        let drifts = rt.drift.iter().any(|one| one.subject == ETH0);
+        (has(&rt.refused), has(&rt.unmended), drifts)
+    };
+    for rules in ALL_RULES {
+        let kernel = wrong_before(rules);
+        let disk = Disk::new(&kernel);
+        isolate_and_break(&kernel, &disk);
+        kernel.refuse(ETH0, libc::EROFS);
+        mend_rt(&kernel, &disk);
+        assert_eq!(
+            told(&kernel, &disk),
+            (false, true, true),
+            "{rules:?}: refused later"
+        );
+        kernel.allow(ETH0);
+        mend_rt(&kernel, &disk);
+        assert_eq!(
+            told(&kernel, &disk),
+            (false, false, false),
+            "{rules:?}: taken again"
+        );
+
+        let kernel = wrong_before(rules);
+        let disk = Disk::new(&kernel);
+        kernel.refuse(ETH0, libc::EIO);
+        isolate_and_break(&kernel, &disk);
+        assert_eq!(
+            told(&kernel, &disk),
+            (true, false, false),
+            "{rules:?}: refused at first"
+        );
+        mend_rt(&kernel, &disk);
+        assert_eq!(told(&kernel, &disk), (true, false, false), "{rules:?}: and again");
+        kernel.allow(ETH0);
+        mend_rt(&kernel, &disk);
+        assert_eq!(
+            told(&kernel, &disk),
+            (false, false, false),
+            "{rules:?}: taken later"
+        );
+        kernel.put(ETH0, "2-3\n");
+        assert_eq!(told(&kernel, &disk), (false, false, true), "{rules:?}: and lost");
+    }
+}
+
 /// What is new since is the mended partition's own, not that of the one that began last.
 #[test]
 fn what_mending_adds_goes_with_the_partition_that_got_it() {

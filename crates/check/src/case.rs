@@ -102,6 +102,15 @@ impl Case {
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
+    /// What to add to the message about a change that could not be mended so far.
+    #[must_use]
+    pub fn mending(&self, change: &Change) -> String {
+        match self.wish.unmended.get(&change.id) {
+            Some(why) => format!("; the kernel refused to set it again when that was last tried ({why})"),
+            None => String::new(),
+        }
+    }
+
     /// What to do about it, for a change of ours: `check --fix` where a partition is in force, else `apply`.
     #[must_use]
     pub fn remedy(&self) -> String {

@@ -70,6 +70,8 @@ pub struct Wish {
     pub applied: BTreeSet<String>,
     /// Changes that the kernel refused when it was applied, and why: that was said then.
     pub refused: BTreeMap<String, String>,
+    /// Changes that it took then and refused when they were last mended, and why.
+    pub unmended: BTreeMap<String, String>,
     /// What the journal knows to hold no more.
     pub drift: Vec<Finding>,
 }
@@ -83,6 +85,7 @@ impl Wish {
             means,
             applied: BTreeSet::new(),
             refused: BTreeMap::new(),
+            unmended: BTreeMap::new(),
             drift: Vec::new(),
         }
     }

@@ -265,6 +265,11 @@ impl Kernel {
         self.refusals.borrow_mut().insert(path.to_owned(), errno);
     }
 
+    /// It takes writes again.
+    pub fn allow(&self, path: &str) {
+        self.refusals.borrow_mut().remove(path);
+    }
+
     /// As hotplug does.
     pub fn remove(&self, path: &str) {
         fs::remove_file(self.live.locate(path)).unwrap();

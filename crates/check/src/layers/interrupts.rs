@@ -51,7 +51,7 @@ fn misplaced(case: &Case, interrupt: &Interrupt, change: &Change) -> Found {
     let name = name(interrupt);
     if let Some(why) = case.wish.refused.get(&change.id) {
         let message = format!(
-            "interrupt {} ({name}) may fire on CPU {now}: the kernel refused to move it ({why})",
+            "interrupt {} ({name}) may fire on CPU {now}: the kernel refused to move it when the partition was applied ({why})",
             interrupt.irq
         );
         let found = Found::new(Level::Info, "irq-refused", path, message).fix(
@@ -83,6 +83,7 @@ fn misplaced(case: &Case, interrupt: &Interrupt, change: &Change) -> Found {
         true => format!("{message}; whether the kernel lets anybody move it is not known here"),
         false => message,
     };
+    let message = message + &case.mending(change);
     let found = Found::new(level, "irq-here", path, message).fix(fix(case, change));
     seen(found, interrupt, case).mended_by(change.clone())
 }

@@ -69,9 +69,10 @@ fn lost(case: &Case, change: &Change) -> Option<Found> {
         return Some(Found::new(Level::Info, "knob-refused", &change.target, message));
     }
     let message = format!(
-        "{} is at `{now}` and the profile sets `{wanted}`: {}",
+        "{} is at `{now}` and the profile sets `{wanted}`: {}{}",
         change.knob(),
-        change.why
+        change.why,
+        case.mending(change)
     );
     let found = Found::new(Level::Error, "knob-lost", &change.target, message)
         .seen(format!("{} reads `{now}`", change.target));

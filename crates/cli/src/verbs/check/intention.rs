@@ -65,6 +65,7 @@ fn in_force(one: &Standing) -> Wish {
         means: Means::Partition,
         applied: one.applied.clone(),
         refused: one.refused.clone(),
+        unmended: one.unmended.clone(),
         drift: one.drift.clone(),
     }
 }
