@@ -36,6 +36,8 @@ pub struct Case {
     pub plan: Result<Plan, String>,
     /// What the files of that plan read; whoever may look fills it in ([`Case::paths`]). `None` is a file that is not there.
     pub values: BTreeMap<String, Option<String>>,
+    /// Files of that plan that are there and could not be read: what they hold is not known.
+    pub unread: Vec<String>,
 }
 
 impl Case {
@@ -56,6 +58,7 @@ impl Case {
             cpus,
             plan,
             values: BTreeMap::new(),
+            unread: Vec::new(),
         }
     }
 
@@ -74,6 +77,12 @@ impl Case {
     #[must_use]
     pub fn now(&self, change: &Change) -> Option<&str> {
         self.values.get(path(change)?)?.as_deref()
+    }
+
+    /// Whether what a change is about could not be read.
+    #[must_use]
+    pub fn is_unread(&self, change: &Change) -> bool {
+        path(change).is_some_and(|path| self.unread.iter().any(|unread| unread == path))
     }
 
     /// The directory of its cgroup, below the mount and as a whole; `None` where it has none.

@@ -98,6 +98,8 @@ pub struct Intention {
     pub source: Source,
     /// What.
     pub wishes: Vec<Wish>,
+    /// Why something about it is not known, one line each: then nobody can say that all of it is met.
+    pub unseen: Vec<String>,
 }
 
 impl Intention {

@@ -1,6 +1,7 @@
 //! The verdict on all findings together, and which of them decide the exit status.
 
 use crate::{Counters, Evidence, Found, Intention};
+use machine::Machine;
 use plan::Level;
 use serde::Serialize;
 
@@ -64,13 +65,39 @@ pub fn judge(
     }
 }
 
+/// What of the threads, the interrupts and the control groups we were not allowed to look at.
+fn denied(machine: &Machine) -> Option<String> {
+    let places = [
+        "/proc/irq/",
+        "/proc/interrupts",
+        "/sys/fs/cgroup/",
+        "/sys/devices/system/cpu/",
+    ];
+    let is_needed = |path: &str| places.iter().any(|place| path.starts_with(place));
+    let mut all = machine
+        .unreadable
+        .iter()
+        .filter(|one| is_needed(&one.path) && one.why.to_lowercase().contains("permission denied"));
+    let first = all.next()?;
+    Some(match all.count() {
+        0 => format!("{} is not for us to read", first.path),
+        more => format!("{} and {more} more files are not for us to read", first.path),
+    })
+}
+
 /// What nobody could look at, and what a verdict cannot do without.
 fn unseen(evidence: &Evidence, intention: &Intention) -> Vec<String> {
     let machine = evidence.machine;
-    let mut unseen = Vec::new();
-    if machine.tasks.is_none() {
-        unseen.push("the machine shows no tasks".to_owned());
+    let mut unseen = intention.unseen.clone();
+    match &machine.tasks {
+        None => unseen.push("the machine shows no tasks".to_owned()),
+        // Every process namespace has one, and a mount with `hidepid=` shows it to nobody but root.
+        Some(tasks) if !machine.is_captured() && !tasks.iter().any(|task| task.key.tid == 1) => {
+            unseen.push("/proc hides the tasks of other users (hidepid)".to_owned());
+        }
+        Some(_) => {}
     }
+    unseen.extend(denied(machine));
     if machine.interrupts.is_none() {
         unseen.push("the machine shows no interrupts".to_owned());
     }

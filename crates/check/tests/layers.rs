@@ -17,6 +17,8 @@ struct Bench {
     /// Files that read otherwise than captured; `None` is one that is gone.
     files: BTreeMap<String, Option<String>>,
     counters: Counters,
+    /// What is not known of the intention.
+    unseen: Vec<String>,
 }
 
 fn root() -> Root {
@@ -43,6 +45,7 @@ fn bench() -> Bench {
         wish,
         files: BTreeMap::new(),
         counters: Counters::Seen(counted(&[])),
+        unseen: Vec::new(),
     }
 }
 
@@ -87,6 +90,7 @@ impl Bench {
         let intention = Intention {
             source: Source::Journal,
             wishes: vec![self.wish.clone()],
+            unseen: self.unseen.clone(),
         };
         let judged = judge(&evidence, &intention, found, &[], Level::Error);
         (judged.findings, judged.verdict)
@@ -421,6 +425,15 @@ fn what_nobody_counted_is_not_quiet() {
     let mut bench = self::bench();
     bench.machine.tasks = None;
     assert_eq!(bench.look().1, Verdict::Unknown, "no tasks");
+    let mut bench = self::bench();
+    bench.unseen.push("the journal".to_owned());
+    assert_eq!(bench.look().1, Verdict::Unknown, "what was applied is not known");
+    let mut bench = self::bench();
+    bench.machine.unreadable.push(machine::Unreadable {
+        path: "/proc/irq/1/smp_affinity_list".to_owned(),
+        why: "Permission denied (os error 13)".to_owned(),
+    });
+    assert_eq!(bench.look().1, Verdict::Unknown, "a file that is for others");
 }
 
 #[test]

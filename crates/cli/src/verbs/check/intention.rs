@@ -34,13 +34,22 @@ pub enum Declarations<'a> {
 /// # Errors
 /// CPUs that are not there, and a file of declarations that cannot be used.
 pub fn find(root: &Root, machine: &Machine, asked: &Asked) -> Result<Intention, CommandError> {
-    let standing = changing::standing(root, machine).unwrap_or_default();
-    let some = |source, wishes: Vec<Wish>| (!wishes.is_empty()).then_some(Intention { source, wishes });
+    let known = changing::standing(root, machine);
+    let unseen: Vec<String> = unseen(machine, known.as_deref()).into_iter().collect();
+    let standing = known.unwrap_or_default();
+    let some = |source, wishes: Vec<Wish>| {
+        (!wishes.is_empty()).then(|| Intention {
+            source,
+            wishes,
+            unseen: unseen.clone(),
+        })
+    };
     if let Some(expression) = asked.cpus {
         let cpus = existing_cpus(expression, machine)?;
         return Ok(Intention {
             source: Source::CommandLine,
             wishes: named(&cpus, asked.profile, machine, &standing),
+            unseen,
         });
     }
     if let Some(found) = some(
@@ -56,7 +65,18 @@ pub fn find(root: &Root, machine: &Machine, asked: &Asked) -> Result<Intention, 
     Ok(found.unwrap_or(Intention {
         source: Source::Nobody,
         wishes: Vec::new(),
+        unseen,
     }))
+}
+
+/// A journal that is there and tells us nothing: what was applied may be more than anything else shows.
+fn unseen(machine: &Machine, standing: Option<&[Standing]>) -> Option<String> {
+    (standing.is_none() && !machine.is_captured()).then(|| {
+        format!(
+            "what was applied, and whether it still holds: the journal in {} could not be read",
+            changing::STATE
+        )
+    })
 }
 
 fn in_force(one: &Standing) -> Wish {

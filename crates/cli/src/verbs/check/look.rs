@@ -7,7 +7,7 @@ use check::{Case, Counters, Evidence, Found, Intention, Source, Wish};
 use machine::{CpuSet, Machine, Settings, settings};
 use plan::boot_check::BootVerdict;
 use plan::{Intent, Level};
-use root::{Origin, Root};
+use root::{Kind, Origin, Root};
 use std::time::Duration;
 
 /// What was seen, and what was found in it.
@@ -67,8 +67,12 @@ pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Look
     // After the window, so that it tells who came to the CPUs meanwhile. Once: on a big machine this is most of the time.
     let machine = Machine::read(root).with_interrupts(root).with_task_cgroups(root);
     let verdicts = boot::look_at(scene, None, &machine, counted)?;
-    let intention = intention::find(root, &machine, asked)?;
+    let mut intention = intention::find(root, &machine, asked)?;
     let cases = cases(root, &machine, &intention);
+    let unread_files = cases.iter().flat_map(|case| &case.unread);
+    intention
+        .unseen
+        .extend(unread_files.map(|path| format!("whether {path} is as wanted: it could not be read")));
     let evidence = Evidence {
         machine: &machine,
         counters: &counters,
@@ -76,8 +80,12 @@ pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Look
     };
     let mut found = check::check(&evidence, &cases);
     if intention.source == Source::Nobody {
+        let (level, message) = match intention.unseen.is_empty() {
+            true => (Level::Error, "nobody isolates a CPU here, so there is nothing to check"),
+            false => (Level::Warning, "nobody is seen to isolate a CPU here, and not everything could be seen"),
+        };
         found.push(
-            Found::new(Level::Error, "nothing-isolated", "CPUs", "nobody isolates a CPU here, so there is nothing to check")
+            Found::new(level, "nothing-isolated", "CPUs", message)
                 .fix("`quietcore plan` proposes CPUs and `quietcore apply` isolates them; --cpus LIST looks at CPUs all the same"),
         );
     }
@@ -136,10 +144,14 @@ pub fn cases_from(
         others.retain(|other| !other.cpus.intersects(&wish.intent.cpus));
         let mut case = Case::new(wish.clone(), machine, &settings(wish, &concerned), &others);
         for path in case.paths() {
-            let now = match root.value(&path) {
-                Ok(Some(now)) => Some(now),
+            let now = match (root.value(&path), root.kind(&path).ok().flatten()) {
+                (Ok(Some(now)), _) => Some(now),
+                (Err(_), Some(Kind::File)) => {
+                    case.unread.push(path);
+                    continue;
+                }
                 // A directory has no value.
-                _ => root.kind(&path).ok().flatten().map(|_| String::new()),
+                (_, kind) => kind.map(|_| String::new()),
             };
             case.values.insert(path, now);
         }
