@@ -124,6 +124,31 @@ impl Machine {
         machine
     }
 
+    /// Looks once more at tasks that somebody is to be accused of: who has ended since is left out, and of the others counts
+    /// what is so now. A task that was born or ended while all were read is seen half before and half after.
+    #[must_use]
+    pub fn with_second_look(mut self, root: &Root, is_doubtful: impl Fn(&Task) -> bool) -> Machine {
+        let version = self
+            .cgroups
+            .cpuset
+            .as_ref()
+            .map_or(Version::V2, |hierarchy| hierarchy.version);
+        let again = |task: Task| {
+            if !is_doubtful(&task) {
+                return Some(task);
+            }
+            let now = tasks::read_one(root, task.key.tid)?;
+            (now.key == task.key && !now.is_over()).then(|| Task {
+                cgroup: tasks::cgroup_of(root, task.key.tid, version),
+                ..now
+            })
+        };
+        self.tasks = self
+            .tasks
+            .map(|tasks| tasks.into_iter().filter_map(again).collect());
+        self
+    }
+
     /// Adds every numbered interrupt, from the same root.
     #[must_use]
     pub fn with_interrupts(mut self, root: &Root) -> Machine {

@@ -63,6 +63,16 @@ impl Task {
     /// `PF_NO_SETAFFINITY`: `sched_setaffinity` and cgroup moves give EINVAL.
     pub const PF_NO_SETAFFINITY: u32 = 0x0400_0000;
 
+    /// `PF_EXITING`: it is on its way out of the kernel.
+    pub const PF_EXITING: u32 = 0x4;
+
+    /// Whether it has ended or ends now: a zombie that nobody has waited for, or a thread that exits. It runs no code of its
+    /// own any more, and the control groups neither move it nor change its mask, so that it keeps what it had.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.flags & Task::PF_EXITING != 0 || matches!(self.state, 'Z' | 'X' | 'x')
+    }
+
     /// Whether it is a kernel thread.
     #[must_use]
     pub fn is_kernel(&self) -> bool {

@@ -80,7 +80,7 @@ fn next_batch(
             .allowed
             .as_ref()
             .is_some_and(|allowed| allowed.intersects(isolated));
-        if !on_isolated || !task.is_movable() || settled.contains(&task.key) {
+        if !on_isolated || !task.is_movable() || task.is_over() || settled.contains(&task.key) {
             continue;
         }
         let Some((_, state)) = census::state_of(stage.system, task.key.tid, stage.version)? else {

@@ -2,7 +2,7 @@
 
 use super::Layer;
 use crate::{Case, Evidence, Found, Means};
-use machine::Task;
+use machine::{CpuSet, Task};
 use plan::{Action, Change, Level};
 use std::collections::BTreeMap;
 
@@ -17,11 +17,8 @@ const MOST_NAMES: usize = 24;
 
 fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
     let tasks = evidence.machine.tasks.iter().flatten();
-    let here = |task: &&Task| {
-        task.allowed
-            .as_ref()
-            .is_some_and(|allowed| allowed.intersects(&case.cpus))
-    };
+    // Who is over keeps the mask that it had, and runs nowhere.
+    let here = |task: &&Task| !task.is_over() && may_run_on(task, &case.cpus);
     let (inside, outside): (Vec<&Task>, Vec<&Task>) = tasks
         .filter(here)
         .partition(|task| case.is_inside(evidence.machine, task));
@@ -48,6 +45,12 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
         ));
     }
     found.extend(strangers(case, &free));
+}
+
+fn may_run_on(task: &Task, cpus: &CpuSet) -> bool {
+    task.allowed
+        .as_ref()
+        .is_some_and(|allowed| allowed.intersects(cpus))
 }
 
 /// CPUs that no partition owns are given to programs by pinning them: who is pinned to nothing else is no accident.
