@@ -9,7 +9,7 @@ use crate::{ApplyError, census, threads};
 use machine::tasks::{Glance, KTHREADD};
 use machine::{CpuSet, Task, Version};
 use plan::{Change, Finding, Level, Movers};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 /// Passes after which a storm of forks is reported instead of chased. Each pass moves what the one before left,
@@ -66,7 +66,7 @@ pub(crate) fn enact(stage: &mut Stage, change: &Change, road: &Road) -> Result<S
             format!("tasks kept appearing in {from} after {PASSES} passes, for example {left}"),
         ));
     }
-    let after = format!("{} tasks moved, {} refused", done.moved, done.refused.len());
+    let after = done.told();
     let outcome = if done.seq == 0 {
         Outcome::Already
     } else {
@@ -85,11 +85,42 @@ struct Tally {
     seq: u64,
     moved: usize,
     /// Threads that the kernel does not let go.
-    refused: BTreeSet<u32>,
+    refused: BTreeMap<u32, String>,
     /// Threads that are bound, and not even tried.
     bound: BTreeSet<u32>,
     /// Threads that have to be written down with their mask, although nobody pinned them.
     single: BTreeSet<u32>,
+}
+
+/// Names of refused tasks that are told before the rest is only counted.
+const MOST_NAMED: usize = 4;
+
+impl Tally {
+    fn is_settled(&self, tid: u32) -> bool {
+        self.refused.contains_key(&tid) || self.bound.contains(&tid)
+    }
+
+    fn refuse(&mut self, task: &TaskState, why: &str) {
+        let (tid, comm) = (task.key.tid, &task.comm);
+        self.refused.insert(tid, format!("{tid} {comm}, {why}"));
+    }
+
+    /// How many moved, how many did not, and who these are.
+    fn told(&self) -> String {
+        let count = self.refused.len();
+        let named: Vec<&str> = self
+            .refused
+            .values()
+            .take(MOST_NAMED)
+            .map(String::as_str)
+            .collect();
+        let names = match (count, count.saturating_sub(named.len())) {
+            (0, _) => String::new(),
+            (_, 0) => format!(" ({})", named.join("; ")),
+            (_, more) => format!(" ({}; and {more} more)", named.join("; ")),
+        };
+        format!("{} tasks moved, {count} refused{names}", self.moved)
+    }
 }
 
 /// What one pass moves.
@@ -129,7 +160,7 @@ fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, App
     let mut alike = Vec::new();
     let mut unsettled = false;
     for tid in tids {
-        if done.refused.contains(&tid) || done.bound.contains(&tid) {
+        if done.is_settled(tid) {
             continue;
         }
         if together && tid != KTHREADD && !done.single.contains(&tid) {
@@ -149,6 +180,11 @@ fn next_batch(stage: &Stage, road: &Road, done: &mut Tally) -> Result<Batch, App
             unsettled = true;
             continue;
         };
+        // The cgroup code leaves alone who exits (cgroup_migrate_add_task), and says nothing: it would be tried for ever.
+        if task.is_over() {
+            done.bound.insert(tid);
+            continue;
+        }
         // The cgroup code refuses bound threads with EINVAL (cgroup_procs_write_start); there is no need to try.
         if !task.is_movable() {
             done.bound.insert(tid);
@@ -209,7 +245,7 @@ fn move_batch(
     let named: BTreeSet<u32> = batch.iter().map(|task| task.key.tid).collect();
     for task in batch {
         let Some(target) = door(stage, task, to, &named) else {
-            done.refused.insert(task.key.tid);
+            done.refuse(task, "other threads of its process are in a partition");
             continue;
         };
         match stage.system.write(&target, &task.key.tid.to_string()) {
@@ -219,7 +255,10 @@ fn move_batch(
                 // `kthreadd` is kept in the root cgroup (cgroup_init_kthreadd), and so is a kernel thread that is
                 // still being made; an affinity is all that can be set on them.
                 libc::EINVAL if narrow(stage, task, cpus)? => {
-                    done.refused.insert(task.key.tid);
+                    done.refuse(
+                        task,
+                        "the kernel keeps it in its cgroup, so its mask was narrowed instead",
+                    );
                     done.moved += 1;
                 }
                 // EINVAL: a thread that became bound since; EACCES, EPERM: a security module. Tried once.
@@ -277,7 +316,7 @@ fn move_crowd(stage: &mut Stage, crowd: &Crowd, target: &str, done: &mut Tally) 
 
 /// Notes a task that the kernel does not let go, and says so.
 fn refuse(stage: &mut Stage, task: &TaskState, errno: i32, done: &mut Tally) {
-    done.refused.insert(task.key.tid);
+    done.refuse(task, &std::io::Error::from_raw_os_error(errno).to_string());
     stage.findings.push(refused(task, errno));
 }
 
@@ -348,4 +387,38 @@ pub(super) fn keep_pin(stage: &mut Stage, task: &TaskState, cpus: &CpuSet) -> Re
         Err(Err(error)) => return Err(error),
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_refused_is_named_with_the_reason() {
+        let mut done = Tally {
+            moved: 61,
+            ..Tally::default()
+        };
+        assert_eq!(done.told(), "61 tasks moved, 0 refused");
+        for (tid, comm) in (2..8).zip(["kthreadd", "a", "b", "c", "d", "e"]) {
+            let task = TaskState {
+                key: machine::TaskKey { tid, start_time: 0 },
+                comm: comm.to_owned(),
+                cgroup: None,
+                mask: CpuSet::new(),
+            };
+            done.refuse(&task, "the kernel keeps it");
+            if tid == 2 {
+                assert_eq!(
+                    done.told(),
+                    "61 tasks moved, 1 refused (2 kthreadd, the kernel keeps it)"
+                );
+            }
+        }
+        assert!(
+            done.told().ends_with("5 c, the kernel keeps it; and 2 more)"),
+            "{}",
+            done.told()
+        );
+    }
 }
