@@ -10,6 +10,7 @@ pub mod boot_attempt;
 pub mod boot_line;
 mod bus;
 mod busy;
+mod captured;
 mod census;
 mod crowds;
 mod enact;
@@ -41,6 +42,7 @@ mod undo;
 
 pub use bus::BusError;
 pub use busy::Busy;
+pub use captured::Captured;
 pub use enact::{Applied, Request, apply, apply_resized};
 pub use entry::Entry;
 pub use error::ApplyError;

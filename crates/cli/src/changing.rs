@@ -1,7 +1,9 @@
 //! What every changing verb needs: the host, the state directory, its lock, and one way to show entries.
 
 use crate::{CommandError, Status};
-use apply::{ApplyError, Entry, Force, Host, Journal, JournalState, Layer, Standing, Undone, Which};
+use apply::{
+    ApplyError, Captured, Entry, Force, Host, Journal, JournalState, Layer, Standing, Undone, Which,
+};
 use machine::Machine;
 use plan::Intent;
 use root::process::{self, ENDINGS, Former};
@@ -145,12 +147,12 @@ pub fn in_force_because() -> Vec<(Intent, String)> {
     layers_in_force(|layer| (layer.intent.clone(), layer.reason.to_owned()))
 }
 
-/// The partitions in force, and what of each does not hold; `None` where that cannot be known: on a captured machine, and
-/// where the journal cannot be read.
+/// The partitions in force, and what of each does not hold; `None` where that cannot be known: where the journal cannot be
+/// read, or was not captured with the machine.
 #[must_use]
 pub fn standing(root: &Root, machine: &Machine) -> Option<Vec<Standing>> {
     if root.origin() == Origin::Captured {
-        return None;
+        return captured(root, machine);
     }
     let Some(state) = StateDir::open(Path::new(STATE)).ok()? else {
         return Some(Vec::new());
@@ -162,6 +164,15 @@ pub fn standing(root: &Root, machine: &Machine) -> Option<Vec<Standing>> {
         return Some(Vec::new());
     }
     Some(apply::standing(&Host::new(Live::host()), &journal, machine))
+}
+
+fn captured(root: &Root, machine: &Machine) -> Option<Vec<Standing>> {
+    let captured = Captured(root);
+    let journal = Journal::open(&captured).ok()??;
+    match journal.state(machine.kernel.boot_id.as_deref()) {
+        JournalState::Void => Some(Vec::new()),
+        _ => Some(apply::standing(&captured, &journal, machine)),
+    }
 }
 
 /// Whether a change of ours is between its begin and its end. A journal that cannot be read tells of none.

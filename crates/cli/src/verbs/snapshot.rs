@@ -7,7 +7,7 @@ use boot::{Files, Reads, reads};
 use machine::capture::{Also, Keep, Summary, capture};
 use machine::cmdline::words;
 use root::Root;
-use root::state::LIB_DIR;
+use root::state::{LIB_DIR, RUN_DIR};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         &root,
         &args.file,
         env!("CARGO_PKG_VERSION"),
-        &for_boot_verbs(&root),
+        &for_verbs(&root),
     )?;
     let file = args.file.display().to_string();
     screen.json(&Document {
@@ -73,9 +73,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     Ok(Status::Done)
 }
 
-/// What `boot show`, `boot check` and the dry runs of the others read: the boot loaders' files, our note of what was changed
+/// What `check` needs of our own state, and what `boot show`, `boot check` and the dry runs of the others read: the boot loaders' files, our note of what was changed
 /// in them, and the files that parameters of the running line are shown by.
-fn for_boot_verbs(root: &Root) -> Vec<Also> {
+fn for_verbs(root: &Root) -> Vec<Also> {
     let mut all: Vec<Also> = reads(&Files::of(root))
         .into_iter()
         .map(|(path, reads)| Also {
@@ -88,7 +88,9 @@ fn for_boot_verbs(root: &Root) -> Vec<Also> {
         .collect();
     let running = root.value("/proc/cmdline").ok().flatten().unwrap_or_default();
     let shown = plan::boot_check::paths(words(&running));
-    let whole = shown.into_iter().chain([format!("{LIB_DIR}/boot-line")]);
+    // The journal says what was applied, and so what `check` holds the machine against.
+    let ours = [format!("{LIB_DIR}/boot-line"), format!("{RUN_DIR}/journal")];
+    let whole = shown.into_iter().chain(ours);
     all.extend(whole.map(|path| Also {
         path,
         keep: Keep::Whole,

@@ -71,12 +71,24 @@ pub fn find(root: &Root, machine: &Machine, asked: &Asked) -> Result<Intention, 
 
 /// A journal that is there and tells us nothing: what was applied may be more than anything else shows.
 fn unseen(machine: &Machine, standing: Option<&[Standing]>) -> Option<String> {
-    (standing.is_none() && !machine.is_captured()).then(|| {
-        format!(
-            "what was applied, and whether it still holds: the journal in {} could not be read",
-            changing::STATE
-        )
-    })
+    let why = match (standing, machine.is_captured()) {
+        (Some(_), _) => return None,
+        (None, false) => "could not be read",
+        // One without a partition has none.
+        (None, true) if has_partition(machine) => "is not in the archive",
+        (None, true) => return None,
+    };
+    Some(format!(
+        "what was applied, and whether it still holds: the journal in {} {why}",
+        changing::STATE
+    ))
+}
+
+/// Whether the partition of the usual name stands, and partrt, which uses that name too, has not made it.
+fn has_partition(machine: &Machine) -> bool {
+    let is_ours = !machine.cgroups.owners.contains(&Owner::Partrt);
+    let usual = Intent::new(PartitionName::default(), CpuSet::new(), Profile::Minimal);
+    is_ours && has_cgroup(machine, &usual)
 }
 
 fn in_force(one: &Standing) -> Wish {

@@ -4,7 +4,7 @@ use super::intention::{self, Asked};
 use crate::verbs::boot;
 use crate::{CommandError, changing};
 use check::{Case, Counters, Evidence, Found, Intention, Source, Wish};
-use machine::{CpuSet, Machine, Settings, settings};
+use machine::{CpuSet, Machine, Settings, Task, settings};
 use plan::boot_check::BootVerdict;
 use plan::{Intent, Level};
 use root::{Kind, Origin, Root};
@@ -66,8 +66,12 @@ pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Look
     };
     // After the window, so that it tells who came to the CPUs meanwhile. Once: on a big machine this is most of the time.
     let machine = Machine::read(root).with_interrupts(root).with_task_cgroups(root);
-    let verdicts = boot::look_at(scene, None, &machine, counted)?;
     let mut intention = intention::find(root, &machine, asked)?;
+    let machine = match root.origin() {
+        Origin::Live => surely(machine, root, &intention.cpus()),
+        Origin::Captured => machine,
+    };
+    let verdicts = boot::look_at(scene, None, &machine, counted)?;
     let cases = cases(root, &machine, &intention);
     let unread_files = cases.iter().flat_map(|case| &case.unread);
     intention
@@ -118,6 +122,22 @@ pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Look
     })
 }
 
+/// With more tasks than this on the CPUs nothing keeps them away, whoever of them has just ended.
+const MOST_DOUBTFUL: usize = 500;
+
+/// Looks again at who may run there, before anybody is accused: short-lived processes come and go while all are read.
+fn surely(machine: Machine, root: &Root, cpus: &CpuSet) -> Machine {
+    let is_doubtful = |task: &Task| {
+        let may_run = task.allowed.as_ref().is_some_and(|allowed| allowed.intersects(cpus));
+        may_run && task.is_movable()
+    };
+    let doubtful = machine.tasks.iter().flatten().filter(|task| is_doubtful(task)).count();
+    match doubtful {
+        1..=MOST_DOUBTFUL => machine.with_second_look(root, is_doubtful),
+        _ => machine,
+    }
+}
+
 fn unseen(why: &str) -> (Counters, boot::Counted) {
     (Counters::Unseen(why.to_owned()), boot::Counted::nothing(why))
 }
@@ -136,7 +156,13 @@ pub fn cases_from(
     intention: &Intention,
     settings: impl Fn(&Wish, &CpuSet) -> Settings,
 ) -> Vec<Case> {
-    let in_force: Vec<Intent> = crate::intent::in_force(root);
+    let in_force: Vec<Intent> = match root.origin() {
+        Origin::Live => crate::intent::in_force(root),
+        Origin::Captured => {
+            let standing = changing::standing(root, machine).unwrap_or_default();
+            standing.into_iter().map(|one| one.intent).collect()
+        }
+    };
     let case = |wish: &Wish| {
         let concerned = machine.topology.with_siblings(&wish.intent.cpus);
         let mut others = in_force.clone();
