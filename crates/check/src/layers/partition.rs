@@ -73,7 +73,7 @@ fn ours(machine: &Machine, case: &Case, found: &mut Vec<Found>) {
         .changes()
         .filter(|change| is_of_the_partition(change) && !is_own(change))
     {
-        found.extend(differs(case, change));
+        found.extend(differs(machine, case, change));
     }
 }
 
@@ -85,7 +85,7 @@ fn is_of_the_partition(change: &Change) -> bool {
 }
 
 /// A file of the partition, or a directory that it needs, that is not as planned.
-fn differs(case: &Case, change: &Change) -> Option<Found> {
+fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<Found> {
     if case.is_unread(change) {
         return None;
     }
@@ -100,8 +100,10 @@ fn differs(case: &Case, change: &Change) -> Option<Found> {
             }
             let (level, id) = match change.knob() {
                 "foreign_cpusets" => (Level::Error, "cpuset-overlaps"),
-                // Memory that is farther away isolates no less.
-                _ if path.ends_with("mems") => (Level::Warning, "partition-differs"),
+                // Memory that is farther away isolates no less; but v1 lets no task into a set without any.
+                _ if path.ends_with("mems") && !(is_v1(machine) && now.trim().is_empty()) => {
+                    (Level::Warning, "partition-differs")
+                }
                 _ => (Level::Error, "partition-differs"),
             };
             let message = format!("it reads `{now}` and should read `{value}`: {}", change.why);
@@ -137,6 +139,11 @@ fn differs(case: &Case, change: &Change) -> Option<Found> {
         }
         _ => None,
     }
+}
+
+fn is_v1(machine: &Machine) -> bool {
+    let hierarchy = machine.cgroups.cpuset.as_ref();
+    hierarchy.is_some_and(|hierarchy| hierarchy.version == Version::V1)
 }
 
 /// Kernels that know no `isolated` made a `root` partition when it was applied.

@@ -120,8 +120,15 @@ fn plan_v1(scene: &Scene, hierarchy: &Hierarchy, plan: &mut Plan) {
         Compare::Text,
         why,
     ));
+    // What is made is exclusive to others, not to itself and to what is inside it.
+    let own = give.strip_prefix(&hierarchy.mount).unwrap_or_default();
+    let is_own = |set: &Partition| {
+        let rest = set.name.strip_prefix(own);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
     let overlap = |set: &Partition| {
         set.name != "/"
+            && !is_own(set)
             && set
                 .cpus
                 .as_ref()
