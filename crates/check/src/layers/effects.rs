@@ -183,6 +183,25 @@ fn tick(machine: &Machine, window: &Window) -> Option<Found> {
             .fix("one task per CPU, and no timer of its own; `quietcore boot check` looks with a busy loop of its own"),
         (true, false) => Found::new(Level::Info, "tick", window.subject(), message),
         (false, _) => Found::new(Level::Info, "tick", window.subject(), message)
-            .fix(format!("boot with nohz_full={} (`quietcore boot set`) to stop the scheduler's", window.cpu.cpu.0)),
+            .fix(stops_tick(machine, window.cpu.cpu.0)),
     })
+}
+
+/// A kernel that was built without the option reads `nohz_full=` and ignores it.
+fn stops_tick(machine: &Machine, cpu: u32) -> String {
+    let is_built_in = machine
+        .kernel
+        .config
+        .as_ref()
+        .map(|config| config.get("CONFIG_NO_HZ_FULL").is_some_and(|value| value == "y"));
+    match is_built_in {
+        Some(true) => format!("boot with nohz_full={cpu} (`quietcore boot set`) to stop the tick of the scheduler"),
+        Some(false) => "nothing stops the tick of the scheduler on this kernel: it was built without CONFIG_NO_HZ_FULL and \
+                        ignores nohz_full="
+            .to_owned(),
+        None => format!(
+            "boot with nohz_full={cpu} (`quietcore boot set`) to stop the tick of the scheduler, if this kernel was built with \
+             CONFIG_NO_HZ_FULL: its configuration is not shown here"
+        ),
+    }
 }
