@@ -29,6 +29,8 @@ pub struct Judged {
     pub findings: Vec<Found>,
     /// Findings that the user ignores.
     pub ignored: Vec<Found>,
+    /// What the user ignores of a single subject and nobody found.
+    pub unused: Vec<String>,
     /// Why the verdict is unknown where nothing is wrong.
     pub unseen: Vec<String>,
     /// Whether a finding reaches the threshold.
@@ -45,6 +47,9 @@ pub fn judge(
     threshold: Threshold,
 ) -> Judged {
     let is_ignored = |one: &Found| ignore.iter().any(|pattern| one.is_meant_by(pattern));
+    let is_unused =
+        |pattern: &&String| pattern.contains(':') && !found.iter().any(|one| one.is_meant_by(pattern));
+    let unused = ignore.iter().filter(is_unused).cloned().collect();
     let (ignored, mut findings): (Vec<Found>, Vec<Found>) = found.into_iter().partition(is_ignored);
     findings.sort_by_key(|one| std::cmp::Reverse(one.finding.level));
     let unseen = unseen(evidence, intention);
@@ -60,6 +65,7 @@ pub fn judge(
         verdict,
         findings,
         ignored,
+        unused,
         unseen,
         fails,
     }

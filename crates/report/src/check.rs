@@ -36,6 +36,7 @@ struct Document<'a> {
     window_ns: Option<u64>,
     findings: &'a [Found],
     ignored: &'a [Found],
+    unused: &'a [String],
     unseen: &'a [String],
     unread: &'a [String],
     mended: &'a [String],
@@ -75,6 +76,7 @@ pub fn check_json<'a>(checked: &'a Checked<'a>) -> impl Serialize + 'a {
         window_ns: checked.window_ns,
         findings: &checked.judged.findings,
         ignored: &checked.judged.ignored,
+        unused: &checked.judged.unused,
         unseen: &checked.judged.unseen,
         unread: checked.unread,
         mended: checked.mended,
@@ -120,6 +122,10 @@ pub fn check_text(checked: &Checked, length: Length, style: Style) -> String {
             .for_each(|one| finding(&mut text, one, length, style));
     }
     text.push('\n');
+    for pattern in &checked.judged.unused {
+        let why = format!("--ignore {pattern} ignored nothing: no finding has this id and subject");
+        let _ = writeln!(text, "{}", wrap(&safe(&why), 2, COLUMNS));
+    }
     for why in checked.judged.unseen.iter().map(|why| format!("not seen: {why}")) {
         let _ = writeln!(text, "{}", wrap(&safe(&why), 2, COLUMNS));
     }
