@@ -10,6 +10,7 @@ use crate::entry::Entry;
 use crate::journal::{Journal, JournalState, Storage};
 use crate::layers::Layer;
 use crate::record::Event;
+use crate::undo::no_partition;
 use crate::{ApplyError, Busy, System};
 use machine::{CpuSet, Machine, Version};
 use plan::{Action, Change, Finding, Level, OnRefusal};
@@ -36,21 +37,23 @@ pub fn mend(
     changes: &[Change],
     tool: &str,
 ) -> Result<Mended, ApplyError> {
-    let nobody = || ApplyError::NoPartition {
-        name: partition.to_owned(),
-        in_force: "others are".to_owned(),
-    };
-    let mut journal = Journal::open(storage)?.ok_or_else(nobody)?;
+    let nobody = |names: &[&str]| no_partition(partition, names);
+    let mut journal = Journal::open(storage)?.ok_or_else(|| nobody(&[]))?;
     match journal.state(machine.kernel.boot_id.as_deref()) {
         JournalState::InForce => {}
-        JournalState::Void | JournalState::Ended => return Err(nobody()),
+        JournalState::Void | JournalState::Ended => return Err(nobody(&[])),
         JournalState::Unfinished | JournalState::Resizing => return Err(unfinished(&journal)),
     }
     let layers = journal.layers();
     let layer = layers
         .iter()
         .find(|layer| layer.is_live() && layer.is_partition() && layer.intent.name.as_str() == partition)
-        .ok_or_else(nobody)?;
+        .ok_or_else(|| {
+            let live = layers
+                .iter()
+                .filter(|layer| layer.is_live() && layer.is_partition());
+            nobody(&live.map(|layer| layer.intent.name.as_str()).collect::<Vec<_>>())
+        })?;
     let seq = layer.seq;
     let isolating = layer.intent.cpus.clone();
     let stood: Vec<Option<String>> = changes.iter().map(|change| stood(layer, change)).collect();

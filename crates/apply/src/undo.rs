@@ -281,7 +281,8 @@ fn next_layer(journal: &Journal, which: Which, undone: &Undone) -> Result<Option
     }
 }
 
-fn no_partition(name: &str, in_force: &[&str]) -> ApplyError {
+/// That no partition has this name, and which names there are.
+pub(crate) fn no_partition(name: &str, in_force: &[&str]) -> ApplyError {
     ApplyError::NoPartition {
         name: name.to_owned(),
         in_force: match in_force {
