@@ -41,6 +41,22 @@ impl Captured {
         self.put("etc/tuned/cpu-partitioning-variables.conf", variables);
     }
 
+    /// What a verb prints of it.
+    fn told(&self, args: &[&str]) -> String {
+        let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+            .args(args)
+            .arg("--root")
+            .arg(&self.root)
+            .output()
+            .unwrap();
+        // Lines are broken where a terminal ends.
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
     /// Source and means of the one intention, its CPUs, and the ids of what is wrong.
     fn check(&self) -> (Value, Value, Value, Vec<String>) {
         let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
@@ -114,6 +130,12 @@ fn the_variables_of_tuned() {
     // What only TuneD can compute is nobody's word here.
     captured.tuned("isolated_cores=${f:cpulist_invert:0}\n");
     assert_eq!(captured.check().0, "nobody");
+    captured.tuned("isolated_cores=1-9999999999\n");
+    let output = captured.told(&["check"]);
+    assert!(
+        output.contains("isolated_cores=1-9999999999 is no list of CPUs"),
+        "{output}"
+    );
     captured.tuned("isolated_cores=99\n");
     assert_eq!(captured.check().0, "nobody", "a CPU that is not there");
 }

@@ -40,9 +40,18 @@ pub(crate) fn tuned(reader: &Reader, topology: &Topology) -> Option<Tuned> {
         let text = is_plain.then(|| reader.text(&path)).flatten()?;
         Some((path, text))
     });
-    let isolated_cores = variables
+    let named = variables
         .as_ref()
-        .and_then(|(_, text)| parse_isolated_cores(text))
+        .and_then(|(_, text)| parse_isolated_cores(text));
+    if let (Some((path, text)), None) = (&variables, &named)
+        && let Some(value) = isolated_cores_text(text).filter(|value| !value.is_empty())
+    {
+        let why = format!(
+            "isolated_cores={value} is no list of CPUs that is understood here, so nobody knows what TuneD isolates"
+        );
+        reader.note(path, &why);
+    }
+    let isolated_cores = named
         .map(|cores| match cores {
             IsolatedCores::Named(cpus) => cpus,
             IsolatedCores::AllBut(reserved) => all_but(reserved, topology),
@@ -64,20 +73,19 @@ pub enum IsolatedCores {
     AllBut(usize),
 }
 
+/// What stands behind the last `isolated_cores=`.
+fn isolated_cores_text(text: &str) -> Option<&str> {
+    let value = |line| {
+        let rest = str::trim(line).strip_prefix("isolated_cores")?;
+        Some(rest.trim_start().strip_prefix('=')?.trim())
+    };
+    text.lines().filter_map(value).next_back()
+}
+
 /// `isolated_cores` of a file of variables (`cpu-partitioning-variables.conf`); the last one counts.
 #[must_use]
 pub fn parse_isolated_cores(text: &str) -> Option<IsolatedCores> {
-    let value = |line: &str| {
-        Some(
-            line.trim()
-                .strip_prefix("isolated_cores")?
-                .trim_start()
-                .strip_prefix('=')?
-                .trim()
-                .to_owned(),
-        )
-    };
-    let last = text.lines().filter_map(value).next_back()?;
+    let last = isolated_cores_text(text)?;
     if let Some(call) = last.strip_prefix("${f:calc_isolated_cores") {
         let argument = call.strip_suffix('}')?;
         let reserved = match argument.strip_prefix(':') {
