@@ -8,15 +8,18 @@ use std::fs;
 use std::path::Path;
 
 fn put(dir: &Path, tid: u32, state: char, flags: u32, start: u64, mask: &str) {
-    let proc = dir.join(format!("proc/{tid}"));
-    fs::create_dir_all(&proc).unwrap();
     let stat = format!(
         "{tid} (sh) {state} 1 1 1 0 -1 {flags} 0 0 0 0 0 0 0 0 20 0 1 0 {start} {}",
         "0 ".repeat(40)
     );
-    fs::write(proc.join("stat"), stat).unwrap();
     let status = format!("Tgid:\t{tid}\nCpus_allowed_list:\t{mask}\n");
-    fs::write(proc.join("status"), status).unwrap();
+    // A thread is found by its process, and asked again by its number alone.
+    for place in [format!("proc/{tid}"), format!("proc/{tid}/task/{tid}")] {
+        let proc = dir.join(place);
+        fs::create_dir_all(&proc).unwrap();
+        fs::write(proc.join("stat"), &stat).unwrap();
+        fs::write(proc.join("status"), &status).unwrap();
+    }
 }
 
 #[test]

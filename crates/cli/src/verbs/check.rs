@@ -103,11 +103,12 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     // Where a whole controller was taken away, its files come back before what stands in them.
     for _ in 0..if args.fix { MOST_ROUNDS } else { 0 } {
         let lines = mending::mend(&scene.root, &looked, &args.ignore)?;
-        let is_new = lines.iter().any(|line| !mended.contains(line));
-        mended.extend(lines);
-        if !is_new {
+        let new: Vec<String> = lines.into_iter().filter(|line| !mended.contains(line)).collect();
+        // What is refused every time is told once.
+        if new.is_empty() {
             break;
         }
+        mended.extend(new);
         looked = look()?;
     }
     tell(args, &looked, &mended, screen)
