@@ -29,6 +29,7 @@ pub fn until_over<T>(over: &AtomicBool, work: impl FnOnce() -> T) -> T {
 }
 
 /// The highest CPU that we may use.
+#[allow(dead_code)] // Not every test needs it.
 pub fn cpu() -> String {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let list = status
