@@ -27,7 +27,9 @@ const FRONT_ENDS: &[(&str, FrontEnd)] = &[
 pub fn run(command_line: impl IntoIterator<Item = OsString>) -> Option<Status> {
     let words: Vec<OsString> = command_line.into_iter().collect();
     let (front_end, args) = chosen(&words)?;
-    Some(front_end(args, &mut Screen::plain()))
+    let mut screen = Screen::plain();
+    let status = front_end(args, &mut screen);
+    Some(screen.ended(status))
 }
 
 fn chosen(words: &[OsString]) -> Option<(FrontEnd, &[OsString])> {

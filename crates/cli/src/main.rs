@@ -55,5 +55,5 @@ fn main() -> std::process::ExitCode {
         Ok(status) => status,
         Err(error) => screen.error(&error),
     };
-    status.into()
+    screen.ended(status).into()
 }

@@ -57,6 +57,8 @@ pub struct Screen {
     pub volume: Volume,
     /// Whether standard output takes colours.
     pub colour: bool,
+    /// Why not all of the result could be written.
+    lost: Option<String>,
 }
 
 impl Screen {
@@ -77,6 +79,7 @@ impl Screen {
             form: if flags.json { Form::Json } else { Form::Text },
             volume,
             colour,
+            lost: None,
         }
     }
 
@@ -87,6 +90,7 @@ impl Screen {
             form: Form::Text,
             volume: Volume::Normal,
             colour: false,
+            lost: None,
         }
     }
 
@@ -102,8 +106,9 @@ impl Screen {
 
     /// Prints text for people; nothing in JSON form or when quiet.
     pub fn text(&mut self, text: &str) {
-        if self.form == Form::Text && self.volume > Volume::Quiet {
-            put(&mut std::io::stdout().lock(), text.as_bytes());
+        if self.form == Form::Text && self.volume > Volume::Quiet && !text.is_empty() {
+            let mut out = std::io::stdout().lock();
+            self.written(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
         }
     }
 
@@ -111,11 +116,11 @@ impl Screen {
     pub fn json<T: Serialize>(&mut self, value: &T) {
         if self.form == Form::Json {
             let mut out = std::io::BufWriter::new(std::io::stdout().lock());
-            match serde_json::to_writer(&mut out, value) {
-                Ok(()) => put(&mut out, b"\n"),
-                Err(error) if error.io_error_kind() == Some(ErrorKind::BrokenPipe) => {}
-                Err(error) => self.note(&format!("the JSON could not be written: {error}\n")),
-            }
+            let written = serde_json::to_writer(&mut out, value).map_err(std::io::Error::from);
+            let written = written
+                .and_then(|()| out.write_all(b"\n"))
+                .and_then(|()| out.flush());
+            self.written(written);
         }
     }
 
@@ -123,11 +128,40 @@ impl Screen {
     pub fn stream(&mut self, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) {
         let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
         let written = write(&mut out).and_then(|()| out.flush());
-        if let Err(error) = written
-            && error.kind() != ErrorKind::BrokenPipe
-        {
-            self.note(&format!("standard output: {error}\n"));
+        self.written(written);
+    }
+
+    /// Remembers the first failure. A reader that went away (`| head`) has what it wanted.
+    fn written(&mut self, written: std::io::Result<()>) {
+        let closed = || std::io::Error::from_raw_os_error(libc::EBADF);
+        let written = written.and_then(|()| match root::inherited::is_output_closed() {
+            true => Err(closed()),
+            false => Ok(()),
+        });
+        match written {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+                self.lost.get_or_insert_with(|| error.to_string());
+            }
+            _ => {}
         }
+    }
+
+    /// The status of a verb whose result was to be written: one that nobody could get is not done.
+    #[must_use]
+    pub fn ended(&mut self, status: Status) -> Status {
+        let Some(why) = self.lost.take() else {
+            return status;
+        };
+        let own = match status {
+            Status::Done => Status::Failed,
+            other => other,
+        };
+        self.error(&CommandError::new(
+            own,
+            "the result was not written whole to standard output",
+            why,
+            "make room there, or write it elsewhere; what the verb did besides is done",
+        ))
     }
 
     /// Says something beside the result, on standard error, unless quiet.

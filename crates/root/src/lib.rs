@@ -13,6 +13,7 @@ mod efi;
 mod error;
 pub mod first;
 mod folder;
+pub mod inherited;
 pub mod input;
 mod kmsg;
 pub mod latency;
