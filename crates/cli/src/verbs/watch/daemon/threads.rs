@@ -15,6 +15,8 @@ struct Known {
     here: Vec<u64>,
     /// It came to these otherwise than by birth, which was told.
     is_odd: bool,
+    /// It has ended; until its parent has taken note, its number stands and `check` may find it.
+    has_ended: bool,
 }
 
 /// The threads.
@@ -59,7 +61,7 @@ impl Threads {
             let tid = task.key.tid;
             self.look(root, tid);
             if let (Some(known), Some(before)) = (self.known.get_mut(&tid), before.get(&tid)) {
-                known.is_odd = before.is_odd;
+                (known.is_odd, known.has_ended) = (before.is_odd, before.has_ended);
             }
         }
     }
@@ -68,11 +70,15 @@ impl Threads {
     /// it may, that was found with that one; how many there are by now is seen in the rounds.
     pub fn told(&mut self, root: &Root, process: Process) -> bool {
         let (tid, parent) = match process {
-            Process::Ended { tid } => return self.known.remove(&tid).is_some_and(|known| known.is_odd),
+            Process::Ended { tid } => return self.ended(tid),
             Process::Born { tid, parent } => (tid, self.known.get(&parent).map(|known| known.here.clone())),
             Process::Became { tid } => (tid, None),
         };
         self.is_busy = true;
+        if let Some(known) = self.known.get_mut(&tid) {
+            // Whoever has this number now is another one.
+            known.has_ended = false;
+        }
         if !self.look(root, tid) {
             return false;
         }
@@ -83,6 +89,22 @@ impl Threads {
             }
             // It is gone already, and what was told of it is over.
             None => true,
+        }
+    }
+
+    /// Says whether that is news. Its end is told before its number is free: where anything was found of it, the sweeps
+    /// tell once more when it is.
+    fn ended(&mut self, tid: u32) -> bool {
+        match self.known.get_mut(&tid) {
+            Some(known) if known.is_odd => {
+                known.has_ended = true;
+                self.is_busy = true;
+                true
+            }
+            _ => {
+                self.known.remove(&tid);
+                false
+            }
         }
     }
 
@@ -98,6 +120,7 @@ impl Threads {
         if std::mem::take(&mut self.is_busy) {
             self.purse.pay(now, cost);
         }
+        self.is_busy = self.known.values().any(|known| known.has_ended);
         self.quiet.done(now, cost);
         self.busy.done(now, cost);
         is_other
@@ -122,6 +145,7 @@ impl Threads {
                 *known = Known {
                     here: here.collect(),
                     is_odd: true,
+                    has_ended: false,
                 };
                 true
             }
@@ -129,7 +153,7 @@ impl Threads {
             None => {
                 let here: Vec<u64> = here.collect();
                 let is_some = here.iter().any(|word| *word != 0);
-                self.known.insert(tid, Known { here, is_odd: false });
+                self.known.insert(tid, Known { here, is_odd: false, has_ended: false });
                 is_some
             }
         }
@@ -192,6 +216,32 @@ mod tests {
         assert!(threads.known.len() > 2, "their ends were lost");
         threads.sweep(&root, Duration::ZERO, Duration::default);
         assert_eq!(threads.known.keys().collect::<Vec<_>>(), [&own]);
+    }
+
+    /// The end of a process is told when its parent has still to take note of it, and told again when that is done.
+    #[test]
+    fn who_has_ended_is_told_again_when_its_parent_has_noted() {
+        let root = Root::live();
+        let mut threads = Threads {
+            isolated: crate::program::aside::allowed(&root).words().to_vec(),
+            ..Threads::default()
+        };
+        let mut child = Command::new("sleep").arg("600").spawn().unwrap();
+        let tid = child.id();
+        let parent = u32::MAX;
+        assert!(threads.told(&root, Process::Born { tid, parent }), "nobody knows its parent");
+        child.kill().unwrap();
+        // Not `wait`: nobody has taken note yet.
+        let is_zombie = || std::fs::read_to_string(format!("/proc/{tid}/stat")).unwrap().contains(") Z ");
+        while !is_zombie() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(threads.told(&root, Process::Ended { tid }));
+        assert!(!threads.sweep(&root, Duration::ZERO, Duration::default), "it still has its number");
+        assert!(threads.is_busy, "it is looked at again soon");
+        child.wait().unwrap();
+        assert!(threads.sweep(&root, Duration::ZERO, Duration::default), "now it is gone");
+        assert!(!threads.is_busy && threads.known.is_empty());
     }
 
     /// Thousands may run everywhere, and their children too: none of them is news. One that was sent there is, and its end.
