@@ -32,6 +32,12 @@ fn read(file: &Path) -> Result<Recording, CommandError> {
             format!("it is longer than {} MiB", watch::MOST_BYTES >> 20),
             "a recording is lines: `head -n` and `tail -n` make a shorter one, its first line first",
         ),
+        // The reader has one errno for everything that is no regular file.
+        Some(libc::EISDIR) if !file.is_dir() => CommandError::usage(
+            format!("{name} cannot be played"),
+            "it is a pipe or a device, and in a recording a person goes back",
+            "write it to a file first, then play that",
+        ),
         _ => error.into(),
     })?;
     watch::parse(&bytes).map_err(|error| {
@@ -80,9 +86,20 @@ impl Player {
         took.div_f64(self.speed)
     }
 
-    fn go(&mut self, at: usize) {
+    fn go(&mut self, at: usize, view: &mut View) {
         self.at = at.min(self.last());
         self.since = Instant::now();
+        if self.at == self.last() {
+            self.note_end(view);
+        }
+    }
+
+    /// Whoever came to the last moment by a key has to know as well that more was to come.
+    fn note_end(&self, view: &mut View) {
+        view.note = match self.recording.torn {
+            true => "the recording was cut off here: its last line has no end".to_owned(),
+            false => "the recording ends here".to_owned(),
+        };
     }
 }
 
@@ -119,10 +136,7 @@ impl Source for Player {
         while !self.is_held && self.since.elapsed() >= self.pause() {
             if self.at == self.last() {
                 self.is_held = true;
-                view.note = match self.recording.torn {
-                    true => "the recording was cut off here: its last line has no end".to_owned(),
-                    false => "the recording ends here".to_owned(),
-                };
+                self.note_end(view);
             } else {
                 self.since += self.pause();
                 self.at += 1;
@@ -154,20 +168,41 @@ impl Source for Player {
                 } else {
                     self.at.saturating_add(by)
                 };
-                self.go(at);
+                self.go(at, view);
             }
             Act::First => {
                 self.is_held = true;
-                self.go(0);
+                self.go(0, view);
             }
             Act::Last => {
                 self.is_held = true;
-                self.go(self.last());
+                self.go(self.last(), view);
             }
             Act::Faster => self.speed = (self.speed * 2.0).min(SPEEDS.1),
             Act::Slower => self.speed = (self.speed / 2.0).max(SPEEDS.0),
             Act::Blame(_) => "this is a recording: blame asks a CPU that is there".clone_into(&mut view.note),
             Act::Quit | Act::Stop | Act::Redraw => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By whatever key somebody comes to the last moment: that more was to come is said.
+    #[test]
+    fn a_recording_that_was_cut_says_so() {
+        let mut player = Player::new(Recording {
+            moments: vec![Moment::default(), Moment::default()],
+            torn: true,
+            ..Recording::default()
+        });
+        for act in [Act::Last, Act::Step(1)] {
+            player.go(0, &mut View::default());
+            let mut view = View::default();
+            player.act(act, &mut view);
+            assert!(view.note.contains("cut off"), "{}", view.note);
         }
     }
 }
