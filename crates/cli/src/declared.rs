@@ -6,7 +6,7 @@ use machine::{CpuSet, Machine};
 use plan::declared::{CpuWish, Declaration, DeclarationError, MOST_BYTES, PATH, parse};
 use plan::{Intent, Plan};
 use report::Length;
-use root::{Live, Origin, Root};
+use root::{Kind, Live, Origin, Root};
 use serde_json::json;
 use std::path::Path;
 
@@ -25,36 +25,77 @@ pub struct DeclaredFile {
 /// # Errors
 /// A named file that is not there, one that others than root may write, and what is wrong in it.
 pub fn read(root: &Root, named: Option<&Path>) -> Result<Option<DeclaredFile>, CommandError> {
-    let (path, bytes) = match named {
+    match named {
         Some(path) => {
             let shown = path.display().to_string();
-            let bytes = root::input::bytes(path, MOST_BYTES).map_err(|error| unreadable(&shown, &error))?;
-            (shown, bytes)
+            let bytes = root::input::bytes(path, MOST_BYTES).map_err(|error| {
+                unreadable(
+                    &shown,
+                    &error,
+                    "name a file of declarations with --config; `quietcore apply --cpus LIST --save` writes one",
+                )
+            })?;
+            DeclaredFile::of(shown, &bytes).map(Some)
         }
-        None => {
-            let mut bytes = Vec::new();
-            let there = root
-                .bytes_at_most(PATH, MOST_BYTES, &mut bytes)
-                .map_err(|error| unreadable(PATH, &error))?;
-            if !there {
-                return Ok(None);
-            }
-            if root.origin() == Origin::Live {
-                refuse_foreign(PATH)?;
-            }
-            (PATH.to_owned(), bytes)
-        }
-    };
-    let declarations = parse(&bytes).map_err(|error| wrong(&path, &error))?;
-    let others = Vec::new();
-    Ok(Some(DeclaredFile {
-        path,
-        declarations,
-        others,
-    }))
+        None => match own_bytes(root)? {
+            Some(bytes) => DeclaredFile::of(PATH.to_owned(), &bytes).map(Some),
+            None => Ok(None),
+        },
+    }
+}
+
+/// What stands in the machine's own file; `None` where there is none.
+///
+/// # Errors
+/// A file that cannot be read, also because it is none, and one that others than root may write.
+pub fn own_bytes(root: &Root) -> Result<Option<Vec<u8>>, CommandError> {
+    let next = "look at what stands at this path: a file that root can read, or nothing at all";
+    let mut bytes = Vec::new();
+    let there = root
+        .bytes_at_most(PATH, MOST_BYTES, &mut bytes)
+        .map_err(|error| unreadable(PATH, &error, next))?;
+    if !there {
+        // A directory reads as nothing, and whoever put it there did not mean that nothing is declared.
+        return match root.kind(PATH) {
+            Ok(Some(Kind::Dir)) => Err(CommandError::usage(
+                format!("{PATH}: cannot be read"),
+                "it is a directory",
+                next,
+            )),
+            Ok(_) => Ok(None),
+            Err(error) => Err(unreadable(PATH, &error, next)),
+        };
+    }
+    if root.origin() == Origin::Live {
+        refuse_foreign(PATH)?;
+    }
+    Ok(Some(bytes))
 }
 
 impl DeclaredFile {
+    /// What these bytes declare.
+    ///
+    /// # Errors
+    /// What is wrong in them.
+    pub fn of(path: String, bytes: &[u8]) -> Result<DeclaredFile, CommandError> {
+        let declarations = parse(bytes).map_err(|error| wrong(&path, &error))?;
+        Ok(DeclaredFile {
+            path,
+            declarations,
+            others: Vec::new(),
+        })
+    }
+
+    /// A file in which nothing is declared, for whoever knows that there is none.
+    #[must_use]
+    pub fn empty() -> DeclaredFile {
+        DeclaredFile {
+            path: PATH.to_owned(),
+            declarations: Vec::new(),
+            others: Vec::new(),
+        }
+    }
+
     /// Only the partition of a name.
     #[must_use]
     pub fn only(mut self, name: &str) -> Option<DeclaredFile> {
@@ -170,7 +211,7 @@ pub fn wrong(path: &str, error: &DeclarationError) -> CommandError {
     )
 }
 
-fn unreadable(path: &str, error: &root::RootError) -> CommandError {
+fn unreadable(path: &str, error: &root::RootError, next: &str) -> CommandError {
     let status = match error.errno() {
         Some(libc::EACCES | libc::EPERM) => Status::Denied,
         _ => Status::Usage,
@@ -184,7 +225,7 @@ fn unreadable(path: &str, error: &root::RootError) -> CommandError {
         status,
         format!("{}: cannot be read", report::safe(path)),
         why,
-        "name a file of declarations with --config; `quietcore apply --cpus LIST --save` writes one",
+        next,
     )
 }
 

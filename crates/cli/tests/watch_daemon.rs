@@ -282,7 +282,14 @@ fn half_a_configuration_changes_nothing() {
     }
     let place = Place::new();
     let cpu = alone::cpu();
-    let whole = format!("[[partition]]\nname = \"audio\"\ncpus = \"{cpu}\"\n");
+    let told = place.path("told");
+    let metrics = place.path("quietcore.prom");
+    let whole = format!(
+        "[watch]\nalert = [\"/bin/sh\", \"-c\", \"cat >>{}\"]\ntextfile = \"{}\"\ntextfile_every_s = 1\n\
+         [[partition]]\nname = \"audio\"\ncpus = \"{cpu}\"\n",
+        told.display(),
+        metrics.display()
+    );
     place.configure(&whole);
     let log = place.log();
     let daemon = place.start(&format!("watch --daemon --log {}", log.display()), &[]);
@@ -310,8 +317,33 @@ fn half_a_configuration_changes_nothing() {
                 > 1
             && line == &wrong
     });
-    std::thread::sleep(Duration::from_millis(500));
+    // Every layer is asked for a signal, also those that read what is declared, and each has an answer.
+    let before = place.state()["asked"]["rounds"].as_u64();
+    daemon.signal(libc::SIGHUP);
+    place.state_with(|state| state["asked"]["rounds"].as_u64() > before);
     assert!(place.state()["configuration"].is_string(), "{}", place.state());
+    assert!(
+        !place.lines().iter().any(|line| line["event"] == "trouble"),
+        "the old one is what is checked: {:?}",
+        place.lines()
+    );
+    place.configure(&whole.replace(&format!("\"{cpu}\""), "\"4000\""));
+    place.until("CPUs that are not there", |line| {
+        line["event"] == "configuration" && line["message"].as_str().unwrap().contains("4000")
+    });
+    let holds = |path: &Path, words: &str| {
+        let begun = Instant::now();
+        while !std::fs::read_to_string(path).unwrap_or_default().contains(words) {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "{}: no `{words}`",
+                path.display()
+            );
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    holds(&told, "the old one stays in force");
+    holds(&metrics, "\nquietcore_configuration_valid 0\n");
     assert!(
         !place
             .lines()
@@ -323,6 +355,7 @@ fn half_a_configuration_changes_nothing() {
     place.configure(&whole.replace("audio", "video"));
     place.until("the new one", |line| is(line, "appeared", "video"));
     place.until("that the old one is over", |line| is(line, "gone", "audio"));
+    holds(&metrics, "\nquietcore_configuration_valid 1\n");
     assert_eq!(daemon.end(), Some(0));
     assert!(place.state()["configuration"].is_null());
 }

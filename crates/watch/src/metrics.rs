@@ -80,6 +80,8 @@ pub struct Daemon {
     pub lost: u64,
     /// Lines that the log had no room for.
     pub log_lines_lost: u64,
+    /// What is wrong with `/etc/quietcore.toml` as it is now; what could last be used is used then.
+    pub configuration_error: Option<String>,
     /// Its sources, and whether they tell.
     pub sources: Vec<(String, bool)>,
 }

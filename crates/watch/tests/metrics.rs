@@ -127,6 +127,7 @@ fn known(isolated: CpuSet) -> Known {
             questions: 17,
             lost: 1,
             log_lines_lost: 0,
+            configuration_error: Some("line 2".to_owned()),
             sources: vec![("processes".to_owned(), true), ("writes".to_owned(), false)],
         }),
         measured: None,
@@ -149,6 +150,21 @@ fn a_recorded_machine_in_both_forms() {
             &exposition(form, &known, &totals, 1_795_381_500),
         );
     }
+}
+
+#[test]
+fn a_broken_configuration_is_a_number() {
+    let mut known = known(set("1"));
+    let told = |known: &Known| {
+        let text = exposition(Form::Text, known, &Totals::default(), 0);
+        let line = text
+            .lines()
+            .find(|line| line.starts_with("quietcore_configuration_valid"));
+        line.unwrap().to_owned()
+    };
+    assert_eq!(told(&known), "quietcore_configuration_valid 0");
+    known.daemon.as_mut().unwrap().configuration_error = None;
+    assert_eq!(told(&known), "quietcore_configuration_valid 1");
 }
 
 #[test]

@@ -214,6 +214,12 @@ fn cost(text: &mut Exposition, daemon: &Daemon) {
     }
     text.family(
         Sort::Gauge,
+        "quietcore_configuration_valid",
+        "Whether /etc/quietcore.toml can be used as it is now; what could last be used is used where not.",
+    );
+    text.line(&none, u8::from(daemon.configuration_error.is_none()));
+    text.family(
+        Sort::Gauge,
         "quietcore_daemon_source_up",
         "Whether a source of the kernel tells; the rounds stand in for one that does not.",
     );

@@ -18,12 +18,14 @@ mod threads;
 mod webhook;
 
 use super::Args;
+use crate::declared::DeclaredFile;
 use crate::program::aside::step_aside;
 use crate::{CommandError, Screen, Status, changing};
 use alerts::Alerts;
 use configuration::Configuration;
 use known::Counts;
-use looking::{Looked, look};
+use looking::{Looked, look, wanted};
+use machine::Machine;
 use memory::Memory;
 use metrics::Metrics;
 use outlets::Outlets;
@@ -294,12 +296,31 @@ impl Daemon {
     }
 
     fn reload(&mut self) {
-        let line = match self.configuration.reload(&self.root) {
+        let (root, cpus, looked) = (&self.root, self.cpus.as_deref(), self.looked.as_ref());
+        let fits = |file: Option<&DeclaredFile>| match looked {
+            Some(looked) => wanted(root, &looked.machine, cpus, file).map(drop),
+            None => wanted(root, &Machine::read(root), cpus, file).map(drop),
+        };
+        let former = self.configuration.error.clone();
+        let line = match self.configuration.reload(root, &fits) {
             Ok(()) => format!("{} was read again", plan::declared::PATH),
             Err(error) => format!("the old one stays in force: {error}"),
         };
-        self.say(Line::new(changing::seconds_now(), "configuration", line));
+        let line = Line::new(changing::seconds_now(), "configuration", line);
+        // Whoever is told of findings has to know that it is not what the file says that is checked, and when it is again.
+        if self.configuration.error != former {
+            self.alert(&line);
+        }
+        self.say(line);
         self.burst.add(self.now(), Happening::Intention);
+    }
+
+    /// Tells whoever wants to be told of findings.
+    fn alert(&mut self, line: &Line) {
+        let text = watch::drift::text(line);
+        self.alerts.add(&self.configuration.watching.alert, &text);
+        self.posts
+            .add(self.configuration.watching.webhook.as_ref(), &text);
     }
 
     /// Whether a change of ours is under way: half of it would be found missing.
@@ -329,15 +350,23 @@ impl Daemon {
             last,
         ) {
             Ok(looked) => {
-                self.trouble.clear();
+                if !std::mem::take(&mut self.trouble).is_empty() {
+                    let line = Line::new(changing::seconds_now(), "trouble", "check answers again");
+                    self.alert(&line);
+                    self.say(line);
+                }
                 news = self.take(looked, asked.layers, &asked.writers);
             }
             Err(error) => {
                 let line = format!("check: {}: {}", error.what, error.why);
                 if self.trouble != line {
                     self.trouble.clone_from(&line);
-                    self.say(Line::new(changing::seconds_now(), "trouble", line));
+                    let line = Line::new(changing::seconds_now(), "trouble", line);
+                    self.alert(&line);
+                    self.say(line);
                 }
+                // What was not answered is still to be asked.
+                self.burst.add(self.now(), Happening::Round(asked.layers));
             }
         }
         let now = self.now();
@@ -390,10 +419,7 @@ impl Daemon {
         for change in changes {
             let line = watch::drift::of_change(&change, now_s);
             if !matches!(change, watch::drift::Change::Changed(_)) {
-                let text = watch::drift::text(&line);
-                self.alerts.add(&self.configuration.watching.alert, &text);
-                self.posts
-                    .add(self.configuration.watching.webhook.as_ref(), &text);
+                self.alert(&line);
             }
             self.say(line);
         }

@@ -2,7 +2,7 @@
 
 use crate::CommandError;
 use crate::declared::{self, DeclaredFile};
-use plan::declared::{MOST_BYTES, PATH, Repair, Watching, watching};
+use plan::declared::{PATH, Repair, Watching, watching};
 use root::Root;
 
 /// What the file says, or said when it could last be used.
@@ -13,9 +13,15 @@ pub struct Configuration {
     pub watching: Watching,
     /// What is wrong with the file as it is now.
     pub error: Option<String>,
-    seen: Option<Vec<u8>>,
+    seen: Seen,
     repairs_all: bool,
 }
+
+/// What stands in the file, `None` for no file, or why nobody can know.
+type Seen = Result<Option<Vec<u8>>, String>;
+
+/// Says whether what is declared can be held against this machine.
+pub type Fits<'a> = &'a dyn Fn(Option<&DeclaredFile>) -> Result<(), CommandError>;
 
 impl Configuration {
     /// Reads it; `repairs` is the command line's wish and counts besides.
@@ -27,38 +33,41 @@ impl Configuration {
             file: None,
             watching: Watching::default(),
             error: None,
-            seen: None,
+            seen: Ok(None),
             repairs_all: repairs == Repair::All(true),
         };
-        configuration.take(root)?;
+        // Whether it fits the machine is seen by the first look.
+        configuration.take(root, &|_| Ok(()))?;
         Ok(configuration)
     }
 
     /// Whether the file reads otherwise than when it was last looked at.
     pub fn is_changed(&self, root: &Root) -> bool {
-        content(root) != self.seen
+        declared::own_bytes(root).map_err(in_one_line) != self.seen
     }
 
     /// Reads it again.
     ///
     /// # Errors
     /// What is wrong with it; the old one stays.
-    pub fn reload(&mut self, root: &Root) -> Result<(), String> {
-        let outcome = self
-            .take(root)
-            .map_err(|error| format!("{}: {}", error.what, error.why));
+    pub fn reload(&mut self, root: &Root, fits: Fits) -> Result<(), String> {
+        let outcome = self.take(root, fits).map_err(in_one_line);
         self.error = outcome.clone().err();
         outcome
     }
 
-    fn take(&mut self, root: &Root) -> Result<(), CommandError> {
-        // First, so that what is written meanwhile is seen at the next look.
-        self.seen = content(root);
-        let file = declared::read(root, None)?;
-        let mut said = match &self.seen {
-            Some(bytes) => watching(bytes).map_err(|error| declared::wrong(PATH, &error))?,
-            None => Watching::default(),
+    /// The bytes that were seen are those that are used: what is written meanwhile is seen at the next look.
+    fn take(&mut self, root: &Root, fits: Fits) -> Result<(), CommandError> {
+        let read = declared::own_bytes(root);
+        self.seen = read.clone().map_err(in_one_line);
+        let (file, mut said) = match read? {
+            Some(bytes) => (
+                Some(DeclaredFile::of(PATH.to_owned(), &bytes)?),
+                watching(&bytes).map_err(|error| declared::wrong(PATH, &error))?,
+            ),
+            None => (None, Watching::default()),
         };
+        fits(file.as_ref())?;
         if self.repairs_all {
             said.repair = Repair::All(true);
         }
@@ -67,11 +76,58 @@ impl Configuration {
     }
 }
 
-/// Unreadable is as absent here: what is wrong is said by whoever reads it in earnest.
-fn content(root: &Root) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    root.bytes_at_most(PATH, MOST_BYTES, &mut bytes)
-        .ok()
-        .filter(|there| *there)
-        .map(|_| bytes)
+fn in_one_line(error: CommandError) -> String {
+    format!("{}: {}", error.what, error.why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn write(dir: &Path, text: &str) {
+        let path = dir.join("etc/quietcore.toml");
+        let _ = std::fs::remove_dir(&path); // Where a directory stands there.
+        std::fs::create_dir_all(dir.join("etc")).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    /// Whatever is wrong with the file, what could last be used is used, whole.
+    #[test]
+    fn what_cannot_be_used_changes_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let whole = "[[partition]]\nname = \"audio\"\ncpus = \"1\"\n[watch]\nlevel = \"error\"\n";
+        write(dir.path(), whole);
+        std::fs::create_dir(dir.path().join("proc")).unwrap();
+        let root = Root::open(dir.path()).unwrap();
+        let mut configuration = Configuration::read(&root, Repair::All(false)).unwrap();
+        let good: Fits = &|_| Ok(());
+        let never: Fits = &|_| Err(CommandError::usage("no CPU 99", "this machine has 2", "name others"));
+        let mut is_kept = |fits: Fits, words: &str| {
+            assert!(configuration.is_changed(&root), "{words}");
+            let said = configuration.reload(&root, fits).unwrap_err();
+            assert!(said.contains(words), "{said}");
+            assert_eq!(configuration.error.as_ref(), Some(&said));
+            assert!(!configuration.is_changed(&root), "it is told once: {words}");
+            let file = configuration.file.as_ref().unwrap();
+            assert_eq!(file.declarations[0].name().as_str(), "audio");
+            assert_eq!(configuration.watching.level, plan::Level::Error);
+        };
+        write(dir.path(), &whole[..30]);
+        is_kept(good, "quietcore.toml:");
+        write(dir.path(), &whole.replace("error", "loud"));
+        is_kept(good, "loud");
+        write(dir.path(), &whole.replace("\"1\"", "\"99\""));
+        is_kept(never, "no CPU 99");
+        std::fs::remove_file(dir.path().join("etc/quietcore.toml")).unwrap();
+        std::fs::create_dir(dir.path().join("etc/quietcore.toml")).unwrap();
+        is_kept(good, "it is a directory");
+        write(dir.path(), &whole.replace("audio", "video"));
+        configuration.reload(&root, good).unwrap();
+        assert_eq!(configuration.error, None);
+        std::fs::remove_file(dir.path().join("etc/quietcore.toml")).unwrap();
+        assert!(configuration.is_changed(&root), "a file that is gone declares nothing");
+        configuration.reload(&root, good).unwrap();
+        assert!(configuration.file.is_none());
+    }
 }

@@ -43,6 +43,7 @@ impl Daemon {
             daemon.questions = self.counts.questions;
             daemon.lost = self.counts.lost;
             daemon.log_lines_lost = self.outlets.lost_ever();
+            daemon.configuration_error.clone_from(&self.configuration.error);
             known.checked_s = self.counts.checked_s;
             if !is_new {
                 return;

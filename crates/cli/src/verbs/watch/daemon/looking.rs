@@ -5,6 +5,7 @@
 
 use super::configuration::Configuration;
 use crate::CommandError;
+use crate::declared::DeclaredFile;
 use crate::verbs::boot;
 use crate::verbs::check::intention::{self, Asked, Declarations};
 use crate::verbs::check::look::{cases, cases_from};
@@ -46,16 +47,14 @@ pub fn look(
         true => {
             let scene = boot::Scene::read(Root::live())?;
             let counted = boot::Counted::nothing("the daemon counts on its own");
-            Some(boot::look_at(&scene, None, &machine, counted)?.verdict)
+            // Never the file as it is now: half of one would keep every layer from being asked.
+            let nothing = DeclaredFile::empty();
+            let file = configuration.file.as_ref().unwrap_or(&nothing);
+            Some(boot::look_at(&scene, Some(file), &machine, counted)?.verdict)
         }
         false => None,
     };
-    let asked = Asked {
-        cpus,
-        profile: Profile::Minimal,
-        declarations: Declarations::These(configuration.file.as_ref()),
-    };
-    let intention = intention::find(root, &machine, &asked)?;
+    let intention = wanted(root, &machine, cpus, configuration.file.as_ref())?;
     let cases = match layers.has("knobs") {
         true => cases(root, &machine, &intention),
         false => cases_from(root, &machine, &intention, |wish, concerned| {
@@ -82,6 +81,24 @@ pub fn look(
         found,
         cases,
     })
+}
+
+/// What is wanted where the file is such.
+///
+/// # Errors
+/// CPUs that are not there, and declarations that cannot be met here.
+pub fn wanted(
+    root: &Root,
+    machine: &Machine,
+    cpus: Option<&str>,
+    file: Option<&DeclaredFile>,
+) -> Result<Intention, CommandError> {
+    let asked = Asked {
+        cpus,
+        profile: Profile::Minimal,
+        declarations: Declarations::These(file),
+    };
+    intention::find(root, machine, &asked)
 }
 
 fn whole(root: &Root, layers: Layers) -> Machine {
