@@ -17,6 +17,7 @@ mod shown;
 mod terminal;
 mod unit;
 
+use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
 use machine::parse_duration;
 use std::path::PathBuf;
@@ -52,7 +53,7 @@ pub struct Args {
     #[arg(
         long,
         value_name = "FILE",
-        default_value = "/var/log/quietcore/watch.jsonl",
+        default_value = daemon::LOG,
         requires = "daemon"
     )]
     log: PathBuf,
@@ -88,6 +89,21 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     }
     if args.remove_unit {
         return unit::take_back(screen);
+    }
+    if screen.form == Form::Json {
+        return Err(CommandError::usage(
+            "`watch` has no JSON of its own",
+            "it draws, records, logs or gives metrics, each in a form that is fixed",
+            "`quietcore check --json` says what is found; `quietcore watch --record FILE` and `--daemon --log FILE` write \
+             JSON lines",
+        ));
+    }
+    if args.record.as_deref().is_some_and(|path| path.as_os_str() == "-") {
+        return Err(CommandError::usage(
+            "a recording needs a file",
+            "`-` is the name of none, and a recording goes on until somebody ends it",
+            "name a file; `--record ./-` is one of that name",
+        ));
     }
     if args.daemon {
         return daemon::run(args, screen);

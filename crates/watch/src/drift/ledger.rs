@@ -77,6 +77,16 @@ pub struct Ledger {
 }
 
 impl Ledger {
+    /// Lets go of what nobody wants to hear of any more, which an earlier level had among it.
+    pub fn drop_below(&mut self, level: Level) -> Vec<Change> {
+        let (kept, dropped) = std::mem::take(&mut self.standing)
+            .into_iter()
+            .partition(|one| one.level >= level);
+        self.standing = kept;
+        let dropped: Vec<Kept> = dropped;
+        dropped.into_iter().map(Change::Gone).collect()
+    }
+
     /// Takes what the asked layers find now; those of other layers stand as before.
     pub fn update(&mut self, found: Vec<Kept>, asked: Layers, now_s: u64, writers: &[Writer]) -> Vec<Change> {
         let mut changes = Vec::new();
@@ -127,5 +137,36 @@ impl Ledger {
             .iter()
             .filter(|one| one.partition == partition && one.level == Level::Error);
         own.map(|one| one.age_s(now_s)).max()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A level that was raised lets go of what is below it, also of effects, which otherwise last for a while.
+    #[test]
+    fn what_is_below_the_level_is_let_go() {
+        let one = |id: &str, level| Kept {
+            id: id.to_owned(),
+            subject: String::new(),
+            partition: "rt".to_owned(),
+            layer: EFFECTS.to_owned(),
+            level,
+            message: String::new(),
+            fix: String::new(),
+            knob: None,
+            since_s: 100,
+            seen_s: 100,
+            by: Vec::new(),
+        };
+        let (low, high) = (one("low", Level::Info), one("high", Level::Warning));
+        let mut ledger = Ledger {
+            standing: vec![low.clone(), high.clone()],
+            more: 0,
+        };
+        assert_eq!(ledger.drop_below(Level::Info), []);
+        assert_eq!(ledger.drop_below(Level::Warning), [Change::Gone(low)]);
+        assert_eq!(ledger.standing, [high]);
     }
 }

@@ -5,6 +5,7 @@
 
 mod alerts;
 mod configuration;
+mod folders;
 mod known;
 mod looking;
 mod memory;
@@ -23,6 +24,7 @@ use crate::program::aside::step_aside;
 use crate::{CommandError, Screen, Status, changing};
 use alerts::Alerts;
 use configuration::Configuration;
+use folders::Folders;
 use known::Counts;
 use looking::{Looked, look, wanted};
 use machine::Machine;
@@ -39,6 +41,9 @@ use std::time::{Duration, Instant};
 use threads::Threads;
 use watch::drift::{Burst, Funds, Happening, Layers, Line, Pace, Purse};
 use webhook::Posts;
+
+/// The log, where no other is named.
+pub const LOG: &str = "/var/log/quietcore/watch.jsonl";
 
 pub use known::once;
 pub use looking::kept;
@@ -74,6 +79,7 @@ struct Daemon {
     sources: Sources,
     threads: Threads,
     rounds: Rounds,
+    folders: Folders,
     service: Service,
     burst: Burst,
     soon: Pace,
@@ -89,12 +95,14 @@ impl Daemon {
     fn begin(args: &Args) -> Result<Daemon, CommandError> {
         let root = Root::live();
         let configuration = Configuration::read(&root, Repair::All(args.repair))?;
+        let outlets = Outlets::new(&args.log);
+        outlets.place()?;
         let memory = Memory::take()?;
         let sources = Sources::open(&root)?;
         let mut daemon = Daemon {
             begun: Instant::now(),
             cpus: args.cpus.clone(),
-            outlets: Outlets::new(&args.log),
+            outlets,
             metrics: Metrics::default(),
             counts: Counts::default(),
             alerts: Alerts::default(),
@@ -102,6 +110,7 @@ impl Daemon {
             repairing: Repairing::default(),
             threads: Threads::default(),
             rounds: Rounds::new(&root),
+            folders: Folders::default(),
             service: Service::find(),
             burst: Burst::default(),
             soon: Pace::QUESTIONS,
@@ -129,6 +138,8 @@ impl Daemon {
             "started",
             daemon.opening(&looked),
         ));
+        daemon.outlets.begun()?;
+        daemon.let_go();
         let missing = daemon.sources.missing();
         for line in missing {
             daemon.say(Line::new(changing::seconds_now(), "source", line));
@@ -222,6 +233,7 @@ impl Daemon {
             self.burst.due(self.ready(now)),
             Some(self.rounds.due()),
             Some(self.threads.due(now)),
+            self.folders.due(),
             self.service.due(),
             (self.alerts.is_busy() || self.posts.is_busy()).then(|| now + Duration::from_millis(100)),
         ];
@@ -273,6 +285,10 @@ impl Daemon {
         if self.threads.due(now) <= now && self.threads.sweep(&self.root, now, Daemon::spent) {
             self.burst.add(now, Happening::Thread);
         }
+        if self.folders.look(&self.root, now) {
+            let layers = Layers::named(&["partition", "tasks", "knobs"]);
+            self.burst.add(now, Happening::Round(layers));
+        }
         if self.rounds.due() > now {
             return;
         }
@@ -312,6 +328,7 @@ impl Daemon {
             self.alert(&line);
         }
         self.say(line);
+        self.let_go();
         self.burst.add(self.now(), Happening::Intention);
     }
 
@@ -386,6 +403,9 @@ impl Daemon {
     /// Says how much of it is news.
     fn take(&mut self, looked: Looked, asked: Layers, writers: &[watch::drift::Writer]) -> usize {
         step_aside(&self.root, &looked.intention.cpus());
+        let wishes = looked.intention.wishes.iter();
+        let names = wishes.map(|wish| wish.intent.name.as_str());
+        self.folders.know(&self.root, &looked.machine, names);
         if let Some(tasks) = looked.machine.tasks.as_ref().filter(|_| asked.has("tasks")) {
             self.threads.know(&self.root, tasks, &looked.intention.cpus());
         }
@@ -415,6 +435,18 @@ impl Daemon {
         self.counts.questions += 1;
         self.counts.checked_s = Some(now_s);
         let changes = self.memory.ledger.update(found, asked, now_s, writers);
+        self.tell(changes)
+    }
+
+    /// What is below the level now, and was not when it came.
+    fn let_go(&mut self) {
+        let changes = self.memory.ledger.drop_below(self.configuration.watching.level);
+        self.tell(changes);
+    }
+
+    /// Says how much there was to tell.
+    fn tell(&mut self, changes: Vec<watch::drift::Change>) -> usize {
+        let now_s = changing::seconds_now();
         let news = changes.len();
         for change in changes {
             let line = watch::drift::of_change(&change, now_s);

@@ -1,5 +1,6 @@
 //! Where lines go: the log, and systemd's journal where that is wanted.
 
+use crate::{CommandError, Status};
 use plan::Level;
 use root::{datagram, log};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,41 @@ impl Outlets {
             lost_ever: 0,
             is_back: false,
         }
+    }
+
+    /// Says what is wrong with a log that was named and cannot have a file: whoever misspells a folder wants to know.
+    ///
+    /// # Errors
+    /// A folder that is not there.
+    pub fn place(&self) -> Result<(), CommandError> {
+        let folder = self
+            .path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty() && !folder.is_dir());
+        match folder.filter(|_| self.path != Path::new(super::LOG)) {
+            None => Ok(()),
+            Some(folder) => Err(self.refused(format!("there is no folder {}", folder.display()))),
+        }
+    }
+
+    /// The first line decides whether there is a log at all; later a disk may be full for a while.
+    ///
+    /// # Errors
+    /// What kept that line from being written.
+    pub fn begun(&self) -> Result<(), CommandError> {
+        match &self.error {
+            None => Ok(()),
+            Some(why) => Err(self.refused(why.clone())),
+        }
+    }
+
+    fn refused(&self, why: String) -> CommandError {
+        CommandError::new(
+            Status::Unable,
+            format!("the log {} cannot be written", report::safe(&self.path())),
+            report::safe(&why),
+            "make the folder or the room for it, or name another file with --log",
+        )
     }
 
     /// Its path.
@@ -141,6 +177,26 @@ mod tests {
             said.message
         );
         assert_eq!((outlets.trouble(), outlets.recovered(4)), (None, None));
+    }
+
+    #[test]
+    fn a_log_that_cannot_begin_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let line = Line::new(1, "started", "x");
+        for path in [Path::new("/dev/full"), dir.path()] {
+            let mut outlets = Outlets::new(path);
+            outlets.place().unwrap();
+            outlets.say(&line, false);
+            let error = outlets.begun().unwrap_err();
+            assert_eq!(error.status, Status::Unable, "{error:?}");
+        }
+        let error = Outlets::new(&dir.path().join("x/y.jsonl")).place().unwrap_err();
+        assert!(error.why.starts_with("there is no folder "), "{}", error.why);
+        Outlets::new(Path::new(super::super::LOG)).place().unwrap();
+        let mut outlets = Outlets::new(&dir.path().join("y.jsonl"));
+        outlets.place().unwrap();
+        outlets.say(&line, false);
+        outlets.begun().unwrap();
     }
 
     #[test]
