@@ -101,14 +101,18 @@ fn title(pen: &mut Pen, area: Rect, kernel: &str, mode: Mode, now: &Now) -> Rect
         true => "nobody isolates a CPU".to_owned(),
         false => format!("isolated {isolated}: {}", now.scene.verdict),
     };
-    let left = format!(
-        " quietcore watch  {}  {}",
-        report::safe(kernel),
-        report::safe(&isolated)
-    );
+    let (kernel, isolated) = (report::safe(kernel), report::safe(&isolated));
     let bar = Style::new().add_modifier(Modifier::REVERSED);
     let width = usize::from(area.width);
     let room = width.saturating_sub(right.chars().count() + 1);
+    // The verdict is what a person looks for: where room is short, the rest goes first.
+    let forms = [
+        format!(" quietcore watch  {kernel}  {isolated}"),
+        format!(" quietcore watch  {isolated}"),
+        format!(" {isolated}"),
+    ];
+    let fits = forms.iter().find(|form| form.chars().count() <= room);
+    let left = fits.or(forms.last()).map_or("", String::as_str);
     let left: String = left.chars().take(room).collect();
     let text = format!("{left:room$} {right}");
     pen.text(area.x, area.y, area.width, &text, bar);

@@ -46,6 +46,19 @@ fn colours(buffer: &Buffer) -> String {
     text
 }
 
+/// Where room is short the name of the kernel goes, and the verdict stays.
+#[test]
+fn a_narrow_screen_has_the_verdict() {
+    let recording = recording();
+    let now = drawn::now(&recording, Glyphs::Blocks);
+    for width in [60, 80] {
+        let drawn = text(&cells(&now, &View::default(), (width, 24), Look::Plain));
+        let title = drawn.lines().next().unwrap();
+        let verdict = format!("isolated {}: {}", now.scene.isolated, now.scene.verdict);
+        assert!(title.contains(&verdict), "{width}: {title}");
+    }
+}
+
 #[test]
 fn every_pane_at_both_sizes() {
     let recording = recording();

@@ -68,7 +68,9 @@ fn one_cpu(subject: &str) -> Option<CpuId> {
 fn threads(machine: &Machine, cases: &[Case], isolated: &CpuSet) -> Vec<Thread> {
     let touches = |task: &&Task| {
         let allowed = task.allowed.as_ref().filter(|allowed| !allowed.is_empty());
-        task.cpu.is_some_and(|cpu| isolated.contains(cpu))
+        // Where it was last is no reason for a sleeper that may never come back there.
+        let may_be_here = allowed.is_none_or(|allowed| allowed.intersects(isolated));
+        may_be_here && task.cpu.is_some_and(|cpu| isolated.contains(cpu))
             || allowed.is_some_and(|allowed| allowed.is_subset(isolated))
     };
     let thread = |task: &Task| Thread {
