@@ -160,7 +160,10 @@ fn a_daemon_serves_at_the_loopback_of_ipv6() {
     let line = place.until("where metrics are", |line| line["event"] == "metrics");
     assert_eq!(
         line["message"],
-        format!("metrics are served at http://[::1]:{}/metrics", address.port())
+        format!(
+            "metrics are to be served at http://[::1]:{}/metrics",
+            address.port()
+        )
     );
     let mut stream = until("a port", || TcpStream::connect(address).ok());
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();

@@ -100,7 +100,8 @@ fn document(bytes: &[u8]) -> Result<(&str, Document), DeclarationError> {
 
 fn keys() -> &'static str {
     "a partition is `[[partition]]` with name, cpus (or count, near, shape, kind, keep), profile, with, without, \
-     irq_here, owner, at_boot, boot; `[watch]` has alert, journal, repair, ignore, level"
+     irq_here, owner, at_boot, boot; `[watch]` has alert, webhook, journal, repair, ignore, level, \
+     listen, listen_openly, textfile, textfile_every_s, results"
 }
 
 fn declaration(text: &str, line: usize, table: &Table) -> Result<Declaration, DeclarationError> {

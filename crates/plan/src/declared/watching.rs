@@ -35,7 +35,10 @@ pub struct Watching {
 
 /// What is set again by itself.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "[watch] repair: write true, false, or a list of knobs such as [\"irq_affinity\"]"
+)]
 pub enum Repair {
     /// All that `check --fix` would set, or nothing.
     All(bool),
@@ -204,7 +207,9 @@ mod tests {
             ("[watch]\nwebhook = \"https://ops/\"", "curl"),
             ("[watch]\nwebhook = \"http://ops:x/\"", "port"),
             ("[watch]\nrepair = [\"no_knob\"]", "no_knob"),
-            ("[watch]\nrepair = 3", "repair"),
+            ("[watch]\nrepair = 3", "true, false, or a list of knobs"),
+            ("[watch]\nrepair = \"yes\"", "true, false, or a list of knobs"),
+            ("[watch]\nunheard = 1", "webhook"),
             ("[watch]\nignore = [\"no-finding\"]", "no-finding"),
             ("[watch]\nlevel = \"loud\"", "loud"),
             ("[watch]\nlisten = \"9853\"", "socket address"),
@@ -224,6 +229,10 @@ mod tests {
         ] {
             let said = watching(text.as_bytes()).unwrap_err().to_string();
             assert!(said.contains(word), "{text}: {said}");
+            assert!(
+                !said.contains("untagged") && !said.contains(": line 0"),
+                "{text}: {said}"
+            );
         }
     }
 }

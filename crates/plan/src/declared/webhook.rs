@@ -1,6 +1,5 @@
 //! Where an alert is posted: `http://HOST[:PORT][/PATH]`. Text from a file, so nothing in it may become a header of its own.
 
-use super::DeclarationError;
 use serde::Deserialize;
 
 /// A place that takes lines by HTTP.
@@ -21,12 +20,11 @@ pub struct Webhook {
 const USUAL_PORT: u16 = 80;
 
 impl TryFrom<String> for Webhook {
-    type Error = DeclarationError;
+    /// Words: the line is known to whoever reads the file.
+    type Error = String;
 
-    fn try_from(text: String) -> Result<Webhook, DeclarationError> {
-        let wrong = |what: &str, next: &str| {
-            DeclarationError::new(0, format!("[watch] webhook `{text}`: {what}"), next)
-        };
+    fn try_from(text: String) -> Result<Webhook, String> {
+        let wrong = |what: &str, next: &str| format!("[watch] webhook `{text}`: {what}; {next}");
         let form = "write http://HOST:PORT/PATH";
         if text.starts_with("https:") {
             return Err(wrong(
@@ -76,7 +74,7 @@ mod tests {
     use super::Webhook;
 
     fn read(text: &str) -> Result<(String, u16, String), String> {
-        let webhook = Webhook::try_from(text.to_owned()).map_err(|error| error.to_string())?;
+        let webhook = Webhook::try_from(text.to_owned())?;
         Ok((webhook.host, webhook.port, webhook.path))
     }
 

@@ -118,7 +118,7 @@ impl Outlet {
         });
         let file = self.textfile.as_ref().map(|path| format!("written to {path}"));
         let both: Vec<String> = port.into_iter().chain(file).collect();
-        format!("metrics are {}", both.join(" and "))
+        format!("metrics are to be {}", both.join(" and "))
     }
 }
 
