@@ -413,6 +413,10 @@ fn wrong_words_and_files_end_it_at_once() {
     for words in [
         "watch --log /tmp/x",
         "watch --repair",
+        "watch --json",
+        "watch --json --metrics",
+        "watch --record -",
+        "watch --play /dev/null",
         "watch --daemon --play x",
         "watch --daemon --every 1s",
         "watch --daemon --cpus 4000",
