@@ -7,6 +7,7 @@ mod watched;
 
 use serde_json::Value;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 use watched::{Place, is_able};
 
 #[test]
@@ -15,7 +16,7 @@ fn a_log_that_takes_no_first_line_is_refused() {
         return;
     }
     let place = Place::new();
-    for log in ["/dev/full", "/tmp", "/nonexistent/x/y.jsonl"] {
+    for log in ["/tmp", "/nonexistent/x/y.jsonl"] {
         let output = place
             .command(&format!("watch --daemon --cpus {} --log {log}", alone::cpu()))
             .output()
@@ -28,6 +29,35 @@ fn a_log_that_takes_no_first_line_is_refused() {
         );
     }
     assert!(!std::path::Path::new("/nonexistent").exists());
+}
+
+#[test]
+fn a_full_disk_under_the_log_ends_nothing() {
+    if !is_able("a_full_disk_under_the_log_ends_nothing") {
+        return;
+    }
+    let place = Place::new();
+    let daemon = place.start(
+        &format!("watch --daemon --cpus {} --log /dev/full", alone::cpu()),
+        &[],
+    );
+    place.until_it_watches();
+    let begun = Instant::now();
+    while !place.state()["log"].is_string() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", place.state());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let trouble = place.state()["log"].as_str().unwrap().to_owned();
+    assert!(
+        trouble.contains("No space left") && trouble.ends_with("lines lost"),
+        "{trouble}"
+    );
+    let said = std::fs::read_to_string(place.path("said")).unwrap();
+    assert!(
+        said.contains("the log cannot be written now: /dev/full: "),
+        "{said}"
+    );
+    assert_eq!(daemon.end(), Some(0));
 }
 
 /// A disk that runs full takes whole lines only, and what is lost is counted in the log when there is room again.

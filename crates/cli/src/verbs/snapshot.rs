@@ -32,12 +32,7 @@ struct Document<'a> {
 /// Runs it.
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = args.reading.open()?;
-    let summary = capture(
-        &root,
-        &args.file,
-        env!("CARGO_PKG_VERSION"),
-        &for_verbs(&root),
-    )?;
+    let summary = capture(&root, &args.file, env!("CARGO_PKG_VERSION"), &for_verbs(&root))?;
     let file = args.file.display().to_string();
     screen.json(&Document {
         schema: "quietcore.snapshot/1",
@@ -73,8 +68,8 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     Ok(Status::Done)
 }
 
-/// What `check` needs of our own state, and what `boot show`, `boot check` and the dry runs of the others read: the boot loaders' files, our note of what was changed
-/// in them, and the files that parameters of the running line are shown by.
+/// What `check` needs of our own state, and what `boot show`, `boot check` and the dry runs of the others read: the boot
+/// loaders' files, our note of what was changed in them, and the files that parameters of the running line are shown by.
 fn for_verbs(root: &Root) -> Vec<Also> {
     let mut all: Vec<Also> = reads(&Files::of(root))
         .into_iter()

@@ -85,8 +85,14 @@ pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Look
     let mut found = check::check(&evidence, &cases);
     if intention.source == Source::Nobody {
         let (level, message) = match intention.unseen.is_empty() {
-            true => (Level::Error, "nobody isolates a CPU here, so there is nothing to check"),
-            false => (Level::Warning, "nobody is seen to isolate a CPU here, and not everything could be seen"),
+            true => (
+                Level::Error,
+                "nobody isolates a CPU here, so there is nothing to check",
+            ),
+            false => (
+                Level::Warning,
+                "nobody is seen to isolate a CPU here, and not everything could be seen",
+            ),
         };
         found.push(
             Found::new(level, "nothing-isolated", "CPUs", message)
@@ -128,10 +134,18 @@ const MOST_DOUBTFUL: usize = 500;
 /// Looks again at who may run there, before anybody is accused: short-lived processes come and go while all are read.
 fn surely(machine: Machine, root: &Root, cpus: &CpuSet) -> Machine {
     let is_doubtful = |task: &Task| {
-        let may_run = task.allowed.as_ref().is_some_and(|allowed| allowed.intersects(cpus));
+        let may_run = task
+            .allowed
+            .as_ref()
+            .is_some_and(|allowed| allowed.intersects(cpus));
         may_run && task.is_movable()
     };
-    let doubtful = machine.tasks.iter().flatten().filter(|task| is_doubtful(task)).count();
+    let doubtful = machine
+        .tasks
+        .iter()
+        .flatten()
+        .filter(|task| is_doubtful(task))
+        .count();
     match doubtful {
         1..=MOST_DOUBTFUL => machine.with_second_look(root, is_doubtful),
         _ => machine,

@@ -59,6 +59,12 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let _held = process::hold_signals();
     let mut daemon = Daemon::begin(args)?;
     screen.note(&daemon.greeting());
+    if let Some(trouble) = daemon.outlets.trouble() {
+        screen.note(&format!(
+            "note: the log cannot be written now: {}\n",
+            report::safe(&trouble)
+        ));
+    }
     let ended = daemon.attend();
     daemon.end(&ended);
     Ok(Status::Done)

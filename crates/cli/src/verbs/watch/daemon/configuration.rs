@@ -102,7 +102,13 @@ mod tests {
         let root = Root::open(dir.path()).unwrap();
         let mut configuration = Configuration::read(&root, Repair::All(false)).unwrap();
         let good: Fits = &|_| Ok(());
-        let never: Fits = &|_| Err(CommandError::usage("no CPU 99", "this machine has 2", "name others"));
+        let never: Fits = &|_| {
+            Err(CommandError::usage(
+                "no CPU 99",
+                "this machine has 2",
+                "name others",
+            ))
+        };
         let mut is_kept = |fits: Fits, words: &str| {
             assert!(configuration.is_changed(&root), "{words}");
             let said = configuration.reload(&root, fits).unwrap_err();
@@ -126,7 +132,10 @@ mod tests {
         configuration.reload(&root, good).unwrap();
         assert_eq!(configuration.error, None);
         std::fs::remove_file(dir.path().join("etc/quietcore.toml")).unwrap();
-        assert!(configuration.is_changed(&root), "a file that is gone declares nothing");
+        assert!(
+            configuration.is_changed(&root),
+            "a file that is gone declares nothing"
+        );
         configuration.reload(&root, good).unwrap();
         assert!(configuration.file.is_none());
     }

@@ -2,14 +2,14 @@
 
 use crate::{CommandError, Status};
 use plan::Level;
-use root::{datagram, log};
+use root::{RootError, datagram, log};
 use std::path::{Path, PathBuf};
 use watch::drift::{Line, text};
 
 /// The log.
 pub struct Outlets {
     path: PathBuf,
-    error: Option<String>,
+    error: Option<RootError>,
     lost: u64,
     lost_ever: u64,
     is_back: bool,
@@ -42,14 +42,16 @@ impl Outlets {
         }
     }
 
-    /// The first line decides whether there is a log at all; later a disk may be full for a while.
+    /// The first line decides whether there is a log at all. A disk may be full for a while, now as later: that is told, and
+    /// keeps nobody from watching.
     ///
     /// # Errors
-    /// What kept that line from being written.
+    /// What else kept that line from being written.
     pub fn begun(&self) -> Result<(), CommandError> {
-        match &self.error {
+        let is_full = |error: &&RootError| matches!(error.errno(), Some(libc::ENOSPC | libc::EDQUOT));
+        match self.error.as_ref().filter(|error| !is_full(error)) {
             None => Ok(()),
-            Some(why) => Err(self.refused(why.clone())),
+            Some(why) => Err(self.refused(why.to_string())),
         }
     }
 
@@ -72,7 +74,7 @@ impl Outlets {
         match log::append(&self.path, &text(line)) {
             Ok(()) => self.is_back = self.error.is_some(),
             Err(error) => {
-                self.error = Some(error.to_string());
+                self.error = Some(error);
                 self.lost = self.lost.saturating_add(1);
                 self.lost_ever = self.lost_ever.saturating_add(1);
             }
@@ -100,7 +102,10 @@ impl Outlets {
         if !std::mem::take(&mut self.is_back) {
             return None;
         }
-        let error = self.error.take().unwrap_or_default();
+        let error = self
+            .error
+            .take()
+            .map_or_else(String::new, |error| error.to_string());
         let lost = std::mem::take(&mut self.lost);
         Some(Line::new(
             now_s,
@@ -183,13 +188,16 @@ mod tests {
     fn a_log_that_cannot_begin_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let line = Line::new(1, "started", "x");
-        for path in [Path::new("/dev/full"), dir.path()] {
-            let mut outlets = Outlets::new(path);
-            outlets.place().unwrap();
-            outlets.say(&line, false);
-            let error = outlets.begun().unwrap_err();
-            assert_eq!(error.status, Status::Unable, "{error:?}");
-        }
+        let mut outlets = Outlets::new(dir.path());
+        outlets.place().unwrap();
+        outlets.say(&line, false);
+        let error = outlets.begun().unwrap_err();
+        assert_eq!(error.status, Status::Unable, "{error:?}");
+        let mut full = Outlets::new(Path::new("/dev/full"));
+        full.place().unwrap();
+        full.say(&line, false);
+        full.begun().unwrap();
+        assert!(full.trouble().is_some_and(|told| told.ends_with("1 lines lost")));
         let error = Outlets::new(&dir.path().join("x/y.jsonl")).place().unwrap_err();
         assert!(error.why.starts_with("there is no folder "), "{}", error.why);
         Outlets::new(Path::new(super::super::LOG)).place().unwrap();

@@ -153,7 +153,14 @@ impl Threads {
             None => {
                 let here: Vec<u64> = here.collect();
                 let is_some = here.iter().any(|word| *word != 0);
-                self.known.insert(tid, Known { here, is_odd: false, has_ended: false });
+                self.known.insert(
+                    tid,
+                    Known {
+                        here,
+                        is_odd: false,
+                        has_ended: false,
+                    },
+                );
                 is_some
             }
         }
@@ -229,18 +236,31 @@ mod tests {
         let mut child = Command::new("sleep").arg("600").spawn().unwrap();
         let tid = child.id();
         let parent = u32::MAX;
-        assert!(threads.told(&root, Process::Born { tid, parent }), "nobody knows its parent");
+        assert!(
+            threads.told(&root, Process::Born { tid, parent }),
+            "nobody knows its parent"
+        );
         child.kill().unwrap();
         // Not `wait`: nobody has taken note yet.
-        let is_zombie = || std::fs::read_to_string(format!("/proc/{tid}/stat")).unwrap().contains(") Z ");
+        let is_zombie = || {
+            std::fs::read_to_string(format!("/proc/{tid}/stat"))
+                .unwrap()
+                .contains(") Z ")
+        };
         while !is_zombie() {
             std::thread::sleep(Duration::from_millis(1));
         }
         assert!(threads.told(&root, Process::Ended { tid }));
-        assert!(!threads.sweep(&root, Duration::ZERO, Duration::default), "it still has its number");
+        assert!(
+            !threads.sweep(&root, Duration::ZERO, Duration::default),
+            "it still has its number"
+        );
         assert!(threads.is_busy, "it is looked at again soon");
         child.wait().unwrap();
-        assert!(threads.sweep(&root, Duration::ZERO, Duration::default), "now it is gone");
+        assert!(
+            threads.sweep(&root, Duration::ZERO, Duration::default),
+            "now it is gone"
+        );
         assert!(!threads.is_busy && threads.known.is_empty());
     }
 
