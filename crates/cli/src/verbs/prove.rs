@@ -9,6 +9,7 @@ use crate::changing::{self, Changing};
 use crate::intent::{Wanted, plan_on};
 use crate::placement::Partition;
 use crate::screen::Form;
+use crate::verbs::measure::kept::Kept;
 use crate::{CommandError, Screen, Status};
 use apply::guard::{Guard, Watch};
 use apply::{Fingerprint, Request, Undone, Which};
@@ -50,6 +51,8 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             "use 5s",
         ));
     }
+    // Before anything is done: half a minute later nobody wants to hear that there is no such folder.
+    let kept = Kept::at(&args.out)?;
     let root = Root::live();
     let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
     let (intent, plan) = args.wanted.plan(&machine, &root)?;
@@ -70,7 +73,6 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     story.steps = steps.into_steps();
     conclude(&mut story, stop.load(Ordering::Relaxed));
 
-    let page = args.out.with_extension("html");
     let json = story.json().map_err(|error| {
         CommandError::new(
             Status::Bug,
@@ -80,14 +82,17 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         )
     })?;
     root::output::write(&args.out, &json)?;
-    root::output::write(&page, report::prove::prove_html(&story).as_bytes())?;
+    if let Some(page) = kept.page() {
+        root::output::write(page, report::prove::prove_html(&story).as_bytes())?;
+    }
     match screen.form {
         Form::Json => screen.json(&story),
         Form::Text => {
             screen.text(&report::prove::prove_text(&story, screen.style()));
+            let page = kept.page().map(|page| format!("The page: {}   ", page.display()));
             screen.text(&format!(
-                "\nThe page: {}   the numbers: {}\n",
-                page.display(),
+                "\n{}the numbers: {}\n",
+                page.unwrap_or_default(),
                 args.out.display()
             ));
         }
