@@ -94,6 +94,25 @@ pub fn trial(accelerator: Accelerator) -> Vec<OsString> {
     words
 }
 
+/// What shows whether a kernel runs at all: its console is the standard output, and it has nothing to do.
+#[must_use]
+pub fn first_word(accelerator: Accelerator, sizes: Sizes, kernel: &Path) -> Vec<OsString> {
+    let mut words = machine(accelerator);
+    let Sizes { cpus, memory_mib } = sizes;
+    let pairs = [
+        ("-smp", format!("{cpus},sockets=1,cores={cpus}")),
+        ("-m", format!("{memory_mib}M")),
+        ("-serial", "stdio".to_owned()),
+        ("-append", line(accelerator, &[])),
+    ];
+    for (name, value) in pairs {
+        words.extend([OsString::from(name), value.into()]);
+    }
+    words.extend([OsString::from("-kernel"), kernel.into()]);
+    words.push("-no-reboot".into());
+    words
+}
+
 /// What ends a [`trial`], with status 0 where it could begin.
 pub const QUIT: &[u8] = b"quit\n";
 

@@ -1,6 +1,7 @@
 //! `study run --in vm`: every boot of a study is a virtual machine of its own, which QEMU of this machine runs. This machine is
 //! not changed.
 
+mod accelerator;
 mod archive;
 mod bench;
 mod conduct;

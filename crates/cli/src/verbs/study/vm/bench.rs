@@ -2,26 +2,23 @@
 //! is said before anything runs.
 
 use super::Args;
+use super::accelerator::accelerator;
 use crate::CommandError;
 use crate::intent::existing_cpus;
 use crate::verbs::study::foresee::{Foreseen, Written};
 use guest::image::{self, HEAD_BYTES};
-use guest::qemu::{self, Accelerator, PROGRAM, QUIT, Sizes};
+use guest::qemu::{Accelerator, PROGRAM, Sizes};
 use machine::{CpuSet, Kernel as Known, Machine, Topology};
 use root::input;
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The longest program: one with all symbols is shorter.
 const MOST_PROGRAM: u64 = 512 << 20;
 
 /// Guests that share a processor that is emulated are slow.
 const SILENCE: Duration = Duration::from_secs(240);
-
-/// A trial that takes longer has failed.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// All that guests are made of.
 pub struct Bench {
@@ -59,14 +56,14 @@ impl Bench {
                 Some(kernel) => image(&located(kernel)),
                 None => args.kernel.as_deref().map_or_else(|| Err(no_kernel()), image),
             })
-            .collect::<Result<_, _>>()?;
+            .collect::<Result<Vec<Kernel>, _>>()?;
         let program = program(args.vm_binary.as_deref())?;
         let sizes = Sizes {
             cpus: args.vm_cpus.unwrap_or(4),
             memory_mib: args.vm_memory.unwrap_or(512),
         };
         Ok(Bench {
-            accelerator: accelerator()?,
+            accelerator: accelerator(sizes, kernels.first())?,
             sizes,
             kernels,
             program,
@@ -192,58 +189,6 @@ fn program(named: Option<&Path>) -> Result<Vec<u8>, CommandError> {
     let bytes = input::bytes(path, MOST_PROGRAM).map_err(|error| refused(error.to_string()))?;
     guest::program::check(&bytes).map_err(|error| refused(error.to_string()))?;
     Ok(bytes)
-}
-
-/// The best processor that QEMU can give to guests here. A device file alone says little: some hosts refuse what it promises.
-fn accelerator() -> Result<Accelerator, CommandError> {
-    if Path::new("/dev/kvm").exists() && tried(Accelerator::Kvm)?.is_ok() {
-        return Ok(Accelerator::Kvm);
-    }
-    match tried(Accelerator::Tcg)? {
-        Ok(()) => Ok(Accelerator::Tcg),
-        Err(why) => Err(CommandError::usage(
-            format!("{PROGRAM} cannot run a virtual machine here"),
-            why,
-            "install a QEMU of 2020 or later, whole",
-        )),
-    }
-}
-
-/// Whether a machine can be made so; what QEMU says where not.
-fn tried(accelerator: Accelerator) -> Result<Result<(), String>, CommandError> {
-    let mut command = Command::new(PROGRAM);
-    command
-        .args(qemu::trial(accelerator))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
-    let mut child = command.spawn().map_err(|error| not_started(&error))?;
-    if let Some(mut input) = child.stdin.take() {
-        // One that has ended already is asked for its status below.
-        let _ = input.write_all(QUIT);
-    }
-    let begun = Instant::now();
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if begun.elapsed() < PATIENCE => std::thread::sleep(Duration::from_millis(10)),
-            Ok(None) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return Ok(Err("it does not come to its end".to_owned()));
-            }
-            Err(error) => return Ok(Err(error.to_string())),
-        }
-    };
-    if status.success() {
-        return Ok(Ok(()));
-    }
-    let mut said = String::new();
-    if let Some(errors) = child.stderr.as_mut() {
-        let _ = errors.take(1 << 12).read_to_string(&mut said);
-    }
-    let line = said.lines().find(|line| !line.trim().is_empty());
-    Ok(Err(line.map_or_else(|| status.to_string(), report::safe)))
 }
 
 /// QEMU cannot be started.
