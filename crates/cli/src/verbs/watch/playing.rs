@@ -89,12 +89,12 @@ impl Player {
     fn go(&mut self, at: usize, view: &mut View) {
         self.at = at.min(self.last());
         self.since = Instant::now();
-        if self.at == self.last() {
+        // Whoever came to the last moment by a key has to know as well that more was to come.
+        if self.at == self.last() && self.recording.torn {
             self.note_end(view);
         }
     }
 
-    /// Whoever came to the last moment by a key has to know as well that more was to come.
     fn note_end(&self, view: &mut View) {
         view.note = match self.recording.torn {
             true => "the recording was cut off here: its last line has no end".to_owned(),
