@@ -110,7 +110,9 @@ fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<Found> {
             Some(mendable(case, change, Found::new(level, id, path, message)).seen(format!("{path}: {now}")))
         }
         Action::MakePartition { path, words } => {
-            // Without the controller the cgroup has no such file, and is no partition.
+            // Without the controller the cgroup has no such file, and is no partition. That comes back first: a partition that is
+            // made before its CPUs are there again is invalid, or becomes one of another kind.
+            let is_absent = now.is_none();
             let now = now.unwrap_or("absent");
             if words.first().is_some_and(|word| word == now) || is_fallback(case, change, now) {
                 return None;
@@ -124,7 +126,11 @@ fn differs(machine: &Machine, case: &Case, change: &Change) -> Option<Found> {
                 }
             };
             let found = Found::new(Level::Error, "partition-invalid", path, message);
-            Some(mendable(case, change, found).seen(format!("{path}: {now}")))
+            let found = match is_absent {
+                true => found.fix(case.remedy()),
+                false => mendable(case, change, found),
+            };
+            Some(found.seen(format!("{path}: {now}")))
         }
         Action::MakeSet { path } | Action::StartSlice { path, .. } => {
             let is_absent = matches!(case.values.get(path), Some(None));
