@@ -64,7 +64,7 @@ pub struct Files<'a> {
 /// What starts a guest. It ends where it would start anew.
 #[must_use]
 pub fn start(accelerator: Accelerator, sizes: Sizes, files: &Files, line: &str) -> Vec<OsString> {
-    let mut words = machine(accelerator);
+    let mut words = sized(accelerator, sizes);
     let mut option = |name: &str, value: OsString| words.extend([OsString::from(name), value]);
     let of_file = |what: &str, path: &Path| {
         let mut word = OsString::from(what);
@@ -72,9 +72,6 @@ pub fn start(accelerator: Accelerator, sizes: Sizes, files: &Files, line: &str) 
         word.push(path.to_string_lossy().replace(',', ",,"));
         word
     };
-    let Sizes { cpus, memory_mib } = sizes;
-    option("-smp", format!("{cpus},sockets=1,cores={cpus}").into());
-    option("-m", format!("{memory_mib}M").into());
     option("-chardev", of_file("file,id=console,path=", files.console));
     option("-serial", "chardev:console".into());
     option("-chardev", "stdio,id=frames,signal=off".into());
@@ -97,19 +94,10 @@ pub fn trial(accelerator: Accelerator) -> Vec<OsString> {
 /// What shows whether a kernel runs at all: its console is the standard output, and it has nothing to do.
 #[must_use]
 pub fn first_word(accelerator: Accelerator, sizes: Sizes, kernel: &Path) -> Vec<OsString> {
-    let mut words = machine(accelerator);
-    let Sizes { cpus, memory_mib } = sizes;
-    let pairs = [
-        ("-smp", format!("{cpus},sockets=1,cores={cpus}")),
-        ("-m", format!("{memory_mib}M")),
-        ("-serial", "stdio".to_owned()),
-        ("-append", line(accelerator, &[])),
-    ];
-    for (name, value) in pairs {
-        words.extend([OsString::from(name), value.into()]);
-    }
+    let mut words = sized(accelerator, sizes);
+    words.extend(["-serial", "stdio", "-no-reboot", "-append"].map(OsString::from));
+    words.push(line(accelerator, &[]).into());
     words.extend([OsString::from("-kernel"), kernel.into()]);
-    words.push("-no-reboot".into());
     words
 }
 
@@ -126,6 +114,18 @@ pub fn line(accelerator: Accelerator, words: &[String]) -> String {
     }
     line.extend(words.iter().map(String::as_str));
     line.join(" ")
+}
+
+fn sized(accelerator: Accelerator, Sizes { cpus, memory_mib }: Sizes) -> Vec<OsString> {
+    let mut words = machine(accelerator);
+    let sizes = [
+        "-smp".to_owned(),
+        format!("{cpus},sockets=1,cores={cpus}"),
+        "-m".to_owned(),
+        format!("{memory_mib}M"),
+    ];
+    words.extend(sizes.map(OsString::from));
+    words
 }
 
 fn machine(accelerator: Accelerator) -> Vec<OsString> {
