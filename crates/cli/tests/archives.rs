@@ -1,4 +1,5 @@
-//! What is unpacked from a large archive does not stay in memory.
+//! In its own process, because the kernel counts the memory of the parent as the child's: what is unpacked from a large archive
+//! does not stay in memory.
 
 #![allow(clippy::unwrap_used)]
 

@@ -1,10 +1,8 @@
-//! The binary's allocator in children that are forked while other threads allocate.
+//! In its own process, because it forks while all other threads allocate: children can use the binary's allocator.
 
 #![allow(clippy::unwrap_used)]
 
-#[path = "../src/allocator.rs"]
-mod allocator;
-
+use quietcore::allocator;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 

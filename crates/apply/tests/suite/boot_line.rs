@@ -1,0 +1,377 @@
+//! Level 3: the boot line, with a power cut at every step of setting it, of setting it anew and of taking it out; also on
+//! FAT, where a file may be torn or gone after a cut. Each state is bootable by its structure, and the next call puts the
+//! machine into one of the states that somebody asked for, to the byte.
+
+use crate::support::rehearsal;
+use crate::support::rehearsal::{Death, Disk, Kernel, Part, Rules};
+use apply::ApplyError;
+use apply::boot_line::{BootChange, BootMachine, BootNotes, backup_path, carry_out, finish};
+use apply::installed::Files;
+use boot::{Kept, Limit, Loader, Need, Run, clear, find, set};
+use root::{Live, Renames, Root, RootError, Standing};
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+
+/// What a cut leaves of a file on FAT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Torn {
+    Half,
+    Gone,
+}
+
+/// A boot tree on the clock of cuts.
+struct Machine<'a> {
+    kernel: &'a Kernel,
+    live: Live,
+    root: Root,
+    dir: tempfile::TempDir,
+    renames: Renames,
+    torn: Torn,
+    /// Whether the loader's tool fails.
+    broken: Cell<Option<()>>,
+}
+
+impl<'a> Machine<'a> {
+    fn new(kernel: &'a Kernel, tree: &str, renames: Renames, torn: Torn) -> Machine<'a> {
+        let dir = rehearsal::directory();
+        let from = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../fixtures/boot")
+            .join(tree);
+        copy(&from, dir.path());
+        let live = Live::rehearsal(dir.path());
+        let machine = Machine {
+            kernel,
+            root: Root::of(&live),
+            live,
+            dir,
+            renames,
+            torn,
+            broken: Cell::new(None),
+        };
+        if machine.loader().name == "grub-debian" {
+            machine.generate();
+        }
+        machine
+    }
+
+    fn loader(&self) -> &'static Loader {
+        find(&boot::Files::of(&self.root))[0].loader
+    }
+
+    /// What `update-grub` makes of the variables: enough to see whether it ran on the right ones.
+    fn generate(&self) {
+        let files = boot::Files::of(&self.root);
+        let line = (self.loader().lines)(&files).unwrap()[0].text(&files).unwrap();
+        let text = format!(
+            "menuentry 'A' {{\n\tlinux /vmlinuz root=/dev/x ro {line}\n}}\n\
+             menuentry 'A (recovery mode)' {{\n\tlinux /vmlinuz root=/dev/x ro single\n}}\n"
+        );
+        std::fs::write(self.dir.path().join("boot/grub/grub.cfg"), text).unwrap();
+    }
+
+    fn dump(&self) -> BTreeMap<String, Vec<u8>> {
+        let mut all = BTreeMap::new();
+        let mut open = vec![self.dir.path().to_owned()];
+        while let Some(dir) = open.pop() {
+            for entry in std::fs::read_dir(dir).unwrap().flatten() {
+                let path = entry.path();
+                let name = path.strip_prefix(self.dir.path()).unwrap().display().to_string();
+                if path.is_dir() {
+                    all.insert(format!("{name}/"), Vec::new());
+                    open.push(path);
+                } else if !name.ends_with(".quietcore-before") {
+                    all.insert(name, std::fs::read(&path).unwrap());
+                }
+            }
+        }
+        all
+    }
+
+    fn change(&self, disk: &Disk, words: Option<&str>) -> Result<(), ApplyError> {
+        let kept = BootNotes::read(disk)?.kept();
+        let files = boot::Files::of(&self.root);
+        let loader = self.loader();
+        let limit = Limit {
+            most: 2047,
+            who: "x".to_owned(),
+        };
+        let work = match (words, &kept.line) {
+            (Some(words), ours) => {
+                let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+                set(&files, loader, ours.as_ref(), &words, &limit, Need::Nothing).unwrap()
+            }
+            (None, Some(ours)) => clear(&files, loader, ours).unwrap(),
+            (None, None) => return Ok(()),
+        };
+        let change = BootChange {
+            after: Kept {
+                line: work.ours,
+                trial: None,
+            },
+            before: kept,
+            edits: work.edits,
+            runs: work.runs,
+            once: None,
+        };
+        let good = || match (loader.entries)(&boot::Files::of(&self.root)).is_empty() {
+            true => Err("no entry is left".to_owned()),
+            false => Ok(()),
+        };
+        carry_out(self, disk, Some("boot"), &change, &good)
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in std::fs::read_dir(from).unwrap().flatten() {
+        let (path, to) = (entry.path(), to.join(entry.file_name()));
+        if path.is_dir() {
+            std::fs::create_dir_all(&to).unwrap();
+            copy(&path, &to);
+        } else {
+            std::fs::copy(&path, &to).unwrap();
+        }
+    }
+}
+
+impl Files for Machine<'_> {
+    fn standing(&self, path: &str) -> Result<Standing, RootError> {
+        self.live.standing(path)
+    }
+
+    fn set_standing(&self, path: &str, wanted: &Standing) -> Result<(), RootError> {
+        self.kernel.step(|part| match (part, self.renames, wanted) {
+            // FAT takes any permissions and has those of its mount.
+            (Part::Whole, Renames::InSteps, Standing::File { content, .. }) => {
+                let kept = Standing::File {
+                    content: content.clone(),
+                    mode: 0o700,
+                };
+                self.live.set_standing(path, &kept)
+            }
+            (Part::Whole, ..) => self.live.set_standing(path, wanted),
+            (Part::Half, Renames::InSteps, Standing::File { content, mode }) => {
+                let mut half = content.bytes()[..content.bytes().len() / 2].to_vec();
+                half.resize(content.bytes().len(), 0);
+                let torn = match self.torn {
+                    Torn::Gone => Standing::Nothing,
+                    Torn::Half => Standing::File {
+                        content: half.into(),
+                        mode: *mode,
+                    },
+                };
+                self.live.set_standing(path, &torn)
+            }
+            // Whoever loses power before an atomic rename has the old file.
+            (Part::Half, ..) => Ok(()),
+        })
+    }
+}
+
+impl BootMachine for Machine<'_> {
+    fn renames(&self, _path: &str) -> Result<Renames, RootError> {
+        Ok(self.renames)
+    }
+
+    fn run(&self, run: &Run) -> Result<(), ApplyError> {
+        if self.broken.get().is_some() {
+            return Err(ApplyError::Tool {
+                command: run.text(),
+                why: "exit status: 1: no space left".to_owned(),
+                next: "make room".to_owned(),
+            });
+        }
+        let step = self.kernel.step(|part| {
+            // It writes a new file and renames it: half of it is nothing.
+            if matches!(part, Part::Whole) {
+                self.generate();
+            }
+            Ok(())
+        });
+        Ok(step?)
+    }
+
+    fn start_once(&self, _entry: &str) -> Result<(), ApplyError> {
+        Ok(())
+    }
+}
+
+const FIRST: &str = "isolcpus=managed_irq,domain,2-3 nohz_full=2-3";
+const SECOND: &str = "isolcpus=3 rcu_nocbs=3";
+
+/// What is asked for, one after the other.
+const STORY: [Option<&str>; 3] = [Some(FIRST), Some(SECOND), None];
+
+const TREES: &[(&str, Renames)] = &[
+    ("debian-12-grub", Renames::Atomic),
+    ("ubuntu-24.04-cloud-grub", Renames::Atomic),
+    ("yocto-corei7-systemd-boot", Renames::InSteps),
+    ("arch-systemd-boot", Renames::InSteps),
+    ("raspberry-pi-os-12", Renames::InSteps),
+    ("raspberry-pi-os-10", Renames::InSteps),
+];
+
+fn until_cut(act: impl FnOnce()) -> bool {
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(Box::new(|_| {}));
+    let cut = catch_unwind(AssertUnwindSafe(act)).is_err();
+    std::panic::set_hook(hook);
+    cut
+}
+
+/// The states that the story goes through, and the number of its steps.
+fn states(tree: &str, renames: Renames) -> (Vec<BTreeMap<String, Vec<u8>>>, usize) {
+    let kernel = Kernel::boot(Rules::V2);
+    let (machine, disk) = (
+        Machine::new(&kernel, tree, renames, Torn::Half),
+        Disk::new(&kernel),
+    );
+    let mut states = vec![machine.dump()];
+    for words in STORY {
+        machine.change(&disk, words).unwrap();
+        states.push(machine.dump());
+    }
+    assert!(states[0] != states[1] && states[1] != states[2], "{tree}");
+    assert_eq!(states[0], states[3], "{tree}: what was there is there again");
+    let left: Vec<_> = std::fs::read_dir(disk.dir.path()).unwrap().flatten().collect();
+    assert!(
+        left.is_empty(),
+        "{tree}: no journal where nothing is ours: {left:?}"
+    );
+    (states, kernel.steps.get())
+}
+
+/// Every file of the tree is as in one of the states, or its former content stands beside it.
+fn is_bootable(machine: &Machine, states: &[BTreeMap<String, Vec<u8>>]) -> Result<(), String> {
+    let now = machine.dump();
+    for path in states[0].keys().filter(|path| !path.ends_with('/')) {
+        let whole = |bytes: Option<&Vec<u8>>| states.iter().any(|state| state.get(path) == bytes);
+        let backup = std::fs::read(machine.dir.path().join(backup_path(path))).ok();
+        let kept = backup.is_some() && whole(backup.as_ref());
+        if !(kept || whole(now.get(path))) {
+            return Err(path.clone());
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn a_power_cut_at_every_step_leaves_something_to_boot_and_is_put_right() {
+    for &(tree, renames) in TREES {
+        let (states, steps) = states(tree, renames);
+        let mut tried = 0;
+        let cuts = (1..=steps).flat_map(|step| [Death::Before(step), Death::Torn(step), Death::After(step)]);
+        for cut in cuts {
+            for torn in [Torn::Half, Torn::Gone] {
+                let kernel = Kernel::boot(Rules::V2);
+                let (machine, disk) = (Machine::new(&kernel, tree, renames, torn), Disk::new(&kernel));
+                kernel.death.set(cut);
+                let died = until_cut(|| {
+                    for words in STORY {
+                        machine.change(&disk, words).unwrap();
+                    }
+                });
+                assert!(died, "{tree} {cut:?} {torn:?}: no cut");
+                kernel.death.set(Death::Never);
+                is_bootable(&machine, &states)
+                    .unwrap_or_else(|path| panic!("{tree} {cut:?} {torn:?}: {path}"));
+                let done = finish(&machine, &disk).unwrap().unwrap_or_default();
+                assert!(done.left.is_empty(), "{tree} {cut:?} {torn:?}: {:?}", done.left);
+                let kept = BootNotes::read(&disk).unwrap().kept();
+                let wanted = kept.line.map(|ours| ours.words.join(" "));
+                let state = match wanted.as_deref() {
+                    None => 0,
+                    Some(FIRST) => 1,
+                    Some(_) => 2,
+                };
+                assert_eq!(
+                    machine.dump(),
+                    states[state],
+                    "{tree} {cut:?} {torn:?}: state {state}"
+                );
+                // From there on everything goes as if nothing had been.
+                machine.change(&disk, Some(SECOND)).unwrap();
+                assert_eq!(machine.dump(), states[2], "{tree} {cut:?} {torn:?}");
+                machine.change(&disk, None).unwrap();
+                assert_eq!(machine.dump(), states[0], "{tree} {cut:?} {torn:?}");
+                let backups = walk(machine.dir.path())
+                    .into_iter()
+                    .filter(|path| path.ends_with(".quietcore-before"));
+                assert_eq!(
+                    backups.count(),
+                    0,
+                    "{tree} {cut:?} {torn:?}: no backup where nothing is ours"
+                );
+                tried += 1;
+            }
+        }
+        println!("{tree}: {tried} of {tried} cuts put right ({steps} steps)");
+    }
+}
+
+fn walk(dir: &Path) -> Vec<String> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(dir).unwrap().flatten() {
+        match entry.path() {
+            path if path.is_dir() => all.extend(walk(&path)),
+            path => all.push(path.display().to_string()),
+        }
+    }
+    all
+}
+
+#[test]
+fn a_tool_that_fails_takes_everything_back_and_says_what_it_said() {
+    let kernel = Kernel::boot(Rules::V2);
+    let machine = Machine::new(&kernel, "ubuntu-24.04-cloud-grub", Renames::Atomic, Torn::Half);
+    let disk = Disk::new(&kernel);
+    let before = machine.dump();
+    machine.broken.set(Some(()));
+    let error = machine.change(&disk, Some(FIRST)).unwrap_err();
+    let said = error.to_string();
+    assert!(
+        said.contains("update-grub failed: exit status: 1: no space left"),
+        "{said}"
+    );
+    assert_eq!(machine.dump(), before);
+    assert!(BootNotes::read(&disk).unwrap().kept() == Kept::default());
+}
+
+#[test]
+fn a_full_disk_under_the_journal_stops_the_change_before_it_begins() {
+    let kernel = Kernel::boot(Rules::V2);
+    let machine = Machine::new(&kernel, "arch-systemd-boot", Renames::InSteps, Torn::Half);
+    let disk = Disk::new(&kernel);
+    disk.room.set(100);
+    let before = machine.dump();
+    let error = machine.change(&disk, Some(FIRST)).unwrap_err();
+    assert!(
+        matches!(&error, ApplyError::Root(error) if error.errno() == Some(libc::ENOSPC)),
+        "{error}"
+    );
+    assert_eq!(machine.dump(), before);
+}
+
+#[test]
+fn a_hand_edit_after_a_cut_is_named_and_stays() {
+    let kernel = Kernel::boot(Rules::V2);
+    let machine = Machine::new(&kernel, "arch-systemd-boot", Renames::InSteps, Torn::Half);
+    let disk = Disk::new(&kernel);
+    let steps = kernel.steps.get();
+    // Note, copy of the entry, backup, entry: behind the fourth step one entry has our words.
+    kernel.death.set(Death::After(steps + 4));
+    assert!(until_cut(|| machine.change(&disk, Some(FIRST)).unwrap()));
+    kernel.death.set(Death::Never);
+    let path = "/efi/loader/entries/arch-rt.conf";
+    machine
+        .live
+        .set_standing(path, &Standing::text("title mine\n", 0o644))
+        .unwrap();
+    let done = finish(&machine, &disk).unwrap().unwrap();
+    assert_eq!(done.left, [format!("{path}: somebody changed it since")]);
+    assert_eq!(
+        machine.standing(path).unwrap(),
+        Standing::text("title mine\n", 0o644)
+    );
+}

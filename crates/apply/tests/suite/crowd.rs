@@ -1,0 +1,94 @@
+//! Level 3: tasks that nobody pinned are noted together, and given back as if each had been noted alone.
+
+use crate::support::rehearsal::acting::isolate_as;
+use crate::support::rehearsal::{Disk, Kernel, Rules};
+use apply::{Force, Undone, Which, undo};
+use machine::CpuSet;
+use plan::{Intent, PartitionName, Profile};
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+
+/// A kernel that lists children, as the short way back wants it.
+fn isolated(rules: Rules, after: impl FnOnce(&Kernel, &Disk)) {
+    let kernel = Kernel::boot(rules);
+    kernel.put("/proc/2/task/2/children", "15 30\n");
+    let disk = Disk::new(&kernel);
+    let intent = Intent::new(PartitionName::default(), CpuSet::range(3, 3), Profile::Minimal);
+    isolate_as(&kernel, &disk, &intent, || {}).unwrap();
+    after(&kernel, &disk);
+}
+
+fn take_back(kernel: &Kernel, disk: &Disk, force: Force) -> Undone {
+    undo(kernel, disk, BOOT, Which::Last, force, "test").unwrap()
+}
+
+fn mask_of(kernel: &Kernel, tid: u32) -> String {
+    kernel.task(tid).mask.to_string()
+}
+
+#[test]
+fn only_those_without_a_pin_are_noted_by_number() {
+    for rules in [Rules::V1DropsPins, Rules::V1KeepsPins] {
+        isolated(rules, |kernel, disk| {
+            let journal = std::fs::read_to_string(disk.dir.path().join("journal")).unwrap();
+            assert!(journal.contains(r#""tids":[1,100]}"#), "{rules:?}: {journal}");
+            assert_eq!(mask_of(kernel, 100), "0-2", "{rules:?}");
+            let undone = take_back(kernel, disk, Force::No);
+            assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
+            for (tid, mask) in [(1, "0-3"), (100, "0-3"), (101, "3"), (102, "1"), (103, "1-3")] {
+                let task = kernel.task(tid);
+                assert_eq!(
+                    (task.cgroup.as_str(), mask_of(kernel, tid).as_str()),
+                    ("/", mask),
+                    "{rules:?}: {tid}"
+                );
+            }
+        });
+    }
+}
+
+#[test]
+fn a_pin_that_somebody_gave_one_of_them_since_is_named() {
+    for rules in [Rules::V1DropsPins, Rules::V1KeepsPins] {
+        isolated(rules, |kernel, disk| {
+            for task in kernel
+                .tasks
+                .borrow_mut()
+                .iter_mut()
+                .filter(|task| task.tid == 100)
+            {
+                task.mask = CpuSet::range(1, 1);
+                task.user_mask = Some(CpuSet::range(1, 1));
+            }
+            kernel.render();
+            let undone = take_back(kernel, disk, Force::No);
+            assert!(undone.failed.is_empty(), "{rules:?}: {:?}", undone.failed);
+            assert_eq!(undone.drift.len(), 1, "{rules:?}: {:?}", undone.drift);
+            assert!(
+                undone.drift[0].contains("task 100"),
+                "{rules:?}: {:?}",
+                undone.drift
+            );
+            assert_eq!(mask_of(kernel, 100), "1", "{rules:?}");
+            let forced = take_back(kernel, disk, Force::Restore);
+            assert!(forced.equal(), "{rules:?}: {:?}", forced.remains());
+            assert_eq!(mask_of(kernel, 100), "0-3", "{rules:?}");
+        });
+    }
+}
+
+/// When a CPU comes online the kernel gives some threads all CPUs of their node, whatever their set says.
+#[test]
+fn a_mask_that_is_the_former_one_again_is_nobodys_pin() {
+    for rules in [Rules::V1DropsPins, Rules::V1KeepsPins] {
+        isolated(rules, |kernel, disk| {
+            let mut tasks = kernel.tasks.borrow_mut();
+            tasks.iter_mut().find(|task| task.tid == 100).unwrap().mask = CpuSet::range(0, 3);
+            drop(tasks);
+            kernel.render();
+            let undone = take_back(kernel, disk, Force::No);
+            assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
+            assert_eq!(mask_of(kernel, 100), "0-3", "{rules:?}");
+        });
+    }
+}

@@ -1,0 +1,292 @@
+//! Level 3 for `run` and `move`: tasks moved in and out by hand, death at every step, and undo brings all home.
+
+use crate::support::rehearsal::acting::dies;
+use crate::support::rehearsal::moving::{
+    bring_in_one, fork, inside, isolate, isolate_cpus, parcel, places, undone,
+};
+use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask, set};
+use apply::{Dwelling, Ground, Homes, Inhabitants, Journal, Outcome, Parcel, Passenger, System, relocate};
+use machine::{CpuSet, Machine};
+
+const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
+
+/// A kernel on which 2-3 are isolated, and a task that was born since.
+fn isolated(rules: Rules) -> Kernel {
+    let kernel = Kernel::boot(rules);
+    kernel.tasks.borrow_mut().push(SimTask {
+        tid: 110,
+        pid: 110,
+        ppid: 1,
+        comm: "app",
+        flags: 0,
+        mask: set("0-3"),
+        user_mask: None,
+        cgroup: "/".to_owned(),
+    });
+    kernel.render();
+    kernel
+}
+
+/// An unpinned task, one pinned elsewhere, and one that is pinned inside come in; one of them forks there.
+fn bring_in(kernel: &Kernel, disk: &Disk) -> Vec<apply::Arrival> {
+    let machine = Machine::read(kernel.root());
+    let mut journal = Journal::open(disk).unwrap().unwrap();
+    let to = inside(kernel);
+    let parcels = [
+        parcel(&to, 100, None),
+        parcel(&to, 102, None),
+        parcel(&to, 110, Some("3")),
+    ];
+    let ground = Ground {
+        system: kernel,
+        hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+        isolated: &set("2-3"),
+    };
+    relocate(&ground, &mut journal, &parcels).unwrap()
+}
+
+fn bring_out(kernel: &Kernel, disk: &Disk, tids: &[u32]) -> Vec<apply::Arrival> {
+    let machine = Machine::read(kernel.root());
+    let hierarchy = machine.cgroups.cpuset.as_ref().unwrap();
+    let mut journal = Journal::open(disk).unwrap().unwrap();
+    let homes = Homes::read(journal.records());
+    let isolated = set("2-3");
+    let ground = Ground {
+        system: kernel,
+        hierarchy,
+        isolated: &isolated,
+    };
+    let otherwise = if kernel.rules == Rules::V2 {
+        kernel.mount_point().to_owned()
+    } else {
+        format!("{}/housekeeping", kernel.mount_point())
+    };
+    let parcels: Vec<Parcel> = tids
+        .iter()
+        .map(|tid| {
+            let task = machine::tasks::read_one(kernel.root(), *tid).unwrap();
+            let (to, pin, policy) = homes.of(&ground, &task, &inside(kernel), &otherwise);
+            let tid = *tid;
+            Parcel {
+                tasks: vec![Passenger { tid, pin, policy }],
+                ..parcel(&to, tid, None)
+            }
+        })
+        .collect();
+    relocate(&ground, &mut journal, &parcels).unwrap()
+}
+
+/// The mask that a later change of its cpuset would give each task: what nobody sees until then.
+fn after_next_change(kernel: &Kernel, tid: u32) -> Option<String> {
+    let tasks = kernel.tasks.borrow();
+    let task = tasks.iter().find(|task| task.tid == tid)?;
+    task.user_mask.as_ref().map(CpuSet::to_string)
+}
+
+#[test]
+fn what_came_in_is_in_and_undo_brings_it_home() {
+    for rules in ALL_RULES {
+        let kernel = isolated(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk);
+        fork(&kernel, 102, 202);
+        let arrivals = bring_in(&kernel, &disk);
+        assert!(
+            arrivals.iter().all(|one| one.outcome == Outcome::Done),
+            "{rules:?}"
+        );
+        let group = inside(&kernel).replace(kernel.mount_point(), "");
+        let now = places(&kernel);
+        for (tid, mask) in [(100, "2-3"), (102, "2-3"), (110, "3")] {
+            assert_eq!(now[&tid], (group.clone(), mask.to_owned()), "{rules:?} {tid}");
+        }
+        fork(&kernel, 110, 210);
+        undone(&kernel, &disk, &format!("{rules:?}"));
+        let now = places(&kernel);
+        for (tid, mask) in [(100, "0-3"), (102, "1"), (110, "0-3"), (202, "1"), (210, "0-3")] {
+            assert_eq!(now[&tid], ("/".to_owned(), mask.to_owned()), "{rules:?} {tid}");
+        }
+    }
+}
+
+#[test]
+fn what_goes_out_goes_where_it_was_and_undo_still_knows_its_mask() {
+    for rules in ALL_RULES {
+        let kernel = isolated(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk);
+        let before = places(&kernel);
+        bring_in(&kernel, &disk);
+        fork(&kernel, 110, 210);
+        bring_out(&kernel, &disk, &[100, 102, 110, 210]);
+        let mut now = places(&kernel);
+        let child = now.remove(&210).unwrap();
+        assert_eq!(now, before, "{rules:?}");
+        assert_eq!(
+            child, before[&110],
+            "{rules:?}: the child goes to its parent's place"
+        );
+        for tid in [110, 210] {
+            assert_ne!(
+                after_next_change(&kernel, tid).as_deref(),
+                Some("3"),
+                "{rules:?} {tid}"
+            );
+        }
+        undone(&kernel, &disk, &format!("{rules:?}"));
+        let now = places(&kernel);
+        for (tid, mask) in [(100, "0-3"), (102, "1"), (110, "0-3"), (210, "0-3")] {
+            assert_eq!(now[&tid], ("/".to_owned(), mask.to_owned()), "{rules:?} {tid}");
+        }
+    }
+}
+
+const NEWCOMER: u32 = 111;
+
+/// Somebody is born beside task 100 after the apply, and pins itself: only the record of its move knows of that.
+fn newcomer(kernel: &Kernel) {
+    fork(kernel, 100, NEWCOMER);
+    kernel.set_affinity(NEWCOMER, &set("1")).unwrap();
+}
+
+fn in_and_out(kernel: &Kernel, disk: &Disk) {
+    bring_in(kernel, disk);
+    bring_in_one(kernel, disk, NEWCOMER);
+    bring_out(kernel, disk, &[100, 102, 110, NEWCOMER]);
+}
+
+#[test]
+fn death_at_every_step_of_a_move_is_taken_back() {
+    for rules in ALL_RULES {
+        let whole = isolated(rules);
+        let disk = Disk::new(&whole);
+        isolate(&whole, &disk);
+        newcomer(&whole);
+        let first = whole.steps.get() + 1;
+        in_and_out(&whole, &disk);
+        let last = whole.steps.get();
+        assert!(last - first > 8, "{rules:?}: {first} to {last}");
+        // Right after a step is right before the next one.
+        let deaths = (first..=last).flat_map(|step| [Death::Before(step), Death::Torn(step)]);
+        for death in deaths.chain([Death::After(last)]) {
+            let kernel = isolated(rules);
+            let before = kernel.dump();
+            let disk = Disk::new(&kernel);
+            isolate(&kernel, &disk);
+            newcomer(&kernel);
+            kernel.death.set(death);
+            let what = format!("{rules:?} {death:?}");
+            assert!(dies(|| in_and_out(&kernel, &disk)), "{what} did not die");
+            kernel.death.set(Death::Never);
+            undone(&kernel, &disk, &what);
+            assert_eq!(
+                places(&kernel)[&NEWCOMER],
+                ("/".to_owned(), "1".to_owned()),
+                "{what}"
+            );
+            kernel.tasks.borrow_mut().retain(|task| task.tid != NEWCOMER);
+            kernel.render();
+            let mut after = kernel.dump();
+            after.retain(|path, _| !path.starts_with(&format!("proc/{NEWCOMER}/")));
+            assert_eq!(after, before, "{what}");
+        }
+        println!(
+            "{rules:?}: {} deaths during moves taken back",
+            (last - first + 1) * 2 + 1
+        );
+    }
+}
+
+/// Grown and shrunk again: what was inside is inside, with its pin as far as that goes, and so is a child born
+/// while the partition was away.
+#[test]
+fn programs_come_back_into_a_partition_that_is_made_anew() {
+    for rules in ALL_RULES {
+        let kernel = isolated(rules);
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk);
+        bring_in(&kernel, &disk);
+        let group = inside(&kernel).replace(kernel.mount_point(), "");
+        // From 6.2 on the kernel remembers that it had been pinned to CPU 1, and now that is here.
+        let own = if rules == Rules::V1DropsPins { "1-3" } else { "1" };
+        for (then, cpus, masks, child) in [
+            ("2-3", "1-3", [(100, "1-3"), (102, own), (110, "3")], 301),
+            ("1-3", "3", [(100, "3"), (102, "3"), (110, "3")], 302),
+            ("3", "2", [(100, "2"), (102, "2"), (110, "2")], 303),
+        ] {
+            let what = format!("{rules:?}: {then} becomes {cpus}");
+            let there = inside(&kernel);
+            let (former, isolated) = (set(then), set(cpus));
+            let version = Machine::read(kernel.root()).cgroups.cpuset.unwrap().version;
+            let inhabitants = {
+                let journal = Journal::open(&disk).unwrap().unwrap();
+                let dwelling = Dwelling {
+                    path: &there,
+                    cpus: &former,
+                };
+                Inhabitants::of(&kernel, journal.records(), version, dwelling).unwrap()
+            };
+            undone(&kernel, &disk, &what);
+            fork(&kernel, 100, child);
+            isolate_cpus(&kernel, &disk, cpus);
+            let machine = Machine::read(kernel.root());
+            let ground = Ground {
+                system: &kernel,
+                hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+                isolated: &isolated,
+            };
+            let dwelling = Dwelling {
+                path: &there,
+                cpus: &isolated,
+            };
+            let mut journal = Journal::open(&disk).unwrap().unwrap();
+            let arrivals = inhabitants.come_back(&ground, &mut journal, dwelling).unwrap();
+            assert!(arrivals.iter().all(|one| one.outcome == Outcome::Done), "{what}");
+            let now = places(&kernel);
+            for (tid, mask) in masks.into_iter().chain([(child, cpus)]) {
+                assert_eq!(now[&tid], (group.clone(), mask.to_owned()), "{what}: {tid}");
+            }
+            assert_ne!(now[&101].0, group, "{what}: only who was in comes in");
+        }
+        undone(&kernel, &disk, &format!("{rules:?}"));
+        kernel.tasks.borrow_mut().retain(|task| task.tid < 300);
+        kernel.render();
+        let gone: Vec<String> = [301, 302, 303].map(|tid| format!("proc/{tid}/")).to_vec();
+        let mut after = kernel.dump();
+        after.retain(|path, _| !gone.iter().any(|dir| path.starts_with(dir)));
+        assert_eq!(after, before, "{rules:?}");
+    }
+}
+
+#[test]
+fn refusals_are_told_and_move_nothing() {
+    for rules in ALL_RULES {
+        let kernel = isolated(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk);
+        let before = places(&kernel);
+        let machine = Machine::read(kernel.root());
+        let mut journal = Journal::open(&disk).unwrap().unwrap();
+        let isolated = set("2-3");
+        let ground = Ground {
+            system: &kernel,
+            hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+            isolated: &isolated,
+        };
+        let to = inside(&kernel);
+        let arrivals = relocate(
+            &ground,
+            &mut journal,
+            &[parcel(&to, 15, None), parcel(&to, 999, None)],
+        )
+        .unwrap();
+        assert_eq!(
+            arrivals.len(),
+            1,
+            "{rules:?}: a task that is not there has no arrival"
+        );
+        assert_eq!(arrivals[0].outcome, Outcome::Refused(libc::EINVAL), "{rules:?}");
+        assert_eq!(places(&kernel), before, "{rules:?}");
+    }
+}

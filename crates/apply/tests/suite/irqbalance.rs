@@ -1,0 +1,233 @@
+//! Level 3 with irqbalance: its list of banned CPUs is its own again after undo, wherever the tool dies.
+
+use crate::support::rehearsal::acting::{dies, isolate_as};
+use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
+use apply::{Applied, Force, Outcome, Undone, Which, undo};
+use machine::CpuSet;
+use plan::{Intent, PartitionName, Profile};
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+const PID: u32 = 200;
+
+fn isolate(kernel: &Kernel, disk: &Disk, name: &str, cpus: &str) -> Applied {
+    let cpus = CpuSet::parse_list(cpus).unwrap();
+    let intent = Intent::new(PartitionName::new(name).unwrap(), cpus, Profile::Minimal);
+    isolate_as(kernel, disk, &intent, || {}).unwrap()
+}
+
+fn take_back(kernel: &Kernel, disk: &Disk, which: Which, force: Force) -> Undone {
+    undo(kernel, disk, BOOT, which, force, "test").unwrap()
+}
+
+/// What somebody told it (`own` for nothing), and what it does.
+fn list(kernel: &Kernel) -> (String, String) {
+    let mut balancer = kernel.balancer.borrow_mut();
+    let it = balancer.as_mut().unwrap();
+    it.look();
+    let told = it.told.as_ref().map_or("own".to_owned(), ToString::to_string);
+    (told, it.banned.to_string())
+}
+
+fn tell(kernel: &Kernel, list: &str) {
+    let mut balancer = kernel.balancer.borrow_mut();
+    let it = balancer.as_mut().unwrap();
+    it.told = Some(CpuSet::parse_list(list).unwrap());
+    it.look();
+}
+
+fn has(told: &str, banned: &str) -> (String, String) {
+    (told.to_owned(), banned.to_owned())
+}
+
+fn said(applied: &Applied) -> usize {
+    let findings = applied.findings.iter();
+    findings.filter(|finding| finding.id == "irqbalance-runs").count()
+}
+
+fn outcome(applied: &Applied) -> &Outcome {
+    let entry = applied
+        .entries
+        .iter()
+        .find(|entry| entry.change.starts_with("irqbalance/"));
+    &entry.unwrap().outcome
+}
+
+#[test]
+fn its_own_list_comes_back_wherever_the_tool_dies() {
+    for (own, somebody) in [("", None), ("1", None), ("", Some("2")), ("1", Some("2"))] {
+        let ready = || {
+            let kernel = Kernel::boot(Rules::V2);
+            kernel.balance(PID, own);
+            if let Some(somebody) = somebody {
+                tell(&kernel, somebody);
+            }
+            kernel
+        };
+        let before = list(&ready());
+        let steps = {
+            let kernel = ready();
+            let disk = Disk::new(&kernel);
+            let applied = isolate(&kernel, &disk, "rt", "3");
+            assert_eq!((outcome(&applied), said(&applied)), (&Outcome::Done, 0));
+            let wanted = CpuSet::parse_list(somebody.unwrap_or(own)).unwrap();
+            let wanted = wanted.or(&CpuSet::range(3, 3)).to_string();
+            assert_eq!(list(&kernel), has(&wanted, &wanted));
+            kernel.steps.get()
+        };
+        for at in 1..=steps {
+            for death in [Death::Before(at), Death::After(at), Death::Torn(at)] {
+                let kernel = ready();
+                let disk = Disk::new(&kernel);
+                kernel.death.set(death);
+                dies(|| {
+                    isolate(&kernel, &disk, "rt", "3");
+                });
+                kernel.death.set(Death::Never);
+                let undone = take_back(&kernel, &disk, Which::All, Force::No);
+                assert!(undone.equal(), "{death:?}: {:?}", undone.remains());
+                assert_eq!(list(&kernel), before, "{own:?} {somebody:?} {death:?}");
+            }
+        }
+        // The undo itself dies.
+        for at in 1..=steps {
+            let kernel = ready();
+            let disk = Disk::new(&kernel);
+            isolate(&kernel, &disk, "rt", "3");
+            kernel.death.set(Death::Before(steps + at));
+            dies(|| {
+                take_back(&kernel, &disk, Which::All, Force::No);
+            });
+            kernel.death.set(Death::Never);
+            let undone = take_back(&kernel, &disk, Which::All, Force::No);
+            assert!(undone.equal(), "{at}: {:?}", undone.remains());
+            assert_eq!(
+                list(&kernel),
+                before,
+                "{own:?} {somebody:?}: undo died before {at}"
+            );
+        }
+    }
+}
+
+/// Whether the daemon has its next look at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Look {
+    AtOnce,
+    Later,
+}
+
+#[test]
+fn two_partitions_and_looks_in_between() {
+    let looks = [Look::AtOnce, Look::Later];
+    let mut cases = Vec::new();
+    for (first, left) in [("rt", "2"), ("fast", "3")] {
+        for after_rt in looks {
+            for after_fast in looks {
+                cases.extend(looks.map(|after_undo| (first, left, [after_rt, after_fast, after_undo])));
+            }
+        }
+    }
+    for (first, left, [after_rt, after_fast, after_undo]) in cases {
+        let kernel = Kernel::boot(Rules::V2);
+        kernel.balance(PID, "");
+        let disk = Disk::new(&kernel);
+        let look = |when| {
+            if when == Look::AtOnce {
+                kernel.balancer.borrow_mut().as_mut().unwrap().look();
+            }
+        };
+        isolate(&kernel, &disk, "rt", "3");
+        look(after_rt);
+        isolate(&kernel, &disk, "fast", "2");
+        look(after_fast);
+        let case = format!("{first} goes first, looks {after_rt:?} {after_fast:?} {after_undo:?}");
+        assert!(
+            take_back(&kernel, &disk, Which::Named(first), Force::No).equal(),
+            "{case}"
+        );
+        look(after_undo);
+        let told = kernel.balancer.borrow().as_ref().unwrap().told.clone();
+        assert_eq!(told.map(|told| told.to_string()), Some(left.to_owned()), "{case}");
+        assert!(take_back(&kernel, &disk, Which::All, Force::No).equal(), "{case}");
+        assert_eq!(list(&kernel), has("own", ""), "{case}");
+    }
+}
+
+#[test]
+fn one_that_bans_them_already_is_told_nothing() {
+    let kernel = Kernel::boot(Rules::V2);
+    kernel.balance(PID, "2-3");
+    let disk = Disk::new(&kernel);
+    assert_eq!(outcome(&isolate(&kernel, &disk, "rt", "3")), &Outcome::Already);
+    assert_eq!(list(&kernel), has("own", "2-3"));
+    assert!(take_back(&kernel, &disk, Which::All, Force::No).equal());
+    assert_eq!(list(&kernel), has("own", "2-3"));
+}
+
+#[test]
+fn one_that_does_not_answer() {
+    let kernel = Kernel::boot(Rules::V2);
+    kernel.balance(PID, "");
+    let disk = Disk::new(&kernel);
+    kernel.balancer.borrow_mut().as_mut().unwrap().mute = true;
+    let applied = isolate(&kernel, &disk, "rt", "3");
+    assert_eq!(
+        (outcome(&applied), said(&applied)),
+        (&Outcome::Refused(libc::ETIMEDOUT), 1)
+    );
+    assert!(take_back(&kernel, &disk, Which::All, Force::No).equal());
+
+    kernel.balancer.borrow_mut().as_mut().unwrap().mute = false;
+    isolate(&kernel, &disk, "rt", "3");
+    kernel.balancer.borrow_mut().as_mut().unwrap().mute = true;
+    let undone = take_back(&kernel, &disk, Which::All, Force::No);
+    assert!(
+        undone.failed.iter().any(|line| line.contains("keeps its list")),
+        "{:?}",
+        undone.failed
+    );
+    kernel.balancer.borrow_mut().as_mut().unwrap().mute = false;
+    assert!(take_back(&kernel, &disk, Which::All, Force::No).equal());
+    assert_eq!(list(&kernel), has("own", ""));
+}
+
+#[test]
+fn started_anew_or_told_otherwise() {
+    let kernel = Kernel::boot(Rules::V2);
+    kernel.balance(PID, "");
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk, "rt", "3");
+    kernel.balance(201, "1");
+    let again = isolate(&kernel, &disk, "rt", "3");
+    let drift = again.findings.iter().find(|finding| finding.id == "drift");
+    assert!(
+        drift.is_some_and(|drift| drift.message.contains("started anew")),
+        "{again:?}"
+    );
+    let undone = take_back(&kernel, &disk, Which::All, Force::No);
+    assert!(
+        undone.equal() && undone.notes.iter().any(|note| note.contains("has ended")),
+        "{undone:?}"
+    );
+    assert_eq!(list(&kernel), has("own", "1"));
+
+    // Interrupts that it has placed since are no drift.
+    kernel.balance(PID, "");
+    isolate(&kernel, &disk, "rt", "3");
+    kernel.put("/proc/irq/25/smp_affinity_list", "1\n");
+    let again = isolate(&kernel, &disk, "rt", "3");
+    assert!(
+        again.findings.iter().all(|finding| finding.id != "drift"),
+        "{:?}",
+        again.findings
+    );
+    let undone = take_back(&kernel, &disk, Which::All, Force::No);
+    assert!(
+        undone.equal()
+            && undone
+                .notes
+                .iter()
+                .any(|note| note.contains("placed interrupts 25")),
+        "{undone:?}"
+    );
+}

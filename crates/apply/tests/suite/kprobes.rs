@@ -1,0 +1,213 @@
+//! Level 3 for probes on functions of the kernel: a list that is everybody's, from which only our own lines go.
+
+use crate::support::rehearsal::acting::dies;
+use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
+use apply::kprobes::{Kprobe, exist, hold, let_go, missed, sweep};
+use apply::{ApplyError, Storage, System};
+use machine::TaskKey;
+use root::Tracefs;
+
+const TOP: &str = "/sys/kernel/tracing";
+const STRANGER: &str = "p:kprobes/of_somebody do_sys_open\nr4:quietcore_1000/of_another vfs_read\n";
+
+const DEAD: TaskKey = TaskKey {
+    tid: 100,
+    start_time: 1,
+};
+
+fn boot() -> Kernel {
+    let kernel = Kernel::boot_with_settings(Rules::V2);
+    kernel.put(&format!("{TOP}/tracing_on"), "1\n");
+    kernel.put(&format!("{TOP}/kprobe_events"), STRANGER);
+    kernel
+}
+
+fn list(kernel: &Kernel) -> String {
+    kernel
+        .root()
+        .text(&format!("{TOP}/kprobe_events"))
+        .unwrap()
+        .unwrap()
+}
+
+fn living(kernel: &Kernel) -> TaskKey {
+    machine::tasks::read_one(kernel.root(), 100).unwrap().key
+}
+
+fn wanted() -> Vec<Kprobe> {
+    let probe = |event: &str, functions: &[&str]| Kprobe {
+        event: event.to_owned(),
+        functions: functions.iter().map(|&name| name.to_owned()).collect(),
+        fetches: "cpu=%di:u32".to_owned(),
+    };
+    vec![
+        probe("one", &["native_smp_send_reschedule"]),
+        probe("second_name", &["absent_here", "smp_call_function_many"]),
+        probe("none", &["absent_here", "notrace_here"]),
+    ]
+}
+
+#[test]
+fn probes_are_added_and_go_and_others_stay() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    let tracefs = Tracefs::at(TOP);
+    let before = kernel.dump();
+    let one = living(&kernel);
+    assert!(exist(&kernel, &tracefs).unwrap());
+    let placed = hold(&kernel, &disk, &tracefs, one, "quietcore", &wanted()).unwrap();
+    assert_eq!(placed.group, "quietcore_100");
+    assert_eq!(
+        list(&kernel),
+        format!(
+            "{STRANGER}p:quietcore_100/one native_smp_send_reschedule cpu=%di:u32\n\
+             p:quietcore_100/second_name smp_call_function_many cpu=%di:u32\n"
+        )
+    );
+    let pairs: Vec<(&str, &str)> = placed
+        .probes
+        .iter()
+        .map(|(event, at)| (event.as_str(), at.as_str()))
+        .collect();
+    assert_eq!(
+        pairs,
+        [
+            ("one", "native_smp_send_reschedule"),
+            ("second_name", "smp_call_function_many")
+        ]
+    );
+    let (refused, error) = &placed.refused[0];
+    assert_eq!((refused.as_str(), error.errno()), ("none", Some(libc::EINVAL)));
+    assert!(sweep(&kernel, &disk).unwrap().is_empty());
+    assert!(list(&kernel).contains("quietcore_100/one"), "its owner lives");
+    assert!(let_go(&kernel, &disk, &tracefs, one).unwrap().is_empty());
+    assert_eq!(kernel.dump(), before);
+}
+
+/// The kernel's profile has names without groups: which line is ours, only the order says.
+#[test]
+fn what_a_probe_missed_is_read_from_its_own_line() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    let tracefs = Tracefs::at(TOP);
+    let ask = || missed(&kernel, &tracefs, "quietcore_100").unwrap();
+    hold(&kernel, &disk, &tracefs, living(&kernel), "quietcore", &wanted()).unwrap();
+    assert_eq!(ask(), None, "a kernel without the file does not say it");
+    let profile = |lines: [(&str, u64, u64); 4]| {
+        let line = |(name, hits, missed)| format!("  {name:<44} {hits:>15} {missed:>15}\n");
+        kernel.put(&format!("{TOP}/kprobe_profile"), &lines.map(line).concat());
+    };
+    profile([
+        ("of_somebody", 9, 8),
+        ("of_another", 7, 6),
+        ("one", 100, 3),
+        ("second_name", 5, 0),
+    ]);
+    let ours = vec![("one".to_owned(), 3), ("second_name".to_owned(), 0)];
+    assert_eq!(ask(), Some(ours));
+    // Somebody has taken out one and added another meanwhile.
+    profile([
+        ("of_another", 7, 6),
+        ("one", 100, 3),
+        ("second_name", 5, 0),
+        ("one", 1, 77),
+    ]);
+    assert_eq!(ask(), None);
+    kernel.put(&format!("{TOP}/kprobe_profile"), "  of_somebody 9 8\n");
+    assert_eq!(ask(), None, "a list that is shorter is another");
+}
+
+#[test]
+fn where_all_are_refused_nothing_is_left() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    let before = kernel.dump();
+    kernel
+        .refusals
+        .borrow_mut()
+        .insert(format!("{TOP}/kprobe_events"), libc::EPERM);
+    let placed = hold(
+        &kernel,
+        &disk,
+        &Tracefs::at(TOP),
+        living(&kernel),
+        "quietcore",
+        &wanted(),
+    )
+    .unwrap();
+    assert!(placed.probes.is_empty());
+    let errnos: Vec<_> = placed.refused.iter().map(|(_, error)| error.errno()).collect();
+    assert_eq!(errnos, [Some(libc::EPERM); 3]);
+    assert_eq!(kernel.dump(), before);
+    assert!(disk.read("kprobes").unwrap().is_none(), "nothing is held");
+    assert!(!exist(&kernel, &Tracefs::at("/sys/kernel/nowhere")).unwrap());
+}
+
+#[test]
+fn a_group_of_that_name_that_is_not_ours_is_left() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    kernel.put(
+        &format!("{TOP}/kprobe_events"),
+        "p:quietcore_100/theirs vfs_read\n",
+    );
+    let before = kernel.dump();
+    let error = hold(
+        &kernel,
+        &disk,
+        &Tracefs::at(TOP),
+        living(&kernel),
+        "quietcore",
+        &wanted(),
+    )
+    .unwrap_err();
+    assert!(matches!(error, ApplyError::Exists { .. }), "{error}");
+    assert_eq!(kernel.dump(), before);
+}
+
+/// A probe that somebody traces cannot be removed; the next call does it.
+#[test]
+fn a_probe_in_use_is_removed_later() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    let before = kernel.dump();
+    hold(&kernel, &disk, &Tracefs::at(TOP), DEAD, "quietcore", &wanted()).unwrap();
+    let file = format!("{TOP}/kprobe_events");
+    kernel.refusals.borrow_mut().insert(file, libc::EBUSY);
+    let left = sweep(&kernel, &disk).unwrap();
+    assert!(
+        left.len() == 2 && left[0].contains("events/quietcore_100/one"),
+        "{left:?}"
+    );
+    kernel.refusals.borrow_mut().clear();
+    assert!(sweep(&kernel, &disk).unwrap().is_empty());
+    assert_eq!(kernel.dump(), before);
+}
+
+#[test]
+fn death_at_every_step_is_taken_back() {
+    let tracefs = Tracefs::at(TOP);
+    let work = |kernel: &Kernel, disk: &Disk| {
+        hold(kernel, disk, &tracefs, DEAD, "quietcore", &wanted()).unwrap();
+        let_go(kernel, disk, &tracefs, DEAD).unwrap();
+    };
+    let whole = boot();
+    work(&whole, &Disk::new(&whole));
+    let last = whole.steps.get();
+    assert!(last >= 6, "{last}");
+    for death in (1..=last).flat_map(|step| [Death::Before(step), Death::Torn(step), Death::After(step)]) {
+        let kernel = boot();
+        let disk = Disk::new(&kernel);
+        let before = kernel.dump();
+        kernel.death.set(death);
+        assert!(dies(|| work(&kernel, &disk)), "{death:?} did not die");
+        kernel.death.set(Death::Never);
+        sweep(&kernel, &disk).unwrap();
+        assert_eq!(list(&kernel), STRANGER, "{death:?}");
+        // What is torn stays until the next line is written.
+        let one = living(&kernel);
+        hold(&kernel, &disk, &tracefs, one, "quietcore", &wanted()).unwrap();
+        let_go(&kernel, &disk, &tracefs, one).unwrap();
+        assert_eq!(kernel.dump(), before, "{death:?}");
+    }
+}

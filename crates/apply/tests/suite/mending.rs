@@ -1,0 +1,236 @@
+//! Level 3: what a partition in force has lost is set again through its own layer of the journal. Undo then gives back what
+//! was there before the partition, wherever the tool died, and of what is new what was found.
+
+use crate::support::rehearsal::acting::{dies, isolate_as, same};
+use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
+use apply::{Force, Journal, JournalState, Mended, System, Which, mend, standing, undo};
+use machine::{CpuSet, Machine};
+use plan::{Change, Intent, PartitionName, Plan, Profile};
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
+const ETH0: &str = "/proc/irq/25/smp_affinity_list";
+/// Of one CPU, and so of one partition.
+const GOVERNOR: &str = "/sys/devices/system/cpu/cpu3/cpufreq/scaling_governor";
+const MIGRATION: &str = "/proc/sys/kernel/timer_migration";
+
+fn intent(name: &str, cpus: &str) -> Intent {
+    let cpus = CpuSet::parse_list(cpus).unwrap();
+    Intent::new(PartitionName::new(name).unwrap(), cpus, Profile::Strict)
+}
+
+fn read(kernel: &Kernel) -> Machine {
+    Machine::read(kernel.root())
+        .with_tasks(kernel.root())
+        .with_interrupts(kernel.root())
+}
+
+/// What the partition would need now.
+fn plan_now(kernel: &Kernel) -> Plan {
+    let wanted = intent("rt", "3");
+    let settings = machine::settings::for_cpus(kernel.root(), &wanted.cpus);
+    plan::plan_beside(&read(kernel), &settings, &wanted, &[intent("fast", "2")]).unwrap()
+}
+
+/// Sets again what somebody took from `rt`.
+fn mend_rt(kernel: &Kernel, disk: &Disk) -> Mended {
+    let lost = |change: &&Change| matches!(change.target.as_str(), ETH0 | MIGRATION | GOVERNOR);
+    let changes: Vec<Change> = plan_now(kernel).changes.iter().filter(lost).cloned().collect();
+    mend(kernel, disk, &read(kernel), "rt", &changes, "0").unwrap()
+}
+
+/// A machine on which the partition has all three files to change.
+fn wrong_before(rules: Rules) -> Kernel {
+    let kernel = Kernel::boot_with_settings(rules);
+    kernel.put(MIGRATION, "0\n");
+    kernel
+}
+
+/// One on which they hold already what the partition wants.
+fn right_before(rules: Rules) -> Kernel {
+    let kernel = Kernel::boot_with_settings(rules);
+    kernel.put(ETH0, "0-1\n");
+    kernel.put(MIGRATION, "1\n");
+    kernel.put(GOVERNOR, "performance\n");
+    kernel
+}
+
+/// What a machine is like before, in a word, and how it is made.
+type Start = (&'static str, fn(Rules) -> Kernel);
+
+const STARTS: [Start; 2] = [("wrong before", wrong_before), ("right before", right_before)];
+
+/// Two partitions, so that the one that lost something is not the last; then somebody moves an interrupt back.
+fn isolate_and_break(kernel: &Kernel, disk: &Disk) {
+    isolate_as(kernel, disk, &intent("rt", "3"), || {}).unwrap();
+    isolate_as(kernel, disk, &intent("fast", "2"), || {}).unwrap();
+    kernel.put(ETH0, "2-3\n");
+    kernel.put(MIGRATION, "0\n");
+    kernel.put(GOVERNOR, "powersave\n");
+}
+
+fn starts() -> impl Iterator<Item = (Rules, Start)> {
+    ALL_RULES
+        .into_iter()
+        .flat_map(|rules| STARTS.map(|start| (rules, start)))
+}
+
+#[test]
+fn what_is_mended_holds_and_undo_gives_back_what_was_before_the_partition() {
+    for (rules, (name, start)) in starts() {
+        let what = format!("{rules:?}, {name}");
+        let kernel = start(rules);
+        let before = kernel.dump();
+        let is_written = kernel.get(ETH0).trim() != "0-1";
+        let disk = Disk::new(&kernel);
+        isolate_and_break(&kernel, &disk);
+        let drift = |kernel: &Kernel| {
+            let journal = Journal::open(&disk).unwrap().unwrap();
+            let standing = standing(kernel, &journal, &read(kernel));
+            standing.into_iter().flat_map(|one| one.drift).collect::<Vec<_>>()
+        };
+        // What was right when it was applied is no drift of what was written: a new plan finds it.
+        let told = drift(&kernel).iter().any(|one| one.subject == ETH0);
+        assert_eq!(told, is_written, "{what}");
+        let mended = mend_rt(&kernel, &disk);
+        assert_eq!(mended.entries.len(), 3, "{what}: {mended:?}");
+        assert_eq!(kernel.get(ETH0).trim(), "0-1", "{what}");
+        assert_eq!(kernel.get(MIGRATION).trim(), "1", "{what}");
+        assert_eq!(kernel.get(GOVERNOR).trim(), "performance", "{what}");
+        assert!(drift(&kernel).is_empty(), "{what}: {:?}", drift(&kernel));
+        let journal = Journal::open(&disk).unwrap().unwrap();
+        assert_eq!(journal.state(BOOT), JournalState::InForce, "{what}");
+        // Mending what holds writes nothing.
+        assert!(
+            mend_rt(&kernel, &disk).entries.iter().all(|entry| entry.seq == 0),
+            "{what}"
+        );
+        let undone = undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+        assert!(undone.equal(), "{what}: {:?}", undone.remains());
+        same(&kernel, &before, &what);
+    }
+}
+
+#[test]
+fn whoever_dies_while_mending_leaves_a_journal_that_undo_ends() {
+    let mut tried = 0;
+    for (rules, (name, start)) in starts() {
+        let kernel = start(rules);
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        isolate_and_break(&kernel, &disk);
+        let begin = kernel.steps.get();
+        mend_rt(&kernel, &disk);
+        for step in begin + 1..=kernel.steps.get() {
+            for death in [Death::Before(step), Death::After(step), Death::Torn(step)] {
+                let what = format!("{rules:?}, {name}, {death:?}");
+                let kernel = start(rules);
+                let disk = Disk::new(&kernel);
+                isolate_and_break(&kernel, &disk);
+                kernel.death.set(death);
+                assert!(dies(|| drop(mend_rt(&kernel, &disk))), "{what} did not die");
+                kernel.death.set(Death::Never);
+                // The next one ends what was begun.
+                mend_rt(&kernel, &disk);
+                let undone = undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+                assert!(undone.equal(), "{what}: {:?}", undone.remains());
+                same(&kernel, &before, &what);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 80, "only {tried} deaths");
+}
+
+#[test]
+fn a_refusal_is_told_and_the_rest_is_mended() {
+    let kernel = wrong_before(Rules::V2);
+    let disk = Disk::new(&kernel);
+    isolate_and_break(&kernel, &disk);
+    kernel.refuse(ETH0, libc::EIO);
+    let mended = mend_rt(&kernel, &disk);
+    assert_eq!(mended.findings.len(), 1, "{mended:?}");
+    assert_eq!(mended.findings[0].subject, ETH0);
+    assert_eq!(kernel.get(MIGRATION).trim(), "1");
+}
+
+/// What the kernel took once is missed until it takes it again; only what it refused at first was never promised.
+#[test]
+fn what_was_refused_at_apply_and_what_only_later_are_told_apart() {
+    let told = |kernel: &Kernel, disk: &Disk| {
+        let journal = Journal::open(disk).unwrap().unwrap();
+        let all = standing(kernel, &journal, &read(kernel));
+        let rt = all
+            .into_iter()
+            .find(|one| one.intent.name.as_str() == "rt")
+            .unwrap();
+        let has = |set: &std::collections::BTreeMap<String, String>| set.contains_key("irq_affinity/25");
+        let drifts = rt.drift.iter().any(|one| one.subject == ETH0);
+        (has(&rt.refused), has(&rt.unmended), drifts)
+    };
+    for rules in ALL_RULES {
+        let kernel = wrong_before(rules);
+        let disk = Disk::new(&kernel);
+        isolate_and_break(&kernel, &disk);
+        kernel.refuse(ETH0, libc::EROFS);
+        mend_rt(&kernel, &disk);
+        assert_eq!(
+            told(&kernel, &disk),
+            (false, true, true),
+            "{rules:?}: refused later"
+        );
+        kernel.allow(ETH0);
+        mend_rt(&kernel, &disk);
+        assert_eq!(
+            told(&kernel, &disk),
+            (false, false, false),
+            "{rules:?}: taken again"
+        );
+
+        let kernel = wrong_before(rules);
+        let disk = Disk::new(&kernel);
+        kernel.refuse(ETH0, libc::EIO);
+        isolate_and_break(&kernel, &disk);
+        assert_eq!(
+            told(&kernel, &disk),
+            (true, false, false),
+            "{rules:?}: refused at first"
+        );
+        mend_rt(&kernel, &disk);
+        assert_eq!(told(&kernel, &disk), (true, false, false), "{rules:?}: and again");
+        kernel.allow(ETH0);
+        mend_rt(&kernel, &disk);
+        assert_eq!(
+            told(&kernel, &disk),
+            (false, false, false),
+            "{rules:?}: taken later"
+        );
+        kernel.put(ETH0, "2-3\n");
+        assert_eq!(told(&kernel, &disk), (false, false, true), "{rules:?}: and lost");
+    }
+}
+
+/// What is new since is the mended partition's own, not that of the one that began last.
+#[test]
+fn what_mending_adds_goes_with_the_partition_that_got_it() {
+    for rules in ALL_RULES {
+        let what = format!("{rules:?}");
+        let kernel = Kernel::boot_with_settings(rules);
+        let disk = Disk::new(&kernel);
+        let governor = kernel.get(GOVERNOR);
+        let mut first = intent("rt", "3");
+        first.without.insert("scaling_governor".to_owned());
+        isolate_as(&kernel, &disk, &first, || {}).unwrap();
+        isolate_as(&kernel, &disk, &intent("fast", "2"), || {}).unwrap();
+        assert_eq!(kernel.get(GOVERNOR), governor, "{what}: it was set already");
+        mend_rt(&kernel, &disk);
+        assert_eq!(kernel.get(GOVERNOR).trim(), "performance", "{what}");
+        let undone = undo(&kernel, &disk, BOOT, Which::Named("rt"), Force::No, "test").unwrap();
+        assert!(undone.equal(), "{what}: {:?}", undone.remains());
+        assert_eq!(
+            kernel.get(GOVERNOR),
+            governor,
+            "{what}: it went to another partition"
+        );
+    }
+}

@@ -1,0 +1,87 @@
+//! Level 3 for interrupts that refuse a mask, for each reason that a kernel has: apply goes on and says why and what to do,
+//! and undo is exact, also when the refusal comes only then.
+
+use crate::support::rehearsal::acting::{isolate_as, same};
+use crate::support::rehearsal::{Disk, Kernel, Rules};
+use apply::{Applied, Force, Journal, Outcome, Undone, Which, undo};
+use machine::CpuSet;
+use plan::{Intent, PartitionName, Profile};
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+const ETH0: &str = "/proc/irq/25/smp_affinity_list";
+
+/// The errno, why, and what can be done.
+const REASONS: [(i32, &str, &str); 5] = [
+    (libc::EIO, "the kernel manages its mask itself", "managed_irq"),
+    (libc::EPERM, "the kernel manages its mask itself", "managed_irq"),
+    (
+        libc::EINVAL,
+        "accepts no online CPU of the new mask",
+        "effective_affinity_list",
+    ),
+    (libc::ENOSPC, "no free interrupt vector", "fewer queues"),
+    (libc::EBUSY, "the interrupt chip is busy", "apply it again"),
+];
+
+fn isolate(kernel: &Kernel, disk: &Disk) -> Applied {
+    let cpus = CpuSet::parse_list("2-3").unwrap();
+    let intent = Intent::new(PartitionName::new("rt").unwrap(), cpus, Profile::Balanced);
+    isolate_as(kernel, disk, &intent, || {}).unwrap()
+}
+
+fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
+    undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap()
+}
+
+#[test]
+fn one_that_refuses_is_named_with_what_can_be_done_and_left_as_it_is() {
+    for rules in [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2] {
+        for (errno, why, fix) in REASONS {
+            let what = format!("{rules:?} {errno}");
+            let kernel = Kernel::boot(rules);
+            kernel.refuse(ETH0, errno);
+            let before = kernel.dump();
+            let disk = Disk::new(&kernel);
+            let applied = isolate(&kernel, &disk);
+            let named: Vec<_> = applied
+                .findings
+                .iter()
+                .filter(|finding| finding.subject == ETH0)
+                .collect();
+            assert_eq!(named.len(), 1, "{what}: {:?}", applied.findings);
+            let (said, todo) = (&named[0].message, &named[0].fix);
+            assert!(said.contains(why) && todo.contains(fix), "{what}: {said}; {todo}");
+            let entry = applied.entries.iter().find(|entry| entry.change.ends_with("/25"));
+            assert_eq!(
+                entry.map(|entry| &entry.outcome),
+                Some(&Outcome::Refused(errno)),
+                "{what}"
+            );
+            let undone = take_back(&kernel, &disk);
+            assert!(undone.equal(), "{what}: {:?}", undone.remains());
+            same(&kernel, &before, &what);
+        }
+    }
+}
+
+#[test]
+fn one_that_refuses_its_former_mask_keeps_the_journal_until_it_takes_it() {
+    for (errno, ..) in REASONS {
+        let kernel = Kernel::boot(Rules::V2);
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk);
+        kernel.refuse(ETH0, errno);
+        let undone = take_back(&kernel, &disk);
+        assert!(undone.drift.is_empty(), "{errno}: {:?}", undone.drift);
+        let [failed] = &undone.failed[..] else {
+            panic!("{errno}: {:?}", undone.failed)
+        };
+        assert!(failed.starts_with(ETH0), "{errno}: {failed}");
+        assert!(Journal::open(&disk).unwrap().is_some(), "{errno}");
+        kernel.refusals.borrow_mut().remove(ETH0);
+        let undone = take_back(&kernel, &disk);
+        assert!(undone.equal(), "{errno}: {:?}", undone.remains());
+        same(&kernel, &before, &errno.to_string());
+    }
+}

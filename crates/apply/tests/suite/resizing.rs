@@ -1,0 +1,237 @@
+//! Level 3 for a partition that is made anew: death at every step of both halves, and undo gives back the state before
+//! the partition, with the policy of a real-time program that spun inside.
+
+use crate::support::rehearsal::acting::{dies, isolate_as, isolate_by};
+use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask};
+use apply::{
+    ApplyError, Dwelling, Force, Ground, Inhabitants, Journal, JournalState, Parcel, Passenger, System, Unit,
+    Which, apply_resized, relocate, resize, undo,
+};
+use machine::{CpuSet, Machine};
+use plan::{Intent, PartitionName, Profile};
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+const SPINNER: u32 = 110;
+const FIFO_50: (u32, u32) = (1, 50);
+
+fn set(list: &str) -> CpuSet {
+    CpuSet::parse_list(list).unwrap()
+}
+
+fn intent(cpus: &str) -> Intent {
+    Intent::new(PartitionName::new("rt").unwrap(), set(cpus), Profile::Balanced)
+}
+
+/// CPU 3 is isolated, with a program inside that spins with a real-time policy.
+fn inhabited(kernel: &Kernel, disk: &Disk) {
+    isolate_as(kernel, disk, &intent("3"), || {}).unwrap();
+    let machine = Machine::read(kernel.root());
+    let ground = Ground {
+        system: kernel,
+        hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+        isolated: &set("3"),
+    };
+    let parcels = [100, SPINNER].map(|tid| Parcel {
+        tid,
+        unit: Unit::Process,
+        to: inside(kernel),
+        tasks: vec![Passenger {
+            tid,
+            pin: None,
+            policy: None,
+        }],
+        later: Vec::new(),
+        stay: apply::Stay::Belongs,
+    });
+    let mut journal = Journal::open(disk).unwrap().unwrap();
+    relocate(&ground, &mut journal, &parcels).unwrap();
+}
+
+fn inside(kernel: &Kernel) -> String {
+    let machine = Machine::read(kernel.root());
+    plan::partition_path(machine.cgroups.cpuset.as_ref().unwrap(), "rt")
+}
+
+fn boot(rules: Rules) -> Kernel {
+    let kernel = Kernel::boot(rules);
+    kernel.tasks.borrow_mut().push(SimTask {
+        tid: SPINNER,
+        pid: SPINNER,
+        ppid: 1,
+        comm: "spinner",
+        flags: 0,
+        mask: set("0-3"),
+        user_mask: None,
+        cgroup: "/".to_owned(),
+    });
+    kernel.policies.borrow_mut().insert(SPINNER, FIFO_50);
+    kernel.render();
+    kernel
+}
+
+/// What the command line does.
+fn make_anew(kernel: &Kernel, disk: &Disk, cpus: &str) {
+    let there = inside(kernel);
+    let dwelling = |cpus| Dwelling { path: &there, cpus };
+    let version = Machine::read(kernel.root()).cgroups.cpuset.unwrap().version;
+    let former = Journal::open(disk).unwrap().unwrap();
+    let former = former
+        .layers()
+        .into_iter()
+        .find(|layer| layer.is_live() && layer.intent.name.as_str() == "rt");
+    let (former, wanted) = (former.unwrap().intent.cpus.clone(), set(cpus));
+    let journal = Journal::open(disk).unwrap().unwrap();
+    let inhabitants = Inhabitants::of(kernel, journal.records(), version, dwelling(&former)).unwrap();
+    let undone = resize::begin(kernel, disk, "rt", &wanted, &inhabitants).unwrap();
+    assert!(undone.equal(), "{:?}", undone.remains());
+    isolate_by(kernel, disk, &intent(cpus), || {}, apply_resized).unwrap();
+    let machine = Machine::read(kernel.root());
+    let ground = Ground {
+        system: kernel,
+        hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+        isolated: &wanted,
+    };
+    let mut journal = Journal::open(disk).unwrap().unwrap();
+    inhabitants
+        .come_back(&ground, &mut journal, dwelling(&wanted))
+        .unwrap();
+    resize::end(disk).unwrap();
+}
+
+#[test]
+fn death_at_every_step_of_both_halves_is_taken_back_with_policies() {
+    for rules in [Rules::V1DropsPins, Rules::V2] {
+        let whole = boot(rules);
+        let disk = Disk::new(&whole);
+        inhabited(&whole, &disk);
+        let first = whole.steps.get() + 1;
+        make_anew(&whole, &disk, "2-3");
+        let last = whole.steps.get();
+        assert!(last - first > 40, "{rules:?}: {first} to {last}");
+        assert_eq!(whole.task(SPINNER).mask, set("2-3"), "{rules:?}");
+        assert_eq!(whole.policies.borrow().get(&SPINNER), Some(&FIFO_50), "{rules:?}");
+        assert_eq!(
+            Journal::open(&disk).unwrap().unwrap().state(BOOT),
+            JournalState::InForce,
+            "{rules:?}: the record of the resize is closed"
+        );
+        let mut restored = 0;
+        for death in (first..=last).flat_map(|step| [Death::Before(step), Death::Torn(step)]) {
+            let what = format!("{rules:?} {death:?}");
+            let kernel = boot(rules);
+            let before = kernel.dump();
+            let disk = Disk::new(&kernel);
+            inhabited(&kernel, &disk);
+            kernel.death.set(death);
+            assert!(dies(|| make_anew(&kernel, &disk, "2-3")), "{what} did not die");
+            kernel.death.set(Death::Never);
+            let is_open = resize::Resize::open(Journal::open(&disk).unwrap().unwrap().records()).is_some();
+            if is_open {
+                let again = isolate_as(&kernel, &disk, &intent("2-3"), || {});
+                assert!(
+                    matches!(again, Err(ApplyError::Resizing { .. })),
+                    "{what}: {again:?}"
+                );
+            }
+            let undone = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
+            assert!(undone.equal(), "{what}: {:?}", undone.remains());
+            // Where the record of the resize never came, this was an ordinary undo, which leaves a spinner demoted.
+            if !is_open {
+                kernel.policies.borrow_mut().insert(SPINNER, FIFO_50);
+                kernel.render();
+            }
+            assert_eq!(kernel.dump(), before, "{what}");
+            assert!(Journal::open(&disk).unwrap().is_none(), "{what}");
+            restored += 1;
+        }
+        println!(
+            "{rules:?}: {restored} of {} deaths during a resize taken back",
+            (last - first + 1) * 2
+        );
+        assert_eq!(restored, (last - first + 1) * 2);
+    }
+}
+
+#[test]
+fn death_while_a_stopped_resize_is_taken_back_is_finished_by_the_next_undo() {
+    let between = |kernel: &Kernel, disk: &Disk| {
+        inhabited(kernel, disk);
+        let first = kernel.steps.get() + 1;
+        // Somewhere in the second half.
+        kernel.death.set(Death::Before(first + 35));
+        assert!(dies(|| make_anew(kernel, disk, "2-3")));
+        kernel.death.set(Death::Never);
+    };
+    let whole = boot(Rules::V2);
+    let disk = Disk::new(&whole);
+    between(&whole, &disk);
+    let first = whole.steps.get() + 1;
+    undo(&whole, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
+    let last = whole.steps.get();
+    for death in (first..=last).flat_map(|step| [Death::Before(step), Death::Torn(step)]) {
+        let kernel = boot(Rules::V2);
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        between(&kernel, &disk);
+        kernel.death.set(death);
+        let died = dies(|| drop(undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test")));
+        assert!(died, "{death:?} did not die");
+        kernel.death.set(Death::Never);
+        let undone = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
+        assert!(undone.equal(), "{death:?}: {:?}", undone.remains());
+        assert_eq!(kernel.dump(), before, "{death:?}");
+    }
+}
+
+#[test]
+fn a_journal_does_not_grow_with_every_resize() {
+    const TURNS: usize = 200;
+    for rules in [Rules::V1DropsPins, Rules::V2] {
+        let kernel = boot(rules);
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        inhabited(&kernel, &disk);
+        let size = || std::fs::metadata(disk.dir.path().join("journal")).unwrap().len();
+        let mut sizes = Vec::new();
+        for turn in 0..TURNS {
+            make_anew(&kernel, &disk, ["2-3", "3"][turn % 2]);
+            sizes.push(size());
+        }
+        let (early, late) = (sizes[1].max(sizes[2]), sizes[TURNS - 2].max(sizes[TURNS - 1]));
+        println!("{rules:?}: journal {early} bytes after 3 resizes, {late} after {TURNS}");
+        // Numbers of records have more digits by then.
+        assert!(late < early + early / 4, "{rules:?}: {early} bytes, then {late}");
+        // Nothing of it is lost.
+        let told = apply::history(&disk).unwrap();
+        let begun: usize = told.iter().map(|journal| apply::layers(journal).len()).sum();
+        assert_eq!(begun, TURNS + 1, "{rules:?}");
+        let undone = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
+        assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
+        kernel.policies.borrow_mut().insert(SPINNER, FIFO_50);
+        kernel.render();
+        assert_eq!(kernel.dump(), before, "{rules:?}");
+        assert!(Journal::open(&disk).unwrap().is_none(), "{rules:?}");
+    }
+}
+
+#[test]
+fn what_a_partition_beside_it_shares_is_not_put_away() {
+    for rules in [Rules::V1DropsPins, Rules::V2] {
+        let kernel = boot(rules);
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        inhabited(&kernel, &disk);
+        let net = Intent::new(PartitionName::new("net").unwrap(), set("1"), Profile::Balanced);
+        isolate_as(&kernel, &disk, &net, || {}).unwrap();
+        for cpus in ["2-3", "3", "2"] {
+            make_anew(&kernel, &disk, cpus);
+        }
+        for name in ["net", "rt"] {
+            let undone = undo(&kernel, &disk, BOOT, Which::Named(name), Force::No, "test").unwrap();
+            assert!(undone.equal(), "{rules:?} {name}: {:?}", undone.remains());
+        }
+        kernel.policies.borrow_mut().insert(SPINNER, FIFO_50);
+        kernel.render();
+        assert_eq!(kernel.dump(), before, "{rules:?}");
+    }
+}

@@ -1,0 +1,67 @@
+//! Which CPUs are in a scheduling domain by the sets of the rehearsal kernel, and who was kept busy when one left.
+
+use super::{Kernel, Rules, set, takes};
+use machine::CpuSet;
+
+/// CPUs that left the domains by one write.
+#[derive(Clone, Debug)]
+pub struct Left {
+    #[allow(dead_code)] // Printed where a test fails.
+    pub path: String,
+    pub cpus: CpuSet,
+    /// Who was to be kept busy at that moment, and the list for those who do it: asked for by nobody but this write.
+    pub kept: Option<(CpuSet, String)>,
+    /// Whether that list existed.
+    pub is_list: bool,
+}
+
+#[derive(Debug, Default)]
+pub struct Domains {
+    asked: Option<(CpuSet, String)>,
+    pub left: Vec<Left>,
+}
+
+impl Kernel {
+    pub fn ask_to_keep_busy(&self, cpus: &CpuSet, list: &str) {
+        self.domains.borrow_mut().asked = Some((cpus.clone(), list.to_owned()));
+    }
+
+    /// Makes one write, and notes who left the domains by it.
+    pub fn watching_domains<T>(&self, path: &str, write: impl FnOnce() -> T) -> T {
+        let before = self.balanced();
+        let done = write();
+        let cpus = before.minus(&self.balanced());
+        let kept = self.domains.borrow_mut().asked.take();
+        if !cpus.is_empty() {
+            let is_list = kept
+                .as_ref()
+                .is_some_and(|(_, list)| self.live.locate(list).exists());
+            self.domains.borrow_mut().left.push(Left {
+                path: path.to_owned(),
+                cpus,
+                kept,
+                is_list,
+            });
+        }
+        done
+    }
+
+    /// What `rebuild_sched_domains` would give a domain (`generate_sched_domains` in `kernel/cgroup/cpuset.c`).
+    fn balanced(&self) -> CpuSet {
+        let all = set("0-3");
+        let mount = self.mount_point();
+        let groups = std::fs::read_dir(self.live.locate(mount)).into_iter().flatten();
+        let dirs = groups.flatten().filter(|entry| entry.path().is_dir());
+        let sets = dirs.map(|entry| format!("{mount}/{}", entry.file_name().to_string_lossy()));
+        let value = |dir: &str, file: &str| self.get(&format!("{dir}/cpuset.{file}"));
+        match self.rules {
+            Rules::V2 => sets
+                .filter(|dir| takes(&value(dir, "cpus.partition")))
+                .fold(all, |rest, dir| rest.minus(&set(&value(&dir, "cpus")))),
+            _ if value(mount, "sched_load_balance") == "1" => all,
+            _ => sets
+                .filter(|dir| value(dir, "sched_load_balance") == "1")
+                .fold(CpuSet::default(), |some, dir| some.or(&set(&value(&dir, "cpus")))),
+        }
+    }
+}

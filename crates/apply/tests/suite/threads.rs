@@ -1,0 +1,186 @@
+//! Level 3 for single threads in a threaded partition (v2): their process waits outside, death at every step, and undo
+//! brings all home.
+
+use crate::support::rehearsal::acting::dies;
+use crate::support::rehearsal::moving::{bring_in_one, fork, inside, isolate, parcel, places, undone};
+use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask, set};
+use apply::{Ground, Journal, Outcome, Parcel, System, Unit, relocate};
+use machine::Machine;
+
+/// A process of three threads in a slice, next to what is always there.
+fn with_threads() -> Kernel {
+    let kernel = Kernel::boot(Rules::V2);
+    kernel.make_dir("/sys/fs/cgroup/slice").unwrap();
+    for (tid, mask, user) in [(120, "0-3", None), (121, "0-3", None), (122, "1", Some("1"))] {
+        kernel.tasks.borrow_mut().push(SimTask {
+            tid,
+            pid: 120,
+            ppid: 1,
+            comm: "divided",
+            flags: 0,
+            mask: set(mask),
+            user_mask: user.map(set),
+            cgroup: "/slice".to_owned(),
+        });
+    }
+    kernel.render();
+    kernel
+}
+
+/// One thread of it goes into the partition alone, then another one.
+fn divide(kernel: &Kernel, disk: &Disk) {
+    for tid in [121, 122] {
+        let machine = Machine::read(kernel.root());
+        let mut journal = Journal::open(disk).unwrap().unwrap();
+        let ground = Ground {
+            system: kernel,
+            hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+            isolated: &set("2-3"),
+        };
+        let alone = Parcel {
+            unit: Unit::Thread,
+            ..parcel(&inside(kernel), tid, None)
+        };
+        let arrivals = relocate(&ground, &mut journal, &[alone]).unwrap();
+        assert!(arrivals.iter().all(|one| one.outcome == Outcome::Done), "{tid}");
+    }
+}
+
+#[test]
+fn a_thread_goes_in_alone_and_its_process_waits_outside() {
+    let kernel = with_threads();
+    let before = kernel.dump();
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk);
+    divide(&kernel, &disk);
+    let now = places(&kernel);
+    let place = |tid: u32| (now[&tid].0.as_str(), now[&tid].1.as_str());
+    assert_eq!(place(120), ("/", "0-1"));
+    assert_eq!(place(121), ("/quietcore-rt", "2-3"));
+    assert_eq!(place(122), ("/quietcore-rt", "2-3"));
+    // Who waits forks: its child waits too, and goes where the parent came from.
+    fork(&kernel, 120, 220);
+    undone(&kernel, &disk, "threads");
+    assert_eq!(places(&kernel)[&220], ("/slice".to_owned(), "0-3".to_owned()));
+    kernel.tasks.borrow_mut().retain(|task| task.tid != 220);
+    kernel.render();
+    let mut after = kernel.dump();
+    after.retain(|path, _| !path.starts_with("proc/220/"));
+    assert_eq!(after, before);
+}
+
+#[test]
+fn who_waits_goes_home_when_the_threads_inside_have_ended() {
+    let kernel = with_threads();
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk);
+    divide(&kernel, &disk);
+    kernel
+        .tasks
+        .borrow_mut()
+        .retain(|task| !matches!(task.tid, 121 | 122));
+    for tid in [121, 122] {
+        std::fs::remove_dir_all(kernel.dir.path().join(format!("proc/120/task/{tid}"))).unwrap();
+    }
+    kernel.render();
+    undone(&kernel, &disk, "ended threads");
+    assert_eq!(places(&kernel)[&120], ("/slice".to_owned(), "0-3".to_owned()));
+}
+
+#[test]
+fn a_partition_with_programs_takes_no_single_thread_and_nothing_moves() {
+    let kernel = with_threads();
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk);
+    bring_in_one(&kernel, &disk, 100);
+    let before = places(&kernel);
+    let machine = Machine::read(kernel.root());
+    let mut journal = Journal::open(&disk).unwrap().unwrap();
+    let isolated = set("2-3");
+    let ground = Ground {
+        system: &kernel,
+        hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+        isolated: &isolated,
+    };
+    let to = inside(&kernel);
+    assert_eq!(
+        apply::threads::threshold(&ground, 121, &to),
+        apply::threads::Threshold::Populated
+    );
+    let alone = Parcel {
+        unit: Unit::Thread,
+        ..parcel(&to, 121, None)
+    };
+    let arrivals = relocate(&ground, &mut journal, &[alone]).unwrap();
+    assert_eq!(arrivals[0].outcome, Outcome::Refused(libc::EOPNOTSUPP));
+    assert_eq!(places(&kernel), before);
+    undone(&kernel, &disk, "refused");
+}
+
+/// Both threads come out to where their process waits, and then all of it goes home.
+fn come_out(kernel: &Kernel, disk: &Disk) {
+    let machine = Machine::read(kernel.root());
+    let mut journal = Journal::open(disk).unwrap().unwrap();
+    let ground = Ground {
+        system: kernel,
+        hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+        isolated: &set("2-3"),
+    };
+    for tid in [121, 122] {
+        let alone = Parcel {
+            unit: Unit::Thread,
+            ..parcel("/sys/fs/cgroup", tid, None)
+        };
+        relocate(&ground, &mut journal, &[alone]).unwrap();
+    }
+    let one = |tid: u32| parcel("/sys/fs/cgroup/slice", tid, None);
+    let whole = Parcel {
+        unit: Unit::Process,
+        tasks: [120, 121, 122]
+            .into_iter()
+            .flat_map(|tid| one(tid).tasks)
+            .collect(),
+        ..one(120)
+    };
+    relocate(&ground, &mut journal, &[whole]).unwrap();
+    let now = places(kernel);
+    assert!(
+        [120, 121, 122].iter().all(|tid| now[tid].0 == "/slice"),
+        "{now:?}"
+    );
+}
+
+/// Every death in what `act` does to a divided process, after what `ready` did.
+fn dies_everywhere(ready: fn(&Kernel, &Disk), act: fn(&Kernel, &Disk)) {
+    let whole = with_threads();
+    let disk = Disk::new(&whole);
+    isolate(&whole, &disk);
+    ready(&whole, &disk);
+    let first = whole.steps.get() + 1;
+    act(&whole, &disk);
+    let last = whole.steps.get();
+    assert!(last - first >= 8, "{first} to {last}");
+    let deaths = (first..=last).flat_map(|step| [Death::Before(step), Death::Torn(step)]);
+    for death in deaths.chain([Death::After(last)]) {
+        let kernel = with_threads();
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk);
+        ready(&kernel, &disk);
+        kernel.death.set(death);
+        assert!(dies(|| act(&kernel, &disk)), "{death:?} did not die");
+        kernel.death.set(Death::Never);
+        undone(&kernel, &disk, &format!("{death:?}"));
+        assert_eq!(kernel.dump(), before, "{death:?}");
+    }
+}
+
+#[test]
+fn death_at_every_step_of_a_divided_process_is_taken_back() {
+    dies_everywhere(|_, _| {}, divide);
+}
+
+#[test]
+fn death_at_every_step_of_its_way_out_is_taken_back() {
+    dies_everywhere(divide, come_out);
+}

@@ -1,0 +1,200 @@
+//! Level 3 for a process of which one thread is in a threaded partition (v2), beside a shield whose named set takes
+//! everybody else: whatever comes first, nobody is taken out of the partition, and each undo gives back what was there.
+
+use crate::support::rehearsal::acting::{dies, isolate_as};
+use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask};
+use apply::{Force, Ground, Journal, Outcome, Parcel, Passenger, Stay, System, Unit, Which, relocate, undo};
+use machine::{CpuSet, Machine};
+use plan::{Intent, PartitionName, Profile};
+use std::collections::BTreeMap;
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+const RT: &str = "/quietcore-rt";
+const SYSTEM: &str = "/quietcore-system";
+
+fn set(list: &str) -> CpuSet {
+    CpuSet::parse_list(list).unwrap()
+}
+
+/// A process of three threads in the root, where `cset` finds what it moves, and one in a slice.
+fn boot() -> Kernel {
+    let kernel = Kernel::boot(Rules::V2);
+    kernel.make_dir("/sys/fs/cgroup/slice").unwrap();
+    let rows = [
+        (120, 120, "/", "0-3", None),
+        (121, 120, "/", "0-3", None),
+        (122, 120, "/", "1", Some("1")),
+        (130, 130, "/slice", "0-3", None),
+        (131, 130, "/slice", "0-3", None),
+    ];
+    for (tid, pid, cgroup, mask, user) in rows {
+        kernel.tasks.borrow_mut().push(SimTask {
+            tid,
+            pid,
+            ppid: 1,
+            comm: "divided",
+            flags: 0,
+            mask: set(mask),
+            user_mask: user.map(set),
+            cgroup: cgroup.to_owned(),
+        });
+    }
+    kernel.render();
+    kernel
+}
+
+fn partition(kernel: &Kernel, disk: &Disk) {
+    let intent = Intent::new(PartitionName::new("rt").unwrap(), set("3"), Profile::Minimal);
+    isolate_as(kernel, disk, &intent, || {}).unwrap();
+}
+
+fn shield(kernel: &Kernel, disk: &Disk, who: &str) {
+    let mut intent = Intent::new(PartitionName::new("user").unwrap(), set("2"), Profile::Minimal);
+    intent.housekeeping = Some(PartitionName::new("system").unwrap());
+    intent.take("cpuset_partition=root").unwrap();
+    intent.take(&format!("task_placement={who}")).unwrap();
+    isolate_as(kernel, disk, &intent, || {}).unwrap();
+}
+
+/// One thread of each process goes into a partition alone.
+fn divide(kernel: &Kernel, disk: &Disk, to: &str) {
+    for tid in [121, 131] {
+        let machine = Machine::read(kernel.root());
+        let mut journal = Journal::open(disk).unwrap().unwrap();
+        let ground = Ground {
+            system: kernel,
+            hierarchy: machine.cgroups.cpuset.as_ref().unwrap(),
+            isolated: &set("2-3"),
+        };
+        let alone = Parcel {
+            tid,
+            unit: Unit::Thread,
+            to: format!("/sys/fs/cgroup{to}"),
+            tasks: vec![Passenger {
+                tid,
+                pin: None,
+                policy: None,
+            }],
+            later: Vec::new(),
+            stay: Stay::Belongs,
+        };
+        let arrivals = relocate(&ground, &mut journal, &[alone]).unwrap();
+        assert!(arrivals.iter().all(|one| one.outcome == Outcome::Done), "{tid}");
+    }
+}
+
+fn take_back(kernel: &Kernel, disk: &Disk, name: &str, what: &str) {
+    let undone = undo(kernel, disk, BOOT, Which::Named(name), Force::No, "test").unwrap();
+    assert!(undone.equal(), "{what}, {name}: {:?}", undone.remains());
+}
+
+fn places(kernel: &Kernel) -> BTreeMap<u32, (String, String)> {
+    let tasks = kernel.tasks.borrow();
+    let rows = tasks
+        .iter()
+        .map(|task| (task.tid, (task.cgroup.clone(), task.mask.to_string())));
+    rows.collect()
+}
+
+fn inside(kernel: &Kernel, dir: &str) -> Vec<u32> {
+    let tasks = kernel.tasks.borrow();
+    let inside = tasks.iter().filter(|task| task.cgroup == dir);
+    inside.map(|task| task.tid).collect()
+}
+
+#[test]
+fn a_shield_takes_nobody_out_of_a_threaded_partition() {
+    for who in ["user", "all"] {
+        for order in [["user", "rt"], ["rt", "user"]] {
+            let kernel = boot();
+            let before = kernel.dump();
+            let disk = Disk::new(&kernel);
+            partition(&kernel, &disk);
+            divide(&kernel, &disk, RT);
+            let divided = places(&kernel);
+            shield(&kernel, &disk, who);
+            let what = format!("{who} {order:?}");
+            assert_eq!(inside(&kernel, RT), [121, 131], "{what}");
+            assert!(inside(&kernel, SYSTEM).contains(&100), "{what}");
+            take_back(&kernel, &disk, order[0], &what);
+            if order[0] == "user" {
+                assert_eq!(places(&kernel), divided, "{what}");
+            }
+            take_back(&kernel, &disk, order[1], &what);
+            assert_eq!(kernel.dump(), before, "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_thread_goes_into_a_partition_beside_a_shield_and_home_again() {
+    for who in ["user", "all"] {
+        for order in [["user", "rt"], ["rt", "user"]] {
+            let kernel = boot();
+            let before = kernel.dump();
+            let disk = Disk::new(&kernel);
+            shield(&kernel, &disk, who);
+            partition(&kernel, &disk);
+            let shielded = places(&kernel);
+            divide(&kernel, &disk, RT);
+            let what = format!("{who} {order:?}");
+            assert_eq!(inside(&kernel, RT), [121, 131], "{what}");
+            take_back(&kernel, &disk, order[0], &what);
+            match order[0] {
+                "user" => assert_eq!(inside(&kernel, RT), [121, 131], "{what}"),
+                _ => {
+                    let now: Vec<String> = places(&kernel).into_values().map(|(place, _)| place).collect();
+                    let then: Vec<String> = shielded.into_values().map(|(place, _)| place).collect();
+                    assert_eq!(now, then, "{what}");
+                }
+            }
+            take_back(&kernel, &disk, order[1], &what);
+            assert_eq!(kernel.dump(), before, "{what}");
+        }
+    }
+}
+
+#[test]
+fn death_at_every_step_of_a_shield_beside_a_divided_process_is_taken_back() {
+    let whole = boot();
+    let disk = Disk::new(&whole);
+    partition(&whole, &disk);
+    divide(&whole, &disk, RT);
+    let first = whole.steps.get() + 1;
+    shield(&whole, &disk, "user");
+    let last = whole.steps.get();
+    assert!(last - first > 20, "{first} to {last}");
+    for death in (first..=last).flat_map(|step| [Death::Before(step), Death::After(step), Death::Torn(step)])
+    {
+        let kernel = boot();
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        partition(&kernel, &disk);
+        divide(&kernel, &disk, RT);
+        let divided = places(&kernel);
+        kernel.death.set(death);
+        assert!(dies(|| shield(&kernel, &disk, "user")), "{death:?} did not die");
+        kernel.death.set(Death::Never);
+        let what = format!("{death:?}");
+        let undone = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
+        assert!(undone.equal(), "{what}: {:?}", undone.remains());
+        if undone.taken == ["user"] {
+            assert_eq!(places(&kernel), divided, "{what}");
+            take_back(&kernel, &disk, "rt", &what);
+        }
+        assert_eq!(kernel.dump(), before, "{what}");
+    }
+}
+
+#[test]
+fn a_threaded_shield_sends_everybody_home() {
+    for who in ["user", "all"] {
+        let kernel = boot();
+        let before = kernel.dump();
+        let disk = Disk::new(&kernel);
+        shield(&kernel, &disk, who);
+        divide(&kernel, &disk, "/quietcore-user");
+        take_back(&kernel, &disk, "user", who);
+        assert_eq!(kernel.dump(), before, "{who}");
+    }
+}

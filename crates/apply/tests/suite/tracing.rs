@@ -1,0 +1,331 @@
+//! Level 3 for what a measurement changes in tracefs: its instance, the settings that all share, death at every step.
+
+use crate::support::rehearsal::acting::dies;
+use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
+use apply::tracing::{Setting, Wanted, beside, hold, let_go, sweep};
+use apply::{ApplyError, System};
+use machine::TaskKey;
+use root::Tracefs;
+
+const TOP: &str = "/sys/kernel/tracing";
+const PERIOD: &str = "osnoise/timerlat_period_us";
+const CPUS: &str = "osnoise/cpus";
+
+fn boot() -> Kernel {
+    let kernel = Kernel::boot_with_settings(Rules::V2);
+    for (file, text) in [
+        (PERIOD, "500\n"),
+        (CPUS, "0-3\n"),
+        ("tracing_on", "1\n"),
+        ("instances/of-somebody/tracing_on", "1\n"),
+    ] {
+        kernel.put(&format!("{TOP}/{file}"), text);
+    }
+    kernel
+}
+
+fn at(kernel: &Kernel, file: &str) -> Option<String> {
+    kernel.root().value(&format!("{TOP}/{file}")).unwrap()
+}
+
+fn holder(kernel: &Kernel, tid: u32) -> TaskKey {
+    machine::tasks::read_one(kernel.root(), tid).unwrap().key
+}
+
+const DEAD: TaskKey = TaskKey {
+    tid: 100,
+    start_time: 1,
+};
+
+fn timerlat() -> Wanted {
+    Wanted {
+        shared: vec![
+            Setting::must(CPUS, "3"),
+            Setting::must(PERIOD, "1000"),
+            Setting::may("osnoise/of-a-later-kernel", "1"),
+        ],
+        own: vec![
+            Setting::must("trace_clock", "mono"),
+            Setting::may("absent", "1"),
+            Setting::must("current_tracer", "timerlat"),
+        ],
+        ..Wanted::default()
+    }
+}
+
+const CLOCK: &str = "trace_clock";
+
+/// A second instance for a tracer that fills its buffers, and a shared file that shows what it takes in brackets.
+fn functions() -> Wanted {
+    Wanted {
+        shared: vec![Setting::must(CLOCK, "mono_raw")],
+        beside: vec![
+            Setting::must("tracing_cpumask", "8"),
+            Setting::must("current_tracer", "function_graph"),
+        ],
+        ..timerlat()
+    }
+}
+
+#[test]
+fn a_second_instance_comes_and_goes_with_the_first() {
+    let tracefs = Tracefs::at(TOP);
+    let boot = || {
+        let kernel = boot();
+        kernel.put(&format!("{TOP}/{CLOCK}"), "local [global] mono mono_raw\n");
+        kernel
+    };
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    let before = kernel.dump();
+    let one = holder(&kernel, 100);
+    let path = hold(&kernel, &disk, &tracefs, one, &functions()).unwrap();
+    let second = beside(&path);
+    assert_eq!(second, "instances/quietcore-100-2");
+    let tracer = |path: &str| at(&kernel, &format!("{path}/current_tracer"));
+    assert_eq!(tracer(&path).unwrap(), "timerlat");
+    assert_eq!(tracer(&second).unwrap(), "function_graph");
+    assert_eq!(at(&kernel, CLOCK).unwrap(), "mono_raw");
+    assert!(let_go(&kernel, &disk, &tracefs, one).unwrap().is_empty());
+    assert_eq!(
+        at(&kernel, CLOCK).unwrap(),
+        "global",
+        "the word, not the line, is what the file takes"
+    );
+    kernel.put(&format!("{TOP}/{CLOCK}"), "local [global] mono mono_raw\n");
+    assert_eq!(kernel.dump(), before);
+
+    // Somebody reads the second one: both stay, the ledger too, and the next call removes them.
+    hold(&kernel, &disk, &tracefs, DEAD, &functions()).unwrap();
+    let dir = format!("{TOP}/{second}");
+    kernel.refusals.borrow_mut().insert(dir.clone(), libc::EBUSY);
+    let left = sweep(&kernel, &disk).unwrap();
+    assert!(left[0].starts_with(&dir), "{left:?}");
+    assert_eq!(tracer(&path).unwrap(), "timerlat");
+    kernel.refusals.borrow_mut().clear();
+    assert!(sweep(&kernel, &disk).unwrap().is_empty());
+    assert_eq!(tracer(&path), None);
+
+    let work = |kernel: &Kernel, disk: &Disk| {
+        hold(kernel, disk, &tracefs, DEAD, &functions()).unwrap();
+    };
+    let whole = boot();
+    work(&whole, &Disk::new(&whole));
+    for death in (1..=whole.steps.get()).flat_map(|step| [Death::Before(step), Death::After(step)]) {
+        let kernel = boot();
+        let disk = Disk::new(&kernel);
+        kernel.death.set(death);
+        assert!(dies(|| work(&kernel, &disk)), "{death:?} did not die");
+        kernel.death.set(Death::Never);
+        sweep(&kernel, &disk).unwrap();
+        let names = kernel.root().names(&format!("{TOP}/instances")).unwrap();
+        assert_eq!(names.unwrap(), ["of-somebody"], "{death:?}");
+        assert!(at(&kernel, CLOCK).unwrap().contains("global"), "{death:?}");
+    }
+}
+
+#[test]
+fn what_was_there_comes_back() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    let tracefs = Tracefs::at(TOP);
+    let before = kernel.dump();
+    let one = holder(&kernel, 100);
+    let path = hold(&kernel, &disk, &tracefs, one, &timerlat()).unwrap();
+    assert_eq!(path, "instances/quietcore-100");
+    assert_eq!(
+        at(&kernel, &format!("{path}/current_tracer")).unwrap(),
+        "timerlat"
+    );
+    assert_eq!(at(&kernel, PERIOD).unwrap(), "1000");
+    assert!(sweep(&kernel, &disk).unwrap().is_empty());
+    assert_eq!(at(&kernel, PERIOD).unwrap(), "1000", "its owner lives");
+    // A second one without shared settings has its own instance; with them it is refused before anything is written.
+    let two = holder(&kernel, 102);
+    let between = kernel.dump();
+    let refused = hold(&kernel, &disk, &tracefs, two, &timerlat()).unwrap_err();
+    assert!(matches!(refused, ApplyError::Tracing { pid: 100 }), "{refused}");
+    assert_eq!(kernel.dump(), between);
+    let own = Wanted {
+        shared: Vec::new(),
+        ..timerlat()
+    };
+    hold(&kernel, &disk, &tracefs, two, &own).unwrap();
+    assert!(let_go(&kernel, &disk, &tracefs, one).unwrap().is_empty());
+    assert!(at(&kernel, "instances/quietcore-102/trace_clock").is_some());
+    assert!(let_go(&kernel, &disk, &tracefs, two).unwrap().is_empty());
+    assert_eq!(kernel.dump(), before);
+}
+
+const SIZE: &str = "per_cpu/cpu3/buffer_size_kb";
+
+/// The tracer first, as its start is what gives the buffers of a trace that nobody has used their size.
+fn in_the_shared_trace() -> Wanted {
+    Wanted {
+        shared: vec![
+            Setting::must("current_tracer", "function_graph"),
+            Setting::may(SIZE, "16384"),
+        ],
+        ..Wanted::default()
+    }
+}
+
+#[test]
+fn a_larger_buffer_of_one_cpu_in_the_shared_trace_comes_back() {
+    let tracefs = Tracefs::at(TOP);
+    let boot = |whole: &str, size: &str| {
+        let kernel = boot();
+        for (file, text) in [
+            ("buffer_size_kb", whole),
+            (SIZE, size),
+            ("current_tracer", "nop\n"),
+        ] {
+            kernel.put(&format!("{TOP}/{file}"), text);
+        }
+        kernel
+    };
+    for (whole, size, back) in [
+        ("1408\n", "1408\n", "1408"),
+        ("X\n", "5000\n", "5000"),
+        // Nobody has used it: what its first use makes of it is what comes back, not the two pages before that.
+        ("7 (expanded: 1408)\n", "7\n", "1408"),
+    ] {
+        let kernel = boot(whole, size);
+        let disk = Disk::new(&kernel);
+        let one = holder(&kernel, 100);
+        hold(&kernel, &disk, &tracefs, one, &in_the_shared_trace()).unwrap();
+        assert_eq!(at(&kernel, SIZE).unwrap(), "16384");
+        // The start of the tracer has done this.
+        kernel.put(
+            &format!("{TOP}/buffer_size_kb"),
+            if whole.starts_with('X') { "X\n" } else { "1408\n" },
+        );
+        assert!(let_go(&kernel, &disk, &tracefs, one).unwrap().is_empty());
+        assert_eq!(at(&kernel, SIZE).unwrap(), back, "{whole}");
+        assert_eq!(at(&kernel, "current_tracer").unwrap(), "nop");
+    }
+    // A kernel makes whole pages of it, and somebody else something else.
+    for (says, back, left) in [("16387", "1408", 0), ("1410", "1410", 0), ("20000", "20000", 1)] {
+        let kernel = boot("1408\n", "1408\n");
+        let disk = Disk::new(&kernel);
+        let one = holder(&kernel, 100);
+        hold(&kernel, &disk, &tracefs, one, &in_the_shared_trace()).unwrap();
+        kernel.put(&format!("{TOP}/{SIZE}"), &format!("{says}\n"));
+        let told = let_go(&kernel, &disk, &tracefs, one).unwrap();
+        assert_eq!(told.len(), left, "{says}: {told:?}");
+        assert_eq!(at(&kernel, SIZE).unwrap().trim(), back, "{says}");
+    }
+    let work = |kernel: &Kernel, disk: &Disk| {
+        hold(kernel, disk, &tracefs, DEAD, &in_the_shared_trace()).unwrap();
+    };
+    let (unused, used) = (("7 (expanded: 1408)\n", "7\n"), ("1408\n", "1408\n"));
+    for (whole, size) in [unused, used] {
+        let kernel = boot(whole, size);
+        work(&kernel, &Disk::new(&kernel));
+        for death in (1..=kernel.steps.get()).flat_map(|step| [Death::Before(step), Death::After(step)]) {
+            let kernel = boot(whole, size);
+            let disk = Disk::new(&kernel);
+            kernel.death.set(death);
+            assert!(dies(|| work(&kernel, &disk)), "{death:?} did not die");
+            kernel.death.set(Death::Never);
+            let left = sweep(&kernel, &disk).unwrap();
+            assert!(left.is_empty(), "{death:?}: {left:?}");
+            let now = at(&kernel, SIZE).unwrap();
+            assert!(now == size.trim() || now == "1408", "{death:?}: {now}");
+            assert_eq!(at(&kernel, "current_tracer").unwrap(), "nop", "{death:?}");
+        }
+    }
+}
+
+#[test]
+fn a_refusal_takes_back_what_was_done() {
+    for (file, errno) in [
+        (format!("{TOP}/{PERIOD}"), libc::EINVAL),
+        (
+            format!("{TOP}/instances/quietcore-100/current_tracer"),
+            libc::EBUSY,
+        ),
+    ] {
+        let kernel = boot();
+        let disk = Disk::new(&kernel);
+        let before = kernel.dump();
+        kernel.refusals.borrow_mut().insert(file.clone(), errno);
+        let error = hold(
+            &kernel,
+            &disk,
+            &Tracefs::at(TOP),
+            holder(&kernel, 100),
+            &timerlat(),
+        )
+        .unwrap_err();
+        assert!(error.to_string().starts_with(&file), "{error}");
+        assert_eq!(kernel.dump(), before);
+    }
+}
+
+#[test]
+fn what_is_somebody_elses_is_left() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    let tracefs = Tracefs::at(TOP);
+    let one = holder(&kernel, 100);
+    kernel.put(&format!("{TOP}/instances/quietcore-100/tracing_on"), "1\n");
+    let before = kernel.dump();
+    let error = hold(&kernel, &disk, &tracefs, one, &timerlat()).unwrap_err();
+    assert!(matches!(error, ApplyError::Exists { .. }), "{error}");
+    assert_eq!(kernel.dump(), before);
+    let two = holder(&kernel, 102);
+    hold(&kernel, &disk, &tracefs, two, &timerlat()).unwrap();
+    kernel.put(&format!("{TOP}/{PERIOD}"), "77\n");
+    let left = let_go(&kernel, &disk, &tracefs, two).unwrap();
+    assert!(
+        left[0].contains("`77` now") && left[0].contains("`500`"),
+        "{left:?}"
+    );
+    assert_eq!(at(&kernel, PERIOD).unwrap(), "77");
+    assert_eq!(at(&kernel, CPUS).unwrap(), "0-3");
+}
+
+/// An instance that somebody reads cannot be removed; the next call does it.
+#[test]
+fn an_instance_in_use_is_removed_later() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    let before = kernel.dump();
+    let path = hold(&kernel, &disk, &Tracefs::at(TOP), DEAD, &timerlat()).unwrap();
+    let dir = format!("{TOP}/{path}");
+    kernel.refusals.borrow_mut().insert(dir.clone(), libc::EBUSY);
+    let left = sweep(&kernel, &disk).unwrap();
+    assert!(left[0].starts_with(&dir), "{left:?}");
+    kernel.refusals.borrow_mut().clear();
+    assert!(sweep(&kernel, &disk).unwrap().is_empty());
+    assert_eq!(kernel.dump(), before);
+}
+
+#[test]
+fn death_at_every_step_is_taken_back() {
+    let tracefs = Tracefs::at(TOP);
+    let work = |kernel: &Kernel, disk: &Disk| {
+        hold(kernel, disk, &tracefs, DEAD, &timerlat()).unwrap();
+        let_go(kernel, disk, &tracefs, DEAD).unwrap();
+    };
+    let whole = boot();
+    work(&whole, &Disk::new(&whole));
+    let last = whole.steps.get();
+    assert!(last >= 10, "{last}");
+    for death in (1..=last).flat_map(|step| [Death::Before(step), Death::Torn(step), Death::After(step)]) {
+        let kernel = boot();
+        let disk = Disk::new(&kernel);
+        let before = kernel.dump();
+        kernel.death.set(death);
+        assert!(dies(|| work(&kernel, &disk)), "{death:?} did not die");
+        kernel.death.set(Death::Never);
+        sweep(&kernel, &disk).unwrap();
+        // What is torn stays until the next line is written.
+        let one = holder(&kernel, 102);
+        hold(&kernel, &disk, &tracefs, one, &timerlat()).unwrap();
+        assert_eq!(at(&kernel, PERIOD).unwrap(), "1000", "{death:?}");
+        let_go(&kernel, &disk, &tracefs, one).unwrap();
+        assert_eq!(kernel.dump(), before, "{death:?}");
+    }
+}

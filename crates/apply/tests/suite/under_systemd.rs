@@ -1,0 +1,164 @@
+//! Where systemd manages the control groups: the slice that keeps the controller on, and where it cannot be had.
+
+use crate::support::rehearsal::acting::{dies, isolate_as};
+use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
+use apply::{Applied, Force, Undone, Which, undo};
+use machine::CpuSet;
+use plan::{Intent, PartitionName, Profile};
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+const CONTROL: &str = "/sys/fs/cgroup/cgroup.subtree_control";
+const SLICE: &str = "/sys/fs/cgroup/quietcore.slice";
+
+fn boot() -> Kernel {
+    Kernel::boot(Rules::V2).under_systemd()
+}
+
+fn isolate(kernel: &Kernel, disk: &Disk, name: &str, cpus: &str) -> Applied {
+    let name = PartitionName::new(name).unwrap();
+    let intent = Intent::new(name, CpuSet::parse_list(cpus).unwrap(), Profile::Minimal);
+    isolate_as(kernel, disk, &intent, || {}).unwrap()
+}
+
+fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
+    undo(kernel, disk, BOOT, Which::Last, Force::No, "test").unwrap()
+}
+
+fn is_there(kernel: &Kernel, path: &str) -> bool {
+    kernel.dir.path().join(&path[1..]).exists()
+}
+
+#[test]
+fn the_slice_comes_first_and_goes_with_the_last_partition() {
+    let kernel = boot();
+    let before = kernel.dump();
+    let disk = Disk::new(&kernel);
+    let applied = isolate(&kernel, &disk, "rt", "3");
+    let first = &applied.entries[0];
+    assert_eq!(first.change, "systemd_slice/sys/fs/cgroup/quietcore.slice");
+    assert_eq!(first.outcome.text(), "done");
+    assert_eq!(kernel.get(&format!("{SLICE}/cpuset.mems")).trim(), "0");
+    let second = isolate(&kernel, &disk, "net", "2");
+    assert_eq!(second.entries[0].outcome.text(), "already");
+    let undone = take_back(&kernel, &disk);
+    assert!(
+        undone.equal() && is_there(&kernel, SLICE),
+        "{:?}",
+        undone.remains()
+    );
+    let undone = take_back(&kernel, &disk);
+    assert!(undone.equal(), "{:?}", undone.remains());
+    assert_eq!(kernel.dump(), before);
+}
+
+#[test]
+fn it_stays_for_the_second_when_the_first_goes() {
+    let kernel = boot();
+    let before = kernel.dump();
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk, "rt", "3");
+    isolate(&kernel, &disk, "net", "2");
+    let first = undo(&kernel, &disk, BOOT, Which::Named("rt"), Force::No, "test").unwrap();
+    assert!(first.equal() && is_there(&kernel, SLICE), "{:?}", first.remains());
+    assert!(take_back(&kernel, &disk).equal());
+    assert_eq!(kernel.dump(), before);
+}
+
+#[test]
+fn death_at_any_step_is_taken_back() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk, "rt", "3");
+    let applied = kernel.steps.get();
+    take_back(&kernel, &disk);
+    for step in 1..=kernel.steps.get() {
+        for death in [Death::Before(step), Death::After(step)] {
+            let kernel = boot();
+            let before = kernel.dump();
+            let disk = Disk::new(&kernel);
+            let in_undo = step > applied;
+            if !in_undo {
+                kernel.death.set(death);
+            }
+            let died = dies(|| drop(isolate(&kernel, &disk, "rt", "3")));
+            assert_ne!(died, in_undo, "{death:?}");
+            if in_undo {
+                kernel.death.set(death);
+                assert!(dies(|| drop(take_back(&kernel, &disk))), "{death:?}");
+            }
+            kernel.death.set(Death::Never);
+            let undone = take_back(&kernel, &disk);
+            assert!(undone.equal(), "{death:?}: {:?}", undone.remains());
+            assert_eq!(kernel.dump(), before, "{death:?}");
+        }
+    }
+}
+
+#[test]
+fn a_systemd_that_does_not_listen_is_named() {
+    let kernel = boot();
+    std::fs::remove_file(kernel.dir.path().join("run/systemd/private")).unwrap();
+    let before = kernel.dump();
+    let disk = Disk::new(&kernel);
+    let applied = isolate(&kernel, &disk, "rt", "3");
+    let found = applied
+        .findings
+        .iter()
+        .find(|finding| finding.id == "systemd-bus");
+    let found = found.unwrap();
+    assert!(
+        found.message.contains("/run/systemd/private: Connection refused"),
+        "{}",
+        found.message
+    );
+    assert!(found.fix.contains("--install-unit"), "{}", found.fix);
+    let undone = take_back(&kernel, &disk);
+    assert!(undone.equal(), "{:?}", undone.remains());
+    assert_eq!(kernel.dump(), before);
+}
+
+#[test]
+fn a_controller_that_another_unit_needs_by_then_is_left_on() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk, "rt", "3");
+    kernel.put("/sys/fs/cgroup/user.slice/cpuset.cpus", "0-1\n");
+    kernel.put("/sys/fs/cgroup/user.slice/cpuset.mems", "\n");
+    let undone = take_back(&kernel, &disk);
+    assert!(undone.equal(), "{:?}", undone.remains());
+    let note = undone
+        .notes
+        .iter()
+        .any(|note| note.contains("another unit uses cpuset"));
+    assert!(note, "{:?}", undone.notes);
+    assert!(kernel.get(CONTROL).contains("cpuset") && !is_there(&kernel, SLICE));
+}
+
+#[test]
+fn a_controller_that_was_on_is_on_again() {
+    let kernel = boot();
+    kernel.put(CONTROL, "cpuset cpu\n");
+    let before = kernel.dump();
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk, "rt", "3");
+    assert!(take_back(&kernel, &disk).equal());
+    assert_eq!(kernel.dump(), before);
+}
+
+#[test]
+fn what_runs_in_the_slice_is_not_stopped() {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk, "rt", "3");
+    kernel.put(&format!("{SLICE}/app.service/cgroup.procs"), "");
+    let undone = take_back(&kernel, &disk);
+    assert!(
+        undone
+            .drift
+            .iter()
+            .any(|line| line.contains("app.service run in it")),
+        "{:?}",
+        undone.remains()
+    );
+    assert!(is_there(&kernel, SLICE));
+}

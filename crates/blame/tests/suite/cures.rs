@@ -1,0 +1,351 @@
+//! Each row gets what stops it on its machine: a command of ours whose parts all exist, or a reason why there is none.
+
+use blame::{Class, Confidence, Culprit, Cure, FUNCTIONS, Ground, Interruption, Link, Subject, cure};
+use machine::{CpuSet, Interrupt};
+use observe::CLASSES;
+use plan::{Intent, PartitionName, Profile, knobs};
+
+fn row(class: Class, name: &str) -> Interruption {
+    Interruption {
+        class,
+        name: name.to_owned(),
+        count: 1,
+        total_ns: 1,
+        max_ns: 1,
+        transition_ns: 0,
+        culprit: None,
+        confidence: Confidence::Traced,
+        fix: String::new(),
+        why: String::new(),
+        subject: Subject::None,
+    }
+}
+
+fn by(comm: &str, pid: i32, cpu: u32) -> Option<Culprit> {
+    Some(Culprit {
+        pid,
+        comm: comm.to_owned(),
+        threads: 1,
+        cpu,
+        callsite: None,
+        via: None,
+        chain: Vec::new(),
+    })
+}
+
+fn through(via: &str, cpu: u32) -> Option<Culprit> {
+    Some(Culprit {
+        via: Some(via.to_owned()),
+        ..by("", 0, cpu).unwrap()
+    })
+}
+
+fn cpus(list: &str) -> CpuSet {
+    CpuSet::parse_list(list).unwrap()
+}
+
+fn open() -> Ground {
+    Ground {
+        asked: cpus("2"),
+        ..Ground::default()
+    }
+}
+
+fn partition(name: &str, list: &str) -> Intent {
+    Intent::new(PartitionName::new(name).unwrap(), cpus(list), Profile::Minimal)
+}
+
+fn isolated() -> Ground {
+    Ground {
+        in_force: vec![partition("rt", "2")],
+        ..open()
+    }
+}
+
+fn told(row: &Interruption, ground: &Ground) -> String {
+    match cure(row, 2, ground) {
+        Cure::Command { command, why } => {
+            assert!(!why.is_empty(), "{command}");
+            command
+        }
+        Cure::Nothing { why } => format!("nothing: {why}"),
+    }
+}
+
+#[test]
+fn a_cpu_that_is_asked_to_balance_needs_its_partition_anew() {
+    let asked = row(Class::FunctionCall, "function call: nohz_csd_func");
+    let softirq = row(Class::SoftSched, "sched");
+    let mut shield = partition("rt", "2");
+    shield.take("cpuset_partition=root").unwrap();
+    let balanced = Ground {
+        in_force: vec![shield],
+        ..open()
+    };
+    for row in [&asked, &softirq] {
+        assert_eq!(told(row, &open()), "quietcore apply --cpus 2");
+        assert!(told(row, &isolated()).starts_with("quietcore apply --resize --partition rt --cpus 2"));
+        assert!(
+            told(row, &balanced).starts_with("nothing: "),
+            "{}",
+            told(row, &balanced)
+        );
+    }
+}
+
+/// Every row that the tables know of, by every kind of culprit.
+fn all() -> Vec<Interruption> {
+    let mut rows: Vec<Interruption> = CLASSES.iter().map(|class| row(class.class, class.name)).collect();
+    for class in [Class::Tick, Class::SoftTimer, Class::Work, Class::FunctionCall] {
+        rows.extend(
+            FUNCTIONS
+                .iter()
+                .map(|function| row(class, &format!("x: {}", function.name))),
+        );
+    }
+    for comm in [
+        "ksoftirqd/2",
+        "migration/2",
+        "rcuc/2",
+        "irq/47-nvme",
+        "kworker/2:1",
+        "kworker/u8:3",
+        "kcompactd0",
+    ] {
+        rows.push(row(Class::KernelThread, comm));
+    }
+    for reason in [
+        "a POSIX CPU timer",
+        "perf events",
+        "the scheduler",
+        "an unstable clock",
+        "RCU, expedited",
+        "nothing",
+    ] {
+        rows.push(row(Class::Tick, &format!("local_timer: kept for {reason}")));
+    }
+    let culprits = [
+        by("fio", 9, 0),
+        by("fio", 9, 2),
+        by("kworker/0:1", 8, 0),
+        through("irq 47 nvme", 2),
+    ];
+    let each = culprits.into_iter().flat_map(|culprit| {
+        rows.iter().map(move |row| Interruption {
+            culprit: culprit.clone(),
+            ..row.clone()
+        })
+    });
+    each.chain(rows.clone()).collect()
+}
+
+#[test]
+fn every_row_has_a_command_whose_knobs_exist_or_a_reason() {
+    let refused = Ground {
+        refusal: Some("CPU 2 cannot be isolated".to_owned()),
+        ..open()
+    };
+    for ground in [open(), isolated(), refused] {
+        for row in all() {
+            let told = told(&row, &ground);
+            if let Some(why) = told.strip_prefix("nothing: ") {
+                assert!(why.len() > 15, "{row:?}: {told}");
+                continue;
+            }
+            assert!(told.starts_with("quietcore "), "{row:?}: {told}");
+            let words: Vec<&str> = told.split(' ').collect();
+            for pair in words.windows(2).filter(|pair| pair[0] == "--with") {
+                let (name, value) = match pair[1].split_once('=') {
+                    Some((name, value)) => (name, Some(value)),
+                    None => (pair[1], None),
+                };
+                let knob = knobs::knob(name).unwrap_or_else(|| panic!("{told}: no such knob"));
+                assert_eq!(knob.name, name);
+                knob.check(value).unwrap();
+            }
+        }
+    }
+}
+
+#[test]
+fn a_refusal_is_the_reason_and_no_command_that_would_fail_is_named() {
+    let refused = Ground {
+        refusal: Some("CPU 2 cannot be isolated: it is the lowest online CPU".to_owned()),
+        ..open()
+    };
+    for row in all() {
+        let told = told(&row, &refused);
+        assert!(!told.contains("--cpus"), "{row:?}: {told}");
+    }
+    assert!(told(&row(Class::Preemption, "make"), &refused).contains("the lowest online CPU"));
+}
+
+#[test]
+fn an_interrupt_is_moved_unless_the_kernel_manages_it() {
+    let mut device = row(Class::Device, "irq 47 nvme0q3");
+    device.subject = Subject::Irq(47);
+    assert_eq!(
+        told(&device, &open()),
+        "quietcore apply --cpus 2 --with irq_affinity"
+    );
+    let managed = |managed_irq: &str| Ground {
+        managed_irq: cpus(managed_irq),
+        interrupts: vec![Interrupt {
+            irq: 47,
+            managed: Some(true),
+            ..Interrupt::default()
+        }],
+        ..open()
+    };
+    assert_eq!(told(&device, &managed("")), "quietcore boot set --cpus 2");
+    assert!(told(&device, &managed("2")).starts_with("nothing: interrupt 47 is managed"));
+    let moved_back = |affinity: &str| Ground {
+        interrupts: vec![Interrupt {
+            irq: 47,
+            affinity: Some(cpus(affinity)),
+            ..Interrupt::default()
+        }],
+        ..isolated()
+    };
+    assert_eq!(
+        told(&device, &moved_back("0-3")),
+        "quietcore apply --resize --partition rt --cpus 2 --profile minimal"
+    );
+    assert!(told(&device, &moved_back("0-1")).starts_with("nothing: /proc/irq/47/"));
+}
+
+#[test]
+fn a_tick_is_judged_by_what_keeps_it() {
+    let tick = row(Class::Tick, "local_timer: tick_nohz_handler");
+    let on = |nohz_full: &str, can: bool| Ground {
+        nohz_full: Some(cpus(nohz_full)),
+        can_stop_ticks: Some(can),
+        ..open()
+    };
+    assert_eq!(told(&tick, &on("", true)), "quietcore boot set --cpus 2");
+    assert!(told(&tick, &on("", false)).contains("CONFIG_NO_HZ_FULL"));
+    let no_loader = Ground {
+        can_boot_set: Some(false),
+        ..on("", true)
+    };
+    assert_eq!(told(&tick, &no_loader), "quietcore plan --cpus 2");
+    assert_eq!(told(&tick, &on("2", true)), "quietcore apply --cpus 2");
+    let kept = |reason: &str| {
+        row(
+            Class::Tick,
+            &format!("local_timer: kept for {reason}, tick_nohz_handler"),
+        )
+    };
+    assert!(told(&kept("perf events"), &on("2", true)).contains("perf session"));
+    assert!(told(&kept("a POSIX CPU timer"), &on("2", true)).contains("ITIMER_PROF"));
+}
+
+#[test]
+fn a_thread_leaves_by_the_way_that_its_place_has() {
+    let mut thread = row(Class::Preemption, "make");
+    thread.subject = Subject::Thread(4711);
+    assert_eq!(told(&thread, &open()), "quietcore apply --cpus 2");
+    assert_eq!(told(&thread, &isolated()), "quietcore move --out --pid 4711");
+    let own = Ground {
+        own: vec![4711],
+        ..isolated()
+    };
+    assert!(told(&thread, &own).starts_with("nothing: it is the program itself"));
+    thread.subject = Subject::LetIn(4711);
+    assert_eq!(
+        told(&thread, &open()),
+        "quietcore apply --cpus 2 --with fair_server=0"
+    );
+    // Before 6.12 there was no fair server: the real-time thread was throttled.
+    let of = |version| Ground {
+        kernel: Some(version),
+        ..open()
+    };
+    assert!(told(&thread, &of((6, 12))).ends_with("--with fair_server=0"));
+    assert!(told(&thread, &of((6, 11))).ends_with("--with sched_rt_runtime_us=-1"));
+    thread.subject = Subject::Thread(0);
+    assert_eq!(
+        told(&thread, &open()),
+        "quietcore apply --cpus 2 --with sched_rt_runtime_us=-1"
+    );
+    // A name that is taken is not taken twice.
+    let beside = Ground {
+        in_force: vec![partition("rt", "3")],
+        ..open()
+    };
+    assert_eq!(
+        told(&thread, &beside),
+        "quietcore apply --cpus 2 --partition rt2 --with sched_rt_runtime_us=-1"
+    );
+}
+
+#[test]
+fn a_knob_that_is_in_force_or_absent_is_no_cure() {
+    let work = row(Class::Work, "vmstat_update");
+    assert_eq!(
+        told(&work, &open()),
+        "quietcore apply --cpus 2 --with stat_interval"
+    );
+    assert_eq!(
+        told(&work, &isolated()),
+        "quietcore apply --resize --partition rt --cpus 2 --profile minimal --with stat_interval"
+    );
+    let mut strict = isolated();
+    strict.in_force[0].profile = Profile::Strict;
+    assert!(told(&work, &strict).starts_with("nothing: stat_interval is in force for partition rt"));
+    let absent = Ground {
+        absent: ["stat_interval"].into(),
+        ..open()
+    };
+    assert!(told(&work, &absent).starts_with("nothing: this machine has no stat_interval"));
+}
+
+#[test]
+fn what_another_cpu_causes_is_cured_there() {
+    let mut block = row(Class::SoftBlock, "BLOCK");
+    block.culprit = Some(Culprit {
+        via: Some("irq 47 ahci".to_owned()),
+        chain: vec![
+            Link {
+                what: "disk request".to_owned(),
+                comm: "dd".to_owned(),
+                pid: 9,
+                cpu: 3,
+            },
+            Link {
+                what: "irq 47 ahci".to_owned(),
+                comm: String::new(),
+                pid: 0,
+                cpu: 2,
+            },
+        ],
+        ..by("dd", 9, 3).unwrap()
+    });
+    assert_eq!(
+        told(&block, &open()),
+        "quietcore apply --cpus 2 --with rq_affinity=2"
+    );
+    block.culprit = by("dd", 9, 2);
+    assert_eq!(told(&block, &isolated()), "quietcore move --out --pid 9");
+
+    let mut shootdown = row(Class::TlbShootdown, "call_function: flush_tlb_func");
+    shootdown.culprit = by("java", 9, 0);
+    assert_eq!(told(&shootdown, &open()), "quietcore apply --cpus 2");
+    assert!(
+        told(&shootdown, &isolated()).contains("unmap"),
+        "its own threads are outside"
+    );
+    shootdown.culprit = by("khugepaged", 40, 0);
+    assert_eq!(
+        told(&shootdown, &open()),
+        "quietcore apply --cpus 2 --with transparent_hugepage"
+    );
+    let membarrier = row(Class::FunctionCall, "call_function: ipi_mb");
+    assert!(told(&membarrier, &open()).contains("membarrier"));
+    let mut soft = row(Class::KernelThread, "ksoftirqd/2");
+    soft.culprit = through("irq 47 ahci", 2);
+    assert_eq!(
+        told(&soft, &open()),
+        "quietcore apply --cpus 2 --with irq_affinity"
+    );
+}

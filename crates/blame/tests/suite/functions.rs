@@ -1,0 +1,220 @@
+//! In which functions the time of a gap went: to the nanosecond, through interrupts and switches, lost records and foreign ones.
+
+use crate::support::stream::{Names, Stream};
+use blame::{Functions, Gap, GapFunctions};
+use events::Format;
+use proptest::prelude::*;
+
+/// As 6.12 describes the two; what later kernels add has no part in it.
+const ENTRY: &str = "name: funcgraph_entry
+ID: 11
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
+\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+
+\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;
+\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;
+
+print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth
+";
+const EXIT: &str = "name: funcgraph_exit
+ID: 10
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
+\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+
+\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;
+\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;
+\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;
+\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;
+\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;
+
+print fmt: \"<-- %ps (%d)\", (void *)REC->func, REC->depth
+";
+
+const TICK: u64 = 0x100;
+const BARRIER: u64 = 0x200;
+const FLUSH: u64 = 0x400;
+const VMSTAT: u64 = 0x500;
+
+fn traced() -> Stream {
+    let mut stream = Stream::new();
+    for text in [ENTRY, EXIT] {
+        stream
+            .formats
+            .add(Format::parse("ftrace", text).unwrap())
+            .unwrap();
+    }
+    stream
+}
+
+fn begins(stream: &mut Stream, at: u64, function: u64, depth: u64) {
+    stream.at(at, "funcgraph_entry", &[("func", function), ("depth", depth)]);
+}
+
+fn returns(stream: &mut Stream, at: u64, function: u64, depth: u64) {
+    stream.at(at, "funcgraph_exit", &[("func", function), ("depth", depth)]);
+}
+
+fn asked(stream: &Stream, gaps: &[Gap], most: usize) -> Vec<GapFunctions> {
+    let mut functions = Functions::new(&stream.formats, [1].into_iter(), most).unwrap();
+    functions.gaps(1, gaps);
+    stream.events().for_each(|event| functions.event(&event));
+    functions.finish(&Names)
+}
+
+/// Name, calls, time of its own, and the way to it.
+fn rows(of: &GapFunctions) -> Vec<(&str, u64, u64, String)> {
+    let row = |time: &'_ blame::FunctionTime| time.way.join(" ");
+    of.functions
+        .iter()
+        .map(|time| (time.name.as_str(), time.calls, time.net_ns, row(time)))
+        .collect()
+}
+
+const fn gap(start: u64, end: u64) -> Gap {
+    Gap { start, end }
+}
+
+#[test]
+fn time_belongs_to_what_was_begun_last() {
+    let mut stream = traced();
+    stream.on(1, 100, 0);
+    begins(&mut stream, 1_100, TICK, 0);
+    begins(&mut stream, 1_200, FLUSH, 1);
+    returns(&mut stream, 1_700, FLUSH, 1);
+    begins(&mut stream, 1_750, FLUSH, 1);
+    returns(&mut stream, 1_800, FLUSH, 1);
+    returns(&mut stream, 1_900, TICK, 0);
+    let told = asked(&stream, &[gap(1_000, 2_000)], 3);
+    assert_eq!(
+        rows(&told[0]),
+        [
+            ("flush_tlb_func", 2, 550, "tick_nohz_handler".to_owned()),
+            ("tick_nohz_handler", 1, 250, String::new()),
+        ]
+    );
+    assert_eq!((told[0].duration_ns, told[0].in_functions_ns), (1_000, 800));
+}
+
+#[test]
+fn a_thread_that_another_displaces_goes_on_where_it_was() {
+    let mut stream = traced();
+    stream.on(1, 100, 0);
+    begins(&mut stream, 100, BARRIER, 0);
+    stream.on(1, 50, 0);
+    begins(&mut stream, 300, VMSTAT, 0);
+    returns(&mut stream, 700, VMSTAT, 0);
+    stream.on(1, 100, 0);
+    begins(&mut stream, 720, TICK, 1);
+    returns(&mut stream, 730, TICK, 1);
+    returns(&mut stream, 800, BARRIER, 0);
+    // What another CPU does meanwhile is not asked about.
+    stream.on(0, 60, 0);
+    begins(&mut stream, 810, FLUSH, 0);
+    let told = asked(&stream, &[gap(100, 1_000)], 3);
+    assert_eq!(
+        rows(&told[0]),
+        [
+            ("vmstat_update", 1, 400, String::new()),
+            ("membarrier", 1, 270, String::new()),
+            ("tick_nohz_handler", 1, 10, "membarrier".to_owned()),
+        ]
+    );
+}
+
+#[test]
+fn only_the_longest_gaps_are_kept_and_each_has_its_own() {
+    let mut stream = traced();
+    stream.on(1, 100, 0);
+    for (at, function) in [(100, TICK), (1_000, FLUSH), (5_000, VMSTAT)] {
+        begins(&mut stream, at + 10, function, 0);
+        returns(&mut stream, at + 60, function, 0);
+    }
+    let told = asked(&stream, &[gap(100, 200), gap(1_000, 1_900), gap(5_000, 5_500)], 2);
+    let named: Vec<_> = told
+        .iter()
+        .map(|of| (of.duration_ns, of.functions[0].name.as_str()))
+        .collect();
+    assert_eq!(named, [(900, "flush_tlb_func"), (500, "vmstat_update")]);
+}
+
+#[test]
+fn a_function_that_began_before_the_gap_has_its_time_and_no_call() {
+    let mut stream = traced();
+    stream.on(1, 100, 0);
+    begins(&mut stream, 100, TICK, 0);
+    returns(&mut stream, 700, TICK, 0);
+    let told = asked(&stream, &[gap(500, 1_000)], 1);
+    assert_eq!(rows(&told[0]), [("tick_nohz_handler", 0, 200, String::new())]);
+}
+
+#[test]
+fn what_was_lost_is_given_to_nobody() {
+    let mut stream = traced();
+    stream.on(1, 100, 0);
+    begins(&mut stream, 100, TICK, 0);
+    stream.lose(1, 7);
+    returns(&mut stream, 900, FLUSH, 1);
+    returns(&mut stream, 950, TICK, 0);
+    let mut functions = Functions::new(&stream.formats, [1].into_iter(), 1).unwrap();
+    functions.gaps(1, &[gap(100, 1_000)]);
+    stream.events().for_each(|event| functions.event(&event));
+    assert_eq!(functions.lost(), 7);
+    assert_eq!(functions.finish(&Names)[0].in_functions_ns, 0);
+}
+
+#[test]
+fn time_in_a_function_waits_for_the_record_that_tells_of_a_loss() {
+    let mut stream = traced();
+    stream.on(1, 100, 0);
+    begins(&mut stream, 100, TICK, 0);
+    stream.lose(1, 9);
+    begins(&mut stream, 5_000, FLUSH, 0);
+    let mut functions = Functions::new(&stream.formats, [1].into_iter(), 3).unwrap();
+    functions.gaps(1, &[gap(50, 900), gap(6_000, 6_100)]);
+    for (event, told) in stream.events().zip([4_000, 4_500, 7_000]) {
+        functions.event(&event);
+        functions.pass(told);
+    }
+    let told = functions.finish(&Names);
+    assert_eq!(
+        told.iter().map(|of| of.in_functions_ns).sum::<u64>(),
+        0,
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_kernel_that_does_not_describe_them_has_none() {
+    assert!(Functions::new(&Stream::new().formats, [1].into_iter(), 1).is_none());
+}
+
+proptest! {
+    /// Whatever the records say, a gap has no more time in functions than it is long, and what is told adds up.
+    #[test]
+    fn no_time_is_made(records in prop::collection::vec((0u64..50, 0u64..3, 0u64..8, 0u64..600, any::<bool>()), 0..200)) {
+        let mut stream = traced();
+        let mut at = 0;
+        for (after, pid, function, depth, is_begin) in records {
+            at += after;
+            stream.on(1, pid as i32, 0);
+            match is_begin {
+                true => begins(&mut stream, at, function * 0x100, depth % 20 * depth),
+                false => returns(&mut stream, at, function * 0x100, depth),
+            }
+        }
+        let gaps: Vec<Gap> = (0..20).map(|place| gap(place * 200 + 50, place * 200 + 190)).collect();
+        let told = asked(&stream, &gaps, 20);
+        prop_assert_eq!(told.len(), 20);
+        for of in told {
+            let sum: u64 = of.functions.iter().map(|time| time.net_ns).sum();
+            prop_assert!(of.in_functions_ns <= of.duration_ns);
+            prop_assert_eq!(sum + of.left_out_ns, of.in_functions_ns);
+        }
+    }
+}

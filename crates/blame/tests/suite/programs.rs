@@ -1,0 +1,266 @@
+//! Programs that nobody measures: events alone say when they ran, when they wanted to, and who had their CPU.
+
+use crate::support::stream::{Names, Stream};
+use blame::{
+    Answer, Class, Confidence, CpuAnswer, Follow, Gap, Interruption, Question, Reader, Target, Victim,
+    attribute,
+};
+
+const PROGRAM: i32 = 100;
+const CLONE_THREAD: u64 = 0x1_0000;
+
+fn ask(stream: &Stream, cpus: &[u32], follow: Follow) -> Vec<CpuAnswer> {
+    let target = |cpu: &u32| Target {
+        cpu: *cpu,
+        victim: Victim {
+            pids: vec![PROGRAM],
+            follow,
+        },
+        window: Gap {
+            start: 0,
+            end: 1_000_000,
+        },
+        gaps: None,
+    };
+    let question = Question {
+        targets: cpus.iter().map(target).collect(),
+        ..Question::default()
+    };
+    let reader = Reader::new(stream.formats.clone());
+    let answer: Answer = attribute(&reader, &Names, stream.events(), &question);
+    for cpu in &answer.cpus {
+        assert_eq!(cpu.stolen_ns, cpu.explained_ns + cpu.unexplained_ns);
+        let rows: u64 = cpu.interruptions.iter().map(|row| row.total_ns).sum();
+        assert_eq!(rows, cpu.explained_ns, "{:#?}", cpu.interruptions);
+    }
+    answer.cpus
+}
+
+fn row<'a>(rows: &'a [Interruption], name: &str) -> &'a Interruption {
+    let found = rows.iter().find(|row| row.name == name);
+    found.unwrap_or_else(|| panic!("no row {name}: {rows:#?}"))
+}
+
+#[test]
+fn a_system_call_is_the_programs_own_and_what_interrupts_it_is_not() {
+    let mut stream = Stream::new();
+    stream.on(1, 0, 0);
+    stream.switch(100_000, 0, 0, PROGRAM);
+    stream.on(1, PROGRAM, 0);
+    stream.at(200_000, "sys_enter", &[("id", 9_000)]);
+    stream.at(210_000, "local_timer_entry", &[]);
+    stream.at(213_000, "local_timer_exit", &[]);
+    stream.at(250_000, "sys_exit", &[("id", 9_000)]);
+    let cpu = ask(&stream, &[1], Follow::Nobody).remove(0);
+    assert_eq!((cpu.stolen_ns, cpu.gaps), (3_000, 1));
+    assert_eq!(row(&cpu.interruptions, "local_timer").class, Class::Tick);
+    let own = row(&cpu.own, "system call 9000");
+    assert_eq!(
+        (own.class, own.count, own.total_ns),
+        (Class::SystemCall, 1, 47_000)
+    );
+    assert_eq!(own.culprit.as_ref().unwrap().pid, PROGRAM);
+    assert_eq!(cpu.wanted_ns, Some(900_000));
+}
+
+#[test]
+fn a_page_fault_is_counted_and_has_no_time_where_nothing_tells_its_end() {
+    let mut stream = Stream::new();
+    stream.on(1, PROGRAM, 0);
+    stream.at(100_000, "page_fault_user", &[("address", 0x7000)]);
+    stream.at(200_000, "page_fault_user", &[("address", 0x8000)]);
+    let cpu = ask(&stream, &[1], Follow::Nobody).remove(0);
+    let own = row(&cpu.own, "page fault");
+    assert_eq!((own.class, own.count, own.total_ns), (Class::PageFault, 2, 0));
+    assert_eq!(cpu.stolen_ns, 0);
+}
+
+#[test]
+fn children_and_their_threads_are_the_program_and_strangers_are_not() {
+    let mut stream = Stream::new();
+    stream.on(1, PROGRAM, 0);
+    stream.at(10_000, "task_newtask", &[("pid", 200), ("clone_flags", 0)]);
+    // A child of the program has the CPU: nothing is stolen.
+    stream.switch(100_000, PROGRAM, 0, 200);
+    stream.on(1, 200, 0);
+    stream.at(
+        150_000,
+        "task_newtask",
+        &[("pid", 201), ("clone_flags", CLONE_THREAD)],
+    );
+    stream.switch(200_000, 200, 0, 201);
+    stream.on(1, 201, 0);
+    stream.switch(300_000, 201, 1, 300);
+    stream.on(1, 300, 0);
+    stream.switch(310_000, 300, 1, PROGRAM);
+    let children = ask(&stream, &[1], Follow::Children).remove(0);
+    assert_eq!(children.stolen_ns, 10_000, "{children:#?}");
+    assert_eq!(row(&children.interruptions, "task-300").total_ns, 10_000);
+    let threads = ask(&stream, &[1], Follow::Threads).remove(0);
+    assert_eq!(row(&threads.interruptions, "task-200").total_ns, 100_000);
+    assert_eq!(threads.stolen_ns, 210_000, "{threads:#?}");
+}
+
+#[test]
+fn a_thread_whose_birth_may_be_lost_is_not_named_for_certain() {
+    let mut stream = Stream::new();
+    stream.on(1, PROGRAM, 0);
+    // Known before anything is lost: certainly nobody's child.
+    stream.switch(100_000, PROGRAM, 0, 300);
+    stream.on(1, 300, 0);
+    stream.switch(110_000, 300, 0, PROGRAM);
+    stream.on(1, PROGRAM, 0);
+    stream.lose(1, 2);
+    stream.at(200_000, "task_newtask", &[("pid", 201), ("clone_flags", 0)]);
+    stream.switch(300_000, PROGRAM, 0, 200);
+    stream.on(1, 200, 0);
+    stream.switch(320_000, 200, 0, 201);
+    stream.on(1, 201, 0);
+    stream.switch(330_000, 201, 0, 300);
+    stream.on(1, 300, 0);
+    stream.switch(340_000, 300, 0, PROGRAM);
+    let cpu = ask(&stream, &[1], Follow::Children).remove(0);
+    assert_eq!(
+        row(&cpu.interruptions, "task-200").confidence,
+        Confidence::Inferred
+    );
+    assert_eq!(row(&cpu.interruptions, "task-300").confidence, Confidence::Traced);
+    assert!(
+        cpu.interruptions.iter().all(|row| row.name != "task-201"),
+        "its birth is told"
+    );
+    // Who asks about one thread alone has no children.
+    let alone = ask(&stream, &[1], Follow::Nobody).remove(0);
+    assert_eq!(
+        row(&alone.interruptions, "task-200").confidence,
+        Confidence::Traced
+    );
+}
+
+#[test]
+fn the_number_of_a_dead_child_that_a_stranger_gets_is_the_strangers() {
+    let mut stream = Stream::new();
+    stream.on(1, PROGRAM, 0);
+    stream.at(10_000, "task_newtask", &[("pid", 200), ("clone_flags", 0)]);
+    stream.on(0, 400, 0);
+    stream.at(20_000, "task_newtask", &[("pid", 200), ("clone_flags", 0)]);
+    stream.on(1, PROGRAM, 0);
+    stream.switch(100_000, PROGRAM, 0, 200);
+    stream.on(1, 200, 0);
+    stream.switch(130_000, 200, 1, PROGRAM);
+    let cpu = ask(&stream, &[1], Follow::Children).remove(0);
+    assert_eq!(row(&cpu.interruptions, "task-200").total_ns, 30_000);
+}
+
+#[test]
+fn a_wake_up_from_another_cpu_begins_the_wait_and_a_move_takes_it_along() {
+    let mut stream = Stream::new();
+    stream.on(1, PROGRAM, 0);
+    stream.switch(100_000, PROGRAM, 1, 300);
+    stream.on(0, 500, 0);
+    stream.at(
+        200_000,
+        "sched_waking",
+        &[("pid", PROGRAM as u64), ("target_cpu", 1)],
+    );
+    // It waits on CPU 1 for 30 us, then on CPU 2 for 20 us, while others have both.
+    stream.at(
+        230_000,
+        "sched_migrate_task",
+        &[("pid", PROGRAM as u64), ("dest_cpu", 2)],
+    );
+    stream.on(2, 600, 0);
+    stream.switch(250_000, 600, 0, PROGRAM);
+    let cpus = ask(&stream, &[1, 2], Follow::Nobody);
+    assert_eq!(row(&cpus[0].interruptions, "task-300").total_ns, 30_000);
+    assert_eq!(cpus[0].stolen_ns, 30_000);
+    assert_eq!(
+        cpus[1].stolen_ns, 0,
+        "who had CPU 2 before its first event is unknown"
+    );
+    assert_eq!(cpus[1].wanted_ns, Some(770_000));
+}
+
+#[test]
+fn a_second_wake_up_of_who_runs_is_nothing() {
+    let mut stream = Stream::new();
+    stream.on(1, PROGRAM, 0);
+    stream.at(50_000, "sys_enter", &[("id", 1)]);
+    stream.on(0, 500, 0);
+    stream.at(
+        60_000,
+        "sched_waking",
+        &[("pid", PROGRAM as u64), ("target_cpu", 1)],
+    );
+    stream.on(1, PROGRAM, 0);
+    stream.at(70_000, "sys_exit", &[("id", 1)]);
+    stream.switch(100_000, PROGRAM, 1, 300);
+    let cpu = ask(&stream, &[1], Follow::Nobody).remove(0);
+    assert_eq!(cpu.stolen_ns, 0);
+}
+
+#[test]
+fn counters_say_how_often_and_leave_all_time_unexplained() {
+    let counted = |name: &str, what: &str, class, count| observe::Counted {
+        name: name.to_owned(),
+        what: what.to_owned(),
+        class,
+        count,
+    };
+    let activity = observe::CpuActivity {
+        cpu: machine::CpuId(1),
+        ticks: Some(250),
+        interrupts: vec![
+            counted("LOC", "Local timer interrupts", Class::Tick, 250),
+            counted("36", "PCI-MSIX-0000:00:02.0 virtio1-req.0", Class::Device, 7),
+        ],
+        softirqs: vec![counted("TIMER", "", Class::SoftTimer, 300)],
+        context_switches: None,
+        steal_ns: None,
+        close: None,
+    };
+    let gap = Gap {
+        start: 10_000,
+        end: 60_000,
+    };
+    let question = Question {
+        targets: vec![Target {
+            cpu: 1,
+            victim: Victim::default(),
+            window: Gap {
+                start: 0,
+                end: 1_000_000,
+            },
+            gaps: Some(vec![gap]),
+        }],
+        ..Question::default()
+    };
+    let reader = Reader::new(events::Formats::default());
+    let mut cpu = attribute(&reader, &Names, std::iter::empty(), &question)
+        .cpus
+        .remove(0);
+    cpu.count(&activity);
+    assert_eq!(
+        (cpu.stolen_ns, cpu.unexplained_ns, cpu.explained_ns),
+        (50_000, 50_000, 0)
+    );
+    assert_eq!(cpu.outside, 0, "nobody looked");
+    let told: Vec<(&str, u64)> = cpu
+        .interruptions
+        .iter()
+        .map(|row| (row.name.as_str(), row.count))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("TIMER", 300),
+            ("Local timer interrupts", 250),
+            ("irq 36 virtio1-req.0", 7)
+        ]
+    );
+    assert!(
+        cpu.interruptions
+            .iter()
+            .all(|row| row.confidence == Confidence::Counted && row.total_ns == 0)
+    );
+}

@@ -1,0 +1,4 @@
+//! Shared by the tests of this suite.
+
+pub mod asking;
+pub mod stream;

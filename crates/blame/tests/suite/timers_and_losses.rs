@@ -1,0 +1,160 @@
+//! Streams in which timers expire that different threads have set, and streams in which events are missing.
+
+use crate::support::asking::{PROBE, ask, gaps, row};
+use crate::support::stream;
+use crate::support::stream::Stream;
+use blame::{Class, Follow, Gap, Question, Reader, Target, Victim, attribute};
+
+#[test]
+fn timers_of_one_softirq_are_blamed_on_those_who_set_them() {
+    let mut stream = Stream::new();
+    let expire = |stream: &mut Stream, at, timer: u64| {
+        let fields = [("timer", timer), ("function", 0x780)];
+        stream.at(at, "timer_expire_entry", &fields);
+        stream.at(at + 1_000, "timer_expire_exit", &fields[..1]);
+    };
+    stream.on(1, 210, 0);
+    stream.at(5_000, "timer_start", &[("timer", 8), ("function", 0x780)]);
+    stream.at(6_000, "timer_start", &[("timer", 9), ("function", 0x780)]);
+    stream.switch(7_000, 210, 1, 220);
+    stream.on(1, 220, 0);
+    stream.at(8_000, "timer_start", &[("timer", 10), ("function", 0x780)]);
+    stream.switch(9_000, 220, 1, PROBE);
+    stream.on(1, PROBE, 0);
+    stream.at(20_000, "local_timer_entry", &[]);
+    stream.interrupt().at(20_500, "softirq_raise", &[("vec", 1)]);
+    stream.task().at(21_000, "local_timer_exit", &[]);
+    stream.at(21_000, "softirq_entry", &[("vec", 1)]);
+    expire(&mut stream, 22_000, 8);
+    expire(&mut stream, 23_000, 9);
+    expire(&mut stream, 25_000, 10);
+    stream.at(27_000, "softirq_exit", &[("vec", 1)]);
+    let cpu = ask(&stream, gaps(&[(20_000, 27_000)]));
+    let timers = || {
+        cpu.interruptions
+            .iter()
+            .filter(|row| row.class == Class::SoftTimer)
+    };
+    let by: Vec<(i32, u64, u64)> = timers()
+        .map(|row| {
+            (
+                row.culprit.as_ref().map_or(0, |by| by.pid),
+                row.count,
+                row.total_ns,
+            )
+        })
+        .collect();
+    // The way to the first is the first one's, and two of one culprit are one; the last begins with its function.
+    assert_eq!(by, [(210, 1, 4_000), (220, 1, 2_000)], "{:#?}", cpu.interruptions);
+    assert!(timers().all(|row| row.name == "TIMER: process_timeout"));
+    assert_eq!(cpu.unexplained_ns, 0);
+}
+
+#[test]
+fn who_set_a_timer_is_to_blame_and_not_the_interrupt_that_found_it_due() {
+    let mut stream = Stream::new();
+    stream.on(1, 200, 0);
+    stream.at(1_000, "timer_start", &[("timer", 9), ("function", 0x500)]);
+    stream.switch(2_000, 200, 1, PROBE);
+    stream.on(1, PROBE, 0);
+    stream.at(10_000, "local_timer_entry", &[]);
+    stream.interrupt().at(10_500, "softirq_raise", &[("vec", 1)]);
+    stream.task().at(11_000, "local_timer_exit", &[]);
+    stream.at(11_000, "softirq_entry", &[("vec", 1)]);
+    stream.at(11_500, "timer_expire_entry", &[("timer", 9), ("function", 0x500)]);
+    stream.at(12_000, "timer_expire_exit", &[("timer", 9)]);
+    stream.at(13_000, "softirq_exit", &[("vec", 1)]);
+    // Nobody knows who set this one: the interrupt is all that can be told.
+    stream.at(20_000, "local_timer_entry", &[]);
+    stream.interrupt().at(20_500, "softirq_raise", &[("vec", 1)]);
+    stream.task().at(21_000, "local_timer_exit", &[]);
+    stream.at(21_000, "softirq_entry", &[("vec", 1)]);
+    stream.at(21_500, "timer_expire_entry", &[("timer", 8), ("function", 0x600)]);
+    stream.at(22_000, "timer_expire_exit", &[("timer", 8)]);
+    stream.at(23_000, "softirq_exit", &[("vec", 1)]);
+    let cpu = ask(&stream, gaps(&[(10_000, 13_000), (20_000, 23_000)]));
+    let set = row(&cpu, "TIMER: vmstat_update").culprit.clone().unwrap();
+    assert_eq!((set.pid, set.cpu, set.via), (200, 1, None));
+    let unknown = row(&cpu, "TIMER: perf_event_nmi_handler")
+        .culprit
+        .clone()
+        .unwrap();
+    assert_eq!((unknown.pid, unknown.via.as_deref()), (0, Some("local_timer")));
+}
+
+#[test]
+fn lost_events_are_told() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    stream.at(10_000, "local_timer_entry", &[]);
+    stream.lose(1, 12);
+    let cpu = ask(&stream, gaps(&[]));
+    assert_eq!(cpu.lost_events, 12);
+}
+
+#[test]
+fn nobody_is_named_for_the_time_in_which_events_are_missing() {
+    let mut stream = Stream::new();
+    stream.on(0, 300, 0);
+    stream.at(
+        9_000,
+        "ipi_send_cpu",
+        &[("cpu", 1), ("callsite", 0x205), ("callback", 0x300)],
+    );
+    stream.at(9_100, "sched_waking", &[("pid", 250), ("target_cpu", 1)]);
+    stream.named(210, "task-210");
+    stream.on(1, PROBE, 0);
+    stream.switch(10_000, PROBE, 0, 200);
+    // Who had the CPU from here on, the lost ones would have said.
+    stream.lose(1, 12);
+    stream.on(1, 210, 0);
+    stream.at(50_000, "call_function_single_entry", &[]);
+    stream.at(51_000, "call_function_single_exit", &[]);
+    stream.switch(60_000, 210, 0, 250);
+    stream.on(1, 250, 0);
+    stream.switch(61_000, 250, 1, PROBE);
+    let cpu = ask(&stream, gaps(&[(10_000, 61_000)]));
+    assert_eq!(cpu.lost_events, 12);
+    assert_eq!(cpu.unexplained_ns, 40_000, "{:#?}", cpu.interruptions);
+    assert_eq!(row(&cpu, "task-210").total_ns, 9_000);
+    assert_eq!(
+        row(&cpu, "call_function_single").culprit,
+        None,
+        "that call may have come before"
+    );
+    assert_eq!(row(&cpu, "task-250").culprit, None, "that wake-up, too");
+    assert!(cpu.interruptions.iter().all(|row| row.name != "task-200"));
+}
+
+#[test]
+fn what_lies_before_the_window_is_not_stolen_in_it() {
+    let mut stream = Stream::new();
+    stream.on(1, PROBE, 0);
+    stream.at(600_000, "local_timer_entry", &[]);
+    stream.at(600_500, "local_timer_exit", &[]);
+    let gap = |start, end| Gap { start, end };
+    let question = Question {
+        targets: vec![Target {
+            cpu: 1,
+            victim: Victim {
+                pids: vec![PROBE],
+                follow: Follow::Nobody,
+            },
+            window: gap(500_000, 1_000_000),
+            gaps: Some(vec![
+                gap(1_000, 2_000),
+                gap(499_000, 501_000),
+                gap(600_000, 600_500),
+            ]),
+        }],
+        ..Question::default()
+    };
+    let answer = attribute(
+        &Reader::new(stream.formats.clone()),
+        &stream::Names,
+        stream.events(),
+        &question,
+    );
+    let cpu = &answer.cpus[0];
+    assert_eq!((cpu.gaps, cpu.stolen_ns, cpu.unexplained_ns), (2, 1_500, 1_000));
+}

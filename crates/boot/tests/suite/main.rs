@@ -1,0 +1,6 @@
+//! The integration tests of `boot`, in one program: a module for each topic.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod kernels;
+mod trees;

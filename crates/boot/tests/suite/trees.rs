@@ -1,0 +1,322 @@
+//! Level 2: every boot tree of `fixtures/boot` x every verb. The edits of `set` are golden diffs; a second `set` changes
+//! nothing; `clear` gives every byte back. `QUIETCORE_BLESS=1` writes the diffs anew, to be reviewed.
+
+use boot::{
+    BootError, Chosen, Edit, Edited, Files, Found, Keeper, Limit, Need, OneBoot, Ours, Run, Tree, choose,
+    clear, diff, find, has_words, limit, set, trial,
+};
+use root::Root;
+use std::path::{Path, PathBuf};
+
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
+}
+
+/// Names of the trees.
+fn trees() -> Vec<String> {
+    let mut names: Vec<String> = std::fs::read_dir(top().join("boot"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert!(names.len() >= 20, "{names:?}");
+    names
+}
+
+fn words() -> Vec<String> {
+    [
+        "isolcpus=managed_irq,domain,2-3",
+        "nohz_full=2-3",
+        "irqaffinity=0-1",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}
+
+fn open(name: &str) -> Root {
+    Root::open(&top().join("boot").join(name)).unwrap()
+}
+
+fn limit_of(root: &Root) -> Limit {
+    limit(root.value("/proc/sys/kernel/arch").unwrap().as_deref())
+}
+
+/// A tree with the work of `set`, and what is ours in it.
+fn with_set(
+    tree: &dyn Tree,
+    found: &Found,
+    ours: Option<&Ours>,
+    words: &[String],
+    limit: &Limit,
+) -> (Vec<Edit>, Option<Ours>, Vec<Run>) {
+    let work = set(tree, found.loader, ours, words, limit, Need::Nothing).unwrap();
+    (work.edits, work.ours, work.runs)
+}
+
+/// Compares with a golden file, or writes it.
+fn golden(name: &str, text: &str) {
+    let path = top().join("boot-golden").join(name);
+    if std::env::var_os("QUIETCORE_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(expected == text, "{name} differs; now it is\n{text}");
+}
+
+#[test]
+fn set_is_as_reviewed_a_second_time_is_nothing_and_clear_gives_every_byte_back() {
+    for name in trees() {
+        let root = open(&name);
+        let (files, limit) = (Files::of(&root), limit_of(&root));
+        let found = choose(&files, None, &[]).unwrap();
+        let (edits, ours, runs) = with_set(&files, &found, None, &words(), &limit);
+        let ours = ours.unwrap();
+        let mut text = format!(
+            "loader {} ({})\n{}",
+            found.loader.name,
+            found.evidence,
+            diff(&edits)
+        );
+        runs.iter()
+            .for_each(|run| text.push_str(&format!("run {}\n", run.text())));
+        golden(&format!("{name}.set"), &text);
+        if found.loader.keeper == Keeper::Tool {
+            continue;
+        }
+        let after = Edited::new(&files, &edits);
+        // What the kernel gets has each word once.
+        for line in (found.loader.lines)(&after).unwrap() {
+            let text = line.text(&after).unwrap();
+            for word in words() {
+                assert_eq!(
+                    text.split(' ').filter(|other| **other == word).count(),
+                    1,
+                    "{name}: {text}"
+                );
+            }
+            assert_eq!(text.matches("isolcpus=").count(), 1, "{name}: {text}");
+        }
+        let again = set(&after, found.loader, Some(&ours), &words(), &limit, Need::Nothing).unwrap();
+        assert_eq!(
+            (again.edits.len(), again.runs.len()),
+            (0, 0),
+            "{name}: a second time"
+        );
+        assert_eq!(again.ours.as_ref(), Some(&ours), "{name}");
+        // Other words come instead, and the first state is still known.
+        let other = vec!["isolcpus=1".to_owned()];
+        let (more, ours_then, _) = with_set(&after, &found, Some(&ours), &other, &limit);
+        let then = Edited::new(&after, &more);
+        for (ours, tree) in [(&ours, &after), (&ours_then.unwrap(), &then)] {
+            let work = clear(tree, found.loader, ours).unwrap();
+            assert!(work.left.is_empty(), "{name}: {:?}", work.left);
+            let bare = Edited::new(tree, &work.edits);
+            for file in &ours.files {
+                assert_eq!(
+                    bare.bytes(&file.path),
+                    files.bytes(&file.path),
+                    "{name}: {}",
+                    file.path
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_hand_edit_after_ours_stays_and_ours_goes() {
+    for name in trees() {
+        let root = open(&name);
+        let (files, limit) = (Files::of(&root), limit_of(&root));
+        let found = choose(&files, None, &[]).unwrap();
+        let (edits, ours, _) = with_set(&files, &found, None, &words(), &limit);
+        let ours = ours.unwrap();
+        let after = Edited::new(&files, &edits);
+        // Somebody puts a word of his own before one of ours.
+        let by_hand: Vec<Edit> = edits
+            .iter()
+            .filter_map(|edit| {
+                let now = edit.after.clone()?;
+                let mut changed = now.replacen("isolcpus=managed_irq", "by_hand=1 isolcpus=managed_irq", 1);
+                // An environment block keeps its size.
+                if now.starts_with("# GRUB Environment Block") {
+                    changed.truncate(now.len());
+                }
+                (changed != now && !edit.path.contains("grub.d/4"))
+                    .then(|| Edit::new(&edit.path, Some(now), Some(changed)))
+            })
+            .collect();
+        let changed = Edited::new(&after, &by_hand);
+        let work = clear(&changed, found.loader, &ours).unwrap();
+        let bare = Edited::new(&changed, &work.edits);
+        for edit in &by_hand {
+            let text = String::from_utf8(bare.bytes(&edit.path).unwrap()).unwrap();
+            assert!(text.contains("by_hand=1"), "{name}: {text}");
+            for word in words() {
+                let before = String::from_utf8(files.bytes(&edit.path).unwrap_or_default()).unwrap();
+                assert!(
+                    !text.contains(&word) || before.contains(&word),
+                    "{name}: {word} in {text}"
+                );
+            }
+            let count = |text: &str| text.matches("isolcpus=").count();
+            let before = String::from_utf8(files.bytes(&edit.path).unwrap_or_default()).unwrap();
+            assert_eq!(count(&text), count(&before), "{name}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_line_that_is_too_long_is_refused_before_anything_is_written() {
+    for name in trees() {
+        let root = open(&name);
+        let (files, limit) = (Files::of(&root), limit_of(&root));
+        let found = choose(&files, None, &[]).unwrap();
+        let long = vec![format!("isolcpus={}", "1,".repeat(limit.most / 2))];
+        let error = set(&files, found.loader, None, &long, &limit, Need::Nothing).unwrap_err();
+        assert!(matches!(error, BootError::TooLong { .. }), "{name}: {error}");
+    }
+}
+
+#[test]
+fn a_trial_is_an_entry_of_its_own_with_panic() {
+    let mut tried = 0;
+    let wanted = OneBoot {
+        words: words(),
+        kernel: None,
+    };
+    for name in trees() {
+        let root = open(&name);
+        let (files, limit) = (Files::of(&root), limit_of(&root));
+        let found = choose(&files, None, &[]).unwrap();
+        let (work, chosen) = match trial(&files, found.loader, &wanted, &limit) {
+            Ok(made) => made,
+            Err(error) => {
+                golden(&format!("{name}.trial"), &format!("{error}\n"));
+                continue;
+            }
+        };
+        tried += 1;
+        let chosen = match chosen {
+            Chosen::By(run) => run.text(),
+            Chosen::OneShot(entry) => format!("LoaderEntryOneShot={entry}"),
+            Chosen::Reboot(argument) => format!("reboot '{argument}'"),
+        };
+        golden(
+            &format!("{name}.trial"),
+            &format!("{}chosen by {chosen}\n", diff(&work.edits)),
+        );
+        assert!(
+            work.edits.iter().all(|edit| edit.before.is_none()),
+            "{name}: nothing that is there changes"
+        );
+        let text: String = work.edits.iter().filter_map(|edit| edit.after.clone()).collect();
+        assert!(
+            text.contains("panic=30") && text.contains("nohz_full=2-3"),
+            "{name}: {text}"
+        );
+        let after = Edited::new(&files, &work.edits);
+        let gone = clear(&after, found.loader, &work.ours.unwrap()).unwrap();
+        assert!(gone.edits.iter().all(|edit| edit.after.is_none()), "{name}");
+        assert_eq!(gone.edits.len(), work.edits.len(), "{name}");
+    }
+    assert!(tried >= 4, "{tried}");
+}
+
+#[test]
+fn the_entries_of_every_tree_are_seen_and_only_one_loader() {
+    for name in trees() {
+        let root = open(&name);
+        let files = Files::of(&root);
+        assert_eq!(find(&files).len(), 1, "{name}: {:?}", find(&files));
+        let found = choose(&files, None, &[]).unwrap();
+        let entries = (found.loader.entries)(&files);
+        let mut text = String::new();
+        for entry in &entries {
+            text.push_str(&format!("{} | {} | {}\n", entry.id, entry.title, entry.line));
+            assert!(!has_words(entry, &words()), "{name}");
+        }
+        golden(&format!("{name}.entries"), &text);
+    }
+}
+
+/// What `rpm-ostree kargs` does to the newest entry.
+fn rpm_ostree(text: &str, run: &Run) -> String {
+    let mut text = text.to_owned();
+    for argument in &run.arguments {
+        if let Some(word) = argument.strip_prefix("--delete-if-present=") {
+            text = text.replace(&format!(" {word}"), "");
+        }
+        if let Some(word) = argument.strip_prefix("--append-if-missing=") {
+            text = text.replace("\nlinux ", &format!(" {word}\nlinux "));
+        }
+    }
+    text
+}
+
+#[test]
+fn a_tool_that_owns_the_line_is_told_words_and_gets_them_back() {
+    let name = "fedora-coreos-ostree";
+    let root = open(name);
+    let (files, limit) = (Files::of(&root), limit_of(&root));
+    let found = choose(&files, None, &[]).unwrap();
+    assert_eq!((found.loader.name, found.loader.keeper), ("ostree", Keeper::Tool));
+    let (edits, ours, runs) = with_set(&files, &found, None, &words(), &limit);
+    assert!(edits.is_empty() && runs.len() == 1, "{edits:?} {runs:?}");
+    let first = String::from_utf8(
+        files
+            .bytes("/boot/loader/entries/ostree-1-fedora-coreos.conf")
+            .unwrap(),
+    )
+    .unwrap();
+    // The tool makes a new deployment, which is the first from then on.
+    let newer = "/boot/loader/entries/ostree-2-fedora-coreos.conf";
+    let deployed = |text: &str| vec![Edit::new(newer, None, Some(text.to_owned()))];
+    let then = rpm_ostree(&first, &runs[0]);
+    assert!(
+        then.contains("nohz_full=2-3")
+            && !then.contains("isolcpus=1 ")
+            && then.matches("isolcpus=").count() == 1,
+        "{then}"
+    );
+    let edits = deployed(&then);
+    let after = Edited::new(&files, &edits);
+    let again = set(
+        &after,
+        found.loader,
+        ours.as_ref(),
+        &words(),
+        &limit,
+        Need::Fallback,
+    )
+    .unwrap();
+    assert!(again.is_nothing(), "{again:?}");
+    let work = clear(&after, found.loader, ours.as_ref().unwrap()).unwrap();
+    assert!(work.edits.is_empty() && work.left.is_empty(), "{work:?}");
+    let back = rpm_ostree(&then, &work.runs[0]);
+    let sorted = |text: &str| {
+        let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        words.sort();
+        words
+    };
+    assert_eq!(sorted(&back), sorted(&first));
+}
+
+#[test]
+fn a_kernel_that_came_later_has_inherited_our_words_and_loses_them() {
+    let root = open("fedora-41-bls");
+    let (files, limit) = (Files::of(&root), limit_of(&root));
+    let found = choose(&files, None, &[]).unwrap();
+    let (edits, ours, _) = with_set(&files, &found, None, &words(), &limit);
+    let after = Edited::new(&files, &edits);
+    let text = "title new\nlinux /vmlinuz-new\noptions root=UUID=5d2f rhgb isolcpus=managed_irq,domain,2-3 nohz_full=2-3 \
+                irqaffinity=0-1\n";
+    let newer = "/boot/loader/entries/new.conf";
+    let installed = [Edit::new(newer, None, Some(text.to_owned()))];
+    let grown = Edited::new(&after, &installed);
+    let work = clear(&grown, found.loader, &ours.unwrap()).unwrap();
+    let bare = Edited::new(&grown, &work.edits);
+    let expected = "title new\nlinux /vmlinuz-new\noptions root=UUID=5d2f rhgb\n";
+    assert_eq!(String::from_utf8(bare.bytes(newer).unwrap()).unwrap(), expected);
+}

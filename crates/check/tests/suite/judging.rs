@@ -1,0 +1,75 @@
+//! What is left out of a judgement, and who is not accused.
+
+use crate::support::bench::{bench, counted, three};
+use check::{Counters, Evidence, Found, Intention, Source, Verdict, judge};
+use plan::Level;
+
+#[test]
+fn who_ignores_a_subject_that_nobody_found_is_told() {
+    let bench = bench();
+    let evidence = Evidence {
+        machine: &bench.machine,
+        counters: &bench.counters,
+        boot: None,
+    };
+    let intention = Intention {
+        source: Source::Journal,
+        wishes: vec![bench.wish.clone()],
+        unseen: Vec::new(),
+    };
+    let found = vec![Found::new(Level::Error, "irq-here", "1", "it is")];
+    let ignore = ["irq-here:1", "irq-here:99", "task-here"].map(str::to_owned);
+    let judged = judge(&evidence, &intention, found, &ignore, Level::Error);
+    assert_eq!(judged.unused, ["irq-here:99"]);
+}
+
+#[test]
+fn who_has_ended_runs_nowhere() {
+    for (state, flags) in [('Z', 0), ('X', 0), ('R', machine::Task::PF_EXITING)] {
+        let mut bench = bench();
+        let task = bench.task(true);
+        task.allowed = three();
+        task.state = state;
+        task.flags |= flags;
+        let (found, verdict) = bench.look();
+        assert!(
+            !found.iter().any(|one| one.finding.id == "task-here"),
+            "{state} {flags}"
+        );
+        assert_eq!(verdict, Verdict::Quiet, "{state} {flags}");
+    }
+}
+
+#[test]
+fn what_stops_the_tick_is_said_of_this_kernel() {
+    let fix = |config: Option<&[(&str, &str)]>| {
+        let mut bench = bench();
+        bench.machine.kernel.config = config.map(|all| {
+            let all = all
+                .iter()
+                .map(|&(name, value)| (name.to_owned(), value.to_owned()));
+            std::sync::Arc::new(all.collect())
+        });
+        let mut activity = counted(&[]);
+        activity.cpus[0].ticks = Some(100);
+        bench.counters = Counters::Seen(activity);
+        let (found, _) = bench.look();
+        let tick = found.into_iter().find(|one| one.finding.id == "tick").unwrap();
+        tick.finding.fix
+    };
+    assert!(
+        fix(Some(&[])).contains("ignores nohz_full="),
+        "{}",
+        fix(Some(&[]))
+    );
+    let built_in = fix(Some(&[("CONFIG_NO_HZ_FULL", "y")]));
+    assert!(
+        built_in.contains("nohz_full=3") && built_in.ends_with("tick of the scheduler"),
+        "{built_in}"
+    );
+    assert!(
+        fix(None).contains("if this kernel was built with"),
+        "{}",
+        fix(None)
+    );
+}

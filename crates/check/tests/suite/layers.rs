@@ -1,0 +1,352 @@
+//! Each layer on a captured machine whose partition was in force: whole, and with one thing broken in the model.
+
+use crate::support::bench;
+use crate::support::bench::{Bench, bench, counted, three};
+use check::{Counters, Found, Verdict};
+use machine::CpuSet;
+use observe::{Activity, Class, CloseUp, Counted, IdleEntered, ThreadDid};
+use plan::Level;
+
+#[test]
+fn a_cpu_that_is_asked_to_balance_is_told_how_that_ends() {
+    let fix = |count, take: &str| {
+        let mut bench = bench();
+        bench.wish.intent.take(take).unwrap();
+        let Counters::Seen(activity) = &mut bench.counters else {
+            panic!("nothing was counted");
+        };
+        activity.cpus[0].softirqs.push(Counted {
+            name: "SCHED".to_owned(),
+            what: String::new(),
+            class: Class::SoftSched,
+            count,
+        });
+        let (found, _) = bench.look();
+        let ran = found.iter().find(|one| one.finding.id == "softirq-ran").unwrap();
+        ran.finding.fix.clone()
+    };
+    let again = "`quietcore apply --resize --partition rt --cpus 3";
+    assert!(
+        fix(90, "cpuset_partition").contains(again),
+        "{}",
+        fix(90, "cpuset_partition")
+    );
+    for (count, take) in [(1, "cpuset_partition"), (90, "cpuset_partition=root")] {
+        assert!(
+            fix(count, take).starts_with("`quietcore blame --cpus 3`"),
+            "{count} {take}"
+        );
+    }
+}
+
+#[test]
+fn what_was_applied_is_quiet() {
+    let (found, verdict) = bench().look();
+    let wrong: Vec<&Found> = found
+        .iter()
+        .filter(|one| one.finding.level == Level::Error)
+        .collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(verdict, Verdict::Quiet);
+    let refused: Vec<&Found> = found
+        .iter()
+        .filter(|one| one.finding.id == "irq-refused")
+        .collect();
+    assert_eq!(
+        refused.len(),
+        3,
+        "what the kernel refused is told and is no fault: {found:#?}"
+    );
+}
+
+/// What is broken, the finding and its subject, and the knob that mends it.
+type Breakage = (
+    &'static str,
+    fn(&mut Bench),
+    &'static str,
+    &'static str,
+    Option<&'static str>,
+);
+
+const BREAKAGES: &[Breakage] = &[
+    (
+        "an interrupt comes back",
+        |bench| {
+            bench.irq(1).affinity = three();
+            bench.irq(1).effective = three();
+        },
+        "irq-here",
+        "/proc/irq/1/smp_affinity_list",
+        Some("irq_affinity"),
+    ),
+    (
+        "an interrupt is pinned there and comes when it fires next",
+        |bench| {
+            bench.irq(1).affinity = three();
+            bench.irq(1).effective = CpuSet::parse_list("0").ok();
+        },
+        "irq-here",
+        "/proc/irq/1/smp_affinity_list",
+        Some("irq_affinity"),
+    ),
+    (
+        "a task of the root set may run there",
+        |bench| {
+            let task = bench.task(true);
+            task.comm = "stranger".to_owned();
+            task.allowed = three();
+            task.cgroup = Some("/".to_owned());
+        },
+        "task-here",
+        "stranger",
+        Some("task_placement"),
+    ),
+    (
+        "a task of another set may run there",
+        |bench| {
+            let task = bench.task(true);
+            task.comm = "tenant".to_owned();
+            task.allowed = three();
+            task.cgroup = Some("/docker/1".to_owned());
+        },
+        "task-here",
+        "tenant",
+        None,
+    ),
+    (
+        "the root balances again",
+        |bench| {
+            bench.file("/sys/fs/cgroup/cpuset/cpuset.sched_load_balance", Some("1"));
+        },
+        "partition-differs",
+        "/sys/fs/cgroup/cpuset/cpuset.sched_load_balance",
+        Some("cpuset_partition"),
+    ),
+    (
+        "the partition balances",
+        |bench| {
+            bench.file("/sys/fs/cgroup/cpuset/rt/cpuset.sched_load_balance", Some("1"));
+        },
+        "partition-differs",
+        "/sys/fs/cgroup/cpuset/rt/cpuset.sched_load_balance",
+        Some("cpuset_partition"),
+    ),
+    (
+        "the partition may share its CPUs",
+        |bench| bench.file("/sys/fs/cgroup/cpuset/rt/cpuset.cpu_exclusive", Some("0")),
+        "partition-differs",
+        "/sys/fs/cgroup/cpuset/rt/cpuset.cpu_exclusive",
+        Some("cpuset_partition"),
+    ),
+    (
+        "the partition has no memory, and takes no task",
+        |bench| bench.file("/sys/fs/cgroup/cpuset/rt/cpuset.mems", Some("")),
+        "partition-differs",
+        "/sys/fs/cgroup/cpuset/rt/cpuset.mems",
+        Some("cpuset_partition"),
+    ),
+    (
+        "the partition has other CPUs",
+        |bench| bench.file("/sys/fs/cgroup/cpuset/rt/cpuset.cpus", Some("2-3")),
+        "partition-differs",
+        "/sys/fs/cgroup/cpuset/rt/cpuset.cpus",
+        Some("cpuset_partition"),
+    ),
+    (
+        "the cgroup is gone",
+        |bench| bench.file("/sys/fs/cgroup/cpuset/rt", None),
+        "partition-missing",
+        "rt",
+        None,
+    ),
+    (
+        "the CPU is offline",
+        |bench| {
+            bench.machine.topology.online = CpuSet::parse_list("0-2").unwrap();
+        },
+        "cpu-offline",
+        "cpu3",
+        None,
+    ),
+    (
+        "an interrupt that could be moved arrives",
+        |bench| {
+            bench.counters = Counters::Seen(counted(&[("1", Class::Device, 7)]));
+        },
+        "interrupt-arrived",
+        "cpu3/irq1",
+        None,
+    ),
+];
+
+#[test]
+fn every_breakage_is_found_with_what_mends_it() {
+    for (name, breaks, id, subject, knob) in BREAKAGES {
+        let mut bench = bench();
+        breaks(&mut bench);
+        let (found, verdict) = bench.look();
+        let one = found
+            .iter()
+            .find(|one| one.finding.id == *id && one.finding.subject == *subject);
+        let Some(one) = one else {
+            panic!("{name}: no {id} of {subject} in {found:#?}");
+        };
+        assert_eq!(one.finding.level, Level::Error, "{name}");
+        assert_eq!(one.knob(), *knob, "{name}");
+        assert!(!one.finding.fix.is_empty(), "{name}");
+        assert_eq!(verdict, Verdict::Noisy, "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_broken_promise() {
+    let told = |breaks: fn(&mut Bench), id: &str| {
+        let mut bench = bench();
+        breaks(&mut bench);
+        let (found, verdict) = bench.look();
+        let one = found.iter().find(|one| one.finding.id == id);
+        assert_eq!(
+            one.map(|one| one.finding.level),
+            Some(Level::Info),
+            "{id} in {found:#?}"
+        );
+        assert_eq!(verdict, Verdict::Quiet, "{id}");
+    };
+    told(|bench| bench.task(false).allowed = three(), "per-cpu-threads");
+    told(
+        |bench| {
+            let task = bench.task(true);
+            task.allowed = three();
+            task.cgroup = Some("/rt".to_owned());
+        },
+        "tasks-inside",
+    );
+    told(
+        |bench| bench.counters = Counters::Seen(counted(&[("28", Class::Device, 7)])),
+        "interrupt-arrived",
+    );
+    told(
+        |bench| bench.counters = Counters::Seen(counted(&[("CAL", Class::FunctionCall, 7)])),
+        "ipi-arrived",
+    );
+}
+
+/// What was looked at of CPU 3 alone.
+fn closely(bench: &mut Bench, close: CloseUp) {
+    let mut activity = counted(&[]);
+    activity.cpus[0].close = Some(close);
+    bench.counters = Counters::Seen(activity);
+}
+
+fn entered(name: &str, latency_us: u64) -> IdleEntered {
+    IdleEntered {
+        name: name.to_owned(),
+        latency_us,
+        count: 4,
+    }
+}
+
+fn faults(minor_faults: u64, major_faults: u64) -> ThreadDid {
+    ThreadDid {
+        tid: 77,
+        comm: "trader".to_owned(),
+        minor_faults,
+        major_faults,
+        switches: Some(9),
+    }
+}
+
+#[test]
+fn what_is_counted_of_a_cpu_alone_is_told_with_its_weight() {
+    let told = |close: CloseUp, limit: Option<&str>| {
+        let mut bench = bench();
+        if let Some(limit) = limit {
+            let with = &mut bench.wish.intent.with;
+            with.insert("pm_qos_resume_latency_us".to_owned(), Some(limit.to_owned()));
+            bench.file(
+                "/sys/devices/system/cpu/cpu3/power/pm_qos_resume_latency_us",
+                Some(limit),
+            );
+        }
+        closely(&mut bench, close);
+        let (found, _) = bench.look();
+        let of_cpu = found.into_iter().filter(|one| one.finding.subject == "cpu3");
+        of_cpu
+            .map(|one| (one.finding.id.clone(), one.finding.level))
+            .collect::<Vec<_>>()
+    };
+    let everything = || CloseUp {
+        timeslices: Some(0),
+        idle: Some(Vec::new()),
+        frequency_changes: Some(0),
+        throttled: Some(0),
+        threads: Vec::new(),
+    };
+    let is = |id: &str, level: Level| vec![(id.to_owned(), level)];
+    assert_eq!(told(everything(), None), Vec::new(), "nothing happened");
+    let mut close = everything();
+    close.timeslices = Some(3);
+    assert_eq!(told(close, None), is("switches", Level::Info));
+    let mut close = everything();
+    close.frequency_changes = Some(3);
+    assert_eq!(told(close, None), is("frequency-changed", Level::Info));
+    let mut close = everything();
+    close.throttled = Some(3);
+    assert_eq!(told(close, None), is("throttled", Level::Warning));
+    let mut close = everything();
+    close.threads = vec![faults(4, 0)];
+    assert_eq!(told(close.clone(), None), is("page-faults", Level::Info));
+    close.threads = vec![faults(4, 0), faults(0, 1)];
+    assert_eq!(told(close, None), is("page-faults", Level::Warning));
+    let mut close = everything();
+    close.idle = Some(vec![entered("POLL", 0), entered("C1", 2)]);
+    assert_eq!(told(close.clone(), None), is("idle-states", Level::Info));
+    assert_eq!(told(close.clone(), Some("20")), is("idle-states", Level::Info));
+    assert_eq!(
+        told(close.clone(), Some("n/a")),
+        is("idle-too-deep", Level::Warning)
+    );
+    assert_eq!(told(close, Some("1")), is("idle-too-deep", Level::Warning));
+    let mut close = everything();
+    close.idle = None;
+    assert_eq!(told(close, None), is("not-counted", Level::Info));
+    // Without the scheduler's counters those of the threads are told, and what they leave out.
+    let mut close = everything();
+    (close.timeslices, close.threads) = (None, vec![faults(0, 0)]);
+    let both = [is("switches", Level::Info), is("not-counted", Level::Info)].concat();
+    assert_eq!(told(close, None), both);
+}
+
+#[test]
+fn what_nobody_counted_is_not_quiet() {
+    let mut bench = bench();
+    bench.counters = Counters::Unseen("for a test".to_owned());
+    assert_eq!(bench.look().1, Verdict::Unknown);
+    bench.counters = Counters::Seen(Activity::default());
+    assert_eq!(bench.look().1, Verdict::Unknown, "a window without the CPU");
+    let mut bench = bench::bench();
+    bench.machine.tasks = None;
+    assert_eq!(bench.look().1, Verdict::Unknown, "no tasks");
+    let mut bench = bench::bench();
+    bench.unseen.push("the journal".to_owned());
+    assert_eq!(bench.look().1, Verdict::Unknown, "what was applied is not known");
+    let mut bench = bench::bench();
+    bench.machine.unreadable.push(machine::Unreadable {
+        path: "/proc/irq/1/smp_affinity_list".to_owned(),
+        why: "Permission denied (os error 13)".to_owned(),
+    });
+    assert_eq!(bench.look().1, Verdict::Unknown, "a file that is for others");
+}
+
+#[test]
+fn ignoring_one_or_all_of_an_id() {
+    let mut bench = bench();
+    bench.irq(1).affinity = three();
+    bench.irq(1).effective = three();
+    let (found, _) = bench.look();
+    let one = found.iter().find(|one| one.finding.id == "irq-here").unwrap();
+    assert!(one.is_meant_by("irq-here"));
+    assert!(one.is_meant_by("irq-here:/proc/irq/1/smp_affinity_list"));
+    assert!(!one.is_meant_by("irq-here:/proc/irq/2/smp_affinity_list"));
+    assert!(!one.is_meant_by("irq"));
+}

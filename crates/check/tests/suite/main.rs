@@ -1,0 +1,7 @@
+//! The integration tests of `check`, in one program: a module for each topic.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod judging;
+mod layers;
+mod support;

@@ -1,0 +1,121 @@
+//! What the tests of the layers share: a captured machine whose partition was in force, to be broken in the model.
+
+use check::{Case, Counters, Evidence, Found, Intention, Means, Source, Verdict, Wish, check, judge};
+use machine::{CpuId, CpuSet, Machine, settings};
+use observe::{Activity, Class, Counted, CpuActivity};
+use plan::{Intent, Level, PartitionName, Profile};
+use root::Root;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A machine with `apply --cpus 3` in force on cgroup v1, and what was counted there.
+pub struct Bench {
+    pub machine: Machine,
+    pub wish: Wish,
+    /// Files that read otherwise than captured; `None` is one that is gone.
+    pub files: BTreeMap<String, Option<String>>,
+    pub counters: Counters,
+    /// What is not known of the intention.
+    pub unseen: Vec<String>,
+}
+
+fn root() -> Root {
+    let archive = "../../fixtures/machines/4x86-2p2c-v1-applied-6.1.tar.gz";
+    Root::open(&Path::new(env!("CARGO_MANIFEST_DIR")).join(archive)).unwrap()
+}
+
+/// It as it was captured.
+pub fn bench() -> Bench {
+    let root = root();
+    let machine = Machine::read(&root)
+        .with_interrupts(&root)
+        .with_task_cgroups(&root);
+    let cpus = CpuSet::parse_list("3").unwrap();
+    let intent = Intent::new(PartitionName::default(), cpus, Profile::Minimal);
+    let mut wish = Wish::new(intent, Means::Partition);
+    // What a kernel of that version refuses.
+    for irq in ["irq_affinity/0", "irq_affinity/2", "irq_affinity/28"] {
+        wish.refused
+            .insert(irq.to_owned(), "refused: Input/output error".to_owned());
+    }
+    wish.applied.insert("cpuset_partition".to_owned());
+    Bench {
+        machine,
+        wish,
+        files: BTreeMap::new(),
+        counters: Counters::Seen(counted(&[])),
+        unseen: Vec::new(),
+    }
+}
+
+/// What was counted on CPU 3 in a second.
+pub fn counted(interrupts: &[(&str, Class, u64)]) -> Activity {
+    let interrupts = interrupts.iter().map(|&(name, class, count)| Counted {
+        name: name.to_owned(),
+        what: "a device".to_owned(),
+        class,
+        count,
+    });
+    Activity {
+        duration_ns: 1_000_000_000,
+        cpus: vec![CpuActivity {
+            cpu: CpuId(3),
+            ticks: Some(0),
+            interrupts: interrupts.collect(),
+            softirqs: Vec::new(),
+            context_switches: None,
+            steal_ns: Some(0),
+            close: None,
+        }],
+    }
+}
+
+impl Bench {
+    pub fn look(&self) -> (Vec<Found>, Verdict) {
+        let root = root();
+        let settings = settings::for_cpus(&root, &self.wish.intent.cpus);
+        let mut case = Case::new(self.wish.clone(), &self.machine, &settings, &[]);
+        for path in case.paths() {
+            let read = root.value(&path).ok().flatten();
+            let there = read.or_else(|| root.kind(&path).ok().flatten().map(|_| String::new()));
+            let now = self.files.get(&path).cloned().unwrap_or(there);
+            case.values.insert(path, now);
+        }
+        let evidence = Evidence {
+            machine: &self.machine,
+            counters: &self.counters,
+            boot: None,
+        };
+        let found = check(&evidence, &[case]);
+        let intention = Intention {
+            source: Source::Journal,
+            wishes: vec![self.wish.clone()],
+            unseen: self.unseen.clone(),
+        };
+        let judged = judge(&evidence, &intention, found, &[], Level::Error);
+        (judged.findings, judged.verdict)
+    }
+
+    pub fn file(&mut self, path: &str, value: Option<&str>) {
+        self.files.insert(path.to_owned(), value.map(str::to_owned));
+    }
+
+    pub fn irq(&mut self, number: u32) -> &mut machine::Interrupt {
+        let all = self.machine.interrupts.iter_mut().flatten();
+        all.into_iter().find(|one| one.irq == number).unwrap()
+    }
+
+    pub fn task(&mut self, movable: bool) -> &mut machine::Task {
+        let all = self.machine.tasks.iter_mut().flatten();
+        all.into_iter()
+            .find(|task| {
+                task.is_movable() == movable && !task.is_irq_thread() && task.cgroup.as_deref() != Some("/rt")
+            })
+            .unwrap()
+    }
+}
+
+/// The CPUs of whoever may run everywhere.
+pub fn three() -> Option<CpuSet> {
+    CpuSet::parse_list("0-3").ok()
+}

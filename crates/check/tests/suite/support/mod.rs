@@ -1,0 +1,3 @@
+//! Shared by the tests of this suite.
+
+pub mod bench;

@@ -1,0 +1,62 @@
+//! The quietcore program as a library: parses the command line, runs one verb, returns its exit status.
+//!
+//! `main.rs` only calls it. Tests of single parts link this instead of including sources by path.
+
+mod accounts;
+pub mod allocator;
+mod changing;
+mod declared;
+mod error;
+mod first_process;
+mod foreign;
+mod front_ends;
+mod intent;
+mod pattern;
+mod placement;
+mod policy;
+mod program;
+mod reading;
+mod resize;
+mod rt_group;
+mod screen;
+mod status;
+mod verbs;
+
+use clap::Parser;
+use error::CommandError;
+use screen::Screen;
+use status::Status;
+
+/// Give a program CPU cores that nothing else touches, and prove it.
+#[derive(Parser)]
+#[command(name = "quietcore", version, propagate_version = true, max_term_width = 100)]
+#[command(
+    after_help = "Exit status: 0 done or quiet, 1 a check failed, 2 wrong usage, 3 not permitted, \
+    4 this kernel or machine cannot, 5 conflict or drift, 70 a bug.\n\
+    Front ends, also by the name of the binary: cset, partrt, bitcalc, count_ticks (quietcore cset ...)."
+)]
+struct Cli {
+    #[command(flatten)]
+    screen: screen::Flags,
+    #[command(subcommand)]
+    verb: verbs::Verb,
+}
+
+/// Runs the program with the arguments of this process.
+pub fn main() -> std::process::ExitCode {
+    allocator::survives_forks();
+    status::report_panics();
+    if first_process::is_this() {
+        return first_process::run().into();
+    }
+    if let Some(status) = front_ends::run(std::env::args_os()) {
+        return status.into();
+    }
+    let cli = Cli::parse();
+    let mut screen = Screen::new(&cli.screen);
+    let status = match verbs::run(&cli.verb, &mut screen) {
+        Ok(status) => status,
+        Err(error) => screen.error(&error),
+    };
+    screen.ended(status).into()
+}

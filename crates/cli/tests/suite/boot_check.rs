@@ -1,0 +1,98 @@
+//! `boot check` as scripts see it: JSON and exit status, of this machine and of a captured one whose kernel lies.
+
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn check(more: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["boot", "check"])
+        .args(more)
+        .output()
+        .unwrap()
+}
+
+fn json(root: &Path) -> (Value, i32) {
+    let output = check(&["--json", "--root", root.to_str().unwrap()]);
+    let told = serde_json::from_slice(&output.stdout).unwrap();
+    (told, output.status.code().unwrap())
+}
+
+fn put(dir: &Path, path: &str, text: &str) {
+    let path = dir.join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+fn captured(line: &str, isolated: &str, said: &str) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    for (path, text) in [
+        ("proc/cmdline", line),
+        ("proc/sys/kernel/osrelease", "6.12.0"),
+        ("proc/1/task/1/stat", ""),
+        ("sys/devices/system/cpu/online", "0-3"),
+        ("sys/devices/system/cpu/possible", "0-3"),
+        ("sys/devices/system/cpu/present", "0-3"),
+        ("sys/devices/system/cpu/isolated", isolated),
+        ("var/log/dmesg", said),
+    ] {
+        put(dir.path(), path, text);
+    }
+    dir
+}
+
+#[test]
+fn a_captured_machine_never_says_that_it_works() {
+    let dir = captured("isolcpus=3", "3", "[    0.000000] Linux version 6.12.0\n");
+    let (told, status) = json(dir.path());
+    assert_eq!(told["schema"], "quietcore.boot/1");
+    assert_eq!(
+        (told["verb"].as_str(), told["origin"].as_str()),
+        (Some("check"), Some("captured"))
+    );
+    let one = &told["parameters"][0];
+    assert_eq!(one["word"], "isolcpus=3");
+    assert_eq!(one["reached"]["truth"], "yes");
+    assert_eq!(one["understood"]["truth"], "yes", "{one}");
+    assert_eq!(one["works"]["truth"], "unknown", "{one}");
+    assert_eq!((told["verdict"].as_str(), status), (Some("unknown"), 4));
+}
+
+#[test]
+fn a_parameter_that_the_kernel_dropped_is_an_error() {
+    let dir = captured(
+        "isolcpus=3 isolcpu=2",
+        "",
+        "[    0.000000] Linux version 6.12.0\n",
+    );
+    let (told, status) = json(dir.path());
+    assert_eq!((told["verdict"].as_str(), status), (Some("broken"), 1));
+    let parameters = told["parameters"].as_array().unwrap();
+    assert_eq!(parameters.len(), 2);
+    for one in parameters {
+        assert_eq!(one["understood"]["truth"], "no", "{one}");
+        assert_eq!(one["works"]["truth"], "no", "{one}");
+    }
+    put(dir.path(), "proc/cmdline", "quiet");
+    let (told, status) = json(dir.path());
+    assert_eq!((told["verdict"].as_str(), status), (Some("nothing"), 0));
+}
+
+/// The answers are about this machine, whatever it was booted with: each word stands on its line, and a line that isolates
+/// nothing is said to do so.
+#[test]
+fn this_machine_is_asked_about_its_own_line() {
+    let output = check(&["--json", "--for", "200ms"]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let running = std::fs::read_to_string("/proc/cmdline").unwrap();
+    assert_eq!(told["origin"], "live");
+    assert_eq!(told["running"], running.trim_end());
+    let parameters = told["parameters"].as_array().unwrap();
+    let isolates = machine::cmdline::words(&running).any(|word| word.starts_with("isolcpus="));
+    assert!(!isolates || !parameters.is_empty(), "{told}");
+    let nothing = parameters.is_empty() && told["declared"].as_array().unwrap().is_empty();
+    assert_eq!(told["verdict"] == "nothing", nothing, "{told}");
+    if nothing {
+        assert_eq!(output.status.code(), Some(0));
+    }
+}

@@ -1,0 +1,466 @@
+//! Level 2: every boot tree of `fixtures/boot` x every verb of `boot`, as a user calls them. Nothing is written: a captured
+//! machine is never changed.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn trees() -> Vec<PathBuf> {
+    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/boot");
+    let mut trees: Vec<PathBuf> = std::fs::read_dir(top)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    trees.sort();
+    assert!(trees.len() >= 20, "{trees:?}");
+    trees
+}
+
+/// Trees whose loader keeps no entry as it was, by their documents: one line, or one that all entries share.
+const WITHOUT_FALLBACK: &[&str] = &[
+    "alpine-3.20-extlinux",
+    "armbian-24.8",
+    "beaglebone-debian-11",
+    "raspberry-pi-os-10",
+    "raspberry-pi-os-12",
+    "ubuntu-24.04-rockchip-u-boot-menu",
+    "ubuntu-25.10-raspberry-pi",
+];
+
+/// Trees whose loader cannot start an entry for one boot alone.
+const WITHOUT_TRIAL: &[&str] = &[
+    "alpine-3.20-extlinux",
+    "arch-uki",
+    "armbian-24.8",
+    "beaglebone-debian-11",
+    "debian-12-u-boot-menu",
+    "fedora-coreos-ostree",
+    "jetson-extlinux",
+    "opensuse-leap-15-grub2",
+    "rhel-9-zipl-s390x",
+    "ubuntu-24.04-rockchip-u-boot-menu",
+];
+
+fn is_among(tree: &Path, names: &[&str]) -> bool {
+    names.iter().any(|name| tree.ends_with(name))
+}
+
+fn boot(tree: &Path, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .arg("boot")
+        .args(arguments)
+        .arg("--root")
+        .arg(tree)
+        .output()
+        .unwrap()
+}
+
+/// What makes a directory a captured machine.
+fn captured(dir: &Path) {
+    for name in ["proc", "sys"] {
+        std::fs::create_dir(dir.join(name)).unwrap();
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn every_tree_is_shown_with_its_one_loader_and_the_line_that_is_running() {
+    for tree in trees() {
+        let output = boot(&tree, &["show", "--json"]);
+        assert!(output.status.success(), "{}: {}", tree.display(), said(&output));
+        let shown = json(&output);
+        assert_eq!(shown["schema"], "quietcore.boot/1");
+        assert_eq!(
+            shown["loaders"].as_array().unwrap().len(),
+            1,
+            "{}",
+            tree.display()
+        );
+        assert!(
+            shown["ours"].is_null() && !shown["running"].as_str().unwrap().is_empty(),
+            "{}",
+            tree.display()
+        );
+        for line in shown["loaders"][0]["lines"].as_array().unwrap() {
+            assert!(line["error"].is_null(), "{}: {line}", tree.display());
+        }
+        let text = boot(&tree, &["show"]);
+        assert!(
+            String::from_utf8_lossy(&text.stdout).contains("ours: nothing"),
+            "{}",
+            tree.display()
+        );
+    }
+}
+
+#[test]
+fn set_says_what_it_would_do_or_asks_for_force_where_no_entry_stays() {
+    for tree in trees() {
+        let with = |more: &[&str]| {
+            let mut all = vec!["set", "--cpus", "2-3", "--dry-run", "--json"];
+            all.extend(more);
+            boot(&tree, &all)
+        };
+        let careful = with(&[]);
+        let forced = with(&["--force"]);
+        assert_eq!(
+            forced.status.code(),
+            Some(0),
+            "{}: {}",
+            tree.display(),
+            said(&forced)
+        );
+        let done = json(&forced);
+        assert_eq!(
+            (&done["dry_run"], &done["changed"]),
+            (&Value::Bool(true), &Value::Bool(false))
+        );
+        let words: Vec<&str> = done["words"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter_map(Value::as_str)
+            .collect();
+        assert!(
+            words.iter().any(|word| word.starts_with("isolcpus=")),
+            "{words:?}"
+        );
+        let nothing =
+            done["edits"].as_array().unwrap().is_empty() && done["runs"].as_array().unwrap().is_empty();
+        assert!(!nothing, "{}", tree.display());
+        let asks = is_among(&tree, WITHOUT_FALLBACK);
+        assert_eq!(careful.status.code() == Some(2), asks, "{}", tree.display());
+        match careful.status.code() {
+            Some(0) => assert_eq!(json(&careful)["edits"], done["edits"], "{}", tree.display()),
+            Some(2) => assert!(
+                said(&careful).contains("--force"),
+                "{}: {}",
+                tree.display(),
+                said(&careful)
+            ),
+            other => panic!("{}: {other:?} {}", tree.display(), said(&careful)),
+        }
+    }
+}
+
+#[test]
+fn trial_and_clear_answer_on_every_tree() {
+    for tree in trees() {
+        let trial = boot(
+            &tree,
+            &["trial", "--params", "nohz_full=2-3", "--dry-run", "--json"],
+        );
+        let cannot = is_among(&tree, WITHOUT_TRIAL);
+        assert_eq!(trial.status.code() == Some(4), cannot, "{}", tree.display());
+        match trial.status.code() {
+            Some(0) => {
+                let edits = json(&trial)["edits"].to_string();
+                assert!(
+                    edits.contains("panic=30") && edits.contains("quietcore.trial=1"),
+                    "{}",
+                    tree.display()
+                );
+            }
+            Some(4) => assert!(
+                said(&trial).contains("cannot try an entry"),
+                "{}: {}",
+                tree.display(),
+                said(&trial)
+            ),
+            other => panic!("{}: {other:?} {}", tree.display(), said(&trial)),
+        }
+        let clear = boot(&tree, &["clear", "--dry-run", "--json"]);
+        assert_eq!(
+            clear.status.code(),
+            Some(0),
+            "{}: {}",
+            tree.display(),
+            said(&clear)
+        );
+        assert_eq!(json(&clear)["edits"].as_array().unwrap().len(), 0);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_reason() {
+    let tree = |name: &str| trees().into_iter().find(|path| path.ends_with(name)).unwrap();
+    let debian = tree("debian-12-grub");
+    for (arguments, status, words) in [
+        (
+            &["set", "--cpus", "2-3"][..],
+            2,
+            "a captured machine is not changed",
+        ),
+        (
+            &["set", "--cpus", "0-1", "--dry-run"],
+            2,
+            "CPU 0 cannot be isolated",
+        ),
+        (
+            &["set", "--params", "a=\"b", "--dry-run"],
+            2,
+            "a quote is not closed",
+        ),
+        (&["set", "--params", "a=$(x)", "--dry-run"], 2, "scripts"),
+        (&["set", "--params", " ", "--dry-run"], 2, "no words"),
+        (
+            &["set", "--params", "a=1", "--loader", "bls", "--dry-run"],
+            2,
+            "was not found on this machine",
+        ),
+    ] {
+        let output = boot(&debian, arguments);
+        assert_eq!(
+            output.status.code(),
+            Some(status),
+            "{arguments:?}: {}",
+            said(&output)
+        );
+        assert!(said(&output).contains(words), "{arguments:?}: {}", said(&output));
+    }
+    let long = format!("isolcpus={}", "2,".repeat(1100));
+    let output = boot(&debian, &["set", "--params", &long, "--dry-run"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("takes 2047"), "{}", said(&output));
+    let empty = tempfile::tempdir().unwrap();
+    captured(empty.path());
+    let output = boot(empty.path(), &["set", "--params", "a=1", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+}
+
+#[test]
+fn several_loaders_on_one_machine_have_to_be_told_apart() {
+    let both = tempfile::tempdir().unwrap();
+    captured(both.path());
+    for path in ["boot/extlinux/extlinux.conf", "boot/armbianEnv.txt"] {
+        let path = both.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, "label a\n append root=x\n").unwrap();
+    }
+    let output = boot(both.path(), &["set", "--params", "a=1", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    let text = said(&output);
+    assert!(
+        text.contains("extlinux") && text.contains("armbian") && text.contains("--loader"),
+        "{text}"
+    );
+    let one = boot(
+        both.path(),
+        &[
+            "set",
+            "--params",
+            "a=1",
+            "--dry-run",
+            "--loader",
+            "extlinux",
+            "--json",
+        ],
+    );
+    assert_eq!(json(&one)["loader"], "extlinux");
+}
+
+/// A tree with one file more, or with another text in one.
+fn with(tree: &Path, path: &str, text: &str) -> tempfile::TempDir {
+    let dir = tempfile::tempdir().unwrap();
+    let copied = Command::new("cp")
+        .arg("-a")
+        .arg(tree.join("."))
+        .arg(dir.path())
+        .status()
+        .unwrap();
+    assert!(copied.success());
+    let path = dir.path().join(path);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+    dir
+}
+
+fn snapshot(tree: &Path, dir: &Path) -> PathBuf {
+    let archive = dir.join("box.tar");
+    let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .arg("snapshot")
+        .arg(&archive)
+        .arg("--root")
+        .arg(tree)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}: {}", tree.display(), said(&output));
+    archive
+}
+
+#[test]
+fn a_snapshot_of_every_tree_answers_as_the_tree_does() {
+    let dir = tempfile::tempdir().unwrap();
+    for tree in trees() {
+        let archive = snapshot(&tree, dir.path());
+        for arguments in [
+            &["show", "--json"][..],
+            &["check", "--json"],
+            &["set", "--cpus", "2-3", "--dry-run", "--force", "--json"],
+            &["trial", "--params", "nohz_full=2-3", "--dry-run", "--json"],
+        ] {
+            let (there, here) = (boot(&archive, arguments), boot(&tree, arguments));
+            assert_eq!(
+                (there.status.code(), said(&there)),
+                (here.status.code(), said(&here)),
+                "{} {arguments:?}",
+                tree.display()
+            );
+            assert_eq!(there.stdout, here.stdout, "{} {arguments:?}", tree.display());
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_has_no_programs_and_no_passwords() {
+    let debian = trees()
+        .into_iter()
+        .find(|path| path.ends_with("debian-12-grub"))
+        .unwrap();
+    let text = std::fs::read_to_string(debian.join("boot/grub/grub.cfg")).unwrap();
+    let secret = "password_pbkdf2 root grub.pbkdf2.sha512.10000.DEADBEEF";
+    let tree = with(&debian, "boot/grub/grub.cfg", &format!("{secret}\n{text}"));
+    std::fs::write(
+        tree.path().join("usr/sbin/update-grub"),
+        [0x7f, b'E', b'L', b'F', 0, 1, 2, 3],
+    )
+    .unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let archive = snapshot(tree.path(), dir.path());
+    let bytes = std::fs::read(&archive).unwrap();
+    let has = |part: &[u8]| bytes.windows(part.len()).any(|window| window == part);
+    assert!(has(b"menuentry") && has(b"usr/sbin/update-grub"));
+    assert!(!has(b"DEADBEEF") && !has(b"\x7fELF"));
+    let (there, here) = (boot(&archive, &["show"]), boot(&debian, &["show"]));
+    assert_eq!(there.stdout, here.stdout);
+}
+
+#[test]
+fn words_of_tuned_that_meet_ours_are_named() {
+    let kept = "TUNED_BOOT_CMDLINE=\"skew_tick=1 isolcpus=1\"\nTUNED_BOOT_INITRD_ADD=\"\"\n";
+    let rhel = trees()
+        .into_iter()
+        .find(|path| path.ends_with("rhel-9-bls"))
+        .unwrap();
+    let tree = with(&rhel, "etc/tuned/bootcmdline", kept);
+    for (arguments, meets) in [
+        (&["set", "--cpus", "2-3"][..], true),
+        (&["set", "--params", "nohz_full=2-3"], false),
+        (&["trial", "--cpus", "2-3"], true),
+    ] {
+        let mut all = arguments.to_vec();
+        all.extend(["--dry-run", "--json"]);
+        let output = boot(tree.path(), &all);
+        let notes = json(&output)["notes"].to_string();
+        let named = notes.contains("TuneD adds isolcpus=1 to every line (/etc/tuned/bootcmdline)");
+        assert_eq!(named, meets, "{arguments:?}: {notes}");
+    }
+    let output = boot(tree.path(), &["show"]);
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("TuneD adds skew_tick=1 isolcpus=1"), "{text}");
+    let line = std::fs::read_to_string(tree.path().join("proc/cmdline")).unwrap();
+    std::fs::write(
+        tree.path().join("proc/cmdline"),
+        format!("{} isolcpus=1 isolcpus=2-3\n", line.trim_end()),
+    )
+    .unwrap();
+    let notes = json(&boot(tree.path(), &["check", "--json"]))["notes"].to_string();
+    assert!(notes.contains("tuned-adm profile"), "{notes}");
+}
+
+#[test]
+fn what_may_not_run_in_grubs_settings_is_told_and_left_alone() {
+    let debian = trees()
+        .into_iter()
+        .find(|path| path.ends_with("debian-12-grub"))
+        .unwrap();
+    let perhaps = "if [ -d /sys/firmware/efi ]; then\n  GRUB_CMDLINE_LINUX_DEFAULT=\"perhaps\"\nfi\n";
+    let tree = with(&debian, "etc/default/grub.d/some.cfg", perhaps);
+    let done = json(&boot(
+        tree.path(),
+        &["set", "--params", "a=1", "--dry-run", "--json"],
+    ));
+    let notes = done["notes"].to_string();
+    assert!(
+        notes.contains("some.cfg sets GRUB_CMDLINE_LINUX_DEFAULT where it may not run"),
+        "{notes}"
+    );
+    assert!(!done["edits"].to_string().contains("some.cfg"), "{done}");
+    let shown = json(&boot(tree.path(), &["show", "--json"]));
+    let line = shown["loaders"][0]["lines"][0]["text"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let former = json(&boot(&debian, &["show", "--json"]));
+    assert_eq!(
+        former["loaders"][0]["lines"][0]["text"],
+        line.as_str(),
+        "what stood before it may hold still"
+    );
+}
+
+#[test]
+fn the_line_of_what_is_declared_is_that_of_its_cpus_and_profile() {
+    let debian = trees()
+        .into_iter()
+        .find(|path| path.ends_with("debian-12-grub"))
+        .unwrap();
+    let text = "[[partition]]\ncpus = \"3\"\nboot = true\n\n[[partition]]\nname = \"b\"\ncpus = \"2\"\nprofile = \"strict\"\n\n[[partition]]\nname = \"c\"\ncount = 1\n";
+    let tree = with(&debian, "etc/quietcore.toml", text);
+    let words = |more: &[&str]| {
+        let mut all = vec!["set", "--dry-run", "--json"];
+        all.extend(more);
+        json(&boot(tree.path(), &all))["words"].clone()
+    };
+    assert_eq!(words(&[]), words(&["--cpus", "3"]));
+    assert_eq!(
+        words(&["--partition", "b"]),
+        words(&["--cpus", "2-3", "--profile", "strict"])
+    );
+    for (arguments, part) in [
+        (
+            &["--partition", "c"][..],
+            "etc/quietcore.toml:10: the CPUs of partition c are chosen",
+        ),
+        (&["--partition", "d"], "declares no partition d"),
+        (
+            &["--params", "quiet", "--save"],
+            "declares no partition whose CPUs this line isolates",
+        ),
+    ] {
+        let mut all = vec!["set", "--dry-run"];
+        all.extend(arguments);
+        let output = boot(tree.path(), &all);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
+        assert!(said(&output).contains(part), "{arguments:?}: {}", said(&output));
+    }
+    let notes = |more: &[&str]| {
+        let mut all = vec!["set", "--cpus", "2-3", "--dry-run", "--json"];
+        all.extend(more);
+        json(&boot(tree.path(), &all))["notes"].to_string()
+    };
+    assert!(
+        notes(&[]).contains("with --save (`boot = true` for b)"),
+        "{}",
+        notes(&[])
+    );
+    assert!(
+        notes(&["--save"]).contains("/etc/quietcore.toml: `boot = true` for b"),
+        "{}",
+        notes(&["--save"])
+    );
+    let output = boot(&debian, &["set", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        said(&output).contains("no words for the boot line"),
+        "{}",
+        said(&output)
+    );
+}

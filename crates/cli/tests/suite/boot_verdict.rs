@@ -1,0 +1,161 @@
+//! `boot check` on a machine that was captured in the first boot with the line of what it declares, and on that machine as it
+//! would be had something gone otherwise.
+
+use crate::support::captured::Captured;
+use serde_json::Value;
+use std::process::Command;
+
+const WORDS: &str = " isolcpus=managed_irq,domain,2-3 nohz_full=2-3 irqaffinity=0-1";
+
+/// Captured in the first boot with the words.
+const MACHINE: &str = "4x86-2p2c-v2-boot-line-6.1";
+
+impl Captured {
+    fn text(&self, path: &str) -> String {
+        std::fs::read_to_string(self.root.join(path)).unwrap()
+    }
+
+    fn remove(&self, path: &str) {
+        std::fs::remove_file(self.root.join(path)).unwrap();
+    }
+
+    /// As it would be had it been started with another line.
+    fn started_with(&self, line: &str) {
+        self.put("proc/cmdline", line);
+        for file in ["isolated", "nohz_full"] {
+            self.put(&format!("sys/devices/system/cpu/{file}"), "\n");
+        }
+    }
+
+    fn without_words(&self) -> String {
+        let line = self.text("proc/cmdline");
+        assert!(line.contains(WORDS), "{line}");
+        line.replace(WORDS, "")
+    }
+
+    /// The boot in which the line was written.
+    fn boot_of_the_change(&self) -> String {
+        let journal = self.text("var/lib/quietcore/boot-line");
+        let (_, rest) = journal.split_once("\"boot_id\":\"").unwrap();
+        rest.split('"').next().unwrap().to_owned()
+    }
+
+    fn boot(&self, verb: &str) -> (Value, i32) {
+        let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+            .args(["boot", verb, "--json", "--root"])
+            .arg(&self.root)
+            .output()
+            .unwrap();
+        (
+            serde_json::from_slice(&output.stdout).unwrap(),
+            output.status.code().unwrap(),
+        )
+    }
+
+    /// Verdict and status, and what is said of a word.
+    fn parameter(&self, word: &str) -> (String, i32, Value) {
+        let (told, status) = self.boot("check");
+        let all = told["parameters"].as_array().unwrap();
+        let one = all
+            .iter()
+            .find(|one| one["word"].as_str().unwrap().starts_with(word));
+        let one = one.unwrap_or_else(|| panic!("{word} is not in {told}"));
+        (told["verdict"].as_str().unwrap().to_owned(), status, one.clone())
+    }
+}
+
+#[test]
+fn the_words_of_this_boot_are_live_and_what_must_be_counted_is_unknown() {
+    let captured = Captured::of(MACHINE);
+    let (verdict, status, one) = captured.parameter("isolcpus=");
+    assert_eq!((verdict.as_str(), status), ("unknown", 4));
+    assert_eq!(
+        (one["ours"].as_str(), one["understood"]["truth"].as_str()),
+        (Some("live"), Some("yes"))
+    );
+    let (shown, _) = captured.boot("show");
+    assert_eq!(shown["noted"]["state"], "live");
+    let (told, _) = captured.boot("check");
+    let one = &told["declared"][0];
+    assert_eq!(one["partition"], "rt");
+    assert_eq!(
+        (one["answer"]["truth"].as_str(), one["run_time"]["truth"].as_str()),
+        (Some("yes"), Some("unknown"))
+    );
+}
+
+#[test]
+fn words_that_wait_and_words_that_were_lost_are_told_apart() {
+    let captured = Captured::of(MACHINE);
+    captured.started_with(&captured.without_words());
+    let (verdict, status, one) = captured.parameter("isolcpus=");
+    assert_eq!(
+        (verdict.as_str(), status, one["ours"].as_str()),
+        ("reverted", 5, Some("reverted"))
+    );
+    assert_eq!(captured.boot("show").0["ours"]["state"], "reverted");
+
+    captured.put("proc/sys/kernel/random/boot_id", &captured.boot_of_the_change());
+    let (verdict, status, one) = captured.parameter("isolcpus=");
+    assert_eq!(
+        (verdict.as_str(), status, one["ours"].as_str()),
+        ("pending", 5, Some("pending"))
+    );
+    assert_eq!(captured.boot("show").0["ours"]["state"], "pending");
+}
+
+#[test]
+fn a_misspelt_parameter_and_a_kernel_that_cannot_are_errors() {
+    let captured = Captured::of(MACHINE);
+    let line = captured.text("proc/cmdline");
+    captured.put("proc/cmdline", &format!("{} nohz_ful=3\n", line.trim_end()));
+    let (verdict, status, one) = captured.parameter("nohz_ful=");
+    assert_eq!((verdict.as_str(), status), ("broken", 1));
+    assert_eq!(one["understood"]["truth"], "no", "{one}");
+
+    let captured = Captured::of(MACHINE);
+    captured.remove("sys/devices/system/cpu/nohz_full");
+    captured.put(
+        "boot/config-6.1.0-56-amd64",
+        "CONFIG_CPU_ISOLATION=y\n# CONFIG_NO_HZ_FULL is not set\n",
+    );
+    let (verdict, status, one) = captured.parameter("nohz_full=");
+    assert_eq!((verdict.as_str(), status), ("broken", 1));
+    let why = one["understood"]["because"].as_str().unwrap();
+    assert!(
+        one["understood"]["truth"] == "no" && why.contains("CONFIG_NO_HZ_FULL"),
+        "{one}"
+    );
+    assert_eq!(
+        captured.parameter("isolcpus=").2["understood"]["truth"],
+        "yes",
+        "that is another option"
+    );
+}
+
+/// The declaration has two parts, and either can be missing.
+#[test]
+fn what_is_declared_is_one_verdict_over_both_parts() {
+    let declared = |captured: &Captured| {
+        let (told, status) = captured.boot("check");
+        let truth = |part: &str| told["declared"][0][part]["truth"].as_str().map(str::to_owned);
+        (truth("answer").unwrap(), truth("run_time").unwrap(), status)
+    };
+    let expected = |line: &str, run_time: &str, status| (line.to_owned(), run_time.to_owned(), status);
+    let captured = Captured::of(MACHINE);
+    captured.put("sys/fs/cgroup/quietcore-rt/cpuset.cpus.partition", "member\n");
+    assert_eq!(declared(&captured), expected("yes", "no", 1));
+
+    let captured = Captured::of(MACHINE);
+    captured.started_with(&captured.without_words());
+    captured.remove("var/lib/quietcore/boot-line");
+    assert_eq!(declared(&captured), expected("no", "unknown", 1));
+    let toml = captured.text("etc/quietcore.toml");
+    captured.put("etc/quietcore.toml", &toml.replace("boot = true\n", ""));
+    let (told, status) = captured.boot("check");
+    assert_eq!(
+        (told["verdict"].as_str(), status),
+        (Some("nothing"), 0),
+        "nothing ties the two"
+    );
+}

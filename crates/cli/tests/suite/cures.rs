@@ -1,0 +1,67 @@
+//! Every command that a cure names is understood by this very binary, on this machine.
+
+use crate::support::alone::cpu;
+use blame::{Class, Confidence, Cure, FUNCTIONS, Ground, Interruption, Subject, cure};
+use machine::CpuSet;
+use observe::CLASSES;
+use std::collections::BTreeSet;
+use std::process::Command;
+
+fn row(class: Class, name: &str) -> Interruption {
+    Interruption {
+        class,
+        name: name.to_owned(),
+        count: 1,
+        total_ns: 1,
+        max_ns: 1,
+        transition_ns: 0,
+        culprit: None,
+        confidence: Confidence::Traced,
+        fix: String::new(),
+        why: String::new(),
+        subject: Subject::None,
+    }
+}
+
+#[test]
+fn what_is_printed_can_be_typed() {
+    let cpu = cpu();
+    let number: u32 = cpu.parse().unwrap();
+    let ground = Ground {
+        asked: CpuSet::parse_list(&cpu).unwrap(),
+        ..Ground::default()
+    };
+    let classes = CLASSES.iter().map(|class| row(class.class, class.name));
+    let functions = FUNCTIONS
+        .iter()
+        .map(|function| row(Class::FunctionCall, &format!("x: {}", function.name)));
+    let mut rows: Vec<Interruption> = classes.chain(functions).collect();
+    for subject in [Subject::Thread(0), Subject::LetIn(1)] {
+        rows.push(Interruption {
+            subject,
+            ..row(Class::Preemption, "x")
+        });
+    }
+    let commands: BTreeSet<String> = rows
+        .iter()
+        .filter_map(|row| match cure(row, number, &ground) {
+            Cure::Command { command, .. } => Some(command),
+            Cure::Nothing { .. } => None,
+        })
+        .collect();
+    let applies = commands.iter().filter(|command| command.contains(" apply "));
+    let applies: Vec<&String> = applies.collect();
+    assert!(applies.len() > 8, "{commands:?}");
+    if number == 0 {
+        return println!("SKIP: what_is_printed_can_be_typed: CPU 0 is the only one, and cannot be isolated");
+    }
+    for command in applies {
+        let words: Vec<&str> = command.split(' ').skip(1).collect();
+        let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+            .args(&words)
+            .arg("--dry-run")
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(0), "{command}: {output:?}");
+    }
+}

@@ -1,0 +1,154 @@
+//! The shell export in the shells that it promises to run in, and files that are written without overwriting.
+//!
+//! What its text is, the golden files of `matrix.rs` show; what it does to a machine, the lab.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// Shells, as program and first arguments.
+const SHELLS: [&[&str]; 3] = [&["dash"], &["busybox", "sh"], &["bash", "--posix"]];
+
+fn top() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap()
+}
+
+fn quietcore(machine: &str, arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["plan", "--count", "1", "--root"])
+        .arg(top().join("fixtures/machines").join(format!("{machine}.tar.gz")))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+const V1: &str = "4x86-2p2n2c-v1-6.1";
+
+/// Runs a shell; `None`, said once, where it is not installed.
+fn in_shell(test: &str, shell: &[&str], arguments: &[&str]) -> Option<Output> {
+    match Command::new(shell[0]).args(&shell[1..]).args(arguments).output() {
+        Ok(output) => Some(output),
+        Err(error) => {
+            println!("SKIP: {test}: {}: {error}", shell[0]);
+            None
+        }
+    }
+}
+
+/// The script of a captured machine, as a file.
+fn script(folder: &Path) -> String {
+    let made = quietcore(
+        V1,
+        &["--export", "shell", "--export-to", folder.to_str().unwrap()],
+    );
+    assert_eq!(
+        made.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&made.stderr)
+    );
+    let path = String::from_utf8(made.stdout).unwrap();
+    path.trim_end().to_owned()
+}
+
+#[test]
+fn every_shell_reads_and_runs_the_script() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = script(dir.path());
+    let broken = dir.path().join("broken.sh");
+    fs::write(
+        &broken,
+        fs::read_to_string(&script).unwrap().replace("esac\n", "\n"),
+    )
+    .unwrap();
+    for shell in SHELLS {
+        let run = |arguments: &[&str]| in_shell("every_shell_reads_and_runs_the_script", shell, arguments);
+        let Some(read) = run(&["-n", &script]) else {
+            continue;
+        };
+        assert!(
+            read.status.success() && read.stderr.is_empty(),
+            "{shell:?}: {read:?}"
+        );
+        let read = run(&["-n", broken.to_str().unwrap()]).unwrap();
+        assert!(!read.status.success(), "{shell:?} would read anything");
+        // Neither needs root, nor is anything in force.
+        let status = run(&[&script, "status"]).unwrap();
+        assert_eq!(status.status.code(), Some(3), "{shell:?}: {status:?}");
+        let usage = run(&[&script, "applyy"]).unwrap();
+        assert_eq!(usage.status.code(), Some(2), "{shell:?}: {usage:?}");
+    }
+}
+
+#[test]
+fn the_script_is_not_fooled_about_values() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = fs::read_to_string(script(dir.path())).unwrap();
+    let (functions, _) = text.split_once("# ---- the changes").unwrap();
+    let questions = dir.path().join("questions.sh");
+    let asked = r#"
+ask() { if "$@"; then echo yes; else echo no; fi; }
+list_mask 0-2,5; list_mask ''; list_mask 64; list_mask 0-31,100
+ask same list 0-1 0,1
+ask same list 0-1 0-2
+ask same list '' 0
+ask same mask ff 00000000,000000FF
+ask same mask 7 f
+ask same word 'cpu cpuset io' +cpuset
+ask same word 'cpu cpusets io' +cpuset
+ask same choice 'always [madvise] never' madvise
+ask same choice 'always madvise [never]' madvise
+ask restored word 'cpu' 'cpu' +cpuset
+ask restored word 'cpu cpuset' 'cpu' +cpuset
+ask restored word 'cpu cpuset' 'cpuset cpu' +cpuset
+former_value word 'cpu' +cpuset; echo
+former_value choice 'always [madvise] never' never; echo
+tasks | awk -v me="^$$/" '$1 ~ me { print NF, $2, $3 }'
+"#;
+    fs::write(&questions, format!("{functions}{asked}")).unwrap();
+    let answers = "27\n\n10000000000000000\n100000000000000000ffffffff\n\
+                   yes\nno\nno\nyes\nno\nyes\nno\nyes\nno\nyes\nno\nyes\n-cpuset\nmadvise\n4 1 0\n";
+    for shell in SHELLS {
+        let test = "the_script_is_not_fooled_about_values";
+        let Some(output) = in_shell(test, shell, &[questions.to_str().unwrap()]) else {
+            continue;
+        };
+        assert_eq!(
+            String::from_utf8_lossy(&output.stdout),
+            answers,
+            "{shell:?}: {output:?}"
+        );
+    }
+}
+
+#[test]
+fn files_are_written_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().to_str().unwrap();
+    let arguments = ["--export", "cgconfig", "--export-to", folder];
+    assert_eq!(quietcore(V1, &arguments).status.code(), Some(0));
+    let configuration = dir.path().join("etc/cgconfig.conf");
+    fs::write(&configuration, "mine").unwrap();
+    assert_eq!(quietcore(V1, &arguments).status.code(), Some(5));
+    assert_eq!(fs::read_to_string(&configuration).unwrap(), "mine");
+}
+
+#[test]
+fn json_has_every_file() {
+    let output = quietcore(V1, &["--export", "tuned", "--json"]);
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["schema"], "quietcore.export/1");
+    let files = document["files"].as_array().unwrap();
+    assert_eq!(files.len(), 2);
+    assert_eq!(files[0]["path"], "/etc/tuned/quietcore-rt/tuned.conf");
+    assert_eq!(files[0]["mode"], "0644");
+    assert!(
+        files[1]["content"]
+            .as_str()
+            .unwrap()
+            .ends_with("isolated_cores=3\n")
+    );
+}

@@ -1,0 +1,137 @@
+//! `check` understands who else isolates CPUs: the files that cset, partrt and TuneD leave, as their Debian packages write them.
+
+use crate::support::captured::Captured;
+use serde_json::Value;
+use std::process::Command;
+
+/// `/etc/tuned/cpu-partitioning-variables.conf` of TuneD 2.20, as its package installs it.
+const TUNED: &str = "# Examples:
+# isolated_cores=2,4-7
+# isolated_cores=2-23
+#
+# Reserve 1 core per socket for housekeeping, isolate the rest.
+isolated_cores=${f:calc_isolated_cores:1}
+
+# To disable the kernel load balancing in certain isolated CPUs:
+# no_balance_cores=5-10
+";
+
+/// With two packages of two CPUs, on which nobody isolates anything.
+const MACHINE: &str = "4x86-2p2c-v1-6.1";
+
+impl Captured {
+    fn set(&self, name: &str, cpus: &str, exclusive: &str, balanced: &str) {
+        for (file, value) in [
+            ("cpus", cpus),
+            ("mems", "0"),
+            ("cpu_exclusive", exclusive),
+            ("sched_load_balance", balanced),
+        ] {
+            let path = format!("sys/fs/cgroup/cpuset/{name}/cpuset.{file}");
+            self.put(&path, &format!("{value}\n"));
+        }
+    }
+
+    fn tuned(&self, variables: &str) {
+        self.put("etc/tuned/active_profile", "cpu-partitioning\n");
+        self.put("etc/tuned/cpu-partitioning-variables.conf", variables);
+    }
+
+    /// What a verb prints of it.
+    fn told(&self, args: &[&str]) -> String {
+        let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+            .args(args)
+            .arg("--root")
+            .arg(&self.root)
+            .output()
+            .unwrap();
+        // Lines are broken where a terminal ends.
+        String::from_utf8(output.stdout)
+            .unwrap()
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
+    /// Source and means of the one intention, its CPUs, and the ids of what is wrong.
+    fn check(&self) -> (Value, Value, Value, Vec<String>) {
+        let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+            .args(["check", "--json", "--root"])
+            .arg(&self.root)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let json: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+        let errors = json["findings"].as_array().unwrap().iter();
+        let errors = errors.filter(|one| one["level"] == "error");
+        let intention = &json["intention"];
+        let first = &intention["partitions"][0];
+        assert_eq!(
+            intention["partitions"].as_array().unwrap().len().min(2),
+            usize::from(!first.is_null())
+        );
+        (
+            intention["source"].clone(),
+            first["means"].clone(),
+            first["cpus"].clone(),
+            errors.map(|one| one["id"].as_str().unwrap().to_owned()).collect(),
+        )
+    }
+}
+
+#[test]
+fn a_shield_of_cset() {
+    let captured = Captured::of(MACHINE);
+    assert_eq!(captured.check().0, "nobody");
+    // `cset set -s system -c 0-2` and `cset set -s user -c 3 --cpu_exclusive`: load balancing stays on.
+    captured.set("system", "0-2", "0", "1");
+    captured.set("user", "3", "1", "1");
+    let (source, means, cpus, errors) = captured.check();
+    assert_eq!((source, cpus), ("cpuset".into(), "3".into()));
+    assert_eq!(means["cpuset"], "/user");
+    // Nobody was moved, and the root cpuset balances over all of it.
+    for id in ["task-here", "partition-differs"] {
+        assert!(errors.iter().any(|error| error == id), "no {id} in {errors:?}");
+    }
+}
+
+#[test]
+fn a_partition_of_partrt() {
+    let captured = Captured::of(MACHINE);
+    captured.put("sys/fs/cgroup/cpuset/cpuset.sched_load_balance", "0\n");
+    captured.set("nrt", "0-1", "0", "1");
+    captured.set("rt", "2-3", "1", "0");
+    let (source, means, cpus, errors) = captured.check();
+    assert_eq!((source, cpus), ("cpuset".into(), "2-3".into()));
+    assert_eq!(means["cpuset"], "/rt");
+    assert!(
+        !errors.iter().any(|error| error == "partition-differs"),
+        "{errors:?}"
+    );
+}
+
+#[test]
+fn the_variables_of_tuned() {
+    let captured = Captured::of(MACHINE);
+    captured.put("etc/tuned/cpu-partitioning-variables.conf", TUNED);
+    assert_eq!(captured.check().0, "nobody", "no profile is active");
+    captured.tuned(TUNED);
+    let (source, means, cpus, errors) = captured.check();
+    assert_eq!((source, means), ("tuned".into(), "tuned".into()));
+    assert_eq!(cpus, "1,3", "all but the first of each package");
+    assert!(errors.iter().any(|error| error == "task-here"), "{errors:?}");
+    captured.tuned("isolated_cores=2-3\n");
+    assert_eq!(captured.check().2, "2-3");
+    // What only TuneD can compute is nobody's word here.
+    captured.tuned("isolated_cores=${f:cpulist_invert:0}\n");
+    assert_eq!(captured.check().0, "nobody");
+    captured.tuned("isolated_cores=1-9999999999\n");
+    let output = captured.told(&["check"]);
+    assert!(
+        output.contains("isolated_cores=1-9999999999 is no list of CPUs"),
+        "{output}"
+    );
+    captured.tuned("isolated_cores=99\n");
+    assert_eq!(captured.check().0, "nobody", "a CPU that is not there");
+}

@@ -1,0 +1,236 @@
+//! `blame` of a command and of a process that runs: who takes the CPU from it is named, what it asks of the kernel itself
+//! is no theft, its end is told, and nothing stays behind.
+
+use crate::support::alone::{alone, cpu};
+use crate::support::traced;
+use crate::support::traced::{accounts_hold, instances, tracing};
+use root::Tracefs;
+use serde_json::Value;
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn blame(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        // A machine that is busy with other things as well loses no event with so much room.
+        .args(["--json", "blame", "--buffer", "65536", "--memory", "1024"])
+        .args(args)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn answer(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Does something while the CPU is taken for 2 ms, again and again.
+fn disturbed<T>(work: impl FnOnce() -> T) -> T {
+    traced::disturbed(Duration::from_millis(18), Duration::from_millis(2), work).0
+}
+
+fn time_of(cpu: &Value, list: &str, name: &str) -> u64 {
+    let rows = cpu[list].as_array().map_or([].as_slice(), Vec::as_slice);
+    let named = rows
+        .iter()
+        .filter(|row| row["name"].as_str().unwrap().starts_with(name));
+    named.map(|row| row["total_ns"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn who_takes_the_cpu_from_a_command_is_named_and_its_own_calls_are_not_stolen() {
+    let _alone = alone();
+    let tracefs = match tracing() {
+        Ok(tracefs) => tracefs,
+        Err(why) => return println!("SKIP: who_takes_the_cpu_from_a_command_is_named: {why}"),
+    };
+    let before = instances(&tracefs);
+    // dd is in the kernel nearly all the time, because it asks for it.
+    let words = "echo hello; while :; do dd if=/dev/zero of=/dev/null bs=64k count=5000 2>/dev/null; done";
+    let output = disturbed(|| blame(&["--cpus", &cpu(), "--for", "3s", "--", "sh", "-c", words]));
+    let answer = answer(&output);
+    assert!(String::from_utf8_lossy(&output.stderr).contains("hello"));
+    assert_eq!(answer["program"]["ended"]["killed"], 15, "{}", answer["program"]);
+    assert_eq!(answer["program"]["until"], "time");
+    let cpu = &answer["cpus"][0];
+    accounts_hold(cpu);
+    // The birth of a child that is not in the trace makes a stranger of it.
+    assert_eq!(cpu["lost_events"], 0);
+    let number = |name: &str| cpu[name].as_u64().unwrap();
+    assert!(number("wanted_ns") >= number("duration_ns") / 2, "{cpu}");
+    assert!(time_of(cpu, "interruptions", "disturber") >= 20_000_000, "{cpu}");
+    // The shell and its child share the CPU: neither steals from the program that both are.
+    for own in ["sh", "dd"] {
+        assert_eq!(time_of(cpu, "interruptions", own), 0, "{cpu}");
+    }
+    let called = time_of(cpu, "own", "system call");
+    // Of the time that others left to it.
+    assert!(
+        called >= (number("wanted_ns") - number("stolen_ns")) / 4,
+        "{called} ns in system calls: {cpu}"
+    );
+    assert!(called + number("stolen_ns") <= number("wanted_ns"), "{cpu}");
+    assert_eq!(instances(&tracefs), before);
+}
+
+/// A process that spins on the CPU until it is dropped.
+struct Spinner(Child);
+
+impl Spinner {
+    fn begin() -> Spinner {
+        let child = Command::new("taskset")
+            .args(["-c", &cpu(), "sh", "-c", "while :; do :; done"])
+            .spawn()
+            .unwrap();
+        Spinner(child)
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_process_that_runs_is_watched_where_it_may_run_and_goes_on() {
+    let _alone = alone();
+    let tracefs = match tracing() {
+        Ok(tracefs) => tracefs,
+        Err(why) => return println!("SKIP: a_process_that_runs_is_watched: {why}"),
+    };
+    let before = instances(&tracefs);
+    let mut spinner = Spinner::begin();
+    let pid = spinner.0.id().to_string();
+    // Until it has found its CPU.
+    std::thread::sleep(Duration::from_millis(300));
+    for args in [
+        ["--for", "2s", "--pid", &pid].as_slice(),
+        &["--tid", "--for", "2s", "--pid", &pid],
+    ] {
+        let output = disturbed(|| blame(args));
+        let answer = answer(&output);
+        let cpus = answer["cpus"].as_array().unwrap();
+        let watched: Vec<String> = cpus.iter().map(|of| of["cpu"].to_string()).collect();
+        assert_eq!(watched, [cpu()], "where it may run");
+        accounts_hold(&cpus[0]);
+        assert!(
+            time_of(&cpus[0], "interruptions", "disturber") >= 10_000_000,
+            "{}",
+            cpus[0]
+        );
+        assert_eq!(answer["program"]["until"], "time");
+        assert!(answer["program"]["ended"].is_null());
+    }
+    assert!(spinner.0.try_wait().unwrap().is_none(), "it goes on");
+    assert_eq!(instances(&tracefs), before);
+}
+
+/// Starts `blame` of a command of two seconds, and reads its trace beside it from then on.
+fn read_meanwhile(tracefs: &Tracefs) -> (Child, File, PathBuf) {
+    let child = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["--json", "blame", "--cpus", &cpu(), "--", "sleep", "2"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let instance = PathBuf::from(tracefs.file(&format!("instances/quietcore-{}", child.id())));
+    let pipe = instance.join("trace_pipe");
+    let begun = Instant::now();
+    while !pipe.exists() && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    (child, File::open(pipe).unwrap(), instance)
+}
+
+#[test]
+fn a_trace_that_somebody_reads_stays_until_he_has_done_and_the_answer_stands() {
+    let _alone = alone();
+    let tracefs = match tracing() {
+        Ok(tracefs) => tracefs,
+        Err(why) => return println!("SKIP: a_trace_that_somebody_reads_stays: {why}"),
+    };
+    // He reads longer than the removal is tried.
+    let (child, reader, instance) = read_meanwhile(&tracefs);
+    let output = child.wait_with_output().unwrap();
+    let told = answer(&output);
+    accounts_hold(&told["cpus"][0]);
+    let left = &told["findings"][0];
+    assert_eq!(
+        (&left["id"], &left["level"]),
+        (&"trace_left_behind".into(), &"warning".into()),
+        "{told}"
+    );
+    assert!(
+        left["message"].as_str().unwrap().contains("somebody reads it"),
+        "{left}"
+    );
+    assert!(instance.exists(), "the kernel keeps what somebody reads");
+    // While he does, nothing takes it away; afterwards the next call does.
+    let undo = || {
+        Command::new(env!("CARGO_BIN_EXE_quietcore"))
+            .arg("undo")
+            .output()
+            .unwrap()
+    };
+    undo();
+    assert!(instance.exists());
+    drop(reader);
+    undo();
+    assert!(!instance.exists());
+
+    // He has done when it is tried again.
+    let (mut child, reader, instance) = read_meanwhile(&tracefs);
+    let stopped = instance.join("tracing_on");
+    while std::fs::read_to_string(&stopped).is_ok_and(|on| on.trim() == "1") {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::thread::sleep(Duration::from_millis(200));
+    drop(reader);
+    assert!(child.wait().unwrap().success());
+    assert!(!instance.exists());
+}
+
+#[test]
+fn how_a_command_ended_is_told_and_the_watching_ends_with_it() {
+    let _alone = alone();
+    if let Err(why) = tracing() {
+        return println!("SKIP: how_a_command_ended_is_told: {why}");
+    }
+    let exited = answer(&blame(&["--cpus", &cpu(), "--", "sh", "-c", "exit 7"]));
+    assert_eq!(exited["program"]["ended"]["exited"], 7);
+    assert_eq!(exited["program"]["until"], "ended");
+    let killed = answer(&blame(&["--", "sh", "-c", "kill -SEGV $$"]));
+    assert_eq!(killed["program"]["ended"]["killed"], 11);
+}
+
+#[test]
+fn what_cannot_be_started_or_found_is_said_and_leaves_nothing() {
+    let _alone = alone();
+    let tracefs = match tracing() {
+        Ok(tracefs) => tracefs,
+        Err(why) => return println!("SKIP: what_cannot_be_started_or_found_is_said: {why}"),
+    };
+    let before = instances(&tracefs);
+    for (args, status) in [
+        (["--", "/does/not/exist"].as_slice(), 127),
+        (&["--", "/etc/passwd"], 126),
+        (&["--pid", "4194304999"], 2),
+        (&["--pid", "4194303"], 2),
+        (&["--tid"], 2),
+        (&["--pid", "1", "--", "true"], 2),
+        (&["--threshold", "2us", "--", "true"], 2),
+        (&["--cpus", "4096", "--", "true"], 2),
+    ] {
+        let output = blame(args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(status), "{args:?}: {said}");
+        assert!(output.stdout.is_empty() && !said.is_empty(), "{args:?}");
+    }
+    assert_eq!(instances(&tracefs), before);
+}

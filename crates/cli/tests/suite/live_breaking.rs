@@ -1,0 +1,182 @@
+//! `measure --break` on this machine: the trace stops at the sample that is too long, is kept, and nothing of it stays
+//! behind, also when the tool is killed. Each test has a `/run` of its own.
+
+use crate::support::alone::{alone, cpu, until_over};
+use crate::support::traced::{instances, tracing};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+fn measure(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
+    command
+        .arg("measure")
+        .args(&args[..1])
+        .args(["--cpus", &cpu(), "--json"])
+        .args(&args[1..])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn result(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+fn finding(result: &Value, id: &str) -> Option<Value> {
+    let findings = result["findings"].as_array().unwrap();
+    findings.iter().find(|note| note["id"] == id).cloned()
+}
+
+/// Runs something while a thread sleeps and wakes, so that also a quiet machine has something to trace.
+fn stirred<T>(run: impl FnOnce() -> T) -> T {
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !ended.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        });
+        until_over(&ended, run)
+    })
+}
+
+/// The marker with its value, and that what was traced before it is there and little behind it.
+fn is_frozen(text: &str, value_ns: &Value, what: &str) {
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    let marker = lines.iter().position(|line| line.contains("quietcore: CPU "));
+    let marker = marker.unwrap_or_else(|| panic!("no marker in {} lines", lines.len()));
+    let line = lines[marker];
+    assert!(line.contains(&format!("CPU {} {what}", cpu())), "{line}");
+    assert!(line.contains(", limit 1 ns, seen at "), "{line}");
+    let value: u64 = line
+        .split(" ns")
+        .next()
+        .unwrap()
+        .rsplit(' ')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
+    // A gap in ticks is converted once with the calibration and once with the slope of the whole run.
+    assert!(
+        value.abs_diff(value_ns.as_u64().unwrap()) <= 1 + value / 100,
+        "{line}, {value_ns}"
+    );
+    assert!(marker > 10, "what was before it: {marker} lines");
+    let column = format!("[{:0>3}]", cpu());
+    let behind: Vec<&&str> = lines[marker + 1..]
+        .iter()
+        .filter(|line| line.contains(&column))
+        .collect();
+    assert!(behind.len() < 5, "the trace went on: {behind:#?}");
+    assert!(lines.iter().any(|line| line.contains("sched_switch: ")));
+    // The trace's clock is the one of the marker.
+    let seconds = |text: &str| text.parse::<f64>().unwrap();
+    let seen = seconds(line.rsplit("seen at ").next().unwrap().split(' ').next().unwrap());
+    let stamp = line.split(": ").next().unwrap().rsplit(' ').next().unwrap();
+    assert!((seconds(stamp) - seen).abs() < 0.05, "{line}");
+}
+
+#[test]
+fn the_trace_stops_at_the_sample_and_is_kept_beside_the_result() {
+    let _alone = alone();
+    let tracefs = match tracing() {
+        Ok(tracefs) => tracefs,
+        Err(why) => return println!("SKIP: the_trace_stops_at_the_sample: {why}"),
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let before = instances(&tracefs);
+    for (kind, what) in [("latency", "woke "), ("noise", "had a gap of ")] {
+        let out = dir.path().join("result.json");
+        let output = stirred(|| {
+            measure(&[kind, "--for", "30s", "--break", "1ns", "--out"])
+                .arg(&out)
+                .output()
+                .unwrap()
+        });
+        assert_eq!(
+            output.status.code(),
+            Some(1),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let result = result(&output);
+        let note = finding(&result, "trace_frozen").unwrap_or_else(|| panic!("{}", result["findings"]));
+        let path = out.with_extension("trace");
+        assert_eq!(note["subject"], path.to_str().unwrap());
+        let text = fs::read_to_string(&path).unwrap();
+        is_frozen(&text, &result["broke"]["value_ns"], what);
+        // The file of the result says it as well.
+        let kept: Value = serde_json::from_slice(&fs::read(&out).unwrap()).unwrap();
+        assert_eq!(finding(&kept, "trace_frozen"), Some(note));
+        assert_eq!(instances(&tracefs), before);
+    }
+    // Without a file it is kept for this boot; with one, there; and a run that never breaks keeps none.
+    measure(&["latency", "--for", "30s", "--break", "1ns"])
+        .output()
+        .unwrap();
+    assert!(
+        fs::read_to_string("/run/quietcore/break.trace")
+            .unwrap()
+            .contains("quietcore: CPU ")
+    );
+    let named = dir.path().join("named");
+    let output = measure(&["latency", "--for", "300ms", "--break", "1h", "--trace-out"])
+        .arg(&named)
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert!(!named.exists() && finding(&result(&output), "trace_frozen").is_none());
+    assert_eq!(instances(&tracefs), before);
+    assert!(!Path::new("/run/quietcore/tracing").exists());
+}
+
+/// The next measurement, or `undo`, removes what one that was killed has left.
+#[test]
+fn what_a_killed_run_traced_is_removed() {
+    let _alone = alone();
+    let tracefs = match tracing() {
+        Ok(tracefs) => tracefs,
+        Err(why) => return println!("SKIP: what_a_killed_run_traced_is_removed: {why}"),
+    };
+    let before = instances(&tracefs);
+    let undo = || Command::new(env!("CARGO_BIN_EXE_quietcore")).arg("undo").output();
+    let again = || measure(&["latency", "--for", "100ms", "--break", "1h"]).output();
+    let ways: [&dyn Fn() -> std::io::Result<Output>; 2] = [&undo, &again];
+    for way in ways {
+        let mut child = measure(&["noise", "--for", "60s", "--break", "1h"])
+            .spawn()
+            .unwrap();
+        let name = format!("quietcore-{}", child.id());
+        let begun = Instant::now();
+        let on = tracefs.file(&format!("instances/{name}/tracing_on"));
+        while fs::read_to_string(&on).is_ok_and(|on| on.trim() != "1") || !Path::new(&on).exists() {
+            assert!(begun.elapsed() < Duration::from_secs(30), "no trace began");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(
+            instances(&tracefs).contains(&name),
+            "it was killed with its trace"
+        );
+        let output = way().unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(0),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        assert_eq!(instances(&tracefs), before);
+    }
+}

@@ -1,0 +1,60 @@
+//! `check` by somebody who may not read the journal: what was applied is not known to him, so nothing is called quiet.
+
+use crate::support::alone::small_disk;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Who owns nothing anywhere.
+const NOBODY: u32 = 65534;
+
+#[test]
+fn who_may_not_read_the_journal_is_told_that_it_is_unknown() {
+    // Mounts are those of a thread, and a test has one of its own.
+    if let Err(why) = small_disk(Path::new("/run")) {
+        return println!("SKIP: who_may_not_read_the_journal: {why}");
+    }
+    fs::DirBuilder::new()
+        .mode(0o700)
+        .create("/run/quietcore")
+        .unwrap();
+    // The way to the tool may be closed to others.
+    let tool = Path::new("/run/quietcore-tool");
+    fs::write(tool, []).unwrap();
+    fs::set_permissions(tool, fs::Permissions::from_mode(0o755)).unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_quietcore"));
+    let mounted = Command::new("mount")
+        .arg("--bind")
+        .arg(binary)
+        .arg(tool)
+        .status()
+        .unwrap();
+    assert!(mounted.success());
+    let output = Command::new(tool)
+        .args(["check", "--for", "0s", "--json"])
+        .uid(NOBODY)
+        .gid(NOBODY)
+        .current_dir("/")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let json: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+    let unseen = json["unseen"].to_string();
+    assert!(
+        unseen.contains("the journal in /run/quietcore could not be read"),
+        "{unseen}"
+    );
+    assert_eq!(json["verdict"], "unknown");
+    // What is seen to be wrong is wrong for everybody.
+    let errors = json["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|one| one["level"] == "error");
+    let wanted = if errors.count() == 0 { 4 } else { 1 };
+    assert_eq!(output.status.code(), Some(wanted), "{json:#}");
+}

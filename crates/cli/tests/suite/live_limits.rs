@@ -1,0 +1,227 @@
+//! `measure` where it may not do what it should, or is asked for what cannot be: told with the way out, and never more
+//! memory than was promised.
+
+use crate::support::alone::{alone, cpu};
+use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// The user that owns nothing.
+const NOBODY: u32 = 65534;
+
+/// A limit of a process: soft, hard.
+type Limit = [libc::rlim_t; 2];
+
+fn set(resource: libc::c_int, [soft, hard]: Limit) -> std::io::Result<()> {
+    let limit = libc::rlimit {
+        rlim_cur: soft,
+        rlim_max: hard,
+    };
+    // SAFETY: the structure lives across the call.
+    match unsafe { libc::setrlimit(resource.cast_unsigned(), &raw const limit) } {
+        0 => Ok(()),
+        _ => Err(std::io::Error::last_os_error()),
+    }
+}
+
+/// Runs it as nobody, without capabilities, with these limits of real-time priority and of locked memory.
+fn as_nobody(binary: &Path, args: &[&str], priority: Limit, memory: Limit) -> std::io::Result<Output> {
+    let mut command = Command::new(binary);
+    command
+        .args(["measure", args[0], "--cpus", &cpu(), "--json"])
+        .args(&args[1..])
+        .current_dir("/");
+    let become_nobody = move || {
+        set(libc::RLIMIT_RTPRIO as libc::c_int, priority)?;
+        set(libc::RLIMIT_MEMLOCK as libc::c_int, memory)?;
+        // SAFETY: these take no memory.
+        match unsafe { libc::setgroups(0, std::ptr::null()) | libc::setgid(NOBODY) | libc::setuid(NOBODY) } {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        }
+    };
+    // SAFETY: nothing but system calls between fork and exec.
+    unsafe { command.pre_exec(become_nobody) };
+    command.output()
+}
+
+/// The binary where nobody may run it.
+fn for_everybody(dir: &Path) -> std::path::PathBuf {
+    std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let binary = dir.join("quietcore");
+    std::fs::copy(env!("CARGO_BIN_EXE_quietcore"), &binary).unwrap();
+    binary
+}
+
+fn result(output: &Output) -> Value {
+    let said = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"))
+}
+
+fn note<'a>(result: &'a Value, id: &str) -> Option<&'a Value> {
+    result["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|note| note["id"] == id)
+}
+
+fn text<'a>(note: &'a Value, part: &str) -> &'a str {
+    note[part].as_str().unwrap()
+}
+
+#[test]
+fn without_rights_it_measures_what_it_can_and_says_how_to_get_them() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let binary = for_everybody(dir.path());
+    let short = ["latency", "--for", "300ms"];
+    let output = match as_nobody(&binary, &short, [0, 0], [65_536, 65_536]) {
+        Ok(output) => output,
+        Err(error) => return println!("SKIP: without_rights: cannot become nobody: {error}"),
+    };
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let poor = result(&output);
+    let refused = note(&poor, "policy_refused").unwrap_or_else(|| panic!("{}", poor["findings"]));
+    assert!(
+        text(refused, "message").contains("needs RLIMIT_RTPRIO of 80, which is 0"),
+        "{refused}"
+    );
+    assert!(
+        text(refused, "fix").contains("`USER - rtprio 80` into /etc/security/limits.conf"),
+        "{refused}"
+    );
+    let memory = note(&poor, "memory_not_locked").unwrap_or_else(|| panic!("{}", poor["findings"]));
+    assert!(
+        text(memory, "message").contains("limited to 64 KiB (RLIMIT_MEMLOCK)"),
+        "{memory}"
+    );
+    assert!(text(memory, "fix").contains("ulimit -l unlimited"), "{memory}");
+    let thread = &poor["threads"][0];
+    assert_eq!(
+        (&thread["policy"], &thread["priority"]),
+        (&"other".into(), &0.into())
+    );
+    assert!(thread["recorded"].as_u64().unwrap() > 0);
+
+    // What needs root alone costs the trace of --break and not the break.
+    let asked = [&short[..], &["--break", "1ns"]].concat();
+    let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let broken = result(&output);
+    assert!(broken["broke"]["value_ns"].as_u64().unwrap() > 0);
+    let lacking = note(&broken, "trace_not_recorded").unwrap_or_else(|| panic!("{}", broken["findings"]));
+    assert!(text(lacking, "fix").contains("root"), "{lacking}");
+}
+
+/// With a limit that is too low it is told what would be granted, and that is granted.
+#[test]
+fn a_priority_above_the_limit_is_told_with_the_limit() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let binary = for_everybody(dir.path());
+    let short = ["latency", "--for", "300ms"];
+    let priority = [50, 99];
+    let memory = [65_536, 65_536];
+    let output = match as_nobody(&binary, &short, priority, memory) {
+        Ok(output) => output,
+        Err(error) => {
+            return println!("SKIP: a_priority_above_the_limit: a limit cannot be raised here: {error}");
+        }
+    };
+    let half = result(&output);
+    let refused = note(&half, "policy_refused").unwrap_or_else(|| panic!("{}", half["findings"]));
+    assert!(text(refused, "message").contains("which is 50"), "{refused}");
+    assert!(text(refused, "fix").contains("priority 50 at most"), "{refused}");
+    assert!(text(refused, "fix").contains("`ulimit -r 80`"), "{refused}");
+    let asked = [&short[..], &["--policy", "fifo:50"]].concat();
+    let granted = result(&as_nobody(&binary, &asked, priority, memory).unwrap());
+    assert!(
+        note(&granted, "policy_refused").is_none(),
+        "{}",
+        granted["findings"]
+    );
+    assert_eq!(granted["threads"][0]["priority"], 50);
+}
+
+fn measure(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
+    command
+        .args(["measure", args[0], "--cpus", &cpu(), "--json"])
+        .args(&args[1..])
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_measuring() {
+    for (args, words) in [
+        (["latency", "--policy", "fifo:0"], "from 1 to 99"),
+        (["latency", "--policy", "fifo:100"], "from 1 to 99"),
+        (["latency", "--policy", "rr:-1"], "from 1 to 99"),
+        (["latency", "--policy", "other:5"], "has no priority"),
+        (["latency", "--policy", "deadline:2ms/1ms"], "does not fit into"),
+        (["noise", "--policy", "fifo:4294967297"], "from 1 to 99"),
+        (["latency", "--interval", "1us"], "10 us to 10 s"),
+        (["latency", "--break", "0"], "above 0"),
+        (["noise", "--threshold", "0"], "100 ns to 1 s"),
+        (["latency", "--break-trace", "top"], "--break"),
+        (["latency", "--trace-out", "/dev/null"], "--break"),
+    ] {
+        let output = measure(&args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(
+            said.contains(words) && output.stdout.is_empty(),
+            "{args:?}: {said}"
+        );
+    }
+}
+
+/// A hundred thousand spikes and more are counted, and the worst of them listed; the result stays small.
+#[test]
+fn thousands_of_spikes_per_second_are_counted_and_bounded() {
+    let _alone = alone();
+    let output = measure(&["latency", "--interval", "20us", "--for", "3s", "--spike", "0"]);
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let spikes = result(&output);
+    let thread = &spikes["threads"][0];
+    let number = |name: &str| thread[name].as_u64().unwrap();
+    assert_eq!(number("expected"), number("recorded") + number("missed"));
+    assert_eq!(number("expected"), 150_000);
+    assert_eq!(number("spikes_total"), number("recorded"), "every wake-up is one");
+    assert!(number("recorded") > 20_000, "{}", number("recorded"));
+    let listed = thread["spikes"].as_array().unwrap();
+    assert_eq!(listed.len(), 10_000);
+    let worst = listed
+        .iter()
+        .map(|spike| spike["late_ns"].as_u64().unwrap())
+        .max();
+    assert_eq!(worst, thread["max_ns"].as_u64());
+    assert!(output.stdout.len() < 2 << 20, "{} bytes", output.stdout.len());
+
+    let output = measure(&["noise", "--threshold", "100ns", "--for", "2s"]);
+    let gaps = result(&output);
+    let thread = &gaps["threads"][0];
+    let number = |name: &str| thread[name].as_u64().unwrap();
+    assert_eq!(number("expected"), number("recorded") + number("missed"));
+    assert_eq!(number("gaps_total"), number("recorded"));
+    assert!(
+        number("gaps_kept") == 10_000.min(number("gaps_total")),
+        "{}",
+        number("gaps_kept")
+    );
+    assert!(output.stdout.len() < 2 << 20, "{} bytes", output.stdout.len());
+}

@@ -1,0 +1,332 @@
+//! The file of `measure --out` on this machine: valid at every moment, kept when the run dies, honest about disks
+//! that fill up, and refused before anything is measured where it cannot be written.
+
+use crate::support::alone::{alone, cpu, small_disk};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+fn measure(kind: &str, seconds: u32, out: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
+    command
+        .args(["measure", kind, "--cpus", &cpu(), "--for", &format!("{seconds}s")])
+        .arg("--out")
+        .arg(out)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// What the file holds, which must be a result whose accounts hold; `None` for no file.
+fn read(path: &Path) -> Option<Value> {
+    let bytes = fs::read(path).ok()?;
+    let value: Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(value["schema"], "quietcore.measure/1");
+    for thread in value["threads"].as_array().unwrap() {
+        let number = |name: &str| thread[name].as_u64().unwrap();
+        assert_eq!(
+            number("expected"),
+            number("recorded") + number("missed"),
+            "{thread}"
+        );
+    }
+    Some(value)
+}
+
+fn recorded(value: &Value) -> u64 {
+    value["threads"][0]["recorded"].as_u64().unwrap()
+}
+
+fn has(value: &Value, finding: &str) -> bool {
+    let mut findings = value["findings"].as_array().unwrap().iter();
+    findings.any(|note| note["id"] == finding)
+}
+
+/// Reads the file again and again until it has been replaced so many times, with samples in it.
+fn until_replaced(path: &Path, times: usize, child: &mut Child) -> Value {
+    let begun = Instant::now();
+    let mut seen: Vec<u64> = Vec::new();
+    loop {
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "replaced {} times in a minute",
+            seen.len()
+        );
+        assert!(child.try_wait().unwrap().is_none(), "it ended early");
+        if let Some(value) = read(path) {
+            assert_eq!(value["complete"], false);
+            assert!(has(&value, "still_measuring"));
+            let samples = recorded(&value);
+            if samples > 0 && seen.last() != Some(&samples) {
+                assert!(
+                    seen.last().is_none_or(|last| *last < samples),
+                    "samples were lost"
+                );
+                seen.push(samples);
+            }
+            if seen.len() >= times {
+                return value;
+            }
+        }
+        std::thread::sleep(Duration::from_millis(3));
+    }
+}
+
+fn signal(pid: u32, signal: libc::c_int) {
+    // SAFETY: a plain call; the process is our child, or its child, and has not been waited for.
+    assert_eq!(unsafe { libc::kill(pid.cast_signed(), signal) }, 0);
+}
+
+fn names(dir: &Path) -> Vec<PathBuf> {
+    let mut names: Vec<_> = fs::read_dir(dir)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_killed_run_keeps_what_it_had() {
+    let _alone = alone();
+    for kind in ["latency", "noise"] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("result.json");
+        let mut child = measure(kind, 60, &path).spawn().unwrap();
+        let before = until_replaced(&path, 2, &mut child);
+        signal(child.id(), libc::SIGKILL);
+        child.wait().unwrap();
+        let kept = read(&path).unwrap();
+        assert!(recorded(&kept) >= recorded(&before));
+        assert_eq!(kept["complete"], false);
+        let page = fs::read_to_string(path.with_extension("html")).unwrap();
+        assert!(page.contains("interrupted: ") && page.ends_with("</html>\n"));
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_or_loses_its_sampler_ends_properly() {
+    let _alone = alone();
+    for (stop, finding, status) in [
+        (Some(libc::SIGINT), "interrupted", 0),
+        (Some(libc::SIGTERM), "interrupted", 0),
+        (None, "sampler_died", 1),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("result.json");
+        let mut child = measure("latency", 60, &path).spawn().unwrap();
+        let before = until_replaced(&path, 1, &mut child);
+        match stop {
+            Some(number) => signal(child.id(), number),
+            None => {
+                let pid = child.id();
+                let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+                signal(children.trim().parse().unwrap(), libc::SIGKILL);
+            }
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{}", said(&output));
+        let result = read(&path).unwrap();
+        assert!(recorded(&result) >= recorded(&before));
+        assert_eq!(result["complete"], false);
+        assert!(
+            has(&result, finding) && !has(&result, "still_measuring"),
+            "{:?}",
+            result["findings"]
+        );
+        assert_eq!(names(dir.path()), [path.with_extension("html"), path.clone()]);
+    }
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_path_that_cannot_be_written_is_refused_before_measuring() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    fs::create_dir(at("folder")).unwrap();
+    fs::create_dir(at("page.html")).unwrap();
+    fs::write(at("file"), "mine").unwrap();
+    for path in [
+        at("absent/result.json"),
+        at("folder"),
+        at("file/result.json"),
+        at("page.json"),
+        at("result.html"),
+        PathBuf::from("/proc/result.json"),
+        dir.path().join("n".repeat(300)),
+    ] {
+        let begun = Instant::now();
+        let output = measure("noise", 60, &path).output().unwrap();
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(2), "{}: {said}", path.display());
+        assert!(begun.elapsed() < Duration::from_secs(50), "it measured first");
+        assert!(said.contains("why:") && said.contains("next:"), "{said}");
+        assert!(output.stdout.is_empty());
+    }
+    assert_eq!(
+        names(dir.path()),
+        [at("file"), at("folder"), at("page.html")],
+        "nothing is left behind"
+    );
+    assert_eq!(fs::read_to_string(at("file")).unwrap(), "mine");
+}
+
+#[test]
+fn an_older_result_stays_until_there_is_a_newer_one_and_links_are_followed() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let (real, link) = (dir.path().join("real.json"), dir.path().join("link.json"));
+    fs::write(&real, "older").unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let output = measure("latency", 1, &link).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    let result = read(&real).unwrap();
+    assert_eq!(result["complete"], true);
+    assert!(recorded(&result) > 0 && !has(&result, "still_measuring"));
+}
+
+#[test]
+fn a_disk_that_fills_up_costs_the_file_and_not_the_result() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    if let Err(error) = small_disk(dir.path()) {
+        println!("SKIP: a_disk_that_fills_up: no disk of our own can be mounted here: {error}");
+        return;
+    }
+    let path = dir.path().join("result.json");
+    let mut child = measure("latency", 4, &path).arg("--json").spawn().unwrap();
+    until_replaced(&path, 1, &mut child);
+    // One file takes all the room that is left, whatever the rewriting of the result sets free in between.
+    let mut filler = fs::File::create(dir.path().join("filler")).unwrap();
+    while child.try_wait().unwrap().is_none() {
+        if std::io::Write::write_all(&mut filler, &[1; 4096]).is_err() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(
+        said(&output).contains("error: ") && said(&output).contains("is incomplete"),
+        "{}",
+        said(&output)
+    );
+    let printed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(printed["complete"], true, "the measurement itself is whole");
+    let kept = read(&path).unwrap();
+    assert!(kept["complete"] == false && recorded(&kept) > 0);
+    assert!(recorded(&kept) < recorded(&printed));
+    // A disk that is full from the beginning is found out before.
+    let output = measure("latency", 60, &dir.path().join("other.json"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert_eq!(names(dir.path()).len(), 3, "{:?}", names(dir.path()));
+}
+
+/// The file of gaps holds every gap of the result, and `report` reads it back as the same ones.
+#[test]
+fn every_gap_is_in_the_file_and_comes_back() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    let (json, gaps) = (dir.path().join("result.json"), dir.path().join("gaps.csv"));
+    let output = measure("noise", 2, &json)
+        .args(["--threshold", "100ns", "--gaps"])
+        .arg(&gaps)
+        .output()
+        .unwrap();
+    let result = read(&json).unwrap();
+    assert!(
+        has(&result, "gaps_written") || has(&result, "gaps_lost"),
+        "{}: {}",
+        said(&output),
+        result["findings"]
+    );
+    let thread = &result["threads"][0];
+    let lost = result["gap_file"]["lost"].as_u64().unwrap();
+    assert_eq!(
+        result["gap_file"]["written"].as_u64().unwrap() + lost,
+        thread["expected"].as_u64().unwrap()
+    );
+    let back = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["report", "--json"])
+        .arg(&gaps)
+        .output()
+        .unwrap();
+    let back: Value = serde_json::from_slice(&back.stdout).unwrap();
+    assert_eq!(back["format"], "gaps");
+    let series = &back["threads"][0];
+    assert_eq!(series["missed"].as_u64(), Some(lost), "{series}");
+    assert_eq!(series["samples"], result["gap_file"]["written"], "{series}");
+    // Its time is that of the result, to the reading of two clocks.
+    let text = fs::read_to_string(&gaps).unwrap();
+    let mut rows = text
+        .lines()
+        .filter(|line| line.starts_with(|digit: char| digit.is_ascii_digit()));
+    let first: u64 = rows.next().unwrap().split(',').next().unwrap().parse().unwrap();
+    let began = thread["started_monotonic_ns"].as_u64().unwrap();
+    // The window's beginning may be that of the first gap; each has been told by a reading of its own.
+    assert!(first + 5_000 > began, "{first} before {began}");
+    let since = first.saturating_sub(began);
+    assert!(since < 2_100_000_000, "{since}");
+    if thread["gaps_total"] == thread["gaps_kept"] {
+        let listed = thread["gaps"][0]["at_ns"].as_u64().unwrap();
+        assert!(listed.abs_diff(since) < 5_000, "{listed} and {since}");
+    }
+    let end = text.trim_end().lines().last().unwrap();
+    assert_eq!(end, "# end");
+}
+
+#[test]
+fn a_full_disk_costs_the_gaps_their_file_and_not_the_result() {
+    let _alone = alone();
+    let dir = tempfile::tempdir().unwrap();
+    if let Err(error) = small_disk(dir.path()) {
+        println!("SKIP: a_full_disk_costs_the_gaps: no disk of our own can be mounted here: {error}");
+        return;
+    }
+    let gaps = dir.path().join("gaps.csv");
+    let other = tempfile::tempdir().unwrap();
+    fs::write(dir.path().join("filler"), vec![1; 512 * 1024 - 12 * 1024]).unwrap();
+    let json = other.path().join("result.json");
+    let mut child = measure("noise", 4, &json)
+        .args(["--threshold", "100ns", "--gaps"])
+        .arg(&gaps)
+        .spawn()
+        .unwrap();
+    let mut filler = fs::File::create(dir.path().join("more")).unwrap();
+    while child.try_wait().unwrap().is_none() {
+        let begun = fs::metadata(&gaps).is_ok_and(|file| file.len() > 0);
+        if !begun || std::io::Write::write_all(&mut filler, &[1; 4096]).is_err() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    let output = child.wait_with_output().unwrap();
+    let result = read(&json).unwrap();
+    if !has(&result, "gaps_incomplete") {
+        println!("SKIP: a_full_disk_costs_the_gaps: there were too few gaps to fill what was left of a page");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(result["complete"], true);
+    assert!(recorded(&result) > 0 && result["gap_file"]["lost"].as_u64() > Some(0));
+}
+
+#[test]
+fn a_gap_file_that_cannot_be_written_is_refused_before_measuring() {
+    let dir = tempfile::tempdir().unwrap();
+    let begun = Instant::now();
+    let output = measure("noise", 60, &dir.path().join("result.json"))
+        .arg("--gaps")
+        .arg(dir.path().join("absent/gaps.csv"))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(begun.elapsed() < Duration::from_secs(50), "it measured first");
+    assert!(names(dir.path()).is_empty());
+}

@@ -1,0 +1,406 @@
+//! `study` on this machine: what it makes, how it is interrupted and goes on, and that the machine is as before each time.
+//!
+//! The runs isolate the highest CPU for a second each.
+
+use crate::support::alone;
+use crate::support::program::quietcore;
+use crate::support::studied::{BOTH, JOURNAL, is_able, run, said, state, study_of, until, written};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+/// The results by their path in the directory.
+fn results(out: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for cell in fs::read_dir(out).into_iter().flatten() {
+        let cell = cell.unwrap().path();
+        for file in fs::read_dir(&cell).into_iter().flatten() {
+            let file = file.unwrap().path();
+            found.insert(
+                file.strip_prefix(out).unwrap().display().to_string(),
+                fs::read_to_string(&file).unwrap(),
+            );
+        }
+    }
+    found
+}
+
+fn begin(file: &str, out: &Path) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["study", "run", file, "--quiet", "--out"])
+        .arg(out)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// Numbers of processes whose command line has these words one after the other.
+fn processes(words: &str) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let matching = entries.filter(|path| {
+        let line = fs::read(path.join("cmdline")).unwrap_or_default();
+        String::from_utf8_lossy(&line).replace('\0', " ").contains(words)
+    });
+    matching
+        .filter_map(|path| path.file_name()?.to_str()?.parse().ok())
+        .collect()
+}
+
+fn parent_of(pid: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("PPid:"))?
+        .trim()
+        .parse()
+        .ok()
+}
+
+/// Waits until it measures an isolated CPU.
+fn until_isolated(child: &Child) {
+    let pid = i32::try_from(child.id()).unwrap();
+    until("a measurement of an isolated CPU", || {
+        let measures = processes("measure latency --json")
+            .into_iter()
+            .any(|one| parent_of(one) == Some(pid));
+        measures && Path::new(JOURNAL).exists()
+    });
+}
+
+fn send(pid: i32, signal: i32) {
+    // SAFETY: plain numbers.
+    assert_eq!(unsafe { libc::kill(pid, signal) }, 0);
+}
+
+const ALL: [&str; 4] = [
+    "balanced-idle/1.json",
+    "balanced-idle/2.json",
+    "none-idle/1.json",
+    "none-idle/2.json",
+];
+
+#[test]
+fn a_study_runs_and_its_results_stand_for_themselves() {
+    let _alone = alone::alone();
+    if !is_able("a_study_runs_and_its_results_stand_for_themselves") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (before, out) = (state(), dir.path().join("out"));
+    let file = written(dir.path(), &study_of(&alone::cpu(), BOTH));
+    let output = run(&file, &out);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(state(), before);
+    let first = results(&out);
+    assert_eq!(first.keys().collect::<Vec<_>>(), ALL);
+    for (name, text) in &first {
+        let result: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(result["complete"], true, "{name}");
+        let partitioned = result["environment"]["partitioned"].as_str().unwrap_or_default();
+        assert_eq!(
+            partitioned == alone::cpu(),
+            name.starts_with("balanced"),
+            "{name}: {partitioned}"
+        );
+    }
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&answer["schema"], &answer["done"]),
+        (&Value::from("quietcore.study/1"), &Value::from(4))
+    );
+    let pair = &answer["pairs"][0];
+    assert_eq!(
+        (&pair["axis"], &pair["from"], &pair["to"]),
+        (&"isolation".into(), &"none".into(), &"balanced".into())
+    );
+    assert_eq!(
+        (&pair["first_runs"], &pair["withheld"]["why"]),
+        (&Value::from(2), &Value::from("too_few"))
+    );
+    let record: Value = serde_json::from_str(&fs::read_to_string(out.join("study.json")).unwrap()).unwrap();
+    assert_eq!(
+        (&record["seed"], record["order"].as_array().unwrap().len()),
+        (&Value::from(3), 2)
+    );
+
+    a_page_is_made_of_it(dir.path(), &out, &output.stdout);
+
+    // The runs came in the order that was drawn.
+    let begun = |name: &String| -> Value {
+        serde_json::from_str::<Value>(&first[name]).unwrap()["started_at"].clone()
+    };
+    let mut ran: Vec<String> = Vec::new();
+    for (block, cells) in record["order"].as_array().unwrap().iter().enumerate() {
+        ran.extend(
+            cells
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|cell| format!("{}/{}.json", cell.as_str().unwrap(), block + 1)),
+        );
+    }
+    assert!(
+        ran.windows(2)
+            .all(|two| begun(&two[0]).as_str() <= begun(&two[1]).as_str()),
+        "{ran:?}"
+    );
+
+    // Again there is nothing left to run.
+    assert_eq!(run(&file, &out).status.code(), Some(0));
+    assert_eq!(results(&out), first);
+    let folders = ["none-idle", "balanced-idle"].map(|name| out.join(name).display().to_string());
+    assert!(quietcore(&["compare", &folders[0], &folders[1]]).status.success());
+
+    temperatures_that_are_apart_are_told(&out);
+    other_forms_are_made_of_it(dir.path(), &out);
+    refuses_what_is_not_its_own(dir.path(), &out, &file);
+}
+
+/// `study report --html` writes the page and says the same as without it; where it cannot be written, that is said.
+fn a_page_is_made_of_it(dir: &Path, out: &Path, said_before: &[u8]) {
+    let report = |page: &Path| {
+        quietcore(&[
+            "study",
+            "report",
+            &out.display().to_string(),
+            "--json",
+            "--html",
+            &page.display().to_string(),
+        ])
+    };
+    let page = dir.join("study.html");
+    let output = report(&page);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.stdout, said_before);
+    let page = fs::read_to_string(page).unwrap();
+    assert!(page.starts_with("<!doctype html>") && page.ends_with("</html>\n"));
+    for cell in ["none-idle", "balanced-idle"] {
+        let row = format!("<th scope=\"row\">{cell}</th><td class=\"n\">2</td>");
+        assert!(page.contains(&row), "{row}: {page}");
+    }
+    assert!(page.contains("download=\"study.json\"") && page.matches("class=\"curve ").count() == 4);
+    let refused = report(Path::new("/proc/no/such/page.html"));
+    assert!(
+        !refused.status.success() && refused.stdout.is_empty(),
+        "{}",
+        said(&refused)
+    );
+}
+
+/// What was noted of each run is compared; a file that says something else is told of.
+fn temperatures_that_are_apart_are_told(out: &Path) {
+    let report = || quietcore(&["study", "report", &out.display().to_string()]);
+    let file = out.join("temperatures.json");
+    let before = fs::read(&file).ok();
+    let note = |degrees: [i64; 2]| {
+        let mut heats = Vec::new();
+        for (cell, degrees) in ["none-idle", "balanced-idle"].into_iter().zip(degrees) {
+            for repetition in 1..=2 {
+                let told = serde_json::json!({"sensor": "cpu-thermal", "millidegrees_c": degrees * 1000});
+                heats.push(serde_json::json!({
+                    "cell": cell, "repetition": repetition, "before": told, "after": told,
+                }));
+            }
+        }
+        fs::write(&file, Value::from(heats).to_string()).unwrap();
+        said(&report()).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let told = note([41, 66]);
+    assert!(
+        told.contains("the machine was at 41.0 °C, then at 66.0 °C"),
+        "{told}"
+    );
+    let told = note([41, 43]);
+    assert!(!told.contains("Temperature"), "{told}");
+    fs::write(&file, "[{\"cell\": 1}]").unwrap();
+    let refused = report();
+    assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+    assert!(said(&refused).contains("temperatures.json"), "{}", said(&refused));
+    match before {
+        Some(bytes) => fs::write(&file, bytes).unwrap(),
+        None => fs::remove_file(&file).unwrap(),
+    }
+}
+
+/// `study report --as`: each form has every cell, to standard output and to a file alike; a word that is none changes nothing.
+fn other_forms_are_made_of_it(dir: &Path, out: &Path) {
+    let out = out.display().to_string();
+    let file = dir.join("form").display().to_string();
+    for (form, first) in [
+        ("html", "<!doctype html>"),
+        ("markdown", "# Study "),
+        ("csv", "cell,isolation,"),
+        ("gnuplot", "# quietcore study: "),
+    ] {
+        let output = quietcore(&["study", "report", &out, "--as", form]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.starts_with(first), "{form}: {text}");
+        assert!(
+            text.contains("none-idle") && text.contains("balanced-idle"),
+            "{form}: {text}"
+        );
+        let output = quietcore(&["study", "report", &out, "--as", form, "--out", &file]);
+        assert_eq!(
+            (output.status.code(), output.stdout.as_slice()),
+            (Some(0), &b""[..])
+        );
+        let written = fs::read_to_string(&file).unwrap();
+        // A page names the file that its numbers are saved as.
+        assert_eq!(written.replace("\"form.json\"", "\"study.json\""), text, "{form}");
+    }
+    for words in [["--as", "pdf"], ["--out", "x"]] {
+        let output = quietcore(&[&["study", "report", &out][..], &words].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", said(&output));
+    }
+}
+
+/// Another file, another version, a result from elsewhere, half a result.
+fn refuses_what_is_not_its_own(dir: &Path, out: &Path, file: &str) {
+    let refused = |why: &str| {
+        let output = run(file, out);
+        assert_eq!(output.status.code(), Some(2), "{why}: {}", said(&output));
+        assert!(said(&output).contains(why), "{why}: {}", said(&output));
+    };
+    let own = fs::read_to_string(file).unwrap();
+    written(dir, &own.replace("seed = 3", "seed = 4"));
+    refused("line 2 of its study.toml is `seed = 3`, and `seed = 4` in the file named now");
+    written(dir, &own);
+    let change = |path: &Path, from: &str, to: &str, why: &str| {
+        let text = fs::read_to_string(path).unwrap();
+        assert!(text.contains(from), "{from}: {text}");
+        fs::write(path, text.replacen(from, to, 1)).unwrap();
+        refused(why);
+        fs::write(path, text).unwrap();
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let tool = |version: &str| format!("\"tool_version\": \"{version}\"");
+    change(
+        &out.join("study.json"),
+        &tool(version),
+        &tool("0.0.1"),
+        "the version of quietcore was 0.0.1 there",
+    );
+    change(&out.join("study.json"), "\"schema\"", "\"schemata\"", "schema");
+    let result = out.join("none-idle/1.json");
+    let tool = |version: &str| format!("\"tool_version\":\"{version}\"");
+    change(
+        &result,
+        &tool(version),
+        &tool("0.0.1"),
+        "the version of quietcore of it is 0.0.1",
+    );
+    change(
+        &result,
+        "\"complete\":true",
+        "\"complete\":false",
+        "it was interrupted",
+    );
+    change(&result, "{", "", "1.json");
+    fs::rename(out.join("study.json"), out.join("gone")).unwrap();
+    refused("no study.json");
+    fs::rename(out.join("gone"), out.join("study.json")).unwrap();
+    assert_eq!(run(file, out).status.code(), Some(0));
+}
+
+#[test]
+fn interrupted_it_takes_back_what_stands_and_goes_on_where_it_was() {
+    let _alone = alone::alone();
+    if !is_able("interrupted_it_takes_back_what_stands_and_goes_on_where_it_was") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (before, out) = (state(), dir.path().join("out"));
+    let file = written(
+        dir.path(),
+        &study_of(&alone::cpu(), BOTH)
+            .replace("[measure]", "load_on = \"others\"\n[measure]")
+            .replace(BOTH, &format!("{BOTH}\nload = [\"cpu\"]")),
+    );
+    let mut child = begin(&file, &out);
+    until_isolated(&child);
+    send(i32::try_from(child.id()).unwrap(), libc::SIGINT);
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    assert_eq!(state(), before);
+    let first = results(&out);
+    assert!(first.len() < 4, "{:?}", first.keys());
+
+    assert_eq!(run(&file, &out).status.code(), Some(0));
+    assert_eq!(state(), before);
+    let all = results(&out);
+    assert_eq!(all.len(), 4, "{:?}", all.keys());
+    assert!(
+        first.iter().all(|(name, text)| all[name] == *text),
+        "a run was made twice"
+    );
+}
+
+#[test]
+fn killed_it_leaves_nothing_for_long_and_goes_on_where_it_was() {
+    let _alone = alone::alone();
+    if !is_able("killed_it_leaves_nothing_for_long_and_goes_on_where_it_was") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let (before, out) = (state(), dir.path().join("out"));
+    let file = written(dir.path(), &study_of(&alone::cpu(), BOTH));
+
+    // The guard takes back what stands.
+    let mut child = begin(&file, &out);
+    until_isolated(&child);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    until("the guard", || !Path::new(JOURNAL).exists());
+    assert_eq!(state(), before);
+    let first = results(&out);
+
+    // With the guard killed as well, the partition stands until the study goes on.
+    let mut child = begin(&file, &out);
+    until_isolated(&child);
+    let guards = processes(&format!("guard --token {}-", child.id()));
+    assert_eq!(guards.len(), 1);
+    send(guards[0], libc::SIGKILL);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(Path::new(JOURNAL).exists());
+    let second = results(&out);
+
+    let output = run(&file, &out);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(
+        said(&output).contains("had left in force is taken back"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(state(), before);
+    let all = results(&out);
+    assert_eq!(all.keys().collect::<Vec<_>>(), ALL);
+    assert!(
+        first.iter().chain(&second).all(|(name, text)| all[name] == *text),
+        "a run was made twice"
+    );
+}
+
+#[test]
+fn each_call_gets_as_far_as_its_budget() {
+    let _alone = alone::alone();
+    if !is_able("each_call_gets_as_far_as_its_budget") {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    // A second run cannot begin within half a second after the first, which takes one.
+    let text =
+        study_of(&alone::cpu(), "load = [\"idle\", \"cpu\"]").replace("seed", "budget = \"1500ms\"\nseed");
+    let file = written(dir.path(), &text);
+    for call in 1..=4 {
+        let output = run(&file, &out);
+        assert_eq!(results(&out).len(), call, "{}", said(&output));
+        let ended = i32::from(call < 4);
+        assert_eq!(output.status.code(), Some(ended), "{}", said(&output));
+    }
+}

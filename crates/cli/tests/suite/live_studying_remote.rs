@@ -1,0 +1,383 @@
+//! `study run --on`: the study runs behind a real server of ssh, which is this machine's own loopback here. Links are cut and logins
+//! refused; what is there is fetched, and nothing is left there.
+
+use crate::support::alone;
+use crate::support::board::Board;
+use crate::support::program::quietcore;
+use crate::support::studied::{BOTH, JOURNAL, is_able, said, state, study_of, until, written};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::sync::MutexGuard;
+use tempfile::TempDir;
+
+/// Results here, by their path, with their text.
+fn results(out: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for cell in ["none-idle", "balanced-idle"] {
+        for file in fs::read_dir(out.join(cell)).into_iter().flatten() {
+            let file = file.unwrap().path();
+            let name = file.file_name().unwrap().to_string_lossy().into_owned();
+            found.insert(format!("{cell}/{name}"), fs::read_to_string(&file).unwrap());
+        }
+    }
+    found
+}
+
+/// Reads what a study says until one of its lines has this.
+fn until_said(child: &mut Child, words: &str) -> Vec<String> {
+    let mut said = Vec::new();
+    let errors = child.stderr.as_mut().unwrap();
+    // Byte by byte: what is not read here stays for whoever reads after.
+    let mut lines = BufReader::with_capacity(1, errors).lines();
+    while let Some(Ok(line)) = lines.next() {
+        let is_it = line.contains(words);
+        said.push(line);
+        if is_it {
+            return said;
+        }
+    }
+    panic!("it never said {words:?}: {said:?}")
+}
+
+fn send(child: &Child, signal: i32) {
+    // SAFETY: plain numbers.
+    assert_eq!(
+        unsafe { libc::kill(i32::try_from(child.id()).unwrap(), signal) },
+        0
+    );
+}
+
+/// A study that can run on a board, and this machine as it was before.
+struct Ready {
+    board: Board,
+    before: BTreeMap<String, String>,
+    file: String,
+    dir: TempDir,
+    // The last, so that the next one begins when all the rest is gone.
+    _alone: MutexGuard<'static, ()>,
+}
+
+/// A board, and a study whose runs last so long; says why where there is none.
+fn ready(test: &str, lasts: &str) -> Option<Ready> {
+    let _alone = alone::alone();
+    let dir = tempfile::tempdir().unwrap();
+    if !is_able(test) {
+        return None;
+    }
+    let board = Board::start(test, dir.path(), "")?;
+    let text = study_of(&alone::cpu(), BOTH).replace("\"1s\"", &format!("\"{lasts}\""));
+    Some(Ready {
+        board,
+        before: state(),
+        file: written(dir.path(), &text),
+        dir,
+        _alone,
+    })
+}
+
+#[test]
+fn a_study_runs_there_and_its_results_come_here() {
+    let Some(ready) = ready("a_study_runs_there_and_its_results_come_here", "1s") else {
+        return;
+    };
+    let Ready {
+        board,
+        before,
+        file,
+        dir,
+        ..
+    } = &ready;
+    let out = dir.path().join("out");
+    let output = board.study(file, &out).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(&state(), before);
+    assert_eq!(
+        board.left(),
+        Vec::<std::path::PathBuf>::new(),
+        "{}",
+        said(&output)
+    );
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&answer["schema"], &answer["done"]),
+        (&Value::from("quietcore.study/1"), &Value::from(4))
+    );
+    let first = results(&out);
+    assert_eq!(first.len(), 4, "{}", said(&output));
+    for (name, text) in &first {
+        let result: Value = serde_json::from_str(text).unwrap();
+        let partitioned = result["environment"]["partitioned"].as_str().unwrap_or_default();
+        assert_eq!(
+            partitioned == alone::cpu(),
+            name.starts_with("balanced"),
+            "{name}"
+        );
+    }
+    for words in ["[4/4]", "fetched none-idle, repetition 2", "copying quietcore"] {
+        assert!(said(&output).contains(words), "{words}: {}", said(&output));
+    }
+
+    // The directory is one of a study like any other.
+    let text = out.display().to_string();
+    assert!(quietcore(&["study", "report", &text]).status.success());
+    let cells = ["none-idle", "balanced-idle"].map(|cell| out.join(cell).display().to_string());
+    assert!(quietcore(&["compare", &cells[0], &cells[1]]).status.success());
+
+    // The same command again asks nobody, and one for another machine, or for this one without ssh, mixes nothing.
+    let again = board
+        .study(file, &out)
+        .args(["--on-patience", "1s"])
+        .output()
+        .unwrap();
+    assert_eq!(again.status.code(), Some(0), "{}", said(&again));
+    assert!(!said(&again).contains("copying"), "{}", said(&again));
+    assert_eq!(results(&out), first);
+    let other = quietcore(&["study", "run", file, "--out", &text, "--on", "elsewhere"]);
+    assert_eq!(other.status.code(), Some(2), "{}", said(&other));
+    assert!(
+        said(&other).contains("its results are from root@127.0.0.1"),
+        "{}",
+        said(&other)
+    );
+
+    // A result that is missing is measured again, and only that.
+    fs::remove_file(out.join("none-idle/2.json")).unwrap();
+    let output = board.study(file, &out).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(
+        said(&output).contains("3 of 4 runs are there already"),
+        "{}",
+        said(&output)
+    );
+    let second = results(&out);
+    let same = |name: &&String| first[*name] == second[*name];
+    assert_eq!(first.keys().filter(same).count(), 3);
+    assert_eq!((second.len(), board.left().len(), &state()), (4, 0, before));
+}
+
+#[test]
+fn a_link_that_breaks_costs_nothing() {
+    let Some(ready) = ready("a_link_that_breaks_costs_nothing", "1s") else {
+        return;
+    };
+    let Ready {
+        board,
+        before,
+        file,
+        dir,
+        ..
+    } = &ready;
+    let out = dir.path().join("out");
+    let mut child = board.study(file, &out).spawn().unwrap();
+    until_said(&mut child, "[2/4]");
+    assert!(board.cut() > 0);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(
+        said(&output).contains("the link to root@127.0.0.1 broke"),
+        "{}",
+        said(&output)
+    );
+    // It went on meanwhile and was not begun anew.
+    assert!(!said(&output).contains("are there already"), "{}", said(&output));
+    assert_eq!(said(&output).matches("[3/4]").count(), 1, "{}", said(&output));
+    assert_eq!(
+        (results(&out).len(), board.left().len(), &state()),
+        (4, 0, before)
+    );
+
+    // Whoever is killed here is no concern of the study there; the same command picks up what came meanwhile.
+    let out = dir.path().join("killed");
+    let mut child = board.study(file, &out).spawn().unwrap();
+    until_said(&mut child, "[2/4]");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let left = board.left();
+    assert_eq!(left.len(), 1);
+    assert_eq!(left[0].metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    until("the study's end there", || left[0].join("ended.json").exists());
+    let there = fs::read_to_string(left[0].join("results/none-idle/2.json")).unwrap();
+    let output = board.study(file, &out).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(!said(&output).contains("copying"), "{}", said(&output));
+    assert_eq!(results(&out)["none-idle/2.json"], there);
+    assert_eq!(
+        (results(&out).len(), board.left().len(), &state()),
+        (4, 0, before)
+    );
+}
+
+#[test]
+fn interrupted_here_it_is_stopped_there() {
+    let Some(ready) = ready("interrupted_here_it_is_stopped_there", "3s") else {
+        return;
+    };
+    let Ready {
+        board,
+        before,
+        file,
+        dir,
+        ..
+    } = &ready;
+    let out = dir.path().join("out");
+    let mut child = board.study(file, &out).spawn().unwrap();
+    until_said(&mut child, "[2/4]");
+    send(&child, libc::SIGINT);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    for words in ["stopping the study", "interrupted; the machine is as before"] {
+        assert!(said(&output).contains(words), "{words}: {}", said(&output));
+    }
+    assert!(!Path::new(JOURNAL).exists());
+    assert_eq!((board.left().len(), &state()), (0, before));
+    let first = results(&out);
+    assert!(!first.is_empty() && first.len() < 4, "{:?}", first.keys());
+
+    // What is here is not measured again, although nothing of it was left there.
+    let output = board.study(file, &out).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let all = results(&out);
+    assert!(first.iter().all(|(name, text)| all[name] == *text));
+    assert_eq!((all.len(), board.left().len(), &state()), (4, 0, before));
+}
+
+/// A command's words, its status, and what it must say. Nothing of it may be left there.
+fn refused(board: &Board, command: &mut Command, status: i32, words: &[&str]) {
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(status), "{words:?}: {}", said(&output));
+    for words in words {
+        assert!(said(&output).contains(words), "{words:?}: {}", said(&output));
+    }
+    assert_eq!(board.left().len(), 0, "{words:?}");
+}
+
+#[test]
+fn who_is_not_let_in_learns_why() {
+    let test = "who_is_not_let_in_learns_why";
+    let _alone = alone::alone();
+    let dir = tempfile::tempdir().unwrap();
+    let Some(board) = Board::start(test, dir.path(), "") else {
+        return;
+    };
+    let file = written(dir.path(), &study_of(&alone::cpu(), BOTH));
+    let out = |name: &str| dir.path().join(name);
+    let with = |name: &str, key: &str, known: &str| {
+        let mut command = board.study(&file, &out(name));
+        command.args(["--ssh", &board.ssh(key, known)]);
+        command
+    };
+    // The option comes twice then, which is refused by itself.
+    refused(&board, &mut with("twice", "own", "known"), 2, &["--ssh"]);
+    let one = |name: &str, ssh: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
+        command
+            .args([
+                "study",
+                "run",
+                &file,
+                "--on",
+                "root@127.0.0.1",
+                "--ssh",
+                ssh,
+                "--out",
+            ])
+            .arg(out(name));
+        command
+    };
+    let login = ["cannot be reached", "Permission denied", "ssh-copy-id"];
+    refused(&board, &mut one("login", &board.ssh("other", "known")), 4, &login);
+    let host = [
+        "cannot be reached",
+        "Host key verification failed",
+        "by hand once",
+    ];
+    refused(&board, &mut one("host", &board.ssh("own", "wrong")), 4, &host);
+    let port = board
+        .ssh("own", "known")
+        .replace(&format!("-p {}", board.port), "-p 1");
+    refused(&board, &mut one("port", &port), 4, &["Connection refused"]);
+    refused(&board, &mut one("none", "/no/such/ssh"), 4, &["/no/such/ssh"]);
+    let mut missing = board.study(&file, &out("missing"));
+    let missing = missing.arg("--binary").arg(dir.path().join("missing"));
+    refused(&board, missing, 2, &["missing"]);
+    // A file that only looks as if it could run there.
+    let fake = dir.path().join("cut-off");
+    let mut program = fs::read(env!("CARGO_BIN_EXE_quietcore")).unwrap();
+    program.truncate(4096);
+    fs::write(&fake, program).unwrap();
+    let mut cut_off = board.study(&file, &out("fake"));
+    refused(
+        &board,
+        cut_off.arg("--binary").arg(&fake),
+        4,
+        &["copying", "cannot run on"],
+    );
+    for (words, status) in [
+        (&["--on", "-oProxyCommand=touch"][..], 2),
+        (&["--on", "a b"], 2),
+        (&["--on", "a", "--in", "vm"], 2),
+        (&["--on", "a", "--vm-cpus", "2"], 2),
+        (&["--on", "a", "--reboot"], 2),
+        (&["--there", "a"], 2),
+    ] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
+        command
+            .args(["study", "run", &file, "--out"])
+            .arg(out("words"))
+            .args(words);
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(status), "{words:?}: {}", said(&output));
+    }
+    assert!(!out("words").exists() && !out("missing").exists());
+}
+
+#[test]
+fn another_processor_and_a_full_disk_are_told_before_anything_stays() {
+    let test = "another_processor_and_a_full_disk_are_told_before_anything_stays";
+    let _alone = alone::alone();
+    let dir = tempfile::tempdir().unwrap();
+    let full = dir.path().join("it's \"there\"");
+    fs::create_dir_all(&full).unwrap();
+    // The server is a child of this thread, and so sees the small disk.
+    if let Err(error) = alone::small_disk(&full) {
+        println!("SKIP: {test}: no disk of one's own here: {error}");
+        return;
+    }
+    let names = dir.path().join("names");
+    fs::create_dir_all(&names).unwrap();
+    let variables = format!("SetEnv PATH={}:/usr/bin:/bin", names.display());
+    let Some(board) = Board::start(test, dir.path(), &variables) else {
+        return;
+    };
+    let file = written(dir.path(), &study_of(&alone::cpu(), BOTH));
+    let mut command = board.study(&file, &dir.path().join("full"));
+    refused(
+        &board,
+        &mut command,
+        4,
+        &["cannot be copied", "No space left on device", "--there"],
+    );
+
+    let uname = names.join("uname");
+    let is = |processor: &str| {
+        fs::write(&uname, format!("#!/bin/sh\necho {processor}\n")).unwrap();
+        fs::set_permissions(&uname, fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    is("aarch64");
+    let mut command = board.study(&file, &dir.path().join("other"));
+    let words = ["cannot run on", "aarch64-unknown-linux-musl", "--binary"];
+    refused(&board, &mut command, 2, &words);
+    is("vax");
+    let mut command = board.study(&file, &dir.path().join("vax"));
+    refused(
+        &board,
+        &mut command,
+        2,
+        &["quietcore is not built for vax", "there are x86_64"],
+    );
+}

@@ -1,0 +1,377 @@
+//! `study run --in vm`: what is missing is said before anything runs; guests on a real kernel measure what their boot lines say,
+//! and whoever is killed, a guest or the study, costs what was under way and nothing else.
+
+use crate::support::alone;
+use crate::support::program::quietcore;
+use crate::support::studied::{said, until, written};
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+const QEMU: &str = "qemu-system-x86_64";
+
+/// Three ways to isolate, in two boots.
+const STUDY: &str = "repetitions = 1\nseed = 3\n[measure]\nwhat = \"latency\"\ncpus = \"3\"\nfor = \"1s\"\n[axes]\n\
+                     isolation = [\"none\", \"isolcpus\", \"balanced\"]\n";
+
+/// What guests are made of here: a static quietcore and a kernel; says so where something is missing.
+fn ground(test: &str) -> Option<(String, String)> {
+    let skip = |why: &str| {
+        println!("SKIP: {test}: {why}");
+        None
+    };
+    if Command::new(QEMU).arg("--version").output().is_err() {
+        return skip(&format!("no {QEMU}; scripts/setup test installs it"));
+    }
+    let static_one = std::env::var_os("QUIETCORE_BIN").map(PathBuf::from).or_else(|| {
+        let target = Path::new(env!("CARGO_BIN_EXE_quietcore")).parent()?.parent()?;
+        Some(target.join("x86_64-unknown-linux-musl/release/quietcore"))
+    });
+    let Some(static_one) = static_one.filter(|path| path.is_file()) else {
+        return skip("no static quietcore; `make test` builds one, QUIETCORE_BIN names one");
+    };
+    let cache = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache")))?;
+    let kernels = cache.join("quietcore-lab/kernels/6.1");
+    let releases = fs::read_dir(&kernels)
+        .into_iter()
+        .flatten()
+        .map(|entry| entry.unwrap().path());
+    let Some(image) = releases
+        .map(|release| release.join("vmlinuz"))
+        .find(|image| image.is_file())
+    else {
+        return skip(&format!(
+            "no kernel in {}; `make lab` unpacks some",
+            kernels.display()
+        ));
+    };
+    Some((static_one.display().to_string(), image.display().to_string()))
+}
+
+fn run(file: &str, out: &Path, ground: &(String, String)) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_quietcore"));
+    command
+        .args(["study", "run", file, "--json", "--in", "vm"])
+        .args(["--vm-binary", &ground.0, "--kernel", &ground.1, "--out"])
+        .arg(out)
+        .stdin(Stdio::null());
+    command
+}
+
+/// The number of the QEMU of a study, by the directory on its command line.
+fn guest_of(out: &Path) -> Option<i32> {
+    let out = out.display().to_string();
+    let entries = fs::read_dir("/proc").unwrap().map(|entry| entry.unwrap().path());
+    let is_it = |path: &PathBuf| {
+        let line = fs::read(path.join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).into_owned();
+        line.starts_with(QEMU) && line.contains(&out)
+    };
+    entries
+        .filter(is_it)
+        .find_map(|path| path.file_name()?.to_str()?.parse().ok())
+}
+
+fn kill(pid: i32) {
+    // SAFETY: plain numbers.
+    unsafe { libc::kill(pid, libc::SIGKILL) };
+}
+
+fn result(out: &Path, cell: &str) -> Option<String> {
+    fs::read_to_string(out.join(cell).join("1.json")).ok()
+}
+
+fn begin(mut command: Command) -> Child {
+    command
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+#[test]
+fn each_cell_is_measured_under_its_line_whoever_is_killed_meanwhile() {
+    let test = "each_cell_is_measured_under_its_line_whoever_is_killed_meanwhile";
+    let Some(ground) = ground(test) else { return };
+    let _alone = alone::alone();
+    let dir = tempfile::tempdir().unwrap();
+    let (out, file) = (dir.path().join("out"), written(dir.path(), STUDY));
+    let cells = ["none-idle", "balanced-idle", "isolcpus-idle"];
+    let there = || -> Vec<&str> {
+        let is_there = |cell: &&str| result(&out, cell).is_some();
+        cells.into_iter().filter(is_there).collect()
+    };
+
+    // The study is killed behind its first result: its guest goes with it.
+    let mut study = begin(run(&file, &out, &ground));
+    until("a first result", || !there().is_empty() || study_ended(&study));
+    study.kill().unwrap();
+    study.wait().unwrap();
+    until("the end of the guest", || guest_of(&out).is_none());
+    let first = there();
+    assert!(!first.is_empty() && first.len() < 3, "{first:?}");
+    let texts: Vec<_> = first.iter().map(|cell| result(&out, cell)).collect();
+
+    // Interrupted, it ends its guest itself.
+    let mut study = begin(run(&file, &out, &ground));
+    until("a guest", || guest_of(&out).is_some() || study_ended(&study));
+    // SAFETY: plain numbers.
+    unsafe { libc::kill(i32::try_from(study.id()).unwrap(), libc::SIGINT) };
+    assert_eq!(study.wait().unwrap().code(), Some(1));
+    assert_eq!(guest_of(&out), None);
+
+    // It goes on, and now the guest is killed: another one takes over.
+    let study = begin(run(&file, &out, &ground));
+    until("a guest", || guest_of(&out).is_some() || study_ended(&study));
+    guest_of(&out).into_iter().for_each(kill);
+    let output = study.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(
+        said(&output).contains("the machine of repetition 1"),
+        "{}",
+        said(&output)
+    );
+    assert_eq!(there(), cells);
+    let again: Vec<_> = first.iter().map(|cell| result(&out, cell)).collect();
+    assert_eq!(again, texts, "a run was made twice");
+    for cell in cells {
+        claims(cell, &result(&out, cell).unwrap(), &ground.1);
+    }
+
+    // Nothing is left to run, and nothing is said about times.
+    let output = run(&file, &out, &ground).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let pairs = report["pairs"].as_array().unwrap();
+    assert_eq!(pairs.len(), 3);
+    for pair in pairs {
+        let withheld = serde_json::json!({"why": "emulated", "what": 2});
+        assert_eq!(pair["withheld"], withheld, "{pair}");
+        assert_eq!(pair["answers"].as_array().unwrap().len(), 0, "{pair}");
+    }
+    // Of other sizes the guests would be another machine.
+    let other = run(&file, &out, &ground)
+        .args(["--vm-cpus", "5"])
+        .output()
+        .unwrap();
+    assert_eq!(other.status.code(), Some(2), "{}", said(&other));
+    assert!(
+        said(&other).contains("the processor was QEMU, 4 CPUs"),
+        "{}",
+        said(&other)
+    );
+}
+
+fn study_ended(study: &Child) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/stat", study.id())).unwrap_or_default();
+    status
+        .rsplit(')')
+        .next()
+        .is_none_or(|rest| rest.trim_start().starts_with('Z'))
+}
+
+/// What stands in a result of a cell: the line of its boot, where it was measured, and what was counted there.
+fn claims(cell: &str, text: &str, image: &str) {
+    let result: Value = serde_json::from_str(text).unwrap();
+    let environment = &result["environment"];
+    let line = environment["cmdline"].as_str().unwrap();
+    let isolcpus = cell.starts_with("isolcpus");
+    assert_eq!(line.contains(" isolcpus=3"), isolcpus, "{cell}: {line}");
+    let alone = |is_so: bool| Value::from(if is_so { "3" } else { "" });
+    assert_eq!(environment["boot_isolated"], alone(isolcpus), "{cell}");
+    assert_eq!(
+        environment["partitioned"],
+        alone(cell.starts_with("balanced")),
+        "{cell}"
+    );
+    assert_eq!(environment["online"], "0-3", "{cell}");
+    assert_eq!(environment["emulated"], true, "{cell}");
+    let release = environment["release"].as_str().unwrap();
+    assert!(image.contains(release), "{cell}: {release} of {image}");
+    let thread = &result["threads"][0];
+    assert_eq!(thread["cpu"], 3, "{cell}");
+    let number = |name: &str| thread[name].as_u64().unwrap();
+    assert_eq!(
+        number("expected"),
+        number("recorded") + number("missed"),
+        "{cell}"
+    );
+    // A thread that sleeps by the clock is woken by the clock's interrupt, isolated or not.
+    let counted = &result["activity"]["cpus"][0];
+    assert_eq!(counted["cpu"], 3, "{cell}");
+    assert!(
+        counted["ticks"].as_u64().unwrap() >= number("recorded") / 2,
+        "{cell}: {counted}"
+    );
+}
+
+#[test]
+fn what_cannot_boot_is_left_with_its_reason_and_the_rest_is_measured() {
+    let test = "what_cannot_boot_is_left_with_its_reason_and_the_rest_is_measured";
+    let Some(ground) = ground(test) else { return };
+    let _alone = alone::alone();
+    let dir = tempfile::tempdir().unwrap();
+    let text = STUDY
+        .replace("\"isolcpus\", \"balanced\"", "\"broken\"")
+        .replace("repetitions = 1", "repetitions = 2");
+    let text = format!("{text}[isolation.broken]\nprofile = \"none\"\nboot = [\"rdinit=/nowhere\"]\n");
+    let (out, file) = (dir.path().join("out"), written(dir.path(), &text));
+    let output = run(&file, &out, &ground).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    for words in [
+        "not run: boot 2 (rdinit=/nowhere): no machine of it came up: its kernel panicked: ",
+        "2 runs are left; the same command goes on with them",
+    ] {
+        assert!(said(&output).contains(words), "{words}: {}", said(&output));
+    }
+    // Once in each of two tries, and not again in the second repetition.
+    assert_eq!(
+        said(&output).matches("of repetition").count(),
+        2,
+        "{}",
+        said(&output)
+    );
+    let found: Vec<bool> = ["none-idle/1.json", "none-idle/2.json", "broken-idle"]
+        .iter()
+        .map(|name| out.join(name).exists())
+        .collect();
+    assert_eq!(found, [true, true, false]);
+    let kept: Vec<String> = ["console", "why"]
+        .iter()
+        .flat_map(|kind| (1..=2).map(move |block| format!("{block}-2.{kind}")))
+        .filter(|name| out.join("vm").join(name).exists())
+        .collect();
+    assert_eq!(kept.len(), 2, "{kept:?}");
+    assert!(!out.join("vm/1-1.console").exists());
+}
+
+/// What a program does that is called like QEMU: it can be tried, and else is this.
+fn pretended(dir: &Path, body: &str) -> Output {
+    let (file, out) = (written(dir, &STUDY.replace("1s", "100ms")), dir.join("out"));
+    let program = dir.join(QEMU);
+    let text = format!("#!/bin/sh\ncase \"$*\" in *' -S '*) exit 0 ;; esac\n{body}\n");
+    fs::write(&program, text).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["study", "run", &file, "--in", "vm", "--vm-patience", "300ms"])
+        .args(["--kernel", &image(dir), "--vm-binary", &elf(dir), "--out"])
+        .arg(&out)
+        .env("PATH", format!("{}:/usr/bin:/bin", dir.display()))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn whatever_a_machine_does_it_ends_and_nothing_false_is_kept() {
+    let _alone = alone::alone();
+    let frame = |name: &str, body: &str| {
+        let sum = crc32fast::hash(body.as_bytes());
+        format!("printf '\\nFRAME {name} {} {sum:08x}\\n{body}\\n'\n", body.len())
+    };
+    let up = |line: &str| frame("up", &format!("{{\"release\":\"6.1\",\"cmdline\":\"{line}\"}}"));
+    for (body, status, words) in [
+        ("exec sleep 1000".to_owned(), 1, "it said nothing for 0 s"),
+        (
+            "echo sick >&2; exit 3".to_owned(),
+            1,
+            "boot 1 (the line as it is): no machine of it came up: sick",
+        ),
+        ("kill -9 $$".to_owned(), 1, "its kernel said nothing at all"),
+        ("head -c 200000 /dev/urandom".to_owned(), 1, "3 runs are left"),
+        (
+            "printf '\\nFRAME result/0/0 2 00000000\\n{}\\n'".to_owned(),
+            1,
+            "3 runs are left",
+        ),
+        (frame("result/0/0", "{}"), 2, "none-idle/1.json"),
+        (frame("result/7/7", "{}"), 1, "3 runs are left"),
+        (up("isolcpus=3"), 4, "a virtual machine is not what it was to be"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let output = pretended(dir.path(), &body);
+        assert_eq!(output.status.code(), Some(status), "{body}: {}", said(&output));
+        assert!(said(&output).contains(words), "{body}: {}", said(&output));
+        assert_eq!(result(&dir.path().join("out"), "none-idle"), None, "{body}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_said_before_anything_runs() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = written(dir.path(), STUDY);
+    let out = dir.path().join("out");
+    let folder = dir.path().display().to_string();
+    let (image, missing) = (image(dir.path()), dir.path().join("none").display().to_string());
+    let refused = |more: &[&str], words: &str| {
+        let mut all = vec!["study", "run", &file, "--out", out.to_str().unwrap()];
+        all.extend(more);
+        let output: Output = quietcore(&all);
+        assert_eq!(output.status.code(), Some(2), "{more:?}: {}", said(&output));
+        assert!(said(&output).contains(words), "{words}: {}", said(&output));
+        assert!(!out.exists(), "{more:?}");
+    };
+    refused(&["--kernel", &image], "--kernel is an option of virtual machines");
+    refused(&["--vm-cpus", "8"], "--vm-cpus is an option of virtual machines");
+    refused(&["--in", "vm"], "no kernel is named");
+    refused(&["--in", "vm", "--kernel", &missing], "none");
+    refused(&["--in", "vm", "--kernel", &folder], "cannot be the kernel");
+    refused(&["--in", "vm", "--kernel", &file], "it is no bzImage");
+    refused(
+        &["--in", "vm", "--kernel", &image, "--vm-binary", &file],
+        "it is no program for x86-64",
+    );
+    refused(
+        &["--in", "vm", "--kernel", &image, "--vm-binary", "/bin/sh"],
+        "it is not static: it needs /lib",
+    );
+    refused(&["--in", "vm", "--kernel", &image, "--vm-cpus", "1"], "1");
+    refused(&["--in", "sand"], "sand");
+
+    // A QEMU that is not there.
+    let program = elf(dir.path());
+    let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["study", "plan", &file, "--in", "vm", "--kernel", &image])
+        .args(["--vm-binary", &program])
+        .env("PATH", dir.path())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    for words in [
+        "qemu-system-x86_64 cannot be started",
+        "it is not installed",
+        "qemu-system-x86,",
+    ] {
+        assert!(said(&output).contains(words), "{words}: {}", said(&output));
+    }
+
+    // Nobody takes a machine that is none for a guest.
+    let output = quietcore(&["study", "in-guest"]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(said(&output).contains("no guest of a study"), "{}", said(&output));
+}
+
+/// A static program as far as it is looked at.
+fn elf(dir: &Path) -> String {
+    let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
+    bytes.resize(64, 0);
+    bytes[18] = 62;
+    let path = dir.join("program");
+    fs::write(&path, bytes).unwrap();
+    path.display().to_string()
+}
+
+/// An image of x86 as far as it is looked at.
+fn image(dir: &Path) -> String {
+    let mut bytes = vec![0; 0x300];
+    bytes[0x202..0x206].copy_from_slice(b"HdrS");
+    bytes[0x20f] = 1;
+    bytes.extend_from_slice(b"6.1 x\0");
+    let path = dir.join("image");
+    fs::write(&path, bytes).unwrap();
+    path.display().to_string()
+}

@@ -1,0 +1,103 @@
+//! `watch --daemon` whose log is on a disk without room: it goes on, and says what is missing.
+
+use crate::support::alone;
+use crate::support::watched::{Place, is_able};
+use serde_json::Value;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+#[test]
+fn a_log_that_takes_no_first_line_is_refused() {
+    if !is_able("a_log_that_takes_no_first_line_is_refused") {
+        return;
+    }
+    let place = Place::new();
+    for log in ["/tmp", "/nonexistent/x/y.jsonl"] {
+        let output = place
+            .command(&format!("watch --daemon --cpus {} --log {log}", alone::cpu()))
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(4), "{log}: {said}");
+        assert!(
+            said.contains(&format!("the log {log} cannot be written")),
+            "{said}"
+        );
+    }
+    assert!(!std::path::Path::new("/nonexistent").exists());
+}
+
+#[test]
+fn a_full_disk_under_the_log_ends_nothing() {
+    if !is_able("a_full_disk_under_the_log_ends_nothing") {
+        return;
+    }
+    let place = Place::new();
+    let daemon = place.start(
+        &format!("watch --daemon --cpus {} --log /dev/full", alone::cpu()),
+        &[],
+    );
+    place.until_it_watches();
+    let begun = Instant::now();
+    while !place.state()["log"].is_string() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{}", place.state());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let trouble = place.state()["log"].as_str().unwrap().to_owned();
+    assert!(
+        trouble.contains("No space left") && trouble.ends_with("lines lost"),
+        "{trouble}"
+    );
+    let said = std::fs::read_to_string(place.path("said")).unwrap();
+    assert!(
+        said.contains("the log cannot be written now: /dev/full: "),
+        "{said}"
+    );
+    assert_eq!(daemon.end(), Some(0));
+}
+
+/// A disk that runs full takes whole lines only, and what is lost is counted in the log when there is room again.
+#[test]
+fn a_log_on_a_full_disk_goes_on_when_there_is_room() {
+    if !is_able("a_log_on_a_full_disk_goes_on_when_there_is_room") {
+        return;
+    }
+    let place = Place::new();
+    let disk = place.path("disk");
+    std::fs::create_dir(&disk).unwrap();
+    // Two pages, of which one is taken: the first findings need more than the other.
+    let daemon = place.start_line(
+        &format!(
+            "mount -t tmpfs -o size=8k none {0} && head -c 4096 /dev/zero >{0}/other && exec {1} watch --daemon --cpus {2} --log {0}/log",
+            disk.display(),
+            env!("CARGO_BIN_EXE_quietcore"),
+            alone::cpu()
+        ),
+        &[],
+    );
+    place.until_it_watches();
+    let inside = PathBuf::from(format!("/proc/{}/root{}", daemon.child.id(), disk.display()));
+    let lines = || -> Vec<Value> {
+        let text = std::fs::read_to_string(inside.join("log")).unwrap();
+        assert!(text.ends_with('\n'), "half a line: {text}");
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    place.state_with(|state| {
+        state["log"]
+            .as_str()
+            .is_some_and(|text| text.contains("No space left"))
+    });
+    let before = lines();
+    assert_eq!(before[0]["event"], "started");
+    std::fs::remove_file(inside.join("other")).unwrap();
+    daemon.signal(libc::SIGHUP);
+    place.state_with(|state| state["log"].is_null());
+    let after = lines();
+    let new: Vec<&Value> = after[before.len()..].iter().map(|line| &line["event"]).collect();
+    assert_eq!(new, ["configuration", "log"], "{after:?}");
+    let lost = after.last().unwrap()["message"].as_str().unwrap();
+    assert!(lost.contains("lines before this one are lost: "), "{lost}");
+    assert_eq!(daemon.end(), Some(0));
+}

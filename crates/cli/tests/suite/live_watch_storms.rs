@@ -1,0 +1,96 @@
+//! `watch --daemon` in storms: of processes, which concern it little, and of writes to a file that does. Neither fills its
+//! memory, and it asks at the pace that it says.
+
+use crate::support::watched::{Daemon, Place, is_able};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::{Duration, Instant};
+use watch::drift::Pace;
+
+/// What the daemon counts of its questions, after the signal of this turn: in all, their cost and the dearest, in milliseconds.
+fn counted(place: &Place, daemon: &Daemon, turn: usize) -> [u64; 3] {
+    daemon.signal(libc::SIGHUP);
+    place.until("the signal", |_| {
+        let told = place.lines();
+        told.iter().filter(|one| one["event"] == "configuration").count() == turn
+    });
+    // What is counted is written after the line that it goes with.
+    let written = |path: PathBuf| std::fs::metadata(path).and_then(|file| file.modified()).unwrap();
+    let asked =
+        place.state_with(|_| written(place.path("run/quietcore/watch/state")) >= written(place.log()));
+    ["questions", "spent_ms", "longest_ms"].map(|name| asked[name].as_u64().unwrap())
+}
+
+/// Processes without end do not fill its memory, and it is still there for what matters.
+#[test]
+fn a_storm_of_processes_leaves_it_small_and_awake() {
+    if !is_able("a_storm_of_processes_leaves_it_small_and_awake") {
+        return;
+    }
+    let place = Place::new();
+    let daemon = place.daemon("");
+    place.until_it_watches();
+    let kilobytes = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", daemon.child.id())).unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("VmRSS"))
+            .unwrap()
+            .to_owned();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap()
+    };
+    let storm = || {
+        let line = "for turn in $(seq 1000); do /bin/true; done";
+        let status = Command::new("sh").args(["-c", line]).status().unwrap();
+        assert!(status.success());
+    };
+    storm();
+    let asked = counted(&place, &daemon, 1)[0];
+    let before = kilobytes();
+    storm();
+    storm();
+    assert!(
+        kilobytes() < before + 4_096,
+        "{before} kB became {} kB",
+        kilobytes()
+    );
+    let more = counted(&place, &daemon, 2)[0] - asked;
+    assert!(more < 100, "{more} questions for 2,000 processes");
+    assert_eq!(daemon.end(), Some(0));
+}
+
+/// Writes without end are asked about at a pace: not more often, and at no larger part of a CPU than that allows.
+#[test]
+fn a_storm_of_writes_is_a_few_questions() {
+    if !is_able("a_storm_of_writes_is_a_few_questions") {
+        return;
+    }
+    let mask = "/proc/irq/default_smp_affinity";
+    let same = std::fs::read_to_string(mask).unwrap();
+    let place = Place::new();
+    let daemon = place.daemon("");
+    place.until_it_watches();
+    let begun = Instant::now();
+    let before = counted(&place, &daemon, 1);
+    while begun.elapsed() < Duration::from_secs(5) {
+        std::fs::write(mask, &same).unwrap();
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let after = counted(&place, &daemon, 2);
+    let [questions, spent_ms] = [0, 1].map(|field| after[field] - before[field]);
+    let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap();
+    let least = Pace::QUESTIONS.pause(Duration::ZERO);
+    let most = elapsed_ms / u64::try_from(least.as_millis()).unwrap() + 2;
+    assert!(
+        (2..=most).contains(&questions),
+        "{questions} questions within {elapsed_ms} ms: {before:?}, {after:?}"
+    );
+    // A share of what passes from the end of one to the next: less than that of the whole, and the last is not over yet.
+    let share = Pace::QUESTIONS.share(Duration::from_millis(after[2]));
+    let most_ms = elapsed_ms as f64 * share + after[2] as f64;
+    assert!(
+        (spent_ms as f64) < most_ms,
+        "{spent_ms} ms of a CPU within {elapsed_ms} ms, {most_ms:.0} at most: {before:?}, {after:?}"
+    );
+    assert_eq!(daemon.end(), Some(0));
+}

@@ -1,0 +1,92 @@
+//! `watch --daemon --install-unit` and `--remove-unit`, each in a mount namespace with its own `/etc`, `/run` and `/var/lib`. That
+//! systemd starts what is installed is seen on real kernels (`lab/src/scenarios/daemon_unit.rs`).
+
+use crate::support::watched::{Place, is_able};
+use std::path::Path;
+use std::process::Output;
+
+const UNIT: &str = "etc/systemd/system/quietcore-watch.service";
+const LINK: &str = "etc/systemd/system/multi-user.target.wants/quietcore-watch.service";
+
+/// Runs it from `/mnt`: a program below `/tmp`, where some build, is none to be started at boot.
+fn run(place: &Place, words: &str) -> (Option<i32>, String) {
+    let program = Path::new(env!("CARGO_BIN_EXE_quietcore"));
+    let line = format!(
+        "mount --bind {} /mnt && exec /mnt/{} watch --daemon {words}",
+        program.parent().unwrap().display(),
+        program.file_name().unwrap().display()
+    );
+    let Output {
+        status,
+        stdout,
+        stderr,
+    } = place.line(&line).output().unwrap();
+    let said = [stdout, stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (status.code(), said.concat())
+}
+
+fn with_systemd() -> Place {
+    let place = Place::new();
+    std::fs::create_dir_all(place.path("run/systemd/system")).unwrap();
+    std::fs::create_dir_all(place.path("etc/systemd/system/multi-user.target.wants")).unwrap();
+    place
+}
+
+fn is_there(place: &Place, path: &str) -> bool {
+    place.path(path).symlink_metadata().is_ok()
+}
+
+#[test]
+fn it_is_installed_and_taken_back() {
+    if !is_able("it_is_installed_and_taken_back") {
+        return;
+    }
+    let place = with_systemd();
+    for _ in 0..2 {
+        let (status, said) = run(&place, "--install-unit");
+        assert_eq!(status, Some(0), "{said}");
+        let unit = std::fs::read_to_string(place.path(UNIT)).unwrap();
+        let start = unit.lines().find(|line| line.starts_with("ExecStart=")).unwrap();
+        assert_eq!(start, "ExecStart=/mnt/quietcore watch --daemon");
+        let link = std::fs::read_link(place.path(LINK)).unwrap();
+        assert_eq!(link, Path::new("../quietcore-watch.service"));
+    }
+    let (status, said) = run(&place, "--remove-unit");
+    assert_eq!(status, Some(0), "{said}");
+    assert!(!is_there(&place, UNIT) && !is_there(&place, LINK), "{said}");
+    let (status, said) = run(&place, "--remove-unit");
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("no unit of `watch` was installed"), "{said}");
+}
+
+/// Whoever edits the unit keeps it.
+#[test]
+fn what_somebody_changed_is_left_alone() {
+    if !is_able("what_somebody_changed_is_left_alone") {
+        return;
+    }
+    let place = with_systemd();
+    let (status, said) = run(&place, "--install-unit");
+    assert_eq!(status, Some(0), "{said}");
+    let theirs = "[Service]\nExecStart=/bin/true\n";
+    std::fs::write(place.path(UNIT), theirs).unwrap();
+    let (status, said) = run(&place, "--remove-unit");
+    assert_eq!(status, Some(5), "{said}");
+    assert!(said.contains("left alone"), "{said}");
+    assert_eq!(std::fs::read_to_string(place.path(UNIT)).unwrap(), theirs);
+}
+
+#[test]
+fn without_systemd_nothing_is_installed() {
+    if !is_able("without_systemd_nothing_is_installed") {
+        return;
+    }
+    let place = Place::new();
+    let (status, said) = run(&place, "--install-unit");
+    assert_eq!(status, Some(4), "{said}");
+    assert!(
+        said.contains("systemd does not run here") && said.contains("next:"),
+        "{said}"
+    );
+    assert!(!is_there(&place, "etc/systemd"));
+}

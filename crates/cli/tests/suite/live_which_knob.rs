@@ -1,0 +1,315 @@
+//! `study which-knob` on this machine: every cell is made of the knobs that its name says, taken back, and not made twice.
+//!
+//! The runs isolate the highest CPU for a fraction of a second each. What refuses needs no rights and runs anywhere.
+
+use crate::support::alone;
+use crate::support::program::quietcore;
+use root::state::StateDir;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const STATE: &str = "/run/quietcore";
+
+fn said(output: &Output) -> String {
+    format!(
+        "{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    )
+}
+
+/// The plan that is asked about; nothing, and why, where no CPU can be isolated.
+fn plan(test: &str) -> Option<Value> {
+    let is_root = fs::read_to_string("/proc/self/status")
+        .unwrap()
+        .contains("\nUid:\t0\t");
+    let begun = Instant::now();
+    while Path::new(STATE).join("journal").exists() && begun.elapsed() < Duration::from_secs(120) {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let plan = quietcore(&["plan", "--cpus", &alone::cpu(), "--json"]);
+    if !is_root || !plan.status.success() {
+        println!(
+            "SKIP: {test}: no CPU can be isolated here (it needs root, two CPUs and cpusets): {}",
+            said(&plan)
+        );
+        return None;
+    }
+    Some(serde_json::from_slice(&plan.stdout).unwrap())
+}
+
+fn is_needed(knob: &str) -> bool {
+    plan::knobs::knob(knob).is_some_and(|knob| !knob.needed.is_empty())
+}
+
+/// The knobs of a plan that change something and can be left out.
+fn changing(plan: &Value) -> BTreeSet<String> {
+    let knobs = plan["knobs"].as_array().unwrap().iter();
+    let changing = knobs.filter(|knob| knob["state"] == "changes");
+    let names = changing.map(|knob| knob["name"].as_str().unwrap().to_owned());
+    names.filter(|name| !is_needed(name)).collect()
+}
+
+/// What a plan would find: the value before of every file that it would write.
+fn found(plan: &Value) -> BTreeMap<String, String> {
+    let changes = plan["changes"].as_array().unwrap().iter();
+    // Tasks come and go.
+    let files = changes.filter(|change| !change["id"].as_str().unwrap().starts_with("task_placement"));
+    files
+        .map(|change| (change["id"].to_string(), change["before"].to_string()))
+        .collect()
+}
+
+/// What a process applied for a study, one set of knobs for each time, in the order of time; without the partition's own.
+fn applied_by(pid: u32) -> Vec<BTreeSet<String>> {
+    let state = StateDir::open(Path::new(STATE)).unwrap().unwrap();
+    let mut applied = Vec::new();
+    for records in apply::history(&state).unwrap() {
+        for layer in apply::layers(&records) {
+            if layer.pid != pid || layer.reason != "study" {
+                continue;
+            }
+            assert_eq!(layer.state, apply::LayerState::Gone, "{:?}", layer.intent);
+            let knobs = layer
+                .changes
+                .iter()
+                .filter_map(|change| plan::knobs::of_change(&change.id));
+            let names = knobs
+                .map(|knob| knob.name)
+                .filter(|name| !is_needed(name))
+                .map(str::to_owned);
+            applied.push((layer.at_ns, names.collect()));
+        }
+    }
+    applied.sort();
+    applied.into_iter().map(|(_, knobs)| knobs).collect()
+}
+
+/// Asks about knobs in runs of a tenth of a second; the number of the process, and what it said.
+fn asked(knobs: &str, out: &Path) -> (u32, Output) {
+    let child = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args([
+            "study",
+            "which-knob",
+            "--json",
+            "--for",
+            "100ms",
+            "--cool-down",
+            "0s",
+        ])
+        .args(["--repetitions", "1", "--policy", "other", "--cpus", &alone::cpu()])
+        .args(["--knobs", knobs, "--out"])
+        .arg(out)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    (child.id(), child.wait_with_output().unwrap())
+}
+
+#[test]
+fn every_cell_is_made_of_the_knobs_of_its_name_and_taken_back() {
+    const TEST: &str = "every_cell_is_made_of_the_knobs_of_its_name_and_taken_back";
+    let _alone = alone::alone();
+    let Some(before) = plan(TEST) else { return };
+    let all = changing(&before);
+    let two: Vec<&str> = all.iter().take(2).map(String::as_str).collect();
+    let [first, other] = two.as_slice() else {
+        println!("SKIP: {TEST}: the plan has no two knobs that change something here: {all:?}");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let (pid, output) = asked(&format!("{first},{other}"), &out);
+    if matches!(output.status.code(), Some(3 | 4)) {
+        println!("SKIP: {TEST}: no CPU may be isolated here: {}", said(&output));
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(found(&plan(TEST).unwrap()), found(&before));
+
+    let record: Value = serde_json::from_str(&fs::read_to_string(out.join("study.json")).unwrap()).unwrap();
+    let order: Vec<&str> = record["order"][0]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|cell| cell.as_str().unwrap())
+        .collect();
+    let without =
+        |knob: &str| -> BTreeSet<String> { all.iter().filter(|known| *known != knob).cloned().collect() };
+    let one = |knob: &str| BTreeSet::from([knob.to_owned()]);
+    let by_name: BTreeMap<String, BTreeSet<String>> = [
+        ("bare".to_owned(), BTreeSet::new()),
+        ("full".to_owned(), all.clone()),
+        (format!("only_{first}"), one(first)),
+        (format!("only_{other}"), one(other)),
+        (format!("without_{first}"), without(first)),
+        (format!("without_{other}"), without(other)),
+    ]
+    .into_iter()
+    .collect();
+    let expected: Vec<BTreeSet<String>> = order
+        .iter()
+        .filter(|cell| **cell != "none-idle")
+        .map(|cell| by_name[cell.strip_suffix("-idle").unwrap()].clone())
+        .collect();
+    assert!(order.contains(&"none-idle"), "{order:?}");
+    assert_eq!(applied_by(pid), expected, "{order:?}");
+    for cell in &order {
+        let result = fs::read_to_string(out.join(cell).join("1.json")).unwrap();
+        let result: Value = serde_json::from_str(&result).unwrap();
+        let is_isolated = result["environment"]["partitioned"].as_str() == Some(&alone::cpu());
+        assert_eq!(is_isolated, *cell != "none-idle", "{cell}");
+    }
+
+    let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(answer["schema"], "quietcore.which-knob/1");
+    assert_eq!(
+        (&answer["done"], &answer["least_repetitions"]),
+        (&order.len().into(), &5.into())
+    );
+    let knobs = answer["knobs"].as_array().unwrap();
+    let names: Vec<&str> = knobs.iter().map(|knob| knob["knob"].as_str().unwrap()).collect();
+    assert_eq!(names, ["cpuset_partition", first, other]);
+    assert!(
+        knobs.iter().all(|knob| knob["effect"] == "no_verdict"),
+        "{answer}"
+    );
+
+    // There is nothing left to do, and the directory answers by itself.
+    let (pid, again) = asked(&format!("{first},{other}"), &out);
+    assert_eq!(again.status.code(), Some(0), "{}", said(&again));
+    assert_eq!((applied_by(pid), &again.stdout), (Vec::new(), &output.stdout));
+    let report = quietcore(&["study", "report", &out.display().to_string(), "--json"]);
+    assert_eq!(report.stdout, output.stdout);
+    let text = said(&quietcore(&["study", "report", &out.display().to_string()]));
+    assert!(text.contains("No verdict: cpuset_partition, "), "{text}");
+    let (_, else_where) = asked(first, &out);
+    assert_eq!(else_where.status.code(), Some(2), "{}", said(&else_where));
+    assert!(said(&else_where).contains("belongs to something else"));
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_and_nothing_is_changed() {
+    const TEST: &str = "what_cannot_be_asked_is_refused_and_nothing_is_changed";
+    let _alone = alone::alone();
+    let Some(before) = plan(TEST) else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let place = out.display().to_string();
+    let cpu = alone::cpu();
+    let all = changing(&before);
+    let mut nothing = vec!["--cpus", &cpu];
+    all.iter().for_each(|knob| nothing.extend(["--without", knob]));
+    let idle = before["knobs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|knob| knob["state"] == "already" && !is_needed(knob["name"].as_str().unwrap()))
+        .map(|knob| knob["name"].as_str().unwrap());
+    let cases: [(&[&str], &str); 10] = [
+        (&["--cpus", "4095"], "4095"),
+        (&["--cpus", "no-such"], "no-such"),
+        (&["--cpus", "0"], "0"),
+        (&["--cpus", &cpu, "--knobs", "irq_afinity"], "irq_affinity"),
+        (&["--cpus", &cpu, "--knobs", ""], "there is no knob"),
+        (
+            &["--cpus", &cpu, "--knobs", "task_placement"],
+            "cannot be left out",
+        ),
+        (&["--cpus", &cpu, "--knobs", "ext_server"], "is not in the plan"),
+        (&["--cpus", &cpu, "--knobs", idle.unwrap_or("ext_server")], ""),
+        (&nothing, "no knob is left"),
+        (
+            &["--cpus", &cpu, "--load", "cpu+nothing"],
+            "there is no load `nothing`",
+        ),
+    ];
+    for (words, why) in cases {
+        for dry in [&["--dry-run"][..], &[]] {
+            let all = [&["study", "which-knob", "--out", &place], words, dry].concat();
+            let output = quietcore(&all);
+            assert_eq!(output.status.code(), Some(2), "{all:?}: {}", said(&output));
+            assert!(said(&output).contains(why), "{why}: {}", said(&output));
+        }
+    }
+    assert_eq!(
+        quietcore(&["study", "which-knob", "--out", &place]).status.code(),
+        Some(2)
+    );
+
+    // What is written by hand is held to the same: no cell may have a knob that does nothing in it.
+    let text = format!(
+        "repetitions = 1\n[measure]\nwhat = \"latency\"\ncpus = \"{cpu}\"\nfor = \"1s\"\n[axes]\n\
+         isolation = [\"none\", \"balanced\"]\n[[which_knob]]\nknob = \"irq_affinity\"\nalone = [\"none\", \"balanced\"]\n"
+    );
+    let file = dir.path().join("study.toml").display().to_string();
+    fs::write(&file, text).unwrap();
+    if idle.is_some() {
+        let output = quietcore(&["study", "plan", &file]);
+        assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+        assert!(
+            said(&output).contains("would change nothing in it"),
+            "{}",
+            said(&output)
+        );
+    }
+    assert!(!out.exists() && !Path::new(STATE).join("journal").exists());
+    assert_eq!(found(&plan(TEST).unwrap()), found(&before));
+}
+
+#[test]
+fn the_time_is_said_before_anything_runs() {
+    const TEST: &str = "the_time_is_said_before_anything_runs";
+    let _alone = alone::alone();
+    let Some(before) = plan(TEST) else { return };
+    let Some(knob) = changing(&before).pop_first() else {
+        println!("SKIP: {TEST}: no knob changes anything here");
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let place = out.display().to_string();
+    let cpu = alone::cpu();
+    let words = [
+        "study",
+        "which-knob",
+        "--cpus",
+        &cpu,
+        "--knobs",
+        &knob,
+        "--for",
+        "1s",
+        "--cool-down",
+        "1s",
+        "--out",
+        &place,
+        "--dry-run",
+    ];
+    let output = quietcore(&[&words[..], &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let said_so: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(said_so["schema"], "quietcore.study-plan/1");
+    let cells = said_so["cells"].as_array().unwrap().len() as u64;
+    assert_eq!(cells, 5, "{said_so}");
+    // Three comparisons: with 5 repetitions they can be told apart, and two more are made. A run is 1 s, 1 s, and about 2 s.
+    assert_eq!(
+        (&said_so["runs"], &said_so["seconds"]),
+        (&(cells * 7).into(), &(cells * 7 * 4).into())
+    );
+    let text = said(&quietcore(&words));
+    assert!(
+        text.contains("5 cells, 7 times each; about 3 min in all"),
+        "{text}"
+    );
+    assert!(
+        text.contains("task_placement is a part of every partition"),
+        "{text}"
+    );
+    assert!(!out.exists());
+}

@@ -1,0 +1,45 @@
+//! Standard output that takes nothing: whoever started a verb hears that the result is not there.
+
+use std::process::{Command, Stdio};
+
+fn shell(line: &str) -> (Option<i32>, String) {
+    let script = line.replace("QUIETCORE", env!("CARGO_BIN_EXE_quietcore"));
+    let output = Command::new("sh")
+        .args(["-c", &script])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), said)
+}
+
+#[test]
+fn a_result_that_nobody_gets_is_no_success() {
+    for words in [
+        "explain --list",
+        "cpus 0-1",
+        "cpus 0-1 --json",
+        "watch --metrics --for 100ms",
+        "bitcalc 3",
+    ] {
+        for to in [">/dev/full", ">&-"] {
+            let (code, said) = shell(&format!("QUIETCORE {words} {to}"));
+            assert!(code.is_some_and(|code| code != 0), "{words} {to}: {said}");
+            assert!(said.contains("standard output"), "{words} {to}: {said}");
+            assert!(said.contains("next: "), "{words} {to}: {said}");
+        }
+        assert_eq!(
+            shell(&format!("QUIETCORE {words} >/dev/null")),
+            (Some(0), String::new()),
+            "{words}"
+        );
+    }
+    let (code, _) = shell("QUIETCORE nonsense >/dev/full");
+    assert_eq!(code, Some(2), "a status of its own stays");
+}
+
+#[test]
+fn a_reader_that_went_away_has_what_it_wanted() {
+    let (code, said) = shell("{ QUIETCORE explain --list; echo $? >&2; } | head -1 >/dev/null");
+    assert_eq!((code, said.as_str()), (Some(0), "0\n"));
+}

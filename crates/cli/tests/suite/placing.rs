@@ -1,0 +1,99 @@
+//! `run` and `move` as a user calls them wrongly, or where nothing is in force: status, three lines, nothing changed.
+//!
+//! Nothing here makes a partition: what they do in one is seen on real kernels (`lab/src/scenarios/run_move.rs`).
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+fn quietcore(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Cgroup and mask of this very process, which a wrong call might move.
+fn place() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let mask = status
+        .lines()
+        .find(|line| line.starts_with("Cpus_allowed_list"))
+        .unwrap();
+    format!("{mask} {}", std::fs::read_to_string("/proc/self/cgroup").unwrap())
+}
+
+#[test]
+fn wrong_words_are_usage_errors() {
+    let before = place();
+    let own = std::process::id().to_string();
+    for arguments in [
+        &["run"][..],
+        &["run", "--policy", "fifo", "--", "true"],
+        &["run", "--policy", "deadline:1/2/3", "--", "true"],
+        &["run", "--policy", "deadline:3ms/2ms/1ms", "--", "true"],
+        &["run", "--nice", "20", "--", "true"],
+        &["run", "--pin", "io*", "--", "true"],
+        &["run", "--pin", "=2", "--", "true"],
+        &["run", "--latency", "5parsecs", "--", "true"],
+        &["move"],
+        &["move", "--out"],
+        &["move", "--children"],
+        &["move", "--pid", "x"],
+        &["move", "--name", ""],
+        &["move", "--name", "io[0-"],
+        &["move", "--pid", &own, "--out", "--cpus", "1"],
+        &["move", "--pid", &own, "--out", "--pin", "a=1"],
+        &["move", "--pid", &own, "--out", "--into", "rt"],
+        &["move", "--pid", &own, "--from", "rt"],
+        &["move", "--pid", &own, "--policy", "rr:100"],
+    ] {
+        let output = quietcore(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", said(&output));
+        assert!(output.stdout.is_empty(), "{arguments:?}");
+        assert!(
+            said(&output).lines().count() >= 2,
+            "{arguments:?}: {}",
+            said(&output)
+        );
+    }
+    assert_eq!(place(), before);
+}
+
+#[test]
+fn without_a_partition_of_that_name_nothing_is_done() {
+    let before = place();
+    let own = std::process::id().to_string();
+    let marker = tempfile::tempdir().unwrap();
+    let touched = marker.path().join("the program ran");
+    let touch = ["touch", touched.to_str().unwrap()];
+    // Without permission for the journal it says so (3, or 125), with it that there is no such partition (4, or 125).
+    let run = quietcore(&[&["run", "--partition", "not-there", "--"][..], &touch].concat());
+    assert_eq!(run.status.code(), Some(125), "{}", said(&run));
+    let held = [
+        &["run", "--partition", "not-there", "--latency", "0us", "--"][..],
+        &touch,
+    ]
+    .concat();
+    assert_eq!(quietcore(&held).status.code(), Some(125));
+    let moved = quietcore(&["move", "--pid", &own, "--into", "not-there"]);
+    assert!(matches!(moved.status.code(), Some(3 | 4)), "{}", said(&moved));
+    let out = quietcore(&["move", "--pid", &own, "--out", "--from", "not-there", "--json"]);
+    assert!(matches!(out.status.code(), Some(3 | 4)), "{}", said(&out));
+    for output in [&run, &moved, &out] {
+        let text = said(output);
+        assert!(output.stdout.is_empty(), "{text}");
+        assert!(
+            text.contains("error:") && text.contains("why:") && text.contains("next:"),
+            "{text}"
+        );
+    }
+    assert!(
+        !Path::new(&touched).exists(),
+        "the program ran outside the partition"
+    );
+    assert_eq!(place(), before);
+}

@@ -1,0 +1,25 @@
+//! `prove`, as far as it comes without a partition: what is wrong with its files is said before it touches anything. The story
+//! itself is told by the lab on real kernels.
+
+use std::process::Command;
+
+#[test]
+fn files_that_cannot_be_are_refused_before_anything_is_done() {
+    let dir = tempfile::tempdir().unwrap();
+    for (out, why) in [
+        ("page.html", "gets the ending .html"),
+        ("no/such/folder.json", "No such file or directory"),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+            .args(["prove", "--cpus", "1", "--for", "60s", "--out"])
+            .arg(dir.path().join(out))
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(
+            said.contains(why) && said.contains(" next: ") && output.stdout.is_empty(),
+            "{out}: {said}"
+        );
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0, "{out}");
+    }
+}

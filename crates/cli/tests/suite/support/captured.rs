@@ -1,0 +1,34 @@
+//! A captured machine as files that a test may change.
+
+use std::path::{Path, PathBuf};
+
+/// Its files, until this is dropped.
+pub struct Captured {
+    _dir: tempfile::TempDir,
+    /// Where they are.
+    pub root: PathBuf,
+}
+
+impl Captured {
+    /// One of `fixtures/machines`, by its name without the end.
+    pub fn of(machine: &str) -> Captured {
+        let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/machines");
+        let archive = std::fs::File::open(machines.join(format!("{machine}.tar.gz"))).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        tar::Archive::new(flate2::read::GzDecoder::new(archive))
+            .unpack(dir.path())
+            .unwrap();
+        let mut entries = std::fs::read_dir(dir.path()).unwrap();
+        let root = entries.next().unwrap().unwrap().path();
+        Captured { _dir: dir, root }
+    }
+
+    /// Another text for a file, also for one that is not there.
+    pub fn put(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        // Captured files are read-only.
+        let _ = std::fs::remove_file(&path);
+        std::fs::write(path, text).unwrap();
+    }
+}

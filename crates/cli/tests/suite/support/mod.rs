@@ -1,0 +1,10 @@
+//! Shared by the tests of this suite.
+
+pub mod alone;
+pub mod board;
+pub mod captured;
+pub mod program;
+pub mod scraping;
+pub mod studied;
+pub mod traced;
+pub mod watched;

@@ -1,0 +1,82 @@
+//! What tests that trace this kernel share.
+
+use root::Tracefs;
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// The tracing files of this kernel, with a `/run` of our own; what stands in the way otherwise.
+pub fn tracing() -> Result<Tracefs, String> {
+    let tracefs = match Tracefs::find() {
+        Ok(Some(tracefs)) => tracefs,
+        Ok(None) => return Err("this kernel has no tracefs".to_owned()),
+        Err(error) => return Err(error.to_string()),
+    };
+    crate::support::alone::own_mount(Path::new("/run"))
+        .map_err(|error| format!("/run of our own: {error}"))?;
+    Ok(tracefs)
+}
+
+/// Instances of quietcore that there are now.
+pub fn instances(tracefs: &Tracefs) -> Vec<String> {
+    let names = fs::read_dir(tracefs.file("instances")).unwrap();
+    let mut names: Vec<String> = names
+        .map(|name| name.unwrap().file_name().into_string().unwrap())
+        .filter(|name| name.starts_with("quietcore-"))
+        .collect();
+    names.sort();
+    names
+}
+
+/// Puts this thread on one CPU.
+pub fn pin_to(cpu: usize) {
+    // SAFETY: a set of CPUs is plain bits, and its size is the one that is given.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        assert_eq!(libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set), 0);
+    }
+}
+
+/// Does something while a thread `disturber` takes the CPU that tests may use: for so long, each time after such a pause. Also
+/// says how often it did.
+pub fn disturbed<T>(pause: Duration, takes: Duration, work: impl FnOnce() -> T) -> (T, u64) {
+    let end = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let disturb = || {
+            pin_to(crate::support::alone::cpu().parse().unwrap());
+            let mut times = 0;
+            while !end.load(Ordering::Relaxed) {
+                std::thread::sleep(pause);
+                let begun = Instant::now();
+                while begun.elapsed() < takes {}
+                times += 1;
+            }
+            times
+        };
+        let disturber = std::thread::Builder::new().name("disturber".to_owned());
+        let disturber = disturber.spawn_scoped(scope, disturb).unwrap();
+        let done = crate::support::alone::until_over(&end, work);
+        (done, disturber.join().unwrap())
+    })
+}
+
+/// The sums of one CPU of the answer of `blame`.
+pub fn accounts_hold(cpu: &Value) {
+    let number = |name: &str| cpu[name].as_u64().unwrap();
+    assert_eq!(
+        number("stolen_ns"),
+        number("explained_ns") + number("unexplained_ns"),
+        "{cpu}"
+    );
+    let rows: u64 = cpu["interruptions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| row["total_ns"].as_u64().unwrap())
+        .sum();
+    assert_eq!(rows, number("explained_ns"), "{cpu}");
+    assert!(number("stolen_ns") <= number("duration_ns"), "{cpu}");
+}

@@ -1,0 +1,254 @@
+//! `trace` on texts and files of other programs: what articles read out of them by hand, and what is no trace.
+
+use events::dat::{PlannedBuffer, TraceFile, Writing, written};
+use serde_json::Value;
+use std::io::Read;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn quietcore(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(arguments)
+        .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures"))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
+}
+
+fn out(arguments: &[&str]) -> String {
+    let output = quietcore(arguments);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+const DAT: &str = "trace-dat/events.v6.dat";
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_slice(&quietcore(arguments).stdout).unwrap()
+}
+
+#[test]
+fn the_articles_waits_are_found_with_who_had_the_cpu() {
+    let text = out(&[
+        "trace",
+        "max-latency",
+        "trace-text/sched_switch.txt",
+        "--task",
+        "TradeApp",
+    ]);
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    assert_eq!(
+        lines,
+        [
+            "16.03ms  CPU 1   TradeApp[31594] from 85.246652, while ksoftirqd[6] had it",
+            "0.41ms  CPU 1   TradeApp[31594] from 70.252191, while ksoftirqd[6] had it",
+        ]
+    );
+}
+
+/// The same trace as a file of the kernel's pages and as the kernel's words: the same waits, but for digits that text lacks.
+#[test]
+fn a_trace_dat_and_its_text_have_the_same_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("trace.txt");
+    std::fs::write(&text, out(&["trace", "report", DAT])).unwrap();
+    let waits = |file: &str| -> Vec<Value> {
+        let answer = json(&["--json", "trace", "max-latency", file, "--most", "1000"]);
+        assert_eq!(answer["schema"], "quietcore.trace.max_latency/1");
+        answer["waits"].as_array().unwrap().clone()
+    };
+    let (of_dat, of_text) = (waits(DAT), waits(text.to_str().unwrap()));
+    assert!(of_dat.len() >= 5, "{of_dat:?}");
+    assert_eq!(of_dat.len(), of_text.len());
+    let lengths: Vec<u64> = of_dat
+        .iter()
+        .map(|wait| wait["length_ns"].as_u64().unwrap())
+        .collect();
+    assert!(lengths.is_sorted_by(|one, next| one >= next), "{lengths:?}");
+    for wait in &of_dat {
+        let start_ns = |wait: &Value| wait["start_ns"].as_u64().unwrap();
+        let is_same =
+            |other: &&Value| start_ns(other).abs_diff(start_ns(wait)) <= 1_000 && other["pid"] == wait["pid"];
+        let other = of_text
+            .iter()
+            .find(is_same)
+            .unwrap_or_else(|| panic!("{wait} is not in {of_text:?}"));
+        for part in ["cpu", "comm", "taken_by"] {
+            assert_eq!(wait[part], other[part]);
+        }
+        let length = |wait: &Value| wait["length_ns"].as_u64().unwrap();
+        assert!(length(wait).abs_diff(length(other)) <= 1_000, "{wait} {other}");
+    }
+}
+
+#[test]
+fn the_articles_awk_and_the_longest_run_agree() {
+    // The article counts every line from the first of its program on; here only that program's time counts.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.txt");
+    let text = "# tracer: function\n#\n# entries-in-buffer/entries-written: 4/4   #P:48\n#\n\
+                          <idle>-0     [047] dN..   170.000000: sched_idle_set_state <-cpuidle_enter_state\n\
+                            bash-3128  [047] d...   177.931492: finish_task_switch <-__schedule\n\
+                            bash-3128  [047] d...   207.809162: smp_apic_timer_interrupt <-apic_timer_interrupt\n\
+                          <idle>-0     [047] dN..   290.000000: sched_idle_set_state <-cpuidle_enter_state\n";
+    std::fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap();
+    let said = out(&["trace", "longest-run", path, "--task", "bash"]);
+    assert_eq!(said.lines().next(), Some("Max uninterrupted exec: 29877.67ms"));
+    let answer = json(&["--json", "trace", "longest-run", path]);
+    assert_eq!(answer["schema"], "quietcore.trace.longest_run/1");
+    assert_eq!(
+        answer["cpus"][0]["length_ns"], 29_877_670_000_u64,
+        "the idle task's time is nobody's run"
+    );
+    assert_eq!(answer["events"], 4);
+}
+
+#[test]
+fn what_was_lost_is_said_beside_the_answer() {
+    let output = quietcore(&["trace", "longest-run", "traces/6.18-x86_64/text1"]);
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("events were lost"), "{said}");
+}
+
+#[test]
+fn a_report_has_the_kernels_own_lines() {
+    let text = out(&[
+        "trace",
+        "report",
+        "traces/6.18-x86_64/text1",
+        "--event",
+        "ipi_send_cpu",
+    ]);
+    let kernel = include_str!("../../../../fixtures/traces/6.18-x86_64/text1");
+    let expected: Vec<&str> = kernel
+        .lines()
+        .filter(|line| line.contains(": ipi_send_cpu: "))
+        .collect();
+    assert!(!expected.is_empty());
+    let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    let found: Vec<Vec<String>> = text.lines().map(words).collect();
+    let expected: Vec<Vec<String>> = expected.into_iter().map(words).collect();
+    assert_eq!(found, expected);
+    assert_eq!(
+        out(&["trace", "report", "traces/6.18-x86_64/text1", "--cpus", "0"]),
+        ""
+    );
+}
+
+#[test]
+fn files_of_trace_cmd_are_read_as_well() {
+    let mut read = 0;
+    for entry in
+        std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/trace-dat")).unwrap()
+    {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if !name.ends_with(".dat") {
+            continue;
+        }
+        read += 1;
+        let path = format!("trace-dat/{name}");
+        let lines = out(&["trace", "report", &path]);
+        let events = json(&["--json", "trace", "longest-run", &path])["events"]
+            .as_u64()
+            .unwrap();
+        let lost = lines.lines().filter(|line| line.contains("LOST")).count();
+        assert_eq!(
+            lines.lines().count() - lost,
+            usize::try_from(events).unwrap(),
+            "{name}"
+        );
+        assert!(events > 0, "{name}");
+    }
+    assert!(read > 0);
+}
+
+#[test]
+fn what_is_no_trace_is_wrong_usage() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let files = [
+        path("empty", b""),
+        path("words", b"nothing that any tracer wrote\n"),
+        path("torn.dat", b"\x17\x08\x44tracing6\0\0\x08"),
+        path("bytes", &[0xff; 5_000]),
+        folder.path().join("absent").to_str().unwrap().to_owned(),
+        folder.path().to_str().unwrap().to_owned(),
+    ];
+    for verb in ["report", "longest-run", "max-latency"] {
+        for file in &files {
+            let output = quietcore(&["trace", verb, file]);
+            assert_eq!(output.status.code(), Some(2), "{verb} {file}: {output:?}");
+            assert_eq!(
+                String::from_utf8(output.stderr)
+                    .unwrap()
+                    .trim_end()
+                    .lines()
+                    .count(),
+                3
+            );
+        }
+    }
+}
+
+#[test]
+fn a_trace_that_somebody_cuts_short_meanwhile_is_told_as_that() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.dat");
+    std::fs::write(&path, longer_than_any_pipe()).unwrap();
+    // A pipe of one page: the report has to wait for us in the middle of its events.
+    let (mut reading, writing) = std::io::pipe().unwrap();
+    // SAFETY: a plain call on an open pipe.
+    let size = unsafe { libc::fcntl(writing.as_raw_fd(), libc::F_SETPIPE_SZ, 4096) };
+    assert_eq!(size, 4096);
+    let report = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(["trace", "report"])
+        .arg(&path)
+        .stdout(writing)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = [0; 1];
+    reading.read_exact(&mut first).unwrap();
+    std::fs::OpenOptions::new()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_len(0)
+        .unwrap();
+    let mut rest = Vec::new();
+    reading.read_to_end(&mut rest).unwrap();
+    let output = report.wait_with_output().unwrap();
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.starts_with("error: the trace was cut short"), "{said}");
+    assert_eq!(said.lines().count(), 3, "{said}");
+}
+
+/// The pages of a fixture a hundred times.
+fn longer_than_any_pipe() -> Vec<u8> {
+    let bytes = include_bytes!("../../../../fixtures/trace-dat/events.v6.dat");
+    let file = TraceFile::parse(bytes, 0).unwrap();
+    let [buffer] = file.buffers.as_slice() else {
+        panic!("one buffer")
+    };
+    let pages: Vec<Vec<u8>> = buffer.cpus.iter().map(|cpu| cpu.bytes.repeat(100)).collect();
+    let planned = PlannedBuffer {
+        clock: buffer.clock.clone(),
+        cpus: pages.iter().map(|pages| pages.len() as u64).collect(),
+        ..PlannedBuffer::default()
+    };
+    let writing = Writing {
+        description: &file.description,
+        page_len: u32::try_from(buffer.layout.page_len).unwrap(),
+        long_len: file.long_len,
+        options: &[],
+        buffers: &[planned],
+    };
+    written(&writing, &[pages.iter().map(Vec::as_slice).collect()])
+}

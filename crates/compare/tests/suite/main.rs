@@ -1,0 +1,5 @@
+//! The integration tests of `compare`, in one program: a module for each topic.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod truth;

@@ -1,0 +1,441 @@
+//! Files of trace-cmd, read as trace-cmd reads them; files of ours, read by ourselves and, where it is installed, by it.
+
+use events::dat::{CpuPages, DatError, DatOption, PlannedBuffer, TraceFile, Writing, id, planned, written};
+use events::text::{TextEvent, TextItem, TextReader};
+use events::{Event, Lines, Unit};
+use proptest::prelude::*;
+use std::path::PathBuf;
+
+/// Room for what is packed.
+const ROOM: usize = 1 << 24;
+
+fn fixture(name: &str) -> Vec<u8> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/trace-dat");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+fn parse(bytes: &[u8]) -> TraceFile<'_> {
+    TraceFile::parse(bytes, ROOM).unwrap()
+}
+
+/// What one event says, without the columns that only one of two reports has.
+#[derive(Clone, Debug, PartialEq)]
+struct Said {
+    instance: String,
+    task: String,
+    pid: i32,
+    cpu: u32,
+    at: u64,
+    name: String,
+    fields: Vec<(String, String)>,
+}
+
+/// Where trace-cmd words a value differently from the kernel: hexadecimal numbers and addresses have `0x` in front, it does
+/// not know the names of constants, and up to 3.1.6 shows flags of a timer that its mask takes away.
+fn said(event: &TextEvent, at: u64) -> Said {
+    let value = |key: &str, value: &str| match (event.name, key, value) {
+        (_, "mode", _) | ("timer_start", "flags", _) => String::from("?"),
+        (_, _, value) => value.trim_start_matches("0x").to_owned(),
+    };
+    let fields = event.fields().into_iter();
+    Said {
+        instance: event.instance.unwrap_or_default().to_owned(),
+        task: event.task.to_owned(),
+        pid: event.pid,
+        cpu: event.cpu,
+        at,
+        name: event.name.to_owned(),
+        fields: fields
+            .map(|(key, text)| (key.to_owned(), value(key, text)))
+            .collect(),
+    }
+}
+
+fn reported(text: &[u8]) -> Vec<Said> {
+    let mut reader = TextReader::new(text);
+    let mut all = Vec::new();
+    while let Some(item) = reader.next_item().unwrap() {
+        match item {
+            TextItem::Event(event) => all.push(said(&event, event.at)),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(reader.unknown().lines, 0, "{:?}", reader.unknown());
+    all
+}
+
+fn ours(file: &TraceFile) -> Vec<Said> {
+    let (formats, wrong) = file.description.formats();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    let names = file.description.names();
+    let comms = file.description.comms();
+    let mut all = Vec::new();
+    for of in file.events() {
+        let Event::Record { cpu, record } = of.event else {
+            panic!("{of:?}");
+        };
+        let buffer = &file.buffers[of.buffer];
+        let mut lines = Lines::new(&formats, &names, &comms, Unit::of_clock(&buffer.clock));
+        let mut line = String::new();
+        lines.write(&mut line, cpu, &record);
+        let event = TextEvent::parse(&line, None).unwrap();
+        let mut one = said(&event, record.at);
+        one.instance.clone_from(&buffer.name);
+        all.push(one);
+    }
+    all
+}
+
+#[test]
+fn every_event_is_the_one_that_trace_cmd_reports() {
+    for (file, report, least) in [
+        ("events.v6.dat", "events.report", 190),
+        ("events.v7.dat", "events.report", 190),
+        ("instance.v6.dat", "instance.report", 130),
+        ("instance.v7.dat", "instance.report", 130),
+        ("tsc.v7.dat", "tsc.report", 80),
+    ] {
+        let bytes = fixture(file);
+        let read = ours(&parse(&bytes));
+        let expected = reported(&fixture(report));
+        assert!(expected.len() > least, "{report}");
+        assert_eq!(read.len(), expected.len(), "{file}");
+        for (ours, theirs) in read.iter().zip(&expected) {
+            assert_eq!(ours, theirs, "{file}");
+        }
+    }
+}
+
+#[test]
+fn what_stands_beside_the_events_is_read() {
+    let bytes = fixture("instance.v7.dat");
+    let file = parse(&bytes);
+    assert_eq!((file.version, file.long_len, file.page_len), (7, 8, 4096));
+    assert!(
+        file.machine()
+            .is_some_and(|name| name.starts_with("Linux ") && name.ends_with("x86_64"))
+    );
+    let names: Vec<(&str, &str)> = file
+        .buffers
+        .iter()
+        .map(|buffer| (buffer.name.as_str(), buffer.clock.as_str()))
+        .collect();
+    assert_eq!(names, [("", "local"), ("other", "local")]);
+    assert_eq!(file.correction().apply(77_895_236_952_850), 77_895_236_952_850);
+    let six = fixture("instance.v6.dat");
+    let six = parse(&six);
+    assert_eq!(six.version, 6);
+    assert_eq!(six.description, file.description);
+    let tsc = fixture("tsc.v7.dat");
+    assert_eq!(parse(&tsc).buffers[0].clock, "x86-tsc");
+}
+
+fn options() -> Vec<DatOption> {
+    vec![
+        DatOption::of_text(id::UNAME, "Linux box 6.1 x86_64"),
+        DatOption::of_text(id::VERSION, "quietcore"),
+    ]
+}
+
+/// Writes again what was read.
+fn again(file: &TraceFile, options: &[DatOption]) -> Vec<u8> {
+    let (buffers, pages) = planned(&file.buffers);
+    let writing = Writing {
+        description: &file.description,
+        page_len: 4096,
+        long_len: file.long_len,
+        options,
+        buffers: &buffers,
+    };
+    written(&writing, &pages)
+}
+
+#[test]
+fn what_we_write_is_what_we_read() {
+    for name in [
+        "events.v7.dat",
+        "instance.v7.dat",
+        "instance.v6.dat",
+        "tsc.v7.dat",
+    ] {
+        let bytes = fixture(name);
+        let file = parse(&bytes);
+        let written = again(&file, &options());
+        let read = parse(&written);
+        assert_eq!(ours(&read), ours(&file), "{name}");
+        assert_eq!(read.description, file.description);
+        assert_eq!(read.machine().as_deref(), Some("Linux box 6.1 x86_64"));
+        assert_eq!(written.len() % 4096, 0);
+        let clocks = |file: &TraceFile| {
+            file.buffers
+                .iter()
+                .map(|buffer| buffer.clock.clone())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(clocks(&read), clocks(&file));
+    }
+}
+
+#[test]
+fn a_cpu_that_is_missing_leaves_its_place_empty() {
+    let bytes = fixture("events.v7.dat");
+    let mut file = parse(&bytes);
+    let second = file.buffers[0].cpus.pop().unwrap();
+    file.buffers[0].cpus[0].cpu = 2;
+    file.buffers[0].cpus.push(CpuPages { cpu: 5, ..second });
+    let written = again(&file, &options());
+    let read = parse(&written);
+    assert_eq!(ours(&read), ours(&file));
+    let lens: Vec<bool> = read.buffers[0]
+        .cpus
+        .iter()
+        .map(|cpu| cpu.bytes.is_empty())
+        .collect();
+    assert_eq!(lens, [true, true, false, true, true, false]);
+}
+
+/// `trace-cmd report` of a file, or nothing where there is no trace-cmd.
+fn report(bytes: &[u8]) -> Option<Vec<u8>> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("written.dat");
+    std::fs::write(&path, bytes).unwrap();
+    let mut command = std::process::Command::new("trace-cmd");
+    let output = command.args(["report", "-N", "-t", "-i"]).arg(&path).output();
+    let output = output.ok()?;
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Some(output.stdout)
+}
+
+#[test]
+fn trace_cmd_reads_what_we_write() {
+    for name in ["events.v7.dat", "instance.v7.dat", "tsc.v7.dat"] {
+        let bytes = fixture(name);
+        let file = parse(&bytes);
+        let Some(text) = report(&again(&file, &options())) else {
+            println!("SKIP: trace_cmd_reads_what_we_write: there is no trace-cmd");
+            return;
+        };
+        assert_eq!(reported(&text), ours(&file), "{name}");
+    }
+}
+
+#[test]
+fn trace_cmd_and_we_correct_times_alike() {
+    let bytes = fixture("tsc.v7.dat");
+    let file = parse(&bytes);
+    let mut options = options();
+    // 2,600 MHz: nanoseconds are ticks * 0.3846.
+    let mut tsc = Vec::new();
+    tsc.extend(1_651_910_498_u32.to_le_bytes());
+    tsc.extend(32_u32.to_le_bytes());
+    tsc.extend(123_456_u64.to_le_bytes());
+    options.push(DatOption {
+        id: id::TSC2NSEC,
+        bytes: tsc,
+    });
+    options.push(DatOption::of_text(id::OFFSET, "1000000007"));
+    let written = again(&file, &options);
+    let read = parse(&written);
+    let first = read.events().find_map(|of| match of.event {
+        Event::Record { record, .. } => Some(record.at),
+        _ => None,
+    });
+    let at = first.unwrap();
+    let expected = ((u128::from(at) * 1_651_910_498) >> 32) as u64 + 1_000_000_007;
+    assert_eq!(read.correction().apply(at), expected);
+    match report(&written) {
+        Some(text) => assert_eq!(reported(&text)[0].at, expected),
+        None => println!("SKIP: trace_cmd_and_we_correct_times_alike: there is no trace-cmd"),
+    }
+}
+
+#[test]
+fn what_no_file_is_is_said() {
+    assert_eq!(TraceFile::parse(b"PERFILE2", ROOM).unwrap_err(), DatError::NotOne);
+    let mut bytes = fixture("events.v7.dat");
+    let error = TraceFile::parse(&bytes, 1000).unwrap_err();
+    assert_eq!(error, DatError::TooLarge { limit: 1000 });
+    bytes[10] = b'9';
+    assert_eq!(
+        TraceFile::parse(&bytes, ROOM).unwrap_err(),
+        DatError::Version {
+            version: String::from("9")
+        }
+    );
+    bytes[10] = b'7';
+    let at = bytes.windows(5).position(|some| some == b"zstd\0").unwrap();
+    bytes[at..at + 4].copy_from_slice(b"lzma");
+    assert_eq!(
+        TraceFile::parse(&bytes, ROOM).unwrap_err(),
+        DatError::Packing {
+            name: String::from("lzma")
+        }
+    );
+}
+
+#[test]
+fn a_file_that_was_cut_says_so() {
+    for name in ["events.v6.dat", "instance.v7.dat"] {
+        let bytes = fixture(name);
+        let whole = ours(&parse(&bytes));
+        for len in (0..bytes.len()).step_by(97) {
+            // Behind everything else version 7 has names of its sections, which nobody needs.
+            if let Ok(cut) = TraceFile::parse(&bytes[..len], ROOM) {
+                assert_eq!(ours(&cut), whole, "{name} of {len} bytes");
+                assert!(len + 100 > bytes.len(), "{name} of {len} bytes");
+            }
+        }
+    }
+}
+
+/// The same file, packed with zlib as trace-cmd packs: section by section, and the pages some at a time.
+fn repacked(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let file = parse(bytes);
+    let pack = |bytes: &[u8]| {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).unwrap();
+        let packed = encoder.finish().unwrap();
+        let mut out = (packed.len() as u32).to_le_bytes().to_vec();
+        out.extend((bytes.len() as u32).to_le_bytes());
+        out.extend(packed);
+        out
+    };
+    let mut out = bytes[..18].to_vec();
+    out.extend(b"zlib\x001.2.13\0");
+    let options_at = out.len();
+    out.extend([0; 8]);
+    let mut options = Vec::new();
+    let mut option = |id: u16, bytes: &[u8]| {
+        options.extend(id.to_le_bytes());
+        options.extend((bytes.len() as u32).to_le_bytes());
+        options.extend(bytes);
+    };
+    let section = |out: &mut Vec<u8>, id: u16, flags: u16, body: &[u8]| {
+        let at = out.len() as u64;
+        out.extend(id.to_le_bytes());
+        out.extend(flags.to_le_bytes());
+        out.extend([0; 4]);
+        out.extend((body.len() as u64).to_le_bytes());
+        out.extend(body);
+        at
+    };
+    let mut header = b"header_page\0".to_vec();
+    for text in [&file.description.header_page, &file.description.header_event] {
+        header.extend((text.len() as u64).to_le_bytes());
+        header.extend(text.as_bytes());
+        header.extend(b"header_event\0");
+    }
+    header.truncate(header.len() - 13);
+    let mut formats = 1_u32.to_le_bytes().to_vec();
+    formats.extend(b"sched\0");
+    let sched: Vec<&(String, String)> = file
+        .description
+        .formats
+        .iter()
+        .filter(|(system, _)| system == "sched")
+        .collect();
+    formats.extend((sched.len() as u32).to_le_bytes());
+    for (_, text) in sched {
+        formats.extend((text.len() as u64).to_le_bytes());
+        formats.extend(text.as_bytes());
+    }
+    let comms = &file.description.saved_cmdlines;
+    let mut names = (comms.len() as u64).to_le_bytes().to_vec();
+    names.extend(comms.as_bytes());
+    for (id, body) in [(16, header), (18, formats), (21, names)] {
+        let at = section(&mut out, id, 1, &pack(&body));
+        option(id, &at.to_le_bytes());
+    }
+    let at = section(&mut out, 3, 1, &[]);
+    let mut buffer = at.to_le_bytes().to_vec();
+    buffer.extend(b"\0local\0");
+    buffer.extend(4096_u32.to_le_bytes());
+    buffer.extend((file.buffers[0].cpus.len() as u32).to_le_bytes());
+    for cpu in &file.buffers[0].cpus {
+        let at = out.len();
+        let chunks: Vec<&[u8]> = cpu.bytes.chunks(4096).collect();
+        out.extend((chunks.len() as u32).to_le_bytes());
+        chunks.iter().for_each(|chunk| out.extend(pack(chunk)));
+        buffer.extend(cpu.cpu.to_le_bytes());
+        buffer.extend((at as u64).to_le_bytes());
+        buffer.extend(((out.len() - at) as u64).to_le_bytes());
+    }
+    option(3, &buffer);
+    option(0, &[0; 8]);
+    let at = section(&mut out, 0, 1, &pack(&options));
+    out[options_at..options_at + 8].copy_from_slice(&at.to_le_bytes());
+    out
+}
+
+#[test]
+fn zlib_is_unpacked_as_well() {
+    let bytes = fixture("tsc.v7.dat");
+    let packed = repacked(&bytes);
+    let mut expected = ours(&parse(&bytes));
+    // The times of the original are ticks, and are shown as they are; here they are nanoseconds.
+    let read = ours(&parse(&packed));
+    expected.iter_mut().for_each(|one| one.instance.clear());
+    assert_eq!(read, expected);
+    let mut broken = packed.clone();
+    let at = broken.len() / 2;
+    broken[at..at + 8].fill(0xff);
+    assert!(matches!(
+        TraceFile::parse(&broken, ROOM),
+        Err(DatError::Unpack { .. } | DatError::Cut { .. } | DatError::Wrong { .. })
+    ));
+}
+
+proptest! {
+    #[test]
+    fn any_buffers_come_back(
+        all in prop::collection::vec(
+            ("[a-z]{1,8}", prop::collection::vec(prop::collection::vec(any::<u8>(), 0..3).prop_map(|pages| pages.repeat(2048)), 1..4)),
+            1..4,
+        ),
+        big in any::<bool>(),
+    ) {
+        let bytes = fixture("events.v6.dat");
+        let mut description = parse(&bytes).description;
+        description.endian = if big { events::Endian::Big } else { events::Endian::Little };
+        let cpus = all.iter().map(|(_, cpus)| cpus.len()).max().unwrap();
+        let buffers: Vec<PlannedBuffer> = all
+            .iter()
+            .enumerate()
+            .map(|(place, (name, cpus))| PlannedBuffer {
+                name: if place == 0 { String::new() } else { name.clone() },
+                clock: String::from("mono"),
+                cpus: cpus.iter().map(|pages| pages.len() as u64).collect(),
+            })
+            .collect();
+        let writing = Writing { description: &description, page_len: 2048, long_len: 8, options: &[], buffers: &buffers };
+        let pages: Vec<Vec<&[u8]>> = all.iter().map(|(_, cpus)| cpus.iter().map(Vec::as_slice).collect()).collect();
+        let written = written(&writing, &pages);
+        let read = parse(&written);
+        prop_assert_eq!(&read.description, &description);
+        for ((buffer, planned), (_, pages)) in read.buffers.iter().zip(&buffers).zip(&all) {
+            prop_assert_eq!(&buffer.name, &planned.name);
+            prop_assert_eq!(&buffer.clock, "mono");
+            prop_assert_eq!(buffer.cpus.len(), cpus);
+            for (place, cpu) in buffer.cpus.iter().enumerate() {
+                let wanted: &[u8] = pages.get(place).map_or(&[], Vec::as_slice);
+                prop_assert!(cpu.bytes.as_ref() == wanted);
+            }
+        }
+    }
+
+    #[test]
+    fn no_damage_makes_it_panic(place in any::<prop::sample::Index>(), value in any::<u32>(), which in 0_usize..3) {
+        let mut bytes = fixture(["events.v6.dat", "instance.v7.dat", "events.v7.dat"][which]);
+        // The texts in the middle are long; what decides stands at the beginning and, in version 7, at the end.
+        let at = place.index(bytes.len() - 4);
+        bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+        if let Ok(file) = TraceFile::parse(&bytes, ROOM) {
+            let _ = (file.description.formats(), file.events().count(), file.correction(), file.machine());
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! The integration tests of `machine`, in one program: a module for each topic.
+//!
+//! `live_*` modules measure or trace this machine, need root, or drive other programs; `make check` leaves them out.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod devices;
+mod live_machine;
+mod machines;
+mod made;
+mod second_look;

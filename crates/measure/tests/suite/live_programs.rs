@@ -1,0 +1,259 @@
+//! Programs beside a measurement, for real: where they run, that they come back, and that nothing of them stays.
+
+use machine::{CpuSet, Policy};
+use measure::MeasureError;
+use measure::configuration::After;
+use measure::programs::{Order, ProgramResult, Programs, Tended};
+use root::Root;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+fn order(script: &str) -> Order {
+    Order {
+        name: "program[0]".to_owned(),
+        command: ["sh", "-c", script].map(str::to_owned).to_vec(),
+        cpus: None,
+        policy: Policy::Other,
+        priority: 0,
+        door: None,
+        output: Some("/dev/null".into()),
+        errors: Some("/dev/null".into()),
+        after_success: After::Leave,
+        after_failure: After::Leave,
+        lifetime: None,
+    }
+}
+
+/// Tends until it is so; a program that never gets there fails the test.
+fn tend_until(programs: &mut Programs, mut so: impl FnMut(&mut Programs) -> bool) {
+    let begun = Instant::now();
+    while !so(programs) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it never happened");
+        programs.tend();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn lines(path: &Path) -> usize {
+    std::fs::read_to_string(path).unwrap_or_default().lines().count()
+}
+
+/// The processes whose command line has this word.
+fn with_word(word: &str) -> Vec<u32> {
+    let root = Root::live();
+    let has = |pid: &u32| {
+        let line = root
+            .bytes(&format!("/proc/{pid}/cmdline"))
+            .ok()
+            .flatten()
+            .unwrap_or_default();
+        String::from_utf8_lossy(&line)
+            .split('\0')
+            .any(|said| said == word)
+    };
+    let names = root.names("/proc").unwrap().unwrap();
+    names
+        .iter()
+        .filter_map(|name| name.parse().ok())
+        .filter(has)
+        .collect()
+}
+
+/// A word that no other process of the machine has: a time to sleep.
+fn own_word(place: u32) -> String {
+    format!("{}.{}", 3_000 + place, std::process::id())
+}
+
+fn only(results: Vec<ProgramResult>) -> ProgramResult {
+    assert_eq!(results.len(), 1);
+    results.into_iter().next().unwrap()
+}
+
+#[test]
+fn a_program_runs_where_and_how_it_was_ordered() {
+    let folder = tempfile::tempdir().unwrap();
+    let told = folder.path().join("told");
+    let one = CpuSet::range(0, 0);
+    let mut ordered = order("grep Cpus_allowed_list /proc/self/status; cut -d' ' -f41 /proc/self/stat");
+    ordered.output = Some(told.clone());
+    ordered.cpus = Some(one);
+    ordered.policy = Policy::Batch;
+    let mut programs = Programs::start(&[ordered]).unwrap();
+    tend_until(&mut programs, |_| lines(&told) == 2);
+    let result = only(programs.end());
+    let told = std::fs::read_to_string(told).unwrap();
+    assert_eq!(told, "Cpus_allowed_list:\t0\n3\n");
+    assert_eq!((result.started, result.failed), (1, 0));
+}
+
+#[test]
+fn it_comes_back_only_where_that_was_ordered_and_all_its_ends_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = folder.path().join("said");
+    let mut comes = order("echo x; sleep 0.15");
+    comes.output = Some(said.clone());
+    comes.after_success = After::Respawn;
+    let mut stays = order("exit 3");
+    stays.after_success = After::Respawn;
+    let mut programs = Programs::start(&[comes, stays]).unwrap();
+    tend_until(&mut programs, |_| lines(&said) >= 4);
+    let [comes, stays] = programs.end().try_into().unwrap();
+    assert!(comes.started >= 4 && comes.succeeded >= 3, "{comes:?}");
+    assert!(!comes.throttled, "{comes:?}");
+    assert_eq!((stays.started, stays.failed), (1, 1));
+    assert!(stays.last_failure.unwrap().contains('3'));
+}
+
+#[test]
+fn one_that_ends_at_once_is_not_started_without_pause() {
+    let mut ordered = order("exit 1");
+    ordered.after_failure = After::Respawn;
+    let mut programs = Programs::start(&[ordered]).unwrap();
+    let begun = Instant::now();
+    tend_until(&mut programs, |_| begun.elapsed() > Duration::from_millis(1500));
+    let result = only(programs.end());
+    assert!(result.throttled, "{result:?}");
+    // Three at once, then one each second: far below what the loop above could have started.
+    assert!(result.started >= 4 && result.started <= 8, "{result:?}");
+}
+
+#[test]
+fn its_end_can_be_the_runs_and_its_time_can_be_over() {
+    let mut ends = order("true");
+    ends.after_success = After::End;
+    let mut programs = Programs::start(&[ends]).unwrap();
+    let mut over = false;
+    tend_until(&mut programs, |programs| {
+        over = over || programs.tend() == Tended::End;
+        over
+    });
+    let _ = programs.end();
+
+    let word = own_word(0);
+    let mut short = order(&format!("sleep {word}"));
+    short.lifetime = Some(Duration::from_millis(200));
+    short.after_failure = After::Respawn;
+    let mut programs = Programs::start(&[short]).unwrap();
+    tend_until(&mut programs, |_| with_word(&word).is_empty());
+    let result = only(programs.end());
+    assert_eq!((result.started, result.failed), (1, 0), "{result:?}");
+}
+
+#[test]
+fn what_it_left_in_the_background_ends_with_it() {
+    let word = own_word(1);
+    let mut programs = Programs::start(&[order(&format!("sleep {word} & sleep 0.2"))]).unwrap();
+    tend_until(&mut programs, |_| with_word(&word).len() == 1);
+    tend_until(&mut programs, |_| with_word(&word).is_empty());
+    let result = only(programs.end());
+    assert_eq!(result.succeeded, 1);
+}
+
+#[test]
+fn one_that_heeds_no_signal_ends_with_the_run() {
+    let word = own_word(2);
+    let mut programs =
+        Programs::start(&[order(&format!("trap '' TERM; sleep {word}; sleep {word}"))]).unwrap();
+    tend_until(&mut programs, |_| with_word(&word).len() == 1);
+    let _ = programs.end();
+    // What it had started was killed with it; a busy machine takes a moment to clear it away.
+    let begun = Instant::now();
+    while !with_word(&word).is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "it is still there");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// The whole of what a killed run leaves: started here in a process of its own, which is then killed.
+#[test]
+fn nothing_stays_when_we_are_killed() {
+    let word = own_word(3);
+    let script = format!("sleep {word} | cat");
+    let Some(child) = root::process::fork().unwrap() else {
+        let mut programs = Programs::start(&[order(&script)]).unwrap();
+        loop {
+            programs.tend();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    let wait = |so: &dyn Fn() -> bool| {
+        let begun = Instant::now();
+        while !so() {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "it never happened: {:?}",
+                with_word(&word)
+            );
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    wait(&|| with_word(&word).len() == 1);
+    root::process::send(child, 9);
+    wait(&|| with_word(&word).is_empty());
+    let pid = rustix::process::Pid::from_raw(i32::try_from(child).unwrap());
+    let _ = rustix::process::waitpid(pid, rustix::process::WaitOptions::empty());
+}
+
+#[test]
+fn a_load_that_was_started_later_holds_nobody() {
+    let programs = Programs::start(&[order("true")]).unwrap();
+    let cpu = CpuSet::range(0, 0);
+    let load = measure::load::Load::start(&cpu, &[measure::load::LoadKind::Timers]).unwrap();
+    // It has a copy of everything that we had open, and lives on.
+    let (ended, end) = std::sync::mpsc::channel();
+    std::thread::spawn(move || ended.send(programs.end().len()));
+    assert_eq!(end.recv_timeout(Duration::from_secs(60)), Ok(1));
+    load.stop();
+}
+
+#[test]
+fn what_cannot_be_started_is_named_and_leaves_nothing() {
+    let word = own_word(4);
+    let refused = |change: &dyn Fn(&mut Order), errno: i32, words: &str| {
+        let mut ordered = order("true");
+        ordered.name = "program[7]".to_owned();
+        change(&mut ordered);
+        let running = order(&format!("sleep {word}"));
+        let Err(MeasureError::Program {
+            name,
+            what,
+            errno: said,
+        }) = Programs::start(&[running, ordered])
+        else {
+            panic!("it was started");
+        };
+        assert_eq!((name.as_str(), said), ("program[7]", errno), "{what}");
+        assert!(what.contains(words), "{what}");
+        assert_eq!(with_word(&word), Vec::<u32>::new());
+    };
+    refused(
+        &|order| order.command = vec!["/no/such/program".to_owned()],
+        libc::ENOENT,
+        "start /no/such",
+    );
+    refused(
+        &|order| order.command = vec!["/etc/passwd".to_owned()],
+        libc::EACCES,
+        "start /etc/passwd",
+    );
+    refused(
+        &|order| order.output = Some("/no/such/folder/x".into()),
+        libc::ENOENT,
+        "write /no/such",
+    );
+    refused(
+        &|order| order.door = Some("/no/such/tasks".to_owned()),
+        libc::ENOENT,
+        "cgroup",
+    );
+    refused(
+        &|order| order.cpus = Some(CpuSet::range(4000, 4000)),
+        libc::EINVAL,
+        "start sh",
+    );
+    refused(
+        &|order| (order.policy, order.priority) = (Policy::Fifo, 100),
+        libc::EINVAL,
+        "start sh",
+    );
+}

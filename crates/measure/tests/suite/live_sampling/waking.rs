@@ -1,0 +1,442 @@
+//! The ways of waking up: clocks, schedule or none, periods and phases of several CPUs, what is listed, what ends a run.
+
+use super::{allowed, alone, assert_accounts, changed, on_all_cpus, one_cpu, request, signal};
+use machine::Policy;
+use measure::{
+    Break, Claim, Clock, Deadline, GapLabel, Hit, Kind, Life, MeasureError, Measurement, Phase, Request,
+    Sleep, SystemCalls, Trip, Verdict, run,
+};
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+fn now_ns(clock: rustix::time::ClockId) -> u64 {
+    let now = rustix::time::clock_gettime(clock);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Runs it, with the sampler stopped for 0.3 s once it has samples.
+fn with_a_stall(request: &Request<'_>) -> Measurement {
+    stalled(request).0
+}
+
+/// The same, with the time on `CLOCK_MONOTONIC` before it was let go on.
+fn stalled(request: &Request<'_>) -> (Measurement, u64) {
+    let mut ended = None;
+    let result = run(request, &mut |progress| {
+        let is_sampling = progress.phase == Phase::Sampling && progress.threads[0].recorded > 0;
+        if is_sampling && progress.elapsed_ns > 200_000_000 && ended.is_none() {
+            signal(progress, rustix::process::Signal::STOP);
+            std::thread::sleep(Duration::from_millis(300));
+            ended = Some(now_ns(rustix::time::ClockId::Monotonic));
+            signal(progress, rustix::process::Signal::CONT);
+        }
+    })
+    .unwrap();
+    assert_accounts(&result);
+    (result, ended.unwrap())
+}
+
+#[test]
+fn the_schedule_has_every_activation_and_the_samples_stay_what_they_were() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let (result, ended) = stalled(&changed(request(Kind::Latency, 1_500, &stop), |lane| {
+        lane.spike_ns = Some(50_000_000);
+    }));
+    let thread = &result.threads[0];
+    let schedule = thread.schedule.as_ref().unwrap();
+    assert_eq!((thread.expected, schedule.count), (1_500, 1_500));
+    assert_eq!(
+        schedule.histogram.iter().map(|bucket| bucket.1).sum::<u64>(),
+        1_500
+    );
+    let late = |histogram: &[(u64, u64)]| -> u64 {
+        let late = histogram.iter().filter(|(low, _)| *low >= 50_000_000);
+        late.map(|(_, count)| count).sum()
+    };
+    // 0.3 s: one sample, and some 250 activations that were 50 ms late or more.
+    let (sampled, due) = (late(&thread.histogram), late(&schedule.histogram));
+    assert!(
+        sampled >= 1 && due >= sampled + 199,
+        "{sampled} samples, {due} activations"
+    );
+    assert_eq!(schedule.max_ns, thread.max_ns);
+    let spikes = thread.spikes.as_ref().unwrap();
+    assert_eq!(
+        (thread.spikes_total, spikes.len() as u64),
+        (Some(sampled), sampled)
+    );
+    let longest = spikes.iter().max_by_key(|spike| spike.late_ns).unwrap();
+    assert_eq!(Some(longest.late_ns), thread.max_ns);
+    // It was due while nobody could run, and woke when it was let go on.
+    let due = thread.started_monotonic_ns.unwrap() + longest.at_ns;
+    assert!(
+        due < ended && due + longest.late_ns >= ended,
+        "{longest:?}, due at {due}, went on at {ended}"
+    );
+    let jitter = thread.jitter.as_ref().unwrap();
+    assert_eq!(jitter.distance.count, thread.recorded - 1);
+    assert!(jitter.longer_ns >= 200_000_000 && jitter.shorter_ns >= 200_000_000);
+    assert_eq!(
+        jitter.distance.max_ns,
+        Some(jitter.longer_ns.max(jitter.shorter_ns))
+    );
+}
+
+#[test]
+fn every_clock_wakes_on_its_own_grid() {
+    let _alone = alone();
+    for clock in [Clock::Monotonic, Clock::Realtime, Clock::Tai, Clock::Boottime] {
+        let stop = AtomicBool::new(false);
+        let mut request = changed(request(Kind::Latency, 200, &stop), |lane| lane.clock = clock);
+        request.system_calls = SystemCalls::Enforced;
+        let result = run(&request, &mut |_| {}).unwrap();
+        let no_proof = ["system_calls_not_enforced", "clock_needs_system_call"];
+        if result
+            .findings
+            .iter()
+            .any(|note| no_proof.contains(&note.id.as_str()))
+        {
+            println!("SKIP: {clock:?}: nothing shows here that reading it is no system call");
+            continue;
+        }
+        assert_accounts(&result);
+        let thread = &result.threads[0];
+        assert!(result.complete, "{clock:?}: {:?}", result.findings);
+        assert_eq!((thread.expected, thread.clock), (200, Some(clock)));
+        assert!(
+            (150_000_000..5_000_000_000).contains(&thread.duration_ns),
+            "{clock:?}: {}",
+            thread.duration_ns
+        );
+        let begun = thread.started_monotonic_ns.unwrap();
+        let now = now_ns(rustix::time::ClockId::Monotonic);
+        assert!(
+            begun < now && now - begun < 60_000_000_000,
+            "{clock:?}: {begun} at {now}"
+        );
+    }
+}
+
+#[test]
+fn without_a_schedule_nothing_can_be_missed() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let result = with_a_stall(&changed(request(Kind::Latency, 1_000, &stop), |lane| {
+        lane.sleep = Sleep::For;
+    }));
+    let thread = &result.threads[0];
+    assert!(result.complete && thread.schedule.is_none() && thread.missed == 0);
+    // Each takes its lateness from the window, and the stall took a third of it.
+    assert!(
+        thread.expected < 800 && thread.expected > 20,
+        "{}",
+        thread.expected
+    );
+    assert!(thread.max_ns.unwrap() >= 200_000_000);
+    assert!(thread.jitter.as_ref().unwrap().longer_ns >= 200_000_000);
+}
+
+#[test]
+fn so_many_wake_ups_as_asked_for() {
+    let _alone = alone();
+    for sleep in [Sleep::Until, Sleep::For] {
+        let stop = AtomicBool::new(false);
+        let request = changed(request(Kind::Latency, 60_000, &stop), |lane| {
+            (lane.life, lane.sleep) = (Life::Loops(57), sleep);
+        });
+        let result = run(&request, &mut |_| {}).unwrap();
+        assert_accounts(&result);
+        assert!(result.complete);
+        assert_eq!(result.threads[0].expected, 57, "{sleep:?}");
+        assert!(result.duration_ns < 10_000_000_000);
+    }
+}
+
+#[test]
+fn cpus_have_their_own_periods_and_phases() {
+    let _alone = alone();
+    if allowed().len() < 2 {
+        println!("SKIP: cpus_have_their_own_periods_and_phases: there is only one CPU");
+        return;
+    }
+    let stop = AtomicBool::new(false);
+    let mut place = 0;
+    let request = changed(on_all_cpus(Kind::Latency, 300, &stop), |lane| {
+        lane.interval_ns += place * 500_000;
+        lane.phase_ns = place * 3_000_000;
+        lane.life = Life::Time(Duration::from_millis(300 + 300 * place));
+        place += 1;
+    });
+    let result = run(&request, &mut |progress| {
+        assert_eq!(progress.threads.len(), request.lanes.len());
+    })
+    .unwrap();
+    assert_accounts(&result);
+    for (place, thread) in (0_u64..).zip(&result.threads) {
+        let interval = 1_000_000 + place * 500_000;
+        assert_eq!(thread.interval_ns, Some(interval));
+        assert_eq!(
+            thread.expected,
+            300_000_000 * (1 + place) / interval,
+            "a life time of its own"
+        );
+        assert_eq!(
+            thread.started_monotonic_ns.unwrap() - result.threads[0].started_monotonic_ns.unwrap(),
+            place * 3_000_000
+        );
+    }
+}
+
+#[test]
+fn a_whole_second_of_the_clock_begins_the_window() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let mut request = changed(request(Kind::Latency, 50, &stop), |lane| {
+        lane.clock = Clock::Realtime
+    });
+    request.whole_second = Some(250_000_000);
+    let result = run(&request, &mut |_| {}).unwrap();
+    let offset = now_ns(rustix::time::ClockId::Realtime) - now_ns(rustix::time::ClockId::Monotonic);
+    let phase = (result.threads[0].started_monotonic_ns.unwrap() + offset) % 1_000_000_000;
+    // Two clocks cannot be read at the same time.
+    assert!(phase.abs_diff(250_000_000) < 50_000_000, "{phase}");
+    assert_eq!(result.threads[0].expected, 50);
+}
+
+#[test]
+fn policies_are_what_was_asked_for_or_refused() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    for policy in [Policy::Batch, Policy::Idle] {
+        let request = changed(request(Kind::Latency, 50, &stop), |lane| lane.policy = policy);
+        assert_eq!(run(&request, &mut |_| {}).unwrap().threads[0].policy, policy);
+    }
+    let deadline = changed(request(Kind::Latency, 50, &stop), |lane| {
+        lane.policy = Policy::Deadline;
+        lane.deadline = Deadline {
+            runtime_ns: 200_000,
+            period_ns: 1_000_000,
+        };
+    });
+    // The CPU shares its domain, or has one of its own.
+    match run(&deadline, &mut |_| {}) {
+        Ok(result) => assert_eq!(result.threads[0].policy, Policy::Deadline),
+        Err(error) => {
+            assert!(
+                matches!(&error, MeasureError::Deadline { cpu, errno: libc::EPERM, .. } if one_cpu().contains(*cpu)),
+                "{error}"
+            );
+            assert!(error.to_string().contains("; "), "what to do next: {error}");
+        }
+    }
+}
+
+/// Writes the hit into a pipe, because the sampler is another process.
+struct Told(OwnedFd);
+
+impl Trip for Told {
+    fn hit(&self, hit: &Hit) {
+        let _ = rustix::io::write(&self.0, &hit.value_ns.to_ne_bytes());
+    }
+}
+
+#[test]
+fn the_first_sample_that_is_too_long_ends_it() {
+    let _alone = alone();
+    for kind in [Kind::Latency, Kind::Noise] {
+        let (reader, writer) = rustix::pipe::pipe().unwrap();
+        let told = Told(writer);
+        let stop = AtomicBool::new(false);
+        let result = with_a_stall(&Request {
+            break_at: Some(Break {
+                limit_ns: 150_000_000,
+                trip: Some(&told),
+            }),
+            system_calls: SystemCalls::Enforced,
+            ..on_all_cpus(kind, 60_000, &stop)
+        });
+        drop(told);
+        let mut bytes = Vec::new();
+        std::fs::File::from(reader).read_to_end(&mut bytes).unwrap();
+        let broke = result
+            .broke
+            .unwrap_or_else(|| panic!("{kind:?}: {:?}", result.findings));
+        assert!(!result.complete && broke.value_ns >= 150_000_000 && broke.limit_ns == 150_000_000);
+        assert!(
+            result.findings.iter().any(|note| note.id == "threshold_hit"),
+            "{:?}",
+            result.findings
+        );
+        let thread = result
+            .threads
+            .iter()
+            .find(|thread| thread.cpu == broke.cpu)
+            .unwrap();
+        assert_eq!(broke.kind, kind);
+        // Ticks of a counter are converted with the slope of the whole run.
+        assert!(
+            thread.max_ns.unwrap().abs_diff(broke.value_ns) <= broke.value_ns / 1_000,
+            "{kind:?} {broke:?}"
+        );
+        assert!(result.threads.iter().all(|thread| thread.own.is_some()));
+        let values: Vec<u64> = bytes
+            .chunks_exact(8)
+            .map(|chunk| u64::from_ne_bytes(chunk.try_into().unwrap()))
+            .collect();
+        assert!(!values.is_empty() && values.len() <= allowed().len());
+        assert!(values.iter().all(|value| *value >= 150_000_000), "{values:?}");
+    }
+}
+
+/// One that is asleep for long is not late, and would go on for a minute.
+#[test]
+fn what_is_too_long_on_one_cpu_ends_it_on_all() {
+    let _alone = alone();
+    if allowed().len() < 2 {
+        println!("SKIP: what_is_too_long_on_one_cpu_ends_it_on_all: there is only one CPU");
+        return;
+    }
+    let stop = AtomicBool::new(false);
+    let mut place = 0;
+    let lanes = changed(on_all_cpus(Kind::Latency, 20_000, &stop), |lane| {
+        lane.interval_ns = if place == 0 { 1_000_000 } else { 9_000_000_000 };
+        place += 1;
+    });
+    let begun = std::time::Instant::now();
+    let result = with_a_stall(&Request {
+        break_at: Some(Break {
+            limit_ns: 150_000_000,
+            trip: None,
+        }),
+        ..lanes
+    });
+    assert_eq!(result.broke.unwrap().cpu, result.threads[0].cpu);
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
+    assert!(result.threads[1].expected <= 1, "{:?}", result.threads[1]);
+}
+
+#[test]
+fn nothing_happens_below_the_limit() {
+    let _alone = alone();
+    let (reader, writer) = rustix::pipe::pipe().unwrap();
+    let told = Told(writer);
+    let stop = AtomicBool::new(false);
+    let result = run(
+        &Request {
+            break_at: Some(Break {
+                limit_ns: 3_600_000_000_000,
+                trip: Some(&told),
+            }),
+            ..request(Kind::Latency, 200, &stop)
+        },
+        &mut |_| {},
+    )
+    .unwrap();
+    drop(told);
+    let mut bytes = Vec::new();
+    std::fs::File::from(reader).read_to_end(&mut bytes).unwrap();
+    assert!(bytes.is_empty() && result.complete && result.broke.is_none());
+    assert_eq!(result.threads[0].expected, 200);
+}
+
+#[test]
+fn a_run_proves_what_its_length_allows() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    let result = with_a_stall(&changed(request(Kind::Latency, 1_000, &stop), |lane| {
+        lane.claim = Some(Claim {
+            limit_ns: 100_000_000,
+            at_most: 1e-6,
+        });
+    }));
+    let proof = result.threads[0].proof.as_ref().unwrap();
+    // 0.3 s: the activations of its first 0.2 s were more than 0.1 s late, and one of them was sampled.
+    assert_eq!(proof.trials, Some(1_000));
+    assert!((150..500).contains(&proof.above), "{proof:?}");
+    let share = proof.above as f64 / 1_000.0;
+    assert!(proof.bound > share && proof.bound < share + 0.05, "{proof:?}");
+    assert_eq!(proof.claim.unwrap().verdict, Verdict::Refuted);
+
+    let quiet = run(&request(Kind::Latency, 100, &stop), &mut |_| {}).unwrap();
+    let (thread, proof) = (&quiet.threads[0], quiet.threads[0].proof.as_ref().unwrap());
+    assert_eq!((Some(proof.limit_ns), proof.above), (thread.max_ns, 0));
+    assert!((proof.bound - 0.0295).abs() < 0.0001, "3 in 100: {proof:?}");
+
+    let noise = with_a_stall(&changed(request(Kind::Noise, 1_000, &stop), |lane| {
+        lane.claim = Some(Claim {
+            limit_ns: 200_000_000,
+            at_most: 1_000.0,
+        });
+    }));
+    let proof = noise.threads[0].proof.as_ref().unwrap();
+    assert!(
+        proof.trials.is_none() && proof.above >= 1 && proof.bound > 2.0,
+        "{proof:?}"
+    );
+    assert_eq!(proof.claim.unwrap().verdict, Verdict::Shown);
+}
+
+#[test]
+fn both_at_once_know_their_own_wake_ups() {
+    let _alone = alone();
+    let stop = AtomicBool::new(false);
+    // Every wake-up is listed, so that the test can look for itself.
+    let request = changed(request(Kind::All, 1_000, &stop), |lane| lane.spike_ns = Some(1));
+    let result = run(&request, &mut |_| {}).unwrap();
+    assert_accounts(&result);
+    assert!(result.complete && result.kind == Kind::All);
+    let [latency, noise] = &result.threads[..] else {
+        panic!("{:?}", result.threads)
+    };
+    assert_eq!((latency.kind, noise.kind), (Kind::Latency, Kind::Noise));
+    if latency.policy != Policy::Fifo {
+        println!("SKIP: both_at_once: no real-time policy here, so neither stands above the other");
+        return;
+    }
+    let start = latency.started_monotonic_ns.unwrap();
+    let spikes = latency.spikes.as_ref().unwrap();
+    let wakes: Vec<u64> = spikes
+        .iter()
+        .map(|spike| start + spike.at_ns + spike.late_ns)
+        .collect();
+    let gaps = noise.gaps.as_ref().unwrap();
+    assert_eq!(gaps.len() as u64, noise.recorded);
+    let begun = noise.started_monotonic_ns.unwrap();
+    let (mut inside, mut wrong) = (0, Vec::new());
+    for gap in gaps {
+        let (from, to) = (begun + gap.at_ns, begun + gap.at_ns + gap.duration_ns);
+        let hit = |slack: u64| {
+            let hits = wakes
+                .iter()
+                .filter(|wake| (from - slack..=to + slack).contains(*wake));
+            hits.count()
+        };
+        // Two clocks: at the edges of a gap nobody can tell.
+        let is_own = gap.label == Some(GapLabel::OwnWakeUp);
+        if (is_own && hit(5_000) == 0) || (!is_own && hit(0) > 0 && gap.duration_ns > 10_000) {
+            wrong.push(*gap);
+        }
+        inside += if is_own { hit(0) } else { 0 };
+    }
+    assert!(
+        wrong.len() * 50 <= gaps.len(),
+        "{} of {}: {wrong:?}",
+        wrong.len(),
+        gaps.len()
+    );
+    // While a wake-up is handled, the other thread cannot run.
+    assert!(inside * 10 >= wakes.len() * 8, "{inside} of {}", wakes.len());
+    let own: Vec<u64> = gaps
+        .iter()
+        .filter(|gap| gap.label == Some(GapLabel::OwnWakeUp))
+        .map(|gap| gap.duration_ns)
+        .collect();
+    assert_eq!(noise.own_wake_ups, Some(own.len() as u64));
+    let all: u64 = gaps.iter().map(|gap| gap.duration_ns).sum();
+    let sum: u64 = own.iter().sum();
+    let near = |ours: u64, theirs: u64| ours.abs_diff(theirs) <= gaps.len() as u64;
+    assert!(near(noise.own_ns.unwrap(), sum) && near(noise.stolen_ns.unwrap(), all - sum));
+}

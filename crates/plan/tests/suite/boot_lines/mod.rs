@@ -1,0 +1,136 @@
+//! Boot lines that people really use, and lines that no one should, against the rules; and what must hold for
+//! every line, kernel and machine.
+
+mod damaged;
+mod field;
+mod guides;
+mod machines;
+mod properties;
+
+use plan::Level;
+use plan::lint::{Facts, Verdict, lint};
+use std::collections::BTreeSet;
+
+/// How a kernel was built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Built {
+    /// Not known.
+    Unknown,
+    /// Can do everything.
+    Full,
+    /// Real-time, can do everything.
+    Realtime,
+    /// `CPU_ISOLATION` but neither `NO_HZ_FULL` nor `RCU_NOCB_CPU`.
+    Plain,
+}
+
+/// One line and what is to be found in it.
+struct Case {
+    /// Where it comes from.
+    from: &'static str,
+    kernel: &'static str,
+    built: Built,
+    possible: &'static str,
+    line: &'static str,
+    /// Ids of all errors (with `!`) and warnings, without order.
+    loud: &'static [&'static str],
+    /// Ids of remarks that must be among the others.
+    quiet: &'static [&'static str],
+    /// Why that is right.
+    because: &'static str,
+}
+
+fn config(built: Built) -> Option<std::collections::BTreeMap<String, String>> {
+    let options: &[&str] = match built {
+        Built::Unknown => return None,
+        Built::Full => &["NO_HZ_FULL", "RCU_NOCB_CPU", "CPU_ISOLATION", "PREEMPT_DYNAMIC"],
+        Built::Realtime => &["NO_HZ_FULL", "RCU_NOCB_CPU", "CPU_ISOLATION", "PREEMPT_RT"],
+        Built::Plain => &["CPU_ISOLATION"],
+    };
+    let set = |option: &&str| (format!("CONFIG_{option}"), "y".to_owned());
+    Some(options.iter().map(set).collect())
+}
+
+fn facts(kernel: &str, built: Built, possible: &str) -> Facts {
+    let mut facts = Facts::of_release(kernel).unwrap();
+    if let Some(config) = config(built) {
+        facts = facts.with_config(config);
+    }
+    if !possible.is_empty() {
+        facts.possible = Some(machine::CpuSet::parse_list(possible).unwrap());
+    }
+    facts
+}
+
+fn ids(verdict: &Verdict, wanted: impl Fn(Level) -> bool) -> BTreeSet<String> {
+    let found = verdict.findings.iter().filter(|finding| wanted(finding.level));
+    found
+        .map(|finding| {
+            if finding.level == Level::Error {
+                format!("!{}", finding.id)
+            } else {
+                finding.id.clone()
+            }
+        })
+        .collect()
+}
+
+/// Every difference of a table, so that one run shows all of them.
+fn check(cases: &[Case]) {
+    let mut wrong = String::new();
+    for case in cases {
+        let verdict = lint(case.line, &facts(case.kernel, case.built, case.possible));
+        let loud = ids(&verdict, |level| level > Level::Info);
+        let quiet = ids(&verdict, |level| level == Level::Info);
+        let wanted: BTreeSet<String> = case.loud.iter().map(|id| (*id).to_owned()).collect();
+        let missing: Vec<&&str> = case.quiet.iter().filter(|id| !quiet.contains(**id)).collect();
+        if loud != wanted || !missing.is_empty() {
+            wrong.push_str(&format!(
+                "\n{} on {}: {}\n  found  {loud:?}\n  wanted {wanted:?} ({})\n  quiet {quiet:?} without {missing:?}\n",
+                case.from, case.kernel, case.line, case.because
+            ));
+        }
+        let again = lint(&verdict.suggested, &facts(case.kernel, case.built, case.possible));
+        let left = ids(&again, |level| level == Level::Error);
+        if !left.is_empty() {
+            wrong.push_str(&format!(
+                "\n{}: suggested `{}` has {left:?}\n",
+                case.from, verdict.suggested
+            ));
+        }
+        assert!(case.because.len() > 7, "{} is not argued", case.line);
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn enough_real_lines_are_judged() {
+    assert!(guides::CASES.len() + field::CASES.len() >= 60);
+}
+
+/// A rule that no line of the tables breaks may as well not be there. Those that need a live kernel or facts of a
+/// machine have tests of their own.
+#[test]
+fn every_rule_has_a_line() {
+    const ELSEWHERE: &[&str] = &[
+        "kernel-did-not-know",
+        "kernel-complained",
+        "not-in-force",
+        "kernel-log-unreadable",
+        "smt-sibling-shared",
+        "isolcpus-sched-ext",
+        "line-too-long",
+        "isolcpus-unsupported",
+    ];
+    let mut seen: BTreeSet<String> = ELSEWHERE.iter().map(|id| (*id).to_owned()).collect();
+    for case in guides::CASES.iter().chain(field::CASES).chain(damaged::CASES) {
+        let verdict = lint(case.line, &facts(case.kernel, case.built, case.possible));
+        seen.extend(verdict.findings.into_iter().map(|finding| finding.id));
+    }
+    let unseen: Vec<&str> = plan::lint::RULES
+        .iter()
+        .map(|rule| rule.id)
+        .filter(|id| !seen.contains(*id))
+        .collect();
+    assert!(unseen.is_empty(), "{unseen:?}");
+}

@@ -1,0 +1,321 @@
+//! `/etc/quietcore.toml` as people write it, well and badly: what it means, and which line is blamed.
+
+use plan::declared::{BootPart, ComesBack, CpuWish, Declaration, MOST_BYTES, add, parse, put_on_boot_line};
+use plan::{Profile, Shape};
+
+const GOOD: &str = "\
+# Two partitions.
+[[partition]]
+name = \"rt\"
+cpus = \"2-3\"  # the second package
+profile = \"strict\"
+with = [\"stat_interval=60\", \"watchdog\"]
+without = [\"rps_cpus\"]
+irq_here = [\"eth0-rx-3\", \"27\"]
+owner = \"ana:audio\"
+
+[[partition]]
+name = \"net\"
+count = 2
+near = \"eth0\"
+shape = \"spread\"
+kind = \"performance\"
+keep = \"5\"
+at_boot = false
+";
+
+#[test]
+fn every_key_is_read() {
+    let declared = parse(GOOD.as_bytes()).unwrap();
+    let [rt, net] = declared.as_slice() else {
+        panic!("{declared:?}")
+    };
+    assert_eq!((rt.name().as_str(), rt.line), ("rt", 2));
+    assert_eq!(rt.cpus, CpuWish::Named("2-3".to_owned()));
+    assert_eq!(rt.template.profile, Profile::Strict);
+    assert_eq!(
+        rt.template.with.get("stat_interval"),
+        Some(&Some("60".to_owned()))
+    );
+    assert_eq!(rt.template.with.get("watchdog"), Some(&None));
+    assert!(rt.template.without.contains("rps_cpus") && rt.template.irq_here.len() == 2);
+    assert_eq!(
+        (rt.owner.as_deref(), rt.comes_back),
+        (Some("ana:audio"), ComesBack::AtBoot)
+    );
+    assert_eq!((net.line, net.comes_back), (11, ComesBack::ByHand));
+    let CpuWish::Chosen {
+        count,
+        near,
+        shape,
+        kind,
+        keep,
+    } = &net.cpus
+    else {
+        panic!("{net:?}")
+    };
+    assert_eq!(
+        (*count, near.as_deref(), keep.as_deref()),
+        (Some(2), Some("eth0"), Some("5"))
+    );
+    assert_eq!(
+        (*shape, *kind),
+        (Shape::Spread, Some(machine::CoreKind::Performance))
+    );
+    assert_eq!(net.template.profile, Profile::Balanced);
+}
+
+#[test]
+fn nothing_declared_is_no_error() {
+    for text in ["", "\n\n", "# only a comment\n", "partition = []\n"] {
+        assert_eq!(parse(text.as_bytes()), Ok(Vec::new()), "{text:?}");
+    }
+    let bare = parse(b"[[partition]]\n").unwrap();
+    assert_eq!(
+        bare[0].name().as_str(),
+        "rt",
+        "one core, chosen, under the usual name"
+    );
+    assert!(matches!(bare[0].cpus, CpuWish::Chosen { count: None, .. }));
+}
+
+/// A partition with one more line: its line number is 3.
+fn with_line(line: &str) -> String {
+    format!("[[partition]]\nname = \"a\"\n{line}\n")
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line() {
+    let long = "n".repeat(33);
+    let table: &[(String, usize, &str)] = &[
+        ("cpus = \"2\"\n".to_owned(), 1, "unknown field `cpus`"),
+        ("[partition]\nname = \"a\"\n".to_owned(), 1, "invalid type"),
+        ("[[partitions]]\n".to_owned(), 1, "unknown field `partitions`"),
+        ("\n\n[[partition]\n".to_owned(), 3, ""),
+        (with_line("cpu = \"2\""), 3, "unknown field `cpu`"),
+        (with_line("cpus = 2"), 3, "invalid type: integer"),
+        (with_line("cpus = [\"2\"]"), 3, "invalid type: sequence"),
+        (with_line("cpus = \"\""), 3, "isolates nothing"),
+        (
+            with_line("cpus = \"2\"\ncount = 1"),
+            4,
+            "`count` has nothing to choose",
+        ),
+        (
+            with_line("cpus = \"2\"\nkeep = \"1\""),
+            4,
+            "`keep` has nothing to choose",
+        ),
+        (with_line("count = -1"), 3, "invalid value"),
+        (with_line("count = 0"), 3, "no CPU was asked for"),
+        (with_line("count = \"2\""), 3, "invalid type: string"),
+        (with_line("count = 99999999999999999999"), 3, ""),
+        (with_line("shape = \"round\""), 3, "unknown variant `round`"),
+        (with_line("kind = \"fast\""), 3, "unknown variant `fast`"),
+        (with_line("profile = \"Strict\""), 3, "unknown variant `Strict`"),
+        (with_line("with = \"watchdog\""), 3, "invalid type: string"),
+        (
+            with_line("with = [\n  \"watchdog\",\n  \"no_such\",\n]"),
+            5,
+            "there is no knob `no_such`",
+        ),
+        (
+            with_line("with = [\"stat_interval=never\"]"),
+            3,
+            "stat_interval cannot be `never`",
+        ),
+        (
+            with_line("with = [\"watchdog\"]\nwithout = [\"watchdog\"]"),
+            4,
+            "contradictory",
+        ),
+        (
+            with_line("without = [\"cpuset_partition\"]"),
+            3,
+            "cannot be left out",
+        ),
+        (
+            with_line("without = [\"irq_affinity\"]\nirq_here = [\"3\"]"),
+            4,
+            "contradictory",
+        ),
+        (with_line("irq_here = [\"\"]"), 3, "names no interrupt"),
+        (with_line("owner = 1000"), 3, "invalid type: integer"),
+        (with_line("at_boot = \"no\""), 3, "invalid type: string"),
+        (with_line("name = \"b\""), 3, "duplicate key"),
+        ("[[partition]]\nname = \"\"\n".to_owned(), 2, "cannot be the name"),
+        (
+            "[[partition]]\nname = \"../../etc\"\n".to_owned(),
+            2,
+            "cannot be the name",
+        ),
+        (
+            "[[partition]]\nname = \"a/b\"\n".to_owned(),
+            2,
+            "cannot be the name",
+        ),
+        (
+            "[[partition]]\nname = \"-rf\"\n".to_owned(),
+            2,
+            "cannot be the name",
+        ),
+        (
+            "[[partition]]\nname = \"housekeeping\"\n".to_owned(),
+            2,
+            "cannot be the name",
+        ),
+        (
+            "[[partition]]\nname = \"a\\u0007\"\n".to_owned(),
+            2,
+            "cannot be the name",
+        ),
+        (
+            format!("[[partition]]\nname = \"{long}\"\n"),
+            2,
+            "cannot be the name",
+        ),
+        (
+            "[[partition]]\ncpus = \"2\"\n[[partition]]\ncpus = \"3\"\n".to_owned(),
+            3,
+            "rt is declared already in line 1",
+        ),
+        (
+            "[[partition]]\ncpus = \"2-3\"\n\n[[partition]]\nname = \"b\"\ncpus = \"3,5\"\n".to_owned(),
+            4,
+            "CPU 3 is declared for partition rt already in line 1",
+        ),
+        (format!("x = {}", "[".repeat(5_000)), 1, ""),
+    ];
+    for (text, line, said) in table {
+        let error = parse(text.as_bytes()).expect_err(text);
+        assert_eq!(error.line, *line, "{text}: {error}");
+        assert!(error.what.contains(said), "{text}: {error}");
+        assert!(
+            !error.what.contains('\n') && !error.next.is_empty(),
+            "{text}: {error}"
+        );
+        assert!(
+            !error.to_string().contains('\u{7}'),
+            "control characters stay out: {error:?}"
+        );
+    }
+}
+
+#[test]
+fn bytes_that_are_no_text_and_files_that_are_too_large() {
+    let error = parse(b"# fine\n[[partition]]\nname = \"\xff\"\n").unwrap_err();
+    assert_eq!(error.line, 3, "{error}");
+    let huge = vec![b'#'; usize::try_from(MOST_BYTES).unwrap() + 1];
+    assert!(parse(&huge).unwrap_err().what.contains("more than"));
+    let many: String = (0..10_000)
+        .map(|number| format!("[[partition]]\nname = \"p{number}\"\n"))
+        .collect();
+    assert_eq!(parse(many.as_bytes()).unwrap().len(), 10_000);
+}
+
+#[test]
+fn a_new_partition_is_added_and_everything_else_kept() {
+    let declared = parse(GOOD.as_bytes()).unwrap();
+    let mut text = String::new();
+    for one in &declared {
+        text = add(&text, one).unwrap().unwrap();
+        assert_eq!(add(&text, one), Ok(None), "a second time changes nothing");
+    }
+    let again = parse(text.as_bytes()).unwrap();
+    let same = |(one, other): (&Declaration, &Declaration)| one.wants_the_same(other);
+    assert!(declared.iter().zip(&again).all(same), "{text}");
+
+    let third = &parse(b"[[partition]]\nname = \"third\"\ncpus = \"7\"\n").unwrap()[0];
+    let commented = format!("{GOOD}# the last word\n");
+    let longer = add(&commented, third).unwrap().unwrap();
+    assert!(longer.starts_with(&commented), "{longer}");
+    assert!(
+        longer.ends_with("[[partition]]\nname = \"third\"\ncpus = \"7\"\n"),
+        "{longer}"
+    );
+    let inline = add("partition = [{ name = \"a\", cpus = \"2\" }] # kept\n", third)
+        .unwrap()
+        .unwrap();
+    assert!(
+        inline.contains("# kept") && parse(inline.as_bytes()).unwrap().len() == 2,
+        "{inline}"
+    );
+}
+
+#[test]
+fn what_is_declared_otherwise_is_not_overwritten() {
+    let other = &parse(b"[[partition]]\ncpus = \"3\"\n").unwrap()[0];
+    let error = add(GOOD, other).unwrap_err();
+    assert_eq!(
+        (error.line, error.what.contains("rt is declared otherwise")),
+        (2, true),
+        "{error}"
+    );
+    let taken = &parse(b"[[partition]]\nname = \"x\"\ncpus = \"3\"\n").unwrap()[0];
+    assert!(add(GOOD, taken).unwrap_err().what.contains("CPU 3 is declared"));
+    assert!(add("[[partition]\n", other).is_err());
+}
+
+#[test]
+fn the_boot_line_belongs_to_a_partition_where_that_is_said() {
+    let parts = |text: &str| -> Vec<BootPart> {
+        parse(text.as_bytes())
+            .unwrap()
+            .iter()
+            .map(|one| one.boot)
+            .collect()
+    };
+    let text = "[[partition]]\ncpus = \"3\"\nboot = true # so\n\n[[partition]]\nname = \"b\"\ncpus = \"2\"\nboot = false\n\n# last\n[[partition]]\nname = \"c\"\ncpus = \"1\"  # one\n";
+    assert_eq!(
+        parts(text),
+        [BootPart::OnLine, BootPart::RunTimeOnly, BootPart::Unsaid]
+    );
+    for name in ["count = 1", "near = \"eth0\""] {
+        let error = parse(format!("[[partition]]\n{name}\n\nboot = true\n").as_bytes()).unwrap_err();
+        assert_eq!(error.line, 4, "{error}");
+        assert!(error.what.contains("needs `cpus`"), "{error}");
+    }
+
+    let all = parse(text.as_bytes()).unwrap();
+    let names: Vec<_> = all.iter().map(|one| one.name().clone()).collect();
+    let put = put_on_boot_line(text, &names[2..]).unwrap().unwrap();
+    assert_eq!(put, format!("{text}boot = true\n"), "everything else is kept");
+    assert_eq!(put_on_boot_line(&put, &names[2..]), Ok(None));
+    let put = put_on_boot_line(text, &names).unwrap().unwrap();
+    assert_eq!(parts(&put), [BootPart::OnLine; 3]);
+    assert_eq!(put_on_boot_line(text, &names[..1]), Ok(None));
+    let inline = "partition = [{ cpus = \"3\" }]\n";
+    let put = put_on_boot_line(inline, &names[..1]).unwrap().unwrap();
+    assert_eq!(parts(&put), [BootPart::OnLine]);
+    assert!(put_on_boot_line("[[partition]]\ncount = 1\n", &names[..1]).is_err());
+}
+
+/// `apply --save` twice, the second time with the boot line, is one partition; and who says nothing takes nothing away.
+#[test]
+fn saving_with_the_boot_line_adds_that_to_the_partition_that_is_there() {
+    let text = "# mine\n[[partition]]\nname = \"rt\"\ncpus = \"3\"\n";
+    let mut new = parse(text.as_bytes()).unwrap().remove(0);
+    new.boot = BootPart::OnLine;
+    let put = add(text, &new).unwrap().unwrap();
+    assert_eq!(put, format!("{text}boot = true\n"));
+    assert_eq!(add(&put, &new), Ok(None));
+    new.boot = BootPart::Unsaid;
+    assert_eq!(add(&put, &new), Ok(None));
+    assert_eq!(
+        add(
+            "",
+            &Declaration {
+                boot: BootPart::OnLine,
+                ..new.clone()
+            }
+        )
+        .map(|text| parse(text.unwrap().as_bytes()).unwrap()[0].boot),
+        Ok(BootPart::OnLine)
+    );
+    let off = put.replace("true", "false");
+    new.boot = BootPart::OnLine;
+    assert!(
+        add(&off, &new).is_err(),
+        "it was said that the line does not belong to it"
+    );
+}

@@ -1,0 +1,357 @@
+//! Knobs by name, knobs left out, interrupts brought here, and the findings about who stands in the way.
+
+use super::scene::{Made, ids, intent, plan_of};
+use machine::{CpuSet, Interrupt};
+use plan::{Because, Level, PartitionName, Profile, Refusal, State};
+
+const STAT: &str = "/proc/sys/vm/stat_interval";
+
+#[test]
+fn what_was_taken_by_name_and_what_was_left_out_is_told() {
+    let made = Made::new(&[(STAT.to_owned(), "1")]);
+    let mut intent = intent(Profile::Balanced);
+    intent.take("stat_interval=60").unwrap();
+    intent.leave_out("timer_migration").unwrap();
+    let plan = made.plan(&intent).unwrap();
+    let knob = |name: &str| plan.knobs.iter().find(|knob| knob.name == name);
+    let stat = knob("stat_interval").unwrap();
+    assert_eq!(
+        (stat.because, stat.value.as_deref(), stat.state),
+        (Because::Name, Some("60"), State::Changes)
+    );
+    assert_eq!(
+        knob("rq_affinity").map(|knob| (knob.because, knob.state)),
+        Some((Because::Profile, State::Absent))
+    );
+    assert!(knob("timer_migration").is_none());
+    assert_eq!(plan.without, ["timer_migration"]);
+}
+
+#[test]
+fn names_and_values_that_there_are_not() {
+    let mut intent = intent(Profile::Balanced);
+    for unknown in ["", "rq_afinity", "=", "=1", "rq_affinity ", "../rq_affinity"] {
+        assert!(
+            matches!(intent.take(unknown), Err(Refusal::NoKnob { .. })),
+            "{unknown:?}"
+        );
+        assert!(
+            matches!(intent.leave_out(unknown), Err(Refusal::NoKnob { .. })),
+            "{unknown:?}"
+        );
+    }
+    for wrong in [
+        "rq_affinity=3",
+        "rq_affinity=",
+        "stat_interval=0",
+        "stat_interval=1x",
+        "watchdog=61",
+        "fair_server=-1",
+    ] {
+        assert!(
+            matches!(intent.take(wrong), Err(Refusal::KnobValue { .. })),
+            "{wrong}"
+        );
+    }
+    assert_eq!(
+        intent,
+        super::scene::intent(Profile::Balanced),
+        "what was refused left no trace"
+    );
+    for needed in ["cpuset_partition", "task_placement", "foreign_cpusets"] {
+        assert!(
+            matches!(intent.leave_out(needed), Err(Refusal::KnobNeeded { .. })),
+            "{needed}"
+        );
+    }
+    intent.take("stat_interval=60").unwrap();
+    intent.take("stat_interval=60").unwrap();
+    assert!(matches!(
+        intent.take("stat_interval=61"),
+        Err(Refusal::KnobTwice { .. })
+    ));
+    assert!(matches!(
+        intent.leave_out("stat_interval"),
+        Err(Refusal::KnobTwice { .. })
+    ));
+    intent.leave_out("rps_cpus").unwrap();
+    assert!(matches!(intent.take("rps_cpus"), Err(Refusal::KnobTwice { .. })));
+}
+
+#[test]
+fn an_intent_of_an_older_journal_is_still_read() {
+    let old = r#"{"name":"rt","cpus":"3","profile":"balanced"}"#;
+    let read: plan::Intent = serde_json::from_str(old).unwrap();
+    assert_eq!(read, intent(Profile::Balanced));
+    assert_eq!(serde_json::to_string(&read).unwrap(), old);
+    let mut with = read;
+    with.take("stat_interval=60").unwrap();
+    with.take("watchdog").unwrap();
+    with.irq_here.insert("eth0*".to_owned());
+    let text = serde_json::to_string(&with).unwrap();
+    assert_eq!(serde_json::from_str::<plan::Intent>(&text).unwrap(), with);
+}
+
+fn interrupt(irq: u32, name: &str, affinity: &str, managed: bool) -> Interrupt {
+    Interrupt {
+        irq,
+        name: name.to_owned(),
+        affinity: CpuSet::parse_list(affinity).ok(),
+        effective: CpuSet::parse_list(affinity).ok(),
+        managed: Some(managed),
+        ..Interrupt::default()
+    }
+}
+
+#[test]
+fn interrupts_that_belong_to_the_program_come_here() {
+    let mut made = Made::new(&[]);
+    made.interrupts = vec![
+        interrupt(30, "eth0-rx-0", "0-3", false),
+        interrupt(31, "eth0-rx-1", "0-2", false),
+        interrupt(32, "nvme0q3", "2-3", true),
+        interrupt(33, "", "0-3", false),
+    ];
+    let moves = |patterns: &[&str]| {
+        let mut intent = intent(Profile::Minimal);
+        intent.irq_here = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
+        let plan = made.plan(&intent)?;
+        let own = plan
+            .changes
+            .iter()
+            .filter(|change| change.id.starts_with("irq_affinity/"));
+        Ok::<_, Refusal>(
+            own.map(|change| format!("{}={}", change.id, change.after))
+                .collect::<Vec<_>>(),
+        )
+    };
+    assert_eq!(
+        moves(&[]).unwrap(),
+        ["irq_affinity/30=0-2", "irq_affinity/33=0-2"]
+    );
+    assert_eq!(
+        moves(&["eth0-rx-1"]).unwrap(),
+        ["irq_affinity/30=0-2", "irq_affinity/31=3", "irq_affinity/33=0-2"]
+    );
+    assert_eq!(
+        moves(&["eth0*"]).unwrap(),
+        ["irq_affinity/30=3", "irq_affinity/31=3", "irq_affinity/33=0-2"]
+    );
+    assert_eq!(moves(&["31", "30"]).unwrap(), moves(&["eth0*"]).unwrap());
+    for lost in ["eth1*", "99", "", "33"] {
+        assert!(
+            matches!(moves(&[lost, "30"]), Err(Refusal::NoInterrupt { .. })),
+            "{lost:?}"
+        );
+    }
+    let mut intent = intent(Profile::Minimal);
+    intent.irq_here.insert("nvme*".to_owned());
+    let plan = made.plan(&intent).unwrap();
+    let said = plan
+        .findings
+        .iter()
+        .find(|finding| finding.subject == "irq/32")
+        .unwrap();
+    assert_eq!((said.id.as_str(), said.level), ("irq-managed", Level::Warning));
+}
+
+#[test]
+fn who_stands_in_the_way_is_named() {
+    let mut made = Made::new(&[]);
+    made.comms = vec!["irqbalance"];
+    let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
+    let said = plan
+        .findings
+        .iter()
+        .find(|finding| finding.id == "irqbalance-runs")
+        .unwrap();
+    assert!(said.fix.contains("IRQBALANCE_BANNED_CPULIST=3 "), "{}", said.fix);
+    made.put("/sys/devices/system/cpu/isolated", "2-3");
+    let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
+    assert!(
+        !ids(&plan).contains(&"irqbalance-runs"),
+        "it reads the boot line by itself"
+    );
+
+    let queues: Vec<(String, &str)> = (0..8)
+        .map(|queue| (format!("/sys/class/net/eth0/queues/rx-{queue}/rps_cpus"), "0"))
+        .collect();
+    let plan = plan_of(&Made::new(&queues), Profile::Balanced, &[]).unwrap();
+    let said = plan
+        .findings
+        .iter()
+        .find(|finding| finding.id == "net-channels")
+        .unwrap();
+    assert!(said.fix.starts_with("ethtool -L eth0 combined 3"), "{}", said.fix);
+}
+
+#[test]
+fn sets_of_partrt_that_our_front_end_made_stand_in_nobodys_way() {
+    let cgroup = "/sys/fs/cgroup/cpuset";
+    let made = Made::new(&[
+        (
+            "/proc/self/mountinfo".to_owned(),
+            "38 30 0:33 / /sys/fs/cgroup/cpuset rw,relatime - cgroup cgroup rw,cpuset",
+        ),
+        (format!("{cgroup}/cpuset.cpus"), "0-3"),
+        (format!("{cgroup}/nrt/cpuset.cpus"), "0-2"),
+        (format!("{cgroup}/rt/cpuset.cpus"), "3"),
+    ]);
+    let mut intent = intent(Profile::Minimal);
+    let foreign = made.plan(&intent).unwrap();
+    assert!(ids(&foreign).contains(&"owner-partrt"), "{:?}", ids(&foreign));
+    intent.housekeeping = PartitionName::new("nrt").ok();
+    let ours = made.plan(&intent).unwrap();
+    assert!(!ids(&ours).contains(&"owner-partrt"), "{:?}", ids(&ours));
+}
+
+#[test]
+fn a_partition_that_is_balanced_inside_says_nothing_about_balancing() {
+    let made = Made::new(&[
+        (
+            "/proc/self/mountinfo".to_owned(),
+            "38 30 0:33 / /sys/fs/cgroup/cpuset rw,relatime - cgroup cgroup rw,cpuset",
+        ),
+        ("/sys/fs/cgroup/cpuset/cpuset.cpus".to_owned(), "0-3"),
+    ]);
+    let mut intent = intent(Profile::Minimal);
+    intent.cpus = CpuSet::parse_list("2-3").unwrap();
+    let balance = |plan: &plan::Plan| {
+        let change = plan
+            .changes
+            .iter()
+            .find(|change| change.target.ends_with("/rt/cpuset.sched_load_balance"));
+        change.map(|change| change.after.clone())
+    };
+    let isolated = made.plan(&intent).unwrap();
+    assert!(ids(&isolated).contains(&"no-balancing"), "{:?}", ids(&isolated));
+    assert_eq!(balance(&isolated).as_deref(), Some("0"));
+    intent.take("cpuset_partition=root").unwrap();
+    let balanced = made.plan(&intent).unwrap();
+    assert!(!ids(&balanced).contains(&"no-balancing"), "{:?}", ids(&balanced));
+    assert_eq!(balance(&balanced).as_deref(), Some("1"));
+}
+
+#[test]
+fn a_disk_whose_interrupt_stays_sends_completions_home() {
+    let disk = [("/sys/block/sda/queue/rq_affinity".to_owned(), "0")];
+    let mut made = Made::new(&disk);
+    let changes = |made: &Made| {
+        let plan = plan_of(made, Profile::Balanced, &[]).unwrap();
+        plan.changes
+            .iter()
+            .filter(|change| change.id.starts_with("rq_affinity"))
+            .count()
+    };
+    made.interrupts = vec![interrupt(32, "sda", "3", false)];
+    assert_eq!(changes(&made), 0, "0 is quiet while every interrupt can leave");
+    let mut staying = intent(Profile::Balanced);
+    staying.leave_out("irq_affinity").unwrap();
+    let plan = made.plan(&staying).unwrap();
+    let is_home = |change: &plan::Change| change.id == "rq_affinity/sda" && change.after == "2";
+    assert!(
+        plan.changes.iter().any(is_home),
+        "the interrupt is to stay where it is"
+    );
+    made.interrupts = vec![interrupt(32, "sda", "3", true)];
+    assert_eq!(changes(&made), 1);
+    made.put("/sys/kernel/realtime", "1");
+    assert_eq!(
+        changes(&made),
+        0,
+        "where interrupts are threads the file does nothing"
+    );
+}
+
+#[test]
+fn a_sibling_goes_offline_only_where_nobody_holds_it() {
+    let online = [("/sys/devices/system/cpu/cpu1/online".to_owned(), "1")];
+    let with = ["cpu_offline".to_owned()];
+    let mut made = Made::new(&online);
+    made.interrupts = vec![
+        interrupt(40, "eth0", "1", false),
+        interrupt(41, "eth1", "0-1", false),
+    ];
+    let plan = plan_of(&made, Profile::Minimal, &with).unwrap();
+    assert_eq!(plan.housekeeping.to_string(), "0,2");
+    let ids: Vec<&str> = plan.changes.iter().map(|change| change.id.as_str()).collect();
+    assert_eq!(ids, ["cpu_offline/irq40", "cpu_offline/cpu1"]);
+    // CPU 2's sibling is the lowest CPU.
+    let mut intent = plan::Intent::new(
+        plan::PartitionName::default(),
+        CpuSet::parse_list("2").unwrap(),
+        Profile::Minimal,
+    );
+    intent.take("cpu_offline").unwrap();
+    let plan = made.plan(&intent).unwrap();
+    let said = plan
+        .findings
+        .iter()
+        .find(|finding| finding.id == "offline-lowest")
+        .unwrap();
+    assert_eq!(said.level, Level::Error);
+    assert!(
+        plan.changes
+            .iter()
+            .all(|change| !change.id.starts_with("cpu_offline"))
+    );
+}
+
+#[test]
+fn isolated_cpus_go_off_and_on_before_anything_else_and_only_where_they_can() {
+    let with = ["cpu_cycle".to_owned()];
+    let online = |cpu: u32| (format!("/sys/devices/system/cpu/cpu{cpu}/online"), "1");
+    let mut made = Made::new(&[online(2), online(3)]);
+    made.interrupts = vec![interrupt(40, "eth0", "3", false)];
+    let mut intent = plan::Intent::new(
+        plan::PartitionName::default(),
+        CpuSet::parse_list("2-3").unwrap(),
+        Profile::Minimal,
+    );
+    intent.take("timers").unwrap();
+    let plan = made.plan(&intent).unwrap();
+    let first = plan.changes.first().unwrap();
+    assert_eq!(first.id, "cpu_cycle/cpu2-3");
+    let cpus = CpuSet::parse_list("2-3").unwrap();
+    assert_eq!(first.action, plan::Action::CycleCpus { cpus });
+    // The firmware keeps one of them.
+    let plan = Made::new(&[online(3)]).plan(&intent).unwrap();
+    let said = plan.findings.iter().find(|finding| finding.id == "cycle-stays");
+    assert_eq!(said.map(|finding| finding.subject.as_str()), Some("2"));
+    assert_eq!(
+        plan.changes.first().map(|change| change.id.as_str()),
+        Some("cpu_cycle/cpu3")
+    );
+    // None at all can be switched off.
+    let plan = plan_of(&Made::new(&[]), Profile::Minimal, &with).unwrap();
+    assert!(
+        plan.changes
+            .iter()
+            .all(|change| !change.id.starts_with("cpu_cycle"))
+    );
+}
+
+#[test]
+fn the_slice_of_systemd_comes_first_where_systemd_has_the_controller() {
+    let v2 = ("/proc/mounts".to_owned(), "cgroup2 /sys/fs/cgroup cgroup2 rw 0 0");
+    let v1 = (
+        "/proc/mounts".to_owned(),
+        "cpuset /sys/fs/cgroup/cpuset cgroup rw,cpuset 0 0",
+    );
+    let controllers = ("/sys/fs/cgroup/cgroup.controllers".to_owned(), "cpuset cpu");
+    let systemd = ("/run/systemd/system/a.unit".to_owned(), "");
+    let slices = |files: &[(String, &str)]| {
+        let plan = plan_of(&Made::new(files), Profile::Minimal, &[]).unwrap();
+        let is_slice = |change: &plan::Change| change.id.starts_with("systemd_slice/");
+        (
+            plan.changes.iter().position(is_slice),
+            plan.changes.iter().filter(|change| is_slice(change)).count(),
+        )
+    };
+    assert_eq!(
+        slices(&[v2.clone(), controllers.clone(), systemd.clone()]),
+        (Some(0), 1)
+    );
+    assert_eq!(slices(&[v2, controllers.clone()]), (None, 0));
+    assert_eq!(slices(&[v1, controllers, systemd]), (None, 0));
+}

@@ -1,0 +1,176 @@
+//! Other owners of CPUs and interrupts: named with their own words, narrowed or refused.
+
+use super::scene::{Made, ids, intent, plan_of};
+use machine::CpuSet;
+use plan::{Finding, Level, Plan, Profile};
+
+const V1: &str = "38 30 0:33 / /sys/fs/cgroup/cpuset rw,relatime - cgroup cgroup rw,cpuset";
+const ID: &str = "4f8e9a0b1c2d3e4f5a6b7c8d9e0f1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d7e8f";
+
+fn found<'p>(plan: &'p Plan, id: &str) -> &'p Finding {
+    let finding = plan.findings.iter().find(|finding| finding.id == id);
+    finding.unwrap_or_else(|| panic!("no {id} in {:?}", ids(plan)))
+}
+
+/// A machine with v1 and these sets.
+fn with_sets(sets: &[(&str, &str)]) -> Made {
+    let mut files = vec![
+        ("/proc/self/mountinfo".to_owned(), V1),
+        ("/sys/fs/cgroup/cpuset/cpuset.cpus".to_owned(), "0-3"),
+        ("/sys/fs/cgroup/cpuset/cpuset.cpu_exclusive".to_owned(), "1"),
+    ];
+    let paths: Vec<String> = sets.iter().map(|(set, _)| set.replace("ID", ID)).collect();
+    for (path, (_, cpus)) in paths.iter().zip(sets) {
+        files.push((format!("/sys/fs/cgroup/cpuset{path}/cpuset.cpus"), *cpus));
+    }
+    Made::new(&files)
+}
+
+#[test]
+fn containers_are_narrowed_and_named() {
+    let made = with_sets(&[
+        ("/docker", "0-3"),
+        ("/docker/ID", "2-3"),
+        ("/docker/other", "0-1"),
+    ]);
+    let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
+    let narrowed: Vec<(&str, &str, bool)> = plan
+        .changes
+        .iter()
+        .filter(|change| change.knob() == "foreign_cpusets")
+        .map(|change| {
+            let named = change.why.starts_with("Docker container 4f8e9a0b1c2d: ");
+            (
+                change.after.as_str(),
+                change.before.as_deref().unwrap_or_default(),
+                named,
+            )
+        })
+        .collect();
+    // The inner one first; the one that has none of our CPUs is left alone.
+    assert_eq!(narrowed, [("2", "2-3", true), ("0-2", "0-3", false)]);
+}
+
+#[test]
+fn who_is_pinned_to_the_wanted_cpus_has_to_move_first() {
+    for (set, command) in [
+        ("/docker/ID", "docker update --cpuset-cpus=0-2 4f8e9a0b1c2d;"),
+        (
+            "/machine/qemu-1-web.libvirt-qemu/vcpu0",
+            "virsh vcpupin web 0 0-2;",
+        ),
+        ("/kubepods/pod1a-2b/ID", "give the kubelet reservedSystemCPUs"),
+        ("/user", "cset shield --reset;"),
+    ] {
+        // Every set above it has all CPUs.
+        let above: Vec<&str> = set.match_indices('/').skip(1).map(|(at, _)| &set[..at]).collect();
+        let mut sets: Vec<(&str, &str)> = above.into_iter().map(|set| (set, "0-3")).collect();
+        sets.push((set, "3"));
+        let made = with_sets(&sets);
+        let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
+        let said = found(&plan, "foreign-cpuset");
+        assert_eq!(said.level, Level::Error, "{set}");
+        assert!(said.fix.starts_with(command), "{set}: {}", said.fix);
+    }
+    let plan = plan_of(&with_sets(&[("/mine", "3")]), Profile::Minimal, &[]).unwrap();
+    assert_eq!(found(&plan, "foreign-cpuset").level, Level::Warning);
+}
+
+#[test]
+fn a_runtime_that_has_no_set_yet() {
+    let mut made = with_sets(&[]);
+    made.comms = vec!["dockerd"];
+    let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
+    assert!(
+        found(&plan, "containers-to-come")
+            .message
+            .contains("no cpuset /docker yet")
+    );
+    let mut made = with_sets(&[("/docker", "0-3")]);
+    made.comms = vec!["dockerd"];
+    let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
+    assert!(!ids(&plan).contains(&"containers-to-come"));
+}
+
+#[test]
+fn tuned() {
+    let plan_with = |comms: &[&'static str], variables: &str| {
+        let mut made = Made::new(&[
+            ("/etc/tuned/active_profile".to_owned(), "cpu-partitioning"),
+            ("/etc/tuned/cpu-partitioning-variables.conf".to_owned(), variables),
+        ]);
+        made.comms = comms.to_vec();
+        plan_of(&made, Profile::Minimal, &[]).unwrap()
+    };
+    let other = plan_with(&["tuned"], "# isolated_cores=3\nisolated_cores=2-3");
+    let said = found(&other, "owner-tuned");
+    assert_eq!(said.level, Level::Warning);
+    assert!(
+        said.message
+            .contains("cpu-partitioning; it isolates CPU 2-3, not 3;"),
+        "{}",
+        said.message
+    );
+    assert!(said.message.contains(" irq_affinity"), "{}", said.message);
+    assert!(
+        said.fix
+            .contains("isolated_cores=3 in /etc/tuned/cpu-partitioning-variables.conf"),
+        "{}",
+        said.fix
+    );
+    let same = plan_with(&["tuned"], "isolated_cores=3");
+    let said = found(&same, "owner-tuned");
+    assert!(
+        said.message.contains("the same CPUs") && said.fix.contains("--export tuned"),
+        "{said:?}"
+    );
+    let unknown = plan_with(&["tuned"], "isolated_cores=${f:cpulist_invert:0}");
+    assert_eq!(found(&unknown, "owner-tuned").level, Level::Info);
+    assert!(!ids(&plan_with(&["sleep"], "isolated_cores=2")).contains(&"owner-tuned"));
+}
+
+#[test]
+fn the_cpu_manager_of_the_kubelet() {
+    let plan_with = |state: &str| {
+        let made = Made::new(&[("/var/lib/kubelet/cpu_manager_state".to_owned(), state)]);
+        plan_of(&made, Profile::Minimal, &[]).unwrap()
+    };
+    let alone =
+        r#"{"policyName":"static","defaultCpuSet":"0-1","entries":{"0a-1b":{"web":"2-3"}},"checksum":7}"#;
+    let plan = plan_with(alone);
+    let said = found(&plan, "owner-kubernetes");
+    assert_eq!(said.level, Level::Error);
+    assert!(
+        said.message.contains("CPU 2-3 to container web of pod 0a-1b"),
+        "{}",
+        said.message
+    );
+    let shared = r#"{"policyName":"static","defaultCpuSet":"0-3","checksum":7}"#;
+    assert_eq!(
+        found(&plan_with(shared), "owner-kubernetes").level,
+        Level::Warning
+    );
+    for quiet in [
+        r#"{"policyName":"none","defaultCpuSet":"","checksum":1}"#,
+        "garbage",
+    ] {
+        assert!(!ids(&plan_with(quiet)).contains(&"owner-kubernetes"), "{quiet}");
+    }
+}
+
+#[test]
+fn sets_of_cset_beside_a_partition() {
+    let made = with_sets(&[("/system", "0-2"), ("/user", "3")]);
+    let mut intent = intent(Profile::Minimal);
+    intent.cpus = CpuSet::parse_list("2").unwrap();
+    let plan = made.plan(&intent).unwrap();
+    assert_eq!(found(&plan, "owner-cset").level, Level::Warning);
+    let narrowed: Vec<&str> = plan
+        .changes
+        .iter()
+        .filter(|change| change.knob() == "foreign_cpusets")
+        .map(|change| change.after.as_str())
+        .collect();
+    assert_eq!(narrowed, ["0-1"], "its shield keeps CPU 3");
+    assert!(!ids(&plan).contains(&"foreign-cpuset"));
+}

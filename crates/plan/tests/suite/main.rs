@@ -1,0 +1,10 @@
+//! The integration tests of `plan`, in one program: a module for each topic.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::cast_possible_truncation)]
+
+mod boot_check;
+mod boot_lines;
+mod choosing;
+mod declared;
+mod diff;
+mod knobs;

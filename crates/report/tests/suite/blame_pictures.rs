@@ -1,0 +1,253 @@
+//! Pictures of gaps: the page and the bars of a terminal, against golden files, and what no golden file shows.
+
+use crate::support::golden;
+#[allow(dead_code)] // Only its machine is needed.
+use crate::support::models;
+use crate::support::models::blamed::{answer, row, story};
+use blame::{Answer, Class, FunctionTime, FunctionsTold, GapFunctions, HwlatCpu, HwlatTold, LostRecords};
+use report::{Rows, Style, Tracers, blame_html, blame_text, functions_note, tracers_text};
+
+fn page(name: &str) -> String {
+    let environment = models::measurement("noise", 1_000, &[]).environment;
+    blame_html(
+        &answer(name),
+        Tracers::default(),
+        &environment,
+        Some(b"{}"),
+        "blame.json",
+    )
+}
+
+/// A gap of a millisecond, most of it in one function, which was called by way of seven others.
+fn functions(name: &str) -> FunctionsTold {
+    let of = |name: &str, calls, net_ns, way: &[&str]| FunctionTime {
+        name: name.to_owned(),
+        calls,
+        net_ns,
+        way: way.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let gap = |start_ns, functions| GapFunctions {
+        cpu: 1,
+        start_ns,
+        duration_ns: 1_000_000,
+        in_functions_ns: 900_000,
+        functions,
+        left_out: 2,
+        left_out_ns: 50_000,
+    };
+    FunctionsTold {
+        by: Some("function_graph"),
+        why: None,
+        lost: 0,
+        lost_of: Vec::new(),
+        gaps: vec![
+            gap(
+                7_000_012_345,
+                vec![
+                    of(name, 12_345, 750_000, &["a", "b", "c", "d", "e", "f", name]),
+                    of("update_curr", 4, 100_000, &["hrtimer_interrupt"]),
+                ],
+            ),
+            gap(9_000_000_000, Vec::new()),
+        ],
+    }
+}
+
+fn hwlat() -> HwlatTold {
+    let of = |cpu, samples| HwlatCpu {
+        cpu,
+        samples,
+        hits: samples * 2,
+        max_ns: samples * 41_000,
+        nmis: 0,
+    };
+    HwlatTold {
+        by: Some("hwlat"),
+        duration_ns: 4_000_000_000,
+        threshold_ns: 1_000,
+        window_us: Some(1_000_000),
+        width_us: Some(500_000),
+        cpus: vec![of(1, 3), of(2, 0)],
+        ..HwlatTold::default()
+    }
+}
+
+fn page_of_tracers(functions: &FunctionsTold, hwlat: &HwlatTold) -> String {
+    let environment = models::measurement("noise", 1_000, &[]).environment;
+    let tracers = Tracers {
+        functions: Some(functions),
+        hwlat: Some(hwlat),
+    };
+    blame_html(&answer("make"), tracers, &environment, None, "blame.json")
+}
+
+#[test]
+fn the_page_and_the_screen_are_as_they_were() {
+    golden::check("blame.html", &page("make"));
+    golden::check("blame.txt", &blame_text(&answer("make"), Rows::All, Style::Plain));
+}
+
+#[test]
+fn bars_are_plain_letters_on_eighty_columns_and_as_long_as_their_pieces() {
+    let text = blame_text(&answer("make"), Rows::All, Style::Plain);
+    assert!(text.is_ascii(), "{text}");
+    assert!(text.lines().all(|line| line.len() <= 80), "{text}");
+    let bar = text.lines().find(|line| line.contains("AAAAAA")).expect("a bar");
+    let bar = bar.split(' ').next_back().expect("a bar");
+    let count = |letter: char| bar.chars().filter(|other| *other == letter).count();
+    // Of 1,100,001 ns on 66 columns: make 900 us, the interrupt 40, BLOCK 120 from column 20.4 to 27.6, nobody 40. A column
+    // belongs to whoever has most of it.
+    assert_eq!(bar.len(), 66);
+    assert_eq!(
+        (count('A'), count('B'), count('C'), count('.')),
+        (54, 2, 8, 2),
+        "{bar}"
+    );
+    assert!(text.contains("A make\n"), "{text}");
+}
+
+#[test]
+fn letters_go_to_those_with_the_most_columns_and_the_others_share_a_sign() {
+    let mut answer = answer("make");
+    let cpu = &mut answer.cpus[0];
+    cpu.interruptions = (0..30)
+        .map(|at| row(Class::Preemption, &format!("task{at}"), 1_000, None))
+        .collect();
+    // The last one has by far the most.
+    let mut pieces: Vec<(u64, Option<usize>)> = (0..29).map(|at| (1_000, Some(at))).collect();
+    pieces.push((37_000, Some(29)));
+    cpu.stories = vec![story(0, &pieces)];
+    let text = blame_text(&answer, Rows::First(1), Style::Plain);
+    assert!(text.contains("* others") && text.contains(" task29\n"), "{text}");
+    let bar = text
+        .lines()
+        .find(|line| line.contains("us ") && line.contains('*'))
+        .expect("a bar");
+    let letters: std::collections::BTreeSet<char> = bar.chars().filter(char::is_ascii_uppercase).collect();
+    assert_eq!(letters.len(), 8, "{text}");
+}
+
+#[test]
+fn a_page_needs_nothing_from_anywhere_and_runs_nothing_but_its_own() {
+    let page = page("make");
+    assert_eq!(page.to_lowercase().matches("<script").count(), 1);
+    for part in ["http:", "https:", " src=", "@import", "url("] {
+        assert!(!page.contains(part), "{part}");
+    }
+    for part in [
+        "fio[12] on CPU 3 -&gt; disk write -&gt; irq 45 nvme0q3 on CPU 1",
+        "quietcore apply --cpus 1 --with rq_affinity=2",
+        "1 piece too short to be drawn",
+        "1 are not drawn",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn names_of_programs_cannot_become_markup() {
+    let page = page("<b onload='x'>\u{1b}&\"");
+    assert!(!page.contains("<b onload") && !page.contains('\u{1b}'), "{page}");
+    assert!(page.contains("&lt;b onload"));
+}
+
+#[test]
+fn an_answer_without_gaps_is_a_page_too() {
+    let mut answer = answer("make");
+    answer.cpus[0].stories.clear();
+    answer.cpus[0].interruptions.clear();
+    let environment = models::measurement("noise", 1_000, &[]).environment;
+    let page = blame_html(&answer, Tracers::default(), &environment, None, "blame.json");
+    assert!(page.ends_with("</html>\n") && !page.contains("The longest gaps"));
+    assert!(!blame_text(&answer, Rows::All, Style::Plain).contains("longest gaps"));
+    let none = blame_html(
+        &Answer::default(),
+        Tracers::default(),
+        &environment,
+        None,
+        "blame.json",
+    );
+    assert!(none.ends_with("</html>\n"));
+}
+
+#[test]
+fn the_page_has_the_functions_of_the_longest_gaps_and_what_hwlat_found() {
+    let page = page_of_tracers(&functions("native_queued_spin_lock_slowpath"), &hwlat());
+    for part in [
+        "CPU 1: a gap of 1\u{a0}ms, of which functions had 900\u{a0}µs",
+        "at 7.000012 s of the trace",
+        "<code>native_queued_spin_lock_slowpath</code>",
+        // The last four of the way, the nearest first.
+        "<code>native_queued_spin_lock_slowpath &lt; f &lt; e &lt; d &lt; ...</code>",
+        "<td class=\"n\">12,345</td>",
+        // Three quarters of the gap.
+        "<rect class=\"task\" width=\"750\"",
+        "2 other functions",
+        "no function was traced in it",
+        "function_graph was on meanwhile",
+        "time was gone 6 times in 3 windows, at most 123.0\u{a0}µs at once",
+        "no 1.0\u{a0}µs were gone: the hardware took nothing then",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(
+        !page.contains("class=\"bad\""),
+        "nothing is lost, nothing is marked"
+    );
+    let without = self::page("make");
+    for part in ["In which functions", "Whether the hardware"] {
+        assert!(!without.contains(part), "nobody asked: {part}");
+    }
+}
+
+#[test]
+fn names_of_functions_cannot_become_markup() {
+    let hostile = "<b onload='x'>\u{1b}&\"";
+    let refused = FunctionsTold {
+        why: Some(hostile.to_owned()),
+        ..FunctionsTold::default()
+    };
+    let silent = HwlatTold {
+        why: Some(hostile.to_owned()),
+        ..HwlatTold::default()
+    };
+    for page in [
+        page_of_tracers(&functions(hostile), &hwlat()),
+        page_of_tracers(&refused, &silent),
+    ] {
+        assert!(!page.contains("<b onload") && !page.contains('\u{1b}'), "{page}");
+        // Once as a function and once on the way to it, or once for each tracer that did not run.
+        let shown = page
+            .matches("&lt;b onload=&#39;x&#39;&gt;\\u{1b}&amp;&quot;")
+            .count();
+        assert_eq!(shown, 2, "{page}");
+    }
+    let text = tracers_text(Tracers {
+        functions: Some(&functions(hostile)),
+        hwlat: None,
+    });
+    assert!(!text.contains('\u{1b}') && text.contains("\\u{1b}"), "{text}");
+}
+
+#[test]
+fn records_that_were_lost_are_said_on_the_page_as_on_the_screen() {
+    let lost = FunctionsTold {
+        lost: 245_957,
+        lost_of: vec![
+            LostRecords {
+                cpu: 1,
+                lost: 245_000,
+            },
+            LostRecords { cpu: 3, lost: 957 },
+        ],
+        ..functions("schedule")
+    };
+    let note = functions_note(&lost);
+    assert!(note.contains("245957 records"), "{note}");
+    assert!(note.contains("(CPU 1: 245000, CPU 3: 957)"), "{note}");
+    let page = page_of_tracers(&lost, &hwlat());
+    assert!(
+        page.contains("<p class=\"bad\">245957 records of functions did not fit"),
+        "{page}"
+    );
+}

@@ -1,0 +1,196 @@
+//! The screen of `blame`: what is not known is said as plainly as what is.
+
+use blame::{
+    Answer, Class, Confidence, CpuAnswer, Culprit, Gap, GapsFrom, Interruption, Link, Piece, Story, Subject,
+};
+use report::{Rows, Style, blame_gaps, blame_text};
+
+fn row(class: Class, name: &str, total_ns: u64, culprit: Option<Culprit>) -> Interruption {
+    Interruption {
+        class,
+        name: name.to_owned(),
+        count: 12_345,
+        total_ns,
+        max_ns: total_ns / 10,
+        transition_ns: 0,
+        culprit,
+        confidence: Confidence::Traced,
+        fix: match class {
+            Class::Tick => "nothing: this kernel cannot stop a tick".to_owned(),
+            _ => "quietcore apply --cpus 1".to_owned(),
+        },
+        why: "the reason".to_owned(),
+        subject: Subject::None,
+    }
+}
+
+fn culprit(comm: &str, pid: i32, via: Option<&str>) -> Culprit {
+    Culprit {
+        pid,
+        comm: comm.to_owned(),
+        threads: 1,
+        cpu: 3,
+        callsite: Some("wakeup_preempt+0x92".to_owned()),
+        via: via.map(str::to_owned),
+        chain: Vec::new(),
+    }
+}
+
+fn answer(interruptions: Vec<Interruption>) -> Answer {
+    Answer {
+        cpus: vec![CpuAnswer {
+            cpu: 1,
+            gaps_from: GapsFrom::Probe,
+            duration_ns: 2_000_000_000,
+            stolen_ns: 20_000_000,
+            explained_ns: 19_000_000,
+            unexplained_ns: 1_000_000,
+            gaps: 1_204,
+            outside: 7,
+            longest_run_ns: Some(312_000_000),
+            lost_events: 5,
+            interruptions,
+            stories: Vec::new(),
+            stories_left_out: 0,
+            wanted_ns: None,
+            own: Vec::new(),
+        }],
+    }
+}
+
+#[test]
+fn who_it_was_and_what_is_not_known_stand_on_eighty_columns() {
+    let text = blame_text(
+        &answer(vec![
+            row(
+                Class::Reschedule,
+                "reschedule",
+                10_000_000,
+                Some(culprit("java", 4711, None)),
+            ),
+            row(
+                Class::SoftBlock,
+                "BLOCK",
+                5_000_000,
+                Some(culprit("", 0, Some("irq 47 ahci"))),
+            ),
+            row(Class::Tick, "local_timer: tick_nohz_handler", 4_000_000, None),
+        ]),
+        Rows::All,
+        Style::Plain,
+    );
+    for part in [
+        "CPU 1: 20 ms stolen in 2 s (1.0 %)",
+        "19 ms explained + 1 ms unexplained; 1,204 gaps, longest run without one 312 ms",
+        "In 7 gaps nothing of the kernel ran",
+        "5 events did not fit",
+        "50.0%",
+        "by java[4711] on CPU 3",
+        "wakeup_preempt+0x92",
+        "through irq 47 ahci on CPU 3",
+        "What would stop it:\n  75.0%  quietcore apply --cpus 1\n           reschedule; BLOCK: the reason\n",
+        "  20.0%  nothing: this kernel cannot stop a tick\n",
+    ] {
+        assert!(text.contains(part), "{part}:\n{text}");
+    }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}
+
+#[test]
+fn names_of_programs_cannot_drive_the_terminal() {
+    let evil = "\u{1b}[2Jgone";
+    let text = blame_text(
+        &answer(vec![row(
+            Class::Preemption,
+            evil,
+            1,
+            Some(culprit(evil, 9, None)),
+        )]),
+        Rows::All,
+        Style::Plain,
+    );
+    assert!(!text.contains('\u{1b}'), "{text}");
+}
+
+#[test]
+fn rows_that_are_left_out_are_counted() {
+    let rows = (0..20)
+        .map(|at| row(Class::Preemption, &format!("task{at}"), 1_000, None))
+        .collect();
+    let text = blame_text(&answer(rows), Rows::First(12), Style::Plain);
+    assert!(text.contains("and 8 rows with 8 us together"), "{text}");
+    assert!(!text.contains("task12"), "{text}");
+}
+
+#[test]
+fn every_gap_is_a_line_of_json_and_the_last_line_counts_them() {
+    let span = |start, end| Gap { start, end };
+    let mut answer = answer(vec![row(
+        Class::Reschedule,
+        "reschedule",
+        900,
+        Some(culprit("java", 4711, None)),
+    )]);
+    answer.cpus[0].stories = vec![Story {
+        gap: span(1_000, 2_000),
+        pieces: vec![
+            Piece {
+                span: span(1_000, 1_900),
+                row: Some(0),
+            },
+            Piece {
+                span: span(1_900, 2_000),
+                row: None,
+            },
+        ],
+    }];
+    answer.cpus[0].stories_left_out = 1_203;
+    let text = blame_gaps(&answer, "CLOCK_MONOTONIC_RAW");
+    let lines: Vec<serde_json::Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(lines.len(), 2);
+    let gap = &lines[0];
+    assert_eq!(
+        (&gap["cpu"], &gap["start_ns"], &gap["end_ns"]),
+        (&1.into(), &1_000.into(), &2_000.into())
+    );
+    assert_eq!(gap["parts"][0]["class"], "reschedule");
+    assert_eq!(gap["parts"][0]["culprit"]["comm"], "java");
+    assert_eq!(
+        gap["parts"][1],
+        serde_json::json!({"start_ns": 1_900, "end_ns": 2_000})
+    );
+    assert_eq!(
+        lines[1],
+        serde_json::json!({"clock": "CLOCK_MONOTONIC_RAW", "gaps": 1_204, "left_out": 1_203})
+    );
+}
+
+#[test]
+fn a_chain_is_read_from_its_beginning() {
+    let link = |what: &str, comm: &str, pid, cpu| Link {
+        what: what.to_owned(),
+        comm: comm.to_owned(),
+        pid,
+        cpu,
+    };
+    let by = Culprit {
+        callsite: None,
+        chain: vec![link("disk write", "fio", 12, 3), link("irq 45 nvme0q3", "", 0, 7)],
+        ..culprit("fio", 12, Some("irq 45 nvme0q3"))
+    };
+    let text = blame_text(
+        &answer(vec![row(Class::SoftBlock, "BLOCK", 5_000_000, Some(by))]),
+        Rows::All,
+        Style::Plain,
+    );
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let told = words.join(" ");
+    assert!(
+        told.contains("by fio[12] on CPU 3 -> disk write -> irq 45 nvme0q3 on CPU 7"),
+        "{text}"
+    );
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+}

@@ -1,0 +1,85 @@
+//! The screens of `diff` and of a choice: every line fits, what matters most comes first, names are made safe.
+
+use machine::CpuSet;
+use plan::Level;
+use plan::diff::{Diff, Difference};
+use report::{Length, Style, diff_json, diff_text};
+
+fn change(level: Level, id: &str, message: &str) -> Difference {
+    Difference {
+        id: id.to_owned(),
+        level,
+        subject: "irq/47".to_owned(),
+        message: message.to_owned(),
+        before: Some("7".to_owned()),
+        after: None,
+    }
+}
+
+fn sample() -> Diff {
+    let mut changes = vec![
+        change(Level::Error, "irq-affinity", "IRQ 47 ahci: CPU 7 -> 1"),
+        change(Level::Warning, "task-new", "new thread \u{1b}[2J may run on 1"),
+    ];
+    changes.extend((0..9).map(|number| change(Level::Info, "irq-new", &format!("new IRQ {number}"))));
+    Diff {
+        isolated: CpuSet::range(1, 1),
+        different_machines: vec!["processor: A -> B".to_owned()],
+        changes,
+    }
+}
+
+#[test]
+fn the_weightiest_first_and_many_alike_counted() {
+    let text = diff_text(&sample(), Length::Short, Style::Plain);
+    let place = |part: &str| {
+        text.find(part)
+            .unwrap_or_else(|| panic!("{part} is not in {text}"))
+    };
+    let order = [
+        "two different machines",
+        "processor: A -> B",
+        "Isolated: CPU 1",
+        "ahci",
+        "new thread",
+        "new IRQ 0",
+    ];
+    assert!(
+        order.windows(2).all(|pair| place(pair[0]) < place(pair[1])),
+        "{text}"
+    );
+    assert!(text.contains("and 5 more of this sort"), "{text}");
+    assert!(!text.contains('\u{1b}'), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    let whole = diff_text(&sample(), Length::Whole, Style::Plain);
+    assert!(
+        whole.contains("new IRQ 8") && !whole.contains("more of this sort"),
+        "{whole}"
+    );
+}
+
+#[test]
+fn nothing_changed() {
+    let same = Diff {
+        isolated: CpuSet::new(),
+        different_machines: Vec::new(),
+        changes: Vec::new(),
+    };
+    let text = diff_text(&same, Length::Short, Style::Plain);
+    assert!(text.contains("Nothing changed"), "{text}");
+}
+
+#[test]
+fn the_document() {
+    let mut out = Vec::new();
+    diff_json(&sample(), &mut out).unwrap();
+    let document: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    assert_eq!(document["schema"], "quietcore.diff/1");
+    let first = &document["changes"][0];
+    assert_eq!(first["level"], "error");
+    assert_eq!(
+        (&first["before"], &first["after"]),
+        (&"7".into(), &serde_json::Value::Null)
+    );
+    assert_eq!(document["changes"].as_array().unwrap().len(), 11);
+}

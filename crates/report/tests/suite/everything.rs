@@ -1,0 +1,215 @@
+//! A result that holds everything that a result can hold, on the screen, on the page, and as `report` tells it: each part is
+//! in each of them, and what must not be mixed has its own name.
+
+use measure::Measurement;
+use report::{Histograms, Style};
+use std::path::Path;
+
+fn fixture() -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/results/everything.json");
+    std::fs::read(path).unwrap()
+}
+
+fn everything() -> Measurement {
+    serde_json::from_slice(&fixture()).unwrap()
+}
+
+fn screen() -> String {
+    report::measurement_text(&everything(), Histograms::Drawn, Style::Plain)
+}
+
+fn told() -> String {
+    let recording = formats::read(&mut fixture().as_slice()).unwrap();
+    report::recording_text(&recording, Style::Plain)
+}
+
+fn page() -> String {
+    report::measurement_html(&everything(), "everything.json")
+}
+
+/// The words of a text, or of a page without its tags, one space between two.
+fn words(text: &str) -> String {
+    let mut plain = String::new();
+    let mut inside = false;
+    for letter in text.chars() {
+        match letter {
+            '<' => inside = true,
+            '>' if inside => {
+                inside = false;
+                plain.push(' ');
+            }
+            _ if inside => {}
+            '\u{a0}' => plain.push(' '),
+            'µ' => plain.push('u'),
+            other => plain.push(other),
+        }
+    }
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What every one of them must say, by the part of the result that it is about.
+const PARTS: [(&str, &str); 27] = [
+    ("until the interrupt", "until the timer's interrupt: p50 1.7 us"),
+    ("counts", "counted: core throttle 1,234"),
+    (
+        "counts without a number",
+        "not known: smi: there is no /dev/cpu/3/msr",
+    ),
+    (
+        "accounts of wake-ups",
+        "99,300 wake-ups due = 98,995 recorded + 305 missed",
+    ),
+    ("accounts of gaps", "5,014 gaps seen = 5,011 recorded + 3 missed"),
+    ("deviation", "deviation 95.7 us"),
+    ("mode", "mode 2.1 us"),
+    ("p99.999", "p99.999 301.0 ms"),
+    (
+        "schedule",
+        "all 99,295 that were due, the missed ones as late as they would have been: p50 2.1 us",
+    ),
+    ("period", "at most 299.1 ms too long, 298.0 ms too short"),
+    ("early", "before its time: 17 wake-ups, 41.2 us at most"),
+    (
+        "spikes",
+        "5 came 65 us late or more: the latest: 70.2 us at 12.00 s, 301.1 ms at 45.00 s",
+    ),
+    (
+        "proof of wake-ups",
+        "310 of 99,300 were later than 52 us; with 95 % confidence at most 0.003 of all wake-ups are",
+    ),
+    ("claim about wake-ups", "the claim of 1.5e-6 is REFUTED"),
+    (
+        "proof of gaps",
+        "7 gaps were longer than 61 us; with 95 % confidence there are at most 0.147 of them per second",
+    ),
+    (
+        "claim about gaps",
+        "the claim of 0.002 is not shown yet, it would take 24 min in all",
+    ),
+    ("stolen", "17.7 ms taken by others"),
+    (
+        "own doing",
+        "50.1 ms are the tool's own doing (4,102 wake-ups, real-time throttling)",
+    ),
+    ("steal", "20 ms taken by the hypervisor, by /proc/stat"),
+    (
+        "own faults",
+        "the sampler had 6 page faults and was preempted 13 times",
+    ),
+    ("turns", "shortest turn 24 ns"),
+    (
+        "programs",
+        "hackbench: started 14 times; 11 ended well, 2 otherwise (killed by signal 11); it ended at once again",
+    ),
+    ("findings", "the hypervisor took 30 ms"),
+    (
+        "counter",
+        "counter tsc, invariant; the kernel's clock source is tsc",
+    ),
+    (
+        "rate of the counter",
+        "it ran at 2595123.250 kHz, give or take 0.004 ppm; the kernel says 2595120.500 (kernel log, detected at boot): 1.1 ppm",
+    ),
+    (
+        "offset of the counter",
+        "its counter is 57 ns behind that of CPU 2, give or take 41 ns (way and back 97 ns)",
+    ),
+    ("more findings", "it was stopped by a late wake-up"),
+];
+
+#[test]
+fn every_part_is_on_the_screen_on_the_page_and_told() {
+    for (name, text) in [("screen", screen()), ("page", page()), ("report", told())] {
+        let words = words(&text);
+        for (part, wanted) in PARTS {
+            let wanted = match name {
+                // An apostrophe is written out there.
+                "page" => wanted.replace('\'', "&#39;"),
+                _ => wanted.to_owned(),
+            };
+            assert!(words.contains(&wanted), "{name}: {part}: {wanted}\n{words}");
+        }
+    }
+    for (name, text) in [("screen", screen()), ("page", page())] {
+        let wanted = "NOT REPRESENTATIVE OF THIS MACHINE: not isolated; the hypervisor took time";
+        assert!(words(&text).contains(wanted), "{name}: {}", words(&text));
+        let wanted = "after 99.30 s: CPU 3 had 301.1 ms, the limit was 300 ms";
+        assert!(words(&text).contains(wanted), "{name}: {}", words(&text));
+    }
+}
+
+#[test]
+fn samples_and_what_was_due_are_beside_each_other_under_their_names() {
+    let screen = screen();
+    for name in [
+        "  CPU 3, as sampled  ",
+        "  CPU 3, all that were due  ",
+        "  CPU 3, gaps  ",
+    ] {
+        assert_eq!(screen.matches(name).count(), 1, "{name}\n{screen}");
+    }
+    let (sampled, due) = (
+        screen.split("as sampled").nth(1).unwrap(),
+        screen.split("all that were due  ").nth(1).unwrap(),
+    );
+    assert!(due.contains(" 300\n") && !sampled.split("all that").next().unwrap().contains(" 300\n"));
+    let page = page();
+    let words = words(&page);
+    let legend =
+        "CPU 3 98,995 wake-ups all that were due 99,295, missed ones as late as they would have been";
+    assert!(words.contains(legend), "{words}");
+    assert!(words.contains("CPU 3: worst 301.1 ms") && words.contains("CPU 3: worst 4.4 us"));
+    for id in ["samples", "gaps", "period"] {
+        for scale in ["logs", "lins"] {
+            assert_eq!(
+                page.matches(&format!("<title id=\"{id}-{scale}-t\">")).count(),
+                1,
+                "{id}"
+            );
+        }
+    }
+    // Two curves in the drawing of wake-ups, one in that of gaps, one in that of the period; each in both scales.
+    assert_eq!(page.matches("<path class=\"curve k1\"").count(), 2);
+    assert_eq!(page.matches("<path class=\"curve k0\"").count(), 6);
+    for row in ["3", "3, all that were due", "3, period off by"] {
+        assert!(page.contains(&format!("<th scope=\"row\">{row}</th>")), "{row}");
+    }
+    for heading in [
+        "Wake-up latency",
+        "Noise",
+        "Wake-ups on every CPU",
+        "Gaps on every CPU",
+    ] {
+        assert!(page.contains(&format!("<h2>{heading}</h2>")), "{heading}");
+    }
+    assert!(
+        words.contains("The latest wake-up came 301.1 ms late. The program was stopped for 4.4 us at most.")
+    );
+    let told = told();
+    for name in [
+        "CPU 3 ",
+        "CPU 3 due ",
+        "CPU 3 period ",
+        "CPU 3 early ",
+        "CPU 3 gaps ",
+    ] {
+        assert!(told.contains(&format!("\n{name}")), "{name}\n{told}");
+    }
+}
+
+/// The two kinds are not one heap of samples: neither's largest or sum is the other's.
+#[test]
+fn kinds_are_not_mixed_on_the_page() {
+    let words = words(&page());
+    for tile in [
+        "worst wake-up 301.1 ms",
+        "99.9 % of wake-ups within 3.2 us",
+        "wake-ups recorded 98,995",
+        "wake-ups missed 305",
+        "longest gap in a busy loop 4.4 us",
+        "gaps per second 50.5",
+        "CPU time taken by others 0.02 %",
+    ] {
+        assert!(words.contains(tile), "{tile}\n{words}");
+    }
+}

@@ -1,0 +1,19 @@
+//! The integration tests of `report`, in one program: a module for each topic.
+//!
+//! `live_*` modules measure or trace this machine, need root, or drive other programs; `make check` leaves them out.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod blame_pictures;
+mod blaming;
+mod differences;
+mod everything;
+mod heat_maps;
+mod inspect;
+mod live_telling_gaps;
+mod live_zooming;
+mod live_zooming_results;
+mod result_pictures;
+mod stories;
+mod study_pages;
+mod support;

@@ -1,0 +1,5 @@
+//! Shared by the tests of this suite.
+
+pub mod browser;
+pub mod golden;
+pub mod models;

@@ -1,0 +1,8 @@
+//! The integration tests of `root`, in one program: a module for each topic.
+//!
+//! `live_*` modules measure or trace this machine, need root, or drive other programs; `make check` leaves them out.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod captured;
+mod live_told;

@@ -1,0 +1,355 @@
+//! Boots: which of them cells need, in which order they come, what a resumed study needs next, and which line is whose.
+
+use crate::support::story::{Story, of, right};
+use machine::CpuSet;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use study::{MOST_TRIES, Next, Place, Record, Schedule, Sitting, blocks};
+
+/// The article's study, with an isolation of the user's own.
+const AXES: &str = "isolation = [\"none\", \"minimal\", \"isolcpus\", \"isolcpus_and_cpuset\", \"quiet\"]\n\
+                    load = [\"idle\", \"cpu\"]\npreemption = [\"none\", \"full\"]\n\
+                    [isolation.quiet]\nprofile = \"none\"\nboot = [\"nohz_full={cpus}\", \"skew_tick=1\"]";
+
+#[test]
+fn cells_that_want_the_same_line_share_a_boot() {
+    let study = of(AXES, 1);
+    let cpus = CpuSet::range(2, 3);
+    let texts: Vec<String> = study.boots.iter().map(|boot| boot.text(&cpus)).collect();
+    assert_eq!(
+        texts,
+        [
+            "preempt=none",
+            "preempt=full",
+            "isolcpus=2-3 preempt=none",
+            "isolcpus=2-3 preempt=full",
+            "nohz_full=2-3 skew_tick=1 preempt=none",
+            "nohz_full=2-3 skew_tick=1 preempt=full",
+        ]
+    );
+    let boot = |name: &str| {
+        study
+            .cells
+            .iter()
+            .find(|cell| cell.name == name)
+            .map(|cell| cell.boot)
+    };
+    assert_eq!(
+        (boot("none-idle-none"), boot("minimal-cpu-none")),
+        (Some(0), Some(0))
+    );
+    assert_eq!(
+        (boot("isolcpus-idle-full"), boot("isolcpus_and_cpuset-cpu-full")),
+        (Some(3), Some(3))
+    );
+    let makes = |name: &str| {
+        let cell = study.cells.iter().find(|cell| cell.name == name).unwrap();
+        cell.intent.is_some()
+    };
+    assert!(
+        makes("isolcpus_and_cpuset-idle-none") && !makes("isolcpus-idle-none") && !makes("quiet-idle-none")
+    );
+    let axes: Vec<&str> = study.axes.iter().map(|axis| axis.name.as_str()).collect();
+    assert_eq!(axes, ["isolation", "load", "preemption"]);
+    let levels = study.levels_of(&study.cells[1]);
+    assert_eq!(levels["preemption"], "full");
+    for pair in study::pairs(&study.axes, &study.cells) {
+        let (one, two) = (&study.cells[pair.first].levels, &study.cells[pair.other].levels);
+        assert!(
+            one[pair.axis] < two[pair.axis],
+            "the earlier level is first: {one:?} {two:?}"
+        );
+    }
+}
+
+#[test]
+fn kernels_are_boots_whose_directories_can_be_told_apart() {
+    let study = of("kernel = [\"6.1.0-18-amd64\", \"/srv/vmlinuz-6.12-rt\"]", 1);
+    let names: Vec<&str> = study.cells.iter().map(|cell| cell.name.as_str()).collect();
+    assert_eq!(names, ["none-idle-6.1.0_18_amd64", "none-idle-vmlinuz_6.12_rt"]);
+    assert_eq!(study.boots[1].kernel.as_deref(), Some("/srv/vmlinuz-6.12-rt"));
+    assert_eq!(study.axes[2].levels[1], "/srv/vmlinuz-6.12-rt");
+    assert!(study.needs_boots() && study.names_kernels());
+}
+
+#[test]
+fn a_study_without_boots_has_the_order_and_the_record_that_it_always_had() {
+    let study = of(
+        "isolation = [\"none\", \"balanced\"]\nload = [\"idle\", \"cpu\", \"io\"]",
+        9,
+    );
+    assert!(!study.needs_boots() && study.boots.len() == 1);
+    assert_eq!(study.blocks(), blocks(6, 3, 9));
+    let schedule = Schedule::new(&study, []);
+    assert_eq!((schedule.sitting(), schedule.sittings_left()), (None, 0));
+    let machine = machine::Machine::read(&root::Root::live());
+    let record = Record::new(&study, &machine, &CpuSet::range(1, 1), "1");
+    assert!(record.boots.is_empty() && record.kernel == machine.kernel.release);
+}
+
+#[test]
+fn the_record_says_which_boot_is_of_which_cells() {
+    let study = of(
+        "isolation = [\"none\", \"isolcpus\"]\nload = [\"idle\", \"cpu\"]",
+        1,
+    );
+    let machine = machine::Machine::read(&root::Root::live());
+    let record = |cpus| Record::new(&study, &machine, &cpus, "1");
+    let ours = record(CpuSet::range(2, 3));
+    let boots: Vec<(String, &[String])> = ours
+        .boots
+        .iter()
+        .map(|boot| (boot.words.join(" "), boot.cells.as_slice()))
+        .collect();
+    assert_eq!(
+        boots[0],
+        (
+            String::new(),
+            &["none-idle".to_owned(), "none-cpu".to_owned()][..]
+        )
+    );
+    assert_eq!(boots[1].0, "isolcpus=2-3");
+    let other = Record {
+        boots: Vec::new(),
+        ..ours.clone()
+    };
+    let why = ours.same(&other).unwrap_err().to_string();
+    assert!(why.contains("the list of boots"), "{why}");
+}
+
+#[test]
+fn a_line_is_that_of_one_boot_alone() {
+    let study = of(
+        "isolation = [\"none\", \"isolcpus\", \"a\"]\n[isolation.a]\nprofile = \"none\"\nboot = [\"nohz-full={cpus}\"]",
+        1,
+    );
+    let cpus = CpuSet::range(2, 3);
+    for (line, of) in [
+        ("root=/dev/sda1 quiet", Some(0)),
+        ("root=/dev/sda1 isolcpus=2-3 panic=30", Some(1)),
+        ("nohz-full=2-3 root=/dev/sda1", Some(2)),
+        // Somebody's own isolation of other CPUs is not the line without isolation either.
+        ("isolcpus=1", None),
+        ("nohz_full=2-3 isolcpus=2-3", None),
+        ("isolcpus=2-31", None),
+    ] {
+        for boot in 0..3 {
+            let why = study.wrong_line(boot, &cpus, line);
+            assert_eq!(why.is_none(), of == Some(boot), "{line} for boot {boot}: {why:?}");
+        }
+    }
+}
+
+#[test]
+fn power_may_go_anywhere_and_every_run_is_measured_once_in_its_boot() {
+    // In one telling power goes at each step of every kind.
+    for cut in 0..60 {
+        let mut story = Story::begin();
+        let (mut steps, mut measured) = (0, 0);
+        loop {
+            steps += 1;
+            assert!(steps < 200, "cut at {cut}: it does not come to its end");
+            match story.next() {
+                Next::Measure(sitting) => {
+                    assert_eq!(story.line, right(sitting.boot));
+                    story.note(sitting, true);
+                    if steps == cut {
+                        // The one-shot entry is used up: the old line comes back.
+                        story.boot("quiet");
+                        continue;
+                    }
+                    let place = story.schedule.next().unwrap();
+                    assert_eq!(
+                        (place.block, story.study.cells[place.cell].boot),
+                        (sitting.block, sitting.boot)
+                    );
+                    story.schedule.finish(place, Duration::from_secs(10));
+                    measured += 1;
+                }
+                Next::Restart(sitting) => {
+                    story.note(sitting, false);
+                    // It goes between the note and the entry.
+                    story.boot(if steps == cut {
+                        "quiet"
+                    } else {
+                        right(sitting.boot)
+                    });
+                }
+                Next::GiveUp { sitting, why } => panic!("cut at {cut}: {sitting:?} is given up: {why}"),
+                Next::Over => break,
+                Next::BudgetUsed => panic!("it has no budget"),
+            }
+        }
+        assert_eq!(measured, 12, "cut at {cut}");
+    }
+}
+
+#[test]
+fn every_repetition_has_boots_of_its_own_and_a_study_begins_with_a_restart() {
+    let mut story = Story::begin();
+    let mut restarts = Vec::new();
+    loop {
+        match story.next() {
+            Next::Measure(sitting) => {
+                story.note(sitting, true);
+                let place = story.schedule.next().unwrap();
+                story.schedule.finish(place, Duration::from_secs(10));
+            }
+            Next::Restart(sitting) => {
+                restarts.push(sitting);
+                story.note(sitting, false);
+                story.boot(right(sitting.boot));
+            }
+            other => {
+                assert_eq!(other, Next::Over);
+                break;
+            }
+        }
+    }
+    let different: BTreeSet<&Sitting> = restarts.iter().collect();
+    assert_eq!((restarts.len(), different.len()), (6, 6), "{restarts:?}");
+}
+
+#[test]
+fn a_boot_that_never_comes_up_or_never_stays_up_is_given_up() {
+    for falls in [false, true] {
+        let mut story = Story::begin();
+        let (mut restarts, mut given_up) = (0, None);
+        let mut steps = 0;
+        loop {
+            steps += 1;
+            assert!(steps < 200, "an endless loop");
+            match story.next() {
+                Next::Measure(sitting) => {
+                    story.note(sitting, true);
+                    if falls && sitting.boot == 1 {
+                        story.boot("quiet");
+                        continue;
+                    }
+                    let place = story.schedule.next().unwrap();
+                    story.schedule.finish(place, Duration::from_secs(10));
+                }
+                Next::Restart(sitting) => {
+                    restarts += usize::from(sitting.boot == 1);
+                    story.note(sitting, false);
+                    // The loader falls back to the old entry.
+                    story.boot(if falls { right(sitting.boot) } else { "quiet" });
+                }
+                Next::GiveUp { sitting, why } => {
+                    assert_eq!(sitting.boot, 1);
+                    assert!(given_up.replace(why).is_none(), "once for all repetitions");
+                    story.schedule.give_up(sitting.boot);
+                }
+                Next::Over => break,
+                Next::BudgetUsed => panic!("it has no budget"),
+            }
+        }
+        assert_eq!(restarts, MOST_TRIES);
+        let why = given_up.unwrap();
+        assert!(why.contains("isolcpus=2-3 is not on the line"), "{why}");
+        // The other boot's runs are all there.
+        assert_eq!(story.schedule.done(), 6);
+    }
+}
+
+/// Restarts count, and so does what the machine did meanwhile.
+#[test]
+fn a_budget_is_the_time_since_the_study_began_and_leaves_one_result_at_least() {
+    let mut story = Story::begin();
+    story.study.budget = Some(Duration::from_secs(120));
+    // Longer than it may: what was begun without any result goes on.
+    story.under_way_for = Duration::from_secs(3_600);
+    let Next::Restart(sitting) = story.next() else {
+        panic!("{:?}", story.next());
+    };
+    story.note(sitting, false);
+    story.boot(right(sitting.boot));
+    for _ in 0..2 {
+        let Next::Measure(sitting) = story.next() else {
+            panic!("{:?}", story.next());
+        };
+        story.note(sitting, true);
+        let place = story.schedule.next().unwrap();
+        story.schedule.finish(place, Duration::from_secs(10));
+    }
+    assert_eq!(story.next(), Next::BudgetUsed);
+    story.under_way_for = Duration::from_secs(60);
+    assert!(matches!(story.next(), Next::Restart(_)), "{:?}", story.next());
+    // The run itself has to fit as well.
+    story.under_way_for = Duration::from_secs(119);
+    assert_eq!(story.next(), Next::BudgetUsed);
+    story.study.budget = None;
+    assert!(matches!(story.next(), Next::Restart(_)));
+}
+
+#[test]
+fn a_machine_that_goes_down_with_the_line_that_it_always_has_is_given_up_too() {
+    let mut story = Story::begin();
+    let mut measures = [0; 2];
+    let mut given_up = Vec::new();
+    for _ in 0..200 {
+        match story.next() {
+            Next::Measure(sitting) => {
+                measures[sitting.boot] += 1;
+                story.note(sitting, true);
+                // Whatever is measured stops it, and it comes up as it always does.
+                story.boot("quiet");
+            }
+            Next::Restart(sitting) => {
+                story.note(sitting, false);
+                story.boot(right(sitting.boot));
+            }
+            Next::GiveUp { sitting, .. } => {
+                given_up.push(sitting.boot);
+                story.schedule.give_up(sitting.boot);
+            }
+            Next::Over => break,
+            Next::BudgetUsed => panic!("it has no budget"),
+        }
+    }
+    assert_eq!(story.next(), Next::Over);
+    given_up.sort_unstable();
+    assert_eq!((given_up, measures), (vec![0, 1], [MOST_TRIES; 2]));
+}
+
+proptest! {
+    #[test]
+    fn a_block_needs_every_boot_once_and_holds_every_cell_once(seed: u64) {
+        let study = of(AXES, seed);
+        let mut orders = BTreeSet::new();
+        for block in study.blocks() {
+            let mut boots: Vec<usize> = block.iter().map(|cell| study.cells[*cell].boot).collect();
+            boots.dedup();
+            orders.insert(boots.clone());
+            boots.sort_unstable();
+            prop_assert_eq!(boots, (0..6).collect::<Vec<_>>());
+            let mut cells = block;
+            cells.sort_unstable();
+            prop_assert_eq!(cells, (0..20).collect::<Vec<_>>());
+        }
+        // Three blocks in the same order of 720 would be no lot.
+        prop_assert!(orders.len() > 1);
+    }
+
+    #[test]
+    fn wherever_it_stops_the_next_boot_is_that_of_the_next_run(stops in 0_usize..=60, seed: u64) {
+        let study = of(AXES, seed);
+        let mut ran: Vec<Place> = Vec::new();
+        let mut first = Schedule::new(&study, []);
+        prop_assert_eq!(first.sittings_left(), 18);
+        for _ in 0..stops {
+            let place = first.next().unwrap();
+            first.finish(place, Duration::from_secs(10));
+            ran.push(place);
+        }
+        let again = Schedule::new(&study, ran.iter().copied());
+        let needed = again.next().map(|place| Sitting { block: place.block, boot: study.cells[place.cell].boot });
+        prop_assert_eq!(again.sitting(), needed);
+        let left: BTreeSet<(usize, usize)> = again.order()[stops..]
+            .iter()
+            .map(|place| (place.block, study.cells[place.cell].boot))
+            .collect();
+        prop_assert_eq!(again.sittings_left(), left.len());
+    }
+}

@@ -1,0 +1,131 @@
+//! The order of the runs, and what is left of it after an interruption.
+
+use machine::CpuSet;
+use proptest::prelude::*;
+use std::time::Duration;
+use study::{Place, Record, Schedule, Study, blocks, parse};
+
+fn of(repetitions: usize, seed: u64) -> Study {
+    let text = format!(
+        "repetitions = {repetitions}\nseed = {seed}\ncool_down = \"2s\"\n[measure]\nwhat = \"latency\"\ncpus = \"1\"\nfor = \"10s\"\n\
+         [axes]\nisolation = [\"none\", \"balanced\"]\nload = [\"idle\", \"cpu\", \"io\"]\n"
+    );
+    parse(text.as_bytes()).unwrap()
+}
+
+proptest! {
+    #[test]
+    fn every_block_holds_every_cell_once(cells in 1_usize..40, repetitions in 0_usize..20, seed: u64) {
+        let order = blocks(cells, repetitions, seed);
+        prop_assert_eq!(order.len(), repetitions);
+        for block in &order {
+            let mut sorted = block.clone();
+            sorted.sort_unstable();
+            prop_assert_eq!(sorted, (0..cells).collect::<Vec<_>>());
+        }
+        // More repetitions change nothing before them.
+        prop_assert_eq!(&blocks(cells, repetitions + 3, seed)[..repetitions], order.as_slice());
+    }
+
+    #[test]
+    fn wherever_it_stops_it_goes_on_with_the_next_and_none_runs_twice(stops in 0_usize..=30, seed: u64) {
+        let study = of(5, seed);
+        let mut first = Schedule::new(&study, []);
+        let mut ran = Vec::new();
+        for _ in 0..stops {
+            let place = first.next().unwrap();
+            first.finish(place, Duration::from_secs(12));
+            ran.push(place);
+        }
+        let mut again = Schedule::new(&study, ran.iter().copied());
+        prop_assert_eq!(again.done(), stops);
+        while let Some(place) = again.next() {
+            again.finish(place, Duration::from_secs(12));
+            ran.push(place);
+        }
+        prop_assert_eq!(ran.as_slice(), again.order());
+        prop_assert_eq!(ran.len(), 5 * study.cells.len());
+    }
+}
+
+#[test]
+fn no_place_in_a_block_is_any_cells_own() {
+    // Of 6 cells in 6,000 blocks each stands 1,000 times at each place; 5 standard deviations of that are 144.
+    let mut seen = [[0_i32; 6]; 6];
+    for block in blocks(6, 6_000, 7) {
+        for (place, cell) in block.into_iter().enumerate() {
+            seen[place][cell] += 1;
+        }
+    }
+    for count in seen.iter().flatten() {
+        assert!((count - 1_000).abs() < 145, "{seen:?}");
+    }
+    assert_ne!(blocks(6, 4, 1), blocks(6, 4, 2));
+}
+
+#[test]
+fn what_is_done_already_and_is_none_of_its_runs_does_not_count() {
+    let study = of(2, 1);
+    let foreign = [
+        Place { block: 2, cell: 0 },
+        Place { block: 0, cell: 99 },
+        Place { block: 1, cell: 3 },
+    ];
+    let schedule = Schedule::new(&study, foreign);
+    assert_eq!(schedule.done(), 1);
+}
+
+#[test]
+fn the_time_that_is_left_follows_what_runs_took() {
+    let study = of(2, 1);
+    let mut schedule = Schedule::new(&study, []);
+    // 12 runs of 10 s, each after 2 s, and about 2 s to make and take back.
+    assert_eq!(schedule.remaining(), Duration::from_secs(12 * 14));
+    let place = schedule.next().unwrap();
+    schedule.finish(place, Duration::from_secs(17));
+    assert_eq!(schedule.remaining(), Duration::from_secs(11 * 17));
+    while let Some(place) = schedule.next() {
+        schedule.finish(place, Duration::from_secs(13));
+    }
+    assert_eq!(schedule.remaining(), Duration::ZERO);
+}
+
+#[test]
+fn a_directory_of_another_study_machine_or_version_is_told_apart() {
+    let machine = machine::Machine::read(&root::Root::live());
+    let record = |study: &Study, version: &str| Record {
+        kernel: None,
+        ..Record::new(study, &machine, &CpuSet::range(1, 1), version)
+    };
+    let ours = record(&of(2, 1), "1.0");
+    assert_eq!(ours.same(&record(&of(2, 1), "1.0")), Ok(()));
+    let cases: [(Record, &str); 5] = [
+        (
+            record(&of(2, 1), "1.1"),
+            "the version of quietcore was 1.0 there, and is 1.1 now",
+        ),
+        (record(&of(2, 2), "1.0"), "the seed was 1 there, and is 2 now"),
+        (
+            record(&of(3, 1), "1.0"),
+            "12 runs there, and is another, 18 runs now",
+        ),
+        (
+            Record {
+                kernel: Some("6.1".to_owned()),
+                ..ours.clone()
+            },
+            "the kernel was unknown there, and is 6.1 now",
+        ),
+        (
+            Record {
+                cpus: CpuSet::range(2, 3),
+                ..ours.clone()
+            },
+            "CPUs measured was 1 there, and is 2-3 now",
+        ),
+    ];
+    for (other, words) in cases {
+        let why = ours.same(&other).unwrap_err().to_string();
+        assert!(why.contains(words), "{why}");
+    }
+}

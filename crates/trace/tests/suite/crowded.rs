@@ -1,0 +1,123 @@
+//! Memory that is too small for what one CPU has told while another was silent, or while we read.
+
+use events::{Endian, Event, Layout};
+use machine::CpuId;
+use std::ops::ControlFlow;
+use std::path::Path;
+use trace::{Drained, Recorder, Way};
+
+const PAGE: usize = 256;
+
+fn layout() -> Layout {
+    Layout::of_64_bit(Endian::Little, PAGE)
+}
+
+/// A page with one event of one word, at its own time.
+fn page(at: u64) -> Vec<u8> {
+    let mut page = at.to_le_bytes().to_vec();
+    page.extend(8_u64.to_le_bytes());
+    page.extend(1_u32.to_le_bytes());
+    page.extend(0_u32.to_le_bytes());
+    page.resize(PAGE, 0);
+    page
+}
+
+/// Buffers as files: what is appended to them has come meanwhile.
+struct Buffers(tempfile::TempDir);
+
+impl Buffers {
+    fn new(cpus: u32) -> Buffers {
+        let buffers = Buffers(tempfile::tempdir().unwrap());
+        for cpu in 0..cpus {
+            std::fs::create_dir_all(buffers.file(cpu).parent().unwrap()).unwrap();
+            std::fs::write(buffers.file(cpu), []).unwrap();
+        }
+        buffers
+    }
+
+    fn file(&self, cpu: u32) -> std::path::PathBuf {
+        self.0.path().join(format!("per_cpu/cpu{cpu}/trace_pipe_raw"))
+    }
+
+    fn come(&self, cpu: u32, times: impl Iterator<Item = u64>) {
+        come(&self.file(cpu), times);
+    }
+
+    fn recorder(&self, cpus: u32, most: usize) -> Recorder {
+        let cpus: Vec<CpuId> = (0..cpus).map(CpuId).collect();
+        let dir = self.0.path().to_str().unwrap();
+        Recorder::open(dir, &cpus, layout(), most, 0, Way::Read).unwrap()
+    }
+}
+
+fn come(file: &Path, times: impl Iterator<Item = u64>) {
+    use std::io::Write as _;
+    let mut file = std::fs::OpenOptions::new().append(true).open(file).unwrap();
+    file.write_all(&times.flat_map(page).collect::<Vec<u8>>())
+        .unwrap();
+}
+
+/// Gives out what may be; the times.
+fn given(recorder: &mut Recorder, until: Option<u64>) -> Vec<u64> {
+    let mut times = Vec::new();
+    let is_all = recorder.take(until, usize::MAX, |event| {
+        if let Event::Record { record, .. } = event {
+            times.push(record.at);
+        }
+        ControlFlow::Continue(())
+    });
+    assert!(is_all);
+    times
+}
+
+/// One CPU is silent, then the other fills the memory with what lies after it: the silent one must still be asked.
+#[test]
+fn memory_that_is_full_of_what_has_to_wait_is_no_end() {
+    const SECOND: u64 = 1_000_000_000;
+    let buffers = Buffers::new(2);
+    let mut recorder = buffers.recorder(2, 1);
+    assert_eq!(recorder.drain(|| SECOND).unwrap(), Drained::Empty);
+    // Within the time in which an event may still be on its way.
+    buffers.come(0, SECOND..SECOND + 100);
+    let later = SECOND + 1_000;
+    assert_eq!(recorder.drain(|| later).unwrap(), Drained::Full);
+    let until = recorder.told_ns();
+    assert_eq!(given(&mut recorder, Some(until)), [0_u64; 0]);
+    buffers.come(1, SECOND + 50..SECOND + 60);
+
+    recorder.ends();
+    let mut times = Vec::new();
+    for turn in 0.. {
+        assert!(turn < 1_000, "it goes on for ever; so far {times:?}");
+        let drained = recorder.drain(|| later).unwrap();
+        let until = recorder.told_ns();
+        times.extend(given(&mut recorder, Some(until)));
+        assert!(recorder.waiting() <= 10 * PAGE, "{}", recorder.waiting());
+        if drained == Drained::Empty {
+            break;
+        }
+    }
+    times.extend(given(&mut recorder, None));
+    let mut wanted: Vec<u64> = (SECOND..SECOND + 100).chain(SECOND + 50..SECOND + 60).collect();
+    wanted.sort_unstable();
+    assert_eq!(times, wanted);
+}
+
+/// Whoever reads on a CPU that is traced makes events there: each look finds a new one.
+#[test]
+fn what_comes_while_we_read_is_left_for_the_next_time() {
+    let buffers = Buffers::new(1);
+    let mut recorder = buffers.recorder(1, 100 * PAGE);
+    buffers.come(0, 1..4);
+    let file = buffers.file(0);
+    let now = std::cell::Cell::new(10);
+    let clock = || {
+        now.set(now.get() + 1);
+        come(&file, std::iter::once(now.get()));
+        now.get()
+    };
+    assert_eq!(recorder.drain(clock).unwrap(), Drained::Empty);
+    let times = given(&mut recorder, None);
+    assert_eq!(times.get(..3), Some([1, 2, 3].as_slice()));
+    assert!(times.len() < 8, "{times:?}");
+}

@@ -1,0 +1,212 @@
+//! A buffer that is mapped gives what one that is read gives: the same events, at any point of a page, and the same account
+//! of what was lost. On the running kernel, in instances of our own.
+
+use events::{Event, Layout};
+use machine::CpuId;
+use root::{Root, Tracefs};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write as _;
+use std::path::PathBuf;
+use trace::{Drained, Recorded, Recorder, Source, Way, catalogue};
+
+/// An instance into which somebody writes by hand; it goes with the test.
+struct Instance {
+    dir: PathBuf,
+    /// Closed before the instance goes: the kernel keeps what somebody has open.
+    marker: Option<fs::File>,
+}
+
+impl Instance {
+    fn begin(tracefs: &Tracefs, name: &str, buffer_kib: &str) -> Instance {
+        let dir = PathBuf::from(tracefs.file(&format!("instances/test-{name}-{}", std::process::id())));
+        fs::create_dir(&dir).unwrap();
+        for (file, text) in [
+            ("trace_clock", "mono"),
+            ("buffer_size_kb", buffer_kib),
+            ("tracing_on", "1"),
+        ] {
+            fs::write(dir.join(file), text).unwrap();
+        }
+        let marker = fs::OpenOptions::new()
+            .write(true)
+            .open(dir.join("trace_marker"))
+            .unwrap();
+        Instance {
+            dir,
+            marker: Some(marker),
+        }
+    }
+
+    fn recorder(&self, layout: Layout, way: Way) -> Recorder {
+        let cpus: Vec<CpuId> = vec![CpuId(0)];
+        Recorder::open(self.dir.to_str().unwrap(), &cpus, layout, 64 << 20, 0, way).unwrap()
+    }
+
+    fn finish(&self, recorder: Recorder) -> Recorded {
+        recorder
+            .finish(&Root::live(), self.dir.to_str().unwrap())
+            .unwrap()
+    }
+
+    /// Notes number `number`, in a text whose length depends on it.
+    fn mark(&mut self, number: usize) {
+        let text = format!("{number} {}", "x".repeat(number % 61));
+        self.marker.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        self.marker = None;
+        let gone = fs::remove_dir(&self.dir);
+        // Who panics already leaves files open.
+        if !std::thread::panicking() {
+            gone.unwrap();
+        }
+    }
+}
+
+/// What this kernel has, with this thread on CPU 0; what stands in the way otherwise.
+fn kernel() -> Result<(Tracefs, Layout), String> {
+    let tracefs = match Tracefs::find() {
+        Ok(Some(tracefs)) => tracefs,
+        Ok(None) => return Err("this kernel has no tracefs".to_owned()),
+        Err(error) => return Err(error.to_string()),
+    };
+    root::sched::set_affinity(0, &[1]).map_err(|errno| format!("CPU 0: errno {errno}"))?;
+    let known = catalogue(&Root::live(), &tracefs.file("."), &["sched/sched_switch"]);
+    let layout = known.map_err(|error| error.to_string())?.layout;
+    Ok((tracefs, layout))
+}
+
+/// The kernel with the buffers that can be mapped; a name where it has none.
+fn mapping_kernel(test: &str) -> Option<(Tracefs, Layout)> {
+    let found = kernel().and_then(|(tracefs, layout)| {
+        let probe = Instance::begin(&tracefs, &format!("probe-{test}"), "64");
+        let path = probe.dir.join("per_cpu/cpu0/trace_pipe_raw");
+        match Source::open(path.to_str().unwrap(), Way::Mapped).unwrap() {
+            Source::Mapped(..) => Ok((tracefs, layout)),
+            Source::Read(_) => Err("this kernel maps no buffers (6.10)".to_owned()),
+        }
+    });
+    found.map_err(|why| println!("SKIP: {test}: {why}")).ok()
+}
+
+/// Takes what there is: the bytes.
+fn taken(recorder: &mut Recorder) -> usize {
+    let before = recorder.waiting();
+    assert_eq!(recorder.drain(|| u64::MAX).unwrap(), Drained::Empty);
+    recorder.waiting() - before
+}
+
+/// The number that each mark begins with, and the times between them, which only one instance has.
+fn numbers(recording: &Recorded) -> (Vec<usize>, u64) {
+    let (mut numbers, mut lost, mut last) = (Vec::new(), 0, 0);
+    for event in recording.last.kept() {
+        match event {
+            Event::Record { record, .. } => {
+                assert!(record.at >= last, "{} after {last}", record.at);
+                last = record.at;
+                // Common fields, the place of the caller, then the text.
+                let text = String::from_utf8_lossy(record.payload.get(16..).unwrap());
+                numbers.push(text.split(' ').next().unwrap().parse().unwrap());
+            }
+            Event::Lost { count, .. } => lost += count.unwrap(),
+            Event::Broken { error, .. } => panic!("{error}"),
+        }
+    }
+    (numbers, lost)
+}
+
+#[test]
+fn mapped_and_read_are_the_same_at_any_point_of_a_page() {
+    let Some((tracefs, layout)) = mapping_kernel("mapped_and_read") else {
+        return;
+    };
+    let mut both = ["read", "mapped"].map(|name| Instance::begin(&tracefs, name, "1024"));
+    let mut recorders = [
+        both[0].recorder(layout, Way::Read),
+        both[1].recorder(layout, Way::Mapped),
+    ];
+    let (mut at, mut step) = (0, 7);
+    while at < 20_000 {
+        for number in at..at + step {
+            both.iter_mut().for_each(|one| one.mark(number));
+        }
+        at += step;
+        // From less than one event to several pages between two looks.
+        step = step * 5 % 997;
+        recorders
+            .iter_mut()
+            .for_each(|recorder| assert!(taken(recorder) > 0));
+        assert_eq!(taken(&mut recorders[1]), 0, "nothing is given twice");
+    }
+    let recordings: Vec<Recorded> = both
+        .iter()
+        .zip(recorders)
+        .map(|(one, recorder)| one.finish(recorder))
+        .collect();
+    for recording in &recordings {
+        let (found, lost) = numbers(recording);
+        assert!(
+            found.iter().copied().eq(0..at) && lost == 0,
+            "{} of {at}, {lost} lost",
+            found.len()
+        );
+        let stats = recording.stats.first().unwrap().1;
+        assert_eq!(
+            (stats.read, stats.lost()),
+            (Some(at as u64), Some(0)),
+            "{stats:?}"
+        );
+    }
+    let spans: Vec<BTreeMap<usize, u64>> = recordings
+        .iter()
+        .map(|recording| {
+            let times = recording.last.kept().filter_map(|event| match event {
+                Event::Record { record, .. } => Some(record.at),
+                _ => None,
+            });
+            times.enumerate().collect()
+        })
+        .collect();
+    // Each mark was written into one instance right before the other; a wrong time base of a page would move all behind it.
+    for (number, read_at) in &spans[0] {
+        let next_at = spans[0].get(&(number + 1)).copied().unwrap_or(u64::MAX);
+        let mapped_at = spans[1][number];
+        assert!(
+            (*read_at..next_at).contains(&mapped_at),
+            "{number}: {read_at} {mapped_at} {next_at}"
+        );
+    }
+}
+
+#[test]
+fn what_a_small_buffer_loses_is_counted_both_ways() {
+    let Some((tracefs, layout)) = mapping_kernel("small_buffer") else {
+        return;
+    };
+    for (name, way) in [("small-read", Way::Read), ("small-mapped", Way::Mapped)] {
+        let mut one = Instance::begin(&tracefs, name, "16");
+        let mut recorder = one.recorder(layout, way);
+        let mut at = 0;
+        for burst in [40, 3_000, 10, 2_000, 1] {
+            (at..at + burst).for_each(|number| one.mark(number));
+            at += burst;
+            recorder.drain(|| u64::MAX).unwrap();
+        }
+        let recording = one.finish(recorder);
+        let (found, lost) = numbers(&recording);
+        let stats = recording.stats.first().unwrap().1;
+        assert!(lost > 3_000, "{name}: {lost}");
+        assert_eq!(found.len() as u64 + lost, at as u64, "{name}");
+        assert_eq!(
+            (stats.read, stats.lost()),
+            (Some(found.len() as u64), Some(lost)),
+            "{name}"
+        );
+        assert_eq!(found.last(), Some(&(at - 1)), "{name}: the newest are there");
+        assert!(found.is_sorted(), "{name}");
+    }
+}

@@ -1,0 +1,67 @@
+//! The screens of machines that are not at hand: many CPUs, some of them offline, a partition. What was recorded on two CPUs
+//! is spread over them.
+
+use crate::support::drawn::{cells, now, recording, screen, text};
+use machine::{CpuId, CpuSet};
+use watch::{Glyphs, Key, Look, Recording, View, press};
+
+/// A machine with so many CPUs; of those of the partition the last is offline.
+fn machine(cpus: u32, isolated: &str) -> Recording {
+    let mut recording = recording();
+    let isolated = CpuSet::parse_list(isolated).unwrap();
+    let offline = CpuSet::range(cpus - 1, cpus - 1);
+    let online = CpuSet::range(0, cpus - 2);
+    for moment in &mut recording.moments {
+        let recorded = std::mem::take(&mut moment.activity.cpus);
+        moment.activity.cpus = online
+            .iter()
+            .map(|cpu| {
+                let from = usize::from(isolated.contains(cpu));
+                let mut one = recorded[from].clone();
+                one.cpu = cpu;
+                // No two of them are alike, and most of the isolated ones are quiet.
+                let share = if from == 0 { u64::from(cpu.0) + 1 } else { 50 };
+                one.interrupts
+                    .iter_mut()
+                    .for_each(|row| row.count = row.count.div_ceil(share));
+                one
+            })
+            .collect();
+        if let Some(scene) = &mut moment.scene {
+            scene.online = online.clone();
+            scene.offline = offline.clone();
+            "partition rt".clone_into(&mut scene.said_by);
+            for (place, seen) in scene.findings.iter_mut().enumerate() {
+                let cpu = isolated.iter().nth(place).unwrap_or(CpuId(0));
+                seen.cpus = CpuSet::range(cpu.0, cpu.0);
+            }
+            scene.isolated = isolated.clone();
+        }
+    }
+    recording
+}
+
+#[test]
+fn many_cpus_and_one_that_is_offline() {
+    for (cpus, isolated) in [(64, "32-63"), (1024, "16-1023")] {
+        let recording = machine(cpus, isolated);
+        let now = now(&recording, Glyphs::Blocks);
+        for size in [(80, 24), (120, 40)] {
+            let seen = text(&cells(&now, &View::default(), size, Look::Plain));
+            screen(&format!("{}x{}-{cpus}-cpus.txt", size.0, size.1), &seen);
+        }
+        // The last one, which is offline, can be reached.
+        let mut view = View::default();
+        press(&mut view, Key::Char('1'), &now);
+        press(&mut view, Key::Char('a'), &now);
+        for _ in 0..cpus.div_ceil(8) {
+            press(&mut view, Key::PageDown, &now);
+        }
+        let seen = text(&cells(&now, &view, (80, 24), Look::Plain));
+        let last = format!("{:>4} off", cpus - 1);
+        assert!(
+            seen.lines().any(|line| line.contains(&last)),
+            "{last:?} in\n{seen}"
+        );
+    }
+}

@@ -1,0 +1,259 @@
+//! The screens that a person sees, from a recording of a real machine, and what keys do to them.
+//!
+//! `QUIETCORE_BLESS=1` writes the golden screens anew.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::field_reassign_with_default,
+    clippy::cast_possible_truncation
+)] // A whole file of tests.
+
+use crate::support::drawn;
+use crate::support::drawn::{cells, recording, screen, text};
+use ratatui::buffer::Buffer;
+use ratatui::style::{Color, Modifier};
+use watch::{Act, Glyphs, Key, Look, Now, Overlay, Scope, View, press};
+
+fn focused(pane: usize) -> View {
+    let mut view = View::default();
+    view.focus = pane;
+    view
+}
+
+/// Colours beside the text: a letter for each cell that is not plain.
+fn colours(buffer: &Buffer) -> String {
+    let mut text = String::new();
+    for y in 0..buffer.area.height {
+        let line: String = (0..buffer.area.width)
+            .map(|x| {
+                let cell = &buffer[(x, y)];
+                match cell.fg {
+                    Color::Red => 'r',
+                    Color::Yellow => 'y',
+                    Color::Green => 'g',
+                    Color::DarkGray => 'd',
+                    _ if cell.modifier.contains(Modifier::REVERSED) => 'R',
+                    _ if cell.modifier.contains(Modifier::BOLD) => 'b',
+                    _ => ' ',
+                }
+            })
+            .collect();
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Where room is short the name of the kernel goes, and the verdict stays.
+#[test]
+fn a_narrow_screen_has_the_verdict() {
+    let recording = recording();
+    let now = drawn::now(&recording, Glyphs::Blocks);
+    for width in [60, 80] {
+        let drawn = text(&cells(&now, &View::default(), (width, 24), Look::Plain));
+        let title = drawn.lines().next().unwrap();
+        let verdict = format!("isolated {}: {}", now.scene.isolated, now.scene.verdict);
+        assert!(title.contains(&verdict), "{width}: {title}");
+    }
+}
+
+#[test]
+fn every_pane_at_both_sizes() {
+    let recording = recording();
+    let now = drawn::now(&recording, Glyphs::Blocks);
+    for (place, pane) in watch::PANES.iter().enumerate() {
+        let view = focused(place);
+        screen(
+            &format!("80x24-{}.txt", pane.name),
+            &text(&cells(&now, &view, (80, 24), Look::Plain)),
+        );
+    }
+    let wide = cells(&now, &View::default(), (120, 40), Look::Plain);
+    screen("120x40.txt", &text(&wide));
+    let ascii = drawn::now(&recording, Glyphs::Ascii);
+    let seen = text(&cells(&ascii, &View::default(), (80, 24), Look::Plain));
+    assert!(seen.is_ascii(), "{seen}");
+    screen("80x24-ascii.txt", &seen);
+}
+
+#[test]
+fn colours_say_nothing_that_the_text_does_not() {
+    let recording = recording();
+    let now = drawn::now(&recording, Glyphs::Blocks);
+    let view = View::default();
+    for size in [(80, 24), (120, 40)] {
+        let (colour, plain) = (
+            cells(&now, &view, size, Look::Colour),
+            cells(&now, &view, size, Look::Plain),
+        );
+        assert_eq!(text(&colour), text(&plain));
+        screen(&format!("{}x{}-colours.txt", size.0, size.1), &colours(&colour));
+        let coloured = |buffer: &Buffer| {
+            buffer
+                .content
+                .iter()
+                .any(|cell| cell.fg != Color::Reset || cell.bg != Color::Reset)
+        };
+        assert!(coloured(&colour) && !coloured(&plain));
+    }
+}
+
+#[test]
+fn overlays() {
+    let recording = recording();
+    let now = drawn::now(&recording, Glyphs::Blocks);
+    let mut view = View::default();
+    press(&mut view, Key::Char('?'), &now);
+    screen(
+        "80x24-help.txt",
+        &text(&cells(&now, &view, (80, 24), Look::Plain)),
+    );
+    press(&mut view, Key::Escape, &now);
+    press(&mut view, Key::Char('5'), &now);
+    press(&mut view, Key::Char('f'), &now);
+    let Some(Overlay::Fix(key)) = &view.overlay else {
+        panic!("{view:?}")
+    };
+    assert!(
+        now.scene.findings.iter().any(|seen| key.starts_with(&seen.id)),
+        "{key}"
+    );
+    screen("80x24-fix.txt", &text(&cells(&now, &view, (80, 24), Look::Plain)));
+    view.lay_over(Overlay::Answer {
+        title: "blame".to_owned(),
+        text: "a\u{1b}[31mb\n".repeat(50),
+    });
+    let seen = text(&cells(&now, &view, (80, 24), Look::Plain));
+    assert!(
+        seen.contains("1-20 of 50") && seen.contains("a\\u{1b}[31mb"),
+        "{seen}"
+    );
+    press(&mut view, Key::PageDown, &now);
+    assert!(text(&cells(&now, &view, (80, 24), Look::Plain)).contains("11-30 of 50"));
+}
+
+#[test]
+fn keys_sort_filter_and_choose() {
+    let recording = recording();
+    let now = drawn::now(&recording, Glyphs::Ascii);
+    let mut view = View::default();
+    let typed = |view: &mut View, letters: &str| {
+        letters
+            .chars()
+            .filter_map(|letter| press(view, Key::Char(letter), &now))
+            .last()
+    };
+    let lines = |view: &View| -> Vec<String> {
+        text(&cells(&now, view, (80, 24), Look::Plain))
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    };
+    // Rates fall, whatever their unit; sorted by name they do not.
+    typed(&mut view, "2");
+    let by_rate: Vec<String> = lines(&view)
+        .into_iter()
+        .skip_while(|line| !line.contains("[2 culprits]"))
+        .skip(2)
+        .collect();
+    typed(&mut view, "ss");
+    let by_name: Vec<String> = lines(&view)
+        .into_iter()
+        .skip_while(|line| !line.contains("[2 culprits]"))
+        .skip(2)
+        .collect();
+    assert_ne!(by_rate, by_name);
+    let who: Vec<&str> = by_name
+        .iter()
+        .take(4)
+        .filter_map(|line| line.get(9..30))
+        .collect();
+    let mut sorted = who.clone();
+    sorted.sort_unstable();
+    assert_eq!(who, sorted);
+    // The filter is typed, kept, and dropped.
+    typed(&mut view, "/timer");
+    assert!(view.typing && lines(&view).last().unwrap().contains("filter: timer_"));
+    press(&mut view, Key::Enter, &now);
+    let kept: Vec<String> = lines(&view)
+        .into_iter()
+        .skip_while(|line| !line.contains("[2 culprits]"))
+        .skip(2)
+        .collect();
+    let shown = kept.iter().take_while(|line| !line.is_empty()).count();
+    assert!(
+        shown > 0
+            && kept
+                .iter()
+                .take(shown)
+                .all(|line| line.to_lowercase().contains("timer")),
+        "{kept:?}"
+    );
+    press(&mut view, Key::Escape, &now);
+    assert!(view.filter.is_empty());
+    // Only the chosen CPU, and its question.
+    typed(&mut view, "1");
+    press(&mut view, Key::Enter, &now);
+    let first = now.scene.isolated.first().unwrap();
+    assert_eq!(view.scope, Scope::One(first));
+    typed(&mut view, "a");
+    assert_eq!(typed(&mut view, "b"), Some(Act::Blame(machine::CpuId(1))));
+    assert_eq!(press(&mut view, Key::Control('c'), &now), Some(Act::Quit));
+    assert_eq!(typed(&mut view, "z"), Some(Act::Freeze));
+    assert_eq!(typed(&mut view, "q"), Some(Act::Quit));
+}
+
+#[test]
+fn any_size_and_any_key_is_no_panic() {
+    let recording = recording();
+    let empty = watch::Scene::default();
+    let nothing = Now {
+        moments: Vec::new(),
+        scene: &empty,
+        glyphs: Glyphs::Ascii,
+    };
+    let keys = [
+        Key::Down,
+        Key::Tab,
+        Key::Char('s'),
+        Key::Char('f'),
+        Key::Char('b'),
+        Key::Enter,
+        Key::PageDown,
+        Key::Up,
+        Key::BackTab,
+        Key::Char('?'),
+        Key::Backspace,
+    ];
+    for now in [&drawn::now(&recording, Glyphs::Blocks), &nothing] {
+        let mut view = View::default();
+        for turn in 0..200usize {
+            press(&mut view, keys[turn * 7 % keys.len()], now);
+            let size = ((turn * 13 % 140) as u16, (turn * 5 % 50) as u16);
+            cells(now, &view, size, Look::Colour);
+        }
+    }
+    let small = text(&cells(&nothing, &View::default(), (39, 10), Look::Plain));
+    assert!(small.starts_with("quietcore watch needs 40 x 8"), "{small}");
+}
+
+#[test]
+fn names_from_the_machine_cannot_reach_the_terminal_as_they_are() {
+    let mut recording = recording();
+    let scene = recording
+        .moments
+        .iter_mut()
+        .rev()
+        .find_map(|moment| moment.scene.as_mut())
+        .unwrap();
+    "\u{1b}[2Jevil\u{202e}".clone_into(&mut scene.threads[0].comm);
+    let now = drawn::now(&recording, Glyphs::Blocks);
+    let view = focused(2);
+    let seen = cells(&now, &view, (80, 24), Look::Plain);
+    assert!(
+        seen.content
+            .iter()
+            .all(|cell| !cell.symbol().contains(['\u{1b}', '\u{202e}']))
+    );
+    assert!(text(&seen).contains("\\u{1b}[2J"), "{}", text(&seen));
+}

@@ -1,0 +1,53 @@
+//! The machine that was recorded, drawn into cells, and its screens as text.
+
+use crate::support::golden::{fixtures, golden};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use watch::{Glyphs, Look, Mode, Now, Recording, View, draw, parse};
+
+/// What was recorded on a real machine.
+pub fn recording() -> Recording {
+    parse(&std::fs::read(fixtures().join("partition.jsonl")).unwrap()).unwrap()
+}
+
+/// The screen that is shown at the end of a recording.
+pub fn now(recording: &Recording, glyphs: Glyphs) -> Now<'_> {
+    let first = recording.moments.len().saturating_sub(Now::BACK);
+    Now {
+        moments: recording.moments.iter().skip(first).collect(),
+        scene: recording
+            .moments
+            .iter()
+            .rev()
+            .find_map(|moment| moment.scene.as_ref())
+            .unwrap(),
+        glyphs,
+    }
+}
+
+pub fn cells(now: &Now, view: &View, size: (u16, u16), look: Look) -> Buffer {
+    let mut buffer = Buffer::empty(Rect::new(0, 0, size.0, size.1));
+    let mode = Mode::Playing {
+        at: now.moments.len(),
+        of: now.moments.len(),
+        speed: 0.0,
+    };
+    draw(&mut buffer, "6.18.44", mode, now, view, look);
+    buffer
+}
+
+/// The text of a screen, without the blanks at the ends of its lines.
+pub fn text(buffer: &Buffer) -> String {
+    let mut text = String::new();
+    for y in 0..buffer.area.height {
+        let line: String = (0..buffer.area.width).map(|x| buffer[(x, y)].symbol()).collect();
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// Holds the text of a screen against the golden one of that name.
+pub fn screen(name: &str, seen: &str) {
+    golden(&format!("screens/{name}"), seen);
+}

@@ -1,0 +1,24 @@
+//! What is drawn and what is told as files of `fixtures/watch`; `QUIETCORE_BLESS=1` writes them anew.
+
+use std::path::{Path, PathBuf};
+
+/// Where they are.
+pub fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/watch")
+}
+
+/// Holds what was seen against the file of that name.
+pub fn golden(name: &str, seen: &str) {
+    let path = fixtures().join(name);
+    if std::env::var_os("QUIETCORE_BLESS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, seen).unwrap();
+    }
+    let wanted = std::fs::read_to_string(&path).unwrap_or_default();
+    assert_eq!(
+        seen,
+        wanted,
+        "{} differs; QUIETCORE_BLESS=1 writes it anew",
+        path.display()
+    );
+}
