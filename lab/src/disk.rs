@@ -7,8 +7,7 @@
 use crate::error::LabError;
 use crate::packages::{self, Packages};
 use crate::records::Records;
-use crate::scenario::Cell;
-use crate::vm::{End, Outcome, Start, boot};
+use crate::vm::{End, Machine, Outcome, Start, boot};
 use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
@@ -58,17 +57,17 @@ pub fn boot_from(
     disk: &Disk,
     image: &Path,
     initramfs: &[u8],
-    cell: &Cell,
+    machine: &Machine,
     dir: &Path,
 ) -> Result<Outcome, LabError> {
-    let blank = make(disk, cell.kernel.arch, dir)?;
+    let blank = make(disk, machine.cell.kernel.arch, dir)?;
     let kernel = |line: Option<&str>, dir: &Path| {
         let start = Start::Kernel {
             image,
             initramfs,
             line,
         };
-        boot(&start, &blank.disk, cell, dir)
+        boot(&start, &blank.disk, machine, dir)
     };
     let mut outcome = kernel(None, &dir.join("install"))?;
     if outcome.records.get("installed").status == 0 {
@@ -76,7 +75,7 @@ pub fn boot_from(
         outcome = match disk.firmware {
             Firmware::Bios | Firmware::Uefi => {
                 let devices = [blank.disk.clone(), blank.firmware].concat();
-                boot(&Start::Disk, &devices, cell, dir)?
+                boot(&Start::Disk, &devices, machine, dir)?
             }
             Firmware::Lines { always, once } => {
                 let next = |line: &str, time: u32| kernel(Some(line), &dir.join(format!("boot{time}")));

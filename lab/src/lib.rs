@@ -4,7 +4,9 @@
 //! (scenario x kernel x cgroup layout), the guest side is `guest/init.sh` and the `lab-guest` binary. Counters and
 //! placement are asserted; latencies never are, because an emulator's time is not a machine's time.
 
+pub mod accelerator;
 pub mod apt;
+pub mod bench;
 pub mod clock;
 pub mod disk;
 pub mod error;
@@ -24,5 +26,6 @@ pub mod unpack;
 pub mod userland;
 pub mod verdict;
 pub mod vm;
+pub mod vmlinux;
 
 pub use error::LabError;

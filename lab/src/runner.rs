@@ -1,20 +1,19 @@
-//! Runs cells, two guests at a time, and says on one line each how it went.
+//! Runs cells, as many guests at a time as the host has CPUs and memory for, and reports how each went.
 
+use crate::bench::Bench;
 use crate::disk;
-use crate::initramfs::{Programs, build};
+use crate::initramfs::build;
 use crate::kernels::Ready;
 use crate::records::Records;
-use crate::scenario::{Cell, Init, Scenario};
-use crate::userland::Userland;
+use crate::scenario::{Cell, Scenario};
 use crate::verdict::Verdict;
-use crate::vm::{End, Outcome, Start, boot};
-use std::collections::BTreeMap;
+use crate::vm::{End, Machine, Outcome, Start, boot};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
-/// Guests at the same time. Each takes one CPU of the host.
-const AT_ONCE: usize = 2;
+/// Memory of the host for each guest that runs at the same time, MiB: what most guests have, and QEMU itself.
+const MIB_PER_GUEST: usize = 768;
 
 /// So many failures of a run are tried again, each alone, which tells whoever looks for the reason whether it is there without
 /// another guest beside it. They stay failures. More than these have another reason.
@@ -47,46 +46,8 @@ impl Job {
     }
 }
 
-/// What the runner needs of the host.
-pub struct Bench {
-    /// What goes into the guests.
-    pub programs: Programs,
-    /// The kernels that are to hand, by their id, or why one is not.
-    pub kernels: BTreeMap<&'static str, Result<Ready, String>>,
-    /// The systemd that belongs to a kernel, where a cell wants one, by the kernel's id.
-    pub userlands: BTreeMap<&'static str, Result<Userland, String>>,
-    /// Consoles and records go here.
-    pub out: PathBuf,
-}
-
-impl Bench {
-    /// The systemd of a cell that wants one, or why there is none.
-    fn userland(&self, cell: &Cell) -> Result<Option<&Userland>, &str> {
-        if cell.init == Init::Script {
-            return Ok(None);
-        }
-        match self.userlands.get(cell.kernel.id) {
-            Some(Ok(userland)) => Ok(Some(userland)),
-            Some(Err(why)) => Err(why),
-            None => Err("its systemd was not prepared"),
-        }
-    }
-
-    /// The second kernel of a cell that wants one, or why there is none.
-    fn beside(&self, cell: &Cell) -> Result<Option<&Ready>, &str> {
-        let Some(kernel) = cell.shape.beside else {
-            return Ok(None);
-        };
-        match self.kernels.get(kernel.id) {
-            Some(Ok(ready)) => Ok(Some(ready)),
-            Some(Err(why)) => Err(why),
-            None => Err("its second kernel was not prepared"),
-        }
-    }
-}
-
 /// The sums of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Every claim held.
     pub passed: usize,
@@ -96,6 +57,8 @@ pub struct Totals {
     pub unstable: usize,
     /// Could not run; the reason is on its line.
     pub skipped: usize,
+    /// How long each job took.
+    pub times: Vec<(String, Duration)>,
 }
 
 /// One finished job, for the report line.
@@ -114,13 +77,14 @@ pub fn run(bench: &Bench, jobs: &[Job], say: &(dyn Fn(&Finished) + Sync)) -> Tot
     let totals = Mutex::new(Totals::default());
     let failed = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
-        for _ in 0..AT_ONCE {
+        for _ in 0..at_once() {
             scope.spawn(|| {
                 loop {
                     let next = locked(&queue).next();
                     let Some(job) = next else { break };
                     let finished = one(bench, job);
                     let mut totals = locked(&totals);
+                    totals.times.push((finished.label.clone(), finished.took));
                     match (&finished.verdict.skipped, finished.verdict.failures.is_empty()) {
                         (Some(_), _) => totals.skipped += 1,
                         (None, true) => totals.passed += 1,
@@ -134,7 +98,7 @@ pub fn run(bench: &Bench, jobs: &[Job], say: &(dyn Fn(&Finished) + Sync)) -> Tot
             });
         }
     });
-    let mut totals = *locked(&totals);
+    let mut totals = locked(&totals).clone();
     for job in again(&locked(&failed)) {
         let finished = alone(bench, job);
         if finished.verdict.failures.is_empty() && finished.verdict.skipped.is_none() {
@@ -143,6 +107,16 @@ pub fn run(bench: &Bench, jobs: &[Job], say: &(dyn Fn(&Finished) + Sync)) -> Tot
         say(&finished);
     }
     totals
+}
+
+/// How many guests run at the same time. An emulated one keeps one CPU of the host busy.
+fn at_once() -> usize {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let memory = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let available = memory.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib: Option<usize> = available.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    kib.map_or(cpus, |kib| cpus.min(kib / 1024 / MIB_PER_GUEST))
+        .max(1)
 }
 
 /// Which of the jobs that failed are tried again.
@@ -261,6 +235,7 @@ fn one(bench: &Bench, job: &Job) -> Finished {
         judge(job, &outcome, &mut verdict);
         break;
     }
+    keep_claims(bench, job, &verdict);
     if verdict.failures.is_empty() {
         std::fs::remove_dir_all(&dir).ok();
     } else {
@@ -280,15 +255,19 @@ fn guest(
     let userland = bench.userland(cell).ok().flatten();
     let beside = bench.beside(cell).ok().flatten();
     let initramfs = build(&bench.programs, ready, beside, userland, cell, script)?;
-    let image = ready.unpacked.image();
+    let image = ready.unpacked.boots();
+    let machine = Machine {
+        cell,
+        accelerator: cell.accelerator(bench.accelerator),
+    };
     let start = Start::Kernel {
         image: &image,
         initramfs: &initramfs,
         line: None,
     };
     match cell.shape.disk {
-        None => boot(&start, &[], cell, dir),
-        Some(disk) => disk::boot_from(disk, &image, &initramfs, cell, dir),
+        None => boot(&start, &[], &machine, dir),
+        Some(disk) => disk::boot_from(disk, &image, &initramfs, &machine, dir),
     }
 }
 
@@ -296,7 +275,10 @@ fn judge(job: &Job, outcome: &Outcome, verdict: &mut Verdict) {
     let ended = match outcome.end {
         End::Done => None,
         End::Stopped => Some("the guest stopped before its end".to_owned()),
-        End::TimeOut => Some(format!("the guest was killed after {} s", job.cell.limit_s)),
+        End::TimeOut => Some(format!(
+            "the guest was killed after {} s",
+            job.cell.patience().as_secs()
+        )),
         End::NotInstalled => Some(format!(
             "the first guest did not bring its disk into being: {}",
             outcome
@@ -316,11 +298,40 @@ fn judge(job: &Job, outcome: &Outcome, verdict: &mut Verdict) {
         return verdict.that(false, format!("{why}, with {records} records; {said}"));
     }
     verdict.equal("damaged records", outcome.records.damaged, 0);
-    let before = verdict.claims;
+    let before = verdict.claims.len();
     (job.scenario.check)(&job.cell, &outcome.records, verdict);
-    if verdict.claims == before && verdict.skipped.is_none() {
+    if verdict.claims.len() == before && verdict.skipped.is_none() {
         verdict.that(false, "the scenario claimed nothing");
     }
+}
+
+/// Writes the claims of a job, a line each, numbers as `N`: two runs can be compared.
+fn keep_claims(bench: &Bench, job: &Job, verdict: &Verdict) {
+    let folder = bench.out.join("claims");
+    let mut text = String::new();
+    for claim in &verdict.claims {
+        let line: String = claim
+            .chars()
+            .take(200)
+            .map(|letter| if letter == '\n' { ' ' } else { letter })
+            .collect();
+        text.push_str(&without_numbers(&line));
+        text.push('\n');
+    }
+    std::fs::create_dir_all(&folder).ok();
+    std::fs::write(folder.join(name(job)), text).ok();
+}
+
+fn without_numbers(text: &str) -> String {
+    let mut plain = String::new();
+    for letter in text.chars() {
+        match letter {
+            '0'..='9' if plain.ends_with('N') => {}
+            '0'..='9' => plain.push('N'),
+            letter => plain.push(letter),
+        }
+    }
+    plain
 }
 
 /// The records as a person reads them.

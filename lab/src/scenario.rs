@@ -4,6 +4,8 @@ use crate::kernels::{K6_1, K6_12_RT, K7, Kernel};
 use crate::records::Records;
 use crate::shape::{Layout, Shape, USUAL};
 use crate::verdict::Verdict;
+use guest::qemu::Accelerator;
+use std::time::Duration;
 
 /// One question to a real kernel.
 pub struct Scenario {
@@ -28,12 +30,23 @@ pub struct Cell {
     pub layout: Layout,
     /// Which machine.
     pub shape: Shape,
-    /// The guest is killed after this many seconds.
+    /// Seconds that the guest may take on an idle host; see [`Cell::patience`].
     pub limit_s: u64,
     /// Scenarios that are cut into several guests tell them apart by this.
     pub part: u32,
     /// Who runs the script.
     pub init: Init,
+    /// What may run the guest's instructions.
+    pub processor: Processor,
+}
+
+/// What may run a guest's instructions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Processor {
+    /// The host's own, where KVM runs a kernel, or QEMU's emulation.
+    Any,
+    /// QEMU's emulation: a claim depends on it.
+    Emulated,
 }
 
 /// The first process of a guest.
@@ -56,6 +69,7 @@ impl Cell {
             limit_s: 150,
             part: 0,
             init: Init::Script,
+            processor: Processor::Any,
         }
     }
 
@@ -83,6 +97,31 @@ impl Cell {
     #[must_use]
     pub fn within(self, limit_s: u64) -> Cell {
         Cell { limit_s, ..self }
+    }
+
+    /// The same, always emulated.
+    #[must_use]
+    pub fn emulated(self) -> Cell {
+        Cell {
+            processor: Processor::Emulated,
+            ..self
+        }
+    }
+
+    /// What runs its instructions on a host that has the given accelerator.
+    #[must_use]
+    pub fn accelerator(&self, of_host: Accelerator) -> Accelerator {
+        match self.processor {
+            Processor::Any => of_host,
+            Processor::Emulated => Accelerator::Tcg,
+        }
+    }
+
+    /// After so long the guest is killed. That is far beyond what it takes, because the host may be busy: what a guest takes is
+    /// reported, and its limit only ends what hangs.
+    #[must_use]
+    pub fn patience(&self) -> Duration {
+        Duration::from_secs(self.limit_s * 4)
     }
 
     /// The same on another machine.

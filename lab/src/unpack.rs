@@ -3,6 +3,7 @@
 use crate::apt::{Apt, Refresh, cache_dir};
 use crate::error::{LabError, run};
 use crate::kernels::{Kernel, Ready, version_key};
+use crate::vmlinux;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -39,6 +40,13 @@ impl Unpacked {
     #[must_use]
     pub fn image(&self) -> PathBuf {
         self.dir.join("vmlinuz")
+    }
+
+    /// What QEMU loads: the unpacked kernel where there is one, else the image.
+    #[must_use]
+    pub fn boots(&self) -> PathBuf {
+        let plain = self.dir.join("vmlinux");
+        if plain.is_file() { plain } else { self.image() }
     }
 
     /// Whether it was unpacked with the modules that are asked for today.
@@ -141,6 +149,9 @@ fn newest(cache: &Path, kernel: Kernel, lists: &Lists) -> Result<Ready, LabError
         }
         let debs = lists.apt.download(&wanted)?;
         unpack(&debs, &release, &unpacked)?;
+    }
+    if kernel.arch == "amd64" {
+        vmlinux::beside(&unpacked.image())?;
     }
     Ok(Ready {
         kernel,

@@ -6,8 +6,8 @@ use std::fmt::Debug;
 /// Collects claims, so that one run shows everything that is wrong and not only the first thing.
 #[derive(Debug, Default)]
 pub struct Verdict {
-    /// Claims that were looked at. A scenario that looks at nothing fails.
-    pub claims: usize,
+    /// Every claim that was looked at, as its text. A scenario that looks at nothing fails.
+    pub claims: Vec<String>,
     /// Claims that did not hold.
     pub failures: Vec<String>,
     /// Shown at the end of the scenario's line (`143 of 143`).
@@ -19,10 +19,11 @@ pub struct Verdict {
 impl Verdict {
     /// Claims that something holds.
     pub fn that(&mut self, holds: bool, what: impl Into<String>) {
-        self.claims += 1;
+        let what = what.into();
         if !holds {
-            self.failures.push(what.into());
+            self.failures.push(what.clone());
         }
+        self.claims.push(what);
     }
 
     /// Claims that two things are equal.

@@ -3,6 +3,7 @@
 use crate::error::LabError;
 use crate::records::Records;
 use crate::scenario::{Cell, Init};
+use guest::qemu::Accelerator;
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -36,6 +37,15 @@ pub struct Outcome {
     pub console: PathBuf,
 }
 
+/// The machine that a guest has.
+#[derive(Clone, Copy, Debug)]
+pub struct Machine<'a> {
+    /// Its shape and its kernel.
+    pub cell: &'a Cell,
+    /// What runs its instructions.
+    pub accelerator: Accelerator,
+}
+
 /// What the machine starts.
 pub enum Start<'a> {
     /// A kernel that QEMU itself puts into memory, with an initramfs and the lab's own line or another one.
@@ -53,17 +63,18 @@ pub enum Start<'a> {
 }
 
 /// Boots a guest and collects its records. `dir` gets `console`, `records` and `initramfs` (removed at the end).
-/// `devices` are QEMU arguments beside those of the cell.
+/// `devices` are QEMU arguments beside those of the machine's cell.
 ///
 /// # Errors
 /// [`LabError`] when QEMU cannot be started or `dir` cannot be written.
-pub fn boot(start: &Start, devices: &[String], cell: &Cell, dir: &Path) -> Result<Outcome, LabError> {
+pub fn boot(start: &Start, devices: &[String], machine: &Machine, dir: &Path) -> Result<Outcome, LabError> {
+    let cell = machine.cell;
     std::fs::create_dir_all(dir).map_err(LabError::file(dir))?;
     let (console, port, initrd) = (dir.join("console"), dir.join("records"), dir.join("initramfs"));
     for file in [&console, &port] {
         File::create(file).map_err(LabError::file(file))?;
     }
-    let mut command = machine(cell, &console, &port);
+    let mut command = emulator(machine, &console, &port);
     command.args(devices);
     if let Start::Kernel {
         image,
@@ -80,7 +91,7 @@ pub fn boot(start: &Start, devices: &[String], cell: &Cell, dir: &Path) -> Resul
     }
     let started = Instant::now();
     let mut child = spawn(command, &dir.join("qemu"))?;
-    let ended = wait(&mut child, &port, started + Duration::from_secs(cell.limit_s))?;
+    let ended = wait(&mut child, &port, started + cell.patience())?;
     let took = started.elapsed();
     std::fs::remove_file(&initrd).ok();
     let records = Records::parse(&std::fs::read(&port).map_err(LabError::file(&port))?);
@@ -105,8 +116,9 @@ pub fn emulator_fault(console: &str) -> bool {
     console.contains("Oops: int3") || console.contains("int3: 0000 [#1]")
 }
 
-/// The machine of a cell, without anything to start.
-fn machine(cell: &Cell, console: &Path, port: &Path) -> Command {
+/// QEMU with the machine, without anything to start.
+fn emulator(machine: &Machine, console: &Path, port: &Path) -> Command {
+    let cell = machine.cell;
     let program = match cell.kernel.arch {
         "arm64" => "qemu-system-aarch64",
         "armhf" => "qemu-system-arm",
@@ -116,17 +128,14 @@ fn machine(cell: &Cell, console: &Path, port: &Path) -> Command {
     match cell.kernel.arch {
         "arm64" => command.args(["-M", "virt", "-cpu", "cortex-a72"]),
         "armhf" => command.args(["-M", "virt", "-cpu", "cortex-a15"]),
-        _ => command.args(["-M", "q35", "-cpu", "max,vendor=GenuineIntel"]),
+        _ => command.args(["-M", "q35"]).args(machine.accelerator.arguments()),
     };
-    // With several emulation threads, x86 guests crash that patch their own text. With one, 32-bit arm guests of
-    // several CPUs stop for ever when they open their console.
-    let emulation = if cell.kernel.arch == "amd64" {
-        "tcg,thread=single"
-    } else {
-        "tcg,thread=multi"
-    };
+    if cell.kernel.arch != "amd64" {
+        // With one emulation thread, 32-bit arm guests of several CPUs stop for ever when they open their console.
+        command.args(["-accel", "tcg,thread=multi"]);
+    }
     command
-        .args(["-accel", emulation, "-display", "none", "-monitor", "none"])
+        .args(["-display", "none", "-monitor", "none"])
         .args(["-net", "none", "-nodefaults"])
         .args(cell.shape.arguments())
         .arg("-serial")
@@ -135,7 +144,8 @@ fn machine(cell: &Cell, console: &Path, port: &Path) -> Command {
     command
 }
 
-/// The words that the kernel's line has in every guest of a cell.
+/// The words that the kernel's line has in every guest of a cell. Page-table isolation is off: it makes every system call flush
+/// the emulator's translations, which takes a third of a guest's time.
 fn own_line(cell: &Cell) -> String {
     let console = if cell.kernel.arch == "amd64" {
         "ttyS0"
@@ -143,7 +153,7 @@ fn own_line(cell: &Cell) -> String {
         "ttyAMA0"
     };
     format!(
-        "console={console} panic=-1 tsc=reliable lab.cgroup={} {} {}",
+        "console={console} panic=-1 tsc=reliable pti=off lab.cgroup={} {} {}",
         cell.layout.word(),
         init(cell),
         cell.shape.boot

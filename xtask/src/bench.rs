@@ -1,6 +1,6 @@
 //! `make bench`: speed, memory and size, printed and never asserted, because machines differ.
 
-use crate::error::{Done, XtaskError, build_static, output, target_dir};
+use crate::error::{Done, XtaskError, output, product, target_dir};
 use crate::generate::Size;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -24,7 +24,7 @@ const QUARTER: Size = Size {
 /// # Errors
 /// [`XtaskError`] when something cannot be built, written or run.
 pub fn run() -> Done {
-    let binary = build_static(&["quietcore"])?.join("quietcore");
+    let binary = product()?;
     size_and_start(&binary)?;
     println!("inspect --root of a generated machine (a directory, in the page cache):");
     println!(

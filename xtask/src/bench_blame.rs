@@ -1,7 +1,6 @@
 //! `make bench-blame`: `blame` against disturbances whose true culprits are known, on this machine.
 
-use crate::error::{Done, XtaskError, build_static, target_dir};
-use std::path::PathBuf;
+use crate::error::{Done, XtaskError, lab_guest, product, target_dir};
 use std::process::Command;
 
 /// Runs it; the words go on to `lab-guest truth`.
@@ -17,7 +16,7 @@ pub(crate) fn run(words: &[&str]) -> Done {
     let folder = target_dir().join("bench");
     std::fs::create_dir_all(&folder).map_err(XtaskError::file(&folder))?;
     let out = folder.join("blame-truth.json");
-    let (quietcore, guest) = binaries()?;
+    let (quietcore, guest) = (product()?, lab_guest()?);
     let status = Command::new(&guest)
         .args(["truth", "--quietcore"])
         .arg(&quietcore)
@@ -32,14 +31,4 @@ pub(crate) fn run(words: &[&str]) -> Done {
     } else {
         Err(XtaskError::Failed)
     }
-}
-
-/// `QUIETCORE_BIN` and `LAB_GUEST_BIN`, or release builds.
-fn binaries() -> Done<(PathBuf, PathBuf)> {
-    let given = |name: &str| std::env::var_os(name).map(PathBuf::from);
-    if let (Some(quietcore), Some(guest)) = (given("QUIETCORE_BIN"), given("LAB_GUEST_BIN")) {
-        return Ok((quietcore, guest));
-    }
-    let folder = build_static(&["quietcore", "lab"])?;
-    Ok((folder.join("quietcore"), folder.join("lab-guest")))
 }

@@ -5,7 +5,7 @@ mod disturbs;
 mod memory;
 
 use crate::bench::{measured, ms, with};
-use crate::error::{Done, XtaskError, build_static, target_dir};
+use crate::error::{Done, XtaskError, product, target_dir};
 use crate::generate::{Size, machine};
 use std::collections::BTreeMap;
 use std::fs::{create_dir_all, read_to_string, remove_dir_all};
@@ -43,10 +43,7 @@ pub(crate) fn run(words: &[&str]) -> Done {
         program: "bench-daemon".into(),
         why: "it takes `--seconds N` or `--memory N` and nothing else".into(),
     })?;
-    let binary = match std::env::var_os("QUIETCORE_BIN") {
-        Some(given) => PathBuf::from(given),
-        None => build_static(&["quietcore"])?.join("quietcore"),
-    };
+    let binary = product()?;
     if what == "--memory" {
         return memory::held(&binary, Duration::from_secs(seconds));
     }

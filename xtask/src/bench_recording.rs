@@ -1,9 +1,8 @@
 //! What it costs a CPU to be traced, by ours and by its peers: the same events of the same CPU are recorded while a sampler
 //! spins there and counts its gaps. Blocks in random order, with a run in which nobody records in each.
 
-use crate::bench_truth::our_binary;
 use crate::bench_truth::statistics::{interval, median};
-use crate::error::{Done, XtaskError, target_dir};
+use crate::error::{Done, XtaskError, product, target_dir};
 use lab::random::Random;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -125,7 +124,7 @@ struct Cost {
 
 /// Prints the table. A claim is lost when ours costs more than a peer in the same blocks.
 pub(crate) fn run() -> Done {
-    let ours: PathBuf = our_binary()?;
+    let ours: PathBuf = product()?;
     lab::tracefs::reach().map_err(failed)?;
     let dir = target_dir().join("bench-recording");
     std::fs::create_dir_all(&dir).map_err(XtaskError::file(&dir))?;

@@ -13,7 +13,7 @@ mod system_calls;
 mod tools;
 mod watched;
 
-use crate::error::{Done, XtaskError, build_static, target_dir};
+use crate::error::{Done, XtaskError, product, target_dir};
 use crate::inject::event::Event;
 use crate::inject::random::Random;
 use crate::inject::{PREEMPT_GROUPS, PREEMPT_NS, place};
@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use tools::{Program, Question, TOOLS, Tool};
 
 /// A block whose measured CPU the hypervisor took away for more than this says nothing about tools.
@@ -60,7 +60,7 @@ pub(crate) fn run(words: &[&str]) -> Done {
     let folder = target_dir().join("bench");
     std::fs::create_dir_all(&folder).map_err(XtaskError::file(&folder))?;
     let place = Place {
-        ours: our_binary()?,
+        ours: product()?,
         folder: folder.join("truth-runs"),
         cpu: settings.cpu,
         other: settings.other,
@@ -214,14 +214,6 @@ fn present_tools() -> (Vec<&'static Tool>, Vec<(&'static str, &'static str)>) {
 fn in_path(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
-}
-
-/// `QUIETCORE_BIN`, or a release build.
-pub(crate) fn our_binary() -> Done<PathBuf> {
-    match std::env::var_os("QUIETCORE_BIN") {
-        Some(path) => Ok(PathBuf::from(path)),
-        None => Ok(build_static(&["quietcore"])?.join("quietcore")),
-    }
 }
 
 /// Asks for no wake-up time at all as long as the file is open; a kernel without idle states has no such file.

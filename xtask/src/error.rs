@@ -72,11 +72,34 @@ pub fn output(command: &mut Command) -> Done<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// Builds static release binaries and gives their folder.
+/// Builds the static binaries of a package, the product as it is released, and gives their folder.
 ///
 /// # Errors
 /// [`XtaskError::Program`] when the build fails.
-pub fn build_static(packages: &[&str]) -> Done<PathBuf> {
-    let folder = output(Command::new("scripts/build-static").args(packages))?;
+pub fn build_static(package: &str) -> Done<PathBuf> {
+    let folder = output(Command::new("scripts/build-static").arg(package))?;
     Ok(top().join(folder.trim()))
+}
+
+/// The static quietcore: `QUIETCORE_BIN`, or what is built now.
+///
+/// # Errors
+/// [`XtaskError::Program`] when the build fails.
+pub fn product() -> Done<PathBuf> {
+    named_or_built("QUIETCORE_BIN", "quietcore", "quietcore")
+}
+
+/// The static program of the lab's guests: `LAB_GUEST_BIN`, or what is built now.
+///
+/// # Errors
+/// [`XtaskError::Program`] when the build fails.
+pub fn lab_guest() -> Done<PathBuf> {
+    named_or_built("LAB_GUEST_BIN", "lab", "lab-guest")
+}
+
+fn named_or_built(variable: &str, package: &str, binary: &str) -> Done<PathBuf> {
+    match std::env::var_os(variable) {
+        Some(path) => Ok(PathBuf::from(path)),
+        None => Ok(build_static(package)?.join(binary)),
+    }
 }

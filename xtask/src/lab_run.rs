@@ -1,83 +1,153 @@
-//! Builds the static binaries and runs the lab with them.
+//! The lab from the command line: lists cells, fetches kernels, runs scenarios, tries a script in a guest.
 
-use crate::error::{Done, XtaskError, build_static, target_dir, top};
-use crate::suite::Totals;
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use crate::error::{Done, XtaskError, lab_guest, product, target_dir};
+use crate::report::{Report, Totals};
+use lab::bench::{Bench, Missing};
+use lab::runner::{self, Finished, Job};
+use lab::scenarios;
+use std::path::PathBuf;
+use std::time::Instant;
 
-/// Runs the scenarios that fit the filter and shows their lines as they come.
+/// `xtask lab ...`: `list`, `fetch` or `try SCRIPT` and a filter, or only a filter, which runs what fits.
 ///
 /// # Errors
-/// [`XtaskError`] when the lab cannot be built or started.
-pub fn run(filter: &[&str]) -> Done<Totals> {
-    let binaries = build_static(&["quietcore", "lab"])?;
-    let failed = |error: std::io::Error| XtaskError::Program {
-        program: "lab".into(),
-        why: error.to_string(),
+/// [`XtaskError`] when a scenario failed or nothing fits the filter.
+pub fn command(words: &[&str]) -> Done {
+    let (verb, script, filter) = match words {
+        ["list", filter @ ..] => ("list", "", filter),
+        ["fetch", filter @ ..] => ("fetch", "", filter),
+        ["try", script, filter @ ..] => ("try", *script, filter),
+        filter => ("run", "", filter),
     };
-    let mut child = Command::new(binaries.join("lab"))
-        .arg("run")
-        .args(filter)
-        .current_dir(top())
-        .env("QUIETCORE_BIN", binaries.join("quietcore"))
-        .env("LAB_GUEST_BIN", binaries.join("lab-guest"))
-        .env("LAB_OUT", target_dir().join("lab"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .map_err(failed)?;
-    let mut totals = None;
-    for line in child
-        .stdout
-        .take()
-        .into_iter()
-        .flat_map(|out| BufReader::new(out).lines())
-    {
-        let line = line.map_err(failed)?;
-        match closing_line(&line) {
-            Some(sums) => totals = Some(sums),
-            None => println!("{line}"),
+    let filter: Vec<String> = filter.iter().map(|word| (*word).to_owned()).collect();
+    let jobs = scenarios::jobs(&filter);
+    if jobs.is_empty() {
+        return Err(failed(
+            "no scenario fits; `cargo run -p xtask -- lab list` shows all".to_owned(),
+        ));
+    }
+    match verb {
+        "list" => {
+            for job in &jobs {
+                println!("{:<44} {}", job.label(), job.scenario.about);
+            }
+            Ok(())
+        }
+        "fetch" => kernels(&bench(&jobs)?.map_err(|why| failed(why.to_string()))?),
+        "try" => try_script(script, &jobs),
+        _ => {
+            let mut report = Report::default();
+            report.stage("lab", |report| run(&jobs, report))?;
+            report.close()
         }
     }
-    child.wait().map_err(failed)?;
-    // A lab that died says nothing; that is a failure, not an empty success.
-    let totals = totals.unwrap_or(Totals {
-        failed: 1,
-        ..Totals::default()
-    });
+}
+
+/// Runs jobs and prints a line for each as it ends.
+///
+/// # Errors
+/// [`XtaskError`] when a program for the guests cannot be built.
+pub fn run(jobs: &[Job], report: &mut Report) -> Done<Totals> {
+    Ok(run_with((product()?, lab_guest()?), jobs, report))
+}
+
+/// The same with given binaries: quietcore and lab-guest.
+pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[Job], report: &mut Report) -> Totals {
+    let bench = match Bench::prepare(jobs, quietcore, guest, target_dir().join("lab")) {
+        Ok(bench) => bench,
+        // A host without emulator or shell cannot judge anything.
+        Err(why) => {
+            println!("SKIP: lab: {why}");
+            return Totals {
+                skipped: jobs.len(),
+                ..Totals::default()
+            };
+        }
+    };
+    // What is missing makes the jobs that need it fail to run, each with its reason.
+    let _ = kernels(&bench);
+    println!("guests run by {}", bench.accelerator.word());
+    let started = Instant::now();
+    let totals = runner::run(&bench, jobs, &print);
     println!(
-        "      {} passed, {} failed, {} skipped, {} unstable",
-        totals.passed, totals.failed, totals.skipped, totals.unstable
+        "{} scenarios in {:.0} s",
+        jobs.len(),
+        started.elapsed().as_secs_f64()
     );
-    Ok(totals)
+    for (label, took) in totals.times {
+        report.took(format!("lab {label}"), took);
+    }
+    Totals {
+        passed: totals.passed,
+        failed: totals.failed,
+        skipped: totals.skipped,
+        unstable: totals.unstable,
+    }
 }
 
-fn closing_line(line: &str) -> Option<Totals> {
-    let mut parts = line.split(", ");
-    let mut number = |word: &str| parts.next()?.strip_suffix(word)?.trim().parse().ok();
-    Some(Totals {
-        passed: number("passed")?,
-        failed: number("failed")?,
-        skipped: number("skipped")?,
-        unstable: number("unstable")?,
-    })
+/// Builds the programs of the guests, or takes those that `QUIETCORE_BIN` and `LAB_GUEST_BIN` name.
+fn bench(jobs: &[Job]) -> Done<Result<Bench, Missing>> {
+    Ok(Bench::prepare(
+        jobs,
+        product()?,
+        lab_guest()?,
+        target_dir().join("lab"),
+    ))
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Prints which kernels there are.
+fn kernels(bench: &Bench) -> Done {
+    for (id, kernel) in &bench.kernels {
+        match kernel {
+            Ok(ready) => println!("kernel {id:<10} {}", ready.release),
+            Err(why) => println!("kernel {id:<10} is missing: {why}"),
+        }
+    }
+    let is_whole = bench.kernels.values().all(Result::is_ok) && bench.userlands.values().all(Result::is_ok);
+    if is_whole { Ok(()) } else { Err(XtaskError::Failed) }
+}
 
-    #[test]
-    fn only_a_closing_line_is_one() {
-        assert_eq!(
-            closing_line("3 passed, 1 failed, 2 skipped, 4 unstable"),
-            Some(Totals {
-                passed: 3,
-                failed: 1,
-                skipped: 2,
-                unstable: 4
-            })
+fn try_script(script: &str, jobs: &[Job]) -> Done {
+    let text = std::fs::read_to_string(script).map_err(XtaskError::file(script.as_ref()))?;
+    let one = jobs.get(..1).unwrap_or_default();
+    let bench = bench(one)?.map_err(|why| failed(why.to_string()))?;
+    for job in one {
+        let kernel = bench.kernels.get(job.cell.kernel.id);
+        let ready = kernel.map(|kernel| kernel.as_ref().map_err(|why| failed(why.clone())));
+        if let Some(ready) = ready {
+            let said = runner::try_script(&bench, ready?, &job.cell, &text);
+            print!("{}", said.map_err(|error| failed(error.to_string()))?);
+        }
+    }
+    Ok(())
+}
+
+fn failed(why: String) -> XtaskError {
+    XtaskError::Program {
+        program: "lab".to_owned(),
+        why,
+    }
+}
+
+fn print(finished: &Finished) {
+    let verdict = &finished.verdict;
+    let notes = match verdict.notes.as_slice() {
+        [] => String::new(),
+        notes => format!("  {}", notes.join("; ")),
+    };
+    let seconds = finished.took.as_secs_f64();
+    let label = &finished.label;
+    if let Some(why) = &verdict.skipped {
+        println!("SKIP: {label}: {why}");
+    } else if verdict.failures.is_empty() {
+        println!(
+            "ok    {label:<44} {seconds:>6.1} s  {} claims{notes}",
+            verdict.claims.len()
         );
-        assert_eq!(closing_line("ok    boots 6.1/v1  6.0 s  8 claims"), None);
+    } else {
+        println!("FAIL  {label:<44} {seconds:>6.1} s{notes}");
+        for failure in verdict.failures.iter().take(12) {
+            println!("        {}", failure.chars().take(400).collect::<String>());
+        }
     }
 }

@@ -31,11 +31,7 @@ pub enum How {
 pub fn logged(name: &str, arguments: &[&str]) -> Done<(How, String)> {
     let log = log_file(name)?;
     let started = Instant::now();
-    let ended = within_silence(
-        Command::new("cargo").args(arguments).current_dir(top()),
-        &log,
-        SILENCE,
-    )?;
+    let ended = within_silence(Command::new("cargo").args(arguments).current_dir(top()), &log)?;
     let text = String::from_utf8_lossy(&std::fs::read(&log).map_err(XtaskError::file(&log))?).into_owned();
     let (word, how) = match &ended {
         Ended::With(status) if status.success() => ("ok   ", How::Succeeded),
@@ -46,38 +42,50 @@ pub fn logged(name: &str, arguments: &[&str]) -> Done<(How, String)> {
         "{word} cargo {name:<10} {:>6.1} s",
         started.elapsed().as_secs_f64()
     );
-    if let Ended::Silent(processes) = &ended {
-        println!("        ended: nothing came for {} s", SILENCE.as_secs());
-        for test in unfinished(&text) {
-            println!("        had begun and not ended: {test}");
+    if how != How::Succeeded {
+        show_failure(&ended, &text, &log);
+    }
+    Ok((how, text))
+}
+
+/// Prints what a log says of a failure, and what hung.
+pub fn show_failure(ended: &Ended, text: &str, log: &Path) {
+    if let Ended::Silent(processes) = ended {
+        println!("        ended: no output for {} s", SILENCE.as_secs());
+        for test in unfinished(text) {
+            println!("        started and not finished: {test}");
         }
         for process in processes {
             println!("        {process}");
         }
     }
-    if how != How::Succeeded {
-        let lines: Vec<&str> = text.lines().collect();
-        for line in telling(&lines) {
-            println!("        {line}");
-        }
-        println!("        the end of {}:", log.display());
-        for line in lines.iter().skip(lines.len().saturating_sub(60)) {
-            println!("        {line}");
-        }
+    let lines: Vec<&str> = text.lines().collect();
+    for line in telling(&lines) {
+        println!("        {line}");
     }
-    Ok((how, text))
+    println!("        the end of {}:", log.display());
+    for line in lines.iter().skip(lines.len().saturating_sub(60)) {
+        println!("        {line}");
+    }
 }
 
 /// How a command ended that was given a limit of silence.
-enum Ended {
+pub enum Ended {
     /// By itself.
     With(ExitStatus),
     /// It and its children were killed; a line for each of them, as it was before.
     Silent(Vec<String>),
 }
 
-/// Runs a command into a log, and ends it when the log does not grow for so long.
-fn within_silence(command: &mut Command, log: &Path, silence: Duration) -> Done<Ended> {
+/// Runs a command into a log, and ends it when the log does not grow for [`SILENCE`].
+///
+/// # Errors
+/// [`XtaskError`] when it cannot be started or the log cannot be written.
+pub fn within_silence(command: &mut Command, log: &Path) -> Done<Ended> {
+    within(command, log, SILENCE)
+}
+
+fn within(command: &mut Command, log: &Path, silence: Duration) -> Done<Ended> {
     let program = command.get_program().to_string_lossy().into_owned();
     let failed = |error: std::io::Error| XtaskError::Program {
         program: program.clone(),
@@ -240,7 +248,7 @@ mod tests {
         let log = log_file("silence").unwrap();
         let mut hangs = Command::new("sh");
         hangs.args(["-c", "echo first; sleep 600 & echo $!; wait"]);
-        let ended = within_silence(&mut hangs, &log, Duration::from_millis(400)).unwrap();
+        let ended = within(&mut hangs, &log, Duration::from_millis(400)).unwrap();
         let Ended::Silent(states) = ended else {
             panic!("it was not ended")
         };
@@ -264,7 +272,7 @@ mod tests {
 
         let mut talks = Command::new("sh");
         talks.args(["-c", "for i in 1 2 3 4 5 6; do echo $i; sleep 0.2; done; exit 3"]);
-        let ended = within_silence(&mut talks, &log, Duration::from_millis(800)).unwrap();
+        let ended = within(&mut talks, &log, Duration::from_millis(800)).unwrap();
         assert!(matches!(ended, Ended::With(status) if status.code() == Some(3)));
     }
 }

@@ -1,4 +1,4 @@
-//! The project's own chores: `test`, `lab`, `bench`, `dist`. People call them through the Makefile.
+//! The project's own chores: `check`, `test`, `lab`, `bench`, `dist`. People call them through the Makefile.
 
 mod bench;
 mod bench_archives;
@@ -16,13 +16,18 @@ mod generate;
 mod inject;
 mod lab_run;
 mod logged;
+mod programs;
+mod report;
 mod suite;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo run -p xtask -- VERB
-  test            formatting, lints, all tests, the lab; one closing line
-  lab [FILTER]    only the scenarios on real kernels
+  check           formatting, lints, and the tests that need nothing but the files of the project
+  test            check, the tests of this machine, and the smoke part of the lab
+  test-all        test, and the rest of the lab; test-rest: that rest alone, after test
+  test-names      the names of all tests
+  lab [FILTER]    scenarios on real kernels; lab list, lab fetch, lab try SCRIPT [FILTER]
   bench           speed, memory and size
   bench-traces    of these only how fast a trace is decoded
   bench-recording what it costs a CPU to be traced, beside trace-cmd and perf
@@ -37,8 +42,12 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
+        ["check"] => suite::check(),
         ["test"] => suite::test(),
-        ["lab", filter @ ..] => suite::lab(filter),
+        ["test-all"] => suite::test_all(),
+        ["test-rest"] => suite::test_rest(),
+        ["test-names"] => programs::list(),
+        ["lab", words @ ..] => lab_run::command(words),
         ["bench"] => bench::run(),
         ["bench-traces"] => bench_traces::run(),
         ["bench-recording"] => bench_recording::run(),

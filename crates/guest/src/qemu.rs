@@ -32,7 +32,9 @@ impl Accelerator {
         }
     }
 
-    fn arguments(self) -> [&'static str; 4] {
+    /// QEMU's arguments for it, on x86.
+    #[must_use]
+    pub fn arguments(self) -> [&'static str; 4] {
         match self {
             Accelerator::Kvm => ["-accel", "kvm", "-cpu", "host"],
             // With several threads the translator races with kernels that patch their own text (`Oops: int3`).

@@ -46,7 +46,7 @@ mod tests {
     use crate::{Live, Root};
 
     #[test]
-    fn a_number_is_read_at_its_place_alive_and_captured() {
+    fn a_number_is_read_at_its_place_captured_and_running() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("dev/cpu/3/msr");
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

@@ -1,5 +1,6 @@
 //! The main job: after `apply` nothing movable is left on the isolated CPU, and `undo` gives back what was there.
 
+use super::boots;
 use crate::kernels::{K5_10, K6_1, K6_1_RT, K6_12, K6_12_RT, K7, K7_RT};
 use crate::records::Records;
 use crate::scenario::{Cell, Scenario};
@@ -41,8 +42,9 @@ fn cells() -> Vec<Cell> {
     cells
 }
 
-fn script(_: &Cell) -> String {
-    "populate
+fn script(cell: &Cell) -> String {
+    boots::script(cell)
+        + "populate
 crowded spin_before lab-guest spin 3 other:0 2
 state before
 rec plan quietcore plan --cpus 3 --json
@@ -70,10 +72,10 @@ rec newborn lab masks_of newborn
 rec journal ls /run/quietcore/journal
 rec history quietcore history --json
 "
-    .to_owned()
 }
 
 fn check(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    boots::check(cell, seen, verdict);
     let plan = verdict.status(seen, "plan", 0).json();
     verdict.equal("plan: isolated", plan["isolated"].as_str(), Some("3"));
     verdict.equal("plan: housekeeping", plan["housekeeping"].as_str(), Some("0-2"));

@@ -19,9 +19,9 @@ pub const SCENARIO: Scenario = Scenario {
     about: "measure finds isolated CPUs, has every policy there, accounts for all, makes no other call, and ends well",
     cells: || {
         vec![
-            Cell::new(K6_1, Layout::V1).within(300),
-            Cell::new(K7, Layout::V2).within(300),
-            Cell::new(K6_12_RT, Layout::V2).within(300),
+            Cell::new(K6_1, Layout::V1).within(300).emulated(),
+            Cell::new(K7, Layout::V2).within(300).emulated(),
+            Cell::new(K6_12_RT, Layout::V2).within(300).emulated(),
         ]
     },
     script,

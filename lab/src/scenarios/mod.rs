@@ -105,7 +105,7 @@ pub const ALL: &[&Scenario] = &[
 ];
 
 /// Those that run only when they are asked for by name: the first three need binaries of another architecture, [`speed`],
-/// [`truth`] and [`blaming_functions`] take long.
+/// [`truth`] and [`blaming_functions`] take long, and the last is a part of [`sigkill_anywhere`].
 const BY_NAME: &[&Scenario] = &[
     &foreign::SCENARIO,
     &measuring::ON_ARM64,
@@ -113,7 +113,57 @@ const BY_NAME: &[&Scenario] = &[
     &speed::SCENARIO,
     &truth::SCENARIO,
     &blaming_functions::SCENARIO,
+    &sigkill_anywhere::SAMPLE,
 ];
+
+/// What `make test` runs: both hierarchies, the oldest, the newest and a real-time kernel, and each of the main jobs once. A line
+/// has the parts of one label.
+const SMOKE: &[&[&str]] = &[
+    &["boot_grub", "6.1/v2/trial"],
+    &["sigkill_sample", "6.1/v1"],
+    &["sigkill_sample", "7/v2"],
+    &["checking", "6.12-rt/v2"],
+    &["daemon", "7/v2"],
+    &["blaming", "6.1/v2"],
+    &["run_move", "6.1/v2"],
+    &["apply_undo", "5.10/v1"],
+    &["apply_undo", "6.1/hybrid"],
+    &["apply_undo", "6.12-rt/v2"],
+    &["apply_undo", "7/v2"],
+    &["bad_input", "6.1/v1"],
+];
+
+/// A part of all scenarios.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// What `make test` runs.
+    Smoke,
+    /// What `make test-all` runs beside that.
+    Rest,
+}
+
+/// The jobs of a part, long ones first.
+#[must_use]
+pub fn part(part: Part) -> Vec<Job> {
+    let smoke: Vec<Job> = SMOKE.iter().flat_map(|words| named(words)).collect();
+    match part {
+        Part::Smoke => smoke,
+        Part::Rest => {
+            let is_new = |job: &Job| smoke.iter().all(|done| done.label() != job.label());
+            jobs(&[]).into_iter().filter(is_new).collect()
+        }
+    }
+}
+
+/// The job that a line of [`SMOKE`] names.
+fn named(words: &[&str]) -> Option<Job> {
+    let label = words.join(" ");
+    let is_it = |job: &Job| job.label() == label || job.label().starts_with(&format!("{label}/"));
+    ALL.iter()
+        .chain(BY_NAME)
+        .flat_map(|scenario| (scenario.cells)().into_iter().map(|cell| Job { scenario, cell }))
+        .find(is_it)
+}
 
 /// Every scenario in every cell whose label has all words of the filter as parts.
 #[must_use]
@@ -139,6 +189,26 @@ mod tests {
         let labels: Vec<String> = jobs(&[]).iter().map(Job::label).collect();
         let different: BTreeSet<&String> = labels.iter().collect();
         assert_eq!(labels.len(), different.len());
+    }
+
+    #[test]
+    fn the_smoke_part_is_a_dozen_guests_of_every_kind_and_the_rest_is_all_others() {
+        let smoke: Vec<String> = part(Part::Smoke).iter().map(Job::label).collect();
+        assert_eq!(smoke.len(), SMOKE.len(), "each line names a job: {smoke:?}");
+        let oldest_rt_newest = ["5.10/v1", "-rt/v2", " 7/v2", "/hybrid"];
+        for kind in oldest_rt_newest {
+            assert!(
+                smoke.iter().any(|label| label.contains(kind)),
+                "{kind}: {smoke:?}"
+            );
+        }
+        let both: BTreeSet<String> = part(Part::Rest).iter().map(Job::label).chain(smoke).collect();
+        let missing: Vec<String> = jobs(&[])
+            .iter()
+            .map(Job::label)
+            .filter(|label| !both.contains(label))
+            .collect();
+        assert_eq!(missing, [""; 0]);
     }
 
     #[test]

@@ -15,6 +15,18 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
+/// Some of the calls, other ones each day: what `make test` has time for. All of them are killed by [`SCENARIO`].
+pub const SAMPLE: Scenario = Scenario {
+    name: "sigkill_sample",
+    about: "apply or undo is killed at some of its changes, others each day, then undo gives back the state before",
+    cells: sample_cells,
+    script: sample_script,
+    check: check_sample,
+};
+
+/// A sample takes every tenth call.
+const SAMPLE_STEP: u32 = 10;
+
 /// Guests that share the calls of one kernel.
 const PARTS: u32 = 4;
 
@@ -40,6 +52,10 @@ fn script(cell: &Cell) -> String {
     } else {
         (PARTS, cell.part)
     };
+    sweeps(step, offset)
+}
+
+fn sweeps(step: u32, offset: u32) -> String {
     let undo_step = step * 3;
     format!(
         "lab-guest sleepers 5 >/dev/null
@@ -55,6 +71,34 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     for (name, least) in [("apply", 5), ("undo", 2)] {
         swept(seen, name, least, verdict);
     }
+}
+
+fn sample_cells() -> Vec<Cell> {
+    [(K6_1, Layout::V1), (K7, Layout::V2)]
+        .map(|(kernel, layout)| Cell::new(kernel, layout).within(480))
+        .to_vec()
+}
+
+/// The first call that today's samples take. `LAB_DAY`, days since 1970, repeats another day's.
+fn todays_offset() -> u32 {
+    let named = std::env::var("LAB_DAY").ok().and_then(|day| day.parse().ok());
+    let today = std::time::UNIX_EPOCH
+        .elapsed()
+        .map_or(0, |since| since.as_secs() / 86_400);
+    let place = named.unwrap_or(today) % u64::from(SAMPLE_STEP);
+    u32::try_from(place).unwrap_or(0) + 1
+}
+
+fn sample_script(_: &Cell) -> String {
+    sweeps(SAMPLE_STEP, todays_offset())
+}
+
+fn check_sample(cell: &Cell, seen: &Records, verdict: &mut Verdict) {
+    check(cell, seen, verdict);
+    verdict.note(format!(
+        "every {SAMPLE_STEP}th call from call {}",
+        todays_offset()
+    ));
 }
 
 /// A sweep stopped at that many calls at least, and every time everything was taken back.

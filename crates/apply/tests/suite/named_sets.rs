@@ -28,7 +28,7 @@ fn take_back(kernel: &Kernel, disk: &Disk) -> Undone {
 }
 
 #[test]
-fn both_sets_have_their_names_and_programs_live_in_the_one_for_everything_else() {
+fn both_sets_have_their_names_and_programs_are_in_the_one_for_everything_else() {
     for rules in [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2] {
         let kernel = Kernel::boot(rules);
         let disk = Disk::new(&kernel);

@@ -65,7 +65,7 @@ impl Captured {
 }
 
 #[test]
-fn the_words_of_this_boot_are_live_and_what_must_be_counted_is_unknown() {
+fn the_words_of_this_boot_are_in_force_and_what_must_be_counted_is_unknown() {
     let captured = Captured::of(MACHINE);
     let (verdict, status, one) = captured.parameter("isolcpus=");
     assert_eq!((verdict.as_str(), status), ("unknown", 4));

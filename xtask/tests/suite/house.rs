@@ -1,8 +1,6 @@
 //! The rules of the house as tests. Each rule is a function over text, proven here by a sample that breaks it.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)] // A whole file of tests.
-
-use std::path::{Path, PathBuf};
+use crate::support::{none, sample, sources, top};
 
 /// The crates from top to bottom (see ARCHITECTURE.md): one may use those after it. A new crate needs a place here.
 const ORDER: &[&str] = &[
@@ -42,29 +40,6 @@ const LICENCES: &[&str] = &[
 ];
 
 const LINES: usize = 500;
-
-fn top() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
-}
-
-/// Rust files below a folder, with their paths from the top.
-fn sources(folder: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
-    let mut open = vec![top().join(folder)];
-    while let Some(dir) = open.pop() {
-        for entry in std::fs::read_dir(dir).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                open.push(path);
-            } else if path.extension().is_some_and(|end| end == "rs") {
-                let name = path.strip_prefix(top()).unwrap().display().to_string();
-                found.push((name, std::fs::read_to_string(&path).unwrap()));
-            }
-        }
-    }
-    found.sort();
-    found
-}
 
 /// Source files of the product, without integration tests.
 fn product() -> Vec<(String, String)> {
@@ -130,14 +105,6 @@ fn with_words(
         }
     }
     found
-}
-
-fn sample(name: &str, text: &str) -> Vec<(String, String)> {
-    vec![(name.to_owned(), text.to_owned())]
-}
-
-fn none(found: &[String], rule: &str) {
-    assert!(found.is_empty(), "{rule}\n{}", found.join("\n"));
 }
 
 /// Dependencies of a crate (not those of its tests) that point where they must not.

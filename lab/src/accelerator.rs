@@ -1,0 +1,52 @@
+//! What runs the instructions of guests on this host.
+//!
+//! A device file alone proves little: some hosts accept a machine through `/dev/kvm` and never run an instruction of it. So a
+//! kernel has to print something.
+
+use guest::qemu::{Accelerator, PROGRAM, Sizes, first_word};
+use std::io::Read as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// A kernel on a real processor prints its first byte within a second or two, also on a busy host.
+const FIRST_WORD: Duration = Duration::from_secs(20);
+
+/// KVM where a kernel runs under it, else emulation. `LAB_ACCEL=tcg` asks for emulation.
+#[must_use]
+pub fn of_host(kernel: &Path) -> Accelerator {
+    let is_refused = std::env::var("LAB_ACCEL").is_ok_and(|word| word == Accelerator::Tcg.word());
+    if !is_refused && Path::new("/dev/kvm").exists() && prints(kernel) {
+        Accelerator::Kvm
+    } else {
+        Accelerator::Tcg
+    }
+}
+
+/// Whether a kernel prints anything under KVM. It is ended as soon as it does.
+fn prints(kernel: &Path) -> bool {
+    let sizes = Sizes {
+        cpus: 2,
+        memory_mib: 512,
+    };
+    let started = Command::new(PROGRAM)
+        .args(first_word(Accelerator::Kvm, sizes, kernel))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let Ok(mut child) = started else {
+        return false;
+    };
+    let (printed, hears) = mpsc::channel();
+    let console = child.stdout.take();
+    // The thread ends with the pipe, which ends with the child.
+    std::thread::spawn(move || {
+        printed.send(console.is_some_and(|mut console| console.read_exact(&mut [0]).is_ok()))
+    });
+    let prints = hears.recv_timeout(FIRST_WORD).unwrap_or(false);
+    let _ = child.kill();
+    let _ = child.wait();
+    prints
+}

@@ -1,0 +1,127 @@
+//! What the runner needs of the host: programs, kernels, emulator.
+
+use crate::initramfs::Programs;
+use crate::kernels::{ALL, Kernel, Ready};
+use crate::runner::Job;
+use crate::scenario::{Cell, Init};
+use crate::userland::{self, Userland};
+use crate::{accelerator, unpack};
+use guest::qemu::Accelerator;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// What the runner needs of the host.
+pub struct Bench {
+    /// What goes into the guests.
+    pub programs: Programs,
+    /// The kernels that are to hand, by their id, or why one is not.
+    pub kernels: BTreeMap<&'static str, Result<Ready, String>>,
+    /// The systemd that belongs to a kernel, where a cell wants one, by the kernel's id.
+    pub userlands: BTreeMap<&'static str, Result<Userland, String>>,
+    /// What runs the guests' instructions.
+    pub accelerator: Accelerator,
+    /// Consoles, records and claims go here.
+    pub out: PathBuf,
+}
+
+impl Bench {
+    /// Makes ready what some jobs need: kernels, their systemd, and what runs the guests' instructions.
+    ///
+    /// # Errors
+    /// [`Missing`], where no guest can be started at all.
+    pub fn prepare(jobs: &[Job], quietcore: PathBuf, guest: PathBuf, out: PathBuf) -> Result<Bench, Missing> {
+        let busybox = host()?;
+        let mut kernels = BTreeMap::new();
+        for (kernel, result) in unpack::ready(&kernels_of(jobs)) {
+            kernels.insert(kernel.id, result.map_err(|error| error.to_string()));
+        }
+        let mut images = kernels
+            .values()
+            .flatten()
+            .filter(|ready| ready.kernel.arch == "amd64");
+        let accelerator = images.next().map_or(Accelerator::Tcg, |ready| {
+            accelerator::of_host(&ready.unpacked.image())
+        });
+        Ok(Bench {
+            programs: Programs {
+                quietcore,
+                guest,
+                busybox,
+            },
+            kernels,
+            userlands: userlands(jobs),
+            accelerator,
+            out,
+        })
+    }
+
+    /// The systemd of a cell that wants one, or why there is none.
+    pub(crate) fn userland(&self, cell: &Cell) -> Result<Option<&Userland>, &str> {
+        if cell.init == Init::Script {
+            return Ok(None);
+        }
+        match self.userlands.get(cell.kernel.id) {
+            Some(Ok(userland)) => Ok(Some(userland)),
+            Some(Err(why)) => Err(why),
+            None => Err("its systemd was not prepared"),
+        }
+    }
+
+    /// The second kernel of a cell that wants one, or why there is none.
+    pub(crate) fn beside(&self, cell: &Cell) -> Result<Option<&Ready>, &str> {
+        let Some(kernel) = cell.shape.beside else {
+            return Ok(None);
+        };
+        match self.kernels.get(kernel.id) {
+            Some(Ok(ready)) => Ok(Some(ready)),
+            Some(Err(why)) => Err(why),
+            None => Err("its second kernel was not prepared"),
+        }
+    }
+}
+
+/// Why no guest can be started: a program that the host does not have.
+#[derive(Debug, thiserror::Error)]
+#[error("no {0} here; `scripts/setup test` installs it on Debian and Ubuntu")]
+pub struct Missing(&'static str);
+
+/// Looks for what every guest needs of the host, and gives the static busybox.
+fn host() -> Result<PathBuf, Missing> {
+    let is_there = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    for program in [
+        "qemu-system-x86_64",
+        "dpkg-deb",
+        "modinfo",
+        "apt-get",
+        "xz",
+        "zstd",
+    ] {
+        if !is_there(program) {
+            return Err(Missing(program));
+        }
+    }
+    let places = ["/usr/bin/busybox", "/bin/busybox"].map(PathBuf::from);
+    let busybox = places.into_iter().find(|path| path.is_file());
+    busybox.ok_or(Missing("static busybox"))
+}
+
+/// The kernels that some jobs boot or install.
+fn kernels_of(jobs: &[Job]) -> Vec<Kernel> {
+    let used = |kernel: &&Kernel| {
+        let is_of = |job: &Job| job.cell.kernel == **kernel || job.cell.shape.beside == Some(**kernel);
+        jobs.iter().any(is_of)
+    };
+    ALL.iter().filter(used).copied().collect()
+}
+
+/// The systemd of every kernel that a job boots with one.
+fn userlands(jobs: &[Job]) -> BTreeMap<&'static str, Result<Userland, String>> {
+    let used = |kernel: &&Kernel| {
+        let is_of = |job: &Job| job.cell.kernel == **kernel && job.cell.init == Init::Systemd;
+        jobs.iter().any(is_of)
+    };
+    let ready = |kernel: &Kernel| userland::ready(*kernel).map_err(|error| error.to_string());
+    let kernels = ALL.iter().filter(used);
+    kernels.map(|kernel| (kernel.id, ready(kernel))).collect()
+}

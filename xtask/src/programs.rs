@@ -1,0 +1,252 @@
+//! The test programs of the workspace: builds them, runs one after the other, and takes their results and times.
+
+use crate::error::{Done, XtaskError, target_dir, top};
+use crate::logged::{Ended, How, logged, within_silence};
+use crate::report::{Report, Totals};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+/// Which tests run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tests {
+    /// Those that need nothing but the files of the project.
+    Pure,
+    /// Those of modules `live_*`, which measure, trace, need root or drive other programs. One at a time: each has the machine.
+    Live,
+}
+
+impl Tests {
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Tests::Pure => &["--skip", "live_"],
+            Tests::Live => &["live_", "--test-threads=1"],
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Tests::Pure => "pure",
+            Tests::Live => "live",
+        }
+    }
+}
+
+/// One test program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Program {
+    /// `PACKAGE` for the unit tests of a library, `PACKAGE/TARGET` for others.
+    pub name: String,
+    /// What to start.
+    path: PathBuf,
+    /// Where: cargo's own place for tests.
+    folder: PathBuf,
+}
+
+/// Builds all test programs.
+///
+/// # Errors
+/// [`XtaskError::Failed`] when one does not build; what the compiler said was printed.
+pub fn build() -> Done<Vec<Program>> {
+    let arguments = [
+        "test",
+        "--workspace",
+        "--locked",
+        "--no-run",
+        "--message-format=json-render-diagnostics",
+    ];
+    let (how, text) = logged("build", &arguments)?;
+    if how != How::Succeeded {
+        return Err(XtaskError::Failed);
+    }
+    let programs: Vec<Program> = text.lines().filter_map(program).collect();
+    println!("      {} test programs", programs.len());
+    Ok(programs)
+}
+
+/// The test program that a line of cargo's messages is about.
+fn program(line: &str) -> Option<Program> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    if message["reason"] != "compiler-artifact" || message["profile"]["test"] != true {
+        return None;
+    }
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
+    let package = folder.file_name()?.to_string_lossy().into_owned();
+    let target = message["target"]["name"].as_str()?;
+    let is_library = message["target"]["kind"][0] == "lib";
+    Some(Program {
+        name: if is_library {
+            package
+        } else {
+            format!("{package}/{target}")
+        },
+        path: message["executable"].as_str()?.into(),
+        folder: folder.to_owned(),
+    })
+}
+
+/// Runs tests of all programs. `product` is the static quietcore, which guests of some tests start.
+///
+/// # Errors
+/// [`XtaskError`] when a program cannot be started.
+pub fn run(programs: &[Program], tests: Tests, product: Option<&Path>, report: &mut Report) -> Done<Totals> {
+    let mut totals = Totals::default();
+    let mut skipped: Vec<String> = Vec::new();
+    for program in programs {
+        let text = one(program, tests, product, &mut totals)?;
+        for (test, time) in times(&text) {
+            report.took(format!("{} {test}", program.name), time);
+        }
+        skipped.extend(skips(&text).map(str::to_owned));
+    }
+    skipped.sort_unstable();
+    skipped.dedup();
+    for line in &skipped {
+        println!("{line}");
+    }
+    // A test that printed a reason passed for its program, but not for us.
+    totals.passed = totals.passed.saturating_sub(skipped.len());
+    totals.skipped += skipped.len();
+    println!("      {}", totals.line());
+    Ok(totals)
+}
+
+/// Runs one program and adds its results; shows what failed.
+fn one(program: &Program, tests: Tests, product: Option<&Path>, totals: &mut Totals) -> Done<String> {
+    let log = target_dir().join("test-logs").join(format!(
+        "{}-{}.log",
+        tests.name(),
+        program.name.replace('/', "-")
+    ));
+    let mut command = Command::new(&program.path);
+    command
+        .args(tests.arguments())
+        .args(["--show-output", "-Zunstable-options", "--report-time"])
+        .current_dir(&program.folder)
+        // The times of single tests are an unstable option of the test library, which stable toolchains take with this.
+        .env("RUSTC_BOOTSTRAP", "1");
+    if let Some(product) = product {
+        command.env("QUIETCORE_BIN", product);
+    }
+    let started = Instant::now();
+    let ended = within_silence(&mut command, &log)?;
+    let text = String::from_utf8_lossy(&std::fs::read(&log).map_err(XtaskError::file(&log))?).into_owned();
+    let found = count(&text);
+    totals.add(found);
+    let is_good = matches!(&ended, Ended::With(status) if status.success());
+    if is_good {
+        if found.passed > 0 {
+            println!(
+                "ok    {:<6} {:<28} {:>6.1} s  {} tests",
+                tests.name(),
+                program.name,
+                started.elapsed().as_secs_f64(),
+                found.passed
+            );
+        }
+        return Ok(text);
+    }
+    // One that died has no result.
+    if found.failed == 0 {
+        totals.failed += 1;
+    }
+    println!(
+        "FAIL  {:<6} {:<28} {:>6.1} s",
+        tests.name(),
+        program.name,
+        started.elapsed().as_secs_f64()
+    );
+    crate::logged::show_failure(&ended, &text, &log);
+    Ok(text)
+}
+
+/// The sums of the `test result:` lines.
+fn count(text: &str) -> Totals {
+    let mut totals = Totals::default();
+    for line in text.lines().filter_map(|line| line.strip_prefix("test result: ")) {
+        let number = |word: &str| -> usize {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let place = words.iter().position(|it| it.trim_end_matches(';') == word);
+            place
+                .and_then(|place| words.get(place.checked_sub(1)?)?.parse().ok())
+                .unwrap_or(0)
+        };
+        totals.add(Totals {
+            passed: number("passed"),
+            failed: number("failed"),
+            skipped: number("ignored"),
+            unstable: 0,
+        });
+    }
+    totals
+}
+
+fn skips(text: &str) -> impl Iterator<Item = &str> {
+    text.lines()
+        .map(str::trim)
+        .filter(|line| line.starts_with("SKIP: "))
+}
+
+/// The tests with their times: `test NAME ... ok <0.123s>`.
+fn times(text: &str) -> impl Iterator<Item = (&str, Duration)> {
+    text.lines().filter_map(|line| {
+        let (name, rest) = line.strip_prefix("test ")?.split_once(" ... ")?;
+        let (_, time) = rest.rsplit_once('<')?;
+        let seconds: f64 = time.strip_suffix("s>")?.parse().ok()?;
+        Some((name, Duration::try_from_secs_f64(seconds).ok()?))
+    })
+}
+
+/// The names of all tests, a line each, with their programs.
+///
+/// # Errors
+/// [`XtaskError`] when they do not build or do not start.
+pub fn list() -> Done {
+    for program in build()? {
+        let output = Command::new(&program.path)
+            .args(["--list", "--format=terse"])
+            .current_dir(top())
+            .output()
+            .map_err(XtaskError::file(&program.path))?;
+        for line in String::from_utf8_lossy(&output.stdout).lines() {
+            if let Some(name) = line.strip_suffix(": test") {
+                println!("{} {name}", program.name);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_of_a_test_program_are_summed_and_skips_and_times_found() {
+        let text = "test a ... ok <0.250s>\ntest b ... FAILED <1.5s>\n\
+                    test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out\n\
+                    ---- a stdout ----\nSKIP: a: no root\n\
+                    test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out\n";
+        let sums = count(text);
+        assert_eq!((sums.passed, sums.failed, sums.skipped), (15, 2, 1));
+        assert_eq!(skips(text).collect::<Vec<_>>(), ["SKIP: a: no root"]);
+        let found: Vec<(&str, u128)> = times(text).map(|(name, time)| (name, time.as_millis())).collect();
+        assert_eq!(found, [("a", 250), ("b", 1500)]);
+    }
+
+    #[test]
+    fn only_what_cargo_built_as_a_test_is_a_test_program() {
+        let line = |kind: &str, test: bool| {
+            format!(
+                "{{\"reason\":\"compiler-artifact\",\"manifest_path\":\"/a/crates/root/Cargo.toml\",\"target\":\
+                 {{\"kind\":[\"{kind}\"],\"name\":\"suite\"}},\"profile\":{{\"test\":{test}}},\"executable\":\"/a/x\"}}"
+            )
+        };
+        let name = |line: String| program(&line).map(|it| it.name);
+        assert_eq!(name(line("lib", true)).as_deref(), Some("root"));
+        assert_eq!(name(line("test", true)).as_deref(), Some("root/suite"));
+        assert_eq!(name(line("bin", false)), None);
+        assert_eq!(name("   Compiling root".to_owned()), None);
+    }
+}

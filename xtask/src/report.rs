@@ -1,0 +1,198 @@
+//! What a command checked and where its time went: stages, the slowest tests and guests, one closing line.
+
+use crate::error::{Done, XtaskError, target_dir};
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+/// So many of the slowest tests and guests are listed.
+const SLOWEST: usize = 10;
+
+/// Sums over all checks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// What held.
+    pub passed: usize,
+    /// What did not.
+    pub failed: usize,
+    /// What could not run here; its reason was printed.
+    pub skipped: usize,
+    /// Of what failed, scenarios of the lab that held when they ran alone; each was printed.
+    pub unstable: usize,
+}
+
+impl Totals {
+    /// Adds others.
+    pub fn add(&mut self, other: Totals) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+        self.skipped += other.skipped;
+        self.unstable += other.unstable;
+    }
+
+    /// The line that sums everything up.
+    #[must_use]
+    pub fn line(self) -> String {
+        format!(
+            "{} passed, {} failed, {} skipped, {} unstable",
+            self.passed, self.failed, self.skipped, self.unstable
+        )
+    }
+
+    /// The sums of such a line.
+    #[must_use]
+    pub fn parse(line: &str) -> Option<Totals> {
+        let mut parts = line.trim().split(", ");
+        let mut number = |word: &str| parts.next()?.strip_suffix(word)?.trim().parse().ok();
+        Some(Totals {
+            passed: number("passed")?,
+            failed: number("failed")?,
+            skipped: number("skipped")?,
+            unstable: number("unstable")?,
+        })
+    }
+}
+
+/// Collects what the stages of a command found and how long they took.
+#[derive(Debug)]
+pub struct Report {
+    totals: Totals,
+    stages: Vec<(String, Duration)>,
+    times: Vec<(String, Duration)>,
+    started: Instant,
+}
+
+impl Default for Report {
+    fn default() -> Report {
+        Report {
+            totals: Totals::default(),
+            stages: Vec::new(),
+            times: Vec::new(),
+            started: Instant::now(),
+        }
+    }
+}
+
+impl Report {
+    /// One whose first stage is what the Makefile did before: `QUIETCORE_STARTED` is when, in seconds since 1970.
+    #[must_use]
+    pub fn since_make() -> Report {
+        let mut report = Report::default();
+        let started = std::env::var("QUIETCORE_STARTED").ok();
+        let started = started
+            .and_then(|text| text.parse().ok())
+            .map(Duration::from_secs);
+        let before = started.and_then(|at| SystemTime::now().duration_since(UNIX_EPOCH + at).ok());
+        if let Some(before) = before {
+            report.started = Instant::now().checked_sub(before).unwrap_or(report.started);
+            report.stages.push(("setup, building xtask".to_owned(), before));
+        }
+        report
+    }
+
+    /// Runs a stage and adds its time and its sums.
+    ///
+    /// # Errors
+    /// Those of the stage.
+    pub fn stage(&mut self, name: &str, run: impl FnOnce(&mut Report) -> Done<Totals>) -> Done {
+        let started = Instant::now();
+        let totals = run(self)?;
+        self.totals.add(totals);
+        self.stages.push((name.to_owned(), started.elapsed()));
+        Ok(())
+    }
+
+    /// Adds the time of one test or guest.
+    pub fn took(&mut self, name: String, time: Duration) {
+        self.times.push((name, time));
+    }
+
+    /// Adds the sums that another command left with [`Report::keep`].
+    ///
+    /// # Errors
+    /// [`XtaskError`] when there are none.
+    pub fn add_kept(&mut self) -> Done {
+        let path = kept_file()?;
+        let text = std::fs::read_to_string(&path).map_err(XtaskError::file(&path))?;
+        let totals = Totals::parse(&text).ok_or_else(|| XtaskError::Program {
+            program: path.display().to_string(),
+            why: "no sums in it; run `make test` first".to_owned(),
+        })?;
+        self.totals.add(totals);
+        Ok(())
+    }
+
+    /// Leaves the sums for [`Report::add_kept`].
+    ///
+    /// # Errors
+    /// [`XtaskError`] when the file cannot be written.
+    pub fn keep(&self) -> Done {
+        let path = kept_file()?;
+        std::fs::write(&path, self.totals.line()).map_err(XtaskError::file(&path))
+    }
+
+    /// Prints where the time went and the closing line.
+    ///
+    /// # Errors
+    /// [`XtaskError::Failed`] when anything failed, or nothing was checked.
+    pub fn close(mut self) -> Done {
+        println!("\nstages:");
+        for (name, time) in &self.stages {
+            println!("{:>8.1} s  {name}", time.as_secs_f64());
+        }
+        println!("{:>8.1} s  all", self.started.elapsed().as_secs_f64());
+        self.times.sort_by_key(|(_, time)| std::cmp::Reverse(*time));
+        if !self.times.is_empty() {
+            println!("slowest:");
+        }
+        for (name, time) in self.times.iter().take(SLOWEST) {
+            println!("{:>8.1} s  {name}", time.as_secs_f64());
+        }
+        println!("{}", self.totals.line());
+        if self.totals.failed == 0 && self.totals.passed > 0 {
+            Ok(())
+        } else {
+            Err(XtaskError::Failed)
+        }
+    }
+}
+
+/// Where the sums of `make test` are kept for the rest of `make test-all`.
+fn kept_file() -> Done<PathBuf> {
+    let dir = target_dir().join("test-logs");
+    std::fs::create_dir_all(&dir).map_err(XtaskError::file(&dir))?;
+    Ok(dir.join("sums"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closing_line_is_read_back_and_nothing_else_is() {
+        let totals = Totals {
+            passed: 3,
+            failed: 1,
+            skipped: 2,
+            unstable: 4,
+        };
+        assert_eq!(Totals::parse(&totals.line()), Some(totals));
+        assert_eq!(Totals::parse("ok    boots 6.1/v1  6.0 s  8 claims"), None);
+    }
+
+    #[test]
+    fn what_failed_or_checked_nothing_does_not_close_well() {
+        let closed = |passed, failed| {
+            let mut report = Report::default();
+            let totals = Totals {
+                passed,
+                failed,
+                ..Totals::default()
+            };
+            report.stage("one", |_| Ok(totals)).unwrap();
+            report.close().is_ok()
+        };
+        assert!(closed(1, 0));
+        assert!(!closed(1, 1));
+        assert!(!closed(0, 0));
+    }
+}

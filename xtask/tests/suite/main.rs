@@ -1,0 +1,7 @@
+//! The integration tests of `xtask`, in one program: a module for each topic.
+
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod house;
+mod support;
+mod test_files;
