@@ -32,6 +32,7 @@ mod idle_balancing;
 mod inspect_shapes;
 mod irqbalance;
 mod knobs;
+mod large_machine;
 mod lockdown;
 mod losses;
 mod measuring;
@@ -62,6 +63,7 @@ pub const ALL: &[&Scenario] = &[
     &signals::SCENARIO,
     &study_reboots::SCENARIO,
     &study_unit::SCENARIO,
+    &large_machine::SCENARIO,
     &systemd::SCENARIO,
     &boot_grub::SCENARIO,
     &boot_systemd::SCENARIO,
