@@ -1,7 +1,6 @@
 //! Records of the hwlat tracer, as kernels with and without a count describe them.
 
 use crate::support::stream::Stream;
-#[allow(dead_code)] // Shared with tests that ask for names.
 use blame::{Hwlat, HwlatCpu};
 use events::Format;
 

@@ -1,7 +1,6 @@
 //! Pictures of gaps: the page and the bars of a terminal, against golden files, and what no golden file shows.
 
 use crate::support::golden;
-#[allow(dead_code)] // Only its machine is needed.
 use crate::support::models;
 use crate::support::models::blamed::{answer, row, story};
 use blame::{Answer, Class, FunctionTime, FunctionsTold, GapFunctions, HwlatCpu, HwlatTold, LostRecords};

@@ -1,6 +1,5 @@
 //! All CPUs of a measurement over time: each field where its samples were, and as dark as they were bad.
 
-#[allow(dead_code)] // Other pages need more of them.
 use crate::support::models;
 use report::measurement_html;
 use serde_json::{Value, json};

@@ -2,8 +2,6 @@
 
 use crate::support::browser::Browser;
 use crate::support::browser::screens::{beyond_a_phone, contrast, show};
-#[allow(dead_code)] // Other pages need more of it.
-#[allow(dead_code)] // Other pages need more of them.
 use crate::support::models;
 use report::{Tracers, blame_html};
 

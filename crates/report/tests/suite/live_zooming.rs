@@ -1,6 +1,5 @@
 //! The page of a study in a real browser: zoom by keys, buttons and pointer, values, curves switched, dark, paper, no network.
 
-#[allow(dead_code)] // Other pages need more of them.
 use crate::support::browser::Browser;
 use crate::support::browser::drawing::{WHOLE, display, focus, moved, place, stretched, values};
 use crate::support::browser::screens::{beyond_a_phone, show};

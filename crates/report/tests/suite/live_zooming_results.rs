@@ -4,8 +4,6 @@
 use crate::support::browser::Browser;
 use crate::support::browser::drawing::{WHOLE, display, focus, moved, place, stretched, values};
 use crate::support::browser::screens::{beyond_a_phone, contrast, show};
-#[allow(dead_code)] // Other pages need more of it.
-#[allow(dead_code)] // Other pages need more of them.
 use crate::support::models;
 use std::path::Path;
 

@@ -1,7 +1,6 @@
 //! The pictures of a measurement and of `prove` as the page has them: which CPUs are drawn, that hostile names stay text, and
 //! that no two things on a page have one name.
 
-#[allow(dead_code)] // Other pages need more of them.
 use crate::support::models;
 use report::{measurement_html, prove::prove_html};
 use serde_json::{Value, json};

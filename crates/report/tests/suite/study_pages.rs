@@ -2,7 +2,6 @@
 //! missing is said.
 
 use crate::support::models::measurement;
-#[allow(dead_code)] // Other pages need more of them.
 use compare::{Compared, Set, compared};
 use formats::Recording;
 use report::study::Row;

@@ -48,7 +48,6 @@ impl events::Names for Names {
     }
 }
 
-#[allow(dead_code)] // Not every test needs all.
 enum Item {
     Event { cpu: u32, at: u64, payload: Vec<u8> },
     Lost { cpu: u32, count: u64 },

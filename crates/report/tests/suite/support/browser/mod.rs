@@ -1,8 +1,6 @@
 //! A page in a real Chromium, driven over the pipe of its own protocol: keys and pointer as a person gives them.
 
-#[allow(dead_code)] // Each test needs some of them.
 pub mod drawing;
-#[allow(dead_code)]
 pub mod screens;
 
 use serde_json::{Value, json};

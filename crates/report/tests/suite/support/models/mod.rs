@@ -1,6 +1,5 @@
 //! Constructed models: a story of `prove` that ended well, one that could not begin, and one of hostile names.
 
-#[allow(dead_code)] // Only pages of `blame` need it.
 pub mod blamed;
 
 use machine::CpuSet;
