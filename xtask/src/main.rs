@@ -26,6 +26,7 @@ const USAGE: &str = "usage: cargo run -p xtask -- VERB
   check           formatting, lints, and the tests that need nothing but the files of the project
   test            check, the tests of this machine, and the smoke part of the lab
   test-all        test, and the rest of the lab; test-rest: that rest alone, after test
+  test-live       only the tests of this machine
   test-names      the names of all tests
   lab [FILTER]    scenarios on real kernels; lab list, lab fetch, lab try SCRIPT [FILTER]
   bench           speed, memory and size
@@ -46,6 +47,7 @@ fn main() -> ExitCode {
         ["test"] => suite::test(),
         ["test-all"] => suite::test_all(),
         ["test-rest"] => suite::test_rest(),
+        ["test-live"] => suite::live(),
         ["test-names"] => programs::list(),
         ["lab", words @ ..] => lab_run::command(words),
         ["bench"] => bench::run(),

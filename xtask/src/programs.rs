@@ -1,6 +1,6 @@
 //! The test programs of the workspace: builds them, runs one after the other, and takes their results and times.
 
-use crate::error::{Done, XtaskError, target_dir, top};
+use crate::error::{Done, XtaskError, target_dir};
 use crate::logged::{Ended, How, logged, within_silence};
 use crate::report::{Report, Totals};
 use serde_json::Value;
@@ -8,23 +8,20 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+/// How the names of live modules begin.
+const LIVE: &str = "live_";
+
 /// Which tests run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tests {
     /// Those that need nothing but the files of the project.
     Pure,
-    /// Those of modules `live_*`, which measure, trace, need root or drive other programs. One at a time: each has the machine.
+    /// Those of modules `live_*`, which measure, trace, need root or drive other programs. One at a time, each in its own process:
+    /// it has the machine, and leaves no mount, mask or priority to the next.
     Live,
 }
 
 impl Tests {
-    fn arguments(self) -> &'static [&'static str] {
-        match self {
-            Tests::Pure => &["--skip", "live_"],
-            Tests::Live => &["live_", "--test-threads=1"],
-        }
-    }
-
     fn name(self) -> &'static str {
         match self {
             Tests::Pure => "pure",
@@ -94,11 +91,30 @@ pub fn run(programs: &[Program], tests: Tests, product: Option<&Path>, report: &
     let mut totals = Totals::default();
     let mut skipped: Vec<String> = Vec::new();
     for program in programs {
-        let text = one(program, tests, product, &mut totals)?;
-        for (test, time) in times(&text) {
-            report.took(format!("{} {test}", program.name), time);
+        let started = Instant::now();
+        let mut sums = Totals::default();
+        let selections = match tests {
+            Tests::Pure => vec![["--skip", LIVE].map(str::to_owned)],
+            Tests::Live => live_tests(program)?,
+        };
+        for selection in selections {
+            let (found, text) = one(program, &selection, product)?;
+            sums.add(found);
+            for (test, time) in times(&text) {
+                report.took(format!("{} {test}", program.name), time);
+            }
+            skipped.extend(skips(&text).map(str::to_owned));
         }
-        skipped.extend(skips(&text).map(str::to_owned));
+        if sums != Totals::default() {
+            let word = if sums.failed == 0 { "ok   " } else { "FAIL " };
+            let (name, took) = (&program.name, started.elapsed().as_secs_f64());
+            println!(
+                "{word} {:<6} {name:<28} {took:>6.1} s  {} tests",
+                tests.name(),
+                sums.passed + sums.failed
+            );
+        }
+        totals.add(sums);
     }
     skipped.sort_unstable();
     skipped.dedup();
@@ -112,16 +128,37 @@ pub fn run(programs: &[Program], tests: Tests, product: Option<&Path>, report: &
     Ok(totals)
 }
 
-/// Runs one program and adds its results; shows what failed.
-fn one(program: &Program, tests: Tests, product: Option<&Path>, totals: &mut Totals) -> Done<String> {
-    let log = target_dir().join("test-logs").join(format!(
-        "{}-{}.log",
-        tests.name(),
-        program.name.replace('/', "-")
-    ));
+/// What selects each live test of a program.
+fn live_tests(program: &Program) -> Done<Vec<[String; 2]>> {
+    let names = names(program, &[LIVE])?;
+    Ok(names
+        .into_iter()
+        .map(|name| ["--exact".to_owned(), name])
+        .collect())
+}
+
+/// The names of a program's tests that fit a filter.
+fn names(program: &Program, filter: &[&str]) -> Done<Vec<String>> {
+    let output = Command::new(&program.path)
+        .args(["--list", "--format=terse"])
+        .args(filter)
+        .current_dir(&program.folder)
+        .output()
+        .map_err(XtaskError::file(&program.path))?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let names = text.lines().filter_map(|line| line.strip_suffix(": test"));
+    Ok(names.map(str::to_owned).collect())
+}
+
+/// Runs a selection of a program's tests; shows what failed. Gives its results and what it printed.
+fn one(program: &Program, selection: &[String; 2], product: Option<&Path>) -> Done<(Totals, String)> {
+    let [_, name] = selection;
+    let log = target_dir()
+        .join("test-logs")
+        .join(format!("{}-{}.log", program.name, name).replace(['/', ':'], "-"));
     let mut command = Command::new(&program.path);
     command
-        .args(tests.arguments())
+        .args(selection)
         .args(["--show-output", "-Zunstable-options", "--report-time"])
         .current_dir(&program.folder)
         // The times of single tests are an unstable option of the test library, which stable toolchains take with this.
@@ -129,36 +166,16 @@ fn one(program: &Program, tests: Tests, product: Option<&Path>, totals: &mut Tot
     if let Some(product) = product {
         command.env("QUIETCORE_BIN", product);
     }
-    let started = Instant::now();
     let ended = within_silence(&mut command, &log)?;
     let text = String::from_utf8_lossy(&std::fs::read(&log).map_err(XtaskError::file(&log))?).into_owned();
-    let found = count(&text);
-    totals.add(found);
-    let is_good = matches!(&ended, Ended::With(status) if status.success());
-    if is_good {
-        if found.passed > 0 {
-            println!(
-                "ok    {:<6} {:<28} {:>6.1} s  {} tests",
-                tests.name(),
-                program.name,
-                started.elapsed().as_secs_f64(),
-                found.passed
-            );
-        }
-        return Ok(text);
+    let mut found = count(&text);
+    if !matches!(&ended, Ended::With(status) if status.success()) {
+        // One that died has no result.
+        found.failed = found.failed.max(1);
+        println!("FAIL  {} {name}", program.name);
+        crate::logged::show_failure(&ended, &text, &log);
     }
-    // One that died has no result.
-    if found.failed == 0 {
-        totals.failed += 1;
-    }
-    println!(
-        "FAIL  {:<6} {:<28} {:>6.1} s",
-        tests.name(),
-        program.name,
-        started.elapsed().as_secs_f64()
-    );
-    crate::logged::show_failure(&ended, &text, &log);
-    Ok(text)
+    Ok((found, text))
 }
 
 /// The sums of the `test result:` lines.
@@ -204,15 +221,8 @@ fn times(text: &str) -> impl Iterator<Item = (&str, Duration)> {
 /// [`XtaskError`] when they do not build or do not start.
 pub fn list() -> Done {
     for program in build()? {
-        let output = Command::new(&program.path)
-            .args(["--list", "--format=terse"])
-            .current_dir(top())
-            .output()
-            .map_err(XtaskError::file(&program.path))?;
-        for line in String::from_utf8_lossy(&output.stdout).lines() {
-            if let Some(name) = line.strip_suffix(": test") {
-                println!("{} {name}", program.name);
-            }
+        for name in names(&program, &[])? {
+            println!("{} {name}", program.name);
         }
     }
     Ok(())

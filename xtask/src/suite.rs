@@ -51,6 +51,18 @@ pub fn test_rest() -> Done {
     report.close()
 }
 
+/// Only the tests of this machine.
+///
+/// # Errors
+/// [`crate::error::XtaskError::Failed`] when anything failed.
+pub fn live() -> Done {
+    let mut report = Report::since_make();
+    let mut built = Vec::new();
+    build(&mut built, &mut report)?;
+    of_this_machine(&built, &mut report)?;
+    report.close()
+}
+
 fn pure(report: &mut Report) -> Done<Vec<programs::Program>> {
     let fmt = formatted::arguments()?;
     let fmt: Vec<&str> = fmt.iter().map(String::as_str).collect();
@@ -67,26 +79,34 @@ fn pure(report: &mut Report) -> Done<Vec<programs::Program>> {
     ];
     report.stage("lints", |_| subcommand("clippy", &clippy))?;
     let mut built = Vec::new();
-    report.stage("building tests", |_| {
-        built = programs::build()?;
-        Ok(Totals::default())
-    })?;
+    build(&mut built, report)?;
     report.stage("pure tests", |report| {
         programs::run(&built, Tests::Pure, None, report)
     })?;
     Ok(built)
 }
 
-fn quick(report: &mut Report) -> Done {
-    let built = pure(report)?;
+fn build(built: &mut Vec<programs::Program>, report: &mut Report) -> Done {
+    report.stage("building tests", |_| {
+        *built = programs::build()?;
+        Ok(Totals::default())
+    })
+}
+
+fn of_this_machine(built: &[programs::Program], report: &mut Report) -> Done {
     let mut program = None;
     report.stage("building the static program", |_| {
         program = Some(product()?);
         Ok(Totals::default())
     })?;
     report.stage("live tests", |report| {
-        programs::run(&built, Tests::Live, program.as_deref(), report)
-    })?;
+        programs::run(built, Tests::Live, program.as_deref(), report)
+    })
+}
+
+fn quick(report: &mut Report) -> Done {
+    let built = pure(report)?;
+    of_this_machine(&built, report)?;
     report.stage("lab, smoke part", |report| {
         lab_run::run(&part(Part::Smoke), report)
     })

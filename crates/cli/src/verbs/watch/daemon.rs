@@ -403,6 +403,8 @@ impl Daemon {
         }
         if asked.layers == Layers::all() {
             self.rounds.asked_all(now, cost);
+            // The state counts its questions up to the last whole round, also where that found nothing new.
+            self.memory.is_new = true;
         }
     }
 
