@@ -59,6 +59,6 @@ case $layout in
 esac
 
 . /bin/lab.sh
-if [ -e /install ]; then rec installed sh -ex /install; else . /scenario; fi
+if [ -e /install ]; then rec installed sh -ex /install; else settled; . /scenario; fi
 lab-guest done
 poweroff -f

@@ -21,6 +21,10 @@ wait_for() {
     done
 }
 
+# settled: waits for the one time that the kernel changes its clock source, about a second after its start. What is measured
+# meanwhile is honestly reported as disturbed.
+settled() { wait_for 15 sh -c '! grep -q early /sys/devices/system/clocksource/clocksource0/current_clocksource'; }
+
 # populate: tasks of every kind that a real machine has, in their usual places.
 populate() {
     lab-guest sleepers 20 >/dev/null

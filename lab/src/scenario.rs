@@ -130,7 +130,7 @@ impl Cell {
         Cell { shape, ..self }
     }
 
-    /// How reports and `lab run FILTER` name it within its scenario.
+    /// How reports and `make lab FILTER=...` name it within its scenario.
     #[must_use]
     pub fn label(&self) -> String {
         let mut label = format!("{}/{}", self.kernel.id, self.layout.word());

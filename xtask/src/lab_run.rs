@@ -37,8 +37,8 @@ pub fn command(words: &[&str]) -> Done {
         "try" => try_script(script, &jobs),
         _ => {
             let mut report = Report::default();
-            report.stage("lab", |report| run(&jobs, report))?;
-            report.close()
+            let result = report.stage("lab", |report| run(&jobs, report));
+            report.close(result)
         }
     }
 }

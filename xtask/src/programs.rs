@@ -6,6 +6,7 @@ use crate::report::{Report, Totals};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How the names of live modules begin.
@@ -22,6 +23,14 @@ pub enum Tests {
 }
 
 impl Tests {
+    /// So many programs run at the same time.
+    fn at_once(self) -> usize {
+        match self {
+            Tests::Pure => std::thread::available_parallelism().map_or(1, usize::from),
+            Tests::Live => 1,
+        }
+    }
+
     fn name(self) -> &'static str {
         match self {
             Tests::Pure => "pure",
@@ -83,38 +92,50 @@ fn program(line: &str) -> Option<Program> {
     })
 }
 
+/// What tests of one program gave.
+#[derive(Default)]
+struct Found {
+    totals: Totals,
+    times: Vec<(String, Duration)>,
+    skipped: Vec<String>,
+}
+
 /// Runs tests of all programs. `product` is the static quietcore, which guests of some tests start.
 ///
 /// # Errors
 /// [`XtaskError`] when a program cannot be started.
 pub fn run(programs: &[Program], tests: Tests, product: Option<&Path>, report: &mut Report) -> Done<Totals> {
-    let mut totals = Totals::default();
-    let mut skipped: Vec<String> = Vec::new();
-    for program in programs {
-        let started = Instant::now();
-        let mut sums = Totals::default();
-        let selections = match tests {
-            Tests::Pure => vec![["--skip", LIVE].map(str::to_owned)],
-            Tests::Live => live_tests(program)?,
-        };
-        for selection in selections {
-            let (found, text) = one(program, &selection, product)?;
-            sums.add(found);
-            for (test, time) in times(&text) {
-                report.took(format!("{} {test}", program.name), time);
-            }
-            skipped.extend(skips(&text).map(str::to_owned));
+    let queue = Mutex::new(programs.iter());
+    let found = Mutex::new(Ok(Found::default()));
+    std::thread::scope(|scope| {
+        for _ in 0..tests.at_once() {
+            scope.spawn(|| {
+                loop {
+                    let next = locked(&queue).next();
+                    let Some(program) = next else { break };
+                    let of_one = all_of(program, tests, product);
+                    let mut found = locked(&found);
+                    match (found.as_mut(), of_one) {
+                        (Ok(found), Ok(more)) => {
+                            found.totals.add(more.totals);
+                            found.times.extend(more.times);
+                            found.skipped.extend(more.skipped);
+                        }
+                        (Ok(_), Err(error)) => *found = Err(error),
+                        (Err(_), _) => {}
+                    }
+                }
+            });
         }
-        if sums != Totals::default() {
-            let word = if sums.failed == 0 { "ok   " } else { "FAIL " };
-            let (name, took) = (&program.name, started.elapsed().as_secs_f64());
-            println!(
-                "{word} {:<6} {name:<28} {took:>6.1} s  {} tests",
-                tests.name(),
-                sums.passed + sums.failed
-            );
-        }
-        totals.add(sums);
+    });
+    let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Found {
+        mut totals,
+        times,
+        mut skipped,
+    } = found?;
+    for (name, time) in times {
+        report.took(name, time);
     }
     skipped.sort_unstable();
     skipped.dedup();
@@ -126,6 +147,39 @@ pub fn run(programs: &[Program], tests: Tests, product: Option<&Path>, report: &
     totals.skipped += skipped.len();
     println!("      {}", totals.line());
     Ok(totals)
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Runs the tests of one program and prints a line for it.
+fn all_of(program: &Program, tests: Tests, product: Option<&Path>) -> Done<Found> {
+    let started = Instant::now();
+    let selections = match tests {
+        Tests::Pure => vec![["--skip", LIVE].map(str::to_owned)],
+        Tests::Live => live_tests(program)?,
+    };
+    let mut found = Found::default();
+    for selection in selections {
+        let (totals, text) = one(program, tests, &selection, product)?;
+        found.totals.add(totals);
+        let named = |(test, time)| (format!("{} {test}", program.name), time);
+        found.times.extend(times(&text).map(named));
+        found.skipped.extend(skips(&text).map(str::to_owned));
+    }
+    let sums = found.totals;
+    if sums != Totals::default() {
+        let word = if sums.failed == 0 { "ok   " } else { "FAIL " };
+        println!(
+            "{word} {:<6} {:<28} {:>6.1} s  {} tests",
+            tests.name(),
+            program.name,
+            started.elapsed().as_secs_f64(),
+            sums.passed + sums.failed
+        );
+    }
+    Ok(found)
 }
 
 /// What selects each live test of a program.
@@ -151,8 +205,16 @@ fn names(program: &Program, filter: &[&str]) -> Done<Vec<String>> {
 }
 
 /// Runs a selection of a program's tests; shows what failed. Gives its results and what it printed.
-fn one(program: &Program, selection: &[String; 2], product: Option<&Path>) -> Done<(Totals, String)> {
-    let [_, name] = selection;
+fn one(
+    program: &Program,
+    tests: Tests,
+    selection: &[String; 2],
+    product: Option<&Path>,
+) -> Done<(Totals, String)> {
+    let name = match (tests, selection) {
+        (Tests::Pure, _) => tests.name(),
+        (Tests::Live, [_, name]) => name,
+    };
     let log = target_dir()
         .join("test-logs")
         .join(format!("{}-{}.log", program.name, name).replace(['/', ':'], "-"));

@@ -121,6 +121,18 @@ impl Report {
         Ok(())
     }
 
+    /// Removes the sums that an earlier command left.
+    ///
+    /// # Errors
+    /// [`XtaskError`] when they cannot be removed.
+    pub fn forget_kept() -> Done {
+        let path = kept_file()?;
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(XtaskError::file(&path)(error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Leaves the sums for [`Report::add_kept`].
     ///
     /// # Errors
@@ -130,11 +142,15 @@ impl Report {
         std::fs::write(&path, self.totals.line()).map_err(XtaskError::file(&path))
     }
 
-    /// Prints where the time went and the closing line.
+    /// Prints where the time went and the closing line. `result` is that of the stages: one that broke off is a failure.
     ///
     /// # Errors
     /// [`XtaskError::Failed`] when anything failed, or nothing was checked.
-    pub fn close(mut self) -> Done {
+    pub fn close(mut self, result: Done) -> Done {
+        if let Err(error) = result {
+            println!("FAIL  {error}");
+            self.totals.failed += 1;
+        }
         println!("\nstages:");
         for (name, time) in &self.stages {
             println!("{:>8.1} s  {name}", time.as_secs_f64());
@@ -188,11 +204,14 @@ mod tests {
                 failed,
                 ..Totals::default()
             };
-            report.stage("one", |_| Ok(totals)).unwrap();
-            report.close().is_ok()
+            let result = report.stage("one", |_| Ok(totals));
+            report.close(result).is_ok()
         };
         assert!(closed(1, 0));
         assert!(!closed(1, 1));
         assert!(!closed(0, 0));
+        let mut broken_off = Report::default();
+        broken_off.totals.passed = 1;
+        assert!(broken_off.close(Err(XtaskError::Failed)).is_err());
     }
 }

@@ -14,8 +14,8 @@ use std::process::Command;
 /// [`crate::error::XtaskError::Failed`] when anything failed.
 pub fn check() -> Done {
     let mut report = Report::since_make();
-    pure(&mut report)?;
-    report.close()
+    let result = pure(&mut report).map(drop);
+    report.close(result)
 }
 
 /// What [`check`] does, the tests of this machine, and the smoke part of the lab.
@@ -23,10 +23,11 @@ pub fn check() -> Done {
 /// # Errors
 /// [`crate::error::XtaskError::Failed`] when anything failed.
 pub fn test() -> Done {
+    Report::forget_kept()?;
     let mut report = Report::since_make();
-    quick(&mut report)?;
+    let result = quick(&mut report);
     report.keep()?;
-    report.close()
+    report.close(result)
 }
 
 /// What [`test`] does, and the rest of the lab.
@@ -35,9 +36,8 @@ pub fn test() -> Done {
 /// [`crate::error::XtaskError::Failed`] when anything failed.
 pub fn test_all() -> Done {
     let mut report = Report::since_make();
-    quick(&mut report)?;
-    rest(&mut report)?;
-    report.close()
+    let result = quick(&mut report).and_then(|()| rest(&mut report));
+    report.close(result)
 }
 
 /// What [`test_all`] does beside [`test`], which ran before; the closing line is over both.
@@ -47,8 +47,8 @@ pub fn test_all() -> Done {
 pub fn test_rest() -> Done {
     let mut report = Report::since_make();
     report.add_kept()?;
-    rest(&mut report)?;
-    report.close()
+    let result = rest(&mut report);
+    report.close(result)
 }
 
 /// Only the tests of this machine.
@@ -58,9 +58,8 @@ pub fn test_rest() -> Done {
 pub fn live() -> Done {
     let mut report = Report::since_make();
     let mut built = Vec::new();
-    build(&mut built, &mut report)?;
-    of_this_machine(&built, &mut report)?;
-    report.close()
+    let result = build(&mut built, &mut report).and_then(|()| of_this_machine(&built, &mut report));
+    report.close(result)
 }
 
 fn pure(report: &mut Report) -> Done<Vec<programs::Program>> {

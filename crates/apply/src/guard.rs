@@ -20,6 +20,9 @@ const READY: u8 = b'r';
 /// Byte with which the parent sends it away.
 const DISARM: u8 = b'd';
 
+/// Pause between two tries to take the lock, each of which waits for it as well.
+const LOCK_PAUSE: Duration = Duration::from_secs(1);
+
 /// When the guard takes things back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watch {
@@ -135,10 +138,8 @@ pub fn stand(
             }
         }
     };
-    lock()?;
-    let waits = Journal::open(storage)?
-        .is_some_and(|journal| mine(&journal, token).is_some_and(|layer| !layer.confirmed));
-    if waits {
+    take_lock(storage, token, lock)?;
+    if is_awaited(storage, token)? {
         let boot_id = boot_id(system);
         undo(
             system,
@@ -150,6 +151,30 @@ pub fn stand(
         )?;
     }
     Ok(())
+}
+
+/// Takes the lock, however long another quietcore has it: giving up would leave what nobody confirmed. Without the lock where the
+/// other one has undone or confirmed it.
+fn take_lock(
+    storage: &dyn Storage,
+    token: &str,
+    lock: &mut dyn FnMut() -> Result<(), ApplyError>,
+) -> Result<(), ApplyError> {
+    loop {
+        match lock() {
+            // One that cannot be read at this moment may still wait for us.
+            Err(ApplyError::Busy { .. }) if is_awaited(storage, token).unwrap_or(true) => {}
+            Err(ApplyError::Busy { .. }) => return Ok(()),
+            done => return done,
+        }
+        std::thread::sleep(LOCK_PAUSE);
+    }
+}
+
+/// Whether the layer of this guard is in the journal and not confirmed.
+fn is_awaited(storage: &dyn Storage, token: &str) -> Result<bool, ApplyError> {
+    let journal = Journal::open(storage)?;
+    Ok(journal.is_some_and(|journal| mine(&journal, token).is_some_and(|layer| !layer.confirmed)))
 }
 
 /// Notes the user's confirmation, so that the guard lets things stand.

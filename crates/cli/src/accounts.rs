@@ -2,6 +2,7 @@
 
 use crate::CommandError;
 use root::Root;
+use root::process::NO_ID;
 
 /// Who a program runs as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,6 +82,9 @@ fn find(
     };
     let accounts = || passwd.lines().filter_map(Account::parse);
     let number = user.parse::<u32>().ok();
+    if number == Some(NO_ID) {
+        return Err(no_id("user", user));
+    }
     let account = accounts()
         .find(|account| account.name == user)
         .or_else(|| accounts().find(|account| Some(account.uid) == number));
@@ -126,13 +130,31 @@ fn group_number(groups: &str, group: &str) -> Result<u32, CommandError> {
         .filter_map(Group::parse)
         .find(|line| line.name == group)
         .map(|line| line.gid);
-    named.or_else(|| group.parse().ok()).ok_or_else(|| {
+    let number = named.or_else(|| group.parse().ok());
+    if number == Some(NO_ID) {
+        return Err(no_id("group", group));
+    }
+    number.ok_or_else(|| {
         CommandError::usage(
             format!("there is no group `{}`", report::safe(group)),
             "/etc/group has no such name",
             "give a name of /etc/group, or the group's number",
         )
     })
+}
+
+/// The number with which the kernel leaves a user or group as it is: with it a program would stay root.
+fn no_id(kind: &str, text: &str) -> CommandError {
+    CommandError::usage(
+        format!("{} is no {kind}", report::safe(text)),
+        format!("the kernel reads the number {NO_ID} as \"no change\", so the program would keep its {kind}"),
+        format!("name the {kind} that the program should have"),
+    )
+}
+
+/// A number of `/etc/passwd` or `/etc/group`. A line with [`NO_ID`] names nothing.
+fn id(field: &str) -> Option<u32> {
+    field.parse().ok().filter(|id| *id != NO_ID)
 }
 
 struct Account<'a> {
@@ -147,8 +169,8 @@ impl Account<'_> {
         let name = fields.next()?;
         Some(Account {
             name,
-            uid: fields.nth(1)?.parse().ok()?,
-            gid: fields.next()?.parse().ok()?,
+            uid: id(fields.nth(1)?)?,
+            gid: id(fields.next()?)?,
         })
     }
 }
@@ -165,7 +187,7 @@ impl Group<'_> {
         let name = fields.next()?;
         Some(Group {
             name,
-            gid: fields.nth(1)?.parse().ok()?,
+            gid: id(fields.nth(1)?)?,
             members: fields.next().unwrap_or_default().trim(),
         })
     }
@@ -201,6 +223,31 @@ mod tests {
     fn of(user: Option<&str>, group: Option<&str>) -> Option<(u32, u32, Option<Vec<u32>>)> {
         let found = find(PASSWD, GROUPS, user, group, (0, 0)).ok()?;
         Some((found.uid, found.gid, found.groups))
+    }
+
+    #[test]
+    fn the_number_that_changes_nothing_is_no_user_and_no_group() {
+        let no_id = "4294967295";
+        for (user, group) in [
+            (Some(no_id), None),
+            (Some(no_id), Some("29")),
+            (Some("ana"), Some(no_id)),
+            (None, Some(no_id)),
+        ] {
+            let error = find(PASSWD, GROUPS, user, group, (0, 0)).unwrap_err();
+            assert!(error.why.contains("no change"), "{error:?}");
+        }
+        let passwd = format!("ghost:x:{no_id}:{no_id}::/:/\nhalf:x:1001:{no_id}::/:/\n");
+        let groups = format!("ghosts:x:{no_id}:ana\n");
+        for user in ["ghost", "half"] {
+            assert!(
+                find(&passwd, &groups, Some(user), None, (0, 0)).is_err(),
+                "{user}"
+            );
+        }
+        assert!(find(PASSWD, &groups, Some("ana"), Some("ghosts"), (0, 0)).is_err());
+        assert!(owner_among(PASSWD, GROUPS, no_id).is_err());
+        assert!(owner_among(PASSWD, GROUPS, &format!("ana:{no_id}")).is_err());
     }
 
     #[test]

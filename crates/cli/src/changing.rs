@@ -105,10 +105,20 @@ impl Changing {
         })?;
         let held = Held::unless_watched();
         let host = Host::new(Live::host());
-        // Whoever was killed did not give back what it held.
-        let mut left = apply::latency::sweep(&host, &state)?;
-        left.extend(apply::tracing::sweep(&host, &state)?);
-        left.extend(apply::kprobes::sweep(&host, &state)?);
+        // A command that was killed did not give back what it held. Where that fails now, it stays in its ledger for the next
+        // command, and is no reason to refuse the job of this one.
+        let sweeps = [
+            apply::latency::sweep(&host, &state),
+            apply::tracing::sweep(&host, &state),
+            apply::kprobes::sweep(&host, &state),
+        ];
+        let mut left = Vec::new();
+        for swept in sweeps {
+            match swept {
+                Ok(changed) => left.extend(changed),
+                Err(error) => warn_of_leftovers(error),
+            }
+        }
         Ok(Changing {
             host,
             state,
@@ -117,6 +127,16 @@ impl Changing {
             _held: held,
         })
     }
+}
+
+/// Reports that what programs held could not be given back.
+pub fn warn_of_leftovers(error: ApplyError) {
+    let CommandError { what, why, .. } = error.into();
+    crate::screen::warn(
+        "limits or traces of a quietcore command that ended could not be removed",
+        &format!("{what}: {why}"),
+        "each later command tries again; a restart of the machine removes them as well",
+    );
 }
 
 /// What outlives a restart: `/var/lib/quietcore`, made where needed. The lock is that of [`Changing`].

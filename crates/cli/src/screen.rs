@@ -182,6 +182,13 @@ impl Screen {
     }
 }
 
+/// Reports on standard error what went wrong beside the job of a command, also when quiet.
+pub fn warn(what: &str, why: &str, next: &str) {
+    let [what, why, next] = [what, why, next].map(report::safe);
+    let text = format!("warning: {what}\n  why: {why}\n next: {next}\n");
+    put(&mut std::io::stderr().lock(), text.as_bytes());
+}
+
 /// Writes and flushes. A reader that went away (`| head`) is no failure, and with standard error gone there is
 /// nobody to tell.
 fn put(out: &mut dyn Write, bytes: &[u8]) {

@@ -20,7 +20,7 @@ const DEALS: u64 = 5_000;
 const DRAWS: usize = 2_000;
 
 /// So many errors beyond what is called a difference, four of five are seen: 0.84 by the normal distribution, more because the
-/// error itself is estimated from few runs (`tests/truth.rs` has 80 % and more with 6 to 10 runs).
+/// error itself is estimated from few runs (`tests/suite/truth.rs` has 80 % and more with 6 to 10 runs).
 const FOUR_OF_FIVE: f64 = 1.2;
 
 /// Something that every repetition of both sets answered with a number.

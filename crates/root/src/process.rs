@@ -20,18 +20,44 @@ pub fn fork() -> Result<Option<u32>, i32> {
     }
 }
 
-/// Becomes another user for good: supplementary groups (`None` keeps them), then group, then user.
+/// The number that is no user and no group: `setresuid(2)` and `setresgid(2)` take it as "leave this one as it is".
+pub const NO_ID: u32 = u32::MAX;
+
+/// Becomes another user for good: supplementary groups (`None` keeps them), then group, then user. Reads back what the process is
+/// then.
 ///
 /// # Errors
-/// The errno: EPERM without the privilege.
+/// The errno: EINVAL for [`NO_ID`], EPERM without the privilege, or where the process is not the one that was asked for.
 pub fn become_user(uid: u32, gid: u32, groups: Option<&[u32]>) -> Result<(), i32> {
+    if uid == NO_ID || gid == NO_ID || groups.is_some_and(|groups| groups.contains(&NO_ID)) {
+        return Err(libc::EINVAL);
+    }
     // SAFETY: plain numbers, and a slice that lives across the call. The order keeps the privilege until the end.
     let done = unsafe {
         groups.is_none_or(|groups| libc::setgroups(groups.len(), groups.as_ptr()) == 0)
             && libc::setresgid(gid, gid, gid) == 0
             && libc::setresuid(uid, uid, uid) == 0
     };
-    if done { Ok(()) } else { Err(errno()) }
+    if !done {
+        return Err(errno());
+    }
+    if three_ids() == ([uid; 3], [gid; 3]) {
+        Ok(())
+    } else {
+        Err(libc::EPERM)
+    }
+}
+
+/// Real, effective and saved user, and the same of the group.
+fn three_ids() -> ([u32; 3], [u32; 3]) {
+    let (mut users, mut groups) = ([NO_ID; 3], [NO_ID; 3]);
+    let ([ru, eu, su], [rg, eg, sg]) = (&mut users, &mut groups);
+    // SAFETY: the kernel fills six numbers of ours; what it does not fill stays no user.
+    unsafe {
+        libc::getresuid(ru, eu, su);
+        libc::getresgid(rg, eg, sg);
+    }
+    (users, groups)
 }
 
 /// The real user and group of this process.
@@ -249,6 +275,17 @@ mod tests {
         until(News::Exited(7));
         assert_eq!(news_of(pid), News::Exited(125), "its status was taken");
         let _ = child.wait();
+    }
+
+    #[test]
+    fn the_number_that_changes_nothing_is_refused_as_a_user() {
+        for (uid, gid, groups) in [(NO_ID, 1, None), (1, NO_ID, None), (1, 1, Some(&[NO_ID][..]))] {
+            assert_eq!(
+                become_user(uid, gid, groups),
+                Err(libc::EINVAL),
+                "{uid} {gid} {groups:?}"
+            );
+        }
     }
 
     #[test]

@@ -58,10 +58,8 @@ fn script(cell: &Cell) -> String {
     for cpu in off(cell) {
         script.push_str(&format!("echo 0 >/sys/devices/system/cpu/cpu{cpu}/online\n"));
     }
-    // The kernel changes its clock source once, some seconds after the start.
     script.push_str(
-        "wait_for 15 grep -qv early /sys/devices/system/clocksource/clocksource0/current_clocksource
-rec inspect quietcore inspect --json
+        "rec inspect quietcore inspect --json
 rec everything quietcore inspect --tasks --irqs --json
 rec text quietcore inspect --tasks --irqs
 rec snapshot quietcore snapshot /tmp/machine.tar.gz

@@ -60,8 +60,7 @@ fn watched(cell: &Cell) -> String {
 fn script(cell: &Cell) -> String {
     let (isolated, watched) = (isolated(cell), watched(cell));
     format!(
-        "wait_for 30 grep -qv early /sys/devices/system/clocksource/clocksource0/current_clocksource
-rec inspect quietcore inspect --json
+        "rec inspect quietcore inspect --json
 state before
 rec plan quietcore plan --cpus {isolated} --json
 rec apply quietcore apply --cpus {isolated} --json

@@ -54,6 +54,7 @@ mod systemd;
 mod threads;
 mod too_old;
 mod tracers;
+mod trust;
 mod truth;
 
 /// In the order in which they run: long ones first, so that the last guests end together.
@@ -80,6 +81,7 @@ pub const ALL: &[&Scenario] = &[
     &first_cpu_core::SCENARIO,
     &measuring::SCENARIO,
     &starving::SCENARIO,
+    &trust::SCENARIO,
     &blaming::SCENARIO,
     &blaming_chains::SCENARIO,
     &blaming_inside::SCENARIO,

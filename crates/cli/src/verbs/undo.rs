@@ -94,11 +94,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     changing::stop_flag();
     // What is taken from the programs inside, their limits are taken from, too.
     let mut drift = changing.left.clone();
-    drift.extend(apply::latency::free(
-        &changing.host,
-        &changing.state,
-        &concerned(which),
-    )?);
+    match apply::latency::free(&changing.host, &changing.state, &concerned(which)) {
+        Ok(changed) => drift.extend(changed),
+        // The partition goes all the same.
+        Err(error) => changing::warn_of_leftovers(error),
+    }
     let mut undone = apply::undo(
         &changing.host,
         &changing.state,

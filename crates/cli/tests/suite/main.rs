@@ -25,6 +25,7 @@ mod live_breaking;
 mod live_check_unprivileged;
 mod live_described;
 mod live_flat_memory;
+mod live_leftovers;
 mod live_limits;
 mod live_measuring;
 mod live_metrics;

@@ -96,8 +96,11 @@ fn proof(proof: &Proof) -> String {
         (None, above) => format!("{} gaps were longer than {limit}", grouped(above)),
     };
     let what = match proof.trials {
-        Some(_) => format!("at most {} of all wake-ups are", share(proof.bound)),
-        None => format!("there are at most {} of them per second", share(proof.bound)),
+        Some(_) => format!("at most {} of all wake-ups are", upper_bound(proof.bound)),
+        None => format!(
+            "there are at most {} of them per second",
+            upper_bound(proof.bound)
+        ),
     };
     let how = match proof.method.as_str() {
         "zero_events" => "rule of three, exact",
@@ -114,7 +117,10 @@ fn proof(proof: &Proof) -> String {
             Verdict::NotShown => "not shown yet",
             Verdict::Refuted => "REFUTED",
         };
-        text.push_str(&format!("; the claim of {} is {verdict}", share(claim.at_most)));
+        text.push_str(&format!(
+            "; the claim of {} is {verdict}",
+            as_given(claim.at_most)
+        ));
         if let Some(needed) = claim.needed_ns.filter(|_| claim.verdict == Verdict::NotShown) {
             text.push_str(&format!(
                 ", it would take {} in all, without another one",
@@ -125,11 +131,35 @@ fn proof(proof: &Proof) -> String {
     text
 }
 
-/// A number with the digits that it needs.
-fn share(value: f64) -> String {
-    match value {
-        value if (0.001..1_000.0).contains(&value) => format!("{value:.3}"),
-        value => format!("{value:.1e}"),
+/// An upper bound with two significant digits, rounded up: what is printed holds as well.
+fn upper_bound(value: f64) -> String {
+    if value <= 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let last_digit = value.log10().floor() as i32 - 1;
+    let scale = |value: f64, places: i32| match places {
+        0.. => value * 10_f64.powi(places),
+        _ => value / 10_f64.powi(-places),
+    };
+    let scaled = scale(value, -last_digit);
+    // What a division leaves over behind the fifteenth digit is no reason for another step.
+    let steps = (scaled - scaled * 1e-14).ceil();
+    let rounded = scale(steps, last_digit);
+    if (0.001..1_000.0).contains(&rounded) {
+        // One step up may have made it a digit longer.
+        let last_digit = (rounded * (1.0 + 1e-12)).log10().floor() as i32 - 1;
+        format!("{rounded:.*}", usize::try_from(-last_digit).unwrap_or(0))
+    } else {
+        format!("{rounded:.1e}")
+    }
+}
+
+/// A number as somebody wrote it: no digit less.
+fn as_given(value: f64) -> String {
+    if value == 0.0 || (0.001..1_000.0).contains(&value) {
+        value.to_string()
+    } else {
+        format!("{value:e}")
     }
 }
 
@@ -169,4 +199,52 @@ fn spikes(thread: &ThreadResult) -> Option<String> {
         grouped(total),
         time(from)
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_upper_bound_is_never_printed_below_itself() {
+        for (value, text) in [
+            (0.001_497, "0.0015"),
+            (0.001_5, "0.0015"),
+            (0.001_501, "0.0016"),
+            (0.000_999, "0.0010"),
+            (0.000_123_1, "1.3e-4"),
+            (0.0995, "0.10"),
+            (3.0, "3.0"),
+            (3.01, "3.1"),
+            (42.1, "43"),
+            (421.0, "430"),
+            (1_234.0, "1.3e3"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(upper_bound(value), text, "{value}");
+        }
+        let mut value = 1e-12_f64;
+        while value < 1e6 {
+            let printed: f64 = upper_bound(value).parse().unwrap();
+            assert!(
+                printed >= value * (1.0 - 1e-12),
+                "{value} is printed as {printed}"
+            );
+            assert!(printed <= value * 1.11, "{value} is printed as {printed}");
+            value *= 1.003_7;
+        }
+    }
+
+    #[test]
+    fn a_claim_is_printed_as_it_was_made() {
+        for (value, text) in [
+            (0.0012, "0.0012"),
+            (0.002, "0.002"),
+            (12.5, "12.5"),
+            (1e-7, "1e-7"),
+            (0.0, "0"),
+        ] {
+            assert_eq!(as_given(value), text);
+        }
+    }
 }

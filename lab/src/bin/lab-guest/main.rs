@@ -19,6 +19,7 @@ mod told;
 mod truth;
 
 use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -43,6 +44,7 @@ const USAGE: &str = "usage: lab-guest VERB ...
   as UID COMMAND...               run as another user, without any privilege
   listhas LIST CPU                status 0 when a kernel list has the CPU
   on CPUS                         pin itself to a list like 0,2 and print what the kernel made of it
+  lock FILE SECONDS               hold the lock of a file (flock) for so long
   ask SOCKET TEXT                 say TEXT to a daemon and print its answer
   told LOG FROM SECONDS ID SUBJECT   when `appeared` and then `gone` of that stands in a log of watch behind its first FROM
                                   lines, in seconds since boot, or never
@@ -80,6 +82,7 @@ fn main() -> ExitCode {
             collide::run(number(cpu), number(busy), number(idle), number(seconds))
         }
         ["hold", cpu] => population::hold(number(cpu)),
+        ["lock", file, seconds] => lock(file, Duration::from_secs(number(seconds))),
         ["ask", socket, text] => ask(socket, text),
         ["terminal", command @ ..] => terminal::run(command),
         ["told", log, from, seconds, id, subject] => told::wait(
@@ -134,6 +137,18 @@ fn number<T: std::str::FromStr>(text: &str) -> T {
         eprintln!("lab-guest: {text} is no number that fits here");
         std::process::exit(2)
     })
+}
+
+/// As another quietcore at work: the file of its lock is there already.
+fn lock(file: &str, time: Duration) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{file}: {error}");
+    let held = std::fs::File::open(file).map_err(failed)?;
+    // SAFETY: a plain system call on a file that is open until the end of this function.
+    if unsafe { libc::flock(held.as_raw_fd(), libc::LOCK_EX) } != 0 {
+        return Err(failed(std::io::Error::last_os_error()));
+    }
+    std::thread::sleep(time);
+    Ok(())
 }
 
 fn ask(socket: &str, text: &str) -> Result<(), String> {

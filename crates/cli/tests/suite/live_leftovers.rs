@@ -1,0 +1,58 @@
+//! What a killed command left and nobody can remove now is reported, and keeps no other command from its job.
+
+use crate::support::alone::own_mount;
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+use std::process::Command;
+
+/// Status and standard error.
+fn quietcore(arguments: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    (
+        output.status.code(),
+        String::from_utf8_lossy(&output.stderr).into_owned(),
+    )
+}
+
+#[test]
+fn a_ledger_that_cannot_be_worked_off_is_reported_and_refuses_no_command() {
+    // Mounts are those of a thread, and a test has one of its own.
+    if let Err(why) = own_mount(Path::new("/run")) {
+        return println!("SKIP: a_ledger_that_cannot_be_worked_off: {why}");
+    }
+    for ledger in ["latency", "tracing", "kprobes"] {
+        let _ = fs::remove_dir_all("/run/quietcore");
+        fs::DirBuilder::new()
+            .mode(0o700)
+            .create("/run/quietcore")
+            .unwrap();
+        // In place of the ledger stands what no program can read as a file, root or not.
+        fs::create_dir(Path::new("/run/quietcore").join(ledger)).unwrap();
+        for (arguments, status) in [
+            (&["undo"][..], 0),
+            (&["undo", "--force"], 0),
+            (&["undo", "-q"], 0),
+        ] {
+            let (ended, said) = quietcore(arguments);
+            assert_eq!(ended, Some(status), "{ledger} {arguments:?}: {said}");
+            assert!(
+                said.starts_with("warning: limits or traces of"),
+                "{ledger} {arguments:?}: {said}"
+            );
+            assert!(
+                said.contains(&format!("/run/quietcore/{ledger}")),
+                "it is named: {said}"
+            );
+        }
+        let (ended, said) = quietcore(&["confirm"]);
+        assert_eq!(ended, Some(5), "{said}");
+        assert!(
+            said.contains("error: nothing"),
+            "the job itself is what is refused: {said}"
+        );
+    }
+}
