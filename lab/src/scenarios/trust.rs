@@ -21,7 +21,7 @@ fn script(_: &Cell) -> String {
     "state before
 rec first quietcore apply --cpus 3 --partition one --confirm-within 6s
 rec second quietcore apply --cpus 2 --partition two --confirm-within 6s
-lab-guest lock /run/quietcore/lock 25 & holder=$!
+lab-guest lock /run/quietcore/.lock 25 & holder=$!
 sleep 1
 rec refused quietcore undo
 wait $holder
