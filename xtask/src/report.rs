@@ -94,11 +94,20 @@ impl Report {
     /// # Errors
     /// Those of the stage.
     pub fn stage(&mut self, name: &str, run: impl FnOnce(&mut Report) -> Done<Totals>) -> Done {
-        let started = Instant::now();
-        let totals = run(self)?;
+        let totals = self.timed(name, run)?;
         self.totals.add(totals);
-        self.stages.push((name.to_owned(), started.elapsed()));
         Ok(())
+    }
+
+    /// Runs a stage that checks nothing and adds its time.
+    ///
+    /// # Errors
+    /// Those of the stage.
+    pub fn timed<T>(&mut self, name: &str, run: impl FnOnce(&mut Report) -> Done<T>) -> Done<T> {
+        let started = Instant::now();
+        let result = run(self);
+        self.stages.push((name.to_owned(), started.elapsed()));
+        result
     }
 
     /// Adds the time of one test or guest.

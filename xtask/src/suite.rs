@@ -2,7 +2,7 @@
 
 use crate::error::{Done, product};
 use crate::logged::{How, logged};
-use crate::programs::{self, Tests};
+use crate::programs::{self, Program, Tests};
 use crate::report::{Report, Totals};
 use crate::{formatted, lab_run};
 use lab::scenarios::{Part, part};
@@ -57,12 +57,11 @@ pub fn test_rest() -> Done {
 /// [`crate::error::XtaskError::Failed`] when anything failed.
 pub fn live() -> Done {
     let mut report = Report::since_make();
-    let mut built = Vec::new();
-    let result = build(&mut built, &mut report).and_then(|()| of_this_machine(&built, &mut report));
+    let result = build(&mut report).and_then(|built| of_this_machine(&built, &mut report));
     report.close(result)
 }
 
-fn pure(report: &mut Report) -> Done<Vec<programs::Program>> {
+fn pure(report: &mut Report) -> Done<Vec<Program>> {
     let fmt = formatted::arguments()?;
     let fmt: Vec<&str> = fmt.iter().map(String::as_str).collect();
     report.stage("formatting", |_| subcommand("fmt", &fmt))?;
@@ -77,29 +76,21 @@ fn pure(report: &mut Report) -> Done<Vec<programs::Program>> {
         "warnings",
     ];
     report.stage("lints", |_| subcommand("clippy", &clippy))?;
-    let mut built = Vec::new();
-    build(&mut built, report)?;
+    let built = build(report)?;
     report.stage("pure tests", |report| {
         programs::run(&built, Tests::Pure, None, report)
     })?;
     Ok(built)
 }
 
-fn build(built: &mut Vec<programs::Program>, report: &mut Report) -> Done {
-    report.stage("building tests", |_| {
-        *built = programs::build()?;
-        Ok(Totals::default())
-    })
+fn build(report: &mut Report) -> Done<Vec<Program>> {
+    report.timed("building tests", |_| programs::build())
 }
 
-fn of_this_machine(built: &[programs::Program], report: &mut Report) -> Done {
-    let mut program = None;
-    report.stage("building the static program", |_| {
-        program = Some(product()?);
-        Ok(Totals::default())
-    })?;
+fn of_this_machine(built: &[Program], report: &mut Report) -> Done {
+    let program = report.timed("building the static program", |_| product())?;
     report.stage("live tests", |report| {
-        programs::run(built, Tests::Live, program.as_deref(), report)
+        programs::run(built, Tests::Live, Some(&program), report)
     })
 }
 
