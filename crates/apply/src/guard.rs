@@ -153,8 +153,8 @@ pub fn stand(
     Ok(())
 }
 
-/// Takes the lock, however long another quietcore has it: giving up would leave what nobody confirmed. Without the lock where the
-/// other one has undone or confirmed it.
+/// Waits for the lock, however long another quietcore has it: giving up would leave an unconfirmed partition in force. Returns
+/// without the lock if the partition is undone or confirmed by then.
 fn take_lock(
     storage: &dyn Storage,
     token: &str,

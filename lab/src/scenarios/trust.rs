@@ -1,5 +1,5 @@
-//! What must hold whoever gets in the way: an unconfirmed partition goes although another quietcore has the lock, and no number makes
-//! `run --user` stay root.
+//! Promises that others could break: an unconfirmed partition is undone although another quietcore has the lock, and no number makes
+//! `run --user` keep root.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::Records;
@@ -10,7 +10,7 @@ use crate::verdict::Verdict;
 /// On v1 and on v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "trust",
-    about: "guards wait for the lock until they have undone what nobody confirmed; --user never stays root",
+    about: "guards wait for the lock until the unconfirmed partitions are undone; --user never keeps root",
     cells: || vec![Cell::new(K6_1, Layout::V1), Cell::new(K7, Layout::V2)],
     script,
     check,
@@ -51,7 +51,7 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
     verdict.status(seen, "refused", 5);
     verdict.that(
         seen.get("journal").status != 0,
-        "both partitions that nobody confirmed are gone after the lock was free",
+        "both unconfirmed partitions are undone once the lock is free",
     );
     for name in ["same", "same_end"] {
         let same = verdict.status(seen, name, 0);

@@ -1,4 +1,4 @@
-//! What a killed command left and nobody can remove now is reported, and keeps no other command from its job.
+//! What a killed command left behind and cannot be removed now is reported. It blocks no other command.
 
 use crate::support::alone::own_mount;
 use std::fs;

@@ -154,7 +154,7 @@ fn upper_bound(value: f64) -> String {
     }
 }
 
-/// A number as somebody wrote it: no digit less.
+/// A number of the user, with all of its digits.
 fn as_given(value: f64) -> String {
     if value == 0.0 || (0.001..1_000.0).contains(&value) {
         value.to_string()
