@@ -310,8 +310,13 @@ impl Scene<'_> {
             cpu.charge(now.at);
             return cpu.end_irq(|what| *what == What::Nmi);
         }
-        cpu.charge(now.at);
         // Between a switch and its end the former thread is still current, and the memory is changed there.
+        if !matches!(happened, Happened::TlbFlush { .. })
+            && cpu.left_idle(now.common.pid, || self.comm(now.common.pid))
+        {
+            self.may_be_child(cpu, now.common.pid);
+        }
+        cpu.charge(now.at);
         if !matches!(happened, Happened::Switch { .. } | Happened::TlbFlush { .. }) {
             let comm = self.comm(now.common.pid);
             if cpu.seen(now.common.pid, &comm) {

@@ -406,6 +406,19 @@ impl Cpu {
         true
     }
 
+    /// Takes a thread for current that runs where the last event says that the CPU was idle. Whether that was so. Some kernels
+    /// record no switch from the idle task of a CPU (seen on 6.18 in a virtual machine, always on CPU 1). The idle task leaves as
+    /// soon as a thread can run, so the switch came right after the last event; only a throttled thread waits for an idle CPU.
+    pub(crate) fn left_idle(&mut self, pid: i32, comm: impl FnOnce() -> String) -> bool {
+        let is_throttled = self.task.as_ref().is_some_and(|idle| idle.culprit.is_some());
+        if self.current != 0 || pid == 0 || is_throttled {
+            return false;
+        }
+        // The thread may have been woken since then, from another CPU.
+        self.settle();
+        self.seen(pid, &comm())
+    }
+
     /// Events of this CPU are missing here: what was in progress has ended somewhere among them, and until the next event
     /// nobody can be named.
     pub(crate) fn lost(&mut self, count: u64) {

@@ -182,6 +182,43 @@ fn a_wake_up_from_another_cpu_begins_the_wait_and_a_move_takes_it_along() {
 }
 
 #[test]
+fn a_thread_that_runs_on_an_idle_cpu_without_a_record_of_the_switch_has_run_since_it_was_woken() {
+    let mut stream = Stream::new();
+    stream.on(1, PROGRAM, 0);
+    stream.switch(100_000, PROGRAM, 1, 0);
+    stream.on(0, 500, 0);
+    stream.at(
+        200_000,
+        "sched_waking",
+        &[("pid", PROGRAM as u64), ("target_cpu", 1)],
+    );
+    // The interrupt that wakes the CPU, 10 us later; the first event of the program is a tick.
+    stream.on(1, 0, 0);
+    stream.at(210_000, "reschedule_entry", &[]);
+    stream.at(212_000, "reschedule_exit", &[]);
+    stream.on(1, PROGRAM, 0);
+    stream.at(900_000, "local_timer_entry", &[]);
+    stream.at(903_000, "local_timer_exit", &[]);
+    let cpu = ask(&stream, &[1], Follow::Nobody).remove(0);
+    assert_eq!(row(&cpu.interruptions, "<idle>").total_ns, 10_000);
+    assert_eq!(row(&cpu.interruptions, "local_timer").total_ns, 3_000);
+    assert_eq!((cpu.stolen_ns, cpu.gaps), (15_000, 2));
+    assert_eq!(cpu.wanted_ns, Some(800_000));
+}
+
+#[test]
+fn a_throttled_thread_that_runs_again_without_a_record_of_the_switch_waited_until_its_first_event() {
+    let mut stream = Stream::new();
+    stream.on(1, PROGRAM, 0);
+    stream.switch_prio(100_000, (PROGRAM, 19), 0, (0, 120));
+    stream.on(1, PROGRAM, 0);
+    stream.at(150_000, "local_timer_entry", &[]);
+    stream.at(153_000, "local_timer_exit", &[]);
+    let cpu = ask(&stream, &[1], Follow::Nobody).remove(0);
+    assert_eq!(row(&cpu.interruptions, "<idle>").total_ns, 50_000);
+}
+
+#[test]
 fn a_second_wake_up_of_who_runs_is_nothing() {
     let mut stream = Stream::new();
     stream.on(1, PROGRAM, 0);
