@@ -5,6 +5,7 @@ export PATH
 # When the command was started; the table of stages begins with what was done before it could be printed.
 export QUIETCORE_STARTED := $(shell date +%s)
 XTASK := cargo run --quiet --locked -p xtask --
+BENCH := cargo run --quiet --locked -p bench --
 
 # Isolates a CPU of this machine for real, measures before and after, undoes. ARGS="--cpus 3 --for 5s".
 prove:
@@ -38,21 +39,21 @@ lab:
 # then bench-truth, bench-lab.
 bench:
 	@scripts/setup prove
-	@$(XTASK) bench
-	@$(XTASK) bench-recording
+	@$(BENCH) speed
+	@$(BENCH) recording
 	@$(MAKE) --no-print-directory bench-truth; truth=$$?; $(MAKE) --no-print-directory bench-lab && exit $$truth
 
 # Only the samplers: ours, oslat, cyclictest and sysjitter against disturbances that are known exactly (root, two CPUs,
 # seven minutes). ARGS="--blocks 20 --seconds 3 --seed 7". Exit status 1 says that a ratio was lost.
 bench-truth:
 	@scripts/setup prove
-	@$(XTASK) bench-truth $(ARGS)
+	@$(BENCH) truth $(ARGS)
 
 # Only blame: disturbances whose class and culprit are known, one at a time and mixed, on this machine (root, two CPUs).
 # ARGS="--only munmap,wake --count 50 --seed 7". Exit status 1 says that a bound was missed.
 bench-blame:
 	@scripts/setup prove
-	@$(XTASK) bench-blame $(ARGS)
+	@$(BENCH) blame $(ARGS)
 
 # Only `watch --daemon`: its part of a CPU, wake-ups, memory and CPUs for a minute on this machine (root, two CPUs), and worked
 # out for 64 CPUs, 500 interrupts and 2,000 threads; and what it does to a CPU that is isolated for that, for real, and given
@@ -60,12 +61,12 @@ bench-blame:
 # ARGS="--memory 900": instead, what it holds at the start, after a tenth and at the end while it drifts without end.
 bench-daemon:
 	@scripts/setup prove
-	@$(XTASK) bench-daemon $(ARGS)
+	@$(BENCH) daemon $(ARGS)
 
 # Only how fast a trace is decoded, beside trace-cmd and awk (no root, three minutes).
 bench-traces:
 	@scripts/setup prove
-	@$(XTASK) bench-traces
+	@$(BENCH) traces
 
 # Only the lab's part of it: apply and undo with 10,000 to 100,000 tasks, beside a bare loop, cset and tuna in one guest.
 bench-lab:

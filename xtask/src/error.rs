@@ -1,7 +1,7 @@
 //! What a chore can fail with, and running programs.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 /// Why a chore did not end well.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +36,17 @@ impl XtaskError {
         let path = path.to_owned();
         move |source| XtaskError::File { path, source }
     }
+}
+
+/// The exit status of a chore; why it failed is printed.
+#[must_use]
+pub fn report(done: Done) -> ExitCode {
+    match done {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(XtaskError::Failed) => {}
+        Err(error) => eprintln!("error: {error}"),
+    }
+    ExitCode::FAILURE
 }
 
 /// The project's top folder.

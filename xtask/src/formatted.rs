@@ -5,7 +5,7 @@ use crate::error::{Done, XtaskError, top};
 use std::path::{Path, PathBuf};
 
 /// Where the sources are.
-const FOLDERS: [&str; 4] = ["crates", "fuzz", "lab", "xtask"];
+const FOLDERS: [&str; 5] = ["bench", "crates", "fuzz", "lab", "xtask"];
 
 /// What `cargo` is given so that it checks all of them.
 ///

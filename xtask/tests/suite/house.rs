@@ -1,6 +1,6 @@
 //! The rules of the house as tests. Each rule is a function over text, proven here by a sample that breaks it.
 
-use crate::support::{none, sample, sources, top};
+use crate::support::{none, sample, sources, top, workspace};
 
 /// The crates from top to bottom (see ARCHITECTURE.md): one may use those after it. A new crate needs a place here.
 const ORDER: &[&str] = &[
@@ -240,9 +240,7 @@ fn without_reason(files: &[(String, String)]) -> Vec<String> {
 
 #[test]
 fn every_file_says_why_it_exists() {
-    let mut files = sources("crates");
-    files.extend(sources("lab"));
-    files.extend(sources("xtask"));
+    let files = workspace();
     none(
         &without_reason(&files),
         "the first line of a file is `//! ` and says why it exists",
@@ -262,9 +260,7 @@ fn too_long(files: &[(String, String)]) -> Vec<String> {
 
 #[test]
 fn no_file_is_one_to_fear() {
-    let mut files = sources("crates");
-    files.extend(sources("lab"));
-    files.extend(sources("xtask"));
+    let files = workspace();
     none(&too_long(&files), "above 500 lines a file is split by meaning");
     assert_eq!(
         too_long(&sample("crates/x/src/lib.rs", &"x\n".repeat(LINES + 1))).len(),
@@ -285,9 +281,7 @@ fn nameless(files: &[(String, String)]) -> Vec<String> {
 
 #[test]
 fn every_file_is_named_after_what_it_does() {
-    let mut files = sources("crates");
-    files.extend(sources("lab"));
-    files.extend(sources("xtask"));
+    let files = workspace();
     none(&nameless(&files), "a name says what is inside");
     assert_eq!(nameless(&sample("crates/x/src/util.rs", "")).len(), 1);
     assert_eq!(nameless(&sample("crates/x/src/helpers/mod.rs", "")).len(), 1);

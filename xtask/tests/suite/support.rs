@@ -26,6 +26,14 @@ pub fn sources(folder: &str) -> Vec<(String, String)> {
     found
 }
 
+/// All source files.
+pub fn workspace() -> Vec<(String, String)> {
+    ["bench", "crates", "lab", "xtask"]
+        .into_iter()
+        .flat_map(sources)
+        .collect()
+}
+
 /// One file, as [`sources`] gives many.
 pub fn sample(name: &str, text: &str) -> Vec<(String, String)> {
     vec![(name.to_owned(), text.to_owned())]

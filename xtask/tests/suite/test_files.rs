@@ -1,7 +1,7 @@
 //! Where tests are: each file of `tests/` is part of a suite or names why it needs its own process, and only modules `live_*` are
 //! left out of `make check`.
 
-use crate::support::{none, sample, sources};
+use crate::support::{none, sample, workspace};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How the first line of a test program beside the suite begins.
@@ -87,14 +87,10 @@ fn left_out_by_name(files: &Files) -> Vec<String> {
     found
 }
 
-fn tested() -> Vec<(String, String)> {
-    ["crates", "lab", "xtask"].into_iter().flat_map(sources).collect()
-}
-
 #[test]
 fn every_test_file_is_part_of_a_suite_or_says_why_it_has_its_own_process() {
     none(
-        &outside(&tested()),
+        &outside(&workspace()),
         "a module of tests/suite/, or `//! In its own process, because ...`",
     );
     let main = (
@@ -131,7 +127,7 @@ fn every_test_file_is_part_of_a_suite_or_says_why_it_has_its_own_process() {
 #[test]
 fn only_modules_of_that_name_are_left_out_of_the_quick_tests() {
     none(
-        &left_out_by_name(&tested()),
+        &left_out_by_name(&workspace()),
         "`live_` starts the name of a module, and is in no other test's name",
     );
     let text = "#[test]\nfn a_live_machine() {\n";

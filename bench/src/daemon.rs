@@ -1,0 +1,369 @@
+//! `make bench-daemon`: what `watch --daemon` costs and where it runs, on this machine and worked out for a large one; and
+//! what it holds after thousands of drifts. A CPU of this machine is isolated for real meanwhile, and given back.
+
+mod disturbs;
+mod memory;
+
+use crate::generate::{Size, machine};
+use crate::speed::{measured, ms, with};
+use std::collections::BTreeMap;
+use std::fs::{create_dir_all, read_to_string, remove_dir_all};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+use watch::drift::Pace;
+use xtask::error::{Done, XtaskError, product, target_dir};
+
+/// The machine that the bound is for.
+const LARGE: Size = Size {
+    cpus: 64,
+    irqs: 500,
+    tasks: 2_000,
+};
+
+/// The part of one CPU that it may take.
+const BOUND: f64 = 0.001;
+
+/// So long `blame` looks at the isolated CPU.
+const TRACED: Duration = Duration::from_secs(20);
+
+/// Prints everything; `--seconds N` is how long it is looked at, otherwise a minute. `--memory N` looks for so many seconds
+/// at what it holds while it drifts without end, and at nothing else.
+///
+/// # Errors
+/// [`XtaskError::Failed`] when the bound was missed or it ran where it must not; others when it could not run at all.
+pub(crate) fn run(words: &[&str]) -> Done {
+    let (what, number) = match words {
+        [what @ ("--seconds" | "--memory"), number] => (*what, number.parse().ok()),
+        [] => ("--seconds", Some(60)),
+        _ => ("", None),
+    };
+    let seconds: u64 = number.ok_or_else(|| XtaskError::Program {
+        program: "bench-daemon".into(),
+        why: "it takes `--seconds N` or `--memory N` and nothing else".into(),
+    })?;
+    let binary = product()?;
+    if what == "--memory" {
+        return memory::held(&binary, Duration::from_secs(seconds));
+    }
+    let is_cheap = for_a_large_machine(&binary)?;
+    // SAFETY: a plain call without arguments.
+    if unsafe { libc::geteuid() } != 0 {
+        println!("SKIP: watch --daemon on this machine: it needs root");
+        return if is_cheap { Ok(()) } else { Err(XtaskError::Failed) };
+    }
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if cpus < 2 {
+        println!("SKIP: watch --daemon on this machine: it needs a second CPU");
+        return if is_cheap { Ok(()) } else { Err(XtaskError::Failed) };
+    }
+    let watched = (cpus - 1).to_string();
+    // It may make a mount namespace, which only a process with one thread can: before there are others.
+    let is_quiet = disturbs::disturbs(&binary, &watched, TRACED)?;
+    match here(&binary, &watched, Duration::from_secs(seconds))? && is_quiet && is_cheap {
+        true => Ok(()),
+        false => Err(XtaskError::Failed),
+    }
+}
+
+/// Says whether the bound holds.
+fn for_a_large_machine(binary: &Path) -> Done<bool> {
+    let dir = target_dir().join("bench-daemon-machine");
+    if !dir.exists() {
+        machine(&dir, LARGE)?;
+    }
+    let root = dir.display().to_string();
+    let best = |words: &[&str]| -> Done<Duration> {
+        let mut costs = Vec::new();
+        for _ in 0..5 {
+            costs.push(measured(&mut with(binary, words))?.cpu());
+        }
+        Ok(costs.into_iter().min().unwrap_or_default())
+    };
+    let start = best(&["cpus", "0-3"])?;
+    let alone = best(&["inspect", "--root", &root])?;
+    let interrupts = best(&["inspect", "--root", &root, "--irqs"])?.saturating_sub(alone);
+    // With the boot line, neighbours and everything else that one whole question asks. Its status says what it found.
+    let question = {
+        let words = ["-c", "\"$0\" check --root \"$1\" --for 0s --cpus 60-63; true"];
+        let asked = (0..5).map(|_| measured(Command::new("sh").args(words).arg(binary).arg(&root)));
+        let costs = asked
+            .map(|cost| cost.map(|cost| cost.cpu()))
+            .collect::<Done<Vec<Duration>>>()?;
+        costs.into_iter().min().unwrap_or_default().saturating_sub(start)
+    };
+    let table = kernels_part()?;
+    let sweep = one_affinity() * LARGE.tasks;
+    println!(
+        "watch --daemon where nothing happens, worked out for {} CPUs, {} interrupts, {} threads (bound {:.2} % of a CPU):",
+        LARGE.cpus,
+        LARGE.irqs,
+        LARGE.tasks,
+        BOUND * 100.0
+    );
+    let parts = [
+        ("one whole question", question + table, Pace::FILES),
+        ("one look at the counters", interrupts + table, Pace::COUNTERS),
+        ("one look at the masks of threads", sweep, Pace::SWEEPS),
+    ];
+    let mut all = 0.0;
+    for (name, cost, pace) in parts {
+        let share = pace.share(cost);
+        all += share;
+        println!(
+            "  {name:<34} {:>8.2} ms, every {:>6.1} s: {:.4} %",
+            ms(cost),
+            cost.as_secs_f64() / share,
+            share * 100.0
+        );
+    }
+    println!(
+        "  together {:.4} %; of it {:.2} ms are what the kernel takes to write a table of interrupts of that size, from one here",
+        all * 100.0,
+        ms(table)
+    );
+    Ok(all <= BOUND)
+}
+
+/// What it takes the kernel to write `/proc/interrupts` of the large machine, from what a cell of it takes here.
+fn kernels_part() -> Done<Duration> {
+    let path = Path::new("/proc/interrupts");
+    let text = read_to_string(path).map_err(XtaskError::file(path))?;
+    let columns = text
+        .lines()
+        .next()
+        .map_or(1, |line| line.split_whitespace().count());
+    let cells = text.lines().count().saturating_mul(columns).max(1);
+    let began = spent();
+    for _ in 0..100 {
+        read_to_string(path).map_err(XtaskError::file(path))?;
+    }
+    let cell_ns = spent().saturating_sub(began).as_nanos() as f64 / 100.0 / cells as f64;
+    Ok(Duration::from_nanos(
+        (cell_ns * f64::from(LARGE.cpus * LARGE.irqs)) as u64,
+    ))
+}
+
+/// What it takes to ask for the mask of one thread.
+fn one_affinity() -> Duration {
+    const TIMES: u32 = 20_000;
+    let mut words = [0_u64; 16];
+    let began = spent();
+    for _ in 0..TIMES {
+        // SAFETY: the kernel writes at most the bytes that it is told of.
+        unsafe {
+            libc::syscall(
+                libc::SYS_sched_getaffinity,
+                0,
+                size_of_val(&words),
+                words.as_mut_ptr(),
+            )
+        };
+    }
+    spent().saturating_sub(began) / TIMES
+}
+
+/// What this thread has had of a CPU; on a busy machine the clock on the wall is of no use.
+fn spent() -> Duration {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the kernel writes one such record.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    Duration::new(
+        u64::try_from(time.tv_sec).unwrap_or(0),
+        u32::try_from(time.tv_nsec).unwrap_or(0),
+    )
+}
+
+/// Threads that sleep until this goes.
+struct Sleepers(Arc<(Mutex<bool>, Condvar)>);
+
+impl Sleepers {
+    fn start(count: u32) -> Sleepers {
+        let gate = Arc::new((Mutex::new(false), Condvar::new()));
+        for _ in 0..count {
+            let gate = Arc::clone(&gate);
+            let sleep = move || {
+                let Ok(mut over) = gate.0.lock() else { return };
+                while !*over {
+                    let Ok(next) = gate.1.wait(over) else { return };
+                    over = next;
+                }
+            };
+            // One that cannot be made is missing in the count that is printed.
+            let _ = std::thread::Builder::new().stack_size(64 << 10).spawn(sleep);
+        }
+        Sleepers(gate)
+    }
+}
+
+impl Drop for Sleepers {
+    fn drop(&mut self) {
+        if let Ok(mut over) = self.0.0.lock() {
+            *over = true;
+        }
+        self.0.1.notify_all();
+    }
+}
+
+/// A daemon in a place of its own; it ends with this.
+struct Daemon {
+    child: Child,
+    dir: PathBuf,
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = remove_dir_all(&self.dir);
+    }
+}
+
+/// What the kernel has counted for a process.
+struct Used {
+    cpu: Duration,
+    ticks: u64,
+    wakeups: u64,
+    kib: u64,
+}
+
+/// Says whether the bound holds and it kept off the CPU that it watches.
+fn here(binary: &Path, watched: &str, time: Duration) -> Done<bool> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let _sleepers = Sleepers::start(LARGE.tasks);
+    let daemon = start(binary, &format!("--cpus {watched}"), "")?;
+    let pid = daemon.child.id();
+    // What it does at once after the start is over.
+    std::thread::sleep(Duration::from_secs(3));
+    let before = used(pid)?;
+    let (began, mut seen, mut allowed) = (Instant::now(), BTreeMap::new(), String::new());
+    while began.elapsed() < time {
+        for cpu in cpus_of(pid) {
+            *seen.entry(cpu).or_insert(0_u64) += 1;
+        }
+        allowed = line_of(&format!("/proc/{pid}/status"), "Cpus_allowed_list:")?;
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let after = used(pid)?;
+    let took = began.elapsed().as_secs_f64();
+    let cpu = after.cpu.saturating_sub(before.cpu);
+    let share = cpu.as_secs_f64() / took;
+    let threads = std::fs::read_dir("/proc/self/task").map_or(0, Iterator::count);
+    println!(
+        "watch --daemon --cpus {watched} for {took:.0} s on this machine ({cpus} CPUs, {threads} threads of ours sleep beside it):"
+    );
+    println!(
+        "  {:.1} ms of a CPU (schedstat; {} ticks of utime+stime): {:.4} %; {:.1} wake-ups a second; RSS {} KiB, then {} KiB",
+        ms(cpu),
+        after.ticks - before.ticks,
+        share * 100.0,
+        (after.wakeups - before.wakeups) as f64 / took,
+        before.kib,
+        after.kib
+    );
+    let was_there = seen.get(watched).copied().unwrap_or(0);
+    println!(
+        "  it may run on CPU {allowed}; looks in which its threads were last on each CPU: {seen:?}; on CPU {watched}: {was_there}"
+    );
+    Ok(share <= BOUND && was_there == 0)
+}
+
+/// Where its log is kept: in memory where that is possible, so that no disk has an interrupt because of it.
+fn place() -> PathBuf {
+    let memory = Path::new("/dev/shm");
+    match memory.is_dir() {
+        true => memory.to_owned(),
+        false => target_dir(),
+    }
+}
+
+/// With these words and this `/etc/quietcore.toml`.
+fn start(binary: &Path, words: &str, configuration: &str) -> Done<Daemon> {
+    let dir = place().join(format!("quietcore-bench-daemon-{}", std::process::id()));
+    for name in ["etc", "run"] {
+        create_dir_all(dir.join(name)).map_err(XtaskError::file(&dir))?;
+    }
+    let (said, file) = (dir.join("said"), dir.join("etc/quietcore.toml"));
+    std::fs::write(&file, configuration).map_err(XtaskError::file(&file))?;
+    let script = format!(
+        "mount --bind {0}/run /run && mount --bind {0}/etc /etc && exec {1} watch --daemon {words} --log {0}/log",
+        dir.display(),
+        binary.display()
+    );
+    let mut command = Command::new("unshare");
+    let output = std::fs::File::create(&said).map_err(XtaskError::file(&said))?;
+    command
+        .args(["-m", "sh", "-c", &script])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(output);
+    let child = command.spawn().map_err(XtaskError::file(Path::new("unshare")))?;
+    let daemon = Daemon { child, dir };
+    let began = Instant::now();
+    loop {
+        let text = read_to_string(&said).unwrap_or_default();
+        if text.contains("watching;") {
+            return Ok(daemon);
+        }
+        if began.elapsed() > Duration::from_secs(60) {
+            return Err(XtaskError::Program {
+                program: "watch --daemon".into(),
+                why: format!("it did not begin: {text}"),
+            });
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn used(pid: u32) -> Done<Used> {
+    let read = |name: &str| {
+        let path = PathBuf::from(format!("/proc/{pid}/{name}"));
+        read_to_string(&path).map_err(XtaskError::file(&path))
+    };
+    let number = |text: Option<&str>| text.and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+    let schedstat = read("schedstat")?;
+    let stat = read("stat")?;
+    let fields: Vec<&str> = stat
+        .rsplit_once(')')
+        .map_or("", |(_, rest)| rest)
+        .split_whitespace()
+        .collect();
+    // Fields 14 and 15 (proc_pid_stat(5)); the first behind the name is 3.
+    let ticks = [11, 12].map(|place| number(fields.get(place).copied()));
+    let status = format!("/proc/{pid}/status");
+    let first = |name: &str| -> Done<u64> { Ok(number(line_of(&status, name)?.split_whitespace().next())) };
+    Ok(Used {
+        cpu: Duration::from_nanos(number(schedstat.split_whitespace().next())),
+        ticks: ticks.iter().sum(),
+        wakeups: first("voluntary_ctxt_switches:")?,
+        kib: first("VmRSS:")?,
+    })
+}
+
+/// What stands behind a word at the begin of a line.
+fn line_of(path: &str, word: &str) -> Done<String> {
+    let text = read_to_string(path).map_err(XtaskError::file(Path::new(path)))?;
+    let line = text.lines().find_map(|line| line.strip_prefix(word));
+    Ok(line.unwrap_or_default().trim().to_owned())
+}
+
+/// Where each thread of a process ran last.
+fn cpus_of(pid: u32) -> Vec<String> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let stat = |task: std::fs::DirEntry| read_to_string(task.path().join("stat")).ok();
+    let cpu = |stat: String| {
+        stat.rsplit_once(')')?
+            .1
+            .split_whitespace()
+            .nth(39 - 3)
+            .map(str::to_owned)
+    };
+    tasks.filter_map(stat).filter_map(cpu).collect()
+}

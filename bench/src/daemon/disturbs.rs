@@ -1,0 +1,175 @@
+//! Whether `watch --daemon` wakes or interrupts anything on an isolated CPU: one is isolated for real, things happen that the
+//! daemon hears of, tells, and serves, and `blame` says who had that CPU.
+//!
+//! Where a thread ran last ([`super::cpus_of`]) does not show what it causes elsewhere: an interrupt that it sends, work that
+//! it queues, a sleeper that it wakes.
+
+use super::{Daemon, start};
+use crate::speed::with;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs::read_to_string;
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use xtask::error::{Done, XtaskError};
+
+/// What is written again and again; the partition has a value of its own there.
+const MASK: &str = "/proc/irq/default_smp_affinity";
+
+/// Where a partition that stands is written down.
+const JOURNAL: &str = "/run/quietcore/journal";
+
+/// Says whether nothing on the isolated CPU was its doing. What the kernel's events do not tell is not seen.
+///
+/// # Errors
+/// The CPU could not be isolated, given back or looked at.
+pub(super) fn disturbs(binary: &Path, watched: &str, time: Duration) -> Done<bool> {
+    let skip = |why: &str| {
+        println!("SKIP: what watch --daemon does to an isolated CPU: {why}");
+        Ok(true)
+    };
+    if Path::new(JOURNAL).exists() {
+        return skip("a partition stands here, and this would make one");
+    }
+    if let Err(why) = lab::tracefs::reach() {
+        return skip(&why);
+    }
+    let unisolated = mask()?;
+    done(with(binary, &["apply", "--quiet", "--cpus", watched]))?;
+    let seen = look(binary, watched, time, &unisolated);
+    let undone = done(with(binary, &["undo", "--quiet"]));
+    let (blamed, threads) = seen?;
+    undone?;
+    if let Some(why) = blamed["no_trace"].as_str() {
+        return skip(why);
+    }
+    let rows = blamed["cpus"][0]["interruptions"].as_array();
+    let Some(rows) = rows.filter(|rows| !rows.is_empty()) else {
+        return Err(failed("blame", "it saw nothing at all on that CPU"));
+    };
+    let count = |rows: &[&Value]| rows.iter().filter_map(|row| row["count"].as_u64()).sum::<u64>();
+    let is_its = |row: &&Value| {
+        let numbers = [&row["culprit"]["pid"], &row["subject"]["thread"]];
+        let mut numbers = numbers.into_iter().filter_map(Value::as_u64);
+        numbers.any(|number| threads.contains(&number))
+    };
+    let its: Vec<&Value> = rows.iter().filter(is_its).collect();
+    println!(
+        "  CPU {watched} isolated for {:.0} s while a setting was changed and metrics were read every second: {} interruptions there, {} by the daemon",
+        time.as_secs_f64(),
+        count(&rows.iter().collect::<Vec<_>>()),
+        count(&its)
+    );
+    for row in &its {
+        println!("    {row}");
+    }
+    Ok(its.is_empty())
+}
+
+/// What `blame` says of the CPU, and the threads of the daemon.
+fn look(binary: &Path, watched: &str, time: Duration, unisolated: &str) -> Done<(Value, BTreeSet<u64>)> {
+    let port = free_port()?;
+    let declared = format!("[watch]\nlisten = \"127.0.0.1:{port}\"\n");
+    let daemon = start(binary, &format!("--cpus {watched}"), &declared)?;
+    // What it does at once after the start is over.
+    std::thread::sleep(Duration::from_secs(3));
+    let words = ["blame", "--json", "--cpus", watched, "--for"];
+    let mut blame = with(binary, &words);
+    blame.arg(format!("{}ms", time.as_millis()));
+    let child = blame
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|error| failed("blame", &error.to_string()))?;
+    let began = Instant::now();
+    while began.elapsed() < time {
+        happen(port, unisolated)?;
+    }
+    let output = child
+        .wait_with_output()
+        .map_err(|error| failed("blame", &error.to_string()))?;
+    let blamed = serde_json::from_slice(&output.stdout).map_err(|error| {
+        let why = format!("status {:?}: {error}", output.status.code());
+        failed("blame", &why)
+    })?;
+    is_told(&daemon)?;
+    Ok((blamed, threads_of(daemon.child.id())))
+}
+
+/// A setting is changed and changed back, and somebody reads the metrics.
+fn happen(port: u16, unisolated: &str) -> Done {
+    let isolated = mask()?;
+    let write = |mask: &str| std::fs::write(MASK, mask).map_err(XtaskError::file(Path::new(MASK)));
+    write(unisolated)?;
+    std::thread::sleep(Duration::from_millis(500));
+    write(&isolated)?;
+    let read = || -> std::io::Result<String> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
+        stream.write_all(b"GET /metrics HTTP/1.0\r\n\r\n")?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        Ok(text)
+    };
+    let text = read().map_err(|error| failed("watch --daemon", &error.to_string()))?;
+    if !text.contains("quietcore_isolated_cpu") {
+        return Err(failed("watch --daemon", "it served no metrics"));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    Ok(())
+}
+
+/// A daemon that heard nothing disturbs nobody either, and shows nothing.
+fn is_told(daemon: &Daemon) -> Done {
+    let log = daemon.dir.join("log");
+    let text = read_to_string(&log).map_err(XtaskError::file(&log))?;
+    match text.contains(MASK) {
+        true => Ok(()),
+        false => Err(failed(
+            "watch --daemon",
+            "it did not tell of the setting that was changed",
+        )),
+    }
+}
+
+fn mask() -> Done<String> {
+    let path = Path::new(MASK);
+    let text = read_to_string(path).map_err(XtaskError::file(path))?;
+    Ok(text.trim().to_owned())
+}
+
+fn threads_of(pid: u32) -> BTreeSet<u64> {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task"));
+    let names = tasks.into_iter().flatten().flatten().map(|task| task.file_name());
+    names
+        .filter_map(|name| name.to_string_lossy().parse().ok())
+        .collect()
+}
+
+fn free_port() -> Done<u16> {
+    let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
+    Ok(address
+        .map_err(|error| failed("a port of 127.0.0.1", &error.to_string()))?
+        .port())
+}
+
+fn done(mut command: Command) -> Done {
+    let output = command
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| failed("quietcore", &error.to_string()))?;
+    match output.status.success() {
+        true => Ok(()),
+        false => Err(failed("quietcore", &String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+fn failed(program: &str, why: &str) -> XtaskError {
+    XtaskError::Program {
+        program: program.into(),
+        why: why.to_owned(),
+    }
+}

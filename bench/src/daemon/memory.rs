@@ -1,0 +1,167 @@
+//! What `watch --daemon` holds: its memory at the start, after a tenth of the time and at the end, while findings appear and
+//! go, threads are born and end, and everything is asked again and again.
+//!
+//! What grows with time grows with what happened, not with the clock. So much happens here that minutes hold what an idle
+//! machine has in days; the counts are printed beside the memory.
+
+use super::{Daemon, line_of, start};
+use std::fs::read_to_string;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use xtask::error::{Done, XtaskError};
+
+/// Threads that are born and end in each turn; one of them asks for the watched CPU.
+const THREADS: u64 = 50;
+
+/// From one turn to the next. The daemon asks once for all that came since its last question.
+const TURN: Duration = Duration::from_millis(100);
+
+/// What is looked at of `/proc/PID/smaps_rollup`, in kB. Anonymous is the heap and stacks, without the program's own file.
+const SIZES: [&str; 3] = ["Rss:", "Pss:", "Anonymous:"];
+
+/// What it holds at one moment.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    /// As [`SIZES`], in kB.
+    kib: [u64; 3],
+    files: usize,
+    questions: u64,
+}
+
+/// Has everything happen for this time, and prints what the daemon held meanwhile.
+///
+/// # Errors
+/// It could not be started or looked at, or has ended meanwhile.
+pub(super) fn held(binary: &Path, time: Duration) -> Done {
+    // SAFETY: a plain call without arguments.
+    let is_root = unsafe { libc::geteuid() } == 0;
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    if !is_root || cpus < 2 {
+        println!("SKIP: what watch --daemon holds: it needs root and a second CPU");
+        return Ok(());
+    }
+    let watched = cpus - 1;
+    let daemon = start(binary, "", &declared(watched, 0))?;
+    std::thread::sleep(Duration::from_secs(3));
+    let first = look(&daemon)?;
+    let (began, mut turns, mut tenth) = (Instant::now(), 0, None);
+    while began.elapsed() < time {
+        turns += 1;
+        happen(&daemon, watched, turns)?;
+        if tenth.is_none() && began.elapsed() >= time / 10 {
+            tenth = Some((look(&daemon)?, turns));
+        }
+        std::thread::sleep(TURN);
+    }
+    let last = look(&daemon)?;
+    let (tenth, turns_then) = tenth.unwrap_or((first, 0));
+    let log = daemon.dir.join("log");
+    let text = read_to_string(&log).map_err(XtaskError::file(&log))?;
+    let told = |event: &str| text.matches(&format!("\"event\":\"{event}\"")).count();
+    println!(
+        "watch --daemon for {:.0} s: {} findings appeared, {} went; {turns} times another partition was declared; {} threads",
+        began.elapsed().as_secs_f64(),
+        told("appeared"),
+        told("gone"),
+        turns * THREADS
+    );
+    println!(
+        "  {:<26} {:>10} {:>10} {:>10} {:>12}",
+        "", "start", "a tenth", "end", "end / tenth"
+    );
+    for (place, name) in ["RSS, KiB", "PSS, KiB", "heap and stacks, KiB"]
+        .into_iter()
+        .enumerate()
+    {
+        let kib = [first, tenth, last].map(|held| held.kib.get(place).copied().unwrap_or(0));
+        println!(
+            "  {name:<26} {:>10} {:>10} {:>10} {:>12.3}",
+            kib[0],
+            kib[1],
+            kib[2],
+            kib[2] as f64 / kib[1] as f64
+        );
+    }
+    for (name, numbers) in [
+        ("open files", [first, tenth, last].map(|held| held.files as u64)),
+        ("questions asked", [first, tenth, last].map(|held| held.questions)),
+        ("turns", [0, turns_then, turns]),
+    ] {
+        println!(
+            "  {name:<26} {:>10} {:>10} {:>10}",
+            numbers[0], numbers[1], numbers[2]
+        );
+    }
+    Ok(())
+}
+
+/// Each turn wants another partition on the same CPU: all findings of the former go, those of the next appear.
+fn declared(watched: usize, turn: u64) -> String {
+    format!(
+        "[watch]\nlevel = \"info\"\nalert = [\"/bin/true\"]\n[[partition]]\nname = \"turn-{turn}\"\ncpus = \"{watched}\"\n"
+    )
+}
+
+fn happen(daemon: &Daemon, watched: usize, turn: u64) -> Done {
+    let file = daemon.dir.join("etc/quietcore.toml");
+    let part = daemon.dir.join("etc/next");
+    // Renamed, so that no half of it is read.
+    std::fs::write(&part, declared(watched, turn)).map_err(XtaskError::file(&part))?;
+    std::fs::rename(&part, &file).map_err(XtaskError::file(&file))?;
+    let born: Vec<_> = (0..THREADS)
+        .filter_map(|number| {
+            let thread = std::thread::Builder::new().stack_size(64 << 10);
+            thread
+                .spawn(move || {
+                    if number == 0 {
+                        go_to(watched);
+                        std::thread::sleep(TURN);
+                    }
+                })
+                .ok()
+        })
+        .collect();
+    // SAFETY: plain numbers; the child is ours and was not waited for.
+    unsafe { libc::kill(i32::try_from(daemon.child.id()).unwrap_or(0), libc::SIGHUP) };
+    for thread in born {
+        let _ = thread.join();
+    }
+    Ok(())
+}
+
+/// Has the calling thread run there and nowhere else.
+fn go_to(cpu: usize) {
+    let mut words = [0_u64; 16];
+    if let Some(word) = words.get_mut(cpu / 64) {
+        *word = 1 << (cpu % 64);
+    }
+    // SAFETY: the kernel reads as many bytes as it is told of. Refused, it stays where it is.
+    unsafe {
+        libc::syscall(
+            libc::SYS_sched_setaffinity,
+            0,
+            size_of_val(&words),
+            words.as_ptr(),
+        )
+    };
+}
+
+fn look(daemon: &Daemon) -> Done<Held> {
+    let pid = daemon.child.id();
+    let rollup = format!("/proc/{pid}/smaps_rollup");
+    let mut held = Held::default();
+    for (size, name) in held.kib.iter_mut().zip(SIZES) {
+        let line = line_of(&rollup, name)?;
+        *size = line
+            .split_whitespace()
+            .next()
+            .and_then(|number| number.parse().ok())
+            .unwrap_or(0);
+    }
+    held.files = std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count);
+    let state = daemon.dir.join("run/quietcore/watch/state");
+    let text = read_to_string(&state).map_err(XtaskError::file(&state))?;
+    let state: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    held.questions = state["asked"]["questions"].as_u64().unwrap_or(0);
+    Ok(held)
+}

@@ -1,0 +1,172 @@
+//! `bench inject`: disturbs one CPU or one process at known times, so that a sampler can be held against the truth.
+//!
+//! One line per event on standard output (see [`event`]), printed after the last event: printing disturbs too.
+
+pub(crate) mod event;
+mod ipi;
+pub(crate) mod place;
+mod preempt;
+mod schedule;
+mod stop;
+mod switch;
+
+use event::Event;
+pub(crate) use lab::{clock, random};
+use std::fmt::Display;
+use xtask::error::{Done, XtaskError};
+
+/// The lengths that are injected by default: from what no isolation removes to what everybody sees.
+pub(crate) const PREEMPT_NS: &[u64] = &[
+    5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000,
+];
+/// Shorter ones are injected six times as often.
+const SHORT_NS: u64 = 100_000;
+/// Lengths of one run: every third, so that gaps of one length are never taken for those of the next.
+pub(crate) const PREEMPT_GROUPS: usize = 3;
+
+/// The lengths of one of the [`PREEMPT_GROUPS`].
+pub(crate) fn preempt_group(group: usize) -> Vec<u64> {
+    PREEMPT_NS
+        .iter()
+        .skip(group)
+        .step_by(PREEMPT_GROUPS)
+        .copied()
+        .collect()
+}
+
+/// How long a process is stopped, and how many times in one run: long stops fill the run, so there are few.
+pub(crate) const STOP_NS: &[(u64, usize)] = &[
+    (1_000_000, 12),
+    (10_000_000, 6),
+    (100_000_000, 2),
+    (500_000_000, 1),
+];
+
+/// Runs `inject KIND ...` as the command line says it.
+///
+/// # Errors
+/// [`XtaskError`] when a word is no number, or the machine does not permit it.
+pub(crate) fn run(words: &[&str]) -> Done {
+    let events = match words {
+        ["preempt", cpu, milliseconds, events, seed, lengths] => preempt::run(
+            number(cpu)? as usize,
+            &schedule::of(
+                &each(&numbers(lengths)?, number(events)? as usize),
+                number(milliseconds)?,
+                number(seed)?,
+            )?,
+        )?,
+        ["stop", pids, milliseconds, seed] => {
+            let lengths: Vec<u64> = STOP_NS
+                .iter()
+                .flat_map(|&(ns, times)| std::iter::repeat_n(ns, times))
+                .collect();
+            stop::run(
+                &numbers(pids)?,
+                &schedule::of(&lengths, number(milliseconds)?, number(seed)?)?,
+            )?
+        }
+        ["ipi", cpu, milliseconds, events, seed] => ipi::run(
+            number(cpu)? as usize,
+            &schedule::of(
+                &each(&[0], number(events)? as usize),
+                number(milliseconds)?,
+                number(seed)?,
+            )?,
+        )?,
+        ["switch", cpu, milliseconds, events, seed, lengths] => switch::run(
+            number(cpu)? as usize,
+            &schedule::of(
+                &each(&numbers(lengths)?, number(events)? as usize),
+                number(milliseconds)?,
+                number(seed)?,
+            )?,
+        )?,
+        _ => {
+            return Err(failed(
+                "preempt CPU MS EVENTS SEED NS,NS | stop PID,PID MS SEED | ipi CPU MS EVENTS SEED | switch CPU MS EVENTS SEED NS,NS",
+            ));
+        }
+    };
+    for event in &events {
+        println!("{event}");
+    }
+    Ok(())
+}
+
+/// An error of the injector.
+pub(crate) fn failed(why: impl Display) -> XtaskError {
+    XtaskError::Program {
+        program: "inject".into(),
+        why: why.to_string(),
+    }
+}
+
+fn number(word: &str) -> Done<u64> {
+    word.parse().map_err(|_| failed(format!("{word} is no number")))
+}
+
+fn numbers(words: &str) -> Done<Vec<u64>> {
+    words.split(',').map(number).collect()
+}
+
+/// Each length that many times, and the short ones more often: they cost little, and a noisy machine has many gaps
+/// like them.
+fn each(lengths: &[u64], times: usize) -> Vec<u64> {
+    let of = |ns| if ns > 0 && ns < SHORT_NS { times * 6 } else { times };
+    let repeated = lengths.iter().flat_map(|&ns| std::iter::repeat_n(ns, of(ns)));
+    repeated.collect()
+}
+
+/// Runs the events in a thread that was placed first, and gives what it did. The thread writes into memory that is
+/// there already; the caller waits without running.
+fn in_a_placed_thread(
+    place: impl FnOnce() -> Done + Send,
+    body: impl FnOnce() -> Vec<Event> + Send,
+) -> Done<Vec<Event>> {
+    std::thread::scope(|scope| {
+        let thread = scope.spawn(|| -> Done<Vec<Event>> {
+            place()?;
+            Ok(body())
+        });
+        thread
+            .join()
+            .unwrap_or_else(|_| Err(failed("the thread that disturbs ended early")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_length_is_in_one_group_far_from_its_neighbours() {
+        let mut all: Vec<u64> = (0..PREEMPT_GROUPS).flat_map(preempt_group).collect();
+        all.sort_unstable();
+        assert_eq!(all, PREEMPT_NS);
+        for group in 0..PREEMPT_GROUPS {
+            assert!(preempt_group(group).windows(2).all(|two| two[0] * 10 == two[1]));
+        }
+    }
+
+    #[test]
+    fn short_ones_come_more_often() {
+        assert_eq!(
+            each(&[50_000, 100_000], 1),
+            [50_000, 50_000, 50_000, 50_000, 50_000, 50_000, 100_000]
+        );
+        assert_eq!(each(&[0], 2), [0, 0], "interrupts have no length");
+    }
+
+    #[test]
+    fn wrong_words_are_told() {
+        for wrong in [
+            &["preempt"] as &[&str],
+            &["stop", "x", "1", "1"],
+            &["ipi", "1", "1", "1"],
+            &[],
+        ] {
+            assert!(run(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

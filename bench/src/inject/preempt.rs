@@ -1,0 +1,77 @@
+//! Takes the CPU away: a thread of a higher priority than every sampler, busy for a known time.
+
+use super::clock::{now_ns, sleep_until};
+use super::event::{Event, Kind};
+use super::schedule::Planned;
+use super::{in_a_placed_thread, place};
+use xtask::error::Done;
+
+/// Above the samplers' 80, below the kernel's own 99.
+const PRIORITY: i32 = 95;
+/// Time for the thread to move to its CPU before the schedule begins.
+const AHEAD_NS: u64 = 10_000_000;
+
+/// Runs the schedule on that CPU.
+///
+/// # Errors
+/// When the machine does not permit the place or the priority.
+pub(crate) fn run(cpu: usize, schedule: &[Planned]) -> Done<Vec<Event>> {
+    place::lock_memory()?;
+    let mut events = Vec::with_capacity(schedule.len());
+    in_a_placed_thread(
+        || {
+            place::pin(&[cpu])?;
+            place::fifo(PRIORITY)
+        },
+        move || {
+            let start = now_ns() + AHEAD_NS;
+            for planned in schedule {
+                sleep_until(start + planned.at_ns);
+                let begin_ns = now_ns();
+                let mut end_ns = begin_ns;
+                while end_ns < begin_ns + planned.length_ns {
+                    end_ns = now_ns();
+                }
+                events.push(Event {
+                    kind: Kind::Preempt,
+                    wanted_ns: planned.length_ns,
+                    begin_ns,
+                    end_ns,
+                });
+            }
+            events
+        },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schedule;
+    use super::*;
+
+    #[test]
+    fn busy_times_are_as_long_as_planned_and_in_order() {
+        // SAFETY: a plain call without arguments.
+        if unsafe { libc::geteuid() } != 0 {
+            println!("SKIP: busy_times_are_as_long_as_planned_and_in_order: needs root for a FIFO priority");
+            return;
+        }
+        let schedule = schedule::of(&[20_000, 20_000, 1_000_000, 3_000_000], 60, 1).unwrap();
+        let events = match run(0, &schedule) {
+            Ok(events) => events,
+            Err(why) => {
+                println!("SKIP: busy_times_are_as_long_as_planned_and_in_order: {why}");
+                return;
+            }
+        };
+        assert_eq!(events.len(), 4);
+        for (event, planned) in events.iter().zip(&schedule) {
+            assert_eq!(event.wanted_ns, planned.length_ns);
+            assert!(event.length_ns() >= planned.length_ns, "{event}");
+        }
+        assert!(events.windows(2).all(|two| two[0].end_ns < two[1].begin_ns));
+        let distance = |a: usize, b: usize| schedule[b].at_ns - schedule[a].at_ns;
+        // Never before its time, whatever else runs here.
+        assert!(events[3].begin_ns - events[0].begin_ns + 5_000_000 > distance(0, 3));
+    }
+}

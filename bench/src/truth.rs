@@ -1,0 +1,347 @@
+//! `make bench-truth`: our samplers and their peers against disturbances that are known exactly.
+//!
+//! Blocks of runs in random order; each tool runs undisturbed and disturbed in every block, so that tools are
+//! compared within blocks and the machine's own noise is taken away. Printed, and written as JSON with every run.
+
+mod kernel;
+mod report;
+mod running;
+mod score;
+mod seen;
+pub(crate) mod statistics;
+mod system_calls;
+mod tools;
+mod watched;
+
+use crate::inject::event::Event;
+use crate::inject::random::Random;
+use crate::inject::{PREEMPT_GROUPS, PREEMPT_NS, place};
+use report::Results;
+use running::{Disturbance, Place, Ran};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use tools::{Program, Question, TOOLS, Tool};
+use xtask::error::{Done, XtaskError, product, target_dir};
+
+/// A block whose measured CPU the hypervisor took away for more than this says nothing about tools.
+const MOST_STEAL: f64 = 0.01;
+
+/// What can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Settings {
+    blocks: u64,
+    seconds: u64,
+    seed: u64,
+    cpu: usize,
+    other: usize,
+}
+
+const DEFAULT: Settings = Settings {
+    blocks: 5,
+    seconds: 2,
+    seed: 1,
+    cpu: 1,
+    other: 0,
+};
+
+/// Runs everything.
+///
+/// # Errors
+/// [`XtaskError::Failed`] when a claim that is a ratio was lost; others when it could not run at all.
+pub(crate) fn run(words: &[&str]) -> Done {
+    let settings = settings(words)?;
+    if let Some(reason) = impossible(&settings) {
+        println!("SKIP: bench-truth: {reason}");
+        return Ok(());
+    }
+    let folder = target_dir().join("bench");
+    std::fs::create_dir_all(&folder).map_err(XtaskError::file(&folder))?;
+    let place = Place {
+        ours: product()?,
+        folder: folder.join("truth-runs"),
+        cpu: settings.cpu,
+        other: settings.other,
+        seconds: settings.seconds,
+    };
+    if let Err(why) = lab::tracefs::reach() {
+        println!("note: durations cannot be held against the kernel's own: {why}");
+    }
+    // Deep idle states are kept away from all tools alike, whether or not they ask for it themselves.
+    let _awake = awake();
+    place::pin(&[settings.other])?;
+    println!(
+        "bench-truth: {} blocks, {} s of disturbances in each run, CPU {} measured, all else on CPU {}, seed {}",
+        settings.blocks, settings.seconds, settings.cpu, settings.other, settings.seed
+    );
+    let (present, absent) = present_tools();
+    for (tool, why) in &absent {
+        println!("ABSENT: {tool}: {why}");
+    }
+    for tool in present.iter().filter(|tool| !tool.differs.is_empty()) {
+        println!("note: {}: {}", tool.name, tool.differs);
+    }
+    let (blocks, bare, left_out) = all_blocks(&settings, &place, &present);
+    let system_calls = present
+        .iter()
+        .filter(|tool| tool.question == Question::WakeUps)
+        .map(|tool| (tool.name, system_calls::per_wake_up(&place, tool)))
+        .collect();
+    let results = Results {
+        tools: present,
+        blocks,
+        bare,
+        system_calls,
+    };
+    let report = report::of(&results);
+    report.print();
+    for why in &left_out {
+        println!("left out: {why}");
+    }
+    println!("{} of {} blocks counted", results.blocks.len(), settings.blocks);
+    let absent: Vec<Value> = absent
+        .iter()
+        .map(|(name, why)| json!({"tool": name, "why": why}))
+        .collect();
+    let written = json!({
+        "schema": "quietcore.bench-truth/1",
+        "seed": settings.seed, "blocks": settings.blocks, "seconds": settings.seconds,
+        "cpu": settings.cpu, "absent": absent, "left_out": left_out,
+        "report": report.json(), "runs": runs(&results),
+    });
+    let path = folder.join("truth.json");
+    std::fs::write(&path, format!("{written:#}\n")).map_err(XtaskError::file(&path))?;
+    println!("written: {}", path.display());
+    if results.blocks.is_empty() || report.lost() {
+        return Err(XtaskError::Failed);
+    }
+    Ok(())
+}
+
+type Block = BTreeMap<(&'static str, Disturbance), Ran>;
+
+/// All blocks that count, the bare loop's gaps in them, and why other blocks do not count.
+fn all_blocks(
+    settings: &Settings,
+    place: &Place,
+    tools: &[&'static Tool],
+) -> (Vec<Block>, Vec<Event>, Vec<String>) {
+    let mut random = Random::new(settings.seed);
+    let (mut blocks, mut bare, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    for number in 1..=settings.blocks {
+        let order = plan(tools, &mut random);
+        let bare_loop = match running::bare_loop(place, random.draw()) {
+            Ok(events) => events,
+            Err(why) => {
+                left_out.push(format!("block {number}: {why}"));
+                continue;
+            }
+        };
+        // At the shortest length: what two switches take, and nothing of what a long absence does to caches.
+        let shortest = score::bare_excess_ns(&bare_loop, PREEMPT_NS.first().copied().unwrap_or(0));
+        let switch_ns = statistics::median(&shortest).unwrap_or(0.0).max(0.0) as u64;
+        let mut block = Block::new();
+        for (tool, what, seed) in order {
+            match running::run(place, tool, what, switch_ns, seed) {
+                Ok(ran) => {
+                    block.insert((tool.name, what), ran);
+                }
+                Err(why) => left_out.push(format!("block {number}, {}, {what:?}: {why}", tool.name)),
+            }
+        }
+        let steal = most_steal(&block);
+        println!(
+            "block {number} of {}: {} runs, steal {:.2} %",
+            settings.blocks,
+            block.len(),
+            steal * 100.0
+        );
+        if steal > MOST_STEAL {
+            left_out.push(format!(
+                "block {number}: the hypervisor took {:.1} % of the CPU",
+                steal * 100.0
+            ));
+        } else {
+            blocks.push(block);
+            bare.extend(bare_loop);
+        }
+    }
+    (blocks, bare, left_out)
+}
+
+/// The runs of one block: tools in random order, and each tool's runs in random order, together in time.
+fn plan(tools: &[&'static Tool], random: &mut Random) -> Vec<(&'static Tool, Disturbance, u64)> {
+    let mut tools = tools.to_vec();
+    random.shuffle(&mut tools);
+    let mut order = Vec::new();
+    for tool in tools {
+        let mut runs = vec![Disturbance::Nothing, Disturbance::Stop, Disturbance::Preempt(0)];
+        if tool.question == Question::Gaps {
+            runs.extend((1..PREEMPT_GROUPS).map(Disturbance::Preempt));
+            runs.push(Disturbance::Ipi);
+            // Only by time stamps.
+            if matches!(tool.program, Program::Ours) {
+                runs.push(Disturbance::PreemptAll);
+            }
+        }
+        random.shuffle(&mut runs);
+        order.extend(runs.into_iter().map(|what| (tool, what, random.draw())));
+    }
+    order
+}
+
+fn most_steal(block: &Block) -> f64 {
+    let controls = block
+        .iter()
+        .filter(|((_, what), _)| *what == Disturbance::Nothing);
+    controls.filter_map(|(_, ran)| ran.steal).fold(0.0, f64::max)
+}
+
+/// Tools that can run here, and why others cannot.
+fn present_tools() -> (Vec<&'static Tool>, Vec<(&'static str, &'static str)>) {
+    let (mut present, mut absent) = (Vec::new(), Vec::new());
+    for tool in TOOLS {
+        match tool.program {
+            Program::Peer(name, what_to_do) if !in_path(name) => absent.push((tool.name, what_to_do)),
+            _ => present.push(tool),
+        }
+    }
+    (present, absent)
+}
+
+fn in_path(name: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(name).is_file())
+}
+
+/// Asks for no wake-up time at all as long as the file is open; a kernel without idle states has no such file.
+fn awake() -> Option<File> {
+    let mut file = File::options().write(true).open("/dev/cpu_dma_latency").ok()?;
+    file.write_all(&0_i32.to_ne_bytes()).ok()?;
+    Some(file)
+}
+
+fn impossible(settings: &Settings) -> Option<String> {
+    // SAFETY: a plain call without arguments.
+    if unsafe { libc::geteuid() } != 0 {
+        return Some("needs root for real-time priorities".into());
+    }
+    for cpu in [settings.cpu, settings.other] {
+        if !Path::new(&format!("/sys/devices/system/cpu/cpu{cpu}")).is_dir() {
+            return Some(format!("needs two CPUs, and there is no CPU {cpu}"));
+        }
+    }
+    None
+}
+
+fn settings(words: &[&str]) -> Done<Settings> {
+    let wrong = |why: String| XtaskError::Program {
+        program: "bench-truth".into(),
+        why: format!("{why}; it takes --blocks N --seconds S --seed N --cpu N --other N"),
+    };
+    let mut settings = DEFAULT;
+    for pair in words.chunks(2) {
+        let [name, value] = pair else {
+            return Err(wrong(format!("{} needs a number", pair.join(" "))));
+        };
+        let number: u64 = value
+            .parse()
+            .map_err(|_| wrong(format!("{value} is no number")))?;
+        match *name {
+            "--blocks" => settings.blocks = number,
+            "--seconds" => settings.seconds = number,
+            "--seed" => settings.seed = number,
+            "--cpu" => settings.cpu = number as usize,
+            "--other" => settings.other = number as usize,
+            _ => return Err(wrong(format!("{name} is unknown"))),
+        }
+    }
+    if settings.cpu == settings.other || settings.seconds == 0 || settings.blocks == 0 {
+        return Err(wrong(
+            "two different CPUs, at least one block and one second".into(),
+        ));
+    }
+    Ok(settings)
+}
+
+fn kind(what: Disturbance) -> &'static str {
+    match what {
+        Disturbance::Nothing => "nothing",
+        Disturbance::Preempt(_) => "preempt",
+        Disturbance::PreemptAll => "preempt_all",
+        Disturbance::Stop => "stop",
+        Disturbance::Ipi => "ipi",
+    }
+}
+
+/// The figures of every run that counted.
+fn runs(results: &Results) -> Vec<Value> {
+    let mut all = Vec::new();
+    for (block, runs) in results.blocks.iter().enumerate() {
+        for ((tool, what), ran) in runs {
+            let Ran { seen, events, .. } = ran;
+            let bins: Vec<(u64, u64)> = seen.bins.iter().map(|bin| (bin.low_ns, bin.count)).collect();
+            let lines: Vec<String> = events.iter().map(ToString::to_string).collect();
+            all.push(json!({
+                "block": block, "tool": tool, "disturbed_by": kind(*what),
+                "duration_ns": seen.duration_ns, "expected": seen.expected, "recorded": seen.recorded,
+                "missed": seen.missed, "turns": seen.turns, "turn_min_ns": seen.turn_min_ns,
+                "on_cpu_ns": ran.between.on_cpu_ns, "voluntary_switches": ran.between.voluntary,
+                "page_faults": ran.between.page_faults, "locked_kib": ran.between.locked_kib,
+                "process_ns": ran.process_ns, "switch_ns": ran.switch_ns, "steal": ran.steal, "durations": bins, "injected": lines,
+            }));
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_has_every_run_once_and_its_order_comes_from_the_seed() {
+        let tools: Vec<&'static Tool> = TOOLS.iter().collect();
+        let names = |seed: u64| -> Vec<(&str, Disturbance)> {
+            let planned = plan(&tools, &mut Random::new(seed));
+            planned.iter().map(|(tool, what, _)| (tool.name, *what)).collect()
+        };
+        assert_eq!(names(1), names(1));
+        assert_ne!(names(1), names(2));
+        let first = |seed: u64| names(seed).first().map(|(tool, _)| *tool);
+        assert!(
+            (1..20).any(|seed| first(seed) != first(20)),
+            "tools change places too"
+        );
+        let mut all = names(3);
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), names(3).len());
+        let gaps = TOOLS
+            .iter()
+            .filter(|tool| tool.question == Question::Gaps)
+            .count();
+        // Ours alone is also judged by its time stamps, with all lengths in one run.
+        assert_eq!(
+            all.len(),
+            gaps * (3 + PREEMPT_GROUPS) + 1 + (TOOLS.len() - gaps) * 3
+        );
+    }
+
+    #[test]
+    fn settings_from_words() {
+        assert_eq!(settings(&[]).ok(), Some(DEFAULT));
+        let given = settings(&["--blocks", "2", "--seed", "7", "--cpu", "3"]).unwrap();
+        assert_eq!((given.blocks, given.seed, given.cpu, given.other), (2, 7, 3, 0));
+        for wrong in [
+            &["--blocks"] as &[&str],
+            &["--blocks", "x"],
+            &["--what", "1"],
+            &["--cpu", "0"],
+        ] {
+            assert!(settings(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! oslat and cyclictest: JSON files, whose histograms are in whole microseconds.
+
+use super::{INTERVAL_NS, PRIORITY, Run, json, words};
+use crate::truth::seen::{Seen, bins_of_width};
+use serde_json::Value;
+
+/// The most that oslat takes.
+const OSLAT_BINS: u64 = 1_024;
+/// Rows of cyclictest's histogram: above every injected disturbance.
+const CYCLICTEST_ROWS: u64 = 600_000;
+
+pub(crate) fn oslat_words(run: &Run) -> Vec<String> {
+    let Run {
+        cpu, other, seconds, ..
+    } = run;
+    let json = result(run);
+    words(format!(
+        "-c {cpu} -C {other} -D {seconds} -f {PRIORITY} -b {OSLAT_BINS} -q -z --json={json}"
+    ))
+}
+
+pub(crate) fn cyclictest_words(run: &Run) -> Vec<String> {
+    let Run {
+        cpu, other, seconds, ..
+    } = run;
+    let json = result(run);
+    let interval_us = INTERVAL_NS / 1_000;
+    words(format!(
+        "-q -m -t1 -a{cpu} -p{PRIORITY} -i{interval_us} -D {seconds} --mainaffinity={other} -h {CYCLICTEST_ROWS} --json={json}"
+    ))
+}
+
+pub(crate) fn read_oslat(run: &Run, _: &str) -> Result<Seen, String> {
+    oslat(&json(run.folder.join("result.json").as_path())?)
+}
+
+pub(crate) fn read_cyclictest(run: &Run, _: &str) -> Result<Seen, String> {
+    cyclictest(&json(run.folder.join("result.json").as_path())?, run.seconds)
+}
+
+fn result(run: &Run) -> String {
+    run.folder.join("result.json").display().to_string()
+}
+
+/// Every turn of the loop is in its histogram. The last bin holds everything above, which the file does not say.
+fn oslat(said: &Value) -> Result<Seen, String> {
+    let thread = &said["thread"]["0"];
+    let counts = histogram(thread)?;
+    let turns = counts.iter().map(|(_, count)| count).sum();
+    let seconds = thread["duration"].as_f64().ok_or("no duration")?;
+    Ok(Seen {
+        // The first bin holds every turn that nothing held up.
+        floor_ns: 2_000,
+        bins: bins_of_width(counts, 1_000, Some(OSLAT_BINS * 1_000)),
+        duration_ns: (seconds * 1e9) as u64,
+        recorded: turns,
+        turns: Some(turns),
+        ..Seen::default()
+    })
+}
+
+/// The file says neither how many wake-ups were due nor how many of them were skipped: due are those of its length.
+fn cyclictest(said: &Value, seconds: u64) -> Result<Seen, String> {
+    let thread = &said["thread"]["0"];
+    let counts = histogram(thread)?;
+    let duration_ns = seconds * 1_000_000_000;
+    Ok(Seen {
+        bins: bins_of_width(counts, 1_000, None),
+        duration_ns,
+        expected: Some(duration_ns / INTERVAL_NS),
+        recorded: thread["cycles"].as_u64().ok_or("no cycles")?,
+        ..Seen::default()
+    })
+}
+
+fn histogram(thread: &Value) -> Result<Vec<(u64, u64)>, String> {
+    let rows = thread["histogram"].as_object().ok_or("no histogram")?;
+    let counts: Option<Vec<(u64, u64)>> = rows
+        .iter()
+        .map(|(us, count)| Some((us.parse::<u64>().ok()? * 1_000, count.as_u64()?)))
+        .collect();
+    counts.ok_or_else(|| "a row of the histogram has no number".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::truth::seen::Bin;
+
+    #[test]
+    fn oslat_counts_turns_and_its_last_bin_is_open() {
+        let said = serde_json::json!({"thread": {"0": {"cpu": 1, "duration": 2.0,
+            "histogram": {"1": 85_970_463_u64, "1024": 3, "17": 5}}}});
+        let seen = oslat(&said).unwrap();
+        assert_eq!(seen.turns, Some(85_970_471));
+        assert_eq!(seen.duration_ns, 2_000_000_000);
+        assert_eq!(seen.ceiling_ns(), Some(1_024_000));
+        let low: Vec<u64> = seen.bins.iter().map(|bin| bin.low_ns).collect();
+        assert_eq!(low, [1_000, 17_000, 1_024_000]);
+        assert!(oslat(&serde_json::json!({"thread": {}})).is_err());
+    }
+
+    #[test]
+    fn cyclictest_says_what_it_recorded_and_not_what_it_skipped() {
+        let said = serde_json::json!({"thread": {"0": {"histogram": {"9": 5, "2070": 1}, "cycles": 1927}}});
+        let seen = cyclictest(&said, 2).unwrap();
+        assert_eq!(
+            (seen.expected, seen.recorded, seen.missed),
+            (Some(2_000), 1_927, None)
+        );
+        assert_eq!(seen.ceiling_ns(), None);
+        assert_eq!(
+            seen.bins[1],
+            Bin {
+                low_ns: 2_070_000,
+                high_ns: Some(2_071_000),
+                count: 1
+            }
+        );
+    }
+}
