@@ -7,7 +7,8 @@
 //! power button too. So the note goes only when the machine stayed up for some time.
 
 use crate::ApplyError;
-use crate::journal::{Storage, decode_line, encode, now_ns};
+use crate::framing::{decode_line, encode, now_ns};
+use crate::journal::Storage;
 use serde::{Deserialize, Serialize};
 
 /// Its name in `/var/lib/quietcore`.

@@ -82,6 +82,7 @@ mod tests {
         Crowds::of(&[Record {
             seq: 1,
             at_ns: 0,
+            by: None,
             event,
         }])
     }

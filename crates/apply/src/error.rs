@@ -141,6 +141,22 @@ pub enum ApplyError {
         /// What is wrong.
         why: String,
     },
+    /// A record that is intact, and that another version wrote.
+    #[error(
+        "cannot use {file}\nrecord {record} is intact, but {why}; {} wrote it\n\
+         use that version of quietcore or a newer one; the file was not changed",
+        version(writer.as_deref())
+    )]
+    OtherVersion {
+        /// The journal, ledger or file of notes.
+        file: String,
+        /// Which record of it, from 1.
+        record: usize,
+        /// What is not understood.
+        why: String,
+        /// The version that wrote it, where a record says that.
+        writer: Option<String>,
+    },
     /// A journal of what outlives a restart that cannot be understood.
     #[error(
         "the journal /var/lib/quietcore/{name} cannot be read\nrecord {record} is damaged: {why}\n\
@@ -185,4 +201,11 @@ pub enum ApplyError {
         /// Why.
         why: String,
     },
+}
+
+fn version(writer: Option<&str>) -> String {
+    writer.map_or_else(
+        || "another version".to_owned(),
+        |writer| format!("quietcore {writer}"),
+    )
 }

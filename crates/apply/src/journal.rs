@@ -1,18 +1,15 @@
-//! The journal on disk: one line per record, with length and checksum, so that a torn last line is recognised.
+//! The journal on disk: one line per record ([`crate::framing`]), so that a torn last line is recognised.
 //!
 //! `/run/quietcore/journal` exists only while something is in force; a full undo renames it into `history/`.
 
+use crate::framing::{Unreadable, VERSION, decode_line, encode, is_torn, now_ns};
 use crate::layers::{Layer, LayerState, layers};
 use crate::resize::Resize;
 use crate::{ApplyError, Event, Record};
 use root::RootError;
 use root::state::{Durability, StateDir};
-use serde::Serialize;
-use serde::de::DeserializeOwned;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 const NAME: &str = "journal";
-const MAGIC: &str = "qc1";
 
 /// Where journals are kept. The tool's is [`StateDir`]; tests bring one that fails on purpose.
 pub trait Storage {
@@ -109,6 +106,8 @@ pub struct Journal<'a> {
     storage: &'a dyn Storage,
     records: Vec<Record>,
     torn: bool,
+    /// Whether the last record that names the version that wrote it names this one.
+    is_ours: bool,
 }
 
 /// How far the journal got.
@@ -140,6 +139,7 @@ impl<'a> Journal<'a> {
         Ok((!records.is_empty()).then_some(Journal {
             storage,
             torn: is_torn(&bytes),
+            is_ours: writer(&records) == Some(VERSION),
             records,
         }))
     }
@@ -162,6 +162,7 @@ impl<'a> Journal<'a> {
             storage,
             records: Vec::new(),
             torn: false,
+            is_ours: false,
         }
     }
 
@@ -204,9 +205,11 @@ impl<'a> Journal<'a> {
     /// What the storage met: a full `/run` shows here, before the machine is touched.
     pub fn append(&mut self, event: Event) -> Result<u64, ApplyError> {
         let seq = next_seq(&self.records);
+        let is_named = event.tool().is_some() || self.is_ours;
         let record = Record {
             seq,
             at_ns: now_ns(),
+            by: (!is_named).then(|| VERSION.to_owned()),
             event,
         };
         let mut line = encode(&record)?;
@@ -215,6 +218,7 @@ impl<'a> Journal<'a> {
         }
         self.storage.append(NAME, &line)?;
         self.torn = false;
+        self.is_ours = true;
         self.records.push(record);
         Ok(seq)
     }
@@ -288,16 +292,6 @@ pub fn history(storage: &dyn Storage) -> Result<Vec<Vec<Record>>, ApplyError> {
     Ok(journals)
 }
 
-/// One line with length and checksum.
-pub(crate) fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>, ApplyError> {
-    let body = serde_json::to_string(record).map_err(|error| ApplyError::Journal {
-        record: 0,
-        why: error.to_string(),
-    })?;
-    let checksum = crc32fast::hash(body.as_bytes());
-    Ok(format!("{MAGIC} {:08x} {checksum:08x} {body}\n", body.len()).into_bytes())
-}
-
 /// Decodes a journal. A record that is torn (we were killed inside `write`) is ignored: its change was never
 /// made, because records come first. What follows is a new beginning of its own; anything else is damage.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Record>, ApplyError> {
@@ -318,10 +312,24 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Record>, ApplyError> {
                 records.push(record);
             }
             (Ok(_), Some((number, why))) => return Err(ApplyError::Journal { record: number, why }),
-            (Err(why), _) => torn = Some((records.len() + 1, why)),
+            (Err(Unreadable::Torn(why)), _) => torn = Some((records.len() + 1, why)),
+            (Err(Unreadable::Foreign { why, writer: by }), _) => {
+                return Err(ApplyError::OtherVersion {
+                    file: format!("/run/quietcore/{NAME}"),
+                    record: records.len() + 1,
+                    why,
+                    writer: by.or_else(|| writer(&records).map(str::to_owned)),
+                });
+            }
         }
     }
     Ok(records)
+}
+
+/// The version that wrote the last record.
+fn writer(records: &[Record]) -> Option<&str> {
+    let mut last_first = records.iter().rev();
+    last_first.find_map(|record| record.by.as_deref().or_else(|| record.event.tool()))
 }
 
 fn next_seq(records: &[Record]) -> u64 {
@@ -343,37 +351,6 @@ fn may_follow_torn(event: &Event) -> bool {
     )
 }
 
-/// Whether the last record is torn, so that the next one needs a line of its own.
-pub(crate) fn is_torn(bytes: &[u8]) -> bool {
-    bytes.last().is_some_and(|&byte| byte != b'\n')
-}
-
-/// The record of a line, or what is wrong with it.
-pub(crate) fn decode_line<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
-    let text = std::str::from_utf8(line).map_err(|_| "it is not text".to_owned())?;
-    let mut parts = text.splitn(4, ' ');
-    if parts.next() != Some(MAGIC) {
-        return Err("it does not begin as a record does".to_owned());
-    }
-    let mut number = || {
-        parts
-            .next()
-            .and_then(|word| u32::from_str_radix(word, 16).ok())
-            .ok_or("its header is damaged")
-    };
-    let (length, checksum) = (number()? as usize, number()?);
-    let body = parts.next().unwrap_or_default();
-    if body.len() != length || crc32fast::hash(body.as_bytes()) != checksum {
-        return Err("its length or checksum does not match".to_owned());
-    }
-    serde_json::from_str(body).map_err(|error| error.to_string())
-}
-
-pub(crate) fn now_ns() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(now.as_nanos()).unwrap_or(u64::MAX)
-}
-
 #[cfg(test)]
 mod tests {
     use super::{Journal, decode, encode};
@@ -384,6 +361,7 @@ mod tests {
         let record = |seq| Record {
             seq,
             at_ns: 7,
+            by: None,
             event: Event::Confirmed { layer: None },
         };
         (1..=events as u64)
@@ -452,6 +430,7 @@ mod tests {
             encode(&Record {
                 seq: 2,
                 at_ns: 8,
+                by: None,
                 event,
             })
             .unwrap(),
@@ -461,6 +440,7 @@ mod tests {
             encode(&Record {
                 seq: 2,
                 at_ns: 8,
+                by: None,
                 event: Event::Applied { online: None },
             })
             .unwrap(),

@@ -3,7 +3,8 @@
 //! What a process limits or traces does not end with it. The end of the process gives it back, and after a death the
 //! next call that takes the lock does.
 
-use crate::journal::{Storage, decode_line, encode, is_torn};
+use crate::framing::{Unreadable, decode_line, encode, is_torn};
+use crate::journal::Storage;
 use crate::{ApplyError, System};
 use machine::TaskKey;
 use root::{RootError, Tracefs};
@@ -28,15 +29,27 @@ enum Line<H> {
     Release { holder: TaskKey },
 }
 
-/// What is held. A torn last line is one whose writes were never made.
+/// What is held. A torn line is one whose writes were never made.
+///
+/// # Errors
+/// What reading met; [`ApplyError::OtherVersion`] for a line that is intact and not understood.
 pub(crate) fn read<H: Held>(storage: &dyn Storage, name: &str) -> Result<Vec<H>, ApplyError> {
     let bytes = storage.read(name)?.unwrap_or_default();
     let mut holds: Vec<H> = Vec::new();
-    for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+    let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    for (line, record) in lines.zip(1..) {
         match decode_line::<Line<H>>(line) {
             Ok(Line::Hold(hold)) => holds.push(hold),
             Ok(Line::Release { holder }) => holds.retain(|hold| hold.holder() != holder),
-            Err(_) => {}
+            Err(Unreadable::Torn(_)) => {}
+            Err(Unreadable::Foreign { why, writer }) => {
+                return Err(ApplyError::OtherVersion {
+                    file: format!("/run/quietcore/{name}"),
+                    record,
+                    why,
+                    writer,
+                });
+            }
         }
     }
     Ok(holds)

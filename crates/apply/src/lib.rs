@@ -17,6 +17,7 @@ mod enact;
 mod entry;
 mod error;
 mod fingerprint;
+mod framing;
 pub mod guard;
 mod home;
 mod inhabitants;

@@ -2,7 +2,8 @@
 //! speaks of is done.
 
 use crate::ApplyError;
-use crate::journal::{Storage, decode_line, encode, now_ns};
+use crate::framing::{Unreadable, VERSION, decode_line, encode, is_torn, now_ns};
+use crate::journal::Storage;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,9 @@ pub(crate) struct Note<E> {
     pub seq: u64,
     /// When, in nanoseconds since 1970.
     pub at_ns: u64,
+    /// The version that wrote it, where the notes before it do not say that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// What it says.
     #[serde(flatten)]
     pub event: E,
@@ -31,15 +35,16 @@ impl<'a, E: Serialize + DeserializeOwned> Notes<'a, E> {
     /// A torn note is ignored: its write never happened, because notes come first.
     ///
     /// # Errors
-    /// What reading met, and a damaged note in the middle.
+    /// What reading met; [`ApplyError::Installed`] for a damaged note in the middle, [`ApplyError::OtherVersion`] for one
+    /// that is intact and not understood.
     pub fn read(lasting: &'a dyn Storage, name: &'static str) -> Result<Notes<'a, E>, ApplyError> {
         let bytes = lasting.read(name)?.unwrap_or_default();
-        let notes = decode(&bytes).map_err(|(record, why)| ApplyError::Installed { name, record, why })?;
+        let notes = decode(&bytes, name)?;
         Ok(Notes {
             lasting,
             name,
             notes,
-            torn: bytes.last().is_some_and(|&byte| byte != b'\n'),
+            torn: is_torn(&bytes),
         })
     }
 
@@ -56,6 +61,7 @@ impl<'a, E: Serialize + DeserializeOwned> Notes<'a, E> {
         let note = Note {
             seq: self.notes.last().map_or(1, |note| note.seq + 1),
             at_ns: now_ns(),
+            by: (writer(&self.notes) != Some(VERSION)).then(|| VERSION.to_owned()),
             event,
         };
         let mut line = encode(&note)?;
@@ -69,22 +75,42 @@ impl<'a, E: Serialize + DeserializeOwned> Notes<'a, E> {
     }
 }
 
-/// The notes of a file; else the number of a damaged one and what is wrong with it.
-pub(crate) fn decode<E: DeserializeOwned>(bytes: &[u8]) -> Result<Vec<Note<E>>, (usize, String)> {
+/// The notes of the file of that name in `/var/lib/quietcore`.
+///
+/// # Errors
+/// As [`Notes::read`].
+pub(crate) fn decode<E: Serialize + DeserializeOwned>(
+    bytes: &[u8],
+    name: &'static str,
+) -> Result<Vec<Note<E>>, ApplyError> {
     let mut notes: Vec<Note<E>> = Vec::new();
     let mut torn = None;
     let mut lines: Vec<&[u8]> = bytes.split(|&byte| byte == b'\n').collect();
     // What stands behind the last line end is torn, or nothing.
     lines.pop();
     for line in lines.into_iter().filter(|line| !line.is_empty()) {
+        let record = notes.len() + 1;
         let expected = notes.last().map_or(1, |note| note.seq + 1);
         match (decode_line::<Note<E>>(line), torn.take()) {
             (Ok(note), None) => notes.push(note),
             // It has the number that the torn one would have had.
             (Ok(note), Some(_)) if note.seq == expected => notes.push(note),
-            (Ok(_), Some(why)) => return Err((notes.len() + 1, why)),
-            (Err(why), _) => torn = Some(why),
+            (Ok(_), Some(why)) => return Err(ApplyError::Installed { name, record, why }),
+            (Err(Unreadable::Torn(why)), _) => torn = Some(why),
+            (Err(Unreadable::Foreign { why, writer: by }), _) => {
+                return Err(ApplyError::OtherVersion {
+                    file: format!("/var/lib/quietcore/{name}"),
+                    record,
+                    why,
+                    writer: by.or_else(|| writer(&notes).map(str::to_owned)),
+                });
+            }
         }
     }
     Ok(notes)
+}
+
+/// The version that wrote the last note.
+fn writer<E>(notes: &[Note<E>]) -> Option<&str> {
+    notes.iter().rev().find_map(|note| note.by.as_deref())
 }

@@ -12,6 +12,9 @@ pub struct Record {
     pub seq: u64,
     /// Wall clock in nanoseconds since 1970.
     pub at_ns: u64,
+    /// The version that wrote it, where neither its event nor the records before it say that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
     /// What happened, or is about to.
     #[serde(flatten)]
     pub event: Event,
@@ -167,6 +170,16 @@ pub enum Event {
         #[serde(default)]
         layer: Option<u64>,
     },
+}
+
+impl Event {
+    /// The version of quietcore that wrote it, where it says that.
+    pub(crate) fn tool(&self) -> Option<&str> {
+        match self {
+            Event::Begin { tool, .. } | Event::Mending { tool, .. } => Some(tool),
+            _ => None,
+        }
+    }
 }
 
 /// What was there before a write.

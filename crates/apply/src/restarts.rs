@@ -3,7 +3,8 @@
 
 use crate::ApplyError;
 use crate::bus::{self, BusError};
-use crate::journal::{Storage, now_ns};
+use crate::framing::now_ns;
+use crate::journal::Storage;
 use crate::notes::Notes;
 use root::Live;
 use serde::{Deserialize, Serialize};

@@ -327,6 +327,7 @@ impl From<ApplyError> for CommandError {
             | ApplyError::Busy { .. }
             | ApplyError::Tracing { .. }
             | ApplyError::Journal { .. }
+            | ApplyError::OtherVersion { .. }
             | ApplyError::Installed { .. }
             | ApplyError::NothingToConfirm { .. } => Status::Conflict,
             ApplyError::NoPartition { .. } | ApplyError::Within { .. } => Status::Usage,

@@ -142,13 +142,9 @@ pub struct Captured {
 /// Reads the bytes of the journal of a captured machine.
 ///
 /// # Errors
-/// A damaged note in the middle.
+/// A damaged note in the middle, or one that another version wrote and this one does not understand.
 pub fn read_captured(bytes: &[u8], boot_id: Option<&str>) -> Result<Captured, ApplyError> {
-    let notes = notes::decode::<Event>(bytes).map_err(|(record, why)| ApplyError::Installed {
-        name: NAME,
-        record,
-        why,
-    })?;
+    let notes = notes::decode::<Event>(bytes, NAME)?;
     let events = events(&notes);
     Ok(Captured {
         kept: kept(&events),

@@ -2,12 +2,13 @@
 //! FAT, where a file may be torn or gone after a cut. Each state is bootable by its structure, and the next call puts the
 //! machine into one of the states that somebody asked for, to the byte.
 
+use crate::newer_records::in_every_place;
 use crate::support::rehearsal;
 use crate::support::rehearsal::{Death, Disk, Kernel, Part, Rules};
 use apply::ApplyError;
-use apply::boot_line::{BootChange, BootMachine, BootNotes, backup_path, carry_out, finish};
+use apply::boot_line::{BootChange, BootMachine, BootNotes, backup_path, carry_out, finish, note_state};
 use apply::installed::Files;
-use boot::{Kept, Limit, Loader, Need, Run, clear, find, set};
+use boot::{BootState, Kept, Limit, Loader, Need, Run, clear, find, set};
 use root::{Live, Renames, Root, RootError, Standing};
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -211,6 +212,50 @@ const TREES: &[(&str, Renames)] = &[
     ("raspberry-pi-os-12", Renames::InSteps),
     ("raspberry-pi-os-10", Renames::InSteps),
 ];
+
+/// A boot line that this version has set twice, on the clock of cuts.
+fn set_twice(machine: &Machine, disk: &Disk) {
+    for words in [FIRST, SECOND] {
+        machine.change(disk, Some(words)).unwrap();
+    }
+}
+
+/// The notes of what this version does to a boot line.
+pub fn write_released(to: &Path) {
+    let kernel = Kernel::boot(Rules::V2);
+    let (tree, renames) = TREES[0];
+    let (machine, disk) = (Machine::new(&kernel, tree, renames, Torn::Half), Disk::new(&kernel));
+    set_twice(&machine, &disk);
+    std::fs::copy(disk.dir.path().join("boot-line"), to.join("boot-line")).unwrap();
+}
+
+/// Clears a boot line whose notes a released version wrote.
+pub fn undo_released(from: &Path) {
+    let kernel = Kernel::boot(Rules::V2);
+    let (tree, renames) = TREES[0];
+    let (machine, disk) = (Machine::new(&kernel, tree, renames, Torn::Half), Disk::new(&kernel));
+    let before = machine.dump();
+    set_twice(&machine, &disk);
+    std::fs::copy(from.join("boot-line"), disk.dir.path().join("boot-line")).unwrap();
+    machine.change(&disk, None).unwrap();
+    assert_eq!(machine.dump(), before, "{}", from.display());
+}
+
+/// Asks everything that acts on the notes while a newer version has written one of them; nothing is touched.
+pub fn with_newer_notes(is_refused: impl Fn(&str, Result<(), ApplyError>)) {
+    let kernel = Kernel::boot(Rules::V2);
+    let (tree, renames) = TREES[0];
+    let (machine, disk) = (Machine::new(&kernel, tree, renames, Torn::Half), Disk::new(&kernel));
+    set_twice(&machine, &disk);
+    let set = machine.dump();
+    in_every_place(&disk.dir.path().join("boot-line"), |what| {
+        is_refused(what, machine.change(&disk, None));
+        is_refused(what, machine.change(&disk, Some(FIRST)));
+        is_refused(what, finish(&machine, &disk).map(drop));
+        is_refused(what, note_state(&disk, Some("other"), BootState::Live).map(drop));
+        assert_eq!(machine.dump(), set, "{what}");
+    });
+}
 
 fn until_cut(act: impl FnOnce()) -> bool {
     let hook = std::panic::take_hook();

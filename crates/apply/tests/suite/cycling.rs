@@ -9,7 +9,7 @@ use plan::{Intent, PartitionName, Profile};
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
 
-fn isolate(kernel: &Kernel, disk: &Disk) -> Result<Applied, ApplyError> {
+pub fn isolate(kernel: &Kernel, disk: &Disk) -> Result<Applied, ApplyError> {
     let cpus = CpuSet::parse_list("2-3").unwrap();
     let mut intent = Intent::new(PartitionName::default(), cpus, Profile::Minimal);
     intent.take("cpu_cycle").unwrap();

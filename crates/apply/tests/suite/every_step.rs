@@ -31,7 +31,7 @@ fn intent(cpus: &str) -> Intent {
     intent
 }
 
-fn isolate(kernel: &Kernel, disk: &Disk, cpus: &str) -> Result<apply::Applied, ApplyError> {
+pub fn isolate(kernel: &Kernel, disk: &Disk, cpus: &str) -> Result<apply::Applied, ApplyError> {
     isolate_as(kernel, disk, &intent(cpus), || {})
 }
 

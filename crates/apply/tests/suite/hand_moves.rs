@@ -11,7 +11,7 @@ use machine::{CpuSet, Machine};
 const ALL_RULES: [Rules; 3] = [Rules::V1DropsPins, Rules::V1KeepsPins, Rules::V2];
 
 /// A kernel on which 2-3 are isolated, and a task that was born since.
-fn isolated(rules: Rules) -> Kernel {
+pub fn isolated(rules: Rules) -> Kernel {
     let kernel = Kernel::boot(rules);
     kernel.tasks.borrow_mut().push(SimTask {
         tid: 110,
@@ -28,7 +28,7 @@ fn isolated(rules: Rules) -> Kernel {
 }
 
 /// An unpinned task, one pinned elsewhere, and one that is pinned inside come in; one of them forks there.
-fn bring_in(kernel: &Kernel, disk: &Disk) -> Vec<apply::Arrival> {
+pub fn bring_in(kernel: &Kernel, disk: &Disk) -> Vec<apply::Arrival> {
     let machine = Machine::read(kernel.root());
     let mut journal = Journal::open(disk).unwrap().unwrap();
     let to = inside(kernel);

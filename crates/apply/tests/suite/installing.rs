@@ -1,8 +1,9 @@
 //! Level 3: files that outlive a restart, with death at every step of putting them there and of taking them away.
 
+use crate::newer_records::in_every_place;
 use crate::support::rehearsal;
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
-use apply::Force;
+use apply::{ApplyError, Force};
 use apply::installed::{Files, Removed, install, is_installed, put_aside, remove, remove_some};
 use root::{Live, RootError, Standing};
 use std::collections::BTreeMap;
@@ -94,6 +95,41 @@ fn until_death(act: impl FnOnce()) -> bool {
 
 fn deaths(from: usize, to: usize) -> impl Iterator<Item = Death> {
     (from..=to).flat_map(|step| [Death::Before(step), Death::Torn(step), Death::After(step)])
+}
+
+/// The notes of what this version installs.
+pub fn write_released(to: &Path) {
+    let kernel = Kernel::boot(Rules::V2);
+    let (etc, disk) = (Etc::new(&kernel), Disk::new(&kernel));
+    install(&etc, &disk, &wanted()).unwrap();
+    std::fs::copy(disk.dir.path().join("installed"), to.join("installed")).unwrap();
+}
+
+/// Takes away what a version installed whose notes are there.
+pub fn undo_released(from: &Path) {
+    let kernel = Kernel::boot(Rules::V2);
+    let (etc, disk) = (Etc::new(&kernel), Disk::new(&kernel));
+    let before = etc.dump();
+    install(&etc, &disk, &wanted()).unwrap();
+    std::fs::copy(from.join("installed"), disk.dir.path().join("installed")).unwrap();
+    let removed = take_away(&etc, &disk);
+    assert!(removed.drift.is_empty() && removed.failed.is_empty(), "{removed:?}");
+    assert_eq!(etc.dump(), before, "{}", from.display());
+}
+
+/// Asks everything that acts on the notes while a newer version has written one of them; nothing is touched.
+pub fn with_newer_notes(is_refused: impl Fn(&str, Result<(), ApplyError>)) {
+    let kernel = Kernel::boot(Rules::V2);
+    let (etc, disk) = (Etc::new(&kernel), Disk::new(&kernel));
+    install(&etc, &disk, &wanted()).unwrap();
+    let installed = etc.dump();
+    in_every_place(&disk.dir.path().join("installed"), |what| {
+        is_refused(what, remove(&etc, &disk, Force::No, &[CONFIG]).map(drop));
+        is_refused(what, remove(&etc, &disk, Force::Restore, &[]).map(drop));
+        is_refused(what, install(&etc, &disk, &wanted()).map(drop));
+        is_refused(what, is_installed(&disk).map(drop));
+        assert_eq!(etc.dump(), installed, "{what}");
+    });
 }
 
 #[test]

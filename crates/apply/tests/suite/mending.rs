@@ -33,14 +33,14 @@ fn plan_now(kernel: &Kernel) -> Plan {
 }
 
 /// Sets again what somebody took from `rt`.
-fn mend_rt(kernel: &Kernel, disk: &Disk) -> Mended {
+pub fn mend_rt(kernel: &Kernel, disk: &Disk) -> Mended {
     let lost = |change: &&Change| matches!(change.target.as_str(), ETH0 | MIGRATION | GOVERNOR);
     let changes: Vec<Change> = plan_now(kernel).changes.iter().filter(lost).cloned().collect();
-    mend(kernel, disk, &read(kernel), "rt", &changes, "0").unwrap()
+    mend(kernel, disk, &read(kernel), "rt", &changes, env!("CARGO_PKG_VERSION")).unwrap()
 }
 
 /// A machine on which the partition has all three files to change.
-fn wrong_before(rules: Rules) -> Kernel {
+pub fn wrong_before(rules: Rules) -> Kernel {
     let kernel = Kernel::boot_with_settings(rules);
     kernel.put(MIGRATION, "0\n");
     kernel
@@ -61,7 +61,7 @@ type Start = (&'static str, fn(Rules) -> Kernel);
 const STARTS: [Start; 2] = [("wrong before", wrong_before), ("right before", right_before)];
 
 /// Two partitions, so that the one that lost something is not the last; then somebody moves an interrupt back.
-fn isolate_and_break(kernel: &Kernel, disk: &Disk) {
+pub fn isolate_and_break(kernel: &Kernel, disk: &Disk) {
     isolate_as(kernel, disk, &intent("rt", "3"), || {}).unwrap();
     isolate_as(kernel, disk, &intent("fast", "2"), || {}).unwrap();
     kernel.put(ETH0, "2-3\n");

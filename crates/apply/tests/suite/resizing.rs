@@ -11,8 +11,8 @@ use machine::{CpuSet, Machine};
 use plan::{Intent, PartitionName, Profile};
 
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
-const SPINNER: u32 = 110;
-const FIFO_50: (u32, u32) = (1, 50);
+pub const SPINNER: u32 = 110;
+pub const FIFO_50: (u32, u32) = (1, 50);
 
 fn set(list: &str) -> CpuSet {
     CpuSet::parse_list(list).unwrap()
@@ -23,7 +23,7 @@ fn intent(cpus: &str) -> Intent {
 }
 
 /// CPU 3 is isolated, with a program inside that spins with a real-time policy.
-fn inhabited(kernel: &Kernel, disk: &Disk) {
+pub fn inhabited(kernel: &Kernel, disk: &Disk) {
     isolate_as(kernel, disk, &intent("3"), || {}).unwrap();
     let machine = Machine::read(kernel.root());
     let ground = Ground {
@@ -52,7 +52,7 @@ fn inside(kernel: &Kernel) -> String {
     plan::partition_path(machine.cgroups.cpuset.as_ref().unwrap(), "rt")
 }
 
-fn boot(rules: Rules) -> Kernel {
+pub fn boot(rules: Rules) -> Kernel {
     let kernel = Kernel::boot(rules);
     kernel.tasks.borrow_mut().push(SimTask {
         tid: SPINNER,
@@ -70,7 +70,7 @@ fn boot(rules: Rules) -> Kernel {
 }
 
 /// What the command line does.
-fn make_anew(kernel: &Kernel, disk: &Disk, cpus: &str) {
+pub fn make_anew(kernel: &Kernel, disk: &Disk, cpus: &str) {
     let there = inside(kernel);
     let dwelling = |cpus| Dwelling { path: &there, cpus };
     let version = Machine::read(kernel.root()).cgroups.cpuset.unwrap().version;

@@ -8,7 +8,7 @@ use apply::{Ground, Journal, Outcome, Parcel, System, Unit, relocate};
 use machine::Machine;
 
 /// A process of three threads in a slice, next to what is always there.
-fn with_threads() -> Kernel {
+pub fn with_threads() -> Kernel {
     let kernel = Kernel::boot(Rules::V2);
     kernel.make_dir("/sys/fs/cgroup/slice").unwrap();
     for (tid, mask, user) in [(120, "0-3", None), (121, "0-3", None), (122, "1", Some("1"))] {
@@ -28,7 +28,7 @@ fn with_threads() -> Kernel {
 }
 
 /// One thread of it goes into the partition alone, then another one.
-fn divide(kernel: &Kernel, disk: &Disk) {
+pub fn divide(kernel: &Kernel, disk: &Disk) {
     for tid in [121, 122] {
         let machine = Machine::read(kernel.root());
         let mut journal = Journal::open(disk).unwrap().unwrap();

@@ -6,6 +6,7 @@ use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 fn measure(kind: &str, seconds: u32, out: &Path) -> Command {
@@ -204,12 +205,20 @@ fn a_disk_that_fills_up_costs_the_file_and_not_the_result() {
     until_replaced(&path, 1, &mut child);
     // One file takes all the room that is left, whatever the rewriting of the result sets free in between.
     let mut filler = fs::File::create(dir.path().join("filler")).unwrap();
-    while child.try_wait().unwrap().is_none() {
-        if std::io::Write::write_all(&mut filler, &[1; 4096]).is_err() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-    }
-    let output = child.wait_with_output().unwrap();
+    let has_ended = AtomicBool::new(false);
+    let output = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !has_ended.load(Ordering::Relaxed) {
+                if std::io::Write::write_all(&mut filler, &[1; 4096]).is_err() {
+                    std::thread::sleep(Duration::from_millis(1));
+                }
+            }
+        });
+        // It reads at the same time: what is printed may be more than a pipe holds.
+        let output = child.wait_with_output();
+        has_ended.store(true, Ordering::Relaxed);
+        output.unwrap()
+    });
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(
         said(&output).contains("error: ") && said(&output).contains("is incomplete"),

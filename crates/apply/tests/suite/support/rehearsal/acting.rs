@@ -45,7 +45,7 @@ pub fn isolate_by(
         intent,
         plan: &plan,
         reason: "test",
-        tool: "0",
+        tool: env!("CARGO_PKG_VERSION"),
         guard: None,
         stop: &AtomicBool::new(false),
     };

@@ -1,0 +1,85 @@
+//! Level 3: a record that a newer version wrote stops every command that would act on it, and its file is kept as it is.
+
+use crate::support::rehearsal::{Disk, Kernel, Rules};
+use crate::{boot_line, every_step, installing};
+use apply::{ApplyError, Force, Journal, Which, undo};
+use std::fs;
+use std::path::PathBuf;
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+
+/// Records that this version does not understand: an event, a field, a format.
+const RECORDS: [(&str, &str); 3] = [
+    ("qc1", r#"{"seq":SEQ,"at_ns":7,"by":"9.1.0","event":"teleported"}"#),
+    ("qc1", r#"{"seq":SEQ,"at_ns":7,"by":"9.1.0","event":"confirmed","layer":null,"until":3}"#),
+    ("qc9", r#"{"seq":SEQ,"at_ns":7,"by":"9.1.0","event":"confirmed","layer":null}"#),
+];
+
+fn line(record: (&str, &str), seq: usize) -> Vec<u8> {
+    let body = record.1.replace("SEQ", &seq.to_string());
+    let checksum = crc32fast::hash(body.as_bytes());
+    format!("{} {:08x} {checksum:08x} {body}\n", record.0, body.len()).into_bytes()
+}
+
+/// The lines of a file with such a record in the place of line `at`, from 0.
+fn with_record(bytes: &[u8], record: (&str, &str), at: usize) -> Vec<u8> {
+    let mut lines: Vec<Vec<u8>> = bytes.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
+    let newer = line(record, at + 1);
+    match lines.get_mut(at) {
+        Some(line) => *line = newer,
+        None => lines.push(newer),
+    }
+    lines.concat()
+}
+
+fn is_refused<T: std::fmt::Debug>(result: Result<T, ApplyError>, what: &str) {
+    match result {
+        Err(error @ ApplyError::OtherVersion { .. }) => {
+            assert!(error.to_string().contains("quietcore 9.1.0"), "{what}: {error}");
+        }
+        other => panic!("{what}: {other:?}"),
+    }
+}
+
+/// Runs `act` with each such record at the beginning, in the middle and behind the end of a file; the file stays.
+pub fn in_every_place(file: &PathBuf, act: impl Fn(&str)) {
+    let whole = fs::read(file).unwrap();
+    let lines = whole.iter().filter(|&&byte| byte == b'\n').count();
+    for record in RECORDS {
+        for at in [0, lines / 2, lines] {
+            let bytes = with_record(&whole, record, at);
+            fs::write(file, &bytes).unwrap();
+            act(&format!("{record:?} as line {at}"));
+            assert_eq!(fs::read(file).unwrap(), bytes, "{record:?} as line {at}");
+        }
+    }
+    fs::write(file, whole).unwrap();
+}
+
+#[test]
+fn a_journal_with_such_a_record_is_neither_undone_nor_added_to() {
+    let kernel = Kernel::boot_with_settings(Rules::V2);
+    let disk = Disk::new(&kernel);
+    let before = kernel.dump();
+    every_step::isolate(&kernel, &disk, "2-3").unwrap();
+    let isolated = kernel.dump();
+    in_every_place(&disk.dir.path().join("journal"), |what| {
+        for which in [Which::All, Which::Last] {
+            for force in [Force::No, Force::Restore] {
+                is_refused(undo(&kernel, &disk, BOOT, which, force, "test"), what);
+            }
+        }
+        is_refused(every_step::isolate(&kernel, &disk, "3"), what);
+        is_refused(Journal::sweep(&disk), what);
+        is_refused(apply::history(&disk), what);
+        assert_eq!(kernel.dump(), isolated, "{what}");
+    });
+    undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+    assert_eq!(kernel.dump(), before);
+}
+
+#[test]
+fn notes_with_such_a_record_are_neither_undone_nor_added_to() {
+    installing::with_newer_notes(|what, result| is_refused(result, what));
+    boot_line::with_newer_notes(|what, result| is_refused(result, what));
+}

@@ -1,0 +1,215 @@
+//! Level 3: each version reads the journals of every released one, `fixtures/journals/VERSION`, and undoes what they record.
+//!
+//! The rehearsal machine is the same in every run. So a scene is played by this version, then its journal is replaced by the
+//! one that the released version wrote of the same scene, and undo gives back the state before it to the byte.
+//! `make bless` writes the journals of a version that has none yet, and never touches others.
+
+use crate::support::rehearsal::acting::same;
+use crate::support::rehearsal::{Disk, Kernel, Rules};
+use crate::{boot_line, cycling, every_step, hand_moves, installing, mending, resizing, threads};
+use apply::{Event, Force, Journal, Which, undo};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
+
+/// What is done on a machine, and what the machine is before.
+struct Scene {
+    name: &'static str,
+    start: fn() -> Kernel,
+    act: fn(&Kernel, &Disk),
+}
+
+fn strict(kernel: &Kernel, disk: &Disk) {
+    every_step::isolate(kernel, disk, "2-3").unwrap();
+}
+
+fn hot_unplugged(kernel: &Kernel, disk: &Disk) {
+    cycling::isolate(kernel, disk).unwrap();
+}
+
+fn moved(kernel: &Kernel, disk: &Disk) {
+    crate::support::rehearsal::moving::isolate(kernel, disk);
+    hand_moves::bring_in(kernel, disk);
+}
+
+fn divided(kernel: &Kernel, disk: &Disk) {
+    crate::support::rehearsal::moving::isolate(kernel, disk);
+    threads::divide(kernel, disk);
+}
+
+fn resized(kernel: &Kernel, disk: &Disk) {
+    resizing::inhabited(kernel, disk);
+    resizing::make_anew(kernel, disk, "2-3");
+}
+
+fn repaired(kernel: &Kernel, disk: &Disk) {
+    mending::isolate_and_break(kernel, disk);
+    mending::mend_rt(kernel, disk);
+    let mut journal = Journal::open(disk).unwrap().unwrap();
+    journal.append(Event::Confirmed { layer: None }).unwrap();
+}
+
+const SCENES: &[Scene] = &[
+    Scene {
+        name: "strict-v1-pins-dropped",
+        start: || Kernel::boot_with_settings(Rules::V1DropsPins),
+        act: strict,
+    },
+    Scene {
+        name: "strict-v1-pins-kept",
+        start: || Kernel::boot_with_settings(Rules::V1KeepsPins),
+        act: strict,
+    },
+    Scene {
+        name: "strict-v2",
+        start: || Kernel::boot_with_settings(Rules::V2),
+        act: strict,
+    },
+    Scene {
+        name: "cycled-v2",
+        start: || Kernel::boot_with_hotplug(Rules::V2),
+        act: hot_unplugged,
+    },
+    Scene {
+        name: "moved-v1",
+        start: || hand_moves::isolated(Rules::V1KeepsPins),
+        act: moved,
+    },
+    Scene {
+        name: "moved-v2",
+        start: || hand_moves::isolated(Rules::V2),
+        act: moved,
+    },
+    Scene {
+        name: "divided-v2",
+        start: threads::with_threads,
+        act: divided,
+    },
+    Scene {
+        name: "resized-v2",
+        start: || resizing::boot(Rules::V2),
+        act: resized,
+    },
+    Scene {
+        name: "repaired-v1",
+        start: || mending::wrong_before(Rules::V1KeepsPins),
+        act: repaired,
+    },
+];
+
+fn journals() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/journals")
+}
+
+/// Writes the journals of this version, if that is asked for and there are none.
+fn bless(own: &Path) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if std::env::var_os("QUIETCORE_BLESS").is_none() || own.exists() {
+            return;
+        }
+        fs::create_dir_all(own).unwrap();
+        for scene in SCENES {
+            let kernel = (scene.start)();
+            let disk = Disk::new(&kernel);
+            (scene.act)(&kernel, &disk);
+            fs::copy(disk.dir.path().join("journal"), own.join(scene.name)).unwrap();
+            undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+            let past = fs::read_dir(disk.dir.path().join("history")).unwrap().flatten();
+            let past = past.map(|entry| fs::read(entry.path()).unwrap()).max_by_key(Vec::len);
+            fs::write(own.join(format!("{}-undone", scene.name)), past.unwrap()).unwrap();
+        }
+        installing::write_released(own);
+        boot_line::write_released(own);
+    });
+}
+
+/// Where the journals of each released version are.
+fn versions() -> Vec<PathBuf> {
+    let own = journals().join(env!("CARGO_PKG_VERSION"));
+    bless(&own);
+    let mut all: Vec<PathBuf> = fs::read_dir(journals())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    all.sort();
+    assert!(all.contains(&own), "{} is not there: `make bless` writes it", own.display());
+    all
+}
+
+/// The name of an event; a new one needs a scene that has it.
+const fn name(event: &Event) -> &'static str {
+    match event {
+        Event::Begin { .. } => "begin",
+        Event::Will { .. } => "will",
+        Event::Did { .. } => "did",
+        Event::Applied { .. } => "applied",
+        Event::Confirmed { .. } => "confirmed",
+        // Only versions before 0.1.0 wrote it.
+        Event::Joined { .. } => "joined",
+        Event::Threading { .. } => "threading",
+        Event::Moving { .. } => "moving",
+        Event::Moved { .. } => "moved",
+        Event::Demoted { .. } => "demoted",
+        Event::Resizing { .. } => "resizing",
+        Event::Resized { .. } => "resized",
+        Event::Mending { .. } => "mending",
+        Event::Mended { .. } => "mended",
+        Event::UndoBegin { .. } => "undo_begin",
+        Event::Undid { .. } => "undid",
+        Event::Undone { .. } => "undone",
+    }
+}
+
+#[test]
+fn a_journal_of_every_released_version_is_undone_to_the_byte() {
+    for version in versions() {
+        for scene in SCENES {
+            let what = format!("{} {}", version.display(), scene.name);
+            let kernel = (scene.start)();
+            let before = kernel.dump();
+            let disk = Disk::new(&kernel);
+            (scene.act)(&kernel, &disk);
+            let journal = disk.dir.path().join("journal");
+            assert!(journal.exists(), "{what}");
+            fs::copy(version.join(scene.name), &journal).unwrap();
+            let undone = undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+            assert!(undone.equal(), "{what}: {:?}", undone.remains());
+            // Undo leaves a program that spun in real time demoted, and names it.
+            if undone.notes.iter().any(|note| note.contains("spinner")) {
+                kernel.policies.borrow_mut().insert(resizing::SPINNER, resizing::FIFO_50);
+                kernel.render();
+            }
+            same(&kernel, &before, &what);
+        }
+        installing::undo_released(&version);
+        boot_line::undo_released(&version);
+    }
+}
+
+#[test]
+fn every_record_of_every_released_version_is_read_and_every_event_is_among_them() {
+    let kernel = Kernel::boot(Rules::V2);
+    for version in versions() {
+        let mut names = BTreeSet::new();
+        for scene in SCENES.iter().map(|scene| scene.name) {
+            for file in [scene.to_owned(), format!("{scene}-undone")] {
+                let bytes = fs::read(version.join(&file)).unwrap();
+                let disk = Disk::new(&kernel);
+                fs::write(disk.dir.path().join("journal"), &bytes).unwrap();
+                let journal = Journal::open(&disk).unwrap().unwrap();
+                let lines = bytes.iter().filter(|&&byte| byte == b'\n').count();
+                assert_eq!(journal.records().len(), lines, "{}/{file}", version.display());
+                names.extend(journal.records().iter().map(|record| name(&record.event)));
+            }
+        }
+        let all = [
+            "applied", "begin", "confirmed", "demoted", "did", "mended", "mending", "moved", "moving", "resized",
+            "resizing", "threading", "undid", "undo_begin", "undone", "will",
+        ];
+        assert_eq!(names, BTreeSet::from(all), "{}", version.display());
+    }
+}
