@@ -80,7 +80,7 @@ pub enum ApplyError {
     /// An apply that did not finish.
     #[error(
         "an unfinished change is in force\nprocess {pid} was stopped in the middle of `apply` at {since}\n\
-         finish it with `quietcore undo`"
+         finish it with `quietcore undo`; `undo --keep` accepts what other programs have changed since, `undo --force` restores it"
     )]
     Unfinished {
         /// Who began it.

@@ -78,8 +78,11 @@ pub struct Undone {
     pub taken: Vec<String>,
     /// Every step, in the order in which it was taken back.
     pub entries: Vec<Entry>,
-    /// What somebody else changed since, and was left alone.
+    /// Files that another program has changed since, and that were left alone.
     pub drift: Vec<String>,
+    /// Tasks whose affinity another program has set since, and that were left alone. They keep nothing open: any user can
+    /// have such a task.
+    pub tasks: Vec<String>,
     /// What could not be taken back, with the reason.
     pub failed: Vec<String>,
     /// What is worth knowing: demoted tasks, an undo that could not be recorded.
@@ -94,13 +97,25 @@ impl Undone {
     /// Whether the former state is back entirely.
     #[must_use]
     pub fn equal(&self) -> bool {
-        self.drift.is_empty() && self.failed.is_empty()
+        self.drift.is_empty() && self.failed.is_empty() && self.tasks.is_empty()
+    }
+
+    /// Whether the journal stays: something could not be restored, or another program has changed a file and it is not
+    /// decided whose value stays.
+    #[must_use]
+    pub fn is_open(&self, force: Force) -> bool {
+        !self.failed.is_empty() || (!self.drift.is_empty() && force != Force::Keep)
+    }
+
+    /// What other programs have changed since, and was left alone.
+    pub fn left_alone(&self) -> impl Iterator<Item = &String> {
+        self.drift.iter().chain(&self.tasks)
     }
 
     /// What is not as before.
     #[must_use]
     pub fn remains(&self) -> Vec<String> {
-        self.drift.iter().chain(&self.failed).cloned().collect()
+        self.left_alone().chain(&self.failed).cloned().collect()
     }
 }
 
@@ -177,7 +192,7 @@ pub(crate) fn undo_open(
         undone.was_in_force = true;
         undone.taken.push(next.name);
         take_layer(system, &mut journal, next.seq, force, why, &mut undone)?;
-        if !undone.failed.is_empty() || (!undone.drift.is_empty() && force != Force::Keep) {
+        if undone.is_open(force) {
             return Ok(undone);
         }
         let layer = Some(next.seq);
@@ -225,7 +240,7 @@ fn finish_resize(
         .map(|layer| layer.seq);
     if let Some(seq) = half {
         take_layer(system, journal, seq, force, why, undone)?;
-        if !undone.failed.is_empty() || (!undone.drift.is_empty() && force != Force::Keep) {
+        if undone.is_open(force) {
             return Ok(None);
         }
         say(journal, undone, Event::Undone { layer: Some(seq) });

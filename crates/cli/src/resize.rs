@@ -7,7 +7,7 @@
 use crate::changing::Changing;
 use crate::intent::plan_on;
 use crate::placement;
-use crate::{CommandError, Status};
+use crate::{CommandError, Status, screen};
 use apply::resize::{begin, end};
 use apply::{Applied, Dwelling, Force, Ground, Inhabitants, Journal, Outcome, Request, Undone, Which};
 use machine::Machine;
@@ -53,7 +53,14 @@ pub fn make_room(
     let inhabitants = Inhabitants::of(&changing.host, journal.records(), partition.version, dwelling)?;
     drop(journal);
     let undone = begin(&changing.host, &changing.state, name, &wanted.cpus, &inhabitants)?;
-    if !undone.equal() {
+    for line in &undone.tasks {
+        screen::warn(
+            "a task keeps its affinity",
+            line,
+            "give it another one with `taskset`, if that is not what it wants",
+        );
+    }
+    if undone.is_open(Force::No) {
         return Err(CommandError::new(
             Status::Conflict,
             format!("partition {name} cannot be taken back to be made anew"),

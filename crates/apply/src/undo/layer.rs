@@ -76,7 +76,7 @@ pub(super) fn take_layer(
     if force == Force::Restore {
         wishes.insist();
     } else {
-        undone.drift.extend(wishes.drifted.iter().map(drifted_text));
+        undone.tasks.extend(wishes.drifted.iter().map(drifted_text));
     }
 
     let map = Map {
@@ -191,7 +191,7 @@ fn drifted_text(task: &Drifted) -> String {
         before,
     } = task;
     format!(
-        "task {} ({comm}): somebody set its mask to {now} since; before it was {before}",
+        "task {} ({comm}): another program has set its affinity to {now} since; it was {before}",
         key.tid
     )
 }

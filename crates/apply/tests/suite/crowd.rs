@@ -47,29 +47,34 @@ fn only_those_without_a_pin_are_noted_by_number() {
     }
 }
 
+/// Another program sets the affinity of a task.
+fn pin(kernel: &Kernel, tid: u32, cpu: u32) {
+    for task in kernel.tasks.borrow_mut().iter_mut().filter(|task| task.tid == tid) {
+        task.mask = CpuSet::range(cpu, cpu);
+        task.user_mask = Some(CpuSet::range(cpu, cpu));
+    }
+    kernel.render();
+}
+
 #[test]
 fn a_pin_that_somebody_gave_one_of_them_since_is_named() {
     for rules in [Rules::V1DropsPins, Rules::V1KeepsPins] {
         isolated(rules, |kernel, disk| {
-            for task in kernel
-                .tasks
-                .borrow_mut()
-                .iter_mut()
-                .filter(|task| task.tid == 100)
-            {
-                task.mask = CpuSet::range(1, 1);
-                task.user_mask = Some(CpuSet::range(1, 1));
-            }
-            kernel.render();
+            pin(kernel, 100, 1);
             let undone = take_back(kernel, disk, Force::No);
             assert!(undone.failed.is_empty(), "{rules:?}: {:?}", undone.failed);
-            assert_eq!(undone.drift.len(), 1, "{rules:?}: {:?}", undone.drift);
+            assert_eq!(undone.tasks.len(), 1, "{rules:?}: {:?}", undone.tasks);
             assert!(
-                undone.drift[0].contains("task 100"),
+                undone.tasks[0].contains("task 100"),
                 "{rules:?}: {:?}",
-                undone.drift
+                undone.tasks
             );
             assert_eq!(mask_of(kernel, 100), "1", "{rules:?}");
+            // Any user can do that, so it keeps nothing open.
+            assert!(apply::Journal::open(disk).unwrap().is_none(), "{rules:?}");
+        });
+        isolated(rules, |kernel, disk| {
+            pin(kernel, 100, 1);
             let forced = take_back(kernel, disk, Force::Restore);
             assert!(forced.equal(), "{rules:?}: {:?}", forced.remains());
             assert_eq!(mask_of(kernel, 100), "0-3", "{rules:?}");

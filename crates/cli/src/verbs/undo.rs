@@ -44,7 +44,7 @@ struct Report<'a> {
     taken: &'a [String],
     still_in_force: &'a [String],
     entries: Vec<changing::EntryJson>,
-    drift: &'a [String],
+    drift: Vec<&'a String>,
     failed: &'a [String],
     notes: &'a [String],
     removed: &'a [Placed],
@@ -125,9 +125,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     if ends_study {
         reboots::tell_line(screen);
     }
-    Ok(match (undone.failed.is_empty(), undone.drift.is_empty(), force) {
-        (true, true, _) | (true, false, Force::Keep) => Status::Done,
-        _ => Status::Conflict,
+    Ok(match undone.equal() || (force == Force::Keep && !undone.is_open(force)) {
+        true => Status::Done,
+        false => Status::Conflict,
     })
 }
 
@@ -166,7 +166,7 @@ fn show(undone: &Undone, left: &[String], removed: &[Placed], screen: &mut Scree
         taken: &undone.taken,
         still_in_force: left,
         entries: undone.entries.iter().map(changing::EntryJson::from).collect(),
-        drift: &undone.drift,
+        drift: undone.left_alone().collect(),
         failed: &undone.failed,
         notes: &undone.notes,
         removed,
@@ -198,7 +198,7 @@ fn text(undone: &Undone, left: &[String], removed: &[Placed]) -> String {
     for note in &undone.notes {
         text.push_str(&format!("note: {note}\n"));
     }
-    for line in &undone.drift {
+    for line in undone.left_alone() {
         text.push_str(&format!("left alone: {line}\n"));
     }
     for line in &undone.failed {
@@ -211,6 +211,7 @@ fn text(undone: &Undone, left: &[String], removed: &[Placed]) -> String {
     text.push_str(match (undone.equal(), undone.notes.is_empty()) {
         (true, true) => "Everything is as it was before.\n",
         (true, false) => "Everything is as it was before, except for what the notes say.\n",
+        (false, _) if !undone.is_open(Force::No) => "Everything else is as it was before.\n",
         (false, _) => "Not everything is as before: see above. `quietcore undo --force` restores it, `undo --keep` accepts it.\n",
     });
     text
@@ -222,21 +223,26 @@ mod tests {
 
     #[test]
     fn the_last_line_claims_no_more_than_the_rest() {
-        let undone = |notes: &[&str], failed: &[&str]| Undone {
+        let undone = |notes: &[&str], tasks: &[&str], failed: &[&str]| Undone {
             was_in_force: true,
             notes: notes.iter().map(ToString::to_string).collect(),
+            tasks: tasks.iter().map(ToString::to_string).collect(),
             failed: failed.iter().map(ToString::to_string).collect(),
             ..Undone::default()
         };
         for (undone, end) in [
-            (undone(&[], &[]), "as it was before.\n"),
+            (undone(&[], &[], &[]), "Everything is as it was before.\n"),
             (
-                undone(&["a worker is wider"], &[]),
+                undone(&["a worker is wider"], &[], &[]),
                 "except for what the notes say.\n",
             ),
-            (undone(&[], &["a file stays"]), "`undo --keep` accepts it.\n"),
             (
-                undone(&["a worker is wider"], &["a file stays"]),
+                undone(&[], &["a task is elsewhere"], &[]),
+                "Everything else is as it was before.\n",
+            ),
+            (undone(&[], &["a task is elsewhere"], &["a file stays"]), "`undo --keep` accepts it.\n"),
+            (
+                undone(&["a worker is wider"], &[], &["a file stays"]),
                 "`undo --keep` accepts it.\n",
             ),
         ] {

@@ -30,7 +30,10 @@ pub fn undo(words: &[String], names: &Names, screen: &mut Screen) -> Result<(), 
         for note in &undone.notes {
             screen.note(&format!("partrt: {note}\n"));
         }
-        if !undone.equal() {
+        for line in &undone.tasks {
+            screen.note(&format!("partrt: left alone: {line}\n"));
+        }
+        if undone.is_open(Force::No) {
             return Err(Failed::Said(format!(
                 "not everything is as before: {}; `quietcore undo --force` restores it, `quietcore undo --keep` \
                  accepts it",

@@ -234,7 +234,7 @@ fn refuse_idle(plan: &Plan, cell: &Cell) -> Result<(), CommandError> {
 /// Takes back what studies applied. What somebody else changed meanwhile is told.
 fn take_back(tell: &mut dyn FnMut(&str)) -> Result<(), CommandError> {
     let undone = Changing::begin()?.take_back(Which::Because(REASON), REASON)?;
-    undone.drift.iter().for_each(|line| tell(line));
+    undone.left_alone().for_each(|line| tell(line));
     match undone.failed.is_empty() {
         true => Ok(()),
         false => Err(CommandError::new(

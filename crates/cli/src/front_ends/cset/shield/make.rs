@@ -236,7 +236,7 @@ pub(super) fn reset(tree: &Tree, shield: &Shield, talk: &mut Talk) -> Result<(),
         None => set::destroy_all(tree, &[shield.user, shield.system])?,
         Some(intent) => {
             let undone = take_back(intent)?;
-            for line in &undone.drift {
+            for line in undone.left_alone() {
                 talk.say(&format!(
                     "**> somebody else changed this since, and it is left alone: {line}"
                 ));
