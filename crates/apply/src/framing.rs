@@ -54,7 +54,10 @@ pub(crate) fn decode_line<T: Serialize + DeserializeOwned>(line: &[u8]) -> Resul
     let record: T = serde_json::from_str(body).map_err(|error| foreign(body, unknown(body, &error)))?;
     match unread(&record, body) {
         None => Ok(record),
-        Some(field) => Err(foreign(body, format!("this version does not know its field `{field}`"))),
+        Some(field) => Err(foreign(
+            body,
+            format!("this version does not know its field `{field}`"),
+        )),
     }
 }
 
@@ -62,7 +65,9 @@ pub(crate) fn decode_line<T: Serialize + DeserializeOwned>(line: &[u8]) -> Resul
 fn intact(line: &[u8]) -> Result<(u32, &str), &'static str> {
     let text = std::str::from_utf8(line).map_err(|_| "it is not text")?;
     let mut parts = text.splitn(4, ' ');
-    let format = parts.next().and_then(|word| word.strip_prefix(MAGIC)?.parse().ok());
+    let format = parts
+        .next()
+        .and_then(|word| word.strip_prefix(MAGIC)?.parse().ok());
     let format = format.ok_or("it does not begin as a record does")?;
     let mut number = || {
         parts
@@ -169,7 +174,10 @@ mod tests {
         assert_eq!(writer.as_deref(), Some("9.1.0"));
         let format = line(2, r#"{"seq":1,"at_ns":7,"event":"confirmed","layer":null}"#);
         assert!(refusal(&format).0.contains("format is 2"));
-        let field = line(1, r#"{"seq":1,"at_ns":7,"event":"confirmed","layer":null,"until":3}"#);
+        let field = line(
+            1,
+            r#"{"seq":1,"at_ns":7,"event":"confirmed","layer":null,"until":3}"#,
+        );
         assert!(refusal(&field).0.contains("`until`"));
         let inner = r#"{"seq":1,"at_ns":7,"event":"joined","task":{"tid":1,"start_time":2,"comm":"a","cgroup":null,"mask":"0","node":1}}"#;
         assert!(refusal(&line(1, inner)).0.contains("`task.node`"));
@@ -183,7 +191,10 @@ mod tests {
 
     #[test]
     fn what_is_empty_may_be_left_out() {
-        let confirmed = line(1, r#"{"at_ns":7,"seq":1,"event":"confirmed","old":null,"older":[]}"#);
+        let confirmed = line(
+            1,
+            r#"{"at_ns":7,"seq":1,"event":"confirmed","old":null,"older":[]}"#,
+        );
         let record: Record = decode_line(&confirmed).unwrap();
         assert!(matches!(record.event, Event::Confirmed { layer: None }));
     }

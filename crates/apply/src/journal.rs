@@ -223,6 +223,23 @@ impl<'a> Journal<'a> {
         Ok(seq)
     }
 
+    /// Writes the journal again with only these records, which keep their numbers.
+    ///
+    /// # Errors
+    /// What writing met; the journal is as before then.
+    pub(crate) fn keep(&mut self, is_kept: impl Fn(&Record) -> bool) -> Result<(), ApplyError> {
+        let kept: Vec<Record> = self
+            .records
+            .iter()
+            .filter(|record| is_kept(record))
+            .cloned()
+            .collect();
+        self.storage.replace(NAME, &text(&kept)?)?;
+        self.records = kept;
+        self.torn = false;
+        Ok(())
+    }
+
     /// Puts what is over into the history: everything before the first layer that is in force. Before that one nothing was,
     /// so that its own records say what was there.
     ///
@@ -245,10 +262,6 @@ impl<'a> Journal<'a> {
         // One that ended later was there when this one began, and shared things with it.
         let (Some(oldest), true) = (over.first(), layers.iter().take(first).all(ends_there)) else {
             return Ok(());
-        };
-        let text = |records: &[Record]| -> Result<Vec<u8>, ApplyError> {
-            let lines: Vec<Vec<u8>> = records.iter().map(encode).collect::<Result<_, _>>()?;
-            Ok(lines.concat())
         };
         // Who is killed between the two has these records twice, and the next time writes the same file again.
         self.storage
@@ -290,6 +303,12 @@ pub fn history(storage: &dyn Storage) -> Result<Vec<Vec<Record>>, ApplyError> {
         journals.push(journal.records);
     }
     Ok(journals)
+}
+
+/// The lines of records.
+fn text(records: &[Record]) -> Result<Vec<u8>, ApplyError> {
+    let lines: Vec<Vec<u8>> = records.iter().map(encode).collect::<Result<_, _>>()?;
+    Ok(lines.concat())
 }
 
 /// Decodes a journal. A record that is torn (we were killed inside `write`) is ignored: its change was never

@@ -14,6 +14,7 @@ mod captured;
 mod census;
 mod crowds;
 mod enact;
+mod ended_moves;
 mod entry;
 mod error;
 mod fingerprint;

@@ -4,7 +4,7 @@
 //! the writes, the read-back, and the record of what the kernel made of it.
 
 use crate::record::{Departure, Event, FormerPolicy, Outcome, TaskState, Waiting};
-use crate::{ApplyError, Journal, Record, System, census, threads};
+use crate::{ApplyError, Journal, Record, System, census, ended_moves, threads};
 use machine::{CpuSet, Hierarchy, Task, TaskKey, Version};
 use std::collections::BTreeMap;
 
@@ -149,6 +149,7 @@ pub(crate) fn batch(
     if begun.is_empty() {
         return Ok(Vec::new());
     }
+    ended_moves::drop_ended(ground.system, journal);
     let of = journal.append(Event::Moving { tasks: departures })?;
     let outcomes: Vec<Outcome> = parcels.iter().map(|parcel| send(ground, parcel)).collect();
     let mut arrivals = Vec::with_capacity(begun.len());

@@ -224,7 +224,10 @@ fn set_twice(machine: &Machine, disk: &Disk) {
 pub fn write_released(to: &Path) {
     let kernel = Kernel::boot(Rules::V2);
     let (tree, renames) = TREES[0];
-    let (machine, disk) = (Machine::new(&kernel, tree, renames, Torn::Half), Disk::new(&kernel));
+    let (machine, disk) = (
+        Machine::new(&kernel, tree, renames, Torn::Half),
+        Disk::new(&kernel),
+    );
     set_twice(&machine, &disk);
     std::fs::copy(disk.dir.path().join("boot-line"), to.join("boot-line")).unwrap();
 }
@@ -233,7 +236,10 @@ pub fn write_released(to: &Path) {
 pub fn undo_released(from: &Path) {
     let kernel = Kernel::boot(Rules::V2);
     let (tree, renames) = TREES[0];
-    let (machine, disk) = (Machine::new(&kernel, tree, renames, Torn::Half), Disk::new(&kernel));
+    let (machine, disk) = (
+        Machine::new(&kernel, tree, renames, Torn::Half),
+        Disk::new(&kernel),
+    );
     let before = machine.dump();
     set_twice(&machine, &disk);
     std::fs::copy(from.join("boot-line"), disk.dir.path().join("boot-line")).unwrap();
@@ -245,7 +251,10 @@ pub fn undo_released(from: &Path) {
 pub fn with_newer_notes(is_refused: impl Fn(&str, Result<(), ApplyError>)) {
     let kernel = Kernel::boot(Rules::V2);
     let (tree, renames) = TREES[0];
-    let (machine, disk) = (Machine::new(&kernel, tree, renames, Torn::Half), Disk::new(&kernel));
+    let (machine, disk) = (
+        Machine::new(&kernel, tree, renames, Torn::Half),
+        Disk::new(&kernel),
+    );
     set_twice(&machine, &disk);
     let set = machine.dump();
     in_every_place(&disk.dir.path().join("boot-line"), |what| {

@@ -49,7 +49,12 @@ fn only_those_without_a_pin_are_noted_by_number() {
 
 /// Another program sets the affinity of a task.
 fn pin(kernel: &Kernel, tid: u32, cpu: u32) {
-    for task in kernel.tasks.borrow_mut().iter_mut().filter(|task| task.tid == tid) {
+    for task in kernel
+        .tasks
+        .borrow_mut()
+        .iter_mut()
+        .filter(|task| task.tid == tid)
+    {
         task.mask = CpuSet::range(cpu, cpu);
         task.user_mask = Some(CpuSet::range(cpu, cpu));
     }

@@ -2,7 +2,7 @@
 
 use crate::support::rehearsal::acting::dies;
 use crate::support::rehearsal::moving::{
-    bring_in_one, fork, inside, isolate, isolate_cpus, parcel, places, undone,
+    bring_in_one, end, fork, inside, isolate, isolate_cpus, parcel, places, undone,
 };
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules, SimTask, set};
 use apply::{Dwelling, Ground, Homes, Inhabitants, Journal, Outcome, Parcel, Passenger, System, relocate};
@@ -199,6 +199,63 @@ fn death_at_every_step_of_a_move_is_taken_back() {
 
 /// Grown and shrunk again: what was inside is inside, with its pin as far as that goes, and so is a child born
 /// while the partition was away.
+/// A program comes in and ends, so many times.
+fn come_and_go(kernel: &Kernel, disk: &Disk, times: u32) {
+    for tid in (0..times).map(|number| 1_000 + number) {
+        fork(kernel, 1, tid);
+        bring_in_one(kernel, disk, tid);
+        end(kernel, tid);
+    }
+}
+
+#[test]
+fn programs_that_have_ended_leave_nothing_in_the_journal_and_those_inside_come_home() {
+    let kernel = isolated(Rules::V2);
+    let before = places(&kernel);
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk);
+    bring_in(&kernel, &disk);
+    let size = || std::fs::metadata(disk.dir.path().join("journal")).unwrap().len();
+    let first = size();
+    come_and_go(&kernel, &disk, 127);
+    let most = size();
+    come_and_go(&kernel, &disk, 300);
+    assert!(size() <= most, "{first} bytes, then {most}, then {}", size());
+    undone(&kernel, &disk, "after 427 programs");
+    assert_eq!(places(&kernel), before);
+}
+
+#[test]
+fn death_while_the_journal_is_shortened_loses_nothing() {
+    for kind in [Death::Before, Death::Torn, Death::After] {
+        for step in 1..=3 {
+            let kernel = isolated(Rules::V2);
+            let before = places(&kernel);
+            let disk = Disk::new(&kernel);
+            isolate(&kernel, &disk);
+            bring_in(&kernel, &disk);
+            let has = |disk: &Disk| Journal::open(disk).unwrap().unwrap().records().len();
+            come_and_go(&kernel, &disk, 127);
+            let (full, death) = (has(&disk), kind(kernel.steps.get() + step));
+            fork(&kernel, 1, 2_000);
+            kernel.death.set(death);
+            assert!(dies(|| bring_in_one(&kernel, &disk, 2_000)), "{death:?}");
+            kernel.death.set(Death::Never);
+            let is_short = step > 1 || matches!(death, Death::After(_));
+            assert_eq!(
+                has(&disk) < full,
+                is_short,
+                "{death:?}: {full}, then {}",
+                has(&disk)
+            );
+            undone(&kernel, &disk, &format!("{death:?}"));
+            let mut now = places(&kernel);
+            now.remove(&2_000);
+            assert_eq!(now, before, "{death:?}");
+        }
+    }
+}
+
 #[test]
 fn programs_come_back_into_a_partition_that_is_made_anew() {
     for rules in ALL_RULES {

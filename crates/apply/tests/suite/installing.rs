@@ -3,8 +3,8 @@
 use crate::newer_records::in_every_place;
 use crate::support::rehearsal;
 use crate::support::rehearsal::{Death, Disk, Kernel, Rules};
-use apply::{ApplyError, Force};
 use apply::installed::{Files, Removed, install, is_installed, put_aside, remove, remove_some};
+use apply::{ApplyError, Force};
 use root::{Live, RootError, Standing};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -113,7 +113,10 @@ pub fn undo_released(from: &Path) {
     install(&etc, &disk, &wanted()).unwrap();
     std::fs::copy(from.join("installed"), disk.dir.path().join("installed")).unwrap();
     let removed = take_away(&etc, &disk);
-    assert!(removed.drift.is_empty() && removed.failed.is_empty(), "{removed:?}");
+    assert!(
+        removed.drift.is_empty() && removed.failed.is_empty(),
+        "{removed:?}"
+    );
     assert_eq!(etc.dump(), before, "{}", from.display());
 }
 

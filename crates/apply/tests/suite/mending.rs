@@ -36,7 +36,15 @@ fn plan_now(kernel: &Kernel) -> Plan {
 pub fn mend_rt(kernel: &Kernel, disk: &Disk) -> Mended {
     let lost = |change: &&Change| matches!(change.target.as_str(), ETH0 | MIGRATION | GOVERNOR);
     let changes: Vec<Change> = plan_now(kernel).changes.iter().filter(lost).cloned().collect();
-    mend(kernel, disk, &read(kernel), "rt", &changes, env!("CARGO_PKG_VERSION")).unwrap()
+    mend(
+        kernel,
+        disk,
+        &read(kernel),
+        "rt",
+        &changes,
+        env!("CARGO_PKG_VERSION"),
+    )
+    .unwrap()
 }
 
 /// A machine on which the partition has all three files to change.

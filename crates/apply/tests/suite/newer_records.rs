@@ -10,9 +10,18 @@ const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 
 /// Records that this version does not understand: an event, a field, a format.
 const RECORDS: [(&str, &str); 3] = [
-    ("qc1", r#"{"seq":SEQ,"at_ns":7,"by":"9.1.0","event":"teleported"}"#),
-    ("qc1", r#"{"seq":SEQ,"at_ns":7,"by":"9.1.0","event":"confirmed","layer":null,"until":3}"#),
-    ("qc9", r#"{"seq":SEQ,"at_ns":7,"by":"9.1.0","event":"confirmed","layer":null}"#),
+    (
+        "qc1",
+        r#"{"seq":SEQ,"at_ns":7,"by":"9.1.0","event":"teleported"}"#,
+    ),
+    (
+        "qc1",
+        r#"{"seq":SEQ,"at_ns":7,"by":"9.1.0","event":"confirmed","layer":null,"until":3}"#,
+    ),
+    (
+        "qc9",
+        r#"{"seq":SEQ,"at_ns":7,"by":"9.1.0","event":"confirmed","layer":null}"#,
+    ),
 ];
 
 fn line(record: (&str, &str), seq: usize) -> Vec<u8> {
@@ -23,7 +32,10 @@ fn line(record: (&str, &str), seq: usize) -> Vec<u8> {
 
 /// The lines of a file with such a record in the place of line `at`, from 0.
 fn with_record(bytes: &[u8], record: (&str, &str), at: usize) -> Vec<u8> {
-    let mut lines: Vec<Vec<u8>> = bytes.split_inclusive(|&byte| byte == b'\n').map(<[u8]>::to_vec).collect();
+    let mut lines: Vec<Vec<u8>> = bytes
+        .split_inclusive(|&byte| byte == b'\n')
+        .map(<[u8]>::to_vec)
+        .collect();
     let newer = line(record, at + 1);
     match lines.get_mut(at) {
         Some(line) => *line = newer,

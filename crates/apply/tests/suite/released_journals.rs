@@ -119,7 +119,9 @@ fn bless(own: &Path) {
             fs::copy(disk.dir.path().join("journal"), own.join(scene.name)).unwrap();
             undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
             let past = fs::read_dir(disk.dir.path().join("history")).unwrap().flatten();
-            let past = past.map(|entry| fs::read(entry.path()).unwrap()).max_by_key(Vec::len);
+            let past = past
+                .map(|entry| fs::read(entry.path()).unwrap())
+                .max_by_key(Vec::len);
             fs::write(own.join(format!("{}-undone", scene.name)), past.unwrap()).unwrap();
         }
         installing::write_released(own);
@@ -136,7 +138,11 @@ fn versions() -> Vec<PathBuf> {
         .map(|entry| entry.unwrap().path())
         .collect();
     all.sort();
-    assert!(all.contains(&own), "{} is not there: `make bless` writes it", own.display());
+    assert!(
+        all.contains(&own),
+        "{} is not there: `make bless` writes it",
+        own.display()
+    );
     all
 }
 
@@ -180,7 +186,10 @@ fn a_journal_of_every_released_version_is_undone_to_the_byte() {
             assert!(undone.equal(), "{what}: {:?}", undone.remains());
             // Undo leaves a program that spun in real time demoted, and names it.
             if undone.notes.iter().any(|note| note.contains("spinner")) {
-                kernel.policies.borrow_mut().insert(resizing::SPINNER, resizing::FIFO_50);
+                kernel
+                    .policies
+                    .borrow_mut()
+                    .insert(resizing::SPINNER, resizing::FIFO_50);
                 kernel.render();
             }
             same(&kernel, &before, &what);
@@ -207,8 +216,22 @@ fn every_record_of_every_released_version_is_read_and_every_event_is_among_them(
             }
         }
         let all = [
-            "applied", "begin", "confirmed", "demoted", "did", "mended", "mending", "moved", "moving", "resized",
-            "resizing", "threading", "undid", "undo_begin", "undone", "will",
+            "applied",
+            "begin",
+            "confirmed",
+            "demoted",
+            "did",
+            "mended",
+            "mending",
+            "moved",
+            "moving",
+            "resized",
+            "resizing",
+            "threading",
+            "undid",
+            "undo_begin",
+            "undone",
+            "will",
         ];
         assert_eq!(names, BTreeSet::from(all), "{}", version.display());
     }

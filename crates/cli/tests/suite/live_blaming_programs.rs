@@ -56,7 +56,9 @@ fn who_takes_the_cpu_from_a_command_is_named_and_its_own_calls_are_not_stolen() 
         name.to_str().unwrap().to_owned()
     });
     // It is in the kernel nearly all the time, because it asks for it.
-    let words = format!("echo hello; while :; do {copier} if=/dev/zero of=/dev/null bs=64k count=5000 2>/dev/null; done");
+    let words = format!(
+        "echo hello; while :; do {copier} if=/dev/zero of=/dev/null bs=64k count=5000 2>/dev/null; done"
+    );
     let output = disturbed(|| blame(&["--cpus", &cpu(), "--for", "3s", "--", &shell, "-c", &words]));
     let answer = answer(&output);
     assert!(String::from_utf8_lossy(&output.stderr).contains("hello"));

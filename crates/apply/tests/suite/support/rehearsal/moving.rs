@@ -40,6 +40,17 @@ pub fn fork(kernel: &Kernel, ppid: u32, tid: u32) {
     kernel.render();
 }
 
+/// A process of one thread ends.
+pub fn end(kernel: &Kernel, tid: u32) {
+    kernel.tasks.borrow_mut().retain(|task| task.tid != tid);
+    for file in ["stat", "status", "cgroup", "comm"] {
+        kernel.remove(&format!("/proc/{tid}/{file}"));
+        kernel.remove(&format!("/proc/{tid}/task/{tid}/{file}"));
+    }
+    std::fs::remove_dir_all(kernel.dir.path().join(format!("proc/{tid}"))).unwrap();
+    kernel.render();
+}
+
 /// A process of one thread on its way.
 pub fn parcel(to: &str, tid: u32, pin: Option<&str>) -> Parcel {
     Parcel {
