@@ -59,6 +59,25 @@ impl Changing {
         Changing::locked(StateDir::create(Path::new(STATE))?)
     }
 
+    /// As [`Changing::begin`], however long another quietcore has the lock: for an undo that must happen. Each wait is
+    /// reported.
+    ///
+    /// # Errors
+    /// No permission, or an unsafe directory.
+    pub fn begin_however_long() -> Result<Changing, CommandError> {
+        loop {
+            let state = StateDir::create(Path::new(STATE))?;
+            match Changing::locked(state) {
+                Err(error) if error.status == Status::Conflict => crate::screen::warn(
+                    "the partition is not undone yet",
+                    &format!("{}: {}", error.what, error.why),
+                    "this command waits for it",
+                ),
+                outcome => return outcome,
+            }
+        }
+    }
+
     /// Locks the state directory; `None` when there is none, so nothing is in force.
     ///
     /// # Errors

@@ -244,6 +244,8 @@ fn tell(
                 .cpuset
                 .as_ref()
                 .map(|set| Partition::of(set, intent));
+            // Other commands, and guards of other partitions, need not wait for the measurements.
+            drop(changing);
             let findings = &mut story.could_not;
             story.during = Some(phase::measure(
                 &setting,
@@ -254,8 +256,9 @@ fn tell(
                 findings,
             ));
             residue::collect(story, root, partition.as_ref(), &applied);
+            let token = guard.token();
             let undone = steps.take("undo", || {
-                changing.take_back(Which::Named(intent.name.as_str()), "prove")
+                Changing::begin_however_long()?.take_back(Which::Guarded(&token), "prove")
             });
             restored(story, steps, root, &before, undone);
         }
@@ -279,7 +282,13 @@ fn restored(
     undone: Result<Undone, CommandError>,
 ) {
     let mut differences = match undone {
-        Ok(undone) => undone.remains(),
+        Ok(undone) => {
+            if !undone.was_in_force {
+                could_not(story, steps, &undone_by_another());
+                story.isolated = CpuSet::new();
+            }
+            undone.remains()
+        }
         Err(error) => vec![format!("{}: {}", error.what, error.why)],
     };
     let compared = steps.take("compare with the state before", || {
@@ -300,6 +309,15 @@ fn entry(entry: &apply::Entry) -> Entry {
         after: entry.after.clone(),
         outcome: entry.outcome.text(),
     }
+}
+
+fn undone_by_another() -> CommandError {
+    CommandError::new(
+        Status::Conflict,
+        "the partition was undone by another command",
+        "so the measurements that should be isolated were not, or not to their end",
+        "see `quietcore history`, and run `quietcore prove` again",
+    )
 }
 
 fn could_not(story: &mut Story, steps: &mut Steps, error: &CommandError) {
