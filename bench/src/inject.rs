@@ -1,4 +1,4 @@
-//! `bench inject`: disturbs one CPU or one process at known times, so that a sampler can be held against the truth.
+//! `bench inject`: disturbs one CPU or one process at known times, so that a sampler can be compared with the truth.
 //!
 //! One line per event on standard output (see [`event`]), printed after the last event: printing disturbs too.
 

@@ -1,5 +1,5 @@
 //! What it costs a CPU to be traced, by ours and by its peers: the same events of the same CPU are recorded while a sampler
-//! spins there and counts its gaps. Blocks in random order, with a run in which nobody records in each.
+//! spins there and counts its gaps. Blocks in random order, with a run without a recorder in each.
 
 use crate::truth::statistics::{interval, median};
 use lab::random::Random;
@@ -49,7 +49,7 @@ const ALL: &[Recorder] = &[
 impl Recorder {
     const fn name(self) -> &'static str {
         match self {
-            Recorder::Nobody => "nobody records",
+            Recorder::Nobody => "no recorder",
             Recorder::Ours => "quietcore trace record",
             Recorder::TraceCmd => "trace-cmd record",
             Recorder::Perf => "perf record",

@@ -206,7 +206,7 @@ pub(crate) fn measured(command: &mut Command) -> Done<Cost> {
         .spawn()
         .map_err(|error| failed(error.to_string()))?;
     let mut status = 0;
-    // SAFETY: rusage is plain data that the call fills; the child is ours and nobody else waits for it.
+    // SAFETY: rusage is plain data that the call fills; the child is ours and no other code waits for it.
     let (waited, usage) = unsafe {
         let mut usage: libc::rusage = std::mem::zeroed();
         let pid = libc::pid_t::try_from(child.id()).unwrap_or(-1);

@@ -100,7 +100,7 @@ fn look(binary: &Path, watched: &str, time: Duration, unisolated: &str) -> Done<
     Ok((blamed, threads_of(daemon.child.id())))
 }
 
-/// A setting is changed and changed back, and somebody reads the metrics.
+/// A setting is changed and changed back, and a client reads the metrics.
 fn happen(port: u16, unisolated: &str) -> Done {
     let isolated = mask()?;
     let write = |mask: &str| std::fs::write(MASK, mask).map_err(XtaskError::file(Path::new(MASK)));
@@ -122,7 +122,7 @@ fn happen(port: u16, unisolated: &str) -> Done {
     Ok(())
 }
 
-/// A daemon that heard nothing disturbs nobody either, and shows nothing.
+/// A daemon that noticed nothing disturbs nothing either, and proves nothing.
 fn is_told(daemon: &Daemon) -> Done {
     let log = daemon.dir.join("log");
     let text = read_to_string(&log).map_err(XtaskError::file(&log))?;

@@ -31,7 +31,7 @@ const NAMES: [(Kind, &str); 4] = [
 pub(crate) struct Event {
     /// What disturbed.
     pub(crate) kind: Kind,
-    /// How long it was to last; 0 where nobody can choose (an interrupt).
+    /// How long it was to last; 0 where it cannot be chosen (an interrupt).
     pub(crate) wanted_ns: u64,
     /// First instant that is certainly inside, on `CLOCK_MONOTONIC`. For an interrupt: when the sender asked for it.
     pub(crate) begin_ns: u64,

@@ -15,7 +15,7 @@ const PRIORITY: i32 = 50;
 /// must say so: a CPU that idles in a polling loop is called without an interrupt, so a few may be missing.
 ///
 /// # Errors
-/// When there are no perf events here, or they interrupt nobody.
+/// When there are no perf events here, or they interrupt no CPU.
 pub(crate) fn run(cpu: usize, schedule: &[Planned]) -> Done<Vec<Event>> {
     let number = u32::try_from(cpu).map_err(failed)?;
     let mut counter = counter_on(number).map_err(failed)?;

@@ -130,7 +130,7 @@ fn listed(numbers: &[impl ToString]) -> String {
     words.join(",")
 }
 
-/// Starts a tool in an empty folder; it ends with whoever started it.
+/// Starts a tool in an empty folder; it ends with the process that started it.
 ///
 /// # Errors
 /// In words.
@@ -180,7 +180,7 @@ impl Started {
         let pid = libc::pid_t::try_from(self.id()).unwrap_or(-1);
         loop {
             let mut status = 0;
-            // SAFETY: both are plain data that the call fills; nobody else waits for this child.
+            // SAFETY: both are plain data that the call fills; no other code waits for this child.
             let (waited, usage) = unsafe {
                 let mut usage: libc::rusage = std::mem::zeroed();
                 (

@@ -1,19 +1,22 @@
 //! Keeps the journal short where programs come and go: `run` writes two records for each, and undo needs neither once every
 //! task that was moved has ended.
 //!
-//! A child that outlives them does not need them either: it is taken home by its living parents ([`crate::Homes`]).
+//! A child that outlives them does not need them either: where it belongs is read from its living parents
+//! ([`crate::Homes`]).
 
 use crate::journal::Journal;
+use crate::record::answered;
 use crate::{Event, Record, System};
 use machine::TaskKey;
 use std::collections::BTreeSet;
 
-/// So many moves are looked through at once, so that one in so many runs pays for it.
+/// The journal is searched each time it has another so many moves: one run in so many pays for the search.
 const MOVES: usize = 128;
 
 /// Drops the moves of tasks that have ended, if it is time for that.
 pub(crate) fn drop_ended(system: &dyn System, journal: &mut Journal) {
-    let moves = journal.records().iter().filter(|record| is_move(record)).count();
+    let is_move = |record: &&Record| matches!(record.event, Event::Moving { .. });
+    let moves = journal.records().iter().filter(is_move).count();
     if moves == 0 || moves % MOVES != 0 {
         return;
     }
@@ -27,7 +30,7 @@ pub(crate) fn drop_ended(system: &dyn System, journal: &mut Journal) {
         _ => !ended.contains(&record.seq),
     };
     if !ended.is_empty() {
-        // Without room for it the journal stays as it is, and the next record tells whether there is any.
+        // On a full disk the journal stays as it is, and the next append reports the error.
         let _ = journal.keep(is_kept);
     }
 }
@@ -35,13 +38,7 @@ pub(crate) fn drop_ended(system: &dyn System, journal: &mut Journal) {
 /// The numbers of moves that came to their end, and whose tasks have all ended. A process that waits outside keeps its
 /// record: children of it may wait there still.
 fn ended(records: &[Record], is_gone: impl Fn(TaskKey) -> bool) -> BTreeSet<u64> {
-    let answered: BTreeSet<u64> = records
-        .iter()
-        .filter_map(|record| match &record.event {
-            Event::Moved { of, .. } => Some(*of),
-            _ => None,
-        })
-        .collect();
+    let answered = answered(records);
     let is_over = |record: &&Record| match &record.event {
         Event::Moving { tasks } => {
             answered.contains(&record.seq)
@@ -52,8 +49,4 @@ fn ended(records: &[Record], is_gone: impl Fn(TaskKey) -> bool) -> BTreeSet<u64>
         _ => false,
     };
     records.iter().filter(is_over).map(|record| record.seq).collect()
-}
-
-const fn is_move(record: &Record) -> bool {
-    matches!(record.event, Event::Moving { .. })
 }

@@ -24,12 +24,28 @@ pub(crate) enum Unreadable {
     /// Its beginning, length or checksum is damaged.
     Torn(String),
     /// It is intact, and another version wrote it.
-    Foreign {
-        /// What is not understood.
-        why: String,
-        /// The version that wrote it, where the record itself has that.
-        writer: Option<String>,
-    },
+    OtherVersion(OtherVersion),
+}
+
+/// An intact line that this version does not understand.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct OtherVersion {
+    /// What is not understood.
+    why: String,
+    /// The version that wrote it, where the record itself has that.
+    writer: Option<String>,
+}
+
+impl OtherVersion {
+    /// The error for record number `record` of a file. `writer` is the version that wrote the records before it.
+    pub(crate) fn error(self, file: String, record: usize, writer: Option<&str>) -> ApplyError {
+        ApplyError::OtherVersion {
+            file,
+            record,
+            why: self.why,
+            writer: self.writer.or_else(|| writer.map(str::to_owned)),
+        }
+    }
 }
 
 /// One line with length and checksum.
@@ -46,15 +62,15 @@ pub(crate) fn encode<T: Serialize>(record: &T) -> Result<Vec<u8>, ApplyError> {
 pub(crate) fn decode_line<T: Serialize + DeserializeOwned>(line: &[u8]) -> Result<T, Unreadable> {
     let (format, body) = intact(line).map_err(|why| Unreadable::Torn(why.to_owned()))?;
     if format > FORMAT {
-        return Err(foreign(
+        return Err(other_version(
             body,
             format!("its format is {format} and this version reads formats up to {FORMAT}"),
         ));
     }
-    let record: T = serde_json::from_str(body).map_err(|error| foreign(body, unknown(body, &error)))?;
+    let record: T = serde_json::from_str(body).map_err(|error| other_version(body, unknown(body, &error)))?;
     match unread(&record, body) {
         None => Ok(record),
-        Some(field) => Err(foreign(
+        Some(field) => Err(other_version(
             body,
             format!("this version does not know its field `{field}`"),
         )),
@@ -83,13 +99,13 @@ fn intact(line: &[u8]) -> Result<(u32, &str), &'static str> {
     Ok((format, body))
 }
 
-fn foreign(body: &str, why: String) -> Unreadable {
+fn other_version(body: &str, why: String) -> Unreadable {
     let record: Value = serde_json::from_str(body).unwrap_or_default();
     let writer = ["by", "tool"].iter().find_map(|field| record[field].as_str());
-    Unreadable::Foreign {
+    Unreadable::OtherVersion(OtherVersion {
         why,
         writer: writer.map(str::to_owned),
-    }
+    })
 }
 
 fn unknown(body: &str, error: &serde_json::Error) -> String {
@@ -161,7 +177,7 @@ mod tests {
 
     fn refusal(line: &[u8]) -> (String, Option<String>) {
         match decode_line::<Record>(line) {
-            Err(Unreadable::Foreign { why, writer }) => (why, writer),
+            Err(Unreadable::OtherVersion(OtherVersion { why, writer })) => (why, writer),
             other => panic!("{other:?}"),
         }
     }

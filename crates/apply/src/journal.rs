@@ -106,7 +106,7 @@ pub struct Journal<'a> {
     storage: &'a dyn Storage,
     records: Vec<Record>,
     torn: bool,
-    /// Whether the last record that names the version that wrote it names this one.
+    /// Whether this version wrote the last record. Kept, because finding it out reads back to the beginning of the apply.
     is_ours: bool,
 }
 
@@ -235,6 +235,7 @@ impl<'a> Journal<'a> {
             .cloned()
             .collect();
         self.storage.replace(NAME, &text(&kept)?)?;
+        self.is_ours = writer(&kept) == Some(VERSION);
         self.records = kept;
         self.torn = false;
         Ok(())
@@ -332,13 +333,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Record>, ApplyError> {
             }
             (Ok(_), Some((number, why))) => return Err(ApplyError::Journal { record: number, why }),
             (Err(Unreadable::Torn(why)), _) => torn = Some((records.len() + 1, why)),
-            (Err(Unreadable::Foreign { why, writer: by }), _) => {
-                return Err(ApplyError::OtherVersion {
-                    file: format!("/run/quietcore/{NAME}"),
-                    record: records.len() + 1,
-                    why,
-                    writer: by.or_else(|| writer(&records).map(str::to_owned)),
-                });
+            (Err(Unreadable::OtherVersion(line)), _) => {
+                let file = format!("/run/quietcore/{NAME}");
+                return Err(line.error(file, records.len() + 1, writer(&records)));
             }
         }
     }
@@ -347,8 +344,8 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Record>, ApplyError> {
 
 /// The version that wrote the last record.
 fn writer(records: &[Record]) -> Option<&str> {
-    let mut last_first = records.iter().rev();
-    last_first.find_map(|record| record.by.as_deref().or_else(|| record.event.tool()))
+    let mut newest_first = records.iter().rev();
+    newest_first.find_map(|record| record.by.as_deref().or_else(|| record.event.tool()))
 }
 
 fn next_seq(records: &[Record]) -> u64 {

@@ -42,13 +42,8 @@ pub(crate) fn read<H: Held>(storage: &dyn Storage, name: &str) -> Result<Vec<H>,
             Ok(Line::Hold(hold)) => holds.push(hold),
             Ok(Line::Release { holder }) => holds.retain(|hold| hold.holder() != holder),
             Err(Unreadable::Torn(_)) => {}
-            Err(Unreadable::Foreign { why, writer }) => {
-                return Err(ApplyError::OtherVersion {
-                    file: format!("/run/quietcore/{name}"),
-                    record,
-                    why,
-                    writer,
-                });
+            Err(Unreadable::OtherVersion(line)) => {
+                return Err(line.error(format!("/run/quietcore/{name}"), record, None));
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use crate::crowds::Crowds;
 use crate::layers::is_in;
-use crate::record::{After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record};
+use crate::record::{After, Before, Departure, Drifted, Event, FormerPolicy, Outcome, Record, answered};
 use crate::{System, census};
 use machine::{CpuSet, Task, TaskKey, Version};
 use std::collections::{BTreeMap, BTreeSet};
@@ -336,13 +336,7 @@ impl Acquaintance {
 
 fn past_of(records: &[Record], crowds: &Crowds) -> BTreeMap<TaskKey, Past> {
     let mut past: BTreeMap<TaskKey, Past> = BTreeMap::new();
-    let answered: BTreeSet<u64> = records
-        .iter()
-        .filter_map(|record| match &record.event {
-            Event::Did { of, .. } | Event::Moved { of, .. } => Some(*of),
-            _ => None,
-        })
-        .collect();
+    let answered = answered(records);
     for record in records {
         match &record.event {
             Event::Will {

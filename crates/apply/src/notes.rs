@@ -97,13 +97,8 @@ pub(crate) fn decode<E: Serialize + DeserializeOwned>(
             (Ok(note), Some(_)) if note.seq == expected => notes.push(note),
             (Ok(_), Some(why)) => return Err(ApplyError::Installed { name, record, why }),
             (Err(Unreadable::Torn(why)), _) => torn = Some(why),
-            (Err(Unreadable::Foreign { why, writer: by }), _) => {
-                return Err(ApplyError::OtherVersion {
-                    file: format!("/var/lib/quietcore/{name}"),
-                    record,
-                    why,
-                    writer: by.or_else(|| writer(&notes).map(str::to_owned)),
-                });
+            (Err(Unreadable::OtherVersion(line)), _) => {
+                return Err(line.error(format!("/var/lib/quietcore/{name}"), record, writer(&notes)));
             }
         }
     }

@@ -3,7 +3,7 @@
 use machine::{CpuSet, TaskKey};
 use plan::{Change, Intent};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One line of the journal.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -180,6 +180,15 @@ impl Event {
             _ => None,
         }
     }
+}
+
+/// The numbers of the records that a later one answers: writes and moves that came to their end.
+pub(crate) fn answered(records: &[Record]) -> BTreeSet<u64> {
+    let of = |record: &Record| match &record.event {
+        Event::Did { of, .. } | Event::Moved { of, .. } => Some(*of),
+        _ => None,
+    };
+    records.iter().filter_map(of).collect()
 }
 
 /// What was there before a write.

@@ -8,7 +8,7 @@ use machine::Machine;
 use plan::Intent;
 use root::process::{self, ENDINGS, Former};
 use root::state::{LIB_DIR, Lock, StateDir};
-use root::{Live, Origin, Root};
+use root::{Live, Origin, Root, RootError};
 use serde::Serialize;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,17 +65,18 @@ impl Changing {
     /// # Errors
     /// No permission, or an unsafe directory.
     pub fn begin_however_long() -> Result<Changing, CommandError> {
-        loop {
-            let state = StateDir::create(Path::new(STATE))?;
-            match Changing::locked(state) {
-                Err(error) if error.status == Status::Conflict => crate::screen::warn(
+        let state = StateDir::create(Path::new(STATE))?;
+        let lock = loop {
+            match state.lock(LOCK_WAIT) {
+                Err(error @ RootError::Busy { .. }) => crate::screen::warn(
                     "the partition is not undone yet",
-                    &format!("{}: {}", error.what, error.why),
-                    "this command waits for it",
+                    &error.to_string(),
+                    "this command waits for the lock",
                 ),
-                outcome => return outcome,
+                outcome => break outcome?,
             }
-        }
+        };
+        Ok(Changing::with(state, lock))
     }
 
     /// Locks the state directory; `None` when there is none, so nothing is in force.
@@ -122,6 +123,10 @@ impl Changing {
                 ..error.into()
             },
         })?;
+        Ok(Changing::with(state, lock))
+    }
+
+    fn with(state: StateDir, lock: Lock) -> Changing {
         let held = Held::unless_watched();
         let host = Host::new(Live::host());
         // A command that was killed did not give back what it held. Where that fails now, it stays in its ledger for the next
@@ -138,13 +143,13 @@ impl Changing {
                 Err(error) => warn_of_leftovers(error),
             }
         }
-        Ok(Changing {
+        Changing {
             host,
             state,
             left,
             _lock: lock,
             _held: held,
-        })
+        }
     }
 }
 

@@ -73,7 +73,7 @@ impl From<RootError> for CommandError {
                 "name a directory or an archive that `quietcore snapshot` wrote",
             ),
             RootError::Io { .. } => (Status::Unable, "look at the path named above"),
-            RootError::State { .. } => (
+            RootError::State { .. } | RootError::Busy { .. } => (
                 Status::Unable,
                 "move the file named above out of the way, then try again",
             ),

@@ -56,6 +56,14 @@ pub enum RootError {
         /// What is wrong with it, and what to do.
         what: String,
     },
+    /// A lock that another process has.
+    #[error("{path}: {what}")]
+    Busy {
+        /// Path of the lock file on the machine.
+        path: String,
+        /// Which process has it, and what to do.
+        what: String,
+    },
 }
 
 impl RootError {

@@ -251,7 +251,7 @@ impl StateDir {
     /// Waits for the one lock of this directory, at most so long.
     ///
     /// # Errors
-    /// [`RootError::State`], naming the holder, when it is not free in time.
+    /// [`RootError::Busy`], naming the holder, when it is not free in time; [`RootError::State`] for an unsafe lock file.
     pub fn lock(&self, wait: Duration) -> Result<Lock, RootError> {
         let place = Place {
             sub: None,
@@ -293,7 +293,7 @@ impl StateDir {
 
     fn held_by_another(&self, shown: &str) -> RootError {
         let who = self.holder();
-        RootError::State {
+        RootError::Busy {
             path: shown.to_owned(),
             what: format!("{who} is changing this machine now; wait until it has finished, then try again"),
         }

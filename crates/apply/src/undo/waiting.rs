@@ -7,7 +7,7 @@
 use super::Undone;
 use crate::ApplyError;
 use crate::home::Map;
-use crate::record::{Event, Record, Waiting};
+use crate::record::{Event, Record, Waiting, answered};
 use crate::threads::is_threaded;
 use machine::{Task, TaskKey};
 use std::collections::{BTreeMap, BTreeSet};
@@ -63,13 +63,7 @@ pub(super) fn bring_home(map: &Map, records: &[Record], undone: &mut Undone) -> 
 /// Where each task that we moved was left to wait by its last departure; none for those that went elsewhere. A departure
 /// that nobody noted the end of was cut off, and left its task where it was.
 fn last_departures(records: &[Record]) -> BTreeMap<TaskKey, Option<&Waiting>> {
-    let ended: BTreeSet<u64> = records
-        .iter()
-        .filter_map(|record| match &record.event {
-            Event::Moved { of, .. } => Some(*of),
-            _ => None,
-        })
-        .collect();
+    let ended = answered(records);
     let mut known: BTreeMap<TaskKey, Option<&Waiting>> = BTreeMap::new();
     for record in records {
         let Event::Moving { tasks } = &record.event else {

@@ -213,56 +213,45 @@ const TREES: &[(&str, Renames)] = &[
     ("raspberry-pi-os-10", Renames::InSteps),
 ];
 
-/// A boot line that this version has set twice, on the clock of cuts.
-fn set_twice(machine: &Machine, disk: &Disk) {
+/// Does something on a machine whose boot line was set twice. Also gives what was there before.
+fn set_twice(act: impl FnOnce(&Machine, &Disk, &BTreeMap<String, Vec<u8>>)) {
+    let kernel = Kernel::boot(Rules::V2);
+    let (tree, renames) = TREES[0];
+    let machine = Machine::new(&kernel, tree, renames, Torn::Half);
+    let (disk, before) = (Disk::new(&kernel), machine.dump());
     for words in [FIRST, SECOND] {
-        machine.change(disk, Some(words)).unwrap();
+        machine.change(&disk, Some(words)).unwrap();
     }
+    act(&machine, &disk, &before);
 }
 
 /// The notes of what this version does to a boot line.
 pub fn write_released(to: &Path) {
-    let kernel = Kernel::boot(Rules::V2);
-    let (tree, renames) = TREES[0];
-    let (machine, disk) = (
-        Machine::new(&kernel, tree, renames, Torn::Half),
-        Disk::new(&kernel),
-    );
-    set_twice(&machine, &disk);
-    std::fs::copy(disk.dir.path().join("boot-line"), to.join("boot-line")).unwrap();
+    set_twice(|_, disk, _| {
+        std::fs::copy(disk.dir.path().join("boot-line"), to.join("boot-line")).unwrap();
+    });
 }
 
 /// Clears a boot line whose notes a released version wrote.
 pub fn undo_released(from: &Path) {
-    let kernel = Kernel::boot(Rules::V2);
-    let (tree, renames) = TREES[0];
-    let (machine, disk) = (
-        Machine::new(&kernel, tree, renames, Torn::Half),
-        Disk::new(&kernel),
-    );
-    let before = machine.dump();
-    set_twice(&machine, &disk);
-    std::fs::copy(from.join("boot-line"), disk.dir.path().join("boot-line")).unwrap();
-    machine.change(&disk, None).unwrap();
-    assert_eq!(machine.dump(), before, "{}", from.display());
+    set_twice(|machine, disk, before| {
+        std::fs::copy(from.join("boot-line"), disk.dir.path().join("boot-line")).unwrap();
+        machine.change(disk, None).unwrap();
+        assert_eq!(&machine.dump(), before, "{}", from.display());
+    });
 }
 
 /// Asks everything that acts on the notes while a newer version has written one of them; nothing is touched.
 pub fn with_newer_notes(is_refused: impl Fn(&str, Result<(), ApplyError>)) {
-    let kernel = Kernel::boot(Rules::V2);
-    let (tree, renames) = TREES[0];
-    let (machine, disk) = (
-        Machine::new(&kernel, tree, renames, Torn::Half),
-        Disk::new(&kernel),
-    );
-    set_twice(&machine, &disk);
-    let set = machine.dump();
-    in_every_place(&disk.dir.path().join("boot-line"), |what| {
-        is_refused(what, machine.change(&disk, None));
-        is_refused(what, machine.change(&disk, Some(FIRST)));
-        is_refused(what, finish(&machine, &disk).map(drop));
-        is_refused(what, note_state(&disk, Some("other"), BootState::Live).map(drop));
-        assert_eq!(machine.dump(), set, "{what}");
+    set_twice(|machine, disk, _| {
+        let set = machine.dump();
+        in_every_place(&disk.dir.path().join("boot-line"), |what| {
+            is_refused(what, machine.change(disk, None));
+            is_refused(what, machine.change(disk, Some(FIRST)));
+            is_refused(what, finish(machine, disk).map(drop));
+            is_refused(what, note_state(disk, Some("other"), BootState::Live).map(drop));
+            assert_eq!(machine.dump(), set, "{what}");
+        });
     });
 }
 

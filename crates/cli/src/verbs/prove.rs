@@ -284,8 +284,8 @@ fn restored(
     let mut differences = match undone {
         Ok(undone) => {
             if !undone.was_in_force {
-                could_not(story, steps, &undone_by_another());
                 story.isolated = CpuSet::new();
+                not_isolated(story, &undone_by_another());
             }
             undone.remains()
         }
@@ -314,13 +314,18 @@ fn entry(entry: &apply::Entry) -> Entry {
 fn undone_by_another() -> CommandError {
     CommandError::new(
         Status::Conflict,
-        "the partition was undone by another command",
-        "so the measurements that should be isolated were not, or not to their end",
+        "another command has undone the partition",
+        "the isolated measurements were not isolated to their end",
         "see `quietcore history`, and run `quietcore prove` again",
     )
 }
 
 fn could_not(story: &mut Story, steps: &mut Steps, error: &CommandError) {
+    not_isolated(story, error);
+    steps.skip("measure isolated", "the CPUs could not be isolated");
+}
+
+fn not_isolated(story: &mut Story, error: &CommandError) {
     story.exit_status = error.status.code();
     story.could_not.push(
         Finding::new(
@@ -331,7 +336,6 @@ fn could_not(story: &mut Story, steps: &mut Steps, error: &CommandError) {
         )
         .fix(error.next.clone()),
     );
-    steps.skip("measure isolated", "the CPUs could not be isolated");
 }
 
 /// The verdict in words, and the exit status.

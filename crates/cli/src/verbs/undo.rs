@@ -125,10 +125,12 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     if ends_study {
         reboots::tell_line(screen);
     }
-    Ok(match undone.equal() || (force == Force::Keep && !undone.is_open(force)) {
-        true => Status::Done,
-        false => Status::Conflict,
-    })
+    Ok(
+        match undone.equal() || (force == Force::Keep && !undone.is_open(force)) {
+            true => Status::Done,
+            false => Status::Conflict,
+        },
+    )
 }
 
 /// CPUs of the partitions that are taken back; all of them where that shows only later.
@@ -240,7 +242,10 @@ mod tests {
                 undone(&[], &["a task is elsewhere"], &[]),
                 "Everything else is as it was before.\n",
             ),
-            (undone(&[], &["a task is elsewhere"], &["a file stays"]), "`undo --keep` accepts it.\n"),
+            (
+                undone(&[], &["a task is elsewhere"], &["a file stays"]),
+                "`undo --keep` accepts it.\n",
+            ),
             (
                 undone(&["a worker is wider"], &[], &["a file stays"]),
                 "`undo --keep` accepts it.\n",
