@@ -1,5 +1,6 @@
-//! Promises that others could break: an unconfirmed partition is undone although another quietcore has the lock, and no number makes
-//! `run --user` keep root.
+//! Promises that others could break: an unconfirmed partition is undone although another quietcore has the lock, `prove` lets other
+//! commands work while it measures, a newer version's journal is kept, a user's task stops no undo, and no number makes `run --user`
+//! keep root.
 
 use crate::kernels::{K6_1, K7};
 use crate::records::Records;
@@ -10,15 +11,19 @@ use crate::verdict::Verdict;
 /// On v1 and on v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "trust",
-    about: "guards wait for the lock until the unconfirmed partitions are undone; --user never keeps root",
+    about: "guards wait for the lock; prove frees it; newer records are kept; a task's affinity stops no undo; --user never keeps root",
     cells: || vec![Cell::new(K6_1, Layout::V1), Cell::new(K7, Layout::V2)],
     script,
     check,
 };
 
+/// A record with an event that no version has, and the right length and checksum.
+const NEWER: &str = r#"qc1 00000038 7567699a {"seq":2000,"at_ns":7,"by":"9.1.0","event":"teleported"}"#;
+
 /// The lock is held for longer than any command waits for it, from before the deadlines until long after them.
 fn script(_: &Cell) -> String {
-    "state before
+    format!(
+        "state before
 rec first quietcore apply --cpus 3 --partition one --confirm-within 6s
 rec second quietcore apply --cpus 2 --partition two --confirm-within 6s
 lab-guest lock /run/quietcore/.lock 25 & holder=$!
@@ -38,17 +43,70 @@ for user in 4294967295 ana; do
 done
 rec user_only quietcore run --user 4294967295 --group 0 -- id -u
 rec undo quietcore undo
+rec prove quietcore prove --cpus 3 --for 8s --out /tmp/prove.json & prove=$!
+wait_for 120 test -e /run/quietcore/journal
+sleep 3
+rec beside_prove quietcore apply --cpus 2 --partition two
+rec beside_undo quietcore undo --partition two
+rec still_proving ls /run/quietcore/journal
+wait $prove
+rec proved cat /tmp/prove.json
+quietcore apply --cpus 3 --quiet
+echo '{NEWER}' >>/run/quietcore/journal
+cp /run/quietcore/journal /tmp/newer
+for how in '' --force --keep --all; do rec newer_undo$how quietcore undo $how; done
+rec newer_apply quietcore apply --cpus 2 --partition two
+rec newer_kept cmp /tmp/newer /run/quietcore/journal
+sed '$d' /tmp/newer >/run/quietcore/journal
+rec newer_end quietcore undo
+taskset 8 sleep 1000 & task=$!
+sleep 1
+quietcore apply --cpus 3 --quiet
+taskset -p 1 $task
+rec task_undo quietcore undo
+rec task_apply quietcore apply --cpus 3
+rec task_end quietcore undo
+kill $task
 state end
 same same_end before end
 "
-    .to_owned()
+    )
 }
 
 fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
-    for name in ["first", "second", "confirmed", "confirm", "stays", "undo"] {
+    for name in [
+        "first",
+        "second",
+        "confirmed",
+        "confirm",
+        "stays",
+        "undo",
+        "beside_prove",
+        "beside_undo",
+        "still_proving",
+        "newer_kept",
+        "newer_end",
+        "task_apply",
+        "task_end",
+    ] {
         verdict.status(seen, name, 0);
     }
-    verdict.status(seen, "refused", 5);
+    for name in ["refused", "task_undo"] {
+        verdict.status(seen, name, 5);
+    }
+    for name in ["undo", "undo--force", "undo--keep", "undo--all", "apply"] {
+        let refused = verdict.status(seen, &format!("newer_{name}"), 5);
+        verdict.that(
+            refused.stderr.contains("quietcore 9.1.0") && refused.stderr.contains("teleported"),
+            format!("newer_{name} names the version and the event: {}", refused.stderr),
+        );
+    }
+    let proved = seen.get("proved").json();
+    verdict.equal(
+        "prove: restored",
+        proved["restored"]["equal"].as_bool(),
+        Some(true),
+    );
     verdict.that(
         seen.get("journal").status != 0,
         "both unconfirmed partitions are undone once the lock is free",
