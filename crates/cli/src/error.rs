@@ -73,10 +73,11 @@ impl From<RootError> for CommandError {
                 "name a directory or an archive that `quietcore snapshot` wrote",
             ),
             RootError::Io { .. } => (Status::Unable, "look at the path named above"),
-            RootError::State { .. } | RootError::Busy { .. } => (
+            RootError::State { .. } => (
                 Status::Unable,
                 "move the file named above out of the way, then try again",
             ),
+            RootError::Busy { .. } => (Status::Conflict, "wait until it has finished, then try again"),
         };
         let text = error.to_string();
         let (what, why) = text

@@ -57,12 +57,12 @@ pub enum RootError {
         what: String,
     },
     /// A lock that another process has.
-    #[error("{path}: {what}")]
+    #[error("another quietcore is changing this machine: {holder} has the lock {path}")]
     Busy {
         /// Path of the lock file on the machine.
         path: String,
-        /// Which process has it, and what to do.
-        what: String,
+        /// In words, which process has it.
+        holder: String,
     },
 }
 

@@ -292,10 +292,9 @@ impl StateDir {
     }
 
     fn held_by_another(&self, shown: &str) -> RootError {
-        let who = self.holder();
         RootError::Busy {
             path: shown.to_owned(),
-            what: format!("{who} is changing this machine now; wait until it has finished, then try again"),
+            holder: self.holder(),
         }
     }
 
