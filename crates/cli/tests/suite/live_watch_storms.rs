@@ -14,11 +14,15 @@ fn counted(place: &Place, daemon: &Daemon, turn: usize) -> [u64; 3] {
         let told = place.lines();
         told.iter().filter(|one| one["event"] == "configuration").count() == turn
     });
-    // What is counted is written after the line that it goes with.
-    let written = |path: PathBuf| std::fs::metadata(path).and_then(|file| file.modified()).unwrap();
-    let asked =
-        place.state_with(|_| written(place.path("run/quietcore/watch/state")) >= written(place.log()));
-    ["questions", "spent_ms", "longest_ms"].map(|name| asked[name].as_u64().unwrap())
+    // The state is replaced after the line is logged. Its time is taken before it is read: what is read is never older.
+    let modified = |path: PathBuf| std::fs::metadata(path).and_then(|file| file.modified()).unwrap();
+    let begun = Instant::now();
+    while modified(place.path("run/quietcore/watch/state")) < modified(place.log()) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the state stays old");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let state = place.state();
+    ["questions", "spent_ms", "longest_ms"].map(|name| state["asked"][name].as_u64().unwrap())
 }
 
 /// Processes without end do not fill its memory, and it is still there for what matters.
