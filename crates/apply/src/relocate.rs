@@ -231,18 +231,21 @@ fn arrive(
         pin_refused = error.errno().filter(|errno| *errno != libc::ESRCH);
     }
     let after = census::state_of(ground.system, before.key.tid, ground.hierarchy.version)?
-        .map(|(_, state)| state)
-        .filter(|state| state.key == before.key);
+        .filter(|(_, state)| state.key == before.key);
     let outcome = match (outcome, &after) {
         (_, None) => Outcome::Gone,
-        (Outcome::Done, Some(state)) if state.cgroup.as_deref() != Some(wanted.as_str()) => {
-            Outcome::Otherwise(state.cgroup.clone().unwrap_or_default())
+        (Outcome::Done, Some((task, state))) if state.cgroup.as_deref() != Some(wanted.as_str()) => {
+            // cgroup_migrate_add_task passes over a task that exits, and the write succeeds all the same.
+            match task.is_over() {
+                true => Outcome::Gone,
+                false => Outcome::Otherwise(state.cgroup.clone().unwrap_or_default()),
+            }
         }
         (outcome, Some(_)) => outcome.clone(),
     };
     Ok(Arrival {
         before,
-        after,
+        after: after.map(|(_, state)| state),
         outcome,
         pin_refused,
     })

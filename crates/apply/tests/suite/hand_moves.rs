@@ -347,3 +347,29 @@ fn refusals_are_told_and_move_nothing() {
         assert_eq!(places(&kernel), before, "{rules:?}");
     }
 }
+
+/// The kernel takes the number of a task that exits and moves nothing: the task has ended, nothing has moved it elsewhere.
+#[test]
+fn a_task_that_exits_during_its_move_is_gone() {
+    for rules in ALL_RULES {
+        let kernel = isolated(rules);
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk);
+        for task in kernel.tasks.borrow_mut().iter_mut() {
+            if task.tid == 110 {
+                task.flags |= machine::Task::PF_EXITING;
+            }
+        }
+        kernel.render();
+        let arrivals = bring_in(&kernel, &disk);
+        let outcomes = arrivals
+            .iter()
+            .map(|arrival| (arrival.before.key.tid, &arrival.outcome));
+        let wanted = [
+            (100, &Outcome::Done),
+            (102, &Outcome::Done),
+            (110, &Outcome::Gone),
+        ];
+        assert_eq!(outcomes.collect::<Vec<_>>(), wanted, "{rules:?}");
+    }
+}

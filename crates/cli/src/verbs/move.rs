@@ -171,7 +171,7 @@ impl Mover<'_> {
 
     fn has_ended(&self, task: &Task) -> bool {
         let now = machine::tasks::read_one(self.root, task.key.tid);
-        now.is_none_or(|now| now.key != task.key || matches!(now.state, 'Z' | 'X'))
+        now.is_none_or(|now| now.key != task.key || now.is_over())
     }
 
     /// `--out` by name means those that are in.
@@ -366,11 +366,10 @@ impl Mover<'_> {
     fn settle(&mut self, arrival: Arrival, passenger: Option<Passenger>) {
         let key = arrival.before.key;
         self.settled.insert(key);
-        let task = machine::tasks::read_one(self.root, key.tid).filter(|task| task.key == key);
+        let task = machine::tasks::read_one(self.root, key.tid)
+            .filter(|task| task.key == key && arrival.outcome != Outcome::Gone);
         let Some(task) = task else {
-            let mut line = Line::gone(&arrival.before);
-            line.fate = Fate::Gone;
-            self.lines.push(line);
+            self.lines.push(Line::gone(&arrival.before));
             return;
         };
         let mut line = Line::of(

@@ -36,7 +36,9 @@ impl Kernel {
             Moves::Process => Some(task.pid) == pid,
             Moves::Thread => task.tid == tid,
         };
-        for task in tasks.iter_mut().filter(comes) {
+        // cgroup_migrate_add_task passes over a task that exits.
+        let is_alive = |task: &&mut SimTask| task.flags & machine::Task::PF_EXITING == 0;
+        for task in tasks.iter_mut().filter(comes).filter(is_alive) {
             task.mask = self.mask_in(task, &effective);
             task.cgroup = group.to_owned();
         }
