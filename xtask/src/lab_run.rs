@@ -85,6 +85,14 @@ pub fn run_with((quietcore, guest): (PathBuf, PathBuf), jobs: &[Job], report: &m
     }
 }
 
+/// Fetches the kernels and systems of these jobs. What is missing makes the jobs that need it fail, each with its reason.
+///
+/// # Errors
+/// [`XtaskError`] when a program for the guests cannot be built.
+pub fn fetch(jobs: &[Job]) -> Done {
+    bench(jobs).map(drop)
+}
+
 /// Builds the programs of the guests, or takes those that `QUIETCORE_BIN` and `LAB_GUEST_BIN` name.
 fn bench(jobs: &[Job]) -> Done<Result<Bench, Missing>> {
     Ok(Bench::prepare(

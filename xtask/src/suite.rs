@@ -89,6 +89,8 @@ fn build(report: &mut Report) -> Done<Vec<Program>> {
 
 fn of_this_machine(built: &[Program], report: &mut Report) -> Done {
     let program = report.timed("building the static program", |_| product())?;
+    // Studies in a guest take a kernel from there.
+    report.timed("fetching kernels", |_| lab_run::fetch(&part(Part::Smoke)))?;
     report.stage("live tests", |report| {
         programs::run(built, Tests::Live, Some(&program), report)
     })

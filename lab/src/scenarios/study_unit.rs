@@ -24,9 +24,9 @@ fn cells() -> Vec<Cell> {
 }
 
 /// A script that ends lets the study go on alone, and the machine with it. The first boot waits for its record, although systemd
-/// ends all services as soon as the study asks for the restart.
+/// ends all services and unmounts `/tmp` as soon as the study asks for the restart.
 const SCRIPT: &str = r#"alone() { sleep 400; exit 0; }
-units() { find /etc/systemd -name '*quietcore*' | sort; }
+units() { rec units sh -c "find /etc/systemd -name '*quietcore*' | sort"; }
 if [ $LAB_BOOT = 1 ]; then
     look
     cat >/study.toml <<END
@@ -44,7 +44,7 @@ preemption = ["full"]
 END
     trap '' TERM
     rec run quietcore study run /study.toml --out /results --reboot
-    units >/tmp/units; rec units cat /tmp/units
+    units
     trap - TERM
     alone
 fi
@@ -62,7 +62,7 @@ fi
 look
 rec cut ls /cut
 rec lasting ls -d /var/lib/quietcore
-units >/tmp/units; rec units cat /tmp/units
+units
 rec loaded systemctl show quietcore-study -p LoadState --value
 rec results sh -c 'ls /results/*/*.json'
 rec report quietcore study report /results
