@@ -77,6 +77,9 @@ impl From<RootError> for CommandError {
                 Status::Unable,
                 "move the file named above out of the way, then try again",
             ),
+            RootError::ForeignLink { .. } | RootError::ForeignPipe { .. } => {
+                (Status::Denied, "name a file in a directory of your own")
+            }
             RootError::Busy { .. } => (Status::Conflict, "wait until it has finished, then try again"),
         };
         let text = error.to_string();

@@ -56,6 +56,22 @@ pub enum RootError {
         /// What is wrong with it, and what to do.
         what: String,
     },
+    /// A symbolic link on the way to a file that is to be written, of a user who must not decide where this process writes.
+    #[error("{}: user {uid} owns a symbolic link in this path; links of root and of the user that runs quietcore are followed, no others", path.display())]
+    ForeignLink {
+        /// The path that was given.
+        path: PathBuf,
+        /// Who owns the link.
+        uid: u32,
+    },
+    /// A pipe of another user in a directory where everybody may make files.
+    #[error("{}: it is a pipe of user {uid} in a directory where everybody may place files", path.display())]
+    ForeignPipe {
+        /// The path that was given.
+        path: PathBuf,
+        /// Who owns the pipe.
+        uid: u32,
+    },
     /// A lock that another process has.
     #[error("another quietcore is changing this machine: {holder} has the lock {path}")]
     Busy {

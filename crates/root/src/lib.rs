@@ -6,9 +6,11 @@
 
 mod archive;
 mod ask;
+mod attributes;
 mod captured;
 pub mod datagram;
 pub mod descriptor;
+mod destination;
 mod efi;
 mod error;
 pub mod first;

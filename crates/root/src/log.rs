@@ -1,6 +1,7 @@
 //! A log that only grows: whole lines or nothing, and opened for each, so that whoever rotates it needs to tell nobody.
 
 use crate::RootError;
+use crate::destination::Destination;
 use rustix::fs::{FileType, Mode, OFlags};
 use rustix::io::Errno;
 use std::path::Path;
@@ -8,7 +9,7 @@ use std::path::Path;
 /// Adds one line at the end. A disk that runs full takes nothing of it.
 ///
 /// # Errors
-/// The errno of open or write; `ENOSPC` where not all of it fits; `ELOOP` for a symbolic link, `EINVAL` for a directory.
+/// [`RootError::ForeignLink`]; the errno of open or write; `ENOSPC` where not all of it fits; `ELOOP` for a symbolic link, `EINVAL` for a directory.
 pub fn append(path: &Path, line: &[u8]) -> Result<(), RootError> {
     let failed = |doing, errno: Errno| RootError::from_io(&path.display().to_string(), doing, &errno.into());
     if let Some(folder) = path
@@ -25,8 +26,9 @@ pub fn append(path: &Path, line: &[u8]) -> Result<(), RootError> {
         | OFlags::CLOEXEC
         | OFlags::NOFOLLOW
         | OFlags::NONBLOCK;
-    let file =
-        rustix::fs::open(path, flags, Mode::from_raw_mode(0o640)).map_err(|errno| failed("open", errno))?;
+    let Destination { dir, name, .. } = Destination::of_no_link(path)?;
+    let file = rustix::fs::openat(&dir, &name, flags, Mode::from_raw_mode(0o640))
+        .map_err(|errno| failed("open", errno))?;
     let stat = rustix::fs::fstat(&file).map_err(|errno| failed("stat", errno))?;
     let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
     match rustix::io::retry_on_intr(|| rustix::io::write(&file, line)) {

@@ -4,10 +4,13 @@
 //! what it has when the machine dies.
 
 use crate::RootError;
+use crate::attributes;
+use crate::destination::Destination;
 use crate::state::{sync, write_all};
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
-use std::os::fd::OwnedFd;
+use std::ffi::OsString;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 /// Writes a whole file: beside its place first, then renamed there, so that an older file is there until the
@@ -47,7 +50,8 @@ pub fn write_new(files: &[NewFile]) -> Result<(), RootError> {
             make_folder(folder)?;
         }
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let opened = open(file.path, file.path, flags, Mode::from_raw_mode(file.mode))?;
+        let Destination { dir, name, .. } = Destination::of_no_link(file.path)?;
+        let opened = open(&dir, &name, file.path, flags, Mode::from_raw_mode(file.mode))?;
         write_all(&opened, file.content, &file.path.display().to_string())?;
     }
     Ok(())
@@ -112,9 +116,10 @@ pub fn check(path: &Path) -> Result<Place, RootError> {
     }
     // A full disk still makes empty files.
     draft.append(&[0; 4096])?;
-    if draft.path.exists() {
+    let Destination { dir, name, stat } = &draft.destination;
+    if stat.is_some() {
         // A folder may let us replace a file that its owner has protected from us.
-        open(&draft.path, path, OFlags::WRONLY, Mode::empty())?;
+        open(dir, name, path, OFlags::WRONLY | OFlags::NOFOLLOW, Mode::empty())?;
     }
     Ok(Place::File)
 }
@@ -123,56 +128,83 @@ pub fn check(path: &Path) -> Result<Place, RootError> {
 #[derive(Debug)]
 pub struct Draft {
     path: PathBuf,
-    /// Where it is written until it is finished; `None` when written directly.
-    temporary: Option<PathBuf>,
+    destination: Destination,
+    /// Its name until it is finished; `None` when written directly.
+    temporary: Option<OsString>,
     file: OwnedFd,
 }
 
 impl Draft {
-    /// Begins the file.
+    /// Begins the file. One that replaces another is never readable for more users than that: it keeps the permissions, and
+    /// those of an own file whole.
     ///
     /// # Errors
-    /// The errno of open, with the path that the user gave.
+    /// The errno of open, with the path that the user gave; [`RootError::ForeignLink`], [`RootError::ForeignPipe`].
     pub fn create(path: &Path, readers: Readers) -> Result<Draft, RootError> {
-        let mode = match readers {
-            Readers::Everybody => Mode::from_raw_mode(0o666),
-            Readers::Owner => Mode::RUSR | Mode::WUSR,
+        let destination = Destination::of(path)?;
+        let Destination { dir, name, stat } = &destination;
+        let old = match stat.map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+            None => None,
+            Some(FileType::RegularFile) => *stat,
+            Some(FileType::Directory) => return Err(failed(path, "create", Errno::ISDIR)),
+            Some(kind) => {
+                destination.refuse_planted(path)?;
+                // Only links of /proc are links here: the process's own descriptors.
+                let flags = match kind {
+                    FileType::Symlink => OFlags::WRONLY | OFlags::APPEND,
+                    _ => OFlags::WRONLY | OFlags::NOFOLLOW,
+                };
+                let file = open(dir, name, path, flags, Mode::empty())?;
+                return Ok(Draft {
+                    path: path.to_owned(),
+                    destination,
+                    temporary: None,
+                    file,
+                });
+            }
         };
-        // Through a symbolic link the file that it leads to is replaced, not the link.
-        let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let is_special = rustix::fs::stat(&real).is_ok_and(|stat| {
-            !matches!(
-                FileType::from_raw_mode(stat.st_mode),
-                FileType::RegularFile | FileType::Directory
-            )
-        });
-        if is_special {
-            let file = open(&real, path, OFlags::WRONLY, mode)?;
-            return Ok(Draft {
-                path: real,
-                temporary: None,
-                file,
-            });
-        }
-        if real.is_dir() {
-            return Err(failed(path, "create", Errno::ISDIR));
-        }
-        let Some(name) = real.file_name() else {
-            return Err(failed(path, "create", Errno::NOENT));
+        let mut temporary = OsString::from(".");
+        temporary.push(name);
+        temporary.push(format!(".{}", std::process::id()));
+        let _ = rustix::fs::unlinkat(dir, &temporary, AtFlags::empty());
+        let mode = match (readers, old) {
+            (Readers::Everybody, None) => Mode::from_raw_mode(0o666),
+            _ => Mode::RUSR | Mode::WUSR,
         };
-        let temporary = real.with_file_name(format!(".{}.{}", name.to_string_lossy(), std::process::id()));
-        let _ = rustix::fs::unlink(&temporary);
-        let file = open(
-            &temporary,
-            path,
-            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
-            mode,
-        )?;
-        Ok(Draft {
-            path: real,
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let file = open(dir, &temporary, path, flags, mode)?;
+        let draft = Draft {
+            path: path.to_owned(),
+            destination,
             temporary: Some(temporary),
             file,
-        })
+        };
+        match old {
+            Some(old) => draft.keep(&old, readers).map(|()| draft),
+            None => Ok(draft),
+        }
+    }
+
+    /// Takes over the permissions of the file that is replaced.
+    fn keep(&self, old: &rustix::fs::Stat, readers: Readers) -> Result<(), RootError> {
+        let Destination { dir, name, .. } = &self.destination;
+        let is_own = old.st_uid == rustix::process::geteuid().as_raw();
+        if is_own && readers == Readers::Everybody {
+            let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+            let kept = open(dir, name, &self.path, flags, Mode::empty())
+                .is_ok_and(|file| attributes::keep(&file, &self.file).is_ok());
+            if kept {
+                return Ok(());
+            }
+        }
+        // Its group may be one that this process cannot give: then nobody reads it as a member of another.
+        let most = match readers {
+            Readers::Everybody if is_own => Mode::RWXU | Mode::RWXO,
+            Readers::Everybody => Mode::RWXU | Mode::RWXG | Mode::RWXO,
+            Readers::Owner => Mode::RUSR | Mode::WUSR,
+        };
+        rustix::fs::fchmod(&self.file, attributes::permissions(old) & most)
+            .map_err(|errno| failed(&self.path, "chmod", errno))
     }
 
     /// Writes more of it.
@@ -183,7 +215,7 @@ impl Draft {
         write_all(&self.file, content, &self.path.display().to_string())
     }
 
-    /// Puts the file in its place, and waits until it is on the disk.
+    /// Puts the file in its place, and waits until it is on the disk, under its name.
     ///
     /// # Errors
     /// The errno of fsync or rename.
@@ -196,18 +228,27 @@ impl Draft {
     /// # Errors
     /// The errno of fsync or rename.
     pub fn place(mut self, durability: Durability) -> Result<(), RootError> {
+        self.rename(durability)
+    }
+
+    fn rename(&mut self, durability: Durability) -> Result<(), RootError> {
         let Some(temporary) = self.temporary.take() else {
             return Ok(());
         };
+        let Destination { dir, name, .. } = &self.destination;
+        let shown = self.path.display().to_string();
         let synced = match durability {
-            Durability::Synced => sync(&self.file, &self.path.display().to_string()),
+            Durability::Synced => sync(&self.file, &shown),
             Durability::Cached => Ok(()),
         };
         let outcome = synced.and_then(|()| {
-            rustix::fs::rename(&temporary, &self.path).map_err(|errno| failed(&self.path, "rename", errno))
+            rustix::fs::renameat(dir, &temporary, dir, name)
+                .map_err(|errno| failed(&self.path, "rename", errno))
         });
         if outcome.is_err() {
-            let _ = rustix::fs::unlink(&temporary);
+            let _ = rustix::fs::unlinkat(dir, &temporary, AtFlags::empty());
+        } else if durability == Durability::Synced {
+            self.destination.sync(&shown)?;
         }
         outcome
     }
@@ -216,7 +257,7 @@ impl Draft {
 impl Drop for Draft {
     fn drop(&mut self) {
         if let Some(temporary) = &self.temporary {
-            let _ = rustix::fs::unlinkat(CWD, temporary, AtFlags::empty());
+            let _ = rustix::fs::unlinkat(&self.destination.dir, temporary, AtFlags::empty());
         }
     }
 }
@@ -239,28 +280,23 @@ impl std::io::Write for Draft {
 /// The errno of open; `ELOOP` for a symbolic link.
 pub fn for_child(path: &Path) -> Result<OwnedFd, RootError> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND | OFlags::NOFOLLOW;
-    open(path, path, flags, Mode::from_raw_mode(0o600))
+    let Destination { dir, name, .. } = Destination::of_no_link(path)?;
+    open(&dir, &name, path, flags, Mode::from_raw_mode(0o600))
 }
 
 /// A file that grows under its own name: an interrupted run keeps what it had.
 #[derive(Debug)]
-pub struct Appender {
-    path: PathBuf,
-    file: OwnedFd,
-}
+pub struct Appender(Draft);
 
 impl Appender {
     /// Begins the file anew.
     ///
     /// # Errors
-    /// The errno of open.
+    /// As [`Draft::create`].
     pub fn create(path: &Path) -> Result<Appender, RootError> {
-        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::APPEND;
-        let file = open(path, path, flags, Mode::from_raw_mode(0o666))?;
-        Ok(Appender {
-            path: path.to_owned(),
-            file,
-        })
+        let mut draft = Draft::create(path, Readers::Everybody)?;
+        draft.rename(Durability::Cached)?;
+        Ok(Appender(draft))
     }
 
     /// Adds to its end.
@@ -268,7 +304,7 @@ impl Appender {
     /// # Errors
     /// The errno of write.
     pub fn append(&mut self, content: &[u8]) -> Result<(), RootError> {
-        write_all(&self.file, content, &self.path.display().to_string())
+        self.0.append(content)
     }
 
     /// Waits until all of it is on the disk.
@@ -276,12 +312,20 @@ impl Appender {
     /// # Errors
     /// The errno of fsync.
     pub fn finish(self) -> Result<(), RootError> {
-        sync(&self.file, &self.path.display().to_string())
+        let shown = self.0.path.display().to_string();
+        sync(&self.0.file, &shown).and_then(|()| self.0.destination.sync(&shown))
     }
 }
 
-fn open(path: &Path, shown: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, RootError> {
-    rustix::fs::open(path, flags | OFlags::CLOEXEC, mode).map_err(|errno| failed(shown, "create", errno))
+fn open(
+    dir: impl AsFd,
+    name: impl AsRef<Path>,
+    shown: &Path,
+    flags: OFlags,
+    mode: Mode,
+) -> Result<OwnedFd, RootError> {
+    rustix::fs::openat(dir, name.as_ref(), flags | OFlags::CLOEXEC, mode)
+        .map_err(|errno| failed(shown, "create", errno))
 }
 
 fn failed(path: &Path, doing: &'static str, errno: Errno) -> RootError {
@@ -342,6 +386,38 @@ mod tests {
         write(&link, b"new").unwrap();
         assert_eq!(std::fs::read(&real).unwrap(), b"new");
         assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn a_replaced_file_keeps_its_permissions() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("result.json");
+        let mode = || path.metadata().unwrap().permissions().mode() & 0o7777;
+        std::fs::write(&path, "old").unwrap();
+        for (readers, before, after) in [
+            (Readers::Everybody, 0o600, 0o600),
+            (Readers::Everybody, 0o640, 0o640),
+            (Readers::Owner, 0o640, 0o600),
+            (Readers::Owner, 0o400, 0o400),
+        ] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(before)).unwrap();
+            Draft::create(&path, readers).unwrap().finish().unwrap();
+            assert_eq!(mode(), after, "{before:o}");
+        }
+    }
+
+    /// What the process has open is written to directly, be it a file: its name may be anywhere.
+    #[test]
+    fn an_open_file_is_written_to_by_its_number() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("open");
+        let file = std::fs::File::create(&path).unwrap();
+        let number = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&file));
+        assert_eq!(check(Path::new(&number)).unwrap(), Place::Special);
+        write(Path::new(&number), b"new").unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"new");
+        assert_eq!(file.metadata().unwrap().len(), 3, "it is the same file");
     }
 
     #[test]

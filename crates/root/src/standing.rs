@@ -4,8 +4,8 @@
 //! after a power cut finds the old or the new.
 
 use crate::live::is_absence;
-use crate::state::{sync, write_all};
-use crate::{Live, RootError};
+use crate::state::{sync, sync_above, write_all};
+use crate::{Live, RootError, attributes};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -144,7 +144,7 @@ impl Live {
     }
 
     /// Makes this stand at a path, whose directory exists. A directory is made or removed only where none or an
-    /// empty one is.
+    /// empty one is. A file that replaces another keeps its owner, group, access list and extended attributes.
     ///
     /// # Errors
     /// The errno of the step that failed; what stood there stands there still.
@@ -168,7 +168,7 @@ impl Live {
             Standing::File { content, mode } => {
                 let beside = beside(&place);
                 let _ = rustix::fs::unlink(&beside);
-                let written = write(&beside, content.bytes(), *mode, path);
+                let written = write(&beside, &place, content.bytes(), *mode, path);
                 if written.is_err() {
                     let _ = rustix::fs::unlink(&beside);
                 }
@@ -176,7 +176,7 @@ impl Live {
             }
         }
         match self.renames(path)? {
-            Renames::Atomic => sync_above(&place, path),
+            Renames::Atomic => sync_above(&place),
             // After a rename FAT's directory still names the first block and the size of the file that was replaced, until
             // the new file's inode is written (`fs/fat/namei_vfat.c`, `vfat_rename`): a synced directory is not enough.
             Renames::InSteps => {
@@ -187,11 +187,19 @@ impl Live {
     }
 }
 
-fn write(beside: &Path, content: &[u8], mode: u32, shown: &str) -> Result<(), RootError> {
+fn write(beside: &Path, place: &Path, content: &[u8], mode: u32, shown: &str) -> Result<(), RootError> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let file = rustix::fs::open(beside, flags, Mode::RUSR | Mode::WUSR)
         .map_err(|errno| failed(shown, "create", errno))?;
     write_all(&file, content, shown)?;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    match rustix::fs::open(place, flags, Mode::empty()) {
+        Ok(old) => attributes::keep(&old, &file)
+            .map_err(|errno| failed(shown, "keep owner, group and attributes of", errno))?,
+        // Nothing is there, or a link.
+        Err(Errno::NOENT | Errno::LOOP) => {}
+        Err(errno) => return Err(failed(shown, "open", errno)),
+    }
     rustix::fs::fchmod(&file, Mode::from_raw_mode(mode)).map_err(|errno| failed(shown, "chmod", errno))?;
     sync(&file, shown)
 }
@@ -206,15 +214,6 @@ fn into_place(beside: &Path, place: &Path, shown: &str) -> Result<(), RootError>
         let _ = rustix::fs::unlinkat(CWD, beside, AtFlags::empty());
         failed(shown, "rename", errno)
     })
-}
-
-fn sync_above(place: &Path, shown: &str) -> Result<(), RootError> {
-    let Some(above) = place.parent() else {
-        return Ok(());
-    };
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let dir = rustix::fs::open(above, flags, Mode::empty()).map_err(|errno| failed(shown, "open", errno))?;
-    sync(&dir, shown)
 }
 
 fn failed(path: &str, doing: &'static str, errno: Errno) -> RootError {
@@ -253,6 +252,20 @@ mod tests {
             0,
             "nothing is left beside"
         );
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_keeps_its_attributes() {
+        let dir = tempfile::tempdir().unwrap();
+        let live = Live::rehearsal(dir.path());
+        live.set_standing("/x", &Standing::text("old", 0o644)).unwrap();
+        let flags = rustix::fs::XattrFlags::empty();
+        let place = dir.path().join("x");
+        rustix::fs::setxattr(&place, "user.note", b"kept", flags).unwrap();
+        live.set_standing("/x", &Standing::text("new", 0o640)).unwrap();
+        let mut value = [0; 8];
+        assert_eq!(rustix::fs::getxattr(&place, "user.note", &mut value), Ok(4));
+        assert_eq!(live.standing("/x").unwrap(), Standing::text("new", 0o640));
     }
 
     #[test]

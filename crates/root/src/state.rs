@@ -427,13 +427,25 @@ fn dir_flags() -> OFlags {
     OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC
 }
 
+/// The name of a directory that is made here is on the disk afterwards: what is synced in it is found after a power cut.
 fn make_dir(path: &Path, mode: Mode) -> Result<(), RootError> {
     match rustix::fs::mkdir(path, mode) {
-        Ok(()) | Err(Errno::EXIST) => Ok(()),
+        Ok(()) => sync_above(path),
+        Err(Errno::EXIST) => Ok(()),
         // A directory that exists on a read-only file system; what is missing below it fails by itself.
         Err(Errno::ROFS | Errno::ACCESS) if path.is_dir() => Ok(()),
         Err(errno) => Err(dir_error(path, "create", errno)),
     }
+}
+
+/// Waits until the name of a path is on the disk.
+pub(crate) fn sync_above(path: &Path) -> Result<(), RootError> {
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let shown = path.display().to_string();
+    let dir = rustix::fs::open(above.unwrap_or(Path::new(".")), flags, Mode::empty())
+        .map_err(|errno| io(&shown, "open", errno))?;
+    sync(&dir, &shown)
 }
 
 fn dir_error(path: &Path, doing: &'static str, errno: Errno) -> RootError {

@@ -5,4 +5,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod captured;
+mod live_foreign_links;
 mod live_told;
