@@ -292,18 +292,31 @@ impl<'a> Journal<'a> {
 /// Every journal: those put away, oldest first, then the one in force.
 ///
 /// # Errors
-/// What listing or reading met.
-pub fn history(storage: &dyn Storage) -> Result<Vec<Vec<Record>>, ApplyError> {
-    let mut journals = Vec::new();
+/// What listing or reading met, and a journal in force that cannot be understood.
+pub fn history(storage: &dyn Storage) -> Result<History, ApplyError> {
+    let mut history = History::default();
     for name in storage.names("history")? {
-        if let Some(bytes) = storage.read(&format!("history/{name}"))? {
-            journals.push(decode(&bytes)?);
+        let name = format!("history/{name}");
+        if let Some(bytes) = storage.read(&name)? {
+            match decode_file(&bytes, &name) {
+                Ok(records) => history.journals.push(records),
+                Err(error) => history.unreadable.push(error),
+            }
         }
     }
     if let Some(journal) = Journal::open(storage)? {
-        journals.push(journal.records);
+        history.journals.push(journal.records);
     }
-    Ok(journals)
+    Ok(history)
+}
+
+/// What was done on this boot.
+#[derive(Debug, Default)]
+pub struct History {
+    /// Every journal that can be read.
+    pub journals: Vec<Vec<Record>>,
+    /// Why others cannot, such as one of a newer version.
+    pub unreadable: Vec<ApplyError>,
 }
 
 /// The lines of records.
@@ -315,6 +328,10 @@ fn text(records: &[Record]) -> Result<Vec<u8>, ApplyError> {
 /// Decodes a journal. A record that is torn (we were killed inside `write`) is ignored: its change was never
 /// made, because records come first. What follows is a new beginning of its own; anything else is damage.
 pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Record>, ApplyError> {
+    decode_file(bytes, NAME)
+}
+
+fn decode_file(bytes: &[u8], name: &str) -> Result<Vec<Record>, ApplyError> {
     let mut records: Vec<Record> = Vec::new();
     let mut torn: Option<(usize, String)> = None;
     let complete = bytes
@@ -334,7 +351,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<Vec<Record>, ApplyError> {
             (Ok(_), Some((number, why))) => return Err(ApplyError::Journal { record: number, why }),
             (Err(Unreadable::Torn(why)), _) => torn = Some((records.len() + 1, why)),
             (Err(Unreadable::OtherVersion(line)), _) => {
-                let file = format!("/run/quietcore/{NAME}");
+                let file = format!("/run/quietcore/{name}");
                 return Err(line.error(file, records.len() + 1, writer(&records)));
             }
         }

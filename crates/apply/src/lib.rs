@@ -50,7 +50,7 @@ pub use entry::Entry;
 pub use error::ApplyError;
 pub use fingerprint::{Fingerprint, Place};
 pub use inhabitants::{Dwelling, Inhabitants};
-pub use journal::{Journal, JournalState, Lasting, Storage, history};
+pub use journal::{History, Journal, JournalState, Lasting, Storage, history};
 pub use layers::{Layer, LayerState, isolated, layers};
 pub use live::Host;
 pub use mend::{Mended, mend};

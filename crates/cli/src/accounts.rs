@@ -3,6 +3,7 @@
 use crate::CommandError;
 use root::Root;
 use root::process::NO_ID;
+use std::collections::BTreeMap;
 
 /// Who a program runs as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,31 @@ pub fn owner(root: &Root, text: &str) -> Result<String, CommandError> {
     owner_among(&read("/etc/passwd")?, &read("/etc/group")?, text)
 }
 
+/// The number of a user by name or number.
+///
+/// # Errors
+/// Names that are not there.
+pub fn user(root: &Root, text: &str) -> Result<u32, CommandError> {
+    user_among(&root.text("/etc/passwd")?.unwrap_or_default(), text)
+}
+
+/// The names of users by number; the first of several.
+pub fn user_names(root: &Root) -> BTreeMap<u32, String> {
+    let passwd = root.text("/etc/passwd").ok().flatten().unwrap_or_default();
+    let mut names = BTreeMap::new();
+    for account in passwd.lines().filter_map(Account::parse) {
+        names
+            .entry(account.uid)
+            .or_insert_with(|| account.name.to_owned());
+    }
+    names
+}
+
+/// The group does not matter here, so a number needs no line of its own.
+fn user_among(passwd: &str, text: &str) -> Result<u32, CommandError> {
+    find(passwd, "", Some(text), Some("0"), (0, 0)).map(|identity| identity.uid)
+}
+
 fn owner_among(passwd: &str, groups: &str, text: &str) -> Result<String, CommandError> {
     let (user, group) = match text.split_once(':') {
         Some((user, group)) => (user, Some(group).filter(|group| !group.is_empty())),
@@ -56,8 +82,7 @@ fn owner_among(passwd: &str, groups: &str, text: &str) -> Result<String, Command
                 "name who may put tasks into the partition",
             ));
         }
-        // The group does not matter here, so a number needs no line of its own.
-        (user, _) => find(passwd, groups, Some(user), Some("0"), (0, 0))?.uid,
+        (user, _) => user_among(passwd, user)?,
     };
     Ok(match gid {
         Some(gid) => format!("{uid}:{gid}"),

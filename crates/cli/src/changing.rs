@@ -7,7 +7,7 @@ use apply::{
 use machine::Machine;
 use plan::Intent;
 use root::process::{self, ENDINGS, Former};
-use root::state::{LIB_DIR, Lock, StateDir};
+use root::state::{LIB_DIR, Lock, LockFile, StateDir};
 use root::{Live, Origin, Root, RootError};
 use serde::Serialize;
 use std::path::Path;
@@ -79,6 +79,30 @@ impl Changing {
         Ok(Changing::with(state, lock))
     }
 
+    /// For the boot files alone, whose lock is another one: what the tools of a loader take holds up no `undo`.
+    ///
+    /// # Errors
+    /// As [`Changing::begin`].
+    pub fn boot_files() -> Result<Changing, CommandError> {
+        let state = StateDir::create(Path::new(STATE))?;
+        let lock = lock_boot_files(&state)?;
+        Ok(Changing {
+            host: Host::new(Live::host()),
+            left: Vec::new(),
+            state,
+            _lock: lock,
+            _held: Held::unless_watched(),
+        })
+    }
+
+    /// The boot files too, while this lives.
+    ///
+    /// # Errors
+    /// Another quietcore changes them.
+    pub fn with_boot_files(&self) -> Result<Lock, CommandError> {
+        lock_boot_files(&self.state)
+    }
+
     /// Locks the state directory; `None` when there is none, so nothing is in force.
     ///
     /// # Errors
@@ -115,14 +139,7 @@ impl Changing {
     }
 
     fn locked(state: StateDir) -> Result<Changing, CommandError> {
-        let lock = state.lock(LOCK_WAIT).map_err(|error| match error.errno() {
-            // A read-only or full file system is nobody's conflict.
-            Some(_) => error.into(),
-            None => CommandError {
-                status: Status::Conflict,
-                ..error.into()
-            },
-        })?;
+        let lock = state.lock(LOCK_WAIT).map_err(not_locked)?;
         Ok(Changing::with(state, lock))
     }
 
@@ -151,6 +168,40 @@ impl Changing {
             _held: held,
         }
     }
+}
+
+fn lock_boot_files(state: &StateDir) -> Result<Lock, CommandError> {
+    state
+        .lock_file(LockFile::BootFiles, LOCK_WAIT)
+        .map_err(not_locked)
+}
+
+/// A read-only or full file system is no conflict; everything else is.
+fn not_locked(error: RootError) -> CommandError {
+    match error.errno() {
+        Some(_) => error.into(),
+        None => CommandError {
+            status: Status::Conflict,
+            ..error.into()
+        },
+    }
+}
+
+/// Removes `/var/lib/quietcore` where nothing is in it. While another command has the lock it stays: that one may be about to use it.
+///
+/// # Errors
+/// The errno of looking or of the removal.
+pub fn discard_empty_lasting() -> Result<(), CommandError> {
+    let Some(state) = existing_lasting()? else {
+        return Ok(());
+    };
+    let Ok(_lock) = StateDir::create(Path::new(STATE))?.lock(Duration::ZERO) else {
+        return Ok(());
+    };
+    if state.names("")?.is_empty() {
+        state.discard()?;
+    }
+    Ok(())
 }
 
 /// Reports that what programs held could not be given back.

@@ -107,9 +107,18 @@ impl Screen {
     /// Prints text for people; nothing in JSON form or when quiet.
     pub fn text(&mut self, text: &str) {
         if self.form == Form::Text && self.volume > Volume::Quiet && !text.is_empty() {
-            let mut out = std::io::stdout().lock();
-            self.written(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
+            self.put_out(&report::for_terminal(text, self.style()));
         }
+    }
+
+    /// Puts the cursor of a terminal back by so many lines and clears what was there, so that new text replaces it.
+    pub fn rewind(&mut self, lines: usize) {
+        self.put_out(&format!("\x1b[{lines}F\x1b[J"));
+    }
+
+    fn put_out(&mut self, text: &str) {
+        let mut out = std::io::stdout().lock();
+        self.written(out.write_all(text.as_bytes()).and_then(|()| out.flush()));
     }
 
     /// Prints a JSON document; nothing in text form.
@@ -124,7 +133,7 @@ impl Screen {
         }
     }
 
-    /// Lets `write` stream a result to standard output (for documents too large to build first).
+    /// Lets `write` stream a document to standard output, byte for byte. Text for people is for [`Screen::text`].
     pub fn stream(&mut self, write: impl FnOnce(&mut dyn Write) -> std::io::Result<()>) {
         let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
         let written = write(&mut out).and_then(|()| out.flush());
@@ -167,30 +176,34 @@ impl Screen {
     /// Says something beside the result, on standard error, unless quiet.
     pub fn note(&self, text: &str) {
         if self.volume > Volume::Quiet {
-            put(&mut std::io::stderr().lock(), text.as_bytes());
+            put_error(text);
         }
     }
 
     /// Prints an error and gives its status back.
     pub fn error(&mut self, error: &CommandError) -> Status {
-        let text = format!(
-            "error: {}\n  why: {}\n next: {}\n",
-            error.what, error.why, error.next
-        );
-        put(&mut std::io::stderr().lock(), text.as_bytes());
+        put_error(&three_lines("error", [&error.what, &error.why, &error.next]));
         error.status
     }
 }
 
 /// Reports on standard error what went wrong beside the job of a command, also when quiet.
 pub fn warn(what: &str, why: &str, next: &str) {
-    let [what, why, next] = [what, why, next].map(report::safe);
-    let text = format!("warning: {what}\n  why: {why}\n next: {next}\n");
-    put(&mut std::io::stderr().lock(), text.as_bytes());
+    put_error(&three_lines("warning", [what, why, next]));
 }
 
-/// Writes and flushes. A reader that went away (`| head`) is no failure, and with standard error gone there is
-/// nobody to tell.
-fn put(out: &mut dyn Write, bytes: &[u8]) {
-    let _ = out.write_all(bytes).and_then(|()| out.flush());
+/// Three parts. A part of several lines is indented, so that a foreign text in it cannot look like the begin of a part.
+fn three_lines(kind: &str, parts: [&str; 3]) -> String {
+    let [what, why, next] = parts.map(|part| {
+        let lines: Vec<&str> = part.lines().map(str::trim_start).collect();
+        lines.join("\n       ")
+    });
+    format!("{kind}: {what}\n  why: {why}\n next: {next}\n")
+}
+
+/// Writes to standard error and flushes. With standard error gone there is nowhere to report that.
+fn put_error(text: &str) {
+    let text = report::for_terminal(text, report::Style::Plain);
+    let mut out = std::io::stderr().lock();
+    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
 }

@@ -272,25 +272,78 @@ fn one_after_the_other(first: &Set<'_>, other: &Set<'_>) -> bool {
     before(&first, &other) || before(&other, &first)
 }
 
-/// Facts that all files of a set agree on, and the sets not.
+/// What of a thread is how it was measured, and not what came of it.
+pub const CONDITIONS: [&str; 7] = [
+    "policy",
+    "priority",
+    "interval_ns",
+    "clock",
+    "threshold_ns",
+    "counter.name",
+    "counter.invariant",
+];
+
+/// Facts that all files of a set agree on, and the sets not; then how their threads were measured.
 fn conditions(first: &Set<'_>, other: &Set<'_>) -> Vec<(String, String, String)> {
-    let value = |run: &Recording, name: &str| -> Option<String> {
-        let fact = run.facts.iter().find(|(known, _)| known == name)?;
-        Some(fact.1.clone())
+    let Some(pattern) = first.runs.first() else {
+        return Vec::new();
     };
-    let agreed = |set: &Set<'_>, name: &str| -> Option<String> {
-        let mut values = set.runs.iter().map(|run| value(run, name));
-        let first = values.next()??;
-        values
-            .all(|value| value.as_ref() == Some(&first))
-            .then_some(first)
-    };
-    let names = first.runs.first().map_or(&[][..], |run| &run.facts);
-    names
+    let of_machines = pattern.facts.iter().filter_map(|(name, _)| {
+        let (first, other) = (agreed_fact(first, name)?, agreed_fact(other, name)?);
+        (first != other).then(|| (name.clone(), first.to_owned(), other.to_owned()))
+    });
+    let of_threads = CONDITIONS
         .iter()
-        .filter_map(|(name, _)| {
-            let (first, other) = (agreed(first, name)?, agreed(other, name)?);
-            (first != other).then(|| (name.clone(), first, other))
-        })
-        .collect()
+        .flat_map(|field| measured_otherwise(pattern, first, other, field));
+    of_machines.chain(of_threads).collect()
+}
+
+/// Where threads of both sets were measured with another value of a condition. What is so for all of them is one line.
+fn measured_otherwise(
+    pattern: &Recording,
+    first: &Set<'_>,
+    other: &Set<'_>,
+    field: &str,
+) -> Vec<(String, String, String)> {
+    let of = |set: &Set<'_>, series: &Series| -> Option<String> {
+        let values = set
+            .runs
+            .iter()
+            .map(|run| same(run, series).and_then(|series| fact(&series.facts, field)));
+        let values: Vec<&str> = values.collect::<Option<_>>()?;
+        Some(
+            agreed(values.iter().map(|value| Some(*value)))
+                .map_or_else(|| "not the same in all runs".to_owned(), str::to_owned),
+        )
+    };
+    let mut found: Vec<(String, String, String)> = Vec::new();
+    for series in &pattern.series {
+        if let (Some(first), Some(other)) = (of(first, series), of(other, series))
+            && first != other
+        {
+            found.push((format!("{} {field}", pattern.name_of(series)), first, other));
+        }
+    }
+    let is_one = |(_, first, other): &(String, String, String)| (first, other) == (&found[0].1, &found[0].2);
+    if found.len() > 1 && found.len() == pattern.series.len() && found.iter().all(is_one) {
+        found.truncate(1);
+        field.clone_into(&mut found[0].0);
+    }
+    found
+}
+
+fn fact<'a>(facts: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    let known = facts.iter().find(|(known, _)| known == name);
+    known.map(|(_, value)| value.as_str())
+}
+
+/// A fact that all files of a set agree on.
+fn agreed_fact<'a>(set: &Set<'a>, name: &str) -> Option<&'a str> {
+    agreed(set.runs.iter().map(|run| fact(&run.facts, name)))
+}
+
+/// What all say; `None` where one says nothing or something else.
+fn agreed<'a>(mut values: impl Iterator<Item = Option<&'a str>>) -> Option<&'a str> {
+    let first = values.next()??;
+    values.all(|value| value == Some(first)).then_some(first)
 }

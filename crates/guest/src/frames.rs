@@ -43,6 +43,12 @@ pub enum First<'a> {
 /// What stands first in these bytes.
 #[must_use]
 pub fn first(bytes: &[u8]) -> First<'_> {
+    let mut unlimited = usize::MAX;
+    within(bytes, &mut unlimited)
+}
+
+/// As [`first`]. A damaged body takes its length from the credit; one that is longer than that counts as damaged unseen.
+fn within<'a>(bytes: &'a [u8], credit: &mut usize) -> First<'a> {
     let Some(start) = bytes.windows(MARK.len()).position(|window| window == MARK) else {
         // The mark itself may have come by half.
         return First::Nothing {
@@ -62,14 +68,20 @@ pub fn first(bytes: &[u8]) -> First<'_> {
     let Some((name, length, checksum)) = header(rest.get(..line).unwrap_or_default()) else {
         return damaged;
     };
-    match rest.get(line + 1..line + 1 + length) {
-        None => First::Begun { start },
-        Some(body) if crc32fast::hash(body) == checksum => First::Whole {
-            name,
-            body,
-            end: start + line + 1 + length,
-        },
-        Some(_) => damaged,
+    let Some(body) = rest.get(line + 1..line + 1 + length) else {
+        return First::Begun { start };
+    };
+    if length > *credit {
+        return damaged;
+    }
+    if crc32fast::hash(body) != checksum {
+        *credit -= length;
+        return damaged;
+    }
+    First::Whole {
+        name,
+        body,
+        end: start + line + 1 + length,
     }
 }
 
@@ -82,34 +94,50 @@ pub fn framed(name: &str, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Frames that come piece by piece.
+/// Frames that come piece by piece. What is done for them stays in proportion to the bytes that came, whatever these are.
 #[derive(Debug, Default)]
 pub struct Frames {
     bytes: Vec<u8>,
+    /// Bytes at the begin that are done with.
+    done: usize,
     damaged: usize,
+    /// Bytes that may still be summed up for bodies that turn out to be damaged.
+    credit: usize,
 }
+
+/// For each byte that comes so many may be summed up in vain. A body is damaged seldom; one that claims to hold many others would
+/// have each of them summed up again.
+const VAIN: usize = 8;
 
 impl Frames {
     /// More bytes of the port.
     pub fn push(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..self.done);
+        self.done = 0;
         self.bytes.extend_from_slice(bytes);
+        let most = VAIN * MOST_BYTES;
+        self.credit = self
+            .credit
+            .saturating_add(bytes.len().saturating_mul(VAIN))
+            .min(most);
     }
 
     /// The next whole frame: its name and what it holds. `None` until more has come.
     pub fn take(&mut self) -> Option<(String, Vec<u8>)> {
         loop {
-            let (frame, end) = match first(&self.bytes) {
+            let rest = self.bytes.get(self.done..).unwrap_or_default();
+            let (frame, end) = match within(rest, &mut self.credit) {
                 First::Whole { name, body, end } => (Some((name.to_owned(), body.to_vec())), end),
                 First::Damaged { end } => {
                     self.damaged += 1;
                     (None, end)
                 }
                 First::Nothing { end } | First::Begun { start: end } => {
-                    self.bytes.drain(..end);
+                    self.done += end;
                     return None;
                 }
             };
-            self.bytes.drain(..end);
+            self.done += end;
             if frame.is_some() {
                 return frame;
             }
@@ -159,6 +187,41 @@ mod tests {
             ];
             assert_eq!((found.as_slice(), frames.damaged()), (&wanted[..], 1), "{piece}");
         }
+    }
+
+    /// Headers in a body that is damaged, each of which claims a long body of its own: the work is in proportion to the bytes.
+    #[test]
+    fn a_stream_of_false_headers_is_summed_up_a_few_times_only() {
+        let header = format!("FRAME x {} 00000000\n", 1 << 20);
+        let mut frames = Frames::default();
+        let hostile = header.repeat((2 << 20) / header.len());
+        frames.push(hostile.as_bytes());
+        assert_eq!(frames.take(), None);
+        assert!(frames.damaged() > 40_000, "{}", frames.damaged());
+        let before = VAIN * hostile.len();
+        assert!(
+            frames.credit < 1 << 20,
+            "{} of {before}: more was summed up in vain",
+            frames.credit
+        );
+        // What follows is still taken.
+        frames.push(&[b'.'; 1 << 20]);
+        frames.push(&framed("good", b"text"));
+        let found: Vec<_> = std::iter::from_fn(|| frames.take()).collect();
+        assert_eq!(found, [("good".to_owned(), b"text".to_vec())]);
+    }
+
+    /// Each byte is looked at once, not once for each mark before it.
+    #[test]
+    fn a_stream_of_marks_alone_is_read_through() {
+        let mut frames = Frames::default();
+        let marks = [b"FRAME \n".repeat(1 << 20), framed("good", b"text")].concat();
+        let mut found = Vec::new();
+        for part in marks.chunks(1 << 16) {
+            frames.push(part);
+            found.extend(std::iter::from_fn(|| frames.take()));
+        }
+        assert_eq!(found, [("good".to_owned(), b"text".to_vec())]);
     }
 
     #[test]

@@ -9,6 +9,9 @@ pub struct Cmdline {
     pub parameters: Vec<Parameter>,
 }
 
+/// The longest line, in bytes: `COMMAND_LINE_SIZE` is 4096 at most, and a boot configuration may add 32767 (`XBC_DATA_MAX`).
+pub const MOST_LINE: usize = 40 << 10;
+
 /// One parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Parameter {

@@ -1,5 +1,6 @@
 //! The kernel itself: release, preemption model, configuration, boot line.
 
+use crate::cmdline::MOST_LINE;
 use crate::reading::Reader;
 use crate::{Cmdline, parse_cmdline};
 use serde::{Deserialize, Serialize};
@@ -51,7 +52,9 @@ pub(crate) fn read(reader: &Reader) -> Kernel {
     let release = reader
         .value("/proc/sys/kernel/osrelease")
         .or_else(|| release_of(reader));
-    let cmdline = reader.text("/proc/cmdline").map(|text| parse_cmdline(&text));
+    let cmdline = reader
+        .text_at_most("/proc/cmdline", MOST_LINE)
+        .map(|text| parse_cmdline(&text));
     let config = read_config(reader, release.as_deref()).map(Arc::new);
     Kernel {
         version: release.as_deref().and_then(parse_version),

@@ -55,6 +55,16 @@ impl<'a> Reader<'a> {
         self.or_note(path, self.root.text(path))
     }
 
+    /// As [`Reader::text`]; a file of more than so many bytes counts as one that cannot be read.
+    pub(crate) fn text_at_most(&self, path: &str, most: usize) -> Option<String> {
+        let text = self.text(path)?;
+        if text.len() > most {
+            self.note(path, &format!("it has {} bytes, {most} at most", text.len()));
+            return None;
+        }
+        Some(text)
+    }
+
     pub(crate) fn inflated(&self, path: &str) -> Option<String> {
         self.or_note(path, self.root.inflated(path))
     }

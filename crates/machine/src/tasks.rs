@@ -8,7 +8,7 @@ mod read;
 pub(crate) use attendants::read_attendants;
 pub use glance::{Glance, children, kernel_threads, listed, unusual};
 pub use parse::{parse_cgroup_file, parse_stat, parse_status_allowed};
-pub use read::{cgroup_of, read, read_one, read_process, read_stat, with_status};
+pub use read::{cgroup_of, read, read_one, read_process, read_stat, users_of, with_status};
 pub(crate) use read::{read_all, read_cgroups};
 
 use crate::{CpuId, CpuSet};

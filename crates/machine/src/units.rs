@@ -1,12 +1,31 @@
 //! Units that live in types, so that a CPU is never added to a nanosecond.
 
+use crate::CpuSet;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The kernel's number of a logical CPU. Numbers may have holes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(transparent)]
+#[serde(try_from = "u32", into = "u32")]
 pub struct CpuId(pub u32);
+
+impl From<CpuId> for u32 {
+    fn from(cpu: CpuId) -> u32 {
+        cpu.0
+    }
+}
+
+/// A number in a file that is above [`CpuSet::MAX_CPU`] would make a set of half a gigabyte.
+impl TryFrom<u32> for CpuId {
+    type Error = String;
+
+    fn try_from(number: u32) -> Result<CpuId, String> {
+        match number {
+            0..=CpuSet::MAX_CPU => Ok(CpuId(number)),
+            _ => Err(format!("no machine has a CPU {number}")),
+        }
+    }
+}
 
 impl fmt::Display for CpuId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,7 +2,7 @@
 
 use crate::sampler::Job;
 use crate::shared::state;
-use crate::{Deadline, Kind, Lane, Life, MeasureError, Request, Sleep};
+use crate::{Deadline, IfRefused, Kind, Lane, Life, MeasureError, Request, Sleep};
 use machine::{CpuSet, Policy};
 use root::Root;
 use std::sync::atomic::Ordering;
@@ -126,8 +126,7 @@ fn is_deadline(deadline: Deadline) -> bool {
     (100_000..=4_000_000_000).contains(&period_ns) && (1_024..=period_ns).contains(&runtime_ns)
 }
 
-/// Whether every thread got onto its CPU, and a deadline where one was asked for: as an ordinary task it would answer
-/// another question.
+/// Whether every thread got onto its CPU, and the policy that it cannot do without.
 pub(crate) fn pinned(job: &Job<'_>, sampler_pid: u32, root: &Root) -> Result<(), MeasureError> {
     for (place, lane) in job.lanes.iter().enumerate() {
         let cpu = lane.cpu;
@@ -136,8 +135,12 @@ pub(crate) fn pinned(job: &Job<'_>, sampler_pid: u32, root: &Root) -> Result<(),
         };
         if track.state.0.load(Ordering::Acquire) != state::NOT_PINNED {
             match track.policy_errno.load(Ordering::Relaxed) {
-                errno if errno != 0 && lane.policy == Policy::Deadline => {
+                0 => continue,
+                errno if lane.policy == Policy::Deadline => {
                     return Err(MeasureError::deadline(cpu, errno, root));
+                }
+                errno if lane.if_refused == IfRefused::Fails => {
+                    return Err(MeasureError::policy(lane, errno, root));
                 }
                 _ => continue,
             }

@@ -1,6 +1,7 @@
 //! Why a measurement could not be made.
 
-use crate::rights::may_be_nice;
+use crate::Lane;
+use crate::rights::{about_refused_policy, may_be_nice};
 use machine::{CpuId, CpuSet};
 use root::{Root, RootError};
 
@@ -46,6 +47,20 @@ pub enum MeasureError {
         why: &'static str,
         /// What to do.
         next: &'static str,
+    },
+    /// The kernel refused a policy that was asked for.
+    #[error("CPU {cpu}: {policy} was refused: {why}; {next}")]
+    Policy {
+        /// The CPU.
+        cpu: CpuId,
+        /// The policy and its priority, as the option has them.
+        policy: String,
+        /// EPERM, mostly.
+        errno: i32,
+        /// What stands in the way.
+        why: String,
+        /// What to do.
+        next: String,
     },
     /// The samplers did not get ready, and did not wait for a CPU either: they slept or were stopped, or had the CPU.
     #[error(
@@ -116,6 +131,21 @@ pub enum MeasureError {
 }
 
 impl MeasureError {
+    /// What a refusal of another policy means.
+    pub(crate) fn policy(lane: &Lane, errno: i32, root: &Root) -> MeasureError {
+        let (why, next) = about_refused_policy(lane, errno, root);
+        MeasureError::Policy {
+            cpu: lane.cpu,
+            policy: match lane.priority {
+                0 => format!("{:?}", lane.policy).to_lowercase(),
+                priority => format!("{:?}:{priority}", lane.policy).to_lowercase(),
+            },
+            errno,
+            why,
+            next,
+        }
+    }
+
     /// What a refusal of `SCHED_DEADLINE` means. A deadline task may use all CPUs of its root domain, or it gets no
     /// deadline (`__sched_setscheduler` in `kernel/sched/syscalls.c`): one that is pinned to a CPU needs a domain of
     /// that CPU alone, or a kernel that admits without counting (`sched_rt_runtime_us` -1).

@@ -29,6 +29,8 @@ pub struct Lane {
     pub priority: u32,
     /// For `Deadline`.
     pub deadline: Deadline,
+    /// What a refusal of the policy means.
+    pub if_refused: IfRefused,
     /// When its window ends; the measurement ends with the last.
     pub life: Life,
     /// How long after the common beginning its window begins, in nanoseconds, at most 10 s. Latency only.
@@ -45,6 +47,15 @@ pub struct Lane {
     pub claim: Option<Claim>,
     /// Noise: the shortest gap that counts, in nanoseconds, 100 ns to 1 s.
     pub threshold_ns: u64,
+}
+
+/// What a refusal of the policy means. Without a deadline that was asked for there is never a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IfRefused {
+    /// The sampler runs as an ordinary task, and a finding says so: for a default.
+    Ordinary,
+    /// There is no measurement: as an ordinary task it would answer another question than the one that was asked.
+    Fails,
 }
 
 /// 1 ms: what the peers use, and a period that every machine can follow.
@@ -64,6 +75,7 @@ impl Lane {
             policy: Policy::Fifo,
             priority: 80,
             deadline: Deadline::default(),
+            if_refused: IfRefused::Ordinary,
             life: Life::Time(duration),
             phase_ns: 0,
             interval_ns: DEFAULT_INTERVAL_NS,

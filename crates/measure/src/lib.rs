@@ -41,7 +41,7 @@ pub use collect::run;
 pub use conditions::condition_words;
 pub use environment::Environment;
 pub use error::MeasureError;
-pub use lane::{Lane, Life};
+pub use lane::{IfRefused, Lane, Life};
 pub use method::Method;
 pub use progress::{Phase, Progress, ThreadProgress};
 pub use proof::{Claim, Judged, Proof, Verdict};

@@ -218,6 +218,10 @@ pub(crate) fn cures<'a>(rows: impl Iterator<Item = &'a Interruption>) -> Vec<Cur
         match cures.iter_mut().find(|cure| cure.fix == row.fix) {
             Some(cure) => {
                 cure.total_ns += row.total_ns;
+                // One reason would be given for all of them.
+                if cure.why != row.why {
+                    cure.why = "";
+                }
                 if !cure.names.contains(&row.name.as_str()) {
                     cure.names.push(&row.name);
                 }
@@ -268,8 +272,12 @@ fn cure_lines(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
     }
     let _ = writeln!(text, "{}", style.paint(Role::Quiet, "  What would stop it:"));
     for cure in &cures {
-        let share = cure.total_ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64;
-        let _ = writeln!(text, "{share:>6.1}%  {}", wrap(&safe(cure.fix), 9, COLUMNS));
+        // Counters alone tell how often, and not how long.
+        let share = match cure.total_ns {
+            0 => format!("{:>7}", "-"),
+            ns => format!("{:>6.1}%", ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64),
+        };
+        let _ = writeln!(text, "{share}  {}", wrap(&safe(cure.fix), 9, COLUMNS));
         let why = match cure.why {
             "" => safe(&cure.of()),
             why => format!("{}: {}", safe(&cure.of()), safe(why)),

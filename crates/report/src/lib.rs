@@ -47,5 +47,5 @@ pub use recording::{
 pub use study_as::{STUDY_FORMS, StudyForm};
 pub use study_page::StudyPage;
 pub use study_samples::StudyCell;
-pub use style::{Style, safe, safe_lines};
+pub use style::{Style, for_terminal, safe, safe_lines};
 pub use systress::{TimerRow, systress_elapsed, systress_screen, systress_statistics};

@@ -2,6 +2,7 @@
 //!
 //! A name that comes from the machine (a task may call itself anything) never reaches a terminal unescaped.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 /// Columns that every screen fits into.
@@ -30,17 +31,25 @@ pub(crate) enum Role {
 impl Style {
     /// The text in the colour of its role.
     pub(crate) fn paint(self, role: Role, text: &str) -> String {
-        let code = match role {
+        match self {
+            Style::Plain => text.to_owned(),
+            Style::Colour if text.is_empty() => String::new(),
+            Style::Colour => format!("\u{1b}[{}m{text}\u{1b}[0m", role.code()),
+        }
+    }
+}
+
+impl Role {
+    const ALL: [Role; 5] = [Role::Head, Role::Quiet, Role::Good, Role::Care, Role::Bad];
+
+    /// The parameter of SGR.
+    const fn code(self) -> &'static str {
+        match self {
             Role::Head => "1",
             Role::Quiet => "2",
             Role::Good => "32",
             Role::Care => "33",
             Role::Bad => "31",
-        };
-        match self {
-            Style::Plain => text.to_owned(),
-            Style::Colour if text.is_empty() => String::new(),
-            Style::Colour => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
         }
     }
 }
@@ -58,16 +67,53 @@ pub fn safe_lines(text: &str) -> String {
     pieces.collect()
 }
 
+/// Text for people as it leaves for a terminal, whatever it is made of: line ends, tabs, and the colours of this style stay, every
+/// other control character becomes an escape.
+#[must_use]
+pub fn for_terminal(text: &str, style: Style) -> Cow<'_, str> {
+    let keeps = |letter: char| matches!(letter, '\n' | '\t') || !is_unsafe(letter);
+    if text.chars().all(keeps) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let colour = (style == Style::Colour).then(|| colour_at(rest)).flatten();
+        let taken = colour.map_or(letter.len_utf8(), str::len);
+        match colour {
+            Some(colour) => out.push_str(colour),
+            None if keeps(letter) => out.push(letter),
+            None => out.extend(letter.escape_default()),
+        }
+        rest = &rest[taken..];
+    }
+    Cow::Owned(out)
+}
+
+/// The sequence of one of the own colours that a text begins with.
+fn colour_at(text: &str) -> Option<&str> {
+    const END: &str = "\u{1b}[0m";
+    let begin = |role: Role| format!("\u{1b}[{}m", role.code());
+    let is_own = |sequence: &str| sequence == END || Role::ALL.iter().any(|role| sequence == begin(*role));
+    let end = text.find('m')?;
+    text.get(..=end).filter(|sequence| is_own(sequence))
+}
+
+/// Whether a character could steer a terminal, be invisible, or turn the direction of writing.
+fn is_unsafe(letter: char) -> bool {
+    let hidden = matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
+    letter.is_control() || hidden
+}
+
 /// A foreign name made safe for a terminal: control characters, and characters that are invisible or turn the
 /// direction of writing, become escapes.
 #[must_use]
 pub fn safe(name: &str) -> String {
     let mut text = String::with_capacity(name.len());
     for letter in name.chars() {
-        let hidden = matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}');
         if letter == '\\' {
             text.push_str("\\\\");
-        } else if letter.is_control() || hidden {
+        } else if is_unsafe(letter) {
             text.extend(letter.escape_default());
         } else {
             text.push(letter);
@@ -176,6 +222,25 @@ mod tests {
             "a\\u{1b}[2Jb\\n\\u{9b}c\\u{202e}d\\\\"
         );
         assert_eq!(safe("plain (name) ü"), "plain (name) ü");
+    }
+
+    #[test]
+    fn only_own_colours_reach_a_terminal() {
+        let painted = Style::Colour.paint(Role::Bad, "x");
+        let text = format!("a\tb\n{painted} \u{1b}[8m\u{1b}]0;t\u{7}\r\u{202e}\\m");
+        let safe = "\\u{1b}[8m\\u{1b}]0;t\\u{7}\\r\\u{202e}\\m";
+        assert_eq!(
+            for_terminal(&text, Style::Colour),
+            format!("a\tb\n{painted} {safe}")
+        );
+        assert_eq!(
+            for_terminal(&text, Style::Plain),
+            format!("a\tb\n\\u{{1b}}[31mx\\u{{1b}}[0m {safe}")
+        );
+        assert!(matches!(
+            for_terminal("a\tb\n\\ ü", Style::Plain),
+            Cow::Borrowed(_)
+        ));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::zstd::ZstdFrames;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::fs::File;
-use std::io::{BufReader, Cursor, Error, Read};
+use std::io::{BufReader, Cursor, Error, ErrorKind, Read};
 use std::path::Path;
 use std::rc::Rc;
 use tar::EntryType;
@@ -20,6 +20,8 @@ const MAX_ENTRIES: usize = 4_000_000;
 const MAX_RATIO: u64 = 5_000;
 /// Small archives may have any ratio.
 const RATIO_COUNTS_FROM: u64 = 64 << 20;
+/// The memory of a decoder, beside what it gives. `xz -9` needs 65 MiB; zstd's decoder has a limit of its own.
+const MAX_DECODER_KIB: u32 = 100 << 10;
 /// Header, long name and extensions of one entry.
 const MAX_HEADER: u64 = 1 << 20;
 /// What may follow the end mark of the archive: padding to the block size of a tape.
@@ -63,7 +65,7 @@ fn fill(file: File, meter: &Rc<Meter>) -> Result<TreeBuilder, RootError> {
     meter.allow(MAX_HEADER);
     for entry in archive.entries().map_err(|error| bad(&error))? {
         let mut entry = entry.map_err(|error| match count {
-            0 if meter.why.borrow().is_none() => broken(
+            0 if meter.why.borrow().is_none() && error.kind() != ErrorKind::OutOfMemory => broken(
                 "it is neither a tar archive nor one that is packed with gzip, bzip2, xz or zstd (or it is truncated)",
             ),
             _ => bad(&error),
@@ -203,7 +205,7 @@ fn decoder(mut packed: Packed) -> Result<Box<dyn Read>, Error> {
         Packing::None => Box::new(whole),
         Packing::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(whole)),
         Packing::Bzip2 => Box::new(bzip2::bufread::MultiBzDecoder::new(whole)),
-        Packing::Xz => Box::new(lzma_rust2::XzReader::new(whole, true)),
+        Packing::Xz => Box::new(lzma_rust2::XzReader::new_mem_limit(whole, true, MAX_DECODER_KIB)),
         Packing::Zstd => Box::new(ZstdFrames::new(whole)),
     })
 }
@@ -226,7 +228,11 @@ fn broken(why: &str) -> RootError {
 fn unreadable(meter: &Meter, error: &Error) -> RootError {
     match meter.why.borrow().as_deref() {
         Some(why) => broken(why),
-        None if error.kind() == std::io::ErrorKind::UnexpectedEof => broken("it is truncated"),
+        None if error.kind() == ErrorKind::UnexpectedEof => broken("it is truncated"),
+        None if error.kind() == ErrorKind::OutOfMemory => broken(&format!(
+            "its decoder would need more than {} MiB of memory, so it is no captured machine",
+            MAX_DECODER_KIB >> 10
+        )),
         None => broken(&format!("it is damaged or truncated ({error})")),
     }
 }

@@ -1,6 +1,8 @@
-//! Who a file belongs to, as one word of text: what the journal keeps of it and gives back.
+//! Who a file belongs to, as one word of text: what the journal keeps of it and gives back. And who else may change it.
 
+use crate::RootError;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
 /// Owner, group and permission bits of a file. As text `UID:GID MODE`, the mode in octal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +40,28 @@ impl Ownership {
             },
         }
     }
+}
+
+/// The first of a file and the directories above it that users other than root may change, as owner or by its permission bits.
+/// (Permissions that an access list gives are within the bits of the group, `acl(5)`.)
+///
+/// # Errors
+/// The errno of `lstat(2)`.
+pub fn changeable_by_others(path: &Path) -> Result<Option<(PathBuf, Ownership)>, RootError> {
+    const GROUP_OR_OTHERS_WRITE: u32 = 0o022;
+    for place in path.ancestors() {
+        let stat = rustix::fs::lstat(place)
+            .map_err(|errno| RootError::from_io(&place.display().to_string(), "stat", &errno.into()))?;
+        let ownership = Ownership {
+            uid: stat.st_uid,
+            gid: stat.st_gid,
+            mode: stat.st_mode & 0o7777,
+        };
+        if ownership.uid != 0 || ownership.mode & GROUP_OR_OTHERS_WRITE != 0 {
+            return Ok(Some((place.to_owned(), ownership)));
+        }
+    }
+    Ok(None)
 }
 
 impl fmt::Display for Ownership {

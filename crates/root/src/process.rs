@@ -159,6 +159,20 @@ fn endings() -> MaybeUninit<libc::sigset_t> {
     set
 }
 
+/// Blocks no signal any more: for a child, which would go on with what its parent blocked.
+///
+/// # Errors
+/// The errno.
+pub fn unblock_signals() -> Result<(), i32> {
+    let mut none = MaybeUninit::<libc::sigset_t>::zeroed();
+    // SAFETY: the first call fills the set that the second reads.
+    let done = unsafe {
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut())
+    };
+    if done == 0 { Ok(()) } else { Err(errno()) }
+}
+
 /// Gives the former mask back.
 pub fn release_signals(former: &Former) {
     // SAFETY: a set that the kernel filled.

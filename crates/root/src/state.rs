@@ -5,24 +5,24 @@
 //! the descriptor of the directory that was checked, never again by its path.
 
 mod append;
+mod lock;
+
+pub use lock::{Lock, LockFile};
 
 use crate::RootError;
 use append::Appended;
-use rustix::fs::{AtFlags, FileType, FlockOperation, Mode, OFlags, RenameFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 /// State of this boot: gone after a restart, as are the changes that it describes.
 pub const RUN_DIR: &str = "/run/quietcore";
 /// State that outlives a restart: boot-line changes and saved results.
 pub const LIB_DIR: &str = "/var/lib/quietcore";
-
-const LOCK_NAME: &str = ".lock";
 
 /// How much an append has to survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,14 +41,6 @@ pub struct StateDir {
     path: PathBuf,
     dir: OwnedFd,
     appended: Mutex<Option<Appended>>,
-}
-
-/// The right to change the state, held until dropped.
-///
-/// A process that is forked without `exec` shares the lock and keeps it; one that is executed does not.
-#[derive(Debug)]
-pub struct Lock {
-    _file: OwnedFd,
 }
 
 impl StateDir {
@@ -240,61 +232,11 @@ impl StateDir {
     /// # Errors
     /// The errno of the removal, unless that something is there.
     pub fn discard(self) -> Result<bool, RootError> {
-        let _ = rustix::fs::unlinkat(&self.dir, LOCK_NAME, AtFlags::empty());
+        let _ = rustix::fs::unlinkat(&self.dir, LockFile::State.name(), AtFlags::empty());
         match rustix::fs::rmdir(&self.path) {
             Ok(()) | Err(Errno::NOENT) => Ok(true),
             Err(Errno::NOTEMPTY | Errno::EXIST) => Ok(false),
             Err(errno) => Err(dir_error(&self.path, "remove", errno)),
-        }
-    }
-
-    /// Waits for the one lock of this directory, at most so long.
-    ///
-    /// # Errors
-    /// [`RootError::Busy`], naming the holder, when it is not free in time; [`RootError::State`] for an unsafe lock file.
-    pub fn lock(&self, wait: Duration) -> Result<Lock, RootError> {
-        let place = Place {
-            sub: None,
-            file: LOCK_NAME.to_owned(),
-        };
-        let shown = self.shown(LOCK_NAME);
-        let file = self
-            .open_file(&place, OFlags::RDWR | OFlags::CREATE)?
-            .ok_or_else(|| io(&shown, "open", Errno::NOENT))?;
-        let deadline = Instant::now() + wait;
-        loop {
-            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => break,
-                Err(Errno::INTR) => {}
-                Err(Errno::WOULDBLOCK) if Instant::now() < deadline => {
-                    std::thread::sleep(Duration::from_millis(10).min(wait));
-                }
-                Err(Errno::WOULDBLOCK) => return Err(self.held_by_another(&shown)),
-                Err(errno) => return Err(io(&shown, "lock", errno)),
-            }
-        }
-        // The number is only for the message of those who wait, so a full disk does not matter here.
-        let _ = rustix::fs::ftruncate(&file, 0);
-        let _ = rustix::io::write(&file, std::process::id().to_string().as_bytes());
-        Ok(Lock { _file: file })
-    }
-
-    /// In words, who took the lock last: for those whom [`StateDir::lock`] refuses.
-    #[must_use]
-    pub fn holder(&self) -> String {
-        let holder = self.read(LOCK_NAME).ok().flatten().unwrap_or_default();
-        let pid = String::from_utf8_lossy(&holder).trim().to_owned();
-        if pid.is_empty() {
-            "another process".to_owned()
-        } else {
-            format!("process {pid}")
-        }
-    }
-
-    fn held_by_another(&self, shown: &str) -> RootError {
-        RootError::Busy {
-            path: shown.to_owned(),
-            holder: self.holder(),
         }
     }
 

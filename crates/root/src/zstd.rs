@@ -3,10 +3,13 @@
 
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
-use std::io::{BufRead, Error, Read};
+use std::io::{BufRead, Error, ErrorKind, Read};
 
 /// What is decoded at a time.
 const STEP: usize = 1 << 17;
+
+/// A frame with nothing in it (RFC 8878: magic number, one segment of 0 bytes, a last raw block of 0 bytes).
+const EMPTY_FRAME: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
 
 pub(crate) struct ZstdFrames<R> {
     source: R,
@@ -35,7 +38,9 @@ impl<R: BufRead> ZstdFrames<R> {
             self.state = State::Ended;
             return Ok(());
         }
-        match self.decoder.reset(&mut self.source) {
+        // Only a decoder that has had a frame refuses a window that is too large for memory (100 MiB).
+        let first = self.decoder.reset(EMPTY_FRAME);
+        match first.and_then(|()| self.decoder.reset(&mut self.source)) {
             Ok(()) => self.state = State::InFrame,
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
                 length, ..
@@ -48,6 +53,7 @@ impl<R: BufRead> ZstdFrames<R> {
                     return Err(Error::from(std::io::ErrorKind::UnexpectedEof));
                 }
             }
+            Err(FrameDecoderError::WindowSizeTooBig { .. }) => return Err(ErrorKind::OutOfMemory.into()),
             Err(error) => return Err(Error::other(error.to_string())),
         }
         Ok(())

@@ -17,7 +17,7 @@ mod repairs;
 mod who;
 
 pub use burst::{Asked, Burst};
-pub use concern::concern;
+pub use concern::{concern, concerns};
 pub use datagrams::{link, processes, uevent};
 pub use happening::{Happening, Process, Writer};
 pub use layers::Layers;

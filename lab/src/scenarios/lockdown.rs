@@ -16,6 +16,15 @@ pub const SCENARIO: Scenario = Scenario {
     check,
 };
 
+/// The same kernel, locked down while a killed command's trace is still there.
+pub const LATER: Scenario = Scenario {
+    name: "lockdown_later",
+    about: "what a killed blame traced cannot be removed once the kernel is locked down: apply, guard, run and undo do their job",
+    cells: || vec![Cell::new(K7, Layout::V2).within(240)],
+    script: script_later,
+    check: check_later,
+};
+
 /// Everything forbidden that could show the kernel's memory, tracing too.
 const LOCKED: Shape = Shape {
     boot: "lockdown=confidentiality",
@@ -73,4 +82,52 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         format!("record says why: {}", record.stderr),
     );
     verdict.that(seen.get("file").status != 0, "no file is left");
+}
+
+fn script_later(_: &Cell) -> String {
+    "state before
+quietcore apply --cpus 3 --quiet
+quietcore blame --cpus 3 --for 100s >/dev/null 2>&1 & blame=$!
+wait_for 60 sh -c 'ls /sys/kernel/tracing/instances | grep -q .'
+sleep 1
+kill -9 $blame
+rec traced sh -c 'ls /sys/kernel/tracing/instances | grep .'
+mount -t securityfs none /sys/kernel/security
+echo confidentiality >/sys/kernel/security/lockdown
+rec lockdown cat /sys/kernel/security/lockdown
+rec run quietcore run --cpus 3 -- true
+rec undo quietcore undo
+rec apply quietcore apply --cpus 3 --confirm-within 3s
+wait_for 60 sh -c '! test -e /run/quietcore/journal'
+rec guarded ls /run/quietcore/journal
+rec apply_again quietcore apply --cpus 3 --confirm-within 30s
+rec confirm quietcore confirm
+rec undo_again quietcore undo
+rec traced_after sh -c '! ls /sys/kernel/tracing/instances | grep .'
+state after
+# What is locked cannot be compared.
+for name in before after; do grep -v -e '^/sys/kernel/debug/' -e '^/sys/kernel/tracing/' -e 'Operation not permitted' /tmp/$name >/tmp/${name}_seen; done
+same same before_seen after_seen
+"
+    .to_owned()
+}
+
+fn check_later(_: &Cell, seen: &Records, verdict: &mut Verdict) {
+    verdict.status(seen, "traced", 0);
+    let lockdown = seen.get("lockdown");
+    verdict.that(
+        lockdown.text().contains("[confidentiality]"),
+        format!("locked down: {}", lockdown.text()),
+    );
+    for name in ["run", "undo", "apply", "apply_again", "confirm", "undo_again", "traced_after"] {
+        verdict.status(seen, name, 0);
+    }
+    verdict.that(
+        seen.get("guarded").status != 0,
+        "the guard undid what was not confirmed",
+    );
+    let said = seen.get("run").stderr;
+    verdict.note(format!("run said: {}", said.lines().next().unwrap_or("nothing")));
+    let same = verdict.status(seen, "same", 0);
+    verdict.equal("state", same.text(), "");
 }

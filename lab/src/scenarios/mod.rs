@@ -33,6 +33,7 @@ mod inspect_shapes;
 mod irqbalance;
 mod knobs;
 mod large_machine;
+mod local_users;
 mod lockdown;
 mod losses;
 mod measuring;
@@ -89,6 +90,8 @@ pub const ALL: &[&Scenario] = &[
     &bad_input::SCENARIO,
     &knobs::SCENARIO,
     &lockdown::SCENARIO,
+    &lockdown::LATER,
+    &local_users::SCENARIO,
     &losses::SCENARIO,
     &tracers::SCENARIO,
     &senders::SCENARIO,

@@ -1,5 +1,5 @@
-//! Promises that others could break: an unconfirmed partition is undone although another quietcore has the lock, `prove` lets other
-//! commands work while it measures, a newer version's journal is kept, a user's task stops no undo, and no number makes `run --user`
+//! Promises that others could break: an unconfirmed partition is undone although another quietcore has the lock, `prove` and the tools
+//! of a boot loader let other commands work meanwhile, a newer version's journal is kept, a user's task stops no undo, and no number makes `run --user`
 //! keep root.
 
 use crate::kernels::{K6_1, K7};
@@ -11,7 +11,7 @@ use crate::verdict::Verdict;
 /// On v1 and on v2.
 pub const SCENARIO: Scenario = Scenario {
     name: "trust",
-    about: "guards wait for the lock; prove frees it; newer records are kept; a task's affinity stops no undo; --user never keeps root",
+    about: "guards wait for the lock; prove and boot set leave it free; newer records are kept; a task's affinity stops no undo; --user never keeps root",
     cells: || vec![Cell::new(K6_1, Layout::V1), Cell::new(K7, Layout::V2)],
     script,
     check,
@@ -20,10 +20,26 @@ pub const SCENARIO: Scenario = Scenario {
 /// A record with an event that no version has, and the right length and checksum.
 const NEWER: &str = r#"qc1 00000038 7567699a {"seq":2000,"at_ns":7,"by":"9.1.0","event":"teleported"}"#;
 
+/// A loader whose tool takes as long as the script wants. What a real one makes of the files is asked elsewhere.
+const SLOW_LOADER: &str = r#"mkdir -p /etc/default /boot/grub /usr/sbin
+echo 'GRUB_CMDLINE_LINUX_DEFAULT="quiet"' >/etc/default/grub
+cat >/usr/sbin/update-grub <<'EOF'
+#!/bin/sh
+touch /tmp/tool
+while [ ! -e /tmp/go ]; do sleep 0.1; done
+for file in /etc/default/grub /etc/default/grub.d/*.cfg; do [ ! -e $file ] || . $file; done
+printf "menuentry 'Linux' {\n\tlinux /vmlinuz root=/dev/vda1 ro %s\n}\n" "$GRUB_CMDLINE_LINUX $GRUB_CMDLINE_LINUX_DEFAULT" >/boot/grub/grub.cfg
+EOF
+chmod +x /usr/sbin/update-grub
+touch /tmp/go
+/usr/sbin/update-grub
+rm /tmp/go /tmp/tool
+"#;
+
 /// The lock is held for longer than any command waits for it, from before the deadlines until long after them.
 fn script(_: &Cell) -> String {
     format!(
-        "state before
+        "{SLOW_LOADER}state before
 rec first quietcore apply --cpus 3 --partition one --confirm-within 6s
 rec second quietcore apply --cpus 2 --partition two --confirm-within 6s
 lab-guest lock /run/quietcore/.lock 25 & holder=$!
@@ -67,6 +83,15 @@ rec task_undo quietcore undo
 rec task_apply quietcore apply --cpus 3
 rec task_end quietcore undo
 kill $task
+rec boot_set quietcore boot set --cpus 3 & set=$!
+wait_for 60 test -e /tmp/tool
+rec beside_boot quietcore apply --cpus 3
+rec beside_boot_undo quietcore undo
+rec beside_boot_clear quietcore boot clear
+touch /tmp/go
+wait $set
+rec boot_clear quietcore boot clear
+rec boot_left ls /var/lib/quietcore
 state end
 same same_end before end
 "
@@ -88,10 +113,14 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         "newer_end",
         "task_apply",
         "task_end",
+        "boot_set",
+        "beside_boot",
+        "beside_boot_undo",
+        "boot_clear",
     ] {
         verdict.status(seen, name, 0);
     }
-    for name in ["refused", "task_undo"] {
+    for name in ["refused", "task_undo", "beside_boot_clear"] {
         verdict.status(seen, name, 5);
     }
     for name in ["undo", "undo--force", "undo--keep", "undo--all", "apply"] {

@@ -87,7 +87,7 @@ fn isolates_and_gives_everything_back() {
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());
         assert_eq!(kernel.dump(), before, "{rules:?}");
         assert!(apply::Journal::open(&disk).unwrap().is_none());
-        assert_eq!(apply::history(&disk).unwrap().len(), 1);
+        assert_eq!(apply::history(&disk).unwrap().journals.len(), 1);
     }
 }
 

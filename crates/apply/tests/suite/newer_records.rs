@@ -90,6 +90,37 @@ fn a_journal_with_such_a_record_is_neither_undone_nor_added_to() {
     assert_eq!(kernel.dump(), before);
 }
 
+/// What an earlier journal of this boot was about is over: the others are still shown.
+#[test]
+fn a_journal_put_away_with_such_a_record_is_named_and_the_others_are_read() {
+    let kernel = Kernel::boot_with_settings(Rules::V2);
+    let disk = Disk::new(&kernel);
+    for _ in 0..2 {
+        every_step::isolate(&kernel, &disk, "2-3").unwrap();
+        undo(&kernel, &disk, BOOT, Which::All, Force::No, "test").unwrap();
+    }
+    let put_away = disk.dir.path().join("history");
+    let first = fs::read_dir(&put_away)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .min()
+        .unwrap();
+    in_every_place(&first, |what| {
+        let history = apply::history(&disk).unwrap();
+        assert_eq!(
+            (history.journals.len(), history.unreadable.len()),
+            (1, 1),
+            "{what}"
+        );
+        let error = history.unreadable[0].to_string();
+        assert!(
+            error.contains(&format!("history/{}", first.file_name().unwrap().display())),
+            "{error}"
+        );
+    });
+    assert_eq!(apply::history(&disk).unwrap().journals.len(), 2);
+}
+
 #[test]
 fn notes_with_such_a_record_are_neither_undone_nor_added_to() {
     installing::with_newer_notes(|what, result| is_refused(result, what));

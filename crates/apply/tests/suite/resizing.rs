@@ -203,7 +203,11 @@ fn a_journal_does_not_grow_with_every_resize() {
         assert!(late < early + early / 4, "{rules:?}: {early} bytes, then {late}");
         // Nothing of it is lost.
         let told = apply::history(&disk).unwrap();
-        let begun: usize = told.iter().map(|journal| apply::layers(journal).len()).sum();
+        let begun: usize = told
+            .journals
+            .iter()
+            .map(|journal| apply::layers(journal).len())
+            .sum();
         assert_eq!(begun, TURNS + 1, "{rules:?}");
         let undone = undo(&kernel, &disk, BOOT, Which::Last, Force::No, "test").unwrap();
         assert!(undone.equal(), "{rules:?}: {:?}", undone.remains());

@@ -133,10 +133,21 @@ impl Ground {
             },
             (None, Some(refusal)) => Cure::nothing(refusal.clone()),
             (None, None) => Cure::Command {
-                command: format!("{} --with {text}", self.apply()),
+                command: match self.is_usual(text) {
+                    true => self.apply(),
+                    false => format!("{} --with {text}", self.apply()),
+                },
                 why,
             },
         }
+    }
+
+    /// Whether a partition without further words sets this knob, to the value that is meant.
+    fn is_usual(&self, text: &str) -> bool {
+        takes(
+            &Intent::new(PartitionName::default(), self.asked.clone(), Profile::default()),
+            text,
+        )
     }
 
     /// The partition of this CPU once more, for what somebody else has changed since.
@@ -167,12 +178,11 @@ impl Ground {
     pub(super) fn boot(&self, why: &str) -> Cure {
         match (&self.refusal, self.can_boot_set) {
             (Some(refusal), _) => Cure::nothing(format!("{refusal}; {why}")),
-            (None, Some(false)) => Cure::Command {
-                command: format!("quietcore plan --cpus {}", self.asked),
-                why: format!(
-                    "{why}; it shows the words, and no boot loader was found here that we could give them to"
-                ),
-            },
+            (None, Some(false)) => Cure::nothing(format!(
+                "{why}; no boot loader was found here whose files quietcore can edit: `quietcore plan --cpus {}` shows the words for \
+                 the boot line",
+                self.asked
+            )),
             (None, _) => Cure::Command {
                 command: format!("quietcore boot set --cpus {}", self.asked),
                 why: format!("{why}; from the next boot on"),

@@ -3,6 +3,7 @@
 use crate::reading::Reading;
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
+use machine::cmdline::MOST_LINE;
 use machine::{CpuSet, Machine, interrupts, parse_cmdline};
 use plan::lint::{Facts, Outcome, lint};
 use report::explain::{
@@ -117,6 +118,13 @@ fn judge(args: &Args, line: Option<&str>, screen: &mut Screen) -> Result<Status,
             ));
         }
     };
+    if line.len() > MOST_LINE {
+        return Err(CommandError::usage(
+            format!("this boot line has {} bytes", line.len()),
+            format!("no kernel takes more than {MOST_LINE}"),
+            "give it as it stands in /proc/cmdline",
+        ));
+    }
     let mut facts = facts(args, machine.as_ref())?;
     if let (Some(root), Some(machine), None) = (&root, &machine, &args.kernel) {
         facts.sched_ext = sched_ext(root);

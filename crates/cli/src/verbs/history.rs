@@ -17,6 +17,8 @@ pub struct Args {}
 struct Report {
     schema: &'static str,
     journals: Vec<Summary>,
+    /// Why journals put away cannot be shown.
+    unreadable: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -33,6 +35,9 @@ struct Summary {
     changes_planned: usize,
     changes_made: usize,
     records: usize,
+    /// Its records are in the journal that counts now: those before began at 1 too.
+    #[serde(skip)]
+    is_current: bool,
 }
 
 /// Runs it.
@@ -40,7 +45,7 @@ struct Summary {
 /// # Errors
 /// No permission, or a journal that cannot be read.
 pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let mut stopped = None;
+    let (mut stopped, mut unreadable) = (None, Vec::new());
     let journals = match StateDir::open(Path::new(STATE))? {
         None => Vec::new(),
         Some(state) => {
@@ -49,7 +54,9 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
                 .ok()
                 .flatten();
             let current = apply::Journal::open(&state)?.map(|journal| journal.state(boot_id.as_deref()));
-            let histories = apply::history(&state)?;
+            let history = apply::history(&state)?;
+            unreadable.extend(history.unreadable.into_iter().map(CommandError::from));
+            let histories = history.journals;
             let last = histories.len().saturating_sub(1);
             let mut journals = Vec::new();
             for (place, records) in histories.iter().enumerate() {
@@ -64,16 +71,26 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             journals
         }
     };
-    screen.text(&text(&journals));
+    if !journals.is_empty() || unreadable.is_empty() {
+        screen.text(&text(&journals));
+    }
     if let Some(open) = stopped {
         screen.text(&format!(
             "Making partition {} anew with CPU {} did not finish: `quietcore undo` gives back the state before it.\n",
             open.name, open.cpus
         ));
     }
+    let unreadable: Vec<String> = unreadable
+        .iter()
+        .map(|error| format!("{}: {}", error.what, error.why))
+        .collect();
+    for line in &unreadable {
+        screen.text(&format!("Not shown: {line}\n"));
+    }
     screen.json(&Report {
         schema: "quietcore.history/1",
         journals,
+        unreadable,
     });
     Ok(Status::Done)
 }
@@ -103,6 +120,8 @@ fn summary(layer: &Layer, current: Option<JournalState>) -> Summary {
         changes_planned: layer.changes.len(),
         changes_made: layer.records.iter().filter(is_made).count(),
         records: layer.records.len(),
+        is_current: matches!(current, Some(state) if state != JournalState::Void)
+            && layer.state != LayerState::Gone,
     }
 }
 
@@ -115,9 +134,12 @@ fn text(journals: &[Summary]) -> String {
         "records", "began", "by", "partition", "CPUs", "writes"
     );
     for journal in journals {
+        let records = match journal.is_current {
+            true => format!("{}-{}", journal.seq, journal.end),
+            false => "-".to_owned(),
+        };
         text.push_str(&format!(
-            "{:<9} {:<21} {:<8} {:<10} {:<12} {:>7}  {}\n",
-            format!("{}-{}", journal.seq, journal.end),
+            "{records:<9} {:<21} {:<8} {:<10} {:<12} {:>7}  {}\n",
             journal.began,
             journal.reason,
             journal.partition,
@@ -126,5 +148,45 @@ fn text(journals: &[Summary]) -> String {
             journal.state
         ));
     }
+    let mut current = journals.iter().filter(|journal| journal.is_current);
+    if let (Some(first), Some(_)) = (current.next(), current.next()) {
+        text.push_str(&format!(
+            "`quietcore undo --to {}` takes back what was applied after {}.\n",
+            first.end, first.partition
+        ));
+    }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(partition: &str, seq: u64, is_current: bool) -> Summary {
+        Summary {
+            seq,
+            end: seq + 73,
+            began: "2026-11-25T10:41:54Z".to_owned(),
+            reason: "apply".to_owned(),
+            partition: partition.to_owned(),
+            cpus: machine::CpuSet::range(1, 1),
+            tool: "0.1.0".to_owned(),
+            pid: 7,
+            state: "in force".to_owned(),
+            changes_planned: 36,
+            changes_made: 36,
+            records: 74,
+            is_current,
+        }
+    }
+
+    /// Every journal counts from 1, so a number of an earlier one would name another record.
+    #[test]
+    fn only_records_of_the_current_journal_are_numbered() {
+        let shown = text(&[row("old", 1, false), row("one", 1, true), row("two", 75, true)]);
+        let firsts: Vec<&str> = shown.lines().filter_map(|line| line.split(' ').next()).collect();
+        assert_eq!(firsts, ["records", "-", "1-74", "75-148", "`quietcore"]);
+        assert!(shown.ends_with("`quietcore undo --to 74` takes back what was applied after one.\n"));
+        assert!(!text(&[row("old", 1, false), row("one", 1, true)]).contains("--to"));
+    }
 }

@@ -55,8 +55,12 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let style = screen.style();
     match screen.form {
         Form::Json => screen.stream(|out| report::inspect_json(&machine, &view, out)),
-        Form::Text if screen.volume == Volume::Quiet => {}
-        Form::Text => screen.stream(|out| report::inspect_text(&machine, &view, style, out)),
+        Form::Text => {
+            let mut text = Vec::new();
+            // Memory takes all of it.
+            let _ = report::inspect_text(&machine, &view, style, &mut text);
+            screen.text(&String::from_utf8_lossy(&text));
+        }
     }
     Ok(Status::Done)
 }

@@ -4,6 +4,7 @@
 //! journal with place and mask before it is moved, and is looked at again afterwards.
 
 mod choose;
+mod owners;
 mod show;
 mod threads;
 
@@ -13,6 +14,7 @@ use crate::{CommandError, Screen, Status};
 use apply::{Arrival, FormerPolicy, Ground, Homes, Journal, Outcome, Parcel, Passenger, Stay, System, Unit};
 use choose::{Children, Chosen, Selection};
 use machine::{CpuSet, Hierarchy, Machine, Task, TaskKey, Version};
+use owners::Owners;
 use plan::Finding;
 use root::Root;
 pub(crate) use show::{Fate, Line, Summary};
@@ -23,6 +25,9 @@ use std::collections::BTreeSet;
 pub struct Args {
     #[command(flatten)]
     selection: Selection,
+    /// Only processes of this user, by name or number (any user may give a process any name)
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
     /// Children of the processes too, and theirs. Those that they make during the move are taken anyway
     #[arg(long)]
     children: bool,
@@ -82,6 +87,7 @@ pub(crate) fn perform(args: &Args) -> Result<Summary, CommandError> {
     let partition = placement::partition_in_force(&changing, &machine, name)?.ok_or_else(nothing)?;
     let hierarchy = machine.cgroups.cpuset.as_ref().ok_or_else(nothing)?;
     let pins = args.manner.pins(&machine, &partition)?;
+    let owners = Owners::new(&root, args.user.as_deref())?;
     let mut mover = Mover {
         args,
         way,
@@ -91,6 +97,7 @@ pub(crate) fn perform(args: &Args) -> Result<Summary, CommandError> {
         hierarchy,
         partition: &partition,
         pins: &pins,
+        owners: &owners,
         settled: BTreeSet::new(),
         lines: Vec::new(),
         findings: Vec::new(),
@@ -99,14 +106,21 @@ pub(crate) fn perform(args: &Args) -> Result<Summary, CommandError> {
     let mut journal = Journal::open(&changing.state)?.ok_or_else(nothing)?;
     mover.passes(&mut journal)?;
     if mover.lines.is_empty() {
+        let whose = args
+            .user
+            .as_ref()
+            .map_or_else(String::new, |user| format!(" of user {}", report::safe(user)));
         return Err(CommandError::usage(
             "nothing matches",
             match way {
-                Way::In => format!("no task is {}", args.selection.text()),
-                Way::Out => format!("no task in partition {name} is {}", args.selection.text()),
+                Way::In => format!("no task{whose} is {}", args.selection.text()),
+                Way::Out => format!("no task{whose} in partition {name} is {}", args.selection.text()),
             },
             "`quietcore inspect --tasks` lists processes and threads by name",
         ));
+    }
+    for line in &mut mover.lines {
+        line.user = owners.name(line.tid);
     }
     Ok(Summary {
         partition: name.clone(),
@@ -114,6 +128,7 @@ pub(crate) fn perform(args: &Args) -> Result<Summary, CommandError> {
         out: way == Way::Out,
         dry_run: args.dry_run,
         storm: mover.storm,
+        is_by_name: args.user.is_none() && args.selection.has_names(),
         lines: mover.lines,
         findings: mover.findings,
     })
@@ -128,6 +143,7 @@ struct Mover<'a> {
     hierarchy: &'a Hierarchy,
     partition: &'a Partition,
     pins: &'a Pins,
+    owners: &'a Owners<'a>,
     /// Threads that need no further look.
     settled: BTreeSet<TaskKey>,
     lines: Vec<Line>,
@@ -143,7 +159,7 @@ impl Mover<'_> {
             Children::Newborn
         };
         for _ in 0..PASSES {
-            let mut chosen = self.args.selection.choose(self.root, children);
+            let mut chosen = self.args.selection.choose(self.root, self.owners, children);
             if self.way == Way::Out {
                 self.keep_inside(&mut chosen);
             }

@@ -96,6 +96,27 @@ fn what_is_not_shown_says_what_would_show_it() {
     );
 }
 
+/// A pause that is twice as long is the first thing to know about two sets of wake-ups.
+#[test]
+fn how_the_threads_were_measured_is_said_where_it_differs() {
+    let dir = sets(&FAST, &SLOW, &|_| {});
+    let (_, said) = asked(&dir, ["one", "two"], &[]);
+    assert!(!said.contains("interval_ns"), "{said}");
+    for (number, late_ns) in SLOW.into_iter().enumerate() {
+        write(&dir.path().join("two"), 2 * number + 1, late_ns, &|run| {
+            run["threads"][0]["interval_ns"] = 2_000_000.into();
+        });
+    }
+    let (_, said) = asked(&dir, ["one", "two"], &[]);
+    assert!(
+        said.contains("May be the reason: CPU 3 interval_ns was 1000007, is 2000000."),
+        "{said}"
+    );
+    write(&dir.path().join("two"), 1, SLOW[0], &|_| {});
+    let (_, said) = asked(&dir, ["one", "two"], &[]);
+    assert!(said.contains("is not the same in all runs."), "{said}");
+}
+
 #[test]
 fn files_before_and_behind_with_are_two_sets() {
     let dir = sets(&FAST, &SLOW, &|_| {});

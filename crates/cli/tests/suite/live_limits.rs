@@ -111,6 +111,16 @@ fn without_rights_it_measures_what_it_can_and_says_how_to_get_them() {
     );
     assert!(thread["recorded"].as_u64().unwrap() > 0);
 
+    // One that was asked for is not replaced by another.
+    let asked = [&short[..], &["--policy", "fifo:80"]].concat();
+    let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{said}");
+    assert!(
+        said.contains("fifo:80 was refused") && output.stdout.is_empty(),
+        "{said}"
+    );
+
     // What needs root alone costs the trace of --break and not the break.
     let asked = [&short[..], &["--break", "1ns"]].concat();
     let output = as_nobody(&binary, &asked, [0, 0], [65_536, 65_536]).unwrap();

@@ -8,13 +8,17 @@ use std::process::Output;
 const UNIT: &str = "etc/systemd/system/quietcore-watch.service";
 const LINK: &str = "etc/systemd/system/multi-user.target.wants/quietcore-watch.service";
 
-/// Runs it from `/mnt`: a program below `/tmp`, where some build, is none to be started at boot.
+/// Runs it from `/mnt`: a program where some build, below `/tmp` or with other owners, is none to be started at boot.
 fn run(place: &Place, words: &str) -> (Option<i32>, String) {
-    let program = Path::new(env!("CARGO_BIN_EXE_quietcore"));
+    run_after(place, "true", words)
+}
+
+/// As [`run`], after a line of shell that changes the copy.
+fn run_after(place: &Place, line: &str, words: &str) -> (Option<i32>, String) {
     let line = format!(
-        "mount --bind {} /mnt && exec /mnt/{} watch --daemon {words}",
-        program.parent().unwrap().display(),
-        program.file_name().unwrap().display()
+        "mount -t tmpfs -o mode=0755 none /mnt && install -m 0755 {} /mnt/quietcore && {line} && \
+         exec /mnt/quietcore watch --daemon {words}",
+        env!("CARGO_BIN_EXE_quietcore")
     );
     let Output {
         status,
@@ -57,6 +61,29 @@ fn it_is_installed_and_taken_back() {
     let (status, said) = run(&place, "--remove-unit");
     assert_eq!(status, Some(0), "{said}");
     assert!(said.contains("no unit of `watch` was installed"), "{said}");
+}
+
+/// A program that another user can replace would be run by root at each boot.
+#[test]
+fn a_program_that_others_can_change_is_no_unit() {
+    if !is_able("a_program_that_others_can_change_is_no_unit") {
+        return;
+    }
+    let place = with_systemd();
+    for (line, named) in [
+        ("chown 4242 /mnt/quietcore", "/mnt/quietcore is 4242:0 0755"),
+        ("chmod 0775 /mnt/quietcore", "/mnt/quietcore is 0:0 0775"),
+        ("chown 4242 /mnt", "/mnt is 4242:0 0755"),
+        ("chmod 1777 /mnt", "/mnt is 0:0 1777"),
+    ] {
+        let (status, said) = run_after(&place, line, "--install-unit");
+        assert_eq!(status, Some(2), "{line}: {said}");
+        assert!(said.contains(named), "{line}: {said}");
+        assert!(
+            !is_there(&place, UNIT) && !is_there(&place, LINK),
+            "{line}: {said}"
+        );
+    }
 }
 
 /// Whoever edits the unit keeps it.

@@ -68,7 +68,7 @@ fn found(plan: &Value) -> BTreeMap<String, String> {
 fn applied_by(pid: u32) -> Vec<BTreeSet<String>> {
     let state = StateDir::open(Path::new(STATE)).unwrap().unwrap();
     let mut applied = Vec::new();
-    for records in apply::history(&state).unwrap() {
+    for records in apply::history(&state).unwrap().journals {
         for layer in apply::layers(&records) {
             if layer.pid != pid || layer.reason != "study" {
                 continue;

@@ -48,7 +48,7 @@ pub enum DatError {
     },
     /// Unpacked it is larger than was allowed.
     #[error(
-        "unpacked it is larger than the {limit} bytes that were allowed; allow more memory, or unpack it with trace-cmd convert --compression none"
+        "unpacked it is larger than {limit} bytes, which its size and this machine's memory allow; unpack it with trace-cmd convert --compression none"
     )]
     TooLarge {
         /// What was allowed, in bytes.

@@ -80,10 +80,15 @@ impl Unpacker {
 /// What is decoded at a time.
 const STEP: usize = 1 << 17;
 
+/// A Zstandard frame with nothing in it (RFC 8878: magic number, one segment of 0 bytes, a last raw block of 0 bytes).
+const EMPTY_FRAME: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0];
+
 fn zstd(packed: &[u8], len: usize, out: &mut Vec<u8>) -> Result<(), String> {
     let said = |error: &dyn std::fmt::Display| error.to_string();
     let mut source = packed;
     let mut decoder = FrameDecoder::new();
+    // Only a decoder that has had a frame refuses a window that is too large for memory (100 MiB).
+    decoder.reset(EMPTY_FRAME).map_err(|error| said(&error))?;
     decoder.reset(&mut source).map_err(|error| said(&error))?;
     let end = out.len() + len;
     loop {

@@ -52,6 +52,18 @@ pub fn cgroup_of(root: &Root, tid: u32, version: Version) -> Option<String> {
     parse_cgroup_file(&text, version)
 }
 
+/// The real and the effective user of one thread (`Uid` of its `status`, `proc_pid_status(5)`); `None` when it is gone.
+#[must_use]
+pub fn users_of(root: &Root, tid: u32) -> Option<[u32; 2]> {
+    let text = root.text(&format!("/proc/{tid}/status")).ok().flatten()?;
+    let mut numbers = text
+        .lines()
+        .find_map(|line| line.strip_prefix("Uid:"))?
+        .split_ascii_whitespace()
+        .map(str::parse);
+    Some([numbers.next()?.ok()?, numbers.next()?.ok()?])
+}
+
 /// The threads of one process, by number; empty when it is gone.
 #[must_use]
 pub fn read_process(root: &Root, pid: u32) -> Vec<Task> {

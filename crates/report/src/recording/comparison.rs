@@ -5,6 +5,7 @@ use super::json::{COMPARE_SCHEMA, Report};
 use super::{head, row, share_name, span_text, title};
 use crate::measurement::notes_text;
 use crate::style::{COLUMNS, Role, Style, safe, wrap};
+use compare::CONDITIONS;
 use formats::requirement::{Judgement, Outcome, Requirement, judge};
 use formats::statistics::{SHARES, Span, quantile};
 use formats::{Basis, Kind, Recording, Series};
@@ -300,17 +301,6 @@ fn largest_span(series: &Series) -> Option<Span> {
         high_ns: Some(high_ns),
     })
 }
-
-/// What of a thread is how it was measured, and not what came of it.
-const CONDITIONS: [&str; 7] = [
-    "policy",
-    "priority",
-    "interval_ns",
-    "clock",
-    "threshold_ns",
-    "counter.name",
-    "counter.invariant",
-];
 
 /// Where the machines, or the ways of measuring, differ: of what all files tell.
 pub(crate) fn environment(files: &[Compared]) -> Vec<Fact<'_>> {

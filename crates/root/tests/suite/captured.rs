@@ -460,3 +460,28 @@ fn packed_files_are_inflated_within_a_limit() {
     assert!(read(b"not gzip").is_err());
     assert!(read(&packed(&vec![0; (root::MAX_INFLATED + 1) as usize])).is_err());
 }
+
+/// A few bytes that say that their decoder needs 1.5 and 2 GiB: refused before that is taken.
+#[test]
+fn decoders_that_want_much_memory_are_refused() {
+    const XZ_WITH_A_DICTIONARY_OF_1536_MIB: &str = "fd377a585a000004e6d6b44602002101250000003b787b41e027ff002c5d0000\
+        6ffdffffa3b7ff473e481572396151b89228e6a38607f9eee41e82d32fc53a3c014bb17ec98a5c321b640000af1812b32f55cc33000148\
+        8050000000ece3b55ab1c467fb020000000004595a";
+    let xz: Vec<u8> = XZ_WITH_A_DICTIONARY_OF_1536_MIB
+        .as_bytes()
+        .chunks(2)
+        .map(|digits| u8::from_str_radix(std::str::from_utf8(digits).unwrap(), 16).unwrap())
+        .collect();
+    // A frame with a window of 2 GiB, and blocks of one byte each that is repeated 128 KiB long (RFC 8878).
+    let block = |is_last: u32| {
+        let header = (128 << 10) << 3 | 1 << 1 | is_last;
+        let [low, middle, high, _] = u32::to_le_bytes(header);
+        [low, middle, high, 0]
+    };
+    let mut zst = vec![0x28, 0xb5, 0x2f, 0xfd, 0, 21 << 3];
+    (0..1 << 14).for_each(|number| zst.extend(block(u32::from(number == (1 << 14) - 1))));
+    for bytes in [&xz, &zst] {
+        let error = open(bytes).err().unwrap().to_string();
+        assert!(error.contains("more than 100 MiB of memory"), "{error}");
+    }
+}

@@ -57,6 +57,12 @@ pub fn concern(happening: &Happening) -> Layers {
     }
 }
 
+/// Whether a write to this file concerns any layer, whoever made it.
+#[must_use]
+pub fn concerns(path: &str) -> bool {
+    !written(path).is_empty()
+}
+
 fn written(path: &str) -> Layers {
     let fits = |row: &&Row| path.starts_with(row.begins) && path.contains(row.holds);
     ROWS.iter()

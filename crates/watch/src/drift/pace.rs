@@ -20,6 +20,10 @@ impl Pace {
     pub const SWEEPS: Pace = Pace::new(10_000, Duration::from_secs(1), Duration::from_secs(600));
     /// ... and while some do, for one of them may be `taskset`.
     pub const BUSY_SWEEPS: Pace = Pace::new(300, Duration::from_millis(250), Duration::from_secs(5));
+    /// Reading which processes began, changed and ended, while some do: a tenth of a CPU at most.
+    pub const PROCESSES: Pace = Pace::new(9, Duration::from_millis(100), Duration::from_secs(2));
+    /// Reading who wrote which file of the kernel: any user may write some of them without end.
+    pub const WRITES: Pace = Pace::new(20, Duration::from_millis(1), Duration::from_secs(2));
     /// Questions for what happened: a second after the last one at the latest, however dear that was ...
     pub const QUESTIONS: Pace = Pace::new(4, Duration::from_millis(100), Duration::from_secs(1));
     /// ... and these when more has happened than there are [`super::Funds`] for.

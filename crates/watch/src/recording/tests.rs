@@ -78,7 +78,11 @@ fn a_line_that_is_none_of_ours_is_told_by_its_number() {
     assert!(told(b"").starts_with("line 4: "));
     assert!(told(&[0xff, 0xfe]).starts_with("line 4: "));
     let far = br#"{"number":0,"unix_s":1,"activity":{"duration_ns":1,"cpus":[{"cpu":4294967295,"ticks":0,"interrupts":[],"softirqs":[],"context_switches":null,"steal_ns":null}]}}"#;
-    assert_eq!(told(far), "line 4: no machine has a CPU 4294967295");
+    assert!(
+        told(far).starts_with("line 4: no machine has a CPU 4294967295"),
+        "{}",
+        told(far)
+    );
     let deep = "[".repeat(100_000);
     assert!(told(deep.as_bytes()).starts_with("line 4: "));
     let unplaced = parse(&[header_line(), line(&moment(1))].concat()).unwrap_err();

@@ -9,6 +9,7 @@ mod collide;
 mod disturb;
 mod exchange;
 mod killat;
+mod local_user;
 mod population;
 mod report;
 mod state;
@@ -45,6 +46,9 @@ const USAGE: &str = "usage: lab-guest VERB ...
   listhas LIST CPU                status 0 when a kernel list has the CPU
   on CPUS                         pin itself to a list like 0,2 and print what the kernel made of it
   lock FILE SECONDS               hold the lock of a file (flock) for so long
+  silent ADDRESS COUNT SECONDS    open so many connections, print `open`, say nothing and keep them
+  scrape ADDRESS                  ask for /metrics there; prints the first line of the answer
+  scribble FILE TEXT SECONDS      write TEXT there again and again; prints how often
   ask SOCKET TEXT                 say TEXT to a daemon and print its answer
   told LOG FROM SECONDS ID SUBJECT   when `appeared` and then `gone` of that stands in a log of watch behind its first FROM
                                   lines, in seconds since boot, or never
@@ -83,6 +87,13 @@ fn main() -> ExitCode {
         }
         ["hold", cpu] => population::hold(number(cpu)),
         ["lock", file, seconds] => lock(file, Duration::from_secs(number(seconds))),
+        ["silent", address, count, seconds] => {
+            local_user::silent(address, number(count), Duration::from_secs(number(seconds)))
+        }
+        ["scrape", address] => local_user::scrape(address),
+        ["scribble", path, text, seconds] => {
+            local_user::scribble(path, text, Duration::from_secs(number(seconds)))
+        }
         ["ask", socket, text] => ask(socket, text),
         ["terminal", command @ ..] => terminal::run(command),
         ["told", log, from, seconds, id, subject] => told::wait(

@@ -2,6 +2,7 @@
 
 use super::spec;
 use super::tree::Set;
+use crate::accounts;
 use machine::{CpuSet, Policy, Task};
 use root::Root;
 use std::collections::BTreeMap;
@@ -97,11 +98,11 @@ fn middle_out(path: &str, room: usize) -> String {
 
 /// The rows of a table of tasks; people get the heading too, moved right by `indent`.
 pub fn tasks(tasks: &[&Task], root: &Root, reader: Reader, indent: usize) -> String {
-    let accounts = accounts(root);
+    let names = accounts::user_names(root);
     let blank = " ".repeat(indent);
     let row = |task: &Task| {
         let tid = task.key.tid;
-        let user = user(root, tid, &accounts);
+        let user = user(root, tid, &names);
         let state = format!("{}{}", task.state, class(task));
         let name = name(root, task);
         match reader {
@@ -144,29 +145,14 @@ fn class(task: &Task) -> String {
     }
 }
 
-fn accounts(root: &Root) -> BTreeMap<u32, String> {
-    let text = root.text("/etc/passwd").ok().flatten().unwrap_or_default();
-    let account = |line: &str| {
-        let mut fields = line.split(':');
-        let name = fields.next()?;
-        Some((fields.nth(1)?.parse().ok()?, name.chars().take(8).collect()))
+/// The real user, cut as cset does.
+fn user(root: &Root, tid: u32, names: &BTreeMap<u32, String>) -> String {
+    let Some([user, _]) = machine::tasks::users_of(root, tid) else {
+        return "?".to_owned();
     };
-    text.lines().filter_map(account).collect()
-}
-
-fn user(root: &Root, tid: u32, accounts: &BTreeMap<u32, String>) -> String {
-    let status = root
-        .text(&format!("/proc/{tid}/status"))
-        .ok()
-        .flatten()
-        .unwrap_or_default();
-    let uid = status
-        .lines()
-        .find_map(|line| line.strip_prefix("Uid:")?.split_whitespace().next());
-    let number = uid.and_then(|uid| uid.parse::<u32>().ok());
-    let name = number.and_then(|number| accounts.get(&number).cloned());
-    name.or_else(|| uid.map(str::to_owned))
-        .unwrap_or_else(|| "?".to_owned())
+    names
+        .get(&user)
+        .map_or_else(|| user.to_string(), |name| name.chars().take(8).collect())
 }
 
 /// The command line, with a blank after each word as cset has it; the name in brackets where there is none.

@@ -65,8 +65,8 @@ fn note_boot_line(screen: &mut Screen) -> Result<(), CommandError> {
     if changing::existing_lasting()?.is_none() {
         return Ok(());
     }
-    let changing = Changing::begin()?;
-    if let Err(error) = verbs::boot::note_first_sight(&changing) {
+    let noted = Changing::boot_files().and_then(|changing| verbs::boot::note_first_sight(&changing));
+    if let Err(error) = noted {
         screen.error(&error);
     }
     Ok(())

@@ -4,7 +4,7 @@ use crate::changing::{self, Changing};
 use crate::{CommandError, Screen, Status};
 use apply::Lasting;
 use apply::installed::{Placed, install};
-use root::{Kind, Live, Root, Standing};
+use root::{Kind, Live, Root, Standing, changeable_by_others};
 use serde_json::json;
 
 const UNIT: &str = include_str!("../../../../../packaging/systemd/quietcore.service");
@@ -76,7 +76,7 @@ fn found(root: &Root) -> Result<Init, CommandError> {
 /// Where this program is, as the boot will find it.
 ///
 /// # Errors
-/// A path that will not be there then, or that a unit cannot name.
+/// A path that will not be there then, that a unit cannot name, or where users other than root can put another program.
 pub fn program() -> Result<String, CommandError> {
     let path = Root::live().link("/proc/self/exe")?.unwrap_or_default();
     let plain = path.starts_with('/')
@@ -84,14 +84,34 @@ pub fn program() -> Result<String, CommandError> {
         && path
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"/._+-".contains(&byte));
-    if plain && !path.starts_with("/tmp/") && !path.starts_with("/run/") && !path.starts_with("/dev/") {
-        return Ok(path);
+    if !plain
+        || ["/tmp/", "/run/", "/dev/"]
+            .iter()
+            .any(|dir| path.starts_with(dir))
+    {
+        return Err(not_at_boot(
+            &path,
+            "the program has to stay where it is, under a plain path",
+        ));
     }
-    Err(CommandError::usage(
-        format!("{} cannot be started at boot", report::safe(&path)),
-        "the program has to stay where it is, under a plain path",
-        format!("put it at {USUAL} and call that"),
-    ))
+    match changeable_by_others(path.as_ref())? {
+        None => Ok(path),
+        Some((place, ownership)) => Err(not_at_boot(
+            &path,
+            &format!(
+                "root would run at each boot what others put there: {} is {ownership} (owner and group, mode)",
+                report::safe(&place.display().to_string())
+            ),
+        )),
+    }
+}
+
+fn not_at_boot(path: &str, why: &str) -> CommandError {
+    CommandError::usage(
+        format!("{} cannot be started at boot", report::safe(path)),
+        why,
+        format!("put it at {USUAL}, owned by root and writable for root alone, and call that"),
+    )
 }
 
 /// The text of a unit or a script, with this program in it.

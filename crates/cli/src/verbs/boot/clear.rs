@@ -61,6 +61,13 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
 /// # Errors
 /// A journal that cannot be read.
 pub(crate) fn clear_all(changing: &Changing, removed: &mut Removed) -> Result<(), CommandError> {
+    let _boot_files = match changing.with_boot_files() {
+        Ok(lock) => lock,
+        Err(error) => {
+            removed.failed.push(format!("{}: {}", error.what, error.why));
+            return Ok(());
+        }
+    };
     let scene = Scene::read(Root::live())?;
     let Some(Clearing { loader, work, .. }) = all_work(&scene)? else {
         return Ok(());

@@ -54,6 +54,7 @@ pub(crate) fn choose_once(wanted: &OneBoot, screen: &mut Screen) -> Result<(), C
 /// # Errors
 /// Files that cannot be written.
 pub(crate) fn forget_once(changing: &Changing) -> Result<Vec<String>, CommandError> {
+    let _boot_files = changing.with_boot_files()?;
     let scene = Scene::read(Root::live())?;
     let Some((loader, work)) = trial_work(&scene)? else {
         return Ok(Vec::new());

@@ -116,7 +116,7 @@ impl Scene {
     }
 }
 
-/// Carries a change out under the lock of `begin`.
+/// Carries a change out under the lock of the boot files.
 ///
 /// # Errors
 /// What went wrong; everything is as before then.
@@ -152,9 +152,7 @@ pub fn carry(
         &good,
     );
     // A directory that is empty again was made for this.
-    if state.names("")?.is_empty() {
-        state.discard()?;
-    }
+    changing::discard_empty_lasting()?;
     carried.map_err(|error| match &error {
         ApplyError::RolledBack { errno: Some(libc::ENOSPC), .. } => CommandError {
             next: "make room on that file system, then try again".to_owned(),

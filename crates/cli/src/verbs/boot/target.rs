@@ -66,7 +66,7 @@ impl Target {
 /// # Errors
 /// No permission, another quietcore at work, files that cannot be given back.
 pub fn begin(screen: &mut Screen) -> Result<Changing, CommandError> {
-    let changing = Changing::begin()?;
+    let changing = Changing::boot_files()?;
     if let Some(state) = changing::existing_lasting()? {
         let done = finish(&Runner::new(Live::host()), &Lasting(&state))?;
         if let Some(done) = done {

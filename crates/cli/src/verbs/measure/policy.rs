@@ -3,7 +3,7 @@
 use super::nanoseconds;
 use machine::Policy;
 use machine::parse_duration;
-use measure::{Deadline, Lane};
+use measure::{Deadline, IfRefused, Lane};
 
 /// Policy of the samplers, with what belongs to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +16,9 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Writes it into a lane.
+    /// Writes it into a lane that has it or does not run.
     pub fn fill(self, lane: &mut Lane) {
+        lane.if_refused = IfRefused::Fails;
         lane.policy = self.policy;
         lane.priority = self.priority;
         lane.deadline = self.deadline;

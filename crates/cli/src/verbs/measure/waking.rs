@@ -22,12 +22,14 @@ pub struct Waking {
     /// The clock that the thread sleeps on and looks at
     #[arg(long, value_name = "CLOCK", default_value = "monotonic")]
     clock: Clock,
-    /// fifo:1 to fifo:99, rr:1 to rr:99, other, batch, idle, or deadline:RUNTIME/PERIOD
+    /// fifo:1 to fifo:99, rr:1 to rr:99, other, batch, idle, or deadline:RUNTIME/PERIOD [default: fifo:80]
     ///
+    /// One that is asked for and refused ends the measurement (status 3). The default that is refused is an ordinary task, and the
+    /// result says so.
     /// deadline:200us/1ms is SCHED_DEADLINE with 200 us in each 1 ms. The kernel grants it on a CPU that shares its
     /// scheduling domain with no other: one that was isolated alone.
-    #[arg(long, value_name = "POLICY", default_value = "fifo:80", value_parser = parse_policy)]
-    policy: Sampler,
+    #[arg(long, value_name = "POLICY", value_parser = parse_policy)]
+    policy: Option<Sampler>,
     /// Each CPU has its first period so long after the one before [TIME: 0]
     #[arg(long, value_name = "TIME", num_args = 0..=1, default_missing_value = "0", require_equals = true, value_parser = parse_duration)]
     aligned: Option<Duration>,
@@ -76,7 +78,9 @@ impl Waking {
                 Clock::Tai => measure::Clock::Tai,
                 Clock::Boottime => measure::Clock::Boottime,
             };
-            self.policy.fill(lane);
+            if let Some(policy) = self.policy {
+                policy.fill(lane);
+            }
             if let Some(offset) = self.aligned {
                 lane.phase_ns = nanoseconds(offset).saturating_mul(place);
             }

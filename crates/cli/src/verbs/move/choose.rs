@@ -1,5 +1,6 @@
 //! Which tasks `move` is about: by number, by name, with their children.
 
+use super::owners::Owners;
 use crate::pattern::Glob;
 use machine::Task;
 use root::Root;
@@ -65,13 +66,25 @@ impl Selection {
         parts.into_iter().flatten().collect::<Vec<_>>().join(" or ")
     }
 
-    /// The tasks of the machine now, by process. Never this process itself.
-    pub(super) fn choose(&self, root: &Root, children: Children) -> Vec<Chosen> {
-        let tasks = machine::tasks::read(root).unwrap_or_default();
-        self.out_of(tasks, std::process::id(), children)
+    /// Whether names choose, which any user may give.
+    pub fn has_names(&self) -> bool {
+        !self.name.is_empty() || !self.thread.is_empty()
     }
 
-    fn out_of(&self, tasks: Vec<Task>, myself: u32, children: Children) -> Vec<Chosen> {
+    /// The tasks of the machine now, by process. Never this process itself.
+    pub(super) fn choose(&self, root: &Root, owners: &Owners, children: Children) -> Vec<Chosen> {
+        let tasks = machine::tasks::read(root).unwrap_or_default();
+        self.out_of(tasks, std::process::id(), children, &|pid| owners.mean(pid))
+    }
+
+    /// `is_meant` tells whether a process that fits is one of the right user. Its children come with it, whosever they are.
+    fn out_of(
+        &self,
+        tasks: Vec<Task>,
+        myself: u32,
+        children: Children,
+        is_meant: &dyn Fn(u32) -> bool,
+    ) -> Vec<Chosen> {
         let begun = tasks
             .iter()
             .find(|task| task.key.tid == myself)
@@ -84,7 +97,7 @@ impl Selection {
         for task in tasks.into_iter().filter(|task| task.pid != myself) {
             processes.entry(task.pid).or_default().push(task);
         }
-        let whole = self.processes(&processes, born_since);
+        let whole = self.processes(&processes, born_since, is_meant);
         let mut chosen = Vec::new();
         for (pid, threads) in processes {
             if whole.contains(&pid) {
@@ -100,8 +113,9 @@ impl Selection {
             let single: Vec<Task> = threads
                 .into_iter()
                 .filter(|task| {
-                    self.tid.contains(&task.key.tid)
-                        || self.thread.iter().any(|glob| glob.matches(&task.comm))
+                    let fits = self.tid.contains(&task.key.tid)
+                        || self.thread.iter().any(|glob| glob.matches(&task.comm));
+                    fits && is_meant(pid)
                 })
                 .collect();
             let by_number = single.iter().any(|task| self.tid.contains(&task.key.tid));
@@ -126,7 +140,12 @@ impl Selection {
     }
 
     /// Processes that are meant, then their children born since a moment (clock ticks after boot).
-    fn processes(&self, processes: &BTreeMap<u32, Vec<Task>>, born_since: u64) -> BTreeSet<u32> {
+    fn processes(
+        &self,
+        processes: &BTreeMap<u32, Vec<Task>>,
+        born_since: u64,
+        is_meant: &dyn Fn(u32) -> bool,
+    ) -> BTreeSet<u32> {
         let leader = |pid: &u32, threads: &[Task]| threads.iter().find(|task| task.key.tid == *pid).cloned();
         let leaders: BTreeMap<u32, Task> = processes
             .iter()
@@ -139,7 +158,8 @@ impl Selection {
             }
         }
         let meant = leaders.iter().filter(|(pid, task)| {
-            self.pid.contains(pid) || self.name.iter().any(|glob| glob.matches(&task.comm))
+            let fits = self.pid.contains(pid) || self.name.iter().any(|glob| glob.matches(&task.comm));
+            fits && is_meant(**pid)
         });
         let mut open: Vec<u32> = meant.map(|(pid, _)| *pid).collect();
         let mut whole = BTreeSet::new();
@@ -188,7 +208,7 @@ mod tests {
     }
 
     fn numbers(selection: &Selection, children: Children) -> Vec<(u32, bool, usize)> {
-        let chosen = selection.out_of(machine(), 90, children);
+        let chosen = selection.out_of(machine(), 90, children, &|_| true);
         chosen
             .iter()
             .map(|one| (one.leader, one.whole, one.tasks.len()))
@@ -218,6 +238,22 @@ mod tests {
             numbers(&selection, Children::All),
             [(10, true, 3), (20, true, 1), (21, true, 1), (22, true, 1)]
         );
+    }
+
+    #[test]
+    fn processes_of_other_users_stay_and_children_come() {
+        let selection = Selection {
+            name: vec![Glob::parse("app").unwrap()],
+            thread: vec![Glob::parse("io/*").unwrap()],
+            ..none()
+        };
+        let of_user = |user: u32| -> Vec<u32> {
+            let chosen = selection.out_of(machine(), 90, Children::All, &|pid| pid == user);
+            chosen.iter().map(|one| one.leader).collect()
+        };
+        assert_eq!(of_user(10), [10, 20, 21, 22]);
+        assert_eq!(of_user(30), [30]);
+        assert!(of_user(20).is_empty(), "a child alone was not asked for");
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub(crate) struct Line {
     pub pid: u32,
     pub tid: u32,
     pub comm: String,
+    /// The real user; `None` when it is gone.
+    pub user: Option<String>,
     #[serde(rename = "outcome")]
     pub fate: Fate,
     /// Cgroup before and after.
@@ -51,6 +53,7 @@ impl Line {
             pid: task.pid,
             tid: task.key.tid,
             comm: task.comm.clone(),
+            user: None,
             fate,
             from,
             to: None,
@@ -69,6 +72,7 @@ impl Line {
             pid: state.key.tid,
             tid: state.key.tid,
             comm: state.comm.clone(),
+            user: None,
             fate: Fate::Gone,
             from: state.cgroup.clone(),
             to: None,
@@ -94,6 +98,8 @@ pub(crate) struct Summary {
     pub out: bool,
     pub dry_run: bool,
     pub storm: bool,
+    /// They were chosen by name, of any user.
+    pub is_by_name: bool,
     pub lines: Vec<Line>,
     pub findings: Vec<Finding>,
 }
@@ -163,9 +169,10 @@ fn text(summary: &Summary) -> String {
     let count = summary.lines.iter().filter(moved).count();
     for line in summary.lines.iter().filter(moved).take(SHOWN) {
         text.push_str(&format!(
-            "{:>7} {:<16} {} -> {}  CPU {} -> {}\n",
+            "{:>7} {:<16} {:<8} {} -> {}  CPU {} -> {}\n",
             line.tid,
             report::safe(&line.comm),
+            report::safe(line.user.as_deref().unwrap_or("?")),
             report::safe(line.from.as_deref().unwrap_or("?")),
             report::safe(line.to.as_deref().unwrap_or("?")),
             list(line.cpus_before.as_ref()),
@@ -215,6 +222,19 @@ fn text(summary: &Summary) -> String {
         }
     }
     text.push('\n');
+    let users: BTreeSet<&str> = summary
+        .lines
+        .iter()
+        .filter(moved)
+        .filter_map(|line| line.user.as_deref())
+        .collect();
+    if summary.is_by_name && users.len() > 1 {
+        let users: Vec<&str> = users.into_iter().collect();
+        text.push_str(&format!(
+            "they belong to several users ({}); --user takes those of one\n",
+            report::safe(&users.join(", "))
+        ));
+    }
     if summary.storm {
         text.push_str("tasks kept appearing until the last pass; run it again\n");
     }

@@ -123,6 +123,9 @@ impl From<MeasureError> for CommandError {
             MeasureError::Os {
                 errno: libc::EPERM | libc::EACCES,
                 ..
+            }
+            | MeasureError::Policy {
+                errno: libc::EPERM, ..
             } => Status::Denied,
             _ => Status::Unable,
         };

@@ -5,14 +5,19 @@ use blame::{Happened, LongestRun, Reader, Scheduled, Step, Stretch, Whose};
 use events::Event;
 use events::dat::{Buffer, TraceFile};
 use events::text::{TextEvent, TextItem, TextReader};
+use root::Root;
 use root::mapped::{Mapped, mapped, when_cut};
 use std::io::BufRead;
 use std::path::Path;
 
 /// Longest `trace.dat` that is read: more than anybody can record.
 const LONGEST: u64 = 1 << 46;
-/// Most that packed parts of one may unpack to.
-const UNPACKED: usize = 8 << 30;
+/// The most that packed parts of one may unpack to.
+const UNPACKED: u64 = 8 << 30;
+/// And for each packed byte. Pages with few events in them have some hundreds.
+const UNPACKED_RATIO: u64 = 1_000;
+/// Small files may have any ratio.
+const RATIO_COUNTS_FROM: u64 = 64 << 20;
 
 /// What is said when somebody does so while it is read.
 const CUT: &[u8] = b"error: the trace was cut short while it was read\n  why: another program truncated the file\n next: wait until whoever \
@@ -93,7 +98,7 @@ pub fn open(path: &Path) -> Result<Trace, CommandError> {
 /// # Errors
 /// Wrong usage: what is wrong with it.
 pub fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<TraceFile<'a>, CommandError> {
-    TraceFile::parse(bytes, UNPACKED).map_err(|error| {
+    TraceFile::parse(bytes, unpacked_at_most(bytes.len())).map_err(|error| {
         CommandError::usage(
             format!(
                 "{} cannot be understood",
@@ -103,6 +108,24 @@ pub fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<TraceFile<'a>, CommandE
             "give it the whole file, as trace-cmd or quietcore wrote it",
         )
     })
+}
+
+/// What packed parts of a file of so many bytes may unpack to: no bomb, and not more than half of the memory that is left.
+fn unpacked_at_most(packed: usize) -> usize {
+    let by_ratio = (packed as u64)
+        .saturating_mul(UNPACKED_RATIO)
+        .max(RATIO_COUNTS_FROM);
+    let available = available_bytes(&Root::live()).unwrap_or(UNPACKED);
+    let most = by_ratio.min(available / 2).min(UNPACKED);
+    usize::try_from(most).unwrap_or(usize::MAX)
+}
+
+/// `MemAvailable` of `/proc/meminfo` (`proc_meminfo(5)`, since 3.14).
+fn available_bytes(root: &Root) -> Option<u64> {
+    let text = root.text("/proc/meminfo").ok().flatten()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
+    kib.checked_mul(1024)
 }
 
 /// Gives every event of a trace, as far as it tells about threads.

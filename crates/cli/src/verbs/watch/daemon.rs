@@ -203,18 +203,21 @@ impl Daemon {
     /// Serves until somebody ends it; says who did.
     fn attend(&mut self) -> String {
         self.service.ready();
+        let mut turn_began = Daemon::spent();
         loop {
             let wait = self.wait();
-            self.sources.wait(wait);
+            self.sources.wait(self.now(), wait);
             if let Some(why) = self.signals() {
                 return why;
             }
             self.hear();
+            let heard = Daemon::spent();
             self.look_around();
             let now = self.now();
             if self.burst.due(self.ready(now)).is_some_and(|due| due <= now) && !self.is_held_up(now) {
                 self.ask();
             }
+            let asked = Daemon::spent();
             for line in self.alerts.tend().into_iter().chain(self.posts.tend()) {
                 self.say(Line::new(changing::seconds_now(), "alert", line));
             }
@@ -222,6 +225,11 @@ impl Daemon {
             self.tell_metrics();
             self.keep();
             self.service.alive(now);
+            // What looks and questions cost has paces of its own.
+            let spent = Daemon::spent();
+            let turn = heard.saturating_sub(turn_began) + spent.saturating_sub(asked);
+            self.sources.pace_writes(self.now(), turn);
+            turn_began = spent;
         }
     }
 

@@ -101,7 +101,7 @@ impl<'a> Display<'a> {
 
     fn put(&mut self, text: &str, screen: &mut Screen) {
         if self.lines > 0 {
-            screen.text(&format!("\x1b[{}F\x1b[J", self.lines));
+            screen.rewind(self.lines);
         }
         screen.text(text);
         self.lines = text.lines().count();

@@ -180,12 +180,16 @@ impl Session {
     /// # Errors
     /// The link, or the program there, has ended.
     pub fn hear(&mut self) -> Result<Heard, Trouble> {
+        let begun = Instant::now();
         loop {
-            if let Some((name, body)) = self.frames.take() {
-                match Said::of(&name, body) {
-                    Some(said) => return Ok(Heard::Said(said)),
-                    None => continue,
+            while let Some((name, body)) = self.frames.take() {
+                if let Some(said) = Said::of(&name, body) {
+                    return Ok(Heard::Said(said));
                 }
+            }
+            // A board that sends without end, and says nothing, keeps nobody from looking at signals.
+            if begun.elapsed() > LOOK {
+                return Ok(Heard::Nothing);
             }
             match self.child.stdout.as_mut().map(|out| more(out, LOOK)) {
                 Some(Ok(More::Nothing)) => return Ok(Heard::Nothing),

@@ -1,8 +1,10 @@
-//! Commands that are started for findings: a few at once, for a bounded time, and whatever becomes of them is only told.
+//! Commands that are started for findings: a few at once, for a bounded time, together with all that they start. What becomes of
+//! them is reported and changes nothing else.
 
+use root::{ProcessGroup, Progress};
 use std::collections::VecDeque;
 use std::io::Write as _;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Commands at once.
@@ -17,7 +19,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// The commands that run and those that will.
 #[derive(Default)]
 pub struct Alerts {
-    running: Vec<(Child, Instant)>,
+    running: Vec<(ProcessGroup, Instant)>,
     waiting: VecDeque<(Vec<String>, Vec<u8>)>,
     left_out: u64,
 }
@@ -44,19 +46,23 @@ impl Alerts {
     pub fn tend(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut running = Vec::new();
-        for (mut child, begun) in std::mem::take(&mut self.running) {
-            match child.try_wait() {
-                Ok(None) if begun.elapsed() < LIMIT => running.push((child, begun)),
-                Ok(None) => {
-                    give_up(&mut child);
-                    lines.push(format!(
-                        "the command took more than {} s and was ended",
-                        LIMIT.as_secs()
-                    ));
+        for (group, begun) in std::mem::take(&mut self.running) {
+            let progress = group.progress();
+            if progress != Progress::Ended && begun.elapsed() < LIMIT {
+                running.push((group, begun));
+                continue;
+            }
+            let limit = LIMIT.as_secs();
+            match (progress, group.end()) {
+                (_, Err(error)) => lines.push(format!("the command cannot be waited for: {error}")),
+                (Progress::Runs, _) => {
+                    lines.push(format!("the command took more than {limit} s and was ended"));
                 }
-                Ok(Some(status)) if status.success() => {}
-                Ok(Some(status)) => lines.push(format!("the command ended with {status}")),
-                Err(error) => lines.push(format!("the command cannot be waited for: {error}")),
+                (Progress::LeftBehind, _) => lines.push(format!(
+                    "the command left processes behind, which were ended after {limit} s"
+                )),
+                (Progress::Ended, Ok(status)) if status.success() => {}
+                (Progress::Ended, Ok(status)) => lines.push(format!("the command ended with {status}")),
             }
         }
         self.running = running;
@@ -65,7 +71,7 @@ impl Alerts {
                 break;
             };
             match start(&command, &line) {
-                Ok(child) => self.running.push((child, Instant::now())),
+                Ok(group) => self.running.push((group, Instant::now())),
                 Err(error) => {
                     let program = command.first().map_or("", String::as_str);
                     lines.push(format!("{}: {error}", report::safe(program)));
@@ -81,33 +87,28 @@ impl Alerts {
 
     /// Ends what still runs.
     pub fn end(&mut self) {
-        for (child, _) in &mut self.running {
-            if matches!(child.try_wait(), Ok(None)) {
-                give_up(child);
-            }
+        for (group, _) in self.running.drain(..) {
+            // The daemon ends: there is nobody to report it to.
+            let _ = group.end();
         }
     }
 }
 
-fn start(command: &[String], line: &[u8]) -> std::io::Result<Child> {
+fn start(command: &[String], line: &[u8]) -> std::io::Result<ProcessGroup> {
     let (program, words) = command.split_first().ok_or(std::io::ErrorKind::InvalidInput)?;
-    let mut child = Command::new(program)
-        .args(words)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()?;
+    let mut group = ProcessGroup::start(
+        Command::new(program)
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null()),
+    )?;
     // A line is less than a pipe holds, so this never waits; who does not read it is not forced to.
-    if let Some(mut input) = child.stdin.take() {
+    if let Some(mut input) = group.leader().stdin.take() {
         let short = line.get(..line.len().min(60_000)).unwrap_or_default();
         let _ = input.write_all(short);
     }
-    Ok(child)
-}
-
-fn give_up(child: &mut Child) {
-    let _ = child.kill();
-    let _ = child.wait();
+    Ok(group)
 }
 
 #[cfg(test)]
@@ -148,6 +149,22 @@ mod tests {
         let told = std::fs::read_to_string(&out).unwrap();
         assert_eq!(told.lines().count(), WAITING);
         assert!(told.contains("line 0\n"));
+    }
+
+    /// The daemon blocks every signal to get them one by one; a command that is ended by one has to get it.
+    #[test]
+    fn a_command_begins_with_no_signal_blocked() {
+        let dir = tempfile::tempdir().unwrap();
+        let out = dir.path().join("out");
+        let script = format!("grep SigBlk /proc/self/status >{}", out.display());
+        let mut alerts = Alerts::default();
+        let former = root::process::hold_signals();
+        alerts.add(&["/bin/sh", "-c", &script].map(str::to_owned), b"x\n");
+        let (lines, _) = settle(&mut alerts);
+        root::process::release_signals(&former);
+        assert!(lines.is_empty(), "{lines:?}");
+        let blocked = std::fs::read_to_string(&out).unwrap();
+        assert_eq!(blocked.split_whitespace().nth(1), Some("0000000000000000"));
     }
 
     #[test]

@@ -7,13 +7,10 @@ use root::Root;
 use root::told::{Netlink, Signals, Take, Writes, Written, wait};
 use std::os::fd::AsFd;
 use std::time::Duration;
-use watch::drift::{Happening, Process, Writer, link, processes, uevent};
+use watch::drift::{Happening, Pace, Process, Writer, concerns, link, processes, uevent};
 
 /// Messages that are taken in one turn of each socket.
 const MOST: usize = 20_000;
-
-/// While processes come without end, their socket is looked at so often.
-const TURN: Duration = Duration::from_millis(100);
 
 /// What came.
 pub enum Told {
@@ -32,7 +29,10 @@ pub struct Sources {
     writes: Result<Writes, String>,
     /// File systems whose writes nobody tells of, and why.
     deaf: Vec<String>,
-    processes_at: Duration,
+    processes_pace: Pace,
+    writes_pace: Pace,
+    /// Writes were read in this turn.
+    has_writes: bool,
 }
 
 impl Sources {
@@ -48,7 +48,9 @@ impl Sources {
             links: Netlink::links().map_err(|error| error.to_string()),
             writes: Writes::listen().map_err(|error| error.to_string()),
             deaf: Vec::new(),
-            processes_at: Duration::ZERO,
+            processes_pace: Pace::PROCESSES,
+            writes_pace: Pace::WRITES,
+            has_writes: false,
         };
         sources.listen_to_files(root);
         Ok(sources)
@@ -103,25 +105,26 @@ impl Sources {
     }
 
     /// Waits until something comes.
-    pub fn wait(&self, limit: Duration) {
+    pub fn wait(&self, now: Duration, limit: Duration) {
         let mut all = vec![self.signals.as_fd()];
         // After a turn of processes the rest of them comes together.
+        let rest_of_processes = self.processes_pace.due().saturating_sub(now);
         let all_sockets = [&self.processes, &self.uevents, &self.links];
         let sockets = all_sockets
             .into_iter()
             .enumerate()
-            .filter(|(place, _)| *place > 0 || self.processes_at.is_zero());
+            .filter(|(place, _)| *place > 0 || rest_of_processes.is_zero());
         all.extend(
             sockets
                 .filter_map(|(_, source)| source.as_ref().ok())
                 .map(AsFd::as_fd),
         );
-        all.extend(self.writes.as_ref().ok().map(AsFd::as_fd));
-        let limit = if self.processes_at.is_zero() {
-            limit
-        } else {
-            limit.min(TURN)
-        };
+        let pause = self.writes_pace.due().saturating_sub(now);
+        if pause.is_zero() {
+            all.extend(self.writes.as_ref().ok().map(AsFd::as_fd));
+        }
+        let pauses = [pause, rest_of_processes].into_iter().filter(|pause| !pause.is_zero());
+        let limit = pauses.fold(limit, Duration::min);
         let _ = wait(&all, limit);
     }
 
@@ -132,12 +135,8 @@ impl Sources {
 
     /// Hands over what came. First who wrote something: whoever it was may end at any moment, and its name with it.
     pub fn take(&mut self, now: Duration, each: &mut dyn FnMut(Told)) {
-        if let Ok(writes) = &self.writes {
-            let taken = writes.take(&mut |written| each(Told::Happening(of_write(written))));
-            if let Err(error) = taken {
-                self.writes = Err(error.to_string());
-                each(Told::Happening(Happening::Lost));
-            }
+        if self.writes_pace.due() <= now {
+            self.take_writes(each);
         }
         for (source, read) in [
             (&mut self.uevents, uevent as fn(&[u8]) -> _),
@@ -150,9 +149,10 @@ impl Sources {
             };
             take(source, &mut told).then(|| each(Told::Happening(Happening::Lost)));
         }
-        if now < self.processes_at {
+        if now < self.processes_pace.due() {
             return;
         }
+        let before = spent();
         let mut count = 0;
         let mut told = |message: &[u8]| {
             count += 1;
@@ -164,7 +164,40 @@ impl Sources {
         if is_lost {
             each(Told::Happening(Happening::Thread));
         }
-        self.processes_at = if count > 0 { now + TURN } else { Duration::ZERO };
+        self.processes_pace = Pace::PROCESSES;
+        if count > 0 {
+            self.processes_pace.done(now, spent().saturating_sub(before));
+        }
+    }
+}
+
+/// What this thread has had of a CPU.
+fn spent() -> Duration {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(spent).unwrap_or_default()
+}
+
+impl Sources {
+    fn take_writes(&mut self, each: &mut dyn FnMut(Told)) {
+        let Ok(writes) = &self.writes else { return };
+        let taken = writes.take(&mut |written| {
+            self.has_writes = true;
+            if let Some(happening) = of_write(written) {
+                each(Told::Happening(happening));
+            }
+        });
+        if let Err(error) = taken {
+            self.writes = Err(error.to_string());
+            each(Told::Happening(Happening::Lost));
+        }
+    }
+
+    /// After a turn that writes were read in, and that cost so much of a CPU, the next ones wait: any user may write some files of the
+    /// kernel without end.
+    pub fn pace_writes(&mut self, now: Duration, cost: Duration) {
+        if std::mem::take(&mut self.has_writes) {
+            self.writes_pace.done(now, cost);
+        }
     }
 }
 
@@ -198,17 +231,19 @@ fn mounts(root: &Root) -> Vec<String> {
     wanted
 }
 
-fn of_write(written: Written) -> Happening {
+/// `None` for a file that concerns nobody: its writer, whom any user can be, is not asked for its name.
+fn of_write(written: Written) -> Option<Happening> {
     match written {
-        Written::Lost => Happening::Lost,
+        Written::Lost => Some(Happening::Lost),
+        Written::By { path, .. } if !concerns(&path) => None,
         Written::By { pid, path } => {
             // Of a thread of another pid namespace the kernel gives 0.
             let comm = Root::live().value(&format!("/proc/{pid}/comm")).ok().flatten();
-            Happening::Wrote(Writer {
+            Some(Happening::Wrote(Writer {
                 pid,
                 comm,
                 wrote: path,
-            })
+            }))
         }
     }
 }

@@ -7,16 +7,21 @@ use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 use watch::metrics::{Asked, Form, MOST_REQUEST, Refusal, answer, asked};
 
-/// Connections at a time. More wait in the kernel until one of these is over.
-const MOST: usize = 16;
+/// Connections at a time. For one more the oldest that has not asked yet is closed, else the oldest.
+const MOST: usize = 64;
 
-/// So long may a connection take to ask, and so long again to take what it gets.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// So long may a connection take to ask. A scraper asks as soon as it is connected.
+const TO_ASK: Duration = Duration::from_secs(1);
+
+/// So long may it take to receive its answer.
+const TO_RECEIVE: Duration = Duration::from_secs(5);
 
 /// A port that is served.
 pub struct Server {
     listener: TcpListener,
+    /// In the order in which they came.
     open: Vec<Connection>,
+    to_ask: Duration,
 }
 
 struct Connection {
@@ -42,6 +47,7 @@ impl Server {
         Ok(Server {
             listener,
             open: Vec::new(),
+            to_ask: TO_ASK,
         })
     }
 
@@ -60,13 +66,7 @@ impl Server {
             let soonest = self.open.iter().map(|one| one.until).chain(until).min();
             let limit = soonest.map(|time| time.saturating_duration_since(now));
             let mut fds = vec![PollFd::from_borrowed_fd(wake, PollFlags::IN)];
-            // Who is not taken costs nothing: a listener that is not asked wakes nobody.
-            let listens = if self.open.len() < MOST {
-                PollFlags::IN
-            } else {
-                PollFlags::empty()
-            };
-            fds.push(PollFd::new(&self.listener, listens));
+            fds.push(PollFd::new(&self.listener, PollFlags::IN));
             fds.extend(self.open.iter().map(|one| match one.state {
                 State::Getting { .. } => PollFd::new(&one.stream, PollFlags::OUT),
                 _ => PollFd::new(&one.stream, PollFlags::IN),
@@ -95,26 +95,39 @@ impl Server {
             }
             self.open.retain(|one| !matches!(one.state, State::Over));
             if told.get(1) == Some(&true) {
-                self.accept(now);
+                self.accept(now, give);
             }
         }
     }
 
-    fn accept(&mut self, now: Instant) {
-        while self.open.len() < MOST {
-            match self.listener.accept() {
-                Ok((stream, _)) => {
-                    if stream.set_nonblocking(true).is_ok() {
-                        self.open.push(Connection {
-                            stream,
-                            until: now + PATIENCE,
-                            state: State::Asking(Vec::new()),
-                        });
-                    }
-                }
+    /// Accepts as many as there may be at a time; those that are open get their turn before more.
+    fn accept(&mut self, now: Instant, give: &mut dyn FnMut(Form) -> String) {
+        for _ in 0..MOST {
+            let stream = match self.listener.accept() {
+                Ok((stream, _)) => stream,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return,
-                // Without descriptors left it would be told again at once.
+                // Without descriptors left it would be reported again at once.
                 Err(_) => return std::thread::sleep(Duration::from_millis(50)),
+            };
+            if stream.set_nonblocking(true).is_err() {
+                continue;
+            }
+            if self.open.len() >= MOST {
+                let silent = self
+                    .open
+                    .iter()
+                    .position(|one| matches!(one.state, State::Asking(_)));
+                self.open.remove(silent.unwrap_or(0));
+            }
+            let mut one = Connection {
+                stream,
+                until: now + self.to_ask,
+                state: State::Asking(Vec::new()),
+            };
+            // What it asks is often there already.
+            one.go_on(now, give);
+            if !matches!(one.state, State::Over) {
+                self.open.push(one);
             }
         }
     }
@@ -152,7 +165,7 @@ impl Connection {
     }
 
     fn get(&mut self, now: Instant, answer: Vec<u8>) {
-        self.until = now + PATIENCE;
+        self.until = now + TO_RECEIVE;
         self.state = State::Getting { answer, sent: 0 };
     }
 
@@ -183,7 +196,13 @@ mod tests {
 
     /// Serves `body` at a port that was free; the other end of the pair ends it.
     fn serve(body: String) -> (SocketAddr, UnixStream) {
+        serve_within(TO_ASK, body)
+    }
+
+    /// The same with another time to ask.
+    fn serve_within(to_ask: Duration, body: String) -> (SocketAddr, UnixStream) {
         let mut server = Server::open("127.0.0.1:0".parse().unwrap()).unwrap();
+        server.to_ask = to_ask;
         let address = server.listener.local_addr().unwrap();
         let (wake, other) = UnixStream::pair().unwrap();
         std::thread::spawn(move || while !server.attend(wake.as_fd(), None, &mut |_| body.clone()) {});
@@ -261,8 +280,20 @@ mod tests {
         assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("\r\n\r\na 1\n"));
     }
 
-    /// All places are taken by some who never end their request and some who never read a long answer; the next one is
-    /// served when their time is up.
+    /// With more time to ask than the scraper waits, it is served only because the oldest make room.
+    #[test]
+    fn silent_connections_do_not_hold_up_a_scrape() {
+        let (address, _wake) = serve_within(Duration::from_secs(600), "a 1\n".to_owned());
+        let silent: Vec<TcpStream> = (0..500).map(|_| connect(address)).collect();
+        for _ in 0..3 {
+            assert!(ask(address, "GET /metrics HTTP/1.1\r\n\r\n").ends_with("\r\n\r\na 1\n"));
+        }
+        let oldest = silent.into_iter().next().unwrap();
+        assert_eq!(rest(oldest), "", "the oldest was closed");
+    }
+
+    /// All places are taken by some who never end their request and some who never read a long answer: the next one is served, and
+    /// each of them has an end.
     #[test]
     fn who_never_ends_a_request_or_never_reads_hurts_nobody() {
         const LONG: usize = 32 << 20;
@@ -280,6 +311,7 @@ mod tests {
         let unended = held.pop().unwrap();
         assert!(rest(unended).starts_with("HTTP/1.1 408 "));
         let unread = held.swap_remove(0);
+        std::thread::sleep(TO_RECEIVE);
         let got = rest(unread).len();
         assert!(got > 0 && got < LONG, "{got} bytes were still to be had");
     }

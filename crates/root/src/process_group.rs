@@ -1,0 +1,168 @@
+//! A program in a process group of its own: it begins with no signal blocked, and what it starts ends with it.
+
+use crate::Root;
+use crate::process;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, ExitStatus};
+
+/// The group, whose leader is the program. The leader is waited for last: until then its number belongs to no other group.
+#[derive(Debug)]
+pub struct ProcessGroup {
+    leader: Child,
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// The program runs.
+    Runs,
+    /// The program has ended, and processes that it started have not.
+    LeftBehind,
+    /// Nothing of it runs.
+    Ended,
+}
+
+impl ProcessGroup {
+    /// Starts the program. `Command` hands on the signals that this process blocks.
+    ///
+    /// # Errors
+    /// Those of [`Command::spawn`].
+    pub fn start(command: &mut Command) -> io::Result<ProcessGroup> {
+        command.process_group(0);
+        // SAFETY: between fork and exec it makes one system call, with a set of its own.
+        unsafe { command.pre_exec(|| process::unblock_signals().map_err(io::Error::from_raw_os_error)) };
+        Ok(ProcessGroup {
+            leader: command.spawn()?,
+        })
+    }
+
+    /// The program.
+    pub fn leader(&mut self) -> &mut Child {
+        &mut self.leader
+    }
+
+    /// How far it is. Never waits.
+    #[must_use]
+    pub fn progress(&self) -> Progress {
+        let ask = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+        let runs = self
+            .id()
+            .is_some_and(|pid| matches!(waitid(WaitId::Pid(pid), ask), Ok(None)));
+        match (runs, self.has_others()) {
+            (true, _) => Progress::Runs,
+            (false, true) => Progress::LeftBehind,
+            (false, false) => Progress::Ended,
+        }
+    }
+
+    /// Kills what still runs of it, and gives how the program ended.
+    ///
+    /// # Errors
+    /// Those of [`Child::wait`].
+    pub fn end(mut self) -> io::Result<ExitStatus> {
+        if let Some(pid) = self.id() {
+            // Without a process in it there is nothing to kill.
+            let _ = kill_process_group(pid, Signal::KILL);
+        }
+        self.leader.wait()
+    }
+
+    fn id(&self) -> Option<Pid> {
+        i32::try_from(self.leader.id()).ok().and_then(Pid::from_raw)
+    }
+
+    /// Whether another process of the group runs.
+    fn has_others(&self) -> bool {
+        let root = Root::live();
+        let Ok(Some(place)) = root.place("/proc") else {
+            return false;
+        };
+        let mut stat = Vec::new();
+        let mut is_other = |pid: u32| {
+            let is_read = place
+                .record_into(&format!("{pid}/stat"), &mut stat)
+                .unwrap_or(false);
+            is_read && group_of(&stat) == Some(self.leader.id())
+        };
+        let own = self.leader.id();
+        place
+            .numbers()
+            .unwrap_or_default()
+            .into_iter()
+            .any(|pid| pid != own && is_other(pid))
+    }
+}
+
+/// The process group in a `stat` of `/proc` (`proc_pid_stat(5)`: state, parent and group follow the name); `None` of a process that
+/// has ended.
+fn group_of(stat: &[u8]) -> Option<u32> {
+    let text = std::str::from_utf8(stat.rsplit(|byte| *byte == b')').next()?).ok()?;
+    let mut fields = text.split_ascii_whitespace();
+    let state = fields.next()?;
+    let group = fields.nth(1)?.parse().ok()?;
+    (!matches!(state, "Z" | "X" | "x")).then_some(group)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    fn start(line: &str) -> ProcessGroup {
+        ProcessGroup::start(Command::new("sh").args(["-c", line])).unwrap()
+    }
+
+    fn until(group: &ProcessGroup, wanted: Progress) {
+        let begun = Instant::now();
+        while group.progress() != wanted {
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "{:?}",
+                group.progress()
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn what_a_program_leaves_behind_ends_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("pid");
+        let group = start(&format!("sleep 600 & echo $! >{}; exit 3", file.display()));
+        until(&group, Progress::LeftBehind);
+        let pid: u32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+        assert_eq!(group.end().unwrap().code(), Some(3), "the program's own end");
+        let stat = format!("/proc/{pid}/stat");
+        let begun = Instant::now();
+        // Who takes its status in the end is not up to this process.
+        while std::fs::read(&stat).is_ok_and(|stat| group_of(&stat).is_some()) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{pid} still runs");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    #[test]
+    fn a_program_that_leaves_nothing_has_ended() {
+        let group = start("exit 0");
+        until(&group, Progress::Ended);
+        assert_eq!(group.progress(), Progress::Ended, "asking takes nothing away");
+        assert!(group.end().unwrap().success());
+        let group = start("exec sleep 600");
+        assert_eq!(group.progress(), Progress::Runs);
+        assert!(!group.end().unwrap().success());
+    }
+
+    #[test]
+    fn groups_are_read_whatever_the_name_is() {
+        for (stat, group) in [
+            ("7 (a) b) S 1 42 3", Some(42)),
+            ("7 (sh) Z 1 42 3", None),
+            ("7 (sh) R 1", None),
+            ("", None),
+        ] {
+            assert_eq!(group_of(stat.as_bytes()), group, "{stat}");
+        }
+    }
+}

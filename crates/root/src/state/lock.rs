@@ -1,0 +1,99 @@
+//! Locks of a state directory: files that one process holds at a time (`flock(2)`).
+
+use super::{Place, StateDir, io};
+use crate::RootError;
+use rustix::fs::{FlockOperation, OFlags};
+use rustix::io::Errno;
+use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
+
+/// Locks of a state directory: each stands for what it protects, so that one that is held long does not hold up the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockFile {
+    /// The state itself.
+    State,
+    /// The boot files of the machine: the tools of a loader may take minutes.
+    BootFiles,
+}
+
+impl LockFile {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            LockFile::State => ".lock",
+            LockFile::BootFiles => ".boot-lock",
+        }
+    }
+}
+
+/// The right to change the state, held until dropped.
+///
+/// A process that is forked without `exec` shares the lock and keeps it; one that is executed does not.
+#[derive(Debug)]
+pub struct Lock {
+    _file: OwnedFd,
+}
+
+impl StateDir {
+    /// Waits for [`LockFile::State`], at most so long.
+    ///
+    /// # Errors
+    /// As [`StateDir::lock_file`].
+    pub fn lock(&self, wait: Duration) -> Result<Lock, RootError> {
+        self.lock_file(LockFile::State, wait)
+    }
+
+    /// Waits for a lock of this directory, at most so long.
+    ///
+    /// # Errors
+    /// [`RootError::Busy`], naming the holder, when it is not free in time; [`RootError::State`] for an unsafe lock file.
+    pub fn lock_file(&self, which: LockFile, wait: Duration) -> Result<Lock, RootError> {
+        let name = which.name();
+        let place = Place {
+            sub: None,
+            file: name.to_owned(),
+        };
+        let shown = self.shown(name);
+        let file = self
+            .open_file(&place, OFlags::RDWR | OFlags::CREATE)?
+            .ok_or_else(|| io(&shown, "open", Errno::NOENT))?;
+        let deadline = Instant::now() + wait;
+        loop {
+            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => break,
+                Err(Errno::INTR) => {}
+                Err(Errno::WOULDBLOCK) if Instant::now() < deadline => {
+                    std::thread::sleep(Duration::from_millis(10).min(wait));
+                }
+                Err(Errno::WOULDBLOCK) => return Err(self.held_by_another(name)),
+                Err(errno) => return Err(io(&shown, "lock", errno)),
+            }
+        }
+        // The number is only for the message of those who wait, so a full disk does not matter here.
+        let _ = rustix::fs::ftruncate(&file, 0);
+        let _ = rustix::io::write(&file, std::process::id().to_string().as_bytes());
+        Ok(Lock { _file: file })
+    }
+
+    /// In words, who took the lock last: for those whom [`StateDir::lock`] refuses.
+    #[must_use]
+    pub fn holder(&self) -> String {
+        self.holder_of(LockFile::State.name())
+    }
+
+    fn holder_of(&self, name: &str) -> String {
+        let holder = self.read(name).ok().flatten().unwrap_or_default();
+        let pid = String::from_utf8_lossy(&holder).trim().to_owned();
+        if pid.is_empty() {
+            "another process".to_owned()
+        } else {
+            format!("process {pid}")
+        }
+    }
+
+    fn held_by_another(&self, name: &str) -> RootError {
+        RootError::Busy {
+            path: self.shown(name),
+            holder: self.holder_of(name),
+        }
+    }
+}

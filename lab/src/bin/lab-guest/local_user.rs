@@ -1,0 +1,46 @@
+//! What any local user can do to a daemon: connections that say nothing, a request for metrics, and writes without end.
+
+use std::fs::File;
+use std::io::{Read, Seek, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// Opens so many connections, says `open` on standard output, and keeps them for so long.
+pub fn silent(address: &str, count: usize, time: Duration) -> Result<(), String> {
+    let mut held = Vec::with_capacity(count);
+    for _ in 0..count {
+        held.push(TcpStream::connect(address).map_err(|error| format!("{address}: {error}"))?);
+    }
+    println!("open");
+    std::thread::sleep(time);
+    Ok(())
+}
+
+/// Asks for metrics and prints the first line of the answer.
+pub fn scrape(address: &str) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{address}: {error}");
+    let mut stream = TcpStream::connect(address).map_err(failed)?;
+    let patience = Some(Duration::from_secs(60));
+    stream.set_read_timeout(patience).map_err(failed)?;
+    stream
+        .write_all(b"GET /metrics HTTP/1.1\r\n\r\n")
+        .map_err(failed)?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).map_err(failed)?;
+    println!("{}", answer.lines().next().unwrap_or_default());
+    Ok(())
+}
+
+/// Writes a text to a file again and again for so long; prints how often.
+pub fn scribble(path: &str, text: &str, time: Duration) -> Result<(), String> {
+    let failed = |error: std::io::Error| format!("{path}: {error}");
+    let mut file = File::options().write(true).open(path).map_err(failed)?;
+    let (begun, mut count) = (Instant::now(), 0_u64);
+    while begun.elapsed() < time {
+        file.rewind().map_err(failed)?;
+        file.write_all(text.as_bytes()).map_err(failed)?;
+        count += 1;
+    }
+    println!("{count}");
+    Ok(())
+}
