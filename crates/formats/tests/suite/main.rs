@@ -5,5 +5,7 @@
 mod bad_input;
 mod everything;
 mod files;
+mod old_releases;
 mod printed;
 mod round_trips;
+mod support;
