@@ -1,6 +1,7 @@
 //! What the topics share: the files of `fixtures/foreign`, read.
 
-use formats::{Recording, read};
+use formats::requirement::{Outcome, Requirement, judge};
+use formats::{Recording, Series, read};
 use std::path::{Path, PathBuf};
 
 /// Where they are.
@@ -27,6 +28,21 @@ pub fn recording_of(text: &str) -> Recording {
 /// Whether a note of this name is there.
 pub fn has(recording: &Recording, id: &str) -> bool {
     recording.notes.iter().any(|note| note.id == id)
+}
+
+/// The names of all notes, in their order.
+pub fn ids(recording: &Recording) -> Vec<&str> {
+    recording.notes.iter().map(|note| note.id.as_str()).collect()
+}
+
+/// The value of a fact.
+pub fn fact<'a>(facts: &'a [(String, String)], name: &str) -> &'a str {
+    &facts.iter().find(|(known, _)| known == name).unwrap().1
+}
+
+/// What a series shows of a requirement.
+pub fn outcome(series: &Series, which: &str, below_ns: u64) -> Outcome {
+    judge(series, &Requirement::new("", which, below_ns).unwrap()).outcome
 }
 
 /// Why a text is refused.
