@@ -1,7 +1,7 @@
 //! Files as sets of repetitions: what they all answer, and what keeps a verdict from meaning anything.
 
 use crate::verdict::{Answer, Question, TooFew, judge};
-use formats::statistics::{SHARES, best_mean_ns, not_below, quantile};
+use formats::statistics::{SHARES, best_mean_ns, best_quantile, not_below};
 use formats::{Basis, Kind, Part, Recording, Series};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -216,7 +216,7 @@ fn same<'a>(run: &'a Recording, wanted: &Series) -> Option<&'a Series> {
 
 /// The middle of where a quantile lies, and how far it may be off.
 fn middle(series: &Series, share: f64) -> Option<(f64, f64)> {
-    let span = quantile(series, share)?;
+    let span = best_quantile(series, share)?;
     let (low, high) = (span.low_ns as f64, span.high_ns? as f64);
     Some((f64::midpoint(low, high), (high - low) / 2.0))
 }
@@ -224,7 +224,7 @@ fn middle(series: &Series, share: f64) -> Option<(f64, f64)> {
 /// Nanoseconds of each second that gaps took.
 fn stolen(series: &Series) -> Option<(f64, f64)> {
     let length = series.stated.duration_ns.filter(|length| *length > 0)? as f64;
-    let count = series.stated.count.unwrap_or(series.samples()) as f64;
+    let count = series.stated.count.or(series.samples())? as f64;
     let sum = best_mean_ns(series).unwrap_or(0.0) * count;
     Some((sum / length * 1e9, 0.0))
 }

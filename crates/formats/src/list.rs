@@ -3,8 +3,8 @@
 use crate::error::ReadError;
 use crate::model::Recording;
 use crate::{
-    csv, cyclictest, gaps, gnuplot, hlog, hwlat, jitterdebugger, openmetrics, oslat, own, rt_tests_json,
-    rtla, stress_ng, sysjitter, systress,
+    csv, cyclictest, gaps, gnuplot, hgrm, hlog, hwlat, hwlatdetect, jitterdebugger, openmetrics, oslat, own,
+    rt_tests_json, rtla, rtla_top, stress_ng, sysjitter, systress,
 };
 use std::io::BufRead;
 
@@ -58,10 +58,13 @@ pub const FORMATS: &[Format] = &[
     Format { name: rt_tests_json::NAME, what: "--json of cyclictest, also of oslat for reading", reader: reader(rt_tests_json::looks_like, rt_tests_json::read), write: Some(rt_tests_json::write), holds: Holds::Samples },
     Format { name: jitterdebugger::NAME, what: "results.json of jitterdebugger", reader: reader(jitterdebugger::looks_like, jitterdebugger::read), write: None, holds: Holds::Samples },
     Format { name: hlog::NAME, what: "an HdrHistogram log, one tag per CPU", reader: reader(hlog::looks_like, hlog::read), write: Some(hlog::write), holds: Holds::Histograms },
+    Format { name: hgrm::NAME, what: "a percentile table of HdrHistogram (.hgrm), also of wrk2", reader: reader(hgrm::looks_like, hgrm::read), write: None, holds: Holds::Samples },
     Format { name: rtla::NAME, what: "rtla timerlat hist and osnoise hist", reader: reader(rtla::looks_like, rtla::read), write: None, holds: Holds::Samples },
+    Format { name: rtla_top::NAME, what: "rtla timerlat top, osnoise top and hwnoise", reader: reader(rtla_top::looks_like, rtla_top::read), write: None, holds: Holds::Samples },
     Format { name: sysjitter::NAME, what: "a raw file of sysjitter", reader: reader(sysjitter::looks_like, sysjitter::read), write: None, holds: Holds::Samples },
     Format { name: stress_ng::NAME, what: "stress-ng --cyclic", reader: reader(stress_ng::looks_like, stress_ng::read), write: None, holds: Holds::Samples },
     Format { name: hwlat::NAME, what: "a trace of the kernel's hwlat tracer", reader: reader(hwlat::looks_like, hwlat::read), write: None, holds: Holds::Samples },
+    Format { name: hwlatdetect::NAME, what: "hwlatdetect, and the file of its --report", reader: reader(hwlatdetect::looks_like, hwlatdetect::read), write: None, holds: Holds::Samples },
     Format { name: oslat::NAME, what: "the text of oslat", reader: reader(oslat::looks_like, oslat::read), write: None, holds: Holds::Samples },
     Format { name: systress::NAME, what: "the text file of systress", reader: reader(systress::looks_like, systress::read), write: Some(systress::write), holds: Holds::Samples },
     Format { name: cyclictest::NAME, what: "the text of cyclictest; written as -h prints it, with every row", reader: reader(cyclictest::looks_like, cyclictest::read), write: Some(cyclictest::every_row), holds: Holds::Samples },

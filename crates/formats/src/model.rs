@@ -300,12 +300,13 @@ impl Series {
             .fold(0, |sum, bucket| sum.saturating_add(bucket.count))
     }
 
-    /// All samples: those in buckets and above, or what the file states where it has no buckets.
+    /// All samples: those in buckets and above, or the number that the file states where it has no buckets; `None` where
+    /// it states none. 0 is said only of a file that shows that there was none.
     #[must_use]
-    pub fn samples(&self) -> u64 {
+    pub fn samples(&self) -> Option<u64> {
         match self.in_buckets().saturating_add(self.overflow.unwrap_or(0)) {
-            0 => self.stated.count.unwrap_or(0),
-            count => count,
+            0 => self.stated.count.or(self.overflow),
+            count => Some(count),
         }
     }
 }

@@ -209,6 +209,10 @@ fn labels(series: &Series, place: usize) -> Labels {
 }
 
 fn histogram(text: &mut Exposition, labels: &Labels, series: &Series) {
+    // A histogram of nothing would state that there was no sample.
+    if series.buckets.is_empty() && series.samples() != Some(0) {
+        return;
+    }
     let mut below = 0_u64;
     let mut buckets = series.buckets.iter().peekable();
     let up_to = bounds().map(|bound| {

@@ -15,14 +15,22 @@ use std::io::BufRead;
 /// Its name in our list.
 pub(crate) const NAME: &str = "oslat";
 
+/// What `--bias` prints after the pre-heat.
+const BIAS: &str = "Global bias set to ";
+
+/// The version of files that do not state theirs and name the frequency as 1.x does.
+const OLD: &str = "1.0";
+
 /// With `-W` below a microsecond times have three decimals.
 const DECIMAL: u64 = 1_000;
 
 /// Whether the beginning of a file is of oslat.
 #[must_use]
 pub fn looks_like(head: &str) -> bool {
-    let mut lines = head.lines();
-    lines.any(|line| line.starts_with("oslat V ") || line.trim_start().starts_with("Counter Freq:"))
+    let has = |start: &str| head.lines().any(|line| line.trim_start().starts_with(start));
+    head.lines().any(|line| line.starts_with("oslat V "))
+        || has("Counter Freq:")
+        || (has("CPU Freq:") && has("Core:"))
 }
 
 /// Reads it.
@@ -44,6 +52,9 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
             Some((name, value)) => recording.fact(&name.to_lowercase(), value.trim()),
             None if text == "..." || !text.contains(char::is_numeric) => {}
             None if table.wide.is_empty() && text.starts_with("Pre-heat") => {}
+            None if table.wide.is_empty() && text.starts_with(BIAS) => {
+                table.bias(&line, text, &mut recording)?
+            }
             None => return Err(line.unexpected()),
         }
         if recording.facts.len() > 64 {
@@ -68,11 +79,16 @@ struct Table {
     ended: bool,
     decimals: bool,
     mhz: Vec<u64>,
+    /// Named as in 1.x.
+    is_old: bool,
+    bias_ns: u64,
 }
 
 impl Table {
     fn new() -> Table {
         Table {
+            is_old: false,
+            bias_ns: 0,
             wide: Vec::new(),
             rows: 0,
             last_row: 0,
@@ -80,6 +96,15 @@ impl Table {
             decimals: false,
             mhz: Vec::new(),
         }
+    }
+
+    /// `Global bias set to 1 (us)`
+    fn bias(&mut self, line: &Line, text: &str, recording: &mut Recording) -> Result<(), ReadError> {
+        let value = text.strip_prefix(BIAS).unwrap_or_default().trim();
+        let number = value.split_whitespace().next().unwrap_or_default();
+        self.bias_ns = line.time(number, DECIMAL)?;
+        recording.fact("global bias", value);
+        Ok(())
     }
 
     fn cores(&mut self, line: &Line, values: &str) -> Result<(), ReadError> {
@@ -113,7 +138,8 @@ impl Table {
         }
         let value = |word: &str| line.number(word);
         match name {
-            "Counter Freq" => {
+            "Counter Freq" | "CPU Freq" => {
+                self.is_old |= name == "CPU Freq";
                 self.mhz = columns.iter().map(|word| value(word)).collect::<Result<_, _>>()?;
             }
             "Minimum" | "Maximum" => {
@@ -174,8 +200,9 @@ impl Table {
             .wide
             .iter()
             .flat_map(|wide| &wide.rows)
-            .map(|row| row.0)
+            .map(|row| row.0.saturating_sub(self.bias_ns))
             .collect();
+        let version = recording.version.as_deref().or(self.is_old.then_some(OLD));
         let width_ns = Rows::width(&ends, unit_ns);
         let smallest = self
             .wide
@@ -185,9 +212,10 @@ impl Table {
         let mut all = self.wide.iter().flat_map(|wide| &wide.rows);
         let is_used = all.any(|(end_ns, count)| *end_ns == width_ns && *count > 0);
         let rows = Rows {
-            rule: rule(recording.version.as_deref(), smallest, is_used),
+            rule: rule(version, smallest, is_used),
             unit_ns,
             width_ns,
+            bias_ns: self.bias_ns,
         };
         for mut wide in self.wide {
             if !rows.fill(&mut wide.series, &wide.rows, self.ended)? {
@@ -203,6 +231,10 @@ impl Table {
         {
             let message = "the end of the table is missing";
             recording.note(Level::Warning, "truncated", "summary", message);
+        }
+        if self.bias_ns > 0 {
+            let message = "with --bias the first row also holds everything below it";
+            recording.note(Level::Info, "bias", "histogram", message);
         }
         notes(recording, &self.mhz);
         Ok(())

@@ -142,7 +142,12 @@ fn judge_max(series: &Series, below_ns: u64) -> (Outcome, String) {
         ),
         Some((_, high)) => (
             Outcome::Held,
-            format!("the largest of {} samples is at most {high} ns", series.samples()),
+            match series.samples() {
+                Some(samples) => format!("the largest of {samples} samples is at most {high} ns"),
+                None => format!(
+                    "the largest sample is at most {high} ns; the file does not state how many samples there were"
+                ),
+            },
         ),
     }
 }
@@ -152,7 +157,7 @@ fn judge_quantile(series: &Series, share: f64, below_ns: u64) -> (Outcome, Strin
         Kind::Latency => series.missed.unwrap_or(0),
         Kind::Noise => 0,
     };
-    let count = series.samples();
+    let count = series.samples().unwrap_or(0);
     let total = count.saturating_add(missed);
     let needed = samples_needed(share);
     let too_few = || {

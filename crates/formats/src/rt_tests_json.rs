@@ -126,6 +126,8 @@ fn rows(threads: &[(u64, Thread)], version: Option<&str>, unit_ns: u64) -> Rows 
         rule: rule(version, smallest, ends.contains(&width_ns)),
         unit_ns,
         width_ns,
+        // The JSON states none.
+        bias_ns: 0,
     }
 }
 
@@ -203,7 +205,8 @@ struct Written<'a> {
 #[derive(Serialize)]
 struct WrittenThread {
     histogram: BTreeMap<u64, u64>,
-    cycles: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cycles: Option<u64>,
     min: u64,
     max: u64,
     avg: f64,

@@ -7,6 +7,10 @@ use crate::tally::{Room, Tally, check_series};
 use measure::Level;
 use std::io::BufRead;
 
+/// The minimum of a column without samples: rtla starts from the largest number of 64 bits, and `timerlat hist` printed it
+/// until the kernel's commit 01b05fc0e5f3 of 2024. Newer ones print `-`.
+const UNSET: &str = "18446744073709551615";
+
 /// Its name in our list.
 pub(crate) const NAME: &str = "rtla";
 
@@ -164,7 +168,7 @@ impl Table {
         self.check(line, line.text.trim_start(), values.len())?;
         let unit = self.unit();
         for (word, (series, _)) in values.iter().zip(&mut self.columns) {
-            if *word == "-" {
+            if *word == "-" || name == "min" && *word == UNSET {
                 continue;
             }
             match name {
@@ -202,24 +206,8 @@ impl Table {
         let width_ns = self.rows.iter().fold(0, |sum, row| gcd(sum, *row));
         let width_ns = if width_ns == 0 { unit } else { width_ns };
         let from = self.rows.last().map_or(0, |last| last.saturating_add(width_ns));
-        let mut differ = Vec::new();
-        for (mut series, tally) in self.columns {
-            series.buckets = tally.buckets();
-            for bucket in &mut series.buckets {
-                bucket.width_ns = width_ns;
-            }
-            series.overflow_from_ns = from;
-            let stated = series.stated.count;
-            let found = series.in_buckets().saturating_add(series.overflow.unwrap_or(0));
-            if stated.is_some_and(|stated| stated != found) {
-                differ.push(series.label());
-            }
-            recording.series.push(series);
-        }
-        for label in differ {
-            let message = "its rows do not add up to its count";
-            recording.note(Level::Error, "sums_differ", &label, message);
-        }
+        recording.series = of_columns(self.columns, width_ns, from);
+        sums(&mut recording);
         if !self.ended {
             let message = "the summary below the rows is missing (--no-summary, or the file was cut)";
             recording.note(Level::Warning, "truncated", "summary", message);
@@ -241,6 +229,45 @@ impl Table {
             recording.note(Level::Warning, "missed_not_counted", "missed wake-ups", message);
         }
         Ok(recording)
+    }
+}
+
+/// The series of the columns, with the width of their buckets, which is known at the end.
+fn of_columns(columns: Vec<(Series, Tally)>, width_ns: u64, from_ns: u64) -> Vec<Series> {
+    let finished = columns.into_iter().map(|(mut series, tally)| {
+        series.buckets = tally.buckets();
+        for bucket in &mut series.buckets {
+            bucket.width_ns = width_ns;
+        }
+        series.overflow_from_ns = from_ns;
+        if series.stated.count == Some(0) {
+            // The releases that print `UNSET` print 0 as the maximum.
+            let stated = &mut series.stated;
+            (stated.min_ns, stated.mean_ns, stated.max_ns) = (None, None, None);
+        }
+        series
+    });
+    finished.collect()
+}
+
+/// Which columns do not add up, and which have no sample.
+fn sums(recording: &mut Recording) {
+    let (mut differ, mut silent) = (Vec::new(), Vec::new());
+    for series in &recording.series {
+        let found = series.in_buckets().saturating_add(series.overflow.unwrap_or(0));
+        match series.stated.count {
+            Some(stated) if stated != found => differ.push(series.label()),
+            Some(0) => silent.push(series.label()),
+            _ => {}
+        }
+    }
+    for label in differ {
+        let message = "its rows do not add up to its count";
+        recording.note(Level::Error, "sums_differ", &label, message);
+    }
+    if !silent.is_empty() {
+        let message = "rtla recorded no sample here: this shows neither low latency nor high";
+        recording.note(Level::Info, "no_samples", &silent.join(", "), message);
     }
 }
 

@@ -87,6 +87,30 @@ pub fn quantile(series: &Series, share: f64) -> Option<Span> {
     at_rank(series, rank)
 }
 
+/// The quantile as precisely as the file tells it: what the file states itself where it has no complete histogram, or one
+/// with buckets that are wider than a hundredth of the value; else [`quantile`].
+#[must_use]
+pub fn best_quantile(series: &Series, share: f64) -> Option<Span> {
+    let found = quantile(series, share);
+    let coarse = |span: Span| {
+        span.high_ns
+            .is_none_or(|high_ns| high_ns.saturating_sub(span.low_ns) > span.low_ns / 100)
+    };
+    let mut stated = series.stated.quantiles.iter();
+    let stated = stated.find(|(known, _)| (known - share).abs() < 1e-9);
+    let incomplete = series.buckets.is_empty() || series.overflow.is_none();
+    match stated {
+        Some((_, value)) if found.map_or(incomplete, coarse) => {
+            let (low_ns, high_ns) = series.meant(*value);
+            Some(Span {
+                low_ns,
+                high_ns: Some(high_ns),
+            })
+        }
+        _ => found,
+    }
+}
+
 /// Samples that are surely, and samples that are possibly, not below a limit: overflows that the file does not place
 /// are possible ones.
 #[must_use]
@@ -261,6 +285,31 @@ mod tests {
         assert_eq!(not_below(&one, 1_500), (10, 100));
         one.overflow = None;
         assert_eq!(quantile(&one, 0.5), None, "how many were above is unknown");
+    }
+
+    #[test]
+    fn a_stated_quantile_replaces_a_wide_bucket_and_no_narrow_one() {
+        let mut one = series(&[20_000; 300], 5_000);
+        let exact = |low_ns| {
+            Some(Span {
+                low_ns,
+                high_ns: Some(low_ns),
+            })
+        };
+        assert_eq!(best_quantile(&one, 0.5), quantile(&one, 0.5));
+        one.stated.quantiles = vec![(0.5, 21_234), (0.999, 24_000)];
+        assert_eq!(best_quantile(&one, 0.5), exact(21_234));
+        assert_eq!(best_quantile(&one, 0.999), None, "too few samples");
+        assert_eq!(best_quantile(&one, 0.99), quantile(&one, 0.99), "not stated");
+        one.buckets.clear();
+        assert_eq!(
+            best_quantile(&one, 0.999),
+            exact(24_000),
+            "nothing but what is stated"
+        );
+        let mut fine = series(&[20_000; 300], 100);
+        fine.stated.quantiles = vec![(0.5, 20_050)];
+        assert_eq!(best_quantile(&fine, 0.5), quantile(&fine, 0.5));
     }
 
     #[test]

@@ -233,7 +233,7 @@ fn table(text: &mut String, series: &Series, index: usize, tid: u32, last: Optio
     let _ = writeln!(
         text,
         "#{index:>7} {tid:>5} {:>8} {:>6} {:>6} {:>6} {:>10} {:>8} {:>8} {:>8} {:>9}",
-        series.samples(),
+        series.samples().unwrap_or(0),
         series.stated.min_ns.unwrap_or(first) / UNIT_NS,
         series.stated.max_ns.unwrap_or(end) / UNIT_NS,
         us(crate::statistics::best_mean_ns(series).unwrap_or(0.0)),

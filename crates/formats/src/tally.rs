@@ -11,6 +11,9 @@ pub(crate) const MOST_BUCKETS: u64 = 1_000_000;
 /// Threads, CPUs or columns of one file.
 pub(crate) const MOST_SERIES: u64 = 1 << 14;
 
+/// Quantiles that are kept of what a file states.
+pub(crate) const MOST_QUANTILES: usize = 4_096;
+
 /// Spikes that are kept of one series: the longest.
 pub(crate) const SPIKES_KEPT: usize = 10_000;
 

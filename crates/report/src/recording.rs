@@ -11,7 +11,7 @@ pub use sets::sets_text;
 
 use crate::measurement::{maybe_mean, measured_text, notes_text, time};
 use crate::style::{COLUMNS, Role, Style, cut, grouped, safe, wrap};
-use formats::statistics::{SHARES, Span, Statistics, statistics};
+use formats::statistics::{SHARES, Span, Statistics, best_quantile, statistics};
 use formats::{Basis, Kind, Recording, Series};
 use machine::Nanos;
 use std::fmt::Write as _;
@@ -31,7 +31,9 @@ pub fn recording_text(recording: &Recording, style: Style) -> String {
         text.push_str(&row(recording, series));
     }
     for series in all() {
-        let _ = writeln!(text, "{}", details(recording, series));
+        if let Some(details) = details(recording, series) {
+            let _ = writeln!(text, "{details}");
+        }
     }
     if let Some(own) = &recording.own {
         text.push_str(&measured_text(own));
@@ -101,7 +103,12 @@ fn reading(recording: &Recording) -> String {
             time(width)
         ),
     };
-    format!("{rows}{lower}`-` is what this file cannot tell; `>` that it was above the histogram.")
+    let states = |series: &Series| !series.buckets.is_empty() && !series.stated.quantiles.is_empty();
+    let stated = match recording.own.is_none() && recording.series.iter().any(states) {
+        true => "Percentiles that the file states are shown as it states them. ",
+        false => "",
+    };
+    format!("{rows}{lower}{stated}`-` is what this file cannot tell; `>` that it was above the histogram.")
 }
 
 pub(crate) fn head(style: Style) -> String {
@@ -120,17 +127,16 @@ pub(crate) fn share_name(share: f64) -> String {
 }
 
 pub(crate) fn row(recording: &Recording, series: &Series) -> String {
-    let found = statistics(series);
     let mut text = format!(
         "{:<14} {:>11}",
         cut(&recording.name_of(series), 14),
-        grouped(series.samples())
+        series.samples().map_or_else(|| "-".to_owned(), grouped)
     );
-    for quantile in found.quantiles.iter().filter(|quantile| quantile.share != 0.9) {
-        let value = match quantile.value {
+    for share in SHARES.iter().filter(|share| **share != 0.9) {
+        let value = match best_quantile(series, *share) {
             Some(span) => span_text(span),
             // What the tool computed itself is better than nothing.
-            None => stated(series, quantile.share).map_or_else(|| "-".to_owned(), short),
+            None => stated(series, *share).map_or_else(|| "-".to_owned(), short),
         };
         let _ = write!(text, " {value:>8}");
     }
@@ -178,7 +184,8 @@ pub(crate) fn short(ns: u64) -> String {
     }
 }
 
-fn details(recording: &Recording, series: &Series) -> String {
+/// What else is known of a series; `None` where nothing is.
+fn details(recording: &Recording, series: &Series) -> Option<String> {
     let found: Statistics = statistics(series);
     let mut parts = Vec::new();
     if let Some(min) = series
@@ -221,10 +228,17 @@ fn details(recording: &Recording, series: &Series) -> String {
             grouped(series.spikes.len() as u64)
         ));
     }
+    // What our own results know of a thread has screens of its own.
+    if recording.tool != "quietcore" {
+        let facts = series.facts.iter();
+        parts.extend(facts.map(|(name, value)| format!("{} {}", safe(&name.replace('_', " ")), safe(value))));
+    }
     parts.retain(|part| !part.is_empty());
-    format!(
-        "{:<14} {}",
-        cut(&recording.name_of(series), 14),
-        wrap(&parts.join("; "), 15, COLUMNS)
-    )
+    (!parts.is_empty()).then(|| {
+        format!(
+            "{:<14} {}",
+            cut(&recording.name_of(series), 14),
+            wrap(&parts.join("; "), 15, COLUMNS)
+        )
+    })
 }

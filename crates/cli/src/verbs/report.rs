@@ -9,8 +9,9 @@ use std::path::PathBuf;
 /// Arguments of `report`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// A result: of quietcore (also its file of gaps), cyclictest, oslat, sysjitter, rtla, jitterdebugger, systress, stress-ng, hwlat, or an
-    /// HdrHistogram log; `-` is standard input. What it is is seen by what stands in it
+    /// A result: of quietcore (also its file of gaps), cyclictest, oslat, sysjitter, rtla (hist and top), jitterdebugger, systress, stress-ng,
+    /// hwlat, hwlatdetect, or an HdrHistogram log or percentile table (.hgrm); `-` is standard input. The format is recognised by the
+    /// content
     #[arg(value_name = "FILE")]
     file: PathBuf,
     /// Write it in another format instead: html (for results of quietcore), or a format of `measure --format`

@@ -2,6 +2,7 @@
 
 mod asked;
 mod input;
+mod latency;
 mod longest_run;
 mod max_latency;
 mod record;

@@ -93,6 +93,18 @@ fn what_is_said_of_every_file_is_as_it_was_read_once() {
         ),
         ("openmetrics", "report rtla-osnoise.txt --as openmetrics"),
         ("unit", "compare systress.txt --require p99_<_50"),
+        (
+            "compare-summaries",
+            "compare hwlatdetect-tracer.txt hwlatdetect-module.txt hwlatdetect-none.txt --require max_<_50us",
+        ),
+        (
+            "compare-tops",
+            "compare rtla-timerlat-top.txt rtla-timerlat.txt rtla-osnoise-top.txt hdrhistogram-wrk2.hgrm",
+        ),
+        (
+            "compare-stated",
+            "compare stress-ng-0.15.06-no-distribution.txt stress-ng-0.15.06.txt",
+        ),
     ] {
         cases.push((format!("verb-{name}"), words(line)));
     }
@@ -108,6 +120,16 @@ fn what_is_said_of_every_file_is_as_it_was_read_once() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_count_that_is_not_stated_is_null_and_no_zero() {
+    let samples = |name: &str| json(&["report", name, "--json"])["threads"][0]["samples"].clone();
+    assert_eq!(samples("stress-ng-0.15.06-no-distribution.txt"), Value::Null);
+    assert_eq!(samples("stress-ng-0.15.06.txt"), 10_000);
+    assert_eq!(samples("hwlatdetect-none.txt"), 0);
+    let text = said(&["report", "stress-ng-0.15.06-no-distribution.txt"]);
+    assert!(text.contains("\nall                      - "), "{text}");
 }
 
 #[test]

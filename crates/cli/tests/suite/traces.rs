@@ -105,6 +105,63 @@ fn the_articles_awk_and_the_longest_run_agree() {
     assert_eq!(answer["events"], 4);
 }
 
+/// From `kswapd0` taking a lock to giving it back: 49 ms with interrupts off, and no run without interruption.
+#[test]
+fn a_latency_trace_says_what_its_time_means() {
+    let irqsoff = "trace-text/irqsoff.txt";
+    let head = "Longest time with interrupts off: 49040 us\n  CPU 1, kswapd0[91], from _raw_spin_lock_irq+0x1a/0x40 to \
+                shrink_inactive_list+0x165/0x420\n  This is a trace of the irqsoff tracer. It holds only the longest latency \
+                since\n  tracing_max_latency was reset. How long ";
+    let run = "a thread ran without\n  interruption cannot be read from it: record the events of sched and irq for that.\n  6 events\n";
+    assert_eq!(out(&["trace", "longest-run", irqsoff]), format!("{head}{run}"));
+    let wait = "threads waited for a\n  CPU cannot be read from it: record the events of sched for that.\n";
+    assert_eq!(out(&["trace", "max-latency", irqsoff]), format!("{head}{wait}"));
+    for (verb, list) in [("longest-run", "cpus"), ("max-latency", "waits")] {
+        let answer = json(&["--json", "trace", verb, irqsoff]);
+        assert_eq!(answer[list], serde_json::json!([]), "{verb}");
+        assert_eq!(
+            answer["latency"],
+            serde_json::json!({
+                "tracer": "irqsoff", "means": "with interrupts off", "latency_us": 49_040, "cpu": 1, "pid": 91,
+                "comm": "kswapd0", "started_at": "_raw_spin_lock_irq+0x1a/0x40",
+                "ended_at": "shrink_inactive_list+0x165/0x420", "latencies": 1,
+            }),
+            "{verb}"
+        );
+    }
+    // Without such a tracer nothing changes.
+    let answer = json(&["--json", "trace", "longest-run", "trace-text/sched_switch.txt"]);
+    assert!(
+        answer.get("latency").is_none() && answer["cpus"].as_array().is_some_and(|cpus| !cpus.is_empty())
+    );
+}
+
+#[test]
+fn a_trace_of_a_wake_up_tracer_is_one_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("wakeup_rt.txt");
+    let text = "# tracer: wakeup_rt\n#\n# wakeup_rt latency trace v1.1.5 on 6.6.7-rt18\n\
+        # latency: 248 us, #3/3, CPU#1 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:2)\n\
+        #    | task: sleep-164 (uid:0 nice:0 policy:1 rt_prio:5)\n#\n\
+        \x20 <idle>-0         1dNh5.   16us+:        0:120:R   + [001]     164: 94:R sleep\n\
+        \x20 <idle>-0         1dNh5.   49us+: ttwu_do_activate.constprop.0 <-try_to_wake_up\n\
+        \x20 <idle>-0         1d..3.  248us :        0:120:R ==> [001]     164: 94:R sleep\n";
+    std::fs::write(&path, text).unwrap();
+    let said = out(&["trace", "max-latency", path.to_str().unwrap()]);
+    assert!(
+        said.starts_with(
+            "Longest time from the wake-up of a real-time thread until it ran: 248 us\n  CPU 1, sleep[164]\n"
+        ),
+        "{said}"
+    );
+    assert!(said.ends_with("Other waits are not in it.\n"), "{said}");
+    let said = out(&["trace", "longest-run", path.to_str().unwrap()]);
+    assert!(
+        !said.contains("Max uninterrupted exec") && said.contains("cannot be read from it"),
+        "{said}"
+    );
+}
+
 #[test]
 fn what_was_lost_is_said_beside_the_answer() {
     let output = quietcore(&["trace", "longest-run", "traces/6.18-x86_64/text1"]);

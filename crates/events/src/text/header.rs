@@ -13,6 +13,16 @@ pub struct TextHeader {
     pub cpus: Option<u32>,
     /// The latency that a latency tracer caught, in microseconds.
     pub latency_us: Option<u64>,
+    /// The CPU that it was on.
+    pub latency_cpu: Option<u32>,
+    /// Name and number of the thread that it is about: that ran, or that was woken.
+    pub latency_task: Option<(String, i32)>,
+    /// Where it started, as the kernel prints the address: function, offset and caller.
+    pub started_at: Option<String>,
+    /// Where it ended.
+    pub ended_at: Option<String>,
+    /// How many latencies stand in the text; the others of these fields are of the last one.
+    pub latencies: u64,
 }
 
 impl TextHeader {
@@ -44,15 +54,35 @@ impl TextHeader {
             .strip_prefix("latency:")
             .and_then(|rest| rest.split_once("us"))
         {
+            self.latencies += 1;
+            (self.latency_task, self.started_at, self.ended_at) = (None, None, None);
             self.latency_us = latency.trim().parse().ok();
+            let cpu = rest.split_once("CPU#").and_then(|(_, cpu)| number(cpu));
+            self.latency_cpu = cpu.and_then(|cpu| u32::try_from(cpu).ok());
             if let Some((in_buffer, written)) = rest.trim_start_matches([',', ' ', '#']).split_once('/') {
                 self.entries_in_buffer = in_buffer.parse().ok();
                 self.entries_written = number(written);
             }
+        }
+        if let Some(task) = line.strip_prefix("| task:") {
+            self.latency_task = task_of(task);
+        }
+        if let Some(place) = line.strip_prefix("=> started at:") {
+            self.started_at = Some(place.trim().to_owned());
+        }
+        if let Some(place) = line.strip_prefix("=> ended at:") {
+            self.ended_at = Some(place.trim().to_owned());
         }
         let cpus = after("#P:").or_else(|| line.strip_prefix("cpus="));
         if let Some(cpus) = cpus.and_then(number) {
             self.cpus = u32::try_from(cpus).ok();
         }
     }
+}
+
+/// ` kswapd0-91 (uid:0 nice:0 policy:0 rt_prio:0)`: what a name holds is up to its thread, so the last of each sign counts.
+fn task_of(text: &str) -> Option<(String, i32)> {
+    let (task, _) = text.rsplit_once(" (uid:")?;
+    let (name, pid) = task.trim_start().rsplit_once('-')?;
+    Some((name.to_owned(), pid.parse().ok()?))
 }

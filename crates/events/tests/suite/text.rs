@@ -362,6 +362,50 @@ fn a_whole_text_tells_its_facts_and_what_is_missing() {
 }
 
 #[test]
+fn the_head_of_a_latency_trace_says_whose_it_is_and_between_which_places() {
+    let head = |text: &str| {
+        let mut reader = TextReader::new(text.as_bytes());
+        while reader.next_item().unwrap().is_some() {}
+        reader.header().clone()
+    };
+    let text = include_str!("../../../../fixtures/trace-text/irqsoff.txt");
+    let found = head(text);
+    assert_eq!(
+        (found.tracer.as_deref(), found.latency_us),
+        (Some("irqsoff"), Some(49_040))
+    );
+    assert_eq!(
+        (found.latency_cpu, found.cpus, found.latencies),
+        (Some(1), Some(8), 1)
+    );
+    assert_eq!(found.latency_task, Some((String::from("kswapd0"), 91)));
+    assert_eq!(found.started_at.as_deref(), Some("_raw_spin_lock_irq+0x1a/0x40"));
+    assert_eq!(
+        found.ended_at.as_deref(),
+        Some("shrink_inactive_list+0x165/0x420")
+    );
+    // A tracer of wake-ups states no places; what stood in an earlier head is gone. A name may hold anything.
+    let next = "# latency: 5 us, #4/4, CPU#3 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:4)\n\
+        #    | task: a-b (uid:1)-c-2389 (uid:0 nice:0 policy:1 rt_prio:5)\n";
+    let found = head(&format!("{text}# tracer: wakeup_rt\n#\n{next}"));
+    assert_eq!(
+        (found.latency_us, found.latency_cpu, found.latencies),
+        (Some(5), Some(3), 2)
+    );
+    assert_eq!(found.latency_task, Some((String::from("a-b (uid:1)-c"), 2389)));
+    assert_eq!((found.started_at, found.ended_at), (None, None));
+    for torn in [
+        "# latency: us, CPU#",
+        "# latency: 5 us, CPU#99999999999",
+        "#    | task: x (uid:",
+        "#    | task: -",
+    ] {
+        let found = head(torn);
+        assert_eq!((found.latency_cpu, found.latency_task), (None, None), "{torn}");
+    }
+}
+
+#[test]
 fn every_line_of_a_real_kernel_is_read() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/traces/6.18-x86_64");
     for cpu in 0..2 {

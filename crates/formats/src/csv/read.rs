@@ -4,7 +4,7 @@ use super::{HEAD, NAME};
 use crate::error::{Problem, ReadError, quoted};
 use crate::lines::{Line, Lines};
 use crate::model::{Basis, Kind, Part, Recording, Rounding, Series, Spike, Stretch};
-use crate::tally::{Room, Spikes, Tally, check_series};
+use crate::tally::{MOST_QUANTILES, Room, Spikes, Tally, check_series};
 use measure::{GapLabel, Level};
 use std::io::BufRead;
 
@@ -235,7 +235,7 @@ fn take(open: &mut Open, line: &Line, fields: &Fields, room: &mut Room) -> Resul
         "duration" => stated.duration_ns = Some(low_ns()?),
         "mean" => stated.mean_ns = Some(line.decimal(&fields.value)?),
         "deviation" => stated.stddev_ns = Some(line.decimal(&fields.value)?),
-        "quantile" if stated.quantiles.len() < 64 => {
+        "quantile" if stated.quantiles.len() < MOST_QUANTILES => {
             stated.quantiles.push((line.decimal(&fields.value)?, low_ns()?));
         }
         "spike" => spikes.add(Spike {

@@ -115,7 +115,7 @@ fn summary(text: &mut String, recording: &Recording) {
             let _ = write!(
                 text,
                 ": expected {} missed {missed}",
-                series.samples().saturating_add(missed)
+                series.samples().unwrap_or(0).saturating_add(missed)
             );
         }
         text.push('\n');

@@ -1,5 +1,6 @@
 //! What a row of oslat holds. Rows are named by their upper ends, and what falls into which one depends on the version
-//! (shown by its source, and by files of 2.4, 2.6 and 2.10 that it wrote here).
+//! (shown by its source, and by files of 2.4, 2.6 and 2.10 that it wrote here). 1.x is known from its source alone: row
+//! `bias + index + 1`, where the index is the time cut to whole microseconds less the bias, at least 0.
 
 use crate::error::ReadError;
 use crate::model::{Rounding, Series};
@@ -8,7 +9,7 @@ use crate::tally::{Room, Tally};
 /// What a version does with a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rule {
-    /// To 2.4: row N microseconds has what is below N, and not below the row before. Extremes are rounded up.
+    /// 1.x, and to 2.4: row N microseconds has what is below N, and not below the row before. Extremes are rounded up.
     RoundedUp,
     /// From 2.5: times are rounded up before they are sorted, so everything is one unit too high. Extremes as well.
     OneTooHigh,
@@ -20,6 +21,7 @@ pub(crate) enum Rule {
 pub(crate) fn rule(version: Option<&str>, smallest: Option<u64>, first_row_is_used: bool) -> Rule {
     let major = version.and_then(|version| version.trim().split_once('.'));
     let at_first = match major {
+        Some(("1", _)) => true,
         Some(("2", minor)) => minor.starts_with(['0', '1', '2', '3', '4']),
         _ => false,
     };
@@ -36,10 +38,13 @@ pub(crate) struct Rows {
     pub(crate) rule: Rule,
     pub(crate) unit_ns: u64,
     pub(crate) width_ns: u64,
+    /// What `--bias` has taken off every time; 0 without it.
+    pub(crate) bias_ns: u64,
 }
 
 impl Rows {
-    /// The distance of rows: the largest that fits all of them. Rows without samples may be left out.
+    /// The distance of rows, whose ends are given without the bias: the largest that fits all of them. Rows without
+    /// samples may be left out.
     pub(crate) fn width(ends: &[u64], unit_ns: u64) -> u64 {
         let first = ends.first().copied().unwrap_or(0);
         let width = ends.iter().fold(first, |width, end| gcd(width, *end));
@@ -55,6 +60,10 @@ impl Rows {
 
     /// The lowest time in the row with this upper end.
     pub(crate) fn low_ns(self, end_ns: u64) -> u64 {
+        // With a bias the first row has what is below it as well.
+        if self.bias_ns > 0 && end_ns <= self.bias_ns.saturating_add(self.width_ns) {
+            return 0;
+        }
         end_ns.saturating_sub(self.width_ns + self.shift_ns())
     }
 

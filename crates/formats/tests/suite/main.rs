@@ -5,5 +5,10 @@
 mod bad_input;
 mod everything;
 mod files;
+mod hwlatdetect;
+mod old_releases;
+mod percentile_tables;
 mod printed;
 mod round_trips;
+mod rtla_top;
+mod support;

@@ -7,7 +7,7 @@ use crate::measurement::notes_text;
 use crate::style::{COLUMNS, Role, Style, safe, wrap};
 use compare::CONDITIONS;
 use formats::requirement::{Judgement, Outcome, Requirement, judge};
-use formats::statistics::{SHARES, Span, quantile};
+use formats::statistics::{SHARES, Span, best_quantile};
 use formats::{Basis, Kind, Recording, Series};
 use serde::Serialize;
 use std::fmt::Write as _;
@@ -161,14 +161,16 @@ pub fn comparison_text(files: &[Compared], judged: &[Judged], style: Style) -> S
             let line = format!("{}, {}: {by}", safe(&one.other), one.thread);
             let _ = writeln!(text, "  {}", wrap(&line, 4, COLUMNS));
         }
-        let line = format!(
-            "{} is {} to {}, where {} has {}",
-            one.which,
-            signed(one.more_ns[0]),
-            signed(one.more_ns[1]),
-            safe(&one.first),
-            span_text(one.first_ns)
-        );
+        let (first, span) = (safe(&one.first), span_text(one.first_ns));
+        let line = match one.more_ns {
+            [Some(0), Some(0)] => format!("{} is the same as in {first}: {span}", one.which),
+            [least, most] => format!(
+                "{} is {} to {}, where {first} has {span}",
+                one.which,
+                signed(least),
+                signed(most)
+            ),
+        };
         let _ = writeln!(text, "    {}", wrap(&line, 6, COLUMNS));
     }
     let machines = environment(files);
@@ -272,7 +274,11 @@ pub(crate) fn differences(files: &[Compared]) -> Vec<Difference> {
                 });
             };
             for share in SHARES {
-                add(share_name(share), quantile(base, share), quantile(series, share));
+                add(
+                    share_name(share),
+                    best_quantile(base, share),
+                    best_quantile(series, share),
+                );
             }
             add("max".to_owned(), largest_span(base), largest_span(series));
         }

@@ -41,7 +41,8 @@ struct Thread<'a> {
     cpu: Option<u32>,
     thread: Option<u32>,
     part: Option<Part>,
-    samples: u64,
+    /// `None` where the file does not state it.
+    samples: Option<u64>,
     overflow: Option<u64>,
     missed: Option<u64>,
     stated: &'a Stated,

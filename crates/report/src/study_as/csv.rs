@@ -80,7 +80,7 @@ fn told(series: &Series) -> Vec<(String, f64, &'static str)> {
         value.map(|value| (name.to_owned(), value as f64, unit))
     };
     let counted = [
-        whole("samples", Some(series.samples()), ""),
+        whole("samples", series.samples(), ""),
         whole("missed", series.missed, ""),
         whole("min", series.stated.min_ns, "ns"),
         whole("max", series.stated.max_ns, "ns"),

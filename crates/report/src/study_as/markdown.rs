@@ -81,7 +81,7 @@ fn cells(text: &mut String, samples: &[Samples]) {
         let mut row = vec![
             one.cell.to_owned(),
             one.runs.to_string(),
-            grouped(one.all.samples()),
+            or_not(one.all.samples().map(grouped)),
             or_not(one.least()),
         ];
         row.extend(SHARES.map(|share| or_not(one.at_most(share).map(time))));

@@ -79,7 +79,7 @@ fn table(page: &mut String, word: &str, samples: &[Samples]) {
             "<tr><th scope=\"row\">{}</th><td class=\"n\">{}</td><td class=\"n\">{}</td>{}",
             html(one.cell),
             one.runs,
-            grouped(one.all.samples()),
+            one.all.samples().map_or_else(|| "-".to_owned(), grouped),
             cell(one.least())
         );
         for share in SHARES {

@@ -1,5 +1,6 @@
 //! A trace of any form, event by event.
 
+use super::latency::Latency;
 use crate::{CommandError, Status};
 use blame::{Happened, LongestRun, Reader, Scheduled, Step, Stretch, Whose};
 use events::Event;
@@ -32,7 +33,7 @@ pub enum Trace {
 }
 
 /// What came beside the events.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Account {
     /// Events that were read.
     pub events: u64,
@@ -42,6 +43,8 @@ pub struct Account {
     pub lost_somewhere: u64,
     /// Pages, or lines, that cannot be understood.
     pub broken: u64,
+    /// The one latency that a text of a latency tracer is about.
+    pub latency: Option<Latency>,
 }
 
 impl Account {
@@ -279,7 +282,8 @@ fn of_text(
     }
     account.broken = reader.unknown().lines;
     account.lost += reader.header().overwritten().unwrap_or(0);
-    if account.events == 0 {
+    account.latency = Latency::of(reader.header());
+    if account.events == 0 && account.latency.is_none() {
         return Err(no_trace(path));
     }
     Ok(account)

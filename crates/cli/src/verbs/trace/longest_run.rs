@@ -1,12 +1,13 @@
 //! `trace longest-run`: the article's awk, with its traps taken out.
 
 use super::asked::{Answer, Asked, Row};
-use super::input::longest_runs;
+use super::input::{Account, longest_runs};
+use super::latency::{Latency, Question};
 use super::{milliseconds, record, seconds};
 use crate::screen::Form;
 use crate::verbs::measure::frozen::EVENTS;
 use crate::{CommandError, Screen, Status};
-use blame::Whose;
+use blame::{Stretch, Whose};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -29,8 +30,11 @@ const ENTRIES: &[&str] = &["raw_syscalls", "exceptions"];
 
 /// The longest one of each CPU.
 #[derive(Serialize)]
-struct Runs {
+struct Runs<'a> {
+    /// None where the text is of a latency tracer, which is no account of who ran.
     cpus: Vec<Row>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency: Option<&'a Latency>,
 }
 
 /// Runs it.
@@ -60,7 +64,10 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             ));
         }
     };
-    let (runs, account) = longest_runs(file, &of)?;
+    let (mut runs, account) = longest_runs(file, &of)?;
+    if account.latency.is_some() {
+        runs.clear();
+    }
     match screen.form {
         Form::Json => {
             let cpus = runs.iter().map(Row::of).collect();
@@ -68,28 +75,13 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
                 "quietcore.trace.longest_run/1",
                 file,
                 &account,
-                Runs { cpus },
+                Runs {
+                    cpus,
+                    latency: account.latency.as_ref(),
+                },
             ));
         }
-        Form::Text => {
-            let longest = runs.iter().max_by_key(|run| run.len());
-            match longest {
-                Some(run) => screen.text(&format!("Max uninterrupted exec: {}\n", milliseconds(run.len()))),
-                None => screen.text("no thread that was asked for ran between two events of one CPU\n"),
-            }
-            for run in &runs {
-                screen.text(&format!(
-                    "  CPU {:<3} {:>12}  {}[{}] from {} to {}\n",
-                    run.cpu,
-                    milliseconds(run.len()),
-                    report::safe(&run.comm),
-                    run.pid,
-                    seconds(run.start),
-                    seconds(run.end)
-                ));
-            }
-            screen.text(&format!("  {} events\n", account.events));
-        }
+        Form::Text => text(&runs, &account, screen),
     }
     if let Some(missing) = account.missing() {
         screen.note(&format!("{missing}\n"));
@@ -99,4 +91,26 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         }
     }
     Ok(status)
+}
+
+/// The answer for a terminal.
+fn text(runs: &[Stretch], account: &Account, screen: &mut Screen) {
+    let longest = runs.iter().max_by_key(|run| run.len());
+    match (&account.latency, longest) {
+        (Some(latency), _) => screen.text(&latency.text(Question::Run)),
+        (None, Some(run)) => screen.text(&format!("Max uninterrupted exec: {}\n", milliseconds(run.len()))),
+        (None, None) => screen.text("no thread that was asked for ran between two events of one CPU\n"),
+    }
+    for run in runs {
+        screen.text(&format!(
+            "  CPU {:<3} {:>12}  {}[{}] from {} to {}\n",
+            run.cpu,
+            milliseconds(run.len()),
+            report::safe(&run.comm),
+            run.pid,
+            seconds(run.start),
+            seconds(run.end)
+        ));
+    }
+    screen.text(&format!("  {} events\n", account.events));
 }

@@ -2,6 +2,7 @@
 
 use super::asked::{Answer, Asked, Row};
 use super::input::each_step;
+use super::latency::{Latency, Question};
 use super::{milliseconds, seconds};
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
@@ -24,8 +25,11 @@ pub struct Args {
 
 /// The longest ones, longest first.
 #[derive(Serialize)]
-struct Waits {
+struct Waits<'a> {
+    /// None where the text is of a latency tracer, which is no account of who waited.
     waits: Vec<Wait>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    latency: Option<&'a Latency>,
 }
 
 #[derive(Serialize)]
@@ -45,7 +49,10 @@ struct Taker {
 pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let mut longest = LongestWaits::of(args.asked.whose(), usize::from(args.most));
     let account = each_step(&args.file, &mut |step| longest.step(step))?;
-    let waits = longest.end();
+    let mut waits = longest.end();
+    if account.latency.is_some() {
+        waits.clear();
+    }
     match screen.form {
         Form::Json => {
             let wait = |wait: Stretch| Wait {
@@ -57,11 +64,16 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
                 "quietcore.trace.max_latency/1",
                 &args.file,
                 &account,
-                Waits { waits },
+                Waits {
+                    waits,
+                    latency: account.latency.as_ref(),
+                },
             ));
         }
         Form::Text => {
-            if waits.is_empty() {
+            if let Some(latency) = &account.latency {
+                screen.text(&latency.text(Question::Wait));
+            } else if waits.is_empty() {
                 screen
                     .text("nobody who was asked for waited for a CPU; the trace needs sched_switch events\n");
             }

@@ -1,0 +1,247 @@
+//! HdrHistogram's percentile tables (`.hgrm`), as its libraries, wrk2 and jHiccup print them: value, share, and how many
+//! samples are not above it.
+//!
+//! Such a file does not state its unit. It is read as milliseconds, which wrk2, jHiccup and the plotter of HdrHistogram
+//! use. Source: `outputPercentileDistribution` of HdrHistogram, `hdr_percentiles_print` of HdrHistogram_c.
+
+use crate::error::{Problem, ReadError, quoted};
+use crate::lines::{Line, Lines, problem_of};
+use crate::model::{Kind, Recording, Series};
+use crate::tally::{MOST_QUANTILES, Room, Tally};
+use measure::Level;
+use std::io::BufRead;
+
+/// Its name in our list.
+pub(crate) const NAME: &str = "hgrm";
+
+/// What a value is read as: milliseconds.
+const UNIT_NS: u64 = 1_000_000;
+
+/// Decimals of a value beyond these are less than a nanosecond.
+const DECIMALS: u32 = 6;
+
+/// Whether the beginning of a file is such a table.
+#[must_use]
+pub fn looks_like(head: &str) -> bool {
+    head.lines().any(is_head)
+}
+
+fn is_head(line: &str) -> bool {
+    let names = ["Value", "Percentile", "TotalCount", "1/(1-Percentile)"];
+    line.split_whitespace().eq(names)
+}
+
+/// The last row, in nanoseconds and samples.
+#[derive(Clone, Copy)]
+struct Row {
+    value_ns: u64,
+    count: u64,
+    /// The lowest time in the bucket that ends here.
+    low_ns: u64,
+}
+
+struct Table {
+    series: Series,
+    tally: Tally,
+    room: Room,
+    last: Option<Row>,
+    /// The last row was that of all samples.
+    is_whole: bool,
+    decimals: u32,
+    /// The first row is that of the smallest sample.
+    has_smallest: bool,
+    /// The tool's buckets are no wider than this part of a value.
+    half_of_sub_buckets: Option<u64>,
+}
+
+/// Reads it.
+///
+/// # Errors
+/// What does not belong into a table, with its place. What stands above and below it is left out.
+pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
+    let mut table: Option<Table> = None;
+    let mut ended = false;
+    let mut lines = Lines::of(input);
+    while let Some(line) = lines.next()? {
+        let text = line.text.trim();
+        if is_head(text) {
+            if table.is_some() {
+                return Err(line.wrong(text, Problem::Order(quoted(text))));
+            }
+            table = Some(Table::new());
+            continue;
+        }
+        let Some(table) = &mut table else { continue };
+        if let Some(footer) = text.strip_prefix("#[").and_then(|rest| rest.strip_suffix(']')) {
+            ended = true;
+            table.footer(&line, footer)?;
+        } else if !ended && !text.is_empty() {
+            table.row(&line)?;
+        }
+    }
+    table.ok_or(ReadError::Nothing("no head of a table"))?.end()
+}
+
+impl Table {
+    fn new() -> Table {
+        Table {
+            series: Series::new(Kind::Latency),
+            tally: Tally::default(),
+            room: Room::new(),
+            last: None,
+            is_whole: false,
+            decimals: 0,
+            has_smallest: false,
+            half_of_sub_buckets: None,
+        }
+    }
+
+    /// `   12009.471     0.100000         8622         1.11`; the last one ends with `inf`, or has no fourth column.
+    fn row(&mut self, line: &Line) -> Result<(), ReadError> {
+        let words: Vec<&str> = line.words().take(5).collect();
+        let ([value, share, count] | [value, share, count, _]) = *words.as_slice() else {
+            return Err(line.wrong(
+                line.text.trim_start(),
+                Problem::Columns {
+                    found: words.len(),
+                    wanted: 4,
+                },
+            ));
+        };
+        let value_ns = self.milliseconds(line, value)?;
+        let (share, count) = (line.decimal(share)?, line.number(count)?);
+        if share > 1.0 {
+            return Err(line.wrong(line.text.trim_start(), Problem::TooLarge(quoted(words[1]))));
+        }
+        let (before_ns, before, low_ns) = match self.last {
+            None => (0, 0, 0),
+            Some(last) => (last.value_ns, last.count, last.low_ns),
+        };
+        if value_ns < before_ns || count < before || self.is_whole {
+            return Err(line.wrong(value, Problem::Order(quoted(value))));
+        }
+        // Two rows may have one value: then their samples are in one bucket.
+        let low_ns = match self.last {
+            None => 0,
+            Some(_) if value_ns == before_ns => low_ns,
+            Some(_) => before_ns.saturating_add(1),
+        };
+        let width_ns = (value_ns - low_ns).saturating_add(1);
+        if !self.tally.add(low_ns, width_ns, count - before, &mut self.room)? {
+            return Err(line.wrong(words[2], Problem::TooLarge(quoted(words[2]))));
+        }
+        self.has_smallest |= self.last.is_none() && share <= 0.0;
+        self.is_whole = share >= 1.0;
+        if share > 0.0 && !self.is_whole && self.series.stated.quantiles.len() < MOST_QUANTILES {
+            self.series.stated.quantiles.push((share, value_ns));
+        }
+        self.last = Some(Row {
+            value_ns,
+            count,
+            low_ns,
+        });
+        Ok(())
+    }
+
+    /// `Mean    =    28490.000, StdDeviation   =    11920.000`, and so on.
+    fn footer(&mut self, line: &Line, text: &str) -> Result<(), ReadError> {
+        for part in text.split(", ").take(4) {
+            let Some((name, value)) = part
+                .split_once('=')
+                .map(|(name, value)| (name.trim(), value.trim()))
+            else {
+                continue;
+            };
+            // Of no sample there is neither mean nor deviation.
+            if value.trim_start_matches('-').eq_ignore_ascii_case("nan") {
+                continue;
+            }
+            #[allow(clippy::cast_precision_loss)]
+            let in_ns = |milliseconds: f64| milliseconds * UNIT_NS as f64;
+            match name {
+                "Mean" => self.series.stated.mean_ns = Some(in_ns(line.decimal(value)?)),
+                "StdDeviation" => self.series.stated.stddev_ns = Some(in_ns(line.decimal(value)?)),
+                "Max" => self.series.stated.max_ns = Some(self.milliseconds(line, value)?),
+                "Total count" => self.series.stated.count = Some(line.number(value)?),
+                "SubBuckets" => self.half_of_sub_buckets = Some(line.number(value)? / 2),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A value with its decimals, in nanoseconds.
+    fn milliseconds(&mut self, line: &Line, word: &str) -> Result<u64, ReadError> {
+        let (whole, rest) = word.split_once('.').unwrap_or((word, "0"));
+        if rest.is_empty() || !rest.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(line.wrong(word, problem_of(word)));
+        }
+        let digits: String = rest
+            .chars()
+            .chain(std::iter::repeat('0'))
+            .take(DECIMALS as usize)
+            .collect();
+        if word.contains('.') {
+            self.decimals = self
+                .decimals
+                .max(u32::try_from(rest.len()).unwrap_or(DECIMALS).min(DECIMALS));
+        }
+        let whole = line.time(whole, UNIT_NS)?;
+        line.add(word, whole, line.number(&digits)?)
+    }
+
+    fn end(self) -> Result<Recording, ReadError> {
+        let Some(last) = self.last else {
+            return Err(ReadError::Nothing("no row of the table"));
+        };
+        let unit_ns = 10_u64.pow(DECIMALS - self.decimals);
+        let mut recording = Recording::new(NAME, "HdrHistogram", unit_ns);
+        let mut series = self.series;
+        series.unit_ns = unit_ns;
+        series.buckets = self.tally.buckets();
+        let half = self
+            .half_of_sub_buckets
+            .filter(|half| *half > 0 && self.has_smallest);
+        if let (Some(first), Some(half)) = (series.buckets.first_mut(), half) {
+            // The first row has the samples of one bucket of the tool.
+            let high_ns = first.high_ns();
+            let low_ns = high_ns - high_ns / half;
+            if first.low_ns == 0 {
+                (first.low_ns, first.width_ns) = (low_ns, high_ns - low_ns + 1);
+            }
+        }
+        let total = series.stated.count;
+        series.overflow = match total {
+            Some(total) => total.checked_sub(last.count).filter(|missing| *missing == 0),
+            None => self.is_whole.then_some(0),
+        };
+        if last.count == 0 && series.overflow == Some(0) {
+            // The largest of no sample is printed as 0.
+            series.stated = crate::Stated {
+                count: Some(0),
+                ..crate::Stated::default()
+            };
+            recording.note(Level::Info, "no_samples", "samples", "nothing was recorded");
+        } else if total.is_some_and(|total| total < last.count) {
+            let message = "its rows have more samples than its total count";
+            recording.note(Level::Error, "sums_differ", "samples", message);
+        } else if series.overflow.is_none() {
+            let message =
+                "the end of the table is missing: how many samples were above its last row is unknown";
+            recording.note(Level::Warning, "truncated", "table", message);
+        }
+        notes(&mut recording);
+        recording.series.push(series);
+        Ok(recording)
+    }
+}
+
+/// What such a table can prove, and what not.
+fn notes(recording: &mut Recording) {
+    let message = "the file states neither a unit nor what it measured: read as milliseconds of latency, as wrk2 and jHiccup \
+         print it; where that is wrong, all times here are wrong by the same factor";
+    recording.note(Level::Warning, "unit_not_stated", "unit", message);
+    let message = "counts are exact, and values only at the percentiles that are printed: between two of them a sample may be \
+         anywhere; jHiccup also adds samples that it computed for missed ones, and the file does not mark them";
+    recording.note(Level::Info, "percentiles_only", "values", message);
+}

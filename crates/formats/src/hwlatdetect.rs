@@ -1,0 +1,249 @@
+//! What hwlatdetect (rt-tests) prints, and the file of its `--report`: the settings of a run, and every sample with its
+//! time. It runs the kernel's hwlat tracer; older releases loaded a module, `hwlat_detector`, whose samples are other lines.
+//!
+//! Sources: hwlatdetect.py of rt-tests, the module `hwlat_detector` of the RT patches, `Documentation/trace/hwlat_detector.rst`.
+
+use crate::error::{Problem, ReadError, quoted};
+use crate::jitterdebugger::seconds;
+use crate::lines::{Line, Lines};
+use crate::model::{Kind, Recording, Series, Spike};
+use crate::tally::{Room, Spikes, Tally};
+use measure::Level;
+use std::io::BufRead;
+
+/// Its name in our list.
+pub(crate) const NAME: &str = "hwlatdetect";
+
+const UNIT_NS: u64 = 1_000;
+const HEAD: &str = "hwlatdetect:";
+
+/// Settings that are kept as facts, as the tool names them.
+const SETTINGS: [&str; 6] = [
+    "detector",
+    "Latency threshold",
+    "Sample window",
+    "Sample width",
+    "Non-sampling period",
+    "MTBF",
+];
+
+/// Whether the beginning of a file is of hwlatdetect.
+#[must_use]
+pub fn looks_like(head: &str) -> bool {
+    head.lines()
+        .any(|line| line.starts_with(HEAD) || of_tracer(line.trim()).is_some())
+}
+
+/// What the run states about itself.
+#[derive(Default)]
+struct Run {
+    has_duration: bool,
+    threshold: Option<String>,
+    window: Option<String>,
+    width: Option<String>,
+    recorded: Option<u64>,
+    max_ns: Option<u64>,
+    smis: Option<u64>,
+    smis_unreadable: bool,
+}
+
+/// The samples as they come.
+struct Samples {
+    tally: Tally,
+    spikes: Spikes,
+    room: Room,
+    longest_ns: u64,
+}
+
+/// Reads it. The longer one of the two gaps of a sample counts, as for the tool itself.
+///
+/// # Errors
+/// What does not belong into such a file, with its place.
+pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
+    let mut recording = Recording::new(NAME, "hwlatdetect", UNIT_NS);
+    let mut run = Run::default();
+    let mut samples = Samples {
+        tally: Tally::default(),
+        spikes: Spikes::default(),
+        room: Room::new(),
+        longest_ns: 0,
+    };
+    let mut is_known = false;
+    let mut lines = Lines::of(input);
+    while let Some(line) = lines.next()? {
+        let text = line.text.trim();
+        is_known |= text.starts_with(HEAD);
+        if let Some((at, gaps)) = of_tracer(text) {
+            let at_ns = seconds(at).ok_or_else(|| line.wrong(at, Problem::NotANumber(quoted(at))))?;
+            samples.add(&line, at_ns, &gaps)?;
+        } else if text.starts_with(|first: char| first.is_ascii_digit()) && !text.contains(" occured on cpu ")
+        {
+            let (at_ns, gaps) = of_module(&line, text)?;
+            samples.add(&line, at_ns, &gaps)?;
+        } else if text.starts_with("ts:") {
+            return Err(line.unexpected());
+        } else {
+            run.take(&line, text, &mut recording)?;
+        }
+    }
+    if !is_known && samples.spikes.seen() == 0 {
+        return Err(ReadError::Nothing("neither a head nor a sample"));
+    }
+    notes(&mut recording, &run, &samples);
+    recording.series.push(series(&run, samples));
+    Ok(recording)
+}
+
+/// `ts: 1646837340.346151918, inner:5, outer:9` of the tracer: the time and both gaps.
+fn of_tracer(text: &str) -> Option<(&str, [&str; 2])> {
+    let mut parts = text.strip_prefix("ts:")?.split(',').map(str::trim);
+    let at = parts.next()?;
+    let inner = parts.next()?.strip_prefix("inner:")?;
+    let outer = parts.next()?.strip_prefix("outer:")?;
+    Some((at, [inner, outer]))
+}
+
+/// `1408928107.0286324723<TAB>18<TAB>17` of the module: seconds, nanoseconds with ten digits, and one gap or both.
+fn of_module<'a>(line: &Line<'a>, text: &'a str) -> Result<(u64, Vec<&'a str>), ReadError> {
+    let mut words = text.split_whitespace();
+    let at = words.next().unwrap_or_default();
+    let gaps: Vec<&str> = words.take(3).collect();
+    if gaps.is_empty() || gaps.len() > 2 {
+        let problem = Problem::Columns {
+            found: gaps.len() + 1,
+            wanted: 3,
+        };
+        return Err(line.wrong(text, problem));
+    }
+    let (whole, rest) = at.split_once('.').unwrap_or((at, "0"));
+    let (whole, rest) = (line.time(whole, 1_000_000_000)?, line.number(rest)?);
+    Ok((line.add(at, whole, rest)?, gaps))
+}
+
+impl Samples {
+    fn add(&mut self, line: &Line, at_ns: u64, gaps: &[&str]) -> Result<(), ReadError> {
+        let (mut longest, mut word) = (0, line.text);
+        for &gap in gaps {
+            let units = line.number(gap)?;
+            if units >= longest {
+                (longest, word) = (units, gap);
+            }
+        }
+        let duration_ns = line.time(word, UNIT_NS)?;
+        if !self.tally.add_exact(longest, UNIT_NS, &mut self.room)? {
+            return Err(line.wrong(word, Problem::TooLarge(quoted(word))));
+        }
+        self.longest_ns = self.longest_ns.max(duration_ns);
+        self.spikes.add(Spike {
+            at_ns,
+            duration_ns,
+            label: None,
+        });
+        Ok(())
+    }
+}
+
+impl Run {
+    /// A line that is no sample. What the tool or the programs that it starts say beside is left out.
+    fn take(&mut self, line: &Line, text: &str, recording: &mut Recording) -> Result<(), ReadError> {
+        self.smis_unreadable |= text.starts_with("rdmsr:");
+        let Some((name, value)) = text.split_once(':').map(|(name, value)| (name, value.trim())) else {
+            return Ok(());
+        };
+        match name {
+            "hwlatdetect" => {
+                let Some(length) = value.strip_prefix("test duration ") else {
+                    return Ok(());
+                };
+                if std::mem::replace(&mut self.has_duration, true) {
+                    return Err(line.wrong(text, Problem::Order(quoted(text))));
+                }
+                recording.fact("test duration", length);
+            }
+            "Max Latency" => {
+                let number = value.strip_suffix("us").map(|number| line.time(number, UNIT_NS));
+                self.max_ns = number.transpose()?.filter(|ns| *ns > 0);
+            }
+            "Samples recorded" => self.recorded = Some(line.number(value)?),
+            "SMIs during run" => {
+                self.smis = Some(line.number(value)?);
+                recording.fact(&name.to_lowercase(), value);
+            }
+            name if SETTINGS.contains(&name) && recording.facts.len() < 16 => {
+                match name {
+                    "Latency threshold" => self.threshold = Some(value.to_owned()),
+                    "Sample window" => self.window = Some(value.to_owned()),
+                    "Sample width" => self.width = Some(value.to_owned()),
+                    _ => {}
+                }
+                recording.fact(&name.to_lowercase(), value);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+fn series(run: &Run, samples: Samples) -> Series {
+    let seen = samples.spikes.seen();
+    let mut series = Series::new(Kind::Noise);
+    series.unit_ns = UNIT_NS;
+    series.buckets = samples.tally.buckets();
+    series.spikes = samples.spikes.in_order();
+    series.stated.count = run.recorded;
+    series.stated.max_ns = run.max_ns;
+    // No length of the measurement is stated: of a window that is longer than its width only a part was watched, and of
+    // that only the longest gap is known, so neither a rate nor a sum follows from it.
+    // Samples that are left out may have been of any length.
+    series.overflow = run.recorded.is_none_or(|recorded| recorded <= seen).then_some(0);
+    series
+}
+
+fn notes(recording: &mut Recording, run: &Run, samples: &Samples) {
+    let seen = samples.spikes.seen();
+    match run.recorded {
+        Some(recorded) if recorded > seen => {
+            let message = format!(
+                "{seen} of {recorded} samples are in this file: of the others only the largest is known (--report writes \
+                 them into another file)"
+            );
+            recording.note(Level::Warning, "rows_omitted", "samples", message);
+        }
+        Some(recorded) if recorded < seen => {
+            let message = format!("{seen} samples are in the file, which states {recorded}");
+            recording.note(Level::Error, "sums_differ", "samples", message);
+        }
+        _ if run.max_ns.is_some_and(|max_ns| max_ns < samples.longest_ns) => {
+            let message = "a sample is longer than the largest that the file states";
+            recording.note(Level::Error, "sums_differ", "samples", message);
+        }
+        _ => {}
+    }
+    if seen == 0 && run.recorded.unwrap_or(0) == 0 {
+        let threshold = run.threshold.as_deref().unwrap_or("the threshold");
+        let message = format!("no gap was above {threshold}: shorter ones were not recorded");
+        recording.note(Level::Info, "no_samples", "samples", message);
+    }
+    if let Some(smis) = run.smis.filter(|smis| *smis > 0) {
+        let message = format!(
+            "{smis} system management interrupts occurred during the run: the firmware runs then, and the kernel can \
+             neither mask nor trace it"
+        );
+        recording.note(Level::Warning, "smi", "SMIs", message);
+    }
+    if run.smis_unreadable {
+        let message =
+            "rdmsr could not read the counter of system management interrupts, so a count of 0 shows nothing";
+        recording.note(Level::Warning, "smi_unreadable", "SMIs", message);
+    }
+    let watched = match (&run.width, &run.window) {
+        (Some(width), Some(window)) => format!("{width} of each {window}"),
+        _ => "a part of each window".to_owned(),
+    };
+    let message = format!(
+        "a sample is the longest gap of one window, and the tool watched {watched}: this is no distribution of all gaps, \
+         and shows nothing about the rest of the time; the file does not state the CPUs; in a virtual machine the \
+         hypervisor is what is called hardware here"
+    );
+    recording.note(Level::Info, "longest_of_window", "samples", message);
+}

@@ -1,0 +1,315 @@
+//! `rtla timerlat top`, `rtla osnoise top` and `rtla hwnoise`: one line per CPU with what rtla computed itself, and no
+//! distribution. Without `-q` the table is printed again and again, with codes for a terminal; the last one counts.
+//!
+//! Source: `timerlat_top.c` and `osnoise_top.c` of the kernel's `tools/tracing/rtla`.
+
+use crate::error::{Problem, ReadError, quoted};
+use crate::lines::{Line, Lines};
+use crate::model::{Kind, Part, Recording, Series};
+use crate::tally::check_series;
+use measure::Level;
+use std::borrow::Cow;
+use std::io::BufRead;
+
+/// Its name in our list.
+pub(crate) const NAME: &str = "rtla-top";
+
+/// Whether the beginning of a file is of it.
+#[must_use]
+pub fn looks_like(head: &str) -> bool {
+    let has = |is_it: &dyn Fn(&str) -> bool| head.lines().any(|line| is_it(&plain(line)));
+    has(&|line| line.contains(UNITS))
+        || has(&|line| Table::of_title(line).is_some()) && has(&|line| line.starts_with("CPU Period "))
+}
+
+/// What stands above the columns of timerlat, before the unit.
+const UNITS: &str = "IRQ Timer Latency (";
+
+/// A line without the codes that colour it and clear the screen.
+fn plain(line: &str) -> Cow<'_, str> {
+    if !line.contains('\u{1b}') {
+        return Cow::Borrowed(line);
+    }
+    let mut text = String::with_capacity(line.len());
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\u{1b}' => {
+                if letters.next() == Some('[') {
+                    let _ = letters.find(char::is_ascii_alphabetic);
+                }
+            }
+            letter => text.push(letter),
+        }
+    }
+    Cow::Owned(text)
+}
+
+/// Which of the tools printed a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Table {
+    Timerlat,
+    Osnoise,
+    Hwnoise,
+}
+
+impl Table {
+    fn of_title(line: &str) -> Option<Table> {
+        match line.trim() {
+            "Timer Latency" => Some(Table::Timerlat),
+            "Operating System Noise" => Some(Table::Osnoise),
+            "Hardware-related Noise" => Some(Table::Hwnoise),
+            _ => None,
+        }
+    }
+
+    fn command(self) -> &'static str {
+        match self {
+            Table::Timerlat => "timerlat top",
+            Table::Osnoise => "osnoise top",
+            Table::Hwnoise => "hwnoise",
+        }
+    }
+}
+
+/// The names of the columns of osnoise behind CPU and period, and how they are called among the facts of a CPU.
+const COLUMNS: [&str; 10] = [
+    "runtime_us",
+    "noise_us",
+    "available_percent",
+    "largest_noise_of_a_period_us",
+    "largest_single_noise_us",
+    "hw",
+    "nmi",
+    "irq",
+    "softirq",
+    "thread",
+];
+
+/// hwnoise has no interrupts, softirqs and threads.
+const OF_HWNOISE: usize = 7;
+
+#[derive(Default)]
+struct State {
+    table: Option<Table>,
+    unit_ns: Option<u64>,
+    duration: Option<String>,
+    series: Vec<Series>,
+    /// Of the table before the one that is being read.
+    former: Vec<Series>,
+    within: bool,
+    stopped: Option<String>,
+}
+
+/// Reads it.
+///
+/// # Errors
+/// What does not belong into a table, with its place. What rtla prints around it is left out.
+pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
+    let mut state = State::default();
+    let mut lines = Lines::of(input);
+    while let Some(line) = lines.next()? {
+        let text = plain(line.text);
+        let line = Line {
+            number: line.number,
+            text: &text,
+        };
+        state.take(&line)?;
+    }
+    state.end()
+}
+
+impl State {
+    fn take(&mut self, line: &Line) -> Result<(), ReadError> {
+        let text = line.text.trim();
+        if let Some(table) = Table::of_title(text) {
+            if self.table.is_some_and(|before| before != table) {
+                return Err(line.wrong(text, Problem::Order(quoted(text))));
+            }
+            self.table = Some(table);
+            self.within = true;
+            if !self.series.is_empty() {
+                self.former = std::mem::take(&mut self.series);
+            }
+            return Ok(());
+        }
+        if text.contains("hit stop tracing") && self.stopped.is_none() {
+            self.stopped = Some(text.trim_matches(['#', ' ']).to_owned());
+        }
+        if let Some((duration, units)) = text.split_once('|').filter(|(_, rest)| rest.contains(UNITS)) {
+            // A pasted table may lack its title.
+            self.within |= *self.table.get_or_insert(Table::Timerlat) == Table::Timerlat;
+            self.duration = Some(duration.trim().to_owned());
+            self.unit_ns = Some(if units.contains("(ns)") { 1 } else { 1_000 });
+            return Ok(());
+        }
+        let Some(table) = self.table.filter(|_| self.within) else {
+            return Ok(());
+        };
+        if let Some(rest) = text.strip_prefix("duration:") {
+            self.duration = Some(rest.split('|').next().unwrap_or_default().trim().to_owned());
+            return Ok(());
+        }
+        if text.is_empty() || text.starts_with("CPU ") {
+            return Ok(());
+        }
+        if !text.starts_with(|first: char| first.is_ascii_digit()) {
+            // The line below the CPUs, all of them together, or what rtla says about its end.
+            self.within = false;
+            return Ok(());
+        }
+        match table {
+            Table::Timerlat => self.of_timerlat(line)?,
+            Table::Osnoise => self.of_osnoise(line, COLUMNS.len())?,
+            Table::Hwnoise => self.of_osnoise(line, OF_HWNOISE)?,
+        }
+        check_series(self.series.len())
+    }
+
+    /// ` 21 #12318     |        0         0         0        13 |        8         3         8        28`
+    fn of_timerlat(&mut self, line: &Line) -> Result<(), ReadError> {
+        let mut groups = line.text.split('|');
+        let (cpu, count) = cpu_and_count(line, groups.next().unwrap_or_default())?;
+        let mut parts = [Part::Irq, Part::Thread, Part::User].into_iter();
+        for group in groups {
+            let words: Vec<&str> = group.split_whitespace().take(5).collect();
+            let (Some(part), [_, min, mean, max]) = (parts.next(), words.as_slice()) else {
+                return Err(line.wrong(
+                    group.trim_start(),
+                    Problem::Columns {
+                        found: words.len(),
+                        wanted: 4,
+                    },
+                ));
+            };
+            let unit_ns = self.unit_ns.unwrap_or(1_000);
+            let time = |word: &str| known(word).map(|word| line.time(word, unit_ns)).transpose();
+            let mut series = Series::new(Kind::Latency);
+            (series.cpu, series.part) = (Some(cpu), Some(part));
+            // The column counts timer interrupts. How often the thread ran is printed nowhere.
+            series.stated.count = (part == Part::Irq).then_some(count);
+            series.stated.min_ns = time(min)?;
+            series.stated.max_ns = time(max)?;
+            #[allow(clippy::cast_precision_loss)]
+            let in_ns = |units: f64| units * unit_ns as f64;
+            series.stated.mean_ns = known(mean).map(|word| line.decimal(word)).transpose()?.map(in_ns);
+            self.series.push(series);
+        }
+        match parts.len() {
+            0 | 1 => Ok(()),
+            _ => Err(line.unexpected()),
+        }
+    }
+
+    /// `  0 #58         52200000         1031    99.99802          91           60           0  ...`
+    fn of_osnoise(&mut self, line: &Line, columns: usize) -> Result<(), ReadError> {
+        let words: Vec<&str> = line.words().take(16).collect();
+        let [cpu, periods, values @ ..] = words.as_slice() else {
+            return Err(line.unexpected());
+        };
+        if values.len() != columns {
+            let problem = Problem::Columns {
+                found: words.len(),
+                wanted: columns + 2,
+            };
+            return Err(line.wrong(cpu, problem));
+        }
+        let mut series = Series::new(Kind::Noise);
+        series.cpu = Some(line.small(cpu)?);
+        let periods = periods.strip_prefix('#').unwrap_or(periods);
+        series
+            .facts
+            .push(("periods".to_owned(), line.number(periods)?.to_string()));
+        for (name, word) in COLUMNS.into_iter().zip(values) {
+            match name {
+                "available_percent" => {
+                    line.decimal(word)?;
+                }
+                "largest_single_noise_us" => {
+                    let largest = line.time(word, 1_000)?;
+                    series.stated.max_ns = Some(largest).filter(|ns| *ns > 0);
+                    // Nothing at all was above the threshold.
+                    series.stated.count = (largest == 0).then_some(0);
+                }
+                _ => {
+                    line.number(word)?;
+                }
+            }
+            series.facts.push((name.to_owned(), (*word).to_owned()));
+        }
+        self.series.push(series);
+        Ok(())
+    }
+
+    fn end(mut self) -> Result<Recording, ReadError> {
+        let Some(table) = self.table else {
+            return Err(ReadError::Nothing("no title of a table"));
+        };
+        // A table that was cut right behind its head says less than the one before.
+        if self.series.is_empty() {
+            self.series = self.former;
+        }
+        if self.series.is_empty() {
+            return Err(ReadError::Nothing("no line of a CPU"));
+        }
+        let unit_ns = match table {
+            Table::Timerlat => self.unit_ns.unwrap_or(1_000),
+            Table::Osnoise | Table::Hwnoise => 1_000,
+        };
+        let mut recording = Recording::new(NAME, "rtla", unit_ns);
+        recording.fact("command", table.command());
+        recording
+            .facts
+            .extend(self.duration.map(|text| ("duration".to_owned(), text)));
+        recording.series = self.series;
+        notes(&mut recording, table, self.stopped);
+        Ok(recording)
+    }
+}
+
+/// `21 #12318`
+fn cpu_and_count(line: &Line, text: &str) -> Result<(u32, u64), ReadError> {
+    let words: Vec<&str> = text.split_whitespace().take(3).collect();
+    match words.as_slice() {
+        [cpu, count] => {
+            let count = count.strip_prefix('#').ok_or_else(|| line.unexpected())?;
+            Ok((line.small(cpu)?, line.number(count)?))
+        }
+        _ => Err(line.unexpected()),
+    }
+}
+
+/// A word that is not `-`.
+fn known(word: &str) -> Option<&str> {
+    Some(word).filter(|word| *word != "-")
+}
+
+/// What such a table can prove, and what not.
+fn notes(recording: &mut Recording, table: Table, stopped: Option<String>) {
+    if let Some(stopped) = stopped {
+        let message = format!(
+            "the run ended at a latency above its own limit ({stopped}): a longer run may have had a larger one"
+        );
+        recording.note(Level::Info, "stopped", "run", message);
+    }
+    match table {
+        Table::Timerlat => {
+            let message = "there is no distribution: only smallest, mean and largest are known, as rtla computed them, \
+                 and percentiles cannot be; the mean is cut to whole units";
+            recording.note(Level::Warning, "no_histogram", "histogram", message);
+            let message =
+                "the count is of timer interrupts: how many wake-ups of threads were measured is not stated";
+            recording.note(Level::Info, "count_of_interrupts", "samples", message);
+            let message = "the tracer leaves out the activations that were due while it was late, and counts none of them";
+            recording.note(Level::Warning, "missed_not_counted", "missed wake-ups", message);
+        }
+        Table::Osnoise | Table::Hwnoise => {
+            let message = "there is no distribution: only the largest single noise and sums are known, as rtla computed \
+                 them; how many noises there were is not stated, hw to thread are counts of what interrupted";
+            recording.note(Level::Warning, "no_histogram", "histogram", message);
+            let message =
+                "time was watched for the runtime alone: nothing is known of the rest of each period";
+            recording.note(Level::Info, "runtime_only", "runtime", message);
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! hwlatdetect: its settings and samples in the forms of both detectors, and what such a run cannot show.
+
+use crate::support::{fact, has, ids, outcome, recording, recording_of, refused};
+use formats::requirement::Outcome;
+use formats::{Kind, Recording};
+
+#[test]
+fn hwlatdetect_with_the_tracer() {
+    let found = recording("hwlatdetect-tracer.txt");
+    assert_eq!(
+        (found.kind(), found.tool.as_str(), found.unit_ns),
+        (Kind::Noise, "hwlatdetect", 1_000)
+    );
+    let series = &found.series[0];
+    assert_eq!(
+        (series.cpu, series.samples(), series.overflow),
+        (None, Some(5), Some(0))
+    );
+    assert_eq!(series.stated.max_ns, Some(48_000));
+    assert_eq!(
+        series.stated.duration_ns, None,
+        "half of the time was watched, and one gap of each window is known"
+    );
+    assert_eq!(fact(&found.facts, "test duration"), "900 seconds");
+    // The longer of both gaps counts, whichever it is.
+    let spikes: Vec<(u64, u64)> = series
+        .spikes
+        .iter()
+        .map(|spike| (spike.at_ns, spike.duration_ns))
+        .collect();
+    assert_eq!(spikes[0], (1_646_837_340_346_151_918, 9_000));
+    let us: Vec<u64> = spikes
+        .iter()
+        .map(|(_, duration_ns)| duration_ns / 1_000)
+        .collect();
+    assert_eq!(us, [9, 46, 45, 9, 48]);
+    assert_eq!(fact(&found.facts, "latency threshold"), "0us");
+    assert_eq!(fact(&found.facts, "smis during run"), "0");
+    assert!(!has(&found, "smi") && !has(&found, "sums_differ"));
+    let note = found
+        .notes
+        .iter()
+        .find(|note| note.id == "longest_of_window")
+        .unwrap();
+    assert!(
+        note.message.contains("500000us of each 1000000us"),
+        "{}",
+        note.message
+    );
+    assert_eq!(outcome(series, "max", 48_000), Outcome::Violated);
+    assert_eq!(outcome(series, "max", 49_000), Outcome::Held);
+    assert_eq!(outcome(series, "p99", 50_000), Outcome::NotShown, "5 samples");
+}
+
+#[test]
+fn hwlatdetect_with_the_module_has_nanoseconds_of_ten_digits() {
+    let found = recording("hwlatdetect-module.txt");
+    let series = &found.series[0];
+    let spikes: Vec<(u64, u64)> = series
+        .spikes
+        .iter()
+        .map(|spike| (spike.at_ns, spike.duration_ns))
+        .collect();
+    assert_eq!(
+        spikes,
+        [
+            (1_408_928_107_286_324_723, 18_000),
+            (1_408_928_180_296_881_126, 21_000),
+            (1_408_928_212_300_332_889, 18_000)
+        ]
+    );
+    assert_eq!((series.samples(), series.stated.max_ns), (Some(3), Some(21_000)));
+}
+
+#[test]
+fn hwlatdetect_without_a_sample_shows_only_that_none_was_above_its_threshold() {
+    let found = recording("hwlatdetect-none.txt");
+    let series = &found.series[0];
+    assert_eq!((series.samples(), series.stated.max_ns), (Some(0), None));
+    let note = found.notes.iter().find(|note| note.id == "no_samples").unwrap();
+    assert!(note.message.contains("above 10us"), "{}", note.message);
+    assert_eq!(outcome(series, "max", 1_000_000), Outcome::NotShown);
+}
+
+#[test]
+fn both_forms_of_a_sample_have_their_own_nanoseconds() {
+    // The module prints nanoseconds with ten digits, the tracer as a fraction.
+    let module =
+        recording_of("hwlatdetect:  test duration 1 seconds\n7.0286324723\t18\t17\n8.0000000001\t3\n");
+    let at = |recording: &Recording| -> Vec<(u64, u64)> {
+        let spikes = recording.series[0].spikes.iter();
+        spikes.map(|spike| (spike.at_ns, spike.duration_ns)).collect()
+    };
+    assert_eq!(at(&module), [(7_286_324_723, 18_000), (8_000_000_001, 3_000)]);
+    // The file of --report has samples alone.
+    let report = recording_of("ts: 7.28632472, inner:5, outer:9\n");
+    assert_eq!(at(&report), [(7_286_324_720, 9_000)]);
+    assert_eq!(report.series[0].samples(), Some(1));
+}
+
+#[test]
+fn samples_that_are_elsewhere_are_counted_and_not_invented() {
+    let head = "hwlatdetect:  test duration 10 seconds\nMax Latency: 48us\nSamples recorded: 5\n";
+    let recording = recording_of(head);
+    assert_eq!(ids(&recording), ["rows_omitted", "longest_of_window"]);
+    let series = &recording.series[0];
+    assert_eq!((series.samples(), series.overflow), (Some(5), None));
+    assert_eq!(series.stated.max_ns, Some(48_000));
+    let more = format!("{head}1.1\t49\n").replace("recorded: 5", "recorded: 1");
+    assert_eq!(ids(&recording_of(&more)), ["sums_differ", "longest_of_window"]);
+    let less = more.replace("recorded: 1", "recorded: 0");
+    assert_eq!(ids(&recording_of(&less)), ["sums_differ", "longest_of_window"]);
+}
+
+#[test]
+fn what_the_firmware_took_is_reported_and_a_count_that_could_not_be_read() {
+    let text = "hwlatdetect:  test duration 10 seconds\nrdmsr: CPU 0 cannot read MSR 0x00000034\n\
+        3 SMIs occured on cpu 1\nSMIs during run: 3\n";
+    assert_eq!(
+        ids(&recording_of(text)),
+        ["no_samples", "smi", "smi_unreadable", "longest_of_window"]
+    );
+}
+
+#[test]
+fn wrong_lines_are_named_with_their_place() {
+    for (text, wanted) in [
+        ("hwlatdetect:\n1.1\n", "line 2, column 1: 1 columns, where 3"),
+        (
+            "hwlatdetect:\n1.1 2 3 4\n",
+            "line 2, column 1: 4 columns, where 3",
+        ),
+        (
+            "ts: 1.x, inner:5, outer:9\n",
+            "line 1, column 5: \"1.x\" is no number",
+        ),
+        (
+            "ts: 1.1, inner:5, outer:-9\n",
+            "line 1, column 25: \"-9\" is negative",
+        ),
+        (
+            "hwlatdetect:\n1.1 18446744073709551615\n",
+            "line 2, column 5: \"18446744073709551615\" is too large",
+        ),
+        (
+            "hwlatdetect:\n18446744073.18446744073709551615 1\n",
+            "is too large",
+        ),
+        (
+            "hwlatdetect:\nts: 1.1, inner:5\n",
+            "line 2, column 1: \"ts: 1.1, inner:5\" does not belong here",
+        ),
+        (
+            "hwlatdetect:\nMax Latency: xus\n",
+            "line 2, column 14: \"x\" is no number",
+        ),
+        (
+            "hwlatdetect: test duration 1 s\nhwlatdetect: test duration 1 s\n",
+            "line 2, column 1: the row \"hwlatdetect: test duration 1 s\" comes",
+        ),
+    ] {
+        let error = refused(text);
+        assert!(error.contains(wanted), "{text}: {error}");
+    }
+}
