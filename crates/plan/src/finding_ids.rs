@@ -124,6 +124,10 @@ const FINDINGS: &[(&str, &str)] = &[
         "a cpuset of somebody else has no other CPU than the isolated ones: an error where it is known whose it is, else it is left alone",
     ),
     (
+        "irq-per-cpu",
+        "each CPU has its own interrupt of this number (a timer, an IPI), so it cannot be brought to others",
+    ),
+    (
         "irq-managed",
         "the kernel manages this interrupt's mask itself; only isolcpus=managed_irq at boot keeps it away",
     ),
@@ -245,7 +249,8 @@ const ENACTED: &[(&str, &str)] = &[
     ),
     (
         "refused",
-        "the kernel refused a write that the rest can do without; what it would have changed is as before",
+        "the kernel refused a write that the rest can do without; what it would have changed is as before. EIO means \
+         that it refuses this to every program: there is nothing to repair",
     ),
     (
         "drift",

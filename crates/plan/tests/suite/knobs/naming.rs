@@ -92,6 +92,36 @@ fn an_intent_of_an_older_journal_is_still_read() {
     assert_eq!(serde_json::from_str::<plan::Intent>(&text).unwrap(), with);
 }
 
+/// IPIs of POWER and private interrupts of a GIC: the kernel refuses a mask for them, and none is planned.
+#[test]
+fn interrupts_that_each_cpu_has_for_itself_are_not_moved() {
+    let of_chip = |irq, name, chip: &str| Interrupt {
+        chip: chip.to_owned(),
+        ..interrupt(irq, name, "0-3", false)
+    };
+    let mut made = Made::new(&[]);
+    made.interrupts = vec![
+        of_chip(16, "IPI-0", "XIVE-IPI   0 Edge"),
+        of_chip(18, "virtio3", "XIVE-IRQ 4609 Level"),
+        of_chip(11, "arch_timer", "GICv3  27 Level"),
+        of_chip(20, "eth0", "GICv3  78 Level"),
+    ];
+    let moved = |plan: &plan::Plan| -> Vec<String> {
+        let irqs = plan
+            .changes
+            .iter()
+            .filter_map(|change| change.id.strip_prefix("irq_affinity/"));
+        irqs.map(str::to_owned).collect()
+    };
+    let plan = made.plan(&intent(Profile::Balanced)).unwrap();
+    assert_eq!(moved(&plan), ["18", "20"]);
+    let mut here = intent(Profile::Balanced);
+    here.irq_here.insert("IPI*".to_owned());
+    let plan = made.plan(&here).unwrap();
+    assert_eq!(moved(&plan), ["18", "20"]);
+    assert!(ids(&plan).contains(&"irq-per-cpu"), "{:?}", ids(&plan));
+}
+
 fn interrupt(irq: u32, name: &str, affinity: &str, managed: bool) -> Interrupt {
     Interrupt {
         irq,
