@@ -111,6 +111,102 @@ fn a_partition_of_partrt() {
     );
 }
 
+/// Profiles as TuneD finds them: what they include, and variables in files of any name or in the profile itself.
+#[test]
+fn the_profiles_of_tuned() {
+    const INCLUDES: &str = "[variables]\ninclude=/etc/tuned/cpu-partitioning-variables.conf\n\
+                            isolated_cores = ${isolated_cores}\nno=${f:cpulist_invert:${isolated_cores}}\n";
+    // Files, what they say, and the CPUs; without CPUs nobody isolates any.
+    let cases: &[(&[(&str, &str)], Option<&str>)] = &[
+        (
+            &[
+                ("etc/tuned/active_profile", "realtime-virtual-host\n"),
+                ("etc/tuned/rvh.conf", "isolated_cores=2-3\n"),
+                (
+                    "usr/lib/tuned/realtime-virtual-host/tuned.conf",
+                    "[main]\nsummary=x\ninclude=realtime\n[variables]\ninclude=/etc/tuned/rvh.conf\n",
+                ),
+                (
+                    "usr/lib/tuned/realtime/tuned.conf",
+                    "[main]\ninclude=network-latency\n[variables]\ninclude=/etc/tuned/realtime-variables.conf\n",
+                ),
+                ("etc/tuned/realtime-variables.conf", "isolated_cores=1\n"),
+            ],
+            Some("2-3"),
+        ),
+        (
+            &[
+                ("etc/tuned/active_profile", "my-rt\n"),
+                ("etc/tuned/my-rt/tuned.conf", "[main]\ninclude=cpu-partitioning\n"),
+                ("usr/lib/tuned/cpu-partitioning/tuned.conf", INCLUDES),
+                (
+                    "etc/tuned/cpu-partitioning-variables.conf",
+                    "isolated_cores=2-3\n",
+                ),
+            ],
+            Some("2-3"),
+        ),
+        (
+            &[
+                ("etc/tuned/active_profile", "my-rt\n"),
+                (
+                    "etc/tuned/profiles/my-rt/tuned.conf",
+                    "[main]\ninclude=cpu-partitioning\n[variables]\nisolated_cores=1,3 # spare\n",
+                ),
+                ("usr/lib/tuned/profiles/cpu-partitioning/tuned.conf", INCLUDES),
+                (
+                    "etc/tuned/cpu-partitioning-variables.conf",
+                    "isolated_cores=2-3\n",
+                ),
+            ],
+            Some("1,3"),
+        ),
+        (
+            // A profile of the same name that includes the one it stands in front of.
+            &[
+                ("etc/tuned/active_profile", "cpu-partitioning\n"),
+                (
+                    "etc/tuned/cpu-partitioning/tuned.conf",
+                    "[main]\ninclude = balanced ; cpu-partitioning\n[variables]\nisolated_cores=3\n",
+                ),
+                ("usr/lib/tuned/cpu-partitioning/tuned.conf", INCLUDES),
+            ],
+            Some("3"),
+        ),
+        (
+            &[
+                ("etc/tuned/active_profile", "balanced mine\n"),
+                (
+                    "etc/tuned/mine/tuned.conf",
+                    "[variables]\nmine=3\nisolated_cores=${mine}\n[sysfs]\nisolated_cores=1\n",
+                ),
+            ],
+            Some("3"),
+        ),
+        (
+            &[
+                ("etc/tuned/active_profile", "loop\n"),
+                (
+                    "etc/tuned/loop/tuned.conf",
+                    "[main]\ninclude=loop\n[variables]\ninclude=../../shadow\n",
+                ),
+            ],
+            None,
+        ),
+    ];
+    for (files, cpus) in cases {
+        let captured = Captured::of(MACHINE);
+        for (path, text) in *files {
+            captured.put(path, text);
+        }
+        let (source, _, found, _) = captured.check();
+        match cpus {
+            Some(cpus) => assert_eq!((source, found), ("tuned".into(), (*cpus).into()), "{files:?}"),
+            None => assert_eq!(source, "nobody", "{files:?}"),
+        }
+    }
+}
+
 #[test]
 fn the_variables_of_tuned() {
     let captured = Captured::of(MACHINE);

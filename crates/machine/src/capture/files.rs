@@ -288,6 +288,9 @@ pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
     if let Some(release) = &machine.kernel.release {
         patterns.push(plain(format!("/boot/config-{release}")));
     }
+    // A profile of TuneD may include files of any name.
+    let profiles = machine.tuned.iter().flat_map(|tuned| &tuned.files);
+    patterns.extend(profiles.cloned().map(plain));
     for (version, mount, _) in &machine.cgroups.mounts {
         // The names show who manages the tree.
         patterns.push(plain(format!("{mount}/*/")));
