@@ -111,6 +111,47 @@ fn a_partition_of_partrt() {
     );
 }
 
+/// On v2, where nobody isolates anything and systemd is init.
+const WITH_SLICES: &str = "8x86-2p2c2t-v2-7";
+
+#[test]
+fn the_slices_of_systemd() {
+    let captured = Captured::of(WITH_SLICES);
+    let bound = |name: &str, cpus: &str| {
+        let dir = format!("sys/fs/cgroup/{name}");
+        captured.put(&format!("{dir}/cpuset.cpus"), &format!("{cpus}\n"));
+        captured.put(&format!("{dir}/cpuset.cpus.effective"), "0-1,4-5\n");
+        captured.put(&format!("{dir}/cpuset.cpus.partition"), "member\n");
+    };
+    for name in ["system.slice", "init.scope"] {
+        bound(name, "0-1,4-5");
+    }
+    // Guests may run anywhere.
+    bound("machine.slice", "");
+    assert_eq!(captured.check().0, "nobody", "sessions may run anywhere");
+    bound("user.slice", "");
+    assert_eq!(captured.check().0, "nobody", "an empty list bounds nothing");
+    bound("user.slice", "0-1,5");
+    let (source, means, cpus, errors) = captured.check();
+    assert_eq!((source, means), ("slices".into(), "slices".into()));
+    assert_eq!(cpus, "2-3,6-7");
+    assert!(
+        !errors.iter().any(|error| error == "partition-missing"),
+        "{errors:?}"
+    );
+    let said = captured.told(&["check", "--for", "0s"]);
+    assert!(said.contains("kept free by systemd's AllowedCPUs"), "{said}");
+    let named = captured.told(&["check", "--for", "0s", "--cpus", "2,5"]);
+    assert!(
+        named.contains("kept free by systemd's AllowedCPUs") && named.contains("isolated by NOTHING"),
+        "{named}"
+    );
+    let seen = captured.told(&["inspect"]);
+    assert!(seen.contains("CPU 2-3,6-7 kept free by AllowedCPUs"), "{seen}");
+    bound("user.slice", "0-7");
+    assert_eq!(captured.check().0, "nobody", "no CPU is left");
+}
+
 /// Profiles as TuneD finds them: what they include, and variables in files of any name or in the profile itself.
 #[test]
 fn the_profiles_of_tuned() {
