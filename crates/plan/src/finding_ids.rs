@@ -68,6 +68,14 @@ const FINDINGS: &[(&str, &str)] = &[
         "the daemon irqbalance does not know of partitions and moves interrupts back onto their CPUs",
     ),
     (
+        "irqbalance-bad-list",
+        "a file tells irqbalance to ban CPUs with a list that is none, as a template leaves it where it counts down (4-3)",
+    ),
+    (
+        "irqbalance-not-banned",
+        "a file tells irqbalance which CPUs to ban and leaves isolated ones out; the list replaces what it finds by itself",
+    ),
+    (
         "net-channels",
         "a network card has more receive queues, and so interrupts, than there are housekeeping CPUs",
     ),

@@ -111,6 +111,23 @@ fn a_partition_of_partrt() {
     );
 }
 
+/// A list that counts down, as a template leaves it, is told of beside a boot line that isolates.
+#[test]
+fn the_file_of_irqbalance() {
+    let captured = Captured::of("4x86-2p2c-v2-boot-line-6.1");
+    for (text, id) in [("4-3", "[irqbalance-bad-list]"), ("0", "[irqbalance-not-banned]")] {
+        captured.put(
+            "etc/default/irqbalance",
+            &format!("IRQBALANCE_BANNED_CPULIST={text}\n"),
+        );
+        let said = captured.told(&["check", "--for", "0s"]);
+        assert!(said.contains(id), "{text}: {said}");
+    }
+    captured.put("etc/default/irqbalance", "IRQBALANCE_BANNED_CPULIST=1-3\n");
+    let said = captured.told(&["check", "--for", "0s"]);
+    assert!(!said.contains("[irqbalance-"), "{said}");
+}
+
 /// On v2, where nobody isolates anything and systemd is init.
 const WITH_SLICES: &str = "8x86-2p2c2t-v2-7";
 

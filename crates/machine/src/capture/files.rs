@@ -264,6 +264,8 @@ const FIXED: &[(&str, Trim)] = &[
     ("/etc/quietcore.toml", Trim::Nothing),
     ("/etc/tuned/{active_profile,*-variables.conf}", Trim::Nothing),
     ("/var/lib/kubelet/cpu_manager_state", Trim::Nothing),
+    ("/etc/{default,sysconfig}/irqbalance", Trim::Nothing),
+    ("/etc/irqbalance.env", Trim::Nothing),
 ];
 
 /// What is kept of the files that a pattern finds.
