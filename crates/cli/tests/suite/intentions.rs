@@ -169,13 +169,15 @@ fn the_slices_of_systemd() {
     assert_eq!(captured.check().0, "nobody", "no CPU is left");
 }
 
+/// Files with what they say, and the CPUs; without CPUs nobody isolates any.
+type Profiles<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>);
+
 /// Profiles as TuneD finds them: what they include, and variables in files of any name or in the profile itself.
 #[test]
 fn the_profiles_of_tuned() {
     const INCLUDES: &str = "[variables]\ninclude=/etc/tuned/cpu-partitioning-variables.conf\n\
                             isolated_cores = ${isolated_cores}\nno=${f:cpulist_invert:${isolated_cores}}\n";
-    // Files, what they say, and the CPUs; without CPUs nobody isolates any.
-    let cases: &[(&[(&str, &str)], Option<&str>)] = &[
+    let cases: &[Profiles] = &[
         (
             &[
                 ("etc/tuned/active_profile", "realtime-virtual-host\n"),
