@@ -95,7 +95,7 @@ impl Case {
                 path.strip_prefix(&hierarchy.mount)?.to_owned()
             }
             Means::Cpuset(set) => set.clone(),
-            Means::BootLine | Means::Tuned | Means::Nothing => return None,
+            Means::BootLine | Means::Slices | Means::Tuned | Means::Nothing => return None,
         };
         let dir = hierarchy.dir(&set);
         Some((set, dir))

@@ -19,6 +19,8 @@ pub enum Source {
     BootLine,
     /// A cpuset that takes CPUs and is not ours: of cset, partrt, or made by hand.
     Cpuset,
+    /// systemd's `AllowedCPUs=` of its slices.
+    Slices,
     /// TuneD's variables.
     Tuned,
     /// Nobody isolates anything.
@@ -35,6 +37,7 @@ impl Source {
             Source::Journal => "the journal of what was applied",
             Source::BootLine => "the running boot line",
             Source::Cpuset => "a cpuset that takes CPUs",
+            Source::Slices => "systemd's AllowedCPUs",
             Source::Tuned => "the variables of TuneD",
             Source::Nobody => "nobody",
         }
@@ -53,6 +56,8 @@ pub enum Means {
     BootLine,
     /// A cpuset of somebody else, by its path below the mount.
     Cpuset(String),
+    /// systemd's `AllowedCPUs=` of what it starts everything in.
+    Slices,
     /// Masks that TuneD sets.
     Tuned,
     /// Nothing that anybody can see.

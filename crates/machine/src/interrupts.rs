@@ -24,6 +24,27 @@ pub struct Interrupt {
     pub counts: Vec<(u32, u64)>,
 }
 
+impl Interrupt {
+    /// Whether each CPU has its own, as its chip tells: no mask moves such an interrupt, and a write is refused with EIO, or
+    /// EPERM from 6.12 on (`kernel/irq/proc.c`, `write_irq_affinity`).
+    ///
+    /// Known are the IPIs of POWER (`arch/powerpc/sysdev/xive/common.c`, `xive_ipi_chip`) and the private peripheral
+    /// interrupts of a GIC, 16 to 31 (`drivers/irqchip/irq-gic.c`, `gic_irq_domain_map`). Of others this says no.
+    #[must_use]
+    pub fn is_per_cpu(&self) -> bool {
+        let mut words = self.chip.split_whitespace();
+        let Some(chip) = words.next() else {
+            return false;
+        };
+        let number: Option<u32> = words.next().and_then(|word| word.parse().ok());
+        let is_gic = chip.strip_prefix("GIC").is_some_and(|rest| {
+            rest.bytes()
+                .all(|byte| byte == b'-' || byte == b'v' || byte.is_ascii_digit())
+        });
+        chip == "XIVE-IPI" || (is_gic && number.is_some_and(|number| (16..32).contains(&number)))
+    }
+}
+
 /// The kernel shows with the mode of `smp_affinity` whether it lets us write it (present in 6.12, absent in 6.1).
 const MODE_TELLS_SINCE: (u32, u32) = (6, 12);
 
@@ -261,6 +282,28 @@ mod tests {
             "7xx   1  Edge",
             "y",
         );
+    }
+
+    #[test]
+    fn each_cpu_has_its_own() {
+        for (chip, expected) in [
+            ("XIVE-IPI   0 Edge", true),
+            ("XIVE-IRQ 4609 Level", false),
+            ("GICv3  27 Level", true),
+            ("GICv3  16 Edge", true),
+            ("GIC-0  30 Level", true),
+            ("GICv2  31 Level", true),
+            ("GICv3  32 Level", false),
+            ("GICv3 278 Edge", false),
+            ("GICv2m 27 Edge", false),
+            ("ITS-MSI  27 Edge", false),
+            ("IO-APIC   27-edge", false),
+            ("GICv3", false),
+            ("", false),
+        ] {
+            let found = row(&format!(" 11:   9   8     {chip}     arch_timer"));
+            assert_eq!(found.is_per_cpu(), expected, "{chip}: {found:?}");
+        }
     }
 
     #[test]

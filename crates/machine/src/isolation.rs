@@ -1,7 +1,7 @@
 //! What is isolated already, by boot line or at run time.
 
 use crate::reading::Reader;
-use crate::{Cgroups, Cmdline, CpuSet, Kernel, Partition, Topology, Version};
+use crate::{Cgroups, Cmdline, CpuSet, Hierarchy, Kernel, Partition, Topology, Version};
 use std::collections::BTreeMap;
 
 /// Isolation in force, as the kernel's files tell it. `None` is unknown.
@@ -23,7 +23,13 @@ pub struct Isolation {
     pub cpuset_isolated: Option<CpuSet>,
     /// Cpusets that take CPUs from the rest: v2 partitions, v1 sets without load balancing.
     pub partitions: Vec<Partition>,
+    /// Online CPUs that systemd's `AllowedCPUs=` keeps services and sessions off: those that `cpuset.cpus` of system.slice,
+    /// user.slice and init.scope leave (v2). `None` where one of the three has no list, and where no CPU is left.
+    pub kept_free: Option<CpuSet>,
 }
+
+/// What systemd puts everything into that it starts, but for virtual machines and containers.
+const SLICES: [&str; 3] = ["/system.slice", "/user.slice", "/init.scope"];
 
 /// Reads what is isolated, given what was read before it.
 pub(crate) fn read(reader: &Reader, kernel: &Kernel, topology: &Topology, cgroups: &Cgroups) -> Isolation {
@@ -53,7 +59,29 @@ pub(crate) fn read(reader: &Reader, kernel: &Kernel, topology: &Topology, cgroup
         workqueue_cpumask: reader.mask("/sys/devices/virtual/workqueue/cpumask"),
         cpuset_isolated,
         partitions: sets.filter(|set| set.takes_cpus()).cloned().collect(),
+        kept_free: cgroups
+            .cpuset
+            .as_ref()
+            .and_then(|hierarchy| kept_free(hierarchy, topology)),
     }
+}
+
+/// On v2 the list of a set bounds every task below it, and an empty one bounds nothing (`kernel/cgroup/cpuset.c`,
+/// `update_cpumasks_hier`).
+fn kept_free(hierarchy: &Hierarchy, topology: &Topology) -> Option<CpuSet> {
+    if hierarchy.version != Version::V2 {
+        return None;
+    }
+    let mut used = CpuSet::new();
+    for name in SLICES {
+        let cpus = hierarchy.set(name)?.cpus.as_ref()?;
+        if cpus.is_empty() {
+            return None;
+        }
+        used = used.or(cpus);
+    }
+    let free = topology.online.minus(&used);
+    (!free.is_empty()).then_some(free)
 }
 
 /// The kernel unites `rcu_nocbs=` with the `nohz_full` CPUs (`kernel/rcu/tree_nocb.h`, `rcu_init_nohz`). It has no file for
@@ -80,8 +108,11 @@ fn read_rcu_nocbs(
 
 /// `irqaffinity=`, to which the kernel adds the CPU that it boots on (`kernel/irq/irqdesc.c`).
 fn read_irqaffinity(reader: &Reader, kernel: &Kernel, topology: &Topology) -> Option<CpuSet> {
-    let mut asked = boot_list(reader, kernel.cmdline.as_ref()?, "irqaffinity", topology)?;
-    if !asked.is_empty() {
+    let line = kernel.cmdline.as_ref()?;
+    let asks = line.last("irqaffinity").is_some_and(|word| word.value.is_some());
+    let mut asked = boot_list(reader, line, "irqaffinity", topology)?;
+    // An empty list leaves this CPU alone.
+    if asks {
         asked.insert(topology.boot_cpu?);
     }
     Some(asked)

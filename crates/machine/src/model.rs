@@ -1,5 +1,6 @@
 //! One machine, all its parts.
 
+use crate::irqbalance::ConfiguredBan;
 use crate::neighbours::{CpuManager, Tuned};
 use crate::reading::Reader;
 use crate::{Cgroups, Interrupt, Isolation, Kernel, Task, Topology, Version};
@@ -21,6 +22,8 @@ pub struct Machine {
     pub cgroups: Cgroups,
     /// Names of the sockets on which irqbalance listens; none on a captured machine.
     pub irqbalance_sockets: Vec<String>,
+    /// What its files tell it to ban when it starts.
+    pub irqbalance_bans: Vec<ConfiguredBan>,
     /// TuneD's files, where it was ever set up.
     pub tuned: Option<Tuned>,
     /// The state of the kubelet's CPU manager, where there is one.
@@ -62,6 +65,7 @@ impl Machine {
             isolation,
             cgroups,
             irqbalance_sockets: irqbalance::sockets(&reader),
+            irqbalance_bans: irqbalance::configured(&reader),
             tuned,
             cpu_manager: neighbours::cpu_manager(&reader),
             tasks: None,
@@ -174,6 +178,7 @@ impl Machine {
         let reader = Reader::new(root);
         self.tuned = neighbours::tuned(&reader, &self.topology);
         self.irqbalance_sockets = irqbalance::sockets(&reader);
+        self.irqbalance_bans = irqbalance::configured(&reader);
         self.cpu_manager = neighbours::cpu_manager(&reader);
         self.unreadable.extend(reader.into_unreadable());
         self

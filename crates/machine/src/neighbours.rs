@@ -1,5 +1,7 @@
 //! Programs that give CPUs away by plans of their own: TuneD and the kubelet. What their files say.
 
+mod tuned;
+
 use crate::reading::Reader;
 use crate::{CpuId, CpuSet, Topology};
 use std::collections::BTreeMap;
@@ -9,10 +11,13 @@ use std::collections::BTreeMap;
 pub struct Tuned {
     /// `/etc/tuned/active_profile`: one name, or several.
     pub profile: String,
-    /// The file that has the profile's variables, where there is one.
+    /// The file that sets `isolated_cores`, or is there for it: a profile of its own, what one includes, or
+    /// `NAME-variables.conf`.
     pub variables: Option<String>,
     /// `isolated_cores` in it; `None` where it is not given, or by a formula that is not known.
     pub isolated_cores: Option<CpuSet>,
+    /// Every file that was read for this, beside `active_profile`.
+    pub files: Vec<String>,
 }
 
 /// The kubelet's CPU manager: `/var/lib/kubelet/cpu_manager_state`.
@@ -33,13 +38,25 @@ pub(crate) fn tuned(reader: &Reader, topology: &Topology) -> Option<Tuned> {
     let profile = reader
         .value("/etc/tuned/active_profile")
         .filter(|profile| !profile.is_empty())?;
-    let variables = profile.split_whitespace().find_map(|name| {
-        // The name becomes part of a path.
-        let is_plain = !name.contains('/') && name.len() < 100;
-        let path = format!("/etc/tuned/{name}-variables.conf");
-        let text = is_plain.then(|| reader.text(&path)).flatten()?;
-        Some((path, text))
-    });
+    let profiles = tuned::read(reader, &profile);
+    let mut files = profiles.files;
+    // Without the profiles' own files, as in older snapshots, the usual name has to do.
+    let by_name = || {
+        profile.split_whitespace().find_map(|name| {
+            // The name becomes part of a path.
+            let is_plain = !name.contains('/') && name.len() < 100;
+            let path = format!("/etc/tuned/{name}-variables.conf");
+            let text = is_plain.then(|| reader.text(&path)).flatten()?;
+            Some((path, text))
+        })
+    };
+    let variables = match profiles.isolated_cores {
+        Some((path, value)) => Some((path, format!("isolated_cores={value}"))),
+        None => by_name(),
+    };
+    files.extend(variables.iter().map(|(path, _)| path.clone()));
+    files.sort_unstable();
+    files.dedup();
     let named = variables
         .as_ref()
         .and_then(|(_, text)| parse_isolated_cores(text));
@@ -61,6 +78,7 @@ pub(crate) fn tuned(reader: &Reader, topology: &Topology) -> Option<Tuned> {
         profile,
         variables: variables.map(|(path, _)| path),
         isolated_cores,
+        files,
     })
 }
 

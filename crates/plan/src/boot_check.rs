@@ -143,6 +143,9 @@ pub fn asked_cpus(text: &str, facts: &crate::lint::Facts) -> CpuSet {
     Line::new(text, facts).isolated()
 }
 
+/// Findings about words that stand for a parameter and are none.
+const NO_PARAMETER: &[&str] = &["misspelled-parameter", "foreign-parameter", "sysctl-as-parameter"];
+
 /// Every word that is asked about, once.
 fn asked(evidence: &Evidence, line: &Line, findings: &[Finding]) -> Vec<(String, Option<Stage>)> {
     let mut all: Vec<(String, Option<Stage>)> = Vec::new();
@@ -155,7 +158,7 @@ fn asked(evidence: &Evidence, line: &Line, findings: &[Finding]) -> Vec<(String,
     }
     let misspelled = |raw: &str| {
         let mut found = findings.iter();
-        found.any(|one| one.id == "misspelled-parameter" && one.subject == raw)
+        found.any(|one| NO_PARAMETER.contains(&one.id.as_str()) && one.subject == raw)
     };
     for word in &line.words {
         let isolates = family(word.name()).is_some() || misspelled(word.raw);

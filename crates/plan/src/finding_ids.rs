@@ -68,6 +68,14 @@ const FINDINGS: &[(&str, &str)] = &[
         "the daemon irqbalance does not know of partitions and moves interrupts back onto their CPUs",
     ),
     (
+        "irqbalance-bad-list",
+        "a file tells irqbalance to ban CPUs with a list that is none, as a template leaves it where it counts down (4-3)",
+    ),
+    (
+        "irqbalance-not-banned",
+        "a file tells irqbalance which CPUs to ban and leaves isolated ones out; the list replaces what it finds by itself",
+    ),
+    (
         "net-channels",
         "a network card has more receive queues, and so interrupts, than there are housekeeping CPUs",
     ),
@@ -122,6 +130,10 @@ const FINDINGS: &[(&str, &str)] = &[
     (
         "foreign-cpuset",
         "a cpuset of somebody else has no other CPU than the isolated ones: an error where it is known whose it is, else it is left alone",
+    ),
+    (
+        "irq-per-cpu",
+        "each CPU has its own interrupt of this number (a timer, an IPI), so it cannot be brought to others",
     ),
     (
         "irq-managed",
@@ -245,7 +257,8 @@ const ENACTED: &[(&str, &str)] = &[
     ),
     (
         "refused",
-        "the kernel refused a write that the rest can do without; what it would have changed is as before",
+        "the kernel refused a write that the rest can do without; what it would have changed is as before. EIO means \
+         that it refuses this to every program: there is nothing to repair",
     ),
     (
         "drift",

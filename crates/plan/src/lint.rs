@@ -5,6 +5,7 @@
 
 mod clock;
 mod cpus;
+mod empty;
 mod facts;
 mod form;
 mod groups;
@@ -12,6 +13,7 @@ mod interrupts;
 mod isolcpus;
 mod line;
 mod memory;
+mod names;
 mod power;
 mod rcu;
 mod repair;
@@ -19,10 +21,11 @@ mod rules;
 mod safety;
 mod said;
 mod tick;
+mod torn;
 mod workqueues;
 
 pub use facts::{Facts, Outcome};
-pub(crate) use line::{Isolcpus, Line, parse_cpus};
+pub(crate) use line::{Isolcpus, LISTS, Line, is_empty_list, parse_cpus};
 pub use rules::RULES;
 
 use crate::{Finding, Level};

@@ -146,6 +146,9 @@ fn means(wish: &Wish) -> String {
         ),
         Means::BootLine => "isolated by the boot line".to_owned(),
         Means::Cpuset(set) => format!("isolated by the cpuset {set}"),
+        Means::Slices => {
+            "kept free by systemd's AllowedCPUs of system.slice, user.slice and init.scope".to_owned()
+        }
         Means::Tuned => "kept free by TuneD".to_owned(),
         Means::Nothing => "isolated by NOTHING".to_owned(),
     }

@@ -2,6 +2,7 @@
 //! boot line.
 
 mod entry;
+mod errors;
 mod line;
 mod tables;
 

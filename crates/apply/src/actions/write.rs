@@ -205,6 +205,7 @@ pub(super) fn report(
         (Some(words), _) => words,
         (None, libc::EROFS | libc::EACCES) => "the file is read-only here",
         (None, libc::EINVAL) => "the kernel does not take this value",
+        (None, libc::EIO) => "this kernel or this device has no way to change it",
         (None, _) => "the kernel refused",
     };
     let cause = std::io::Error::from_raw_os_error(errno);
@@ -212,8 +213,12 @@ pub(super) fn report(
         "{} stays as it is: {reason} ({cause}); {}",
         change.target, change.why
     );
-    let mut finding = Finding::new(Level::Warning, "refused", &change.target, message);
-    if change.target.starts_with("/proc/irq/") {
+    let is_interrupt = change.target.starts_with("/proc/irq/");
+    // What no program can change is a fact about the machine. 6.12 says EPERM for interrupts.
+    let is_fact = errno == libc::EIO || (is_interrupt && errno == libc::EPERM);
+    let level = if is_fact { Level::Info } else { Level::Warning };
+    let mut finding = Finding::new(level, "refused", &change.target, message);
+    if is_interrupt {
         finding = finding.fix(plan::knobs::irq_advice(errno));
     }
     stage.findings.push(finding);

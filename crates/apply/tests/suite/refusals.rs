@@ -5,7 +5,7 @@ use crate::support::rehearsal::acting::{isolate_as, same};
 use crate::support::rehearsal::{Disk, Kernel, Rules};
 use apply::{Applied, Force, Journal, Outcome, Undone, Which, undo};
 use machine::CpuSet;
-use plan::{Intent, PartitionName, Profile};
+use plan::{Intent, Level, PartitionName, Profile};
 
 const BOOT: Option<&str> = Some("11111111-2222-3333-4444-555555555555");
 const ETH0: &str = "/proc/irq/25/smp_affinity_list";
@@ -51,6 +51,11 @@ fn one_that_refuses_is_named_with_what_can_be_done_and_left_as_it_is() {
             assert_eq!(named.len(), 1, "{what}: {:?}", applied.findings);
             let (said, todo) = (&named[0].message, &named[0].fix);
             assert!(said.contains(why) && todo.contains(fix), "{what}: {said}; {todo}");
+            // What the kernel refuses to every program is a fact, and no task.
+            let is_fact = matches!(errno, libc::EIO | libc::EPERM);
+            let level = if is_fact { Level::Info } else { Level::Warning };
+            assert_eq!(named[0].level, level, "{what}");
+            assert_eq!(is_fact, todo.starts_with("nothing at run time"), "{what}: {todo}");
             let entry = applied.entries.iter().find(|entry| entry.change.ends_with("/25"));
             assert_eq!(
                 entry.map(|entry| &entry.outcome),

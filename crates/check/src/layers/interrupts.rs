@@ -2,7 +2,7 @@
 
 use super::Layer;
 use crate::{Case, Evidence, Found, Means};
-use machine::{CpuSet, Interrupt};
+use machine::{CpuId, CpuSet, Interrupt};
 use plan::{Change, Level};
 
 pub(super) const LAYER: Layer = Layer {
@@ -21,7 +21,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
     for interrupt in interrupts {
         let id = format!("irq_affinity/{}", interrupt.irq);
         match planned.iter().find(|change| change.id == id) {
-            Some(change) => found.push(misplaced(case, interrupt, change)),
+            Some(change) => found.push(misplaced(evidence, case, interrupt, change)),
             None => others.push(interrupt),
         }
     }
@@ -45,7 +45,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
     }));
 }
 
-fn misplaced(case: &Case, interrupt: &Interrupt, change: &Change) -> Found {
+fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &Change) -> Found {
     let path = change.target.as_str();
     let now = change.before.as_deref().unwrap_or("unknown");
     let name = name(interrupt);
@@ -55,7 +55,8 @@ fn misplaced(case: &Case, interrupt: &Interrupt, change: &Change) -> Found {
             interrupt.irq
         );
         let found = Found::new(Level::Info, "irq-refused", path, message).fix(
-            "for a managed interrupt: boot with isolcpus=managed_irq,...; or keep its device unused there",
+            "one that the kernel manages follows isolcpus=managed_irq,... at boot, one that each CPU has for itself stays; \
+             `quietcore explain irq_affinity` has the other reasons",
         );
         return seen(found, interrupt, case);
     }
@@ -80,12 +81,21 @@ fn misplaced(case: &Case, interrupt: &Interrupt, change: &Change) -> Found {
         ),
     };
     let message = match is_untried && !interrupt.name.is_empty() {
+        true if fired_everywhere(interrupt, &evidence.machine.topology.online) => format!(
+            "{message}; it has fired on every CPU, so each may have its own, which cannot be moved; the kernel does not tell"
+        ),
         true => format!("{message}; whether the kernel lets anybody move it is not known here"),
         false => message,
     };
     let message = message + &case.mending(change);
     let found = Found::new(level, "irq-here", path, message).fix(fix(case, change));
     seen(found, interrupt, case).mended_by(change.clone())
+}
+
+/// A weak sign that each CPU has its own: one that a daemon spreads looks so too.
+fn fired_everywhere(interrupt: &Interrupt, online: &CpuSet) -> bool {
+    let fired: CpuSet = interrupt.counts.iter().map(|(cpu, _)| CpuId(*cpu)).collect();
+    online.len() > 1 && online.is_subset(&fired)
 }
 
 fn fix(case: &Case, change: &Change) -> String {
@@ -123,7 +133,7 @@ fn seen(found: Found, interrupt: &Interrupt, case: &Case) -> Found {
     let here: u64 = interrupt
         .counts
         .iter()
-        .filter(|(cpu, _)| case.cpus.contains(machine::CpuId(*cpu)))
+        .filter(|(cpu, _)| case.cpus.contains(CpuId(*cpu)))
         .map(|(_, count)| *count)
         .fold(0, u64::saturating_add);
     found.seen(format!(

@@ -11,6 +11,8 @@ pub(super) const LAYER: Layer = Layer {
 
 const IDS: &[&str] = &[
     "irqbalance-runs",
+    "irqbalance-bad-list",
+    "irqbalance-not-banned",
     "owner-tuned",
     "owner-kubernetes",
     "owner-cset",

@@ -40,6 +40,7 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
         )),
         Means::Cpuset(set) => found.extend(foreign(evidence.machine, set)),
         Means::BootLine => found.extend(domains(evidence.machine, case)),
+        Means::Slices => found.push(bounded(case)),
         Means::Tuned => {}
     }
 }
@@ -193,6 +194,16 @@ fn foreign(machine: &Machine, name: &str) -> Option<Found> {
             })
         }
     }
+}
+
+/// Of systemd's slices: their lists bound what systemd starts, and nothing else.
+fn bounded(case: &Case) -> Found {
+    let message = format!(
+        "the scheduler still balances load over CPU {}: AllowedCPUs= keeps services and sessions away, and neither kernel \
+         threads nor interrupts",
+        case.cpus
+    );
+    Found::new(Level::Info, "still-balanced", case.cpus.to_string(), message).fix(case.remedy())
 }
 
 /// Of the boot line: `nohz_full=` without `isolcpus=` leaves the CPUs in the scheduling domains.

@@ -55,7 +55,7 @@ fn may_run_on(task: &Task, cpus: &CpuSet) -> bool {
 
 /// CPUs that no partition owns are given to programs by pinning them: who is pinned to nothing else is no accident.
 fn is_pinned_here(case: &Case, task: &Task) -> bool {
-    let is_pinnable = matches!(case.wish.means, Means::BootLine | Means::Tuned);
+    let is_pinnable = matches!(case.wish.means, Means::BootLine | Means::Slices | Means::Tuned);
     let only_here = task
         .allowed
         .as_ref()

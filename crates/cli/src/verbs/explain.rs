@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(clap::Args)]
 pub struct Args {
     /// A knob (irq_affinity), file (rq_affinity), kernel thread (rcuc/2), counter (LOC, NET_RX), interrupt
-    /// (irq/47), boot parameter (nohz_full) or finding (mce-off)
+    /// (irq/47), boot parameter (nohz_full), error (EINVAL), call (taskset) or finding (mce-off)
     #[arg(value_name = "WORD", required_unless_present_any = ["list", "cmdline"])]
     word: Option<String>,
     /// List every word that can be explained
@@ -69,7 +69,7 @@ fn meaning(word: &str, reading: &Reading, screen: &mut Screen) -> Result<Status,
         };
         CommandError::usage(
             format!("`{}` cannot be explained", report::safe(word)),
-            "it is no knob, file, kernel thread, counter, interrupt, boot parameter or finding that quietcore knows",
+            "it is no knob, file, kernel thread, counter, interrupt, boot parameter, error, call or finding that quietcore knows",
             next,
         )
     })?;

@@ -111,6 +111,162 @@ fn a_partition_of_partrt() {
     );
 }
 
+/// A list that counts down, as a template leaves it, is told of beside a boot line that isolates.
+#[test]
+fn the_file_of_irqbalance() {
+    let captured = Captured::of("4x86-2p2c-v2-boot-line-6.1");
+    for (text, id) in [("4-3", "[irqbalance-bad-list]"), ("0", "[irqbalance-not-banned]")] {
+        captured.put(
+            "etc/default/irqbalance",
+            &format!("IRQBALANCE_BANNED_CPULIST={text}\n"),
+        );
+        let said = captured.told(&["check", "--for", "0s"]);
+        assert!(said.contains(id), "{text}: {said}");
+    }
+    captured.put("etc/default/irqbalance", "IRQBALANCE_BANNED_CPULIST=1-3\n");
+    let said = captured.told(&["check", "--for", "0s"]);
+    assert!(!said.contains("[irqbalance-"), "{said}");
+}
+
+/// On v2, where nobody isolates anything and systemd is init.
+const WITH_SLICES: &str = "8x86-2p2c2t-v2-7";
+
+#[test]
+fn the_slices_of_systemd() {
+    let captured = Captured::of(WITH_SLICES);
+    let bound = |name: &str, cpus: &str| {
+        let dir = format!("sys/fs/cgroup/{name}");
+        captured.put(&format!("{dir}/cpuset.cpus"), &format!("{cpus}\n"));
+        captured.put(&format!("{dir}/cpuset.cpus.effective"), "0-1,4-5\n");
+        captured.put(&format!("{dir}/cpuset.cpus.partition"), "member\n");
+    };
+    for name in ["system.slice", "init.scope"] {
+        bound(name, "0-1,4-5");
+    }
+    // Guests may run anywhere.
+    bound("machine.slice", "");
+    assert_eq!(captured.check().0, "nobody", "sessions may run anywhere");
+    bound("user.slice", "");
+    assert_eq!(captured.check().0, "nobody", "an empty list bounds nothing");
+    bound("user.slice", "0-1,5");
+    let (source, means, cpus, errors) = captured.check();
+    assert_eq!((source, means), ("slices".into(), "slices".into()));
+    assert_eq!(cpus, "2-3,6-7");
+    assert!(
+        !errors.iter().any(|error| error == "partition-missing"),
+        "{errors:?}"
+    );
+    let said = captured.told(&["check", "--for", "0s"]);
+    assert!(said.contains("kept free by systemd's AllowedCPUs"), "{said}");
+    let named = captured.told(&["check", "--for", "0s", "--cpus", "2,5"]);
+    assert!(
+        named.contains("kept free by systemd's AllowedCPUs") && named.contains("isolated by NOTHING"),
+        "{named}"
+    );
+    let seen = captured.told(&["inspect"]);
+    assert!(seen.contains("CPU 2-3,6-7 kept free by AllowedCPUs"), "{seen}");
+    bound("user.slice", "0-7");
+    assert_eq!(captured.check().0, "nobody", "no CPU is left");
+}
+
+/// Files with what they say, and the CPUs; without CPUs nobody isolates any.
+type Profiles<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>);
+
+/// Profiles as TuneD finds them: what they include, and variables in files of any name or in the profile itself.
+#[test]
+fn the_profiles_of_tuned() {
+    const INCLUDES: &str = "[variables]\ninclude=/etc/tuned/cpu-partitioning-variables.conf\n\
+                            isolated_cores = ${isolated_cores}\nno=${f:cpulist_invert:${isolated_cores}}\n";
+    let cases: &[Profiles] = &[
+        (
+            &[
+                ("etc/tuned/active_profile", "realtime-virtual-host\n"),
+                ("etc/tuned/rvh.conf", "isolated_cores=2-3\n"),
+                (
+                    "usr/lib/tuned/realtime-virtual-host/tuned.conf",
+                    "[main]\nsummary=x\ninclude=realtime\n[variables]\ninclude=/etc/tuned/rvh.conf\n",
+                ),
+                (
+                    "usr/lib/tuned/realtime/tuned.conf",
+                    "[main]\ninclude=network-latency\n[variables]\ninclude=/etc/tuned/realtime-variables.conf\n",
+                ),
+                ("etc/tuned/realtime-variables.conf", "isolated_cores=1\n"),
+            ],
+            Some("2-3"),
+        ),
+        (
+            &[
+                ("etc/tuned/active_profile", "my-rt\n"),
+                ("etc/tuned/my-rt/tuned.conf", "[main]\ninclude=cpu-partitioning\n"),
+                ("usr/lib/tuned/cpu-partitioning/tuned.conf", INCLUDES),
+                (
+                    "etc/tuned/cpu-partitioning-variables.conf",
+                    "isolated_cores=2-3\n",
+                ),
+            ],
+            Some("2-3"),
+        ),
+        (
+            &[
+                ("etc/tuned/active_profile", "my-rt\n"),
+                (
+                    "etc/tuned/profiles/my-rt/tuned.conf",
+                    "[main]\ninclude=cpu-partitioning\n[variables]\nisolated_cores=1,3 # spare\n",
+                ),
+                ("usr/lib/tuned/profiles/cpu-partitioning/tuned.conf", INCLUDES),
+                (
+                    "etc/tuned/cpu-partitioning-variables.conf",
+                    "isolated_cores=2-3\n",
+                ),
+            ],
+            Some("1,3"),
+        ),
+        (
+            // A profile of the same name that includes the one it stands in front of.
+            &[
+                ("etc/tuned/active_profile", "cpu-partitioning\n"),
+                (
+                    "etc/tuned/cpu-partitioning/tuned.conf",
+                    "[main]\ninclude = balanced ; cpu-partitioning\n[variables]\nisolated_cores=3\n",
+                ),
+                ("usr/lib/tuned/cpu-partitioning/tuned.conf", INCLUDES),
+            ],
+            Some("3"),
+        ),
+        (
+            &[
+                ("etc/tuned/active_profile", "balanced mine\n"),
+                (
+                    "etc/tuned/mine/tuned.conf",
+                    "[variables]\nmine=3\nisolated_cores=${mine}\n[sysfs]\nisolated_cores=1\n",
+                ),
+            ],
+            Some("3"),
+        ),
+        (
+            &[
+                ("etc/tuned/active_profile", "loop\n"),
+                (
+                    "etc/tuned/loop/tuned.conf",
+                    "[main]\ninclude=loop\n[variables]\ninclude=../../shadow\n",
+                ),
+            ],
+            None,
+        ),
+    ];
+    for (files, cpus) in cases {
+        let captured = Captured::of(MACHINE);
+        for (path, text) in *files {
+            captured.put(path, text);
+        }
+        let (source, _, found, _) = captured.check();
+        match cpus {
+            Some(cpus) => assert_eq!((source, found), ("tuned".into(), (*cpus).into()), "{files:?}"),
+            None => assert_eq!(source, "nobody", "{files:?}"),
+        }
+    }
+}
+
 #[test]
 fn the_variables_of_tuned() {
     let captured = Captured::of(MACHINE);

@@ -8,6 +8,7 @@ mod boot_check;
 mod boot_owners;
 mod boot_trees;
 mod boot_verdict;
+mod cases;
 mod comparing;
 mod comparing_sets;
 mod cset;

@@ -264,6 +264,8 @@ const FIXED: &[(&str, Trim)] = &[
     ("/etc/quietcore.toml", Trim::Nothing),
     ("/etc/tuned/{active_profile,*-variables.conf}", Trim::Nothing),
     ("/var/lib/kubelet/cpu_manager_state", Trim::Nothing),
+    ("/etc/{default,sysconfig}/irqbalance", Trim::Nothing),
+    ("/etc/irqbalance.env", Trim::Nothing),
 ];
 
 /// What is kept of the files that a pattern finds.
@@ -288,6 +290,9 @@ pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
     if let Some(release) = &machine.kernel.release {
         patterns.push(plain(format!("/boot/config-{release}")));
     }
+    // A profile of TuneD may include files of any name.
+    let profiles = machine.tuned.iter().flat_map(|tuned| &tuned.files);
+    patterns.extend(profiles.cloned().map(plain));
     for (version, mount, _) in &machine.cgroups.mounts {
         // The names show who manages the tree.
         patterns.push(plain(format!("{mount}/*/")));

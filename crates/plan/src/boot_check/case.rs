@@ -2,10 +2,10 @@
 
 use super::family::Family;
 use super::{Answer, CountedCpu, Evidence, Truth, Window};
-use crate::lint::{Line, parse_cpus};
+use crate::lint::{LISTS, Line, is_empty_list, parse_cpus};
 use crate::parameters::ParameterRow;
 use crate::{Finding, Level};
-use machine::{CpuSet, Parameter};
+use machine::{CpuSet, Parameter, same_name};
 
 /// One parameter to be judged, with all that the judgement needs.
 pub(crate) struct Case<'a> {
@@ -73,11 +73,22 @@ impl Case<'_> {
         String::new()
     }
 
+    /// Whether it is a list parameter with an empty list.
+    fn names_no_cpu(&self) -> bool {
+        let name = &self.parameter.name;
+        // `irqaffinity=` leaves the boot CPU, which can be seen.
+        let is_list = LISTS.iter().any(|list| same_name(list, name)) && !same_name("irqaffinity", name);
+        is_list && self.parameter.value.as_deref().is_some_and(is_empty_list)
+    }
+
     /// Whether its effect is there.
     pub fn works(&self) -> Answer {
         let defeats = self.family.map(|family| family.defeated_by).unwrap_or_default();
         if let Some(finding) = defeats.iter().find_map(|id| self.error(id)) {
             return Answer::no(finding.message.clone());
+        }
+        if self.names_no_cpu() {
+            return Answer::new(Truth::Unseen, "its list is empty: it asks for no CPU");
         }
         let answer = match self.family {
             Some(family) => (family.works)(self),

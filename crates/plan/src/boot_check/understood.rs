@@ -6,7 +6,12 @@ use crate::Level;
 use crate::parameters::{Reader, Repeats};
 
 /// Findings below the level of an error that still mean that the kernel did not take the word.
-const NOT_TAKEN: &[&str] = &["misspelled-parameter", "kthread-cpus-unknown"];
+const NOT_TAKEN: &[&str] = &[
+    "misspelled-parameter",
+    "foreign-parameter",
+    "sysctl-as-parameter",
+    "kthread-cpus-unknown",
+];
 
 /// Since when kernels list what nobody took (`init/main.c`).
 const LISTS_UNKNOWN: (u32, u32) = (5, 14);

@@ -1,7 +1,7 @@
 //! Interrupts with a number: where each may fire.
 //!
 //! The kernel refuses for interrupts whose mask it manages itself (EIO up to 6.9 or so, EPERM later) and for
-//! those that no chip can route; these are named, not fought.
+//! those that no chip can route; these are named, not fought. Of which each CPU has its own, none is moved.
 
 use super::{Knob, Presence, Taken, declare};
 use crate::{
@@ -13,7 +13,8 @@ use machine::{CpuSet, Interrupt};
 /// (`FIRST_SYSTEM_VECTOR`), with a reserve for interrupts that are requested later.
 const VECTORS_PER_CPU: usize = 180;
 
-const MANAGED: &str = "the kernel manages its mask itself, or no chip can route it";
+const MANAGED: &str =
+    "the kernel manages its mask itself, each CPU has its own (a timer, an IPI), or no chip can route it";
 
 pub(super) const KNOB: Knob = Knob {
     name: "irq_affinity",
@@ -51,7 +52,10 @@ pub fn advice(errno: i32) -> &'static str {
         }
         declare::EINVAL => "leave everything else a CPU of its effective_affinity_list, and apply anew",
         declare::EBUSY => "take the partition back and apply it again: it may be free by then",
-        _ => "for a managed interrupt: boot with isolcpus=managed_irq,...; or keep its device unused there",
+        _ => {
+            "nothing at run time; one that the kernel manages follows isolcpus=managed_irq,... at boot, and one that each CPU \
+             has for itself stays"
+        }
     }
 }
 
@@ -63,6 +67,10 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     for interrupt in interrupts {
         if is_wanted_here(scene, interrupt) {
             bring(scene, interrupt, plan);
+            continue;
+        }
+        // Its mask names all CPUs, and says nothing: it fires where its own CPU has work for it.
+        if interrupt.is_per_cpu() {
             continue;
         }
         let Some(affinity) = interrupt
@@ -151,6 +159,18 @@ fn fits_name(pattern: &str, name: &str) -> bool {
 fn bring(scene: &Scene, interrupt: &Interrupt, plan: &mut Plan) {
     let now = interrupt.affinity.as_ref();
     if now == Some(scene.isolated()) {
+        return;
+    }
+    if interrupt.is_per_cpu() {
+        let message = format!(
+            "interrupt {} ({}) was to come here, but each CPU has its own, and none can be moved",
+            interrupt.irq, interrupt.name
+        );
+        let subject = format!("irq/{}", interrupt.irq);
+        plan.findings.push(
+            Finding::new(Level::Warning, "irq-per-cpu", subject, message)
+                .fix("none is needed: the isolated CPUs have theirs already"),
+        );
         return;
     }
     if interrupt.managed == Some(true) {

@@ -11,6 +11,7 @@ pub(super) const KNOB: Knob = Knob {
         "/run/irqbalance/irqbalancePID.sock",
         "/etc/default/irqbalance",
         "/etc/sysconfig/irqbalance",
+        "/etc/irqbalance.env",
     ],
     what: "the daemon that spreads interrupts",
     isolation: "the isolated CPUs among those that it bans; it sees those of the boot line by itself, partitions not",
@@ -26,6 +27,7 @@ pub(super) const KNOB: Knob = Knob {
 };
 
 fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
+    plan.findings.extend(configured(scene));
     let Some(daemon) = irqbalance::running(scene.machine) else {
         return Presence::Absent;
     };
@@ -58,15 +60,54 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     Presence::Here
 }
 
+/// What is wrong with the files that it reads when it starts.
+fn configured(scene: &Scene) -> Vec<Finding> {
+    let (machine, isolated) = (scene.machine, scene.isolated());
+    // One that is told over its socket bans what it is told until it ends.
+    let is_told = irqbalance::running(machine).is_some_and(|daemon| irqbalance::listens(machine, daemon.pid));
+    let bans = machine.irqbalance_bans.iter();
+    bans.filter_map(|ban| {
+        let paths = ban.paths.join(", ");
+        let fix = format!(
+            "write IRQBALANCE_BANNED_CPULIST={} there and restart irqbalance",
+            to_ban(machine, isolated)
+        );
+        let (id, message) = match &ban.banned {
+            Err(why) => (
+                "irqbalance-bad-list",
+                format!("{}: {why}; what irqbalance bans is not what is meant", ban.text),
+            ),
+            Ok(banned) => {
+                let missing = isolated.minus(banned);
+                if missing.is_empty() || is_told {
+                    return None;
+                }
+                (
+                    "irqbalance-not-banned",
+                    format!(
+                        "{} leaves CPU {missing} to interrupts: the list replaces the isolated CPUs that irqbalance finds by \
+                         itself",
+                        ban.text
+                    ),
+                )
+            }
+        };
+        Some(Finding::new(Level::Warning, id, paths, message).fix(fix))
+    })
+    .collect()
+}
+
+/// The CPUs of a list for irqbalance: it replaces what the daemon finds by itself, so it has to hold that too.
+fn to_ban(machine: &Machine, isolated: &CpuSet) -> CpuSet {
+    let found = [&machine.isolation.boot_isolated, &machine.isolation.nohz_full];
+    let found = found.into_iter().flatten();
+    found.fold(isolated.clone(), |all, cpus| all.or(cpus))
+}
+
 /// What a person can do about an irqbalance that cannot be told, and `why` it cannot.
 #[must_use]
 pub fn advice(machine: &Machine, isolated: &CpuSet, pid: u32, why: &str) -> Finding {
-    // The list replaces its own findings, so it has to hold them too.
-    let none = CpuSet::new();
-    let found = |set: &Option<CpuSet>| set.clone().unwrap_or(none.clone());
-    let banned = isolated
-        .or(&found(&machine.isolation.boot_isolated))
-        .or(&found(&machine.isolation.nohz_full));
+    let banned = to_ban(machine, isolated);
     let why = match (why, machine.is_captured()) {
         ("", true) => {
             "; a captured machine does not tell whether it listens on its socket, where `apply` would tell it, nor what it \

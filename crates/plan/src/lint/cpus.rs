@@ -57,10 +57,6 @@ pub(super) const BAD_LIST: Rule = Rule {
     fix: "write a list such as 2-3,8",
     check: |line| {
         lists(line)
-            // `isolcpus=` without any list has a rule of its own.
-            .filter(|(_, word, list)| {
-                !(list.is_empty() && same_name(word.name(), "isolcpus") && !word.value().is_empty())
-            })
             .filter(|(_, _, list)| line.facts.possible.is_some() || !uses_words(list))
             .filter_map(|(_, word, list)| {
                 let why = parse_cpus(&list, line.facts).err()?;

@@ -1,11 +1,12 @@
-//! The line as text: length, quotes, `--`, blanks, letters that are not ASCII, repeated and misspelled words.
+//! The line as text: length, quotes, `--`, blanks, letters that are not ASCII, repeated words.
 
 use super::line::{LISTS, Line};
 use super::repair::Edit;
+use super::torn::is_list;
 use super::{Hit, Rule};
 use crate::Level::{Error, Info, Warning};
 use crate::parameters::{Repeats, parameter};
-use machine::{Parameter, same_name};
+use machine::same_name;
 
 pub(super) const LINE_TOO_LONG: Rule = Rule {
     id: "line-too-long",
@@ -120,43 +121,12 @@ pub(super) const NO_VALUE: Rule = Rule {
                     [list, ..] if list.strip_prefix('=').is_some_and(is_list) => hit
                         .edit(Edit::Set(*place, format!("{}{list}", word.raw)))
                         .drop([place + 1]),
+                    // A lone digit is a run level for init.
+                    [list, ..] if is_list(list) && list.len() > 1 => hit
+                        .edit(Edit::Set(*place, format!("{}={list}", word.raw)))
+                        .drop([place + 1]),
                     _ => hit.drop([*place]),
                 }
-            })
-            .collect()
-    },
-};
-
-fn is_list(text: &str) -> bool {
-    text.starts_with(|first: char| first.is_ascii_digit())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || b",-:/".contains(&byte))
-}
-
-pub(super) const BLANK_IN_LIST: Rule = Rule {
-    id: "blank-in-list",
-    level: Error,
-    truth: "a blank ends the parameter: what follows is a word of its own, and those CPUs are not in the list",
-    fix: "write the list without blanks",
-    check: |line| {
-        let words: Vec<_> = line.kernel().collect();
-        let pairs = words.windows(2).filter_map(|pair| match pair {
-            [(at, word), (next, stray)] => Some((*at, *word, *next, *stray)),
-            _ => None,
-        });
-        pairs
-            .filter(|(_, word, _, stray)| {
-                let ends_open = word.raw.ends_with([',', '-', '=']) || stray.raw.starts_with(',');
-                LISTS.iter().any(|name| same_name(name, word.name()))
-                    && word.parameter.value.is_some()
-                    && ends_open
-                    && is_list(stray.raw.trim_start_matches(','))
-            })
-            .map(|(at, word, next, stray)| {
-                Hit::on(format!("{} {}", word.raw, stray.raw))
-                    .edit(Edit::Set(at, format!("{}{}", word.raw, stray.raw)))
-                    .drop([next])
             })
             .collect()
     },
@@ -208,45 +178,4 @@ fn repeated(line: &Line, same: Same) -> Vec<Hit> {
         }
     }
     hits
-}
-
-pub(super) const MISSPELLED: Rule = Rule {
-    id: "misspelled-parameter",
-    level: Warning,
-    truth: "no kernel has this parameter; it is handed to init and does nothing",
-    fix: "correct the name",
-    check: |line| {
-        line.kernel()
-            .filter(|(_, word)| parameter(word.name()).is_none())
-            .filter_map(|(place, word)| {
-                let meant = meant(&word.parameter)?;
-                let value = word.parameter.value.as_ref()?;
-                Some(
-                    Hit::on(word.raw)
-                        .fix(format!("write {meant}={value}"))
-                        .because(format!("{} looks like {meant}", word.name()))
-                        .edit(Edit::Set(place, format!("{meant}={value}"))),
-                )
-            })
-            .collect()
-    },
-};
-
-/// The list parameter that a misspelled one stands for: letters alone decide, or one wrong letter.
-fn meant(parameter: &Parameter) -> Option<&'static str> {
-    let letters = |name: &str| -> String {
-        name.chars()
-            .filter(char::is_ascii_alphanumeric)
-            .collect::<String>()
-            .to_ascii_lowercase()
-    };
-    let written = letters(&parameter.name);
-    if written.len() < 6 || parameter.name.contains('.') {
-        return None;
-    }
-    LISTS
-        .iter()
-        .copied()
-        .filter(|name| !name.contains('.') && !same_name(name, &parameter.name))
-        .find(|name| crate::words::distance(&letters(name), &written) <= 1)
 }

@@ -80,9 +80,11 @@ pub(super) const NARROW: Rule = Rule {
     truth: "all interrupts share fewer CPUs than are free for them; x86 has about 200 vectors for each",
     fix: "write all housekeeping CPUs",
     check: |line| {
-        let (Some((_, word)), Some(cpus)) = (line.last("irqaffinity"), line.cpus("irqaffinity")) else {
+        let (Some((_, word)), Some(mut cpus)) = (line.last("irqaffinity"), line.cpus("irqaffinity")) else {
             return Vec::new();
         };
+        // The kernel adds it (`kernel/irq/irqdesc.c`, `init_irq_default_affinity`).
+        cpus.insert(line.facts.boot_cpu());
         let isolated = line.domain.or(&line.tickless());
         let Some(possible) = line.facts.possible.as_ref().filter(|_| !isolated.is_empty()) else {
             return Vec::new();
@@ -110,6 +112,17 @@ pub(super) const ANCIENT: Rule = Rule {
             .filter_map(|name| line.last(name))
             .map(|(_, word)| Hit::on(word.raw))
             .collect()
+    },
+};
+
+pub(super) const POLLED: Rule = Rule {
+    id: "irqpoll",
+    level: Warning,
+    truth: "irqpoll makes the kernel ask the handlers of all interrupts when one is not handled, and at each timer interrupt: long stretches with interrupts off",
+    fix: "take it out, unless this machine's interrupts are broken: try the line without it once (quietcore boot trial)",
+    check: |line| {
+        let found = line.last("irqpoll");
+        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
     },
 };
 

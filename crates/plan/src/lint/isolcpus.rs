@@ -85,9 +85,11 @@ pub(super) const NO_LIST: Rule = Rule {
     truth: "flags without a list isolate nothing",
     fix: "add the CPUs: isolcpus=managed_irq,domain,2-3",
     check: |line| {
+        let torn: Vec<usize> = super::torn::torn(line).map(|(place, _)| place).collect();
         line.isolcpus
             .iter()
             .filter(|one| one.list.is_empty() && !one.flags.is_empty() && one.strange.is_empty())
+            .filter(|one| !torn.contains(&one.word))
             .map(|one| Hit::on(raw(line, one)).drop([one.word]))
             .collect()
     },
@@ -147,9 +149,12 @@ pub(super) const MANAGED_TOO_NEW: Rule = Rule {
 pub(super) const TWICE: Rule = Rule {
     id: "isolcpus-twice",
     level: Error,
-    truth: "the same flag given twice must name the same CPUs, else the kernel drops the second: \"must match\"",
+    truth: "the same flag given twice must name the same CPUs, else the kernel drops the second: \"must match\"; up to 4.14 the last one counts",
     fix: "write one isolcpus= with all CPUs",
     check: |line| {
+        if line.facts.since((4, 15)) == Some(false) {
+            return replaced(line);
+        }
         let mut hits = Vec::new();
         for (place, one) in line.isolcpus.iter().enumerate() {
             for other in line.isolcpus.iter().skip(place + 1) {
@@ -158,17 +163,61 @@ pub(super) const TWICE: Rule = Rule {
                     .any(|flag| one.has(flag) && other.has(flag));
                 // One mask for every flag up to 5.17 (see `isolation-lists-differ`), so there any two count.
                 let clash = shared || line.facts.since((5, 18)) == Some(false);
-                if let (true, Some(first), Some(second)) = (clash, &one.cpus, &other.cpus)
-                    && first != second
-                {
-                    let hit = Hit::on(raw(line, other)).because(format!("{first} stands in front of it"));
-                    hits.push(hit.drop([other.word]));
-                }
+                hits.extend(clash.then(|| clashing(line, one, other)).flatten());
             }
         }
         hits
     },
 };
+
+/// What is wrong with the second of two occurrences that share a flag. An edit never isolates what an empty list
+/// switches off.
+fn clashing(line: &Line, one: &Isolcpus, other: &Isolcpus) -> Option<Hit> {
+    let since = |version| line.facts.since(version);
+    let hit = Hit::on(raw(line, other));
+    match (&one.cpus, &other.cpus) {
+        (Some(first), Some(second)) if first != second => Some(
+            hit.because(format!("{first} stands in front of it"))
+                .drop([other.word]),
+        ),
+        (Some(first), None) if other.is_empty() => Some(
+            hit.because(format!(
+                "an empty list does not switch off CPU {first} in front of it"
+            ))
+            .at(if since((4, 15)).is_some() { Warning } else { Info })
+            .fix("take the first one out")
+            .drop([one.word]),
+        ),
+        // An empty list is not stored before 5.14 nor from 6.9 on (`kernel/sched/isolation.c`, `housekeeping_setup`).
+        (None, Some(_)) if one.is_empty() && since((5, 14)) != Some(false) && since((6, 9)) != Some(true) => {
+            let hit = hit.because("an empty list comes first on the line");
+            Some(match (since((5, 14)), since((6, 9))) {
+                (Some(true), Some(false)) => hit.fix("take the empty one out").drop([other.word]),
+                _ => hit.at(Info).fix("take the empty one out"),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Up to 4.14: every occurrence that another list follows.
+fn replaced(line: &Line) -> Vec<Hit> {
+    let Some((last, earlier)) = line.isolcpus.split_last() else {
+        return Vec::new();
+    };
+    if last.cpus.is_none() && !last.is_empty() {
+        return Vec::new();
+    }
+    let level = if last.is_empty() { Warning } else { Error };
+    earlier
+        .iter()
+        .filter(|one| one.cpus.is_some() && one.cpus != last.cpus)
+        .map(|one| {
+            let hit = Hit::on(raw(line, one)).because(format!("{} follows", raw(line, last)));
+            hit.at(level).drop([one.word])
+        })
+        .collect()
+}
 
 pub(super) const NO_DOMAIN: Rule = Rule {
     id: "isolcpus-no-domain",

@@ -70,6 +70,11 @@ impl Isolcpus {
         self.with(&flags, &self.list)
     }
 
+    /// Whether its list is there and names no CPU: `isolcpus=`, or commas alone.
+    pub fn is_empty(&self) -> bool {
+        self.strange.is_empty() && is_empty_list(&self.list)
+    }
+
     /// The flags as text.
     pub fn flags(&self) -> Vec<&str> {
         self.flags.iter().map(String::as_str).collect()
@@ -125,9 +130,15 @@ impl<'a> Line<'a> {
             .all("isolcpus")
             .map(|(place, word)| isolcpus(place, word.value(), facts))
             .collect();
+        // Up to 4.14 each occurrence replaces the one before it (`kernel/sched/topology.c`, `isolated_cpu_setup`).
+        let skipped = match facts.since((4, 15)) {
+            Some(false) => line.isolcpus.len().saturating_sub(1),
+            _ => 0,
+        };
         let with = |flag: &str| {
             line.isolcpus
                 .iter()
+                .skip(skipped)
                 .filter(|one| one.has(flag))
                 .filter_map(|one| one.cpus.as_ref())
                 .fold(CpuSet::new(), |all, cpus| all.or(cpus))
@@ -177,6 +188,12 @@ impl<'a> Line<'a> {
         parse_cpus(word.value(), self.facts).ok()
     }
 
+    /// Whether a list parameter is there and its last occurrence names no CPU.
+    pub fn is_empty_list(&self, name: &str) -> bool {
+        self.last(name)
+            .is_some_and(|(_, word)| word.parameter.value.as_deref().is_some_and(is_empty_list))
+    }
+
     /// CPUs that are isolated in any way that keeps other work away from them.
     pub fn isolated(&self) -> CpuSet {
         self.domain.or(&self.nohz_full).or(&self.nohz).or(&self.managed)
@@ -221,11 +238,12 @@ fn isolcpus(word: usize, value: &str, facts: &Facts) -> Isolcpus {
 
 /// A CPU list as the kernel's `bitmap_parselist` takes it; the error says what is wrong with it.
 ///
-/// Other than [`CpuSet::parse_list`] it skips repeated commas, and wants a `/` in `0-31:1/2`.
+/// Other than [`CpuSet::parse_list`] it skips repeated commas, and wants a `/` in `0-31:1/2`. An empty list is valid and
+/// names no CPU.
 pub(crate) fn parse_cpus(text: &str, facts: &Facts) -> Result<CpuSet, String> {
     let parts: Vec<&str> = text.split(',').filter(|part| !part.trim().is_empty()).collect();
     if parts.is_empty() {
-        return Err("the list is empty".to_owned());
+        return Ok(CpuSet::new());
     }
     if text.starts_with("0x") || text.starts_with("0X") {
         return Err(format!(
@@ -246,6 +264,11 @@ pub(crate) fn parse_cpus(text: &str, facts: &Facts) -> Result<CpuSet, String> {
         None => CpuSet::parse_list(&joined),
     };
     parsed.map_err(|error| error.why)
+}
+
+/// Whether a list names no CPU: nothing, or commas alone.
+pub(crate) fn is_empty_list(list: &str) -> bool {
+    list.split(',').all(|part| part.trim().is_empty())
 }
 
 /// Whether a list uses `N` or `all`, which kernels know since 5.12.

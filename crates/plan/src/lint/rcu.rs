@@ -38,7 +38,9 @@ pub(super) const REDUNDANT: Rule = Rule {
             return Vec::new();
         };
         let redundant = parse_cpus(word.value(), line.facts).is_ok_and(|cpus| {
-            cpus.is_subset(&line.nohz_full) && line.facts.has("CONFIG_NO_HZ_FULL") != Some(false)
+            !cpus.is_empty()
+                && cpus.is_subset(&line.nohz_full)
+                && line.facts.has("CONFIG_NO_HZ_FULL") != Some(false)
         });
         redundant.then(|| Hit::on(word.raw)).into_iter().collect()
     },
@@ -54,7 +56,7 @@ pub(super) const ELSEWHERE: Rule = Rule {
             return Vec::new();
         };
         let isolated = line.domain.or(&line.tickless());
-        let misses = !isolated.is_empty() && !cpus.intersects(&isolated);
+        let misses = !isolated.is_empty() && !cpus.is_empty() && !cpus.intersects(&isolated);
         misses
             .then(|| Hit::on(word.raw).because(format!("isolated are {isolated}")))
             .into_iter()
@@ -89,7 +91,8 @@ pub(super) const POLL_IDLE: Rule = Rule {
     truth: "rcu_nocb_poll does nothing where no CPU gives its callbacks away",
     fix: "add rcu_nocbs=CPUS or nohz_full=CPUS, or take it out",
     check: |line| {
-        let offloads = !line.nohz_full.is_empty() || line.has("rcu_nocbs");
+        let offloads =
+            !line.nohz_full.is_empty() || (line.has("rcu_nocbs") && !line.is_empty_list("rcu_nocbs"));
         let found = line.last("rcu_nocb_poll").filter(|_| !offloads);
         found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
     },

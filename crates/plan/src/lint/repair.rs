@@ -32,7 +32,11 @@ pub(super) fn repaired(text: &str, facts: &Facts) -> String {
         let line = Line::new(&text, &facts);
         let all: Vec<(&Rule, Hit)> = hits(&line).collect();
         let mut edits: Vec<Edit> = Vec::new();
-        for (_, hit) in &all {
+        // What a line lacks is added to the line as repaired.
+        let changes = all
+            .iter()
+            .any(|(_, hit)| !hit.edits.is_empty() && !only_adds(hit));
+        for (_, hit) in all.iter().filter(|(_, hit)| !changes || !only_adds(hit)) {
             let touched =
                 |edit: &Edit| place(edit).is_some_and(|at| edits.iter().any(|e| place(e) == Some(at)));
             let conflict = hit.edits.iter().any(touched);
@@ -71,6 +75,10 @@ fn last_resort(line: &Line, all: &[(&Rule, Hit)]) -> Vec<Edit> {
     places.sort_unstable();
     places.dedup();
     places.into_iter().map(Edit::Drop).collect()
+}
+
+fn only_adds(hit: &Hit) -> bool {
+    hit.edits.iter().all(|edit| matches!(edit, Edit::Add(_)))
 }
 
 fn place(edit: &Edit) -> Option<usize> {

@@ -3,7 +3,8 @@
 
 use super::Rule;
 use super::{
-    clock, cpus, form, groups, interrupts, isolcpus, memory, power, rcu, safety, said, tick, workqueues,
+    clock, cpus, empty, form, groups, interrupts, isolcpus, memory, names, power, rcu, safety, said, tick,
+    torn, workqueues,
 };
 
 /// Every rule.
@@ -11,17 +12,23 @@ pub const RULES: &[&Rule] = &[
     &form::OPEN_QUOTE,
     &form::NOT_ASCII,
     &form::BEHIND_DASHES,
-    &form::BLANK_IN_LIST,
+    &torn::BLANK_IN_NAME,
+    &torn::BLANK_IN_LIST,
     &form::NO_VALUE,
-    &form::MISSPELLED,
+    &names::MISSPELLED,
+    &names::FOREIGN,
+    &names::SYSCTL,
     &form::LINE_TOO_LONG,
     &form::DUPLICATE,
     &form::REPEATED,
     &cpus::BAD_LIST,
+    &empty::EMPTY,
     &cpus::WORDS_TOO_NEW,
     &isolcpus::LETTER,
     &isolcpus::UNKNOWN_FLAG,
     &isolcpus::NO_LIST,
+    // Before what rewrites a word that another one replaces.
+    &isolcpus::TWICE,
     &isolcpus::FLAGS_TOO_NEW,
     &isolcpus::MANAGED_TOO_NEW,
     &isolcpus::NOT_BUILT,
@@ -35,7 +42,6 @@ pub const RULES: &[&Rule] = &[
     &tick::BAD_VALUE,
     &tick::UNSUPPORTED,
     &tick::UNSTABLE_CLOCK,
-    &isolcpus::TWICE,
     &isolcpus::NOHZ_DIFFERS,
     &tick::LISTS_DIFFER,
     &rcu::UNSUPPORTED,
@@ -58,6 +64,8 @@ pub const RULES: &[&Rule] = &[
     &rcu::EXPEDITED,
     &interrupts::MISSING,
     &interrupts::NO_MSI,
+    &interrupts::POLLED,
+    &workqueues::SYSTEMD_ON_ISOLATED,
     &cpus::SIBLING,
     &workqueues::KTHREAD_CPUS,
     &memory::HUGEPAGES_ORDER,

@@ -1,6 +1,6 @@
 //! What the kernel that was booted with this very line said about it, and what it did.
 
-use super::line::{Line, Word};
+use super::line::{LISTS, Line, Word, is_empty_list};
 use super::{Hit, Rule};
 use crate::Level::{Error, Info, Warning};
 use crate::parameters::{Reader, parameter};
@@ -19,6 +19,10 @@ fn unknown<'a>(line: &'a Line) -> impl Iterator<Item = &'a str> {
     messages(line)
         .filter_map(|message| message.split_once(UNKNOWN))
         .flat_map(|(_, list)| list.split(['"', ' ', ',']).filter(|word| !word.is_empty()))
+}
+
+fn is_list(word: &Word) -> bool {
+    word.parameter.value.is_some() && LISTS.iter().any(|name| same_name(name, word.name()))
 }
 
 /// Whether the parameter works in spite of what the kernel said: 7.x lists nohz_full= when a nohz flag of
@@ -42,6 +46,8 @@ pub(super) const NOT_KNOWN: Rule = Rule {
         let listed: Vec<&str> = unknown(line).collect();
         line.kernel()
             .filter(|(_, word)| listed.contains(&word.raw))
+            // From 6.9 on the kernel lists `isolcpus=` and `nohz_full=` without CPUs there too, and nothing is lost.
+            .filter(|(_, word)| !(is_list(word) && is_empty_list(word.value())))
             .filter(|(_, word)| parameter(word.name()).is_some_and(|row| row.reader == Reader::Kernel))
             .map(|(_, word)| {
                 let hit = Hit::on(word.raw);
@@ -78,12 +84,23 @@ pub(super) const COMPLAINED: Rule = Rule {
                 .filter(|_| text.contains("nohz_full= must match"));
             word.is_some_and(|(_, word)| works_anyway(line, word))
         };
+        // What kernels 4.15 to 5.13 say of an empty list, which does as much.
+        let of_empty = |text: &str| {
+            text.contains("incorrect CPU range")
+                && ["isolcpus", "nohz_full"]
+                    .iter()
+                    .any(|name| line.is_empty_list(name))
+        };
         messages(line)
             .filter(about)
             .map(|text| {
                 Hit::on("kernel")
                     .because(format!("`{}`", text.trim()))
-                    .at(if named(text) { Warning } else { Error })
+                    .at(if named(text) || of_empty(text) {
+                        Warning
+                    } else {
+                        Error
+                    })
             })
             .collect()
     },

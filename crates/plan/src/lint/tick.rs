@@ -23,10 +23,8 @@ pub(super) const OFF_DEFEATS: Rule = Rule {
                 .because(format!("the line asks for no tick on CPU {tickless}"))
                 .drop(line.places("nohz").into_iter().chain([place]))
         };
-        (!tickless.is_empty() || line.has("nohz_full"))
-            .then(hit)
-            .into_iter()
-            .collect()
+        let unread = line.has("nohz_full") && line.cpus("nohz_full").is_none();
+        (!tickless.is_empty() || unread).then(hit).into_iter().collect()
     },
 };
 
@@ -68,9 +66,16 @@ pub(super) const UNSUPPORTED: Rule = Rule {
 pub(super) const LISTS_DIFFER: Rule = Rule {
     id: "isolation-lists-differ",
     level: Error,
-    truth: "up to 5.17 the kernel has one mask for everything: isolcpus= and nohz_full= must name the same CPUs, else the second on the line is dropped (\"must match\")",
+    truth: "from 4.15 to 5.17 the kernel has one mask for everything: isolcpus= and nohz_full= must name the same CPUs, else the second on the line is dropped (\"must match\")",
     fix: "write the same CPUs in both",
     check: |line| {
+        // Up to 4.14 each has a mask of its own.
+        if line.facts.since((4, 15)) == Some(false) {
+            return Vec::new();
+        }
+        if let Some(hit) = super::empty::drops_the_other(line) {
+            return vec![hit];
+        }
         let (Some((place, word)), Some(one)) = (line.last("nohz_full"), line.isolcpus.first()) else {
             return Vec::new();
         };
@@ -135,7 +140,7 @@ pub(super) const BAD_VALUE: Rule = Rule {
             None => return Vec::new(),
         };
         let known = NOHZ_ON.contains(&word.value()) || NOHZ_OFF.contains(&word.value());
-        (!known)
+        (!known && !super::torn::begins_torn_name(line, place))
             .then(|| Hit::on(word.raw).drop([place]))
             .into_iter()
             .collect()

@@ -1,8 +1,9 @@
-//! Parameters that place kernel threads and workqueues.
+//! Parameters that place threads: of the kernel, of its workqueues, of systemd.
 
 use super::repair::Edit;
 use super::{Hit, Rule};
 use crate::Level::{Error, Info, Warning};
+use machine::CpuSet;
 
 pub(super) const KTHREAD_CPUS: Rule = Rule {
     id: "kthread-cpus-unknown",
@@ -28,10 +29,10 @@ pub(super) const KTHREAD_CPUS: Rule = Rule {
 pub(super) const TOO_NEW: Rule = Rule {
     id: "workqueue-unbound-cpus-too-new",
     level: Error,
-    truth: "workqueue.unbound_cpus= came with 6.5; older kernels ignore it",
+    truth: "workqueue.unbound_cpus= came with 6.6; older kernels ignore it",
     fix: "write /sys/devices/virtual/workqueue/cpumask at run time",
     check: |line| {
-        let level = match line.facts.since((6, 5)) {
+        let level = match line.facts.since((6, 6)) {
             Some(true) => return Vec::new(),
             Some(false) => Error,
             None => Info,
@@ -72,5 +73,37 @@ pub(super) const ON_ISOLATED: Rule = Rule {
                 .because(format!("CPU {} is isolated", cpus.and(&isolated)))
                 .edit(edit),
         ]
+    },
+};
+
+pub(super) const SYSTEMD_ON_ISOLATED: Rule = Rule {
+    id: "systemd-affinity-on-isolated",
+    level: Warning,
+    truth: "systemd.cpu_affinity= names the CPUs that systemd and all services run on, and some of them are isolated",
+    fix: "write the housekeeping CPUs",
+    check: |line| {
+        let Some((place, word)) = line.last("systemd.cpu_affinity") else {
+            return Vec::new();
+        };
+        // systemd takes commas and blanks (`parse_cpu_set`), and no strides.
+        let Ok(cpus) = CpuSet::parse_list(&word.value().split_whitespace().collect::<Vec<_>>().join(","))
+        else {
+            return Vec::new();
+        };
+        let isolated = line.domain.or(&line.tickless());
+        let both = cpus.and(&isolated);
+        if both.is_empty() {
+            return Vec::new();
+        }
+        let rest = match (&line.facts.possible, cpus.minus(&isolated)) {
+            (Some(possible), rest) if rest.is_empty() => possible.minus(&isolated),
+            (_, rest) => rest,
+        };
+        let hit = Hit::on(word.raw).because(format!("CPU {both} is isolated"));
+        vec![if rest.is_empty() {
+            hit
+        } else {
+            hit.edit(Edit::Set(place, format!("systemd.cpu_affinity={rest}")))
+        }]
     },
 };

@@ -63,7 +63,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "limits the CPUs of unbound workqueues",
         "keeps kworker/u* threads on housekeeping CPUs from the start",
     )
-    .since("6.5")
+    .since("6.6")
     .twin("/sys/devices/virtual/workqueue/cpumask"),
     row(
         "workqueue.power_efficient",

@@ -8,7 +8,7 @@ use std::fmt::Write as _;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
     /// `knob`, `setting`, `kernel thread`, `counter`, `interruption class`, `boot parameter`, `finding`,
-    /// `interrupt`.
+    /// `interrupt`, `error number`, `system call`.
     pub kind: &'static str,
     /// Its name.
     pub name: String,

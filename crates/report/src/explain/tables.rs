@@ -1,6 +1,7 @@
 //! Finds a word in all tables: knobs, settings, counters, classes, boot parameters, findings, kernel threads.
 
 use super::entry::Entry;
+use super::errors;
 use crate::kernel_threads::{KERNEL_THREADS, KernelThread, Moving, kernel_thread};
 use crate::style::{COLUMNS, Role, Style, wrap};
 use machine::Interrupt;
@@ -38,6 +39,7 @@ pub fn explain(word: &str, interrupt: &dyn Fn(u32) -> Option<Interrupt>) -> Resu
     entries.extend(counter(word).map(of_counter));
     entries.extend(CLASSES.iter().filter(|row| is_class(row, word)).map(of_class));
     entries.extend(of_finding(word));
+    entries.extend(errors::explained(word));
     if entries.is_empty() || word.starts_with("irq/") {
         // The patterns of the list are words too: `rcuc/#`.
         let listed = || KERNEL_THREADS.iter().find(|row| row.pattern == word);
@@ -85,6 +87,7 @@ fn groups() -> Vec<(&'static str, Vec<String>)> {
             own(KERNEL_THREADS.iter().map(|row| row.pattern).collect()),
         ),
         ("Interrupts", own(vec!["irq/N"])),
+        ("Errors and calls", own(errors::words().collect())),
         ("Findings", own(findings.collect())),
     ]
 }
@@ -123,6 +126,7 @@ fn of_knob(knob: &Knob) -> Entry {
         .part("price", price(knob.price))
         .part("side effects", knob.side_effects)
         .part("verify", knob.verify)
+        .part("refused", errors::of_knob(knob))
         .part("set by", knob.peers.join(", "))
 }
 
@@ -301,6 +305,7 @@ fn numbered(word: &str, interrupt: &dyn Fn(u32) -> Option<Interrupt>) -> Option<
         &seen.name
     };
     let managed = match seen.managed {
+        _ if seen.is_per_cpu() => "no: each CPU has its own, for itself alone",
         Some(true) => {
             "no: the kernel manages its mask and refuses a change; isolcpus=managed_irq,CPUS at boot is the only way"
         }

@@ -119,7 +119,7 @@ pub(super) fn write(machine: &Machine, style: Style, out: &mut dyn Write) -> io:
         } else {
             "unknown: no cpuset controller here"
         };
-        return line(out, "partitions", text);
+        line(out, "partitions", text)?;
     }
     for (place, partition) in partitions.iter().enumerate() {
         line(
@@ -127,6 +127,13 @@ pub(super) fn write(machine: &Machine, style: Style, out: &mut dyn Write) -> io:
             if place == 0 { "partitions" } else { "" },
             &describe(partition),
         )?;
+    }
+    if let Some(cpus) = &isolation.kept_free {
+        let text = format!(
+            "CPU {cpus} kept free by AllowedCPUs of system.slice, user.slice and init.scope; kernel threads and interrupts \
+             are not kept away"
+        );
+        line(out, "slices", &text)?;
     }
     Ok(())
 }

@@ -67,6 +67,7 @@ pub(super) fn write(machine: &Machine, view: &View, out: &mut dyn Write) -> io::
             default_smp_affinity: &machine.isolation.default_smp_affinity,
             workqueue_cpumask: &machine.isolation.workqueue_cpumask,
             cpuset_isolated: &machine.isolation.cpuset_isolated,
+            kept_free: &machine.isolation.kept_free,
             partitions: Rows(|| machine.isolation.partitions.iter().map(PartitionRow::from)),
         },
         cgroups: CgroupsRow {
@@ -238,6 +239,8 @@ struct IsolationRow<'a, P: Serialize> {
     default_smp_affinity: &'a Option<CpuSet>,
     workqueue_cpumask: &'a Option<CpuSet>,
     cpuset_isolated: &'a Option<CpuSet>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept_free: &'a Option<CpuSet>,
     partitions: P,
 }
 

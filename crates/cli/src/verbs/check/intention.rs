@@ -61,6 +61,7 @@ pub fn find(root: &Root, machine: &Machine, asked: &Asked) -> Result<Intention, 
     let found = some(Source::Journal, standing.iter().map(in_force).collect())
         .or_else(|| some(Source::BootLine, boot_line(machine)))
         .or_else(|| some(Source::Cpuset, cpusets(machine)))
+        .or_else(|| some(Source::Slices, slices(machine)))
         .or_else(|| some(Source::Tuned, tuned(machine)));
     Ok(found.unwrap_or(Intention {
         source: Source::Nobody,
@@ -235,6 +236,7 @@ fn named(cpus: &CpuSet, profile: Profile, machine: &Machine, standing: &[Standin
     for mut wish in boot_line(machine)
         .into_iter()
         .chain(cpusets(machine))
+        .chain(slices(machine))
         .chain(tuned(machine))
     {
         wish.intent.cpus = wish.intent.cpus.and(&rest);
@@ -303,6 +305,12 @@ fn cpusets(machine: &Machine) -> Vec<Wish> {
         wishes.extend(of_others(&set.name, cpus, Means::Cpuset(set.name.clone())));
     }
     wishes
+}
+
+/// CPUs that systemd keeps services and sessions off.
+fn slices(machine: &Machine) -> Vec<Wish> {
+    let free = machine.isolation.kept_free.clone().unwrap_or_default();
+    of_others("slices", free, Means::Slices).into_iter().collect()
 }
 
 fn tuned(machine: &Machine) -> Vec<Wish> {

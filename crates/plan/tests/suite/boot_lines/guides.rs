@@ -213,9 +213,9 @@ pub const CASES: &[Case] = &[
         built: Full,
         possible: "0-23",
         line: "pci=realloc=off default_hugepagesz=1G hugepagesz=1G hugepages=16 tsc=reliable clocksource=tsc intel_idle.max_cstate=0 mce=ignore_ce processor.max_cstate=0 intel_pstate=disable audit=0 idle=poll rcu_nocb_poll nosoftlockup iommu=off irqaffinity=0-3,22-23 isolcpus=managed_irq,domain,4-21 nohz_full=4-21 rcu_nocbs=4-21 noht numa_balancing=disable",
-        loud: &["idle-poll"],
+        loud: &["idle-poll", "foreign-parameter"],
         quiet: &["audit-off", "max-cstate-zero"],
-        because: "isolation is complete; polling is the only word with a loud price",
+        because: "isolation is complete; polling has a loud price, and no kernel takes noht",
     },
     Case {
         from: "Intel FlexRAN guide",

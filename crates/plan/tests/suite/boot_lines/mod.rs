@@ -6,6 +6,8 @@ mod field;
 mod guides;
 mod machines;
 mod properties;
+mod reported;
+mod suggested;
 
 use plan::Level;
 use plan::lint::{Facts, Verdict, lint};
@@ -123,7 +125,8 @@ fn every_rule_has_a_line() {
         "isolcpus-unsupported",
     ];
     let mut seen: BTreeSet<String> = ELSEWHERE.iter().map(|id| (*id).to_owned()).collect();
-    for case in guides::CASES.iter().chain(field::CASES).chain(damaged::CASES) {
+    let all = guides::CASES.iter().chain(field::CASES).chain(damaged::CASES);
+    for case in all.chain(reported::CASES) {
         let verdict = lint(case.line, &facts(case.kernel, case.built, case.possible));
         seen.extend(verdict.findings.into_iter().map(|finding| finding.id));
     }

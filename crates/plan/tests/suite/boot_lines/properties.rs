@@ -2,6 +2,7 @@
 
 use super::{Built, config, facts};
 use machine::CpuSet;
+use plan::boot_check::asked_cpus;
 use plan::lint::{Facts, RULES, lint};
 use plan::{BootWish, Level, Profile, boot_line};
 use proptest::prelude::*;
@@ -288,6 +289,16 @@ fn word() -> impl Strategy<Value = String> {
     })
 }
 
+fn sound_word() -> impl Strategy<Value = String> {
+    let name = prop::sample::select(vec!["isolcpus", "nohz_full", "rcu_nocbs", "irqaffinity"]);
+    let list = prop::sample::select(vec!["", "", ",", "1", "3", "2-3"]);
+    let flags = prop::sample::select(vec!["", "", "domain,", "managed_irq,", "nohz,domain,"]);
+    (name, flags, list).prop_map(|(name, flags, list)| {
+        let flags = if name == "isolcpus" { flags } else { "" };
+        format!("{name}={flags}{list}")
+    })
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1500))]
 
@@ -306,6 +317,28 @@ proptest! {
         let errors: Vec<_> = again.findings.iter().filter(|finding| finding.level == Level::Error).collect();
         prop_assert!(errors.is_empty(), "{} -> {}: {:?}", line, verdict.suggested, errors);
         prop_assert_eq!(&again.suggested, &verdict.suggested, "from {}", line);
+    }
+
+    /// A line that is written as the kernel reads it is never suggested with more CPUs isolated than it asks for: an empty
+    /// list switches off, and a list that another one replaces does not come back.
+    #[test]
+    fn no_suggestion_isolates_more_than_the_line(
+        words in prop::collection::vec(sound_word(), 0..5),
+        kernel in prop::sample::select(KERNELS),
+        built in prop::sample::select(BUILT),
+    ) {
+        let facts = facts(kernel, built, "0-3");
+        let line = words.join(" ");
+        let suggested = lint(&line, &facts).suggested;
+        let (asked, found) = (asked_cpus(&line, &facts), asked_cpus(&suggested, &facts));
+        prop_assert!(found.is_subset(&asked), "{} on {} -> {}", line, kernel, suggested);
+        // An empty `isolcpus=` at the end switches all of them off.
+        if words.iter().rfind(|word| word.starts_with("isolcpus=")).is_some_and(|word| word == "isolcpus=") {
+            // It is about domains; managed_irq alone is another flag.
+            let domains = |word: &&str| word.starts_with("isolcpus=") && (word.contains("domain") || !word.contains("managed_irq"));
+            let mut left = suggested.split(' ').filter(domains);
+            prop_assert!(left.all(|word| !word.contains(|letter: char| letter.is_ascii_digit())), "{} on {} -> {}", line, kernel, suggested);
+        }
     }
 
     /// Nothing known, nothing wrong with what would need knowledge: a line of sound words has no errors.

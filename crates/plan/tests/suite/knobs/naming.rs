@@ -92,6 +92,82 @@ fn an_intent_of_an_older_journal_is_still_read() {
     assert_eq!(serde_json::from_str::<plan::Intent>(&text).unwrap(), with);
 }
 
+/// What irqbalance reads when it starts: a list that is none, and one that leaves isolated CPUs out.
+#[test]
+fn the_files_of_irqbalance() {
+    let said = |files: &[(&str, &str)], comms: &[&'static str]| -> Vec<(String, String, String)> {
+        let files: Vec<(String, &str)> = files
+            .iter()
+            .map(|(path, text)| ((*path).to_owned(), *text))
+            .collect();
+        let mut made = Made::new(&files);
+        made.comms = comms.to_vec();
+        let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
+        let found = plan.findings.into_iter();
+        found
+            .filter(|finding| finding.id.starts_with("irqbalance-") && finding.id != "irqbalance-runs")
+            .map(|finding| (finding.id, finding.subject, finding.fix))
+            .collect()
+    };
+    const DEBIAN: &str = "/etc/default/irqbalance";
+    let isolated = ("/sys/devices/system/cpu/isolated", "2-3");
+    for (text, id) in [
+        ("IRQBALANCE_BANNED_CPULIST=4-3", Some("irqbalance-bad-list")),
+        ("IRQBALANCE_BANNED_CPULIST=0-1", Some("irqbalance-not-banned")),
+        ("IRQBALANCE_BANNED_CPULIST=-", Some("irqbalance-not-banned")),
+        ("IRQBALANCE_BANNED_CPUS=3", Some("irqbalance-not-banned")),
+        ("IRQBALANCE_BANNED_CPULIST=2-3", None),
+        ("IRQBALANCE_BANNED_CPUS=8", None),
+        ("#IRQBALANCE_BANNED_CPULIST=0", None),
+        ("IRQBALANCE_BANNED_CPULIST=", None),
+    ] {
+        for comms in [&["irqbalance"][..], &[]] {
+            let found = said(&[(DEBIAN, text), isolated], comms);
+            let ids: Vec<&str> = found.iter().map(|(id, ..)| id.as_str()).collect();
+            assert_eq!(ids, id.into_iter().collect::<Vec<_>>(), "{text} {comms:?}");
+            // It replaces what the daemon finds by itself.
+            assert!(
+                found.iter().all(|(.., fix)| fix.contains("_CPULIST=2-3 there")),
+                "{found:?}"
+            );
+        }
+    }
+    let bad = "IRQBALANCE_BANNED_CPULIST=\"4-3\"";
+    let both = said(&[(DEBIAN, bad), ("/etc/irqbalance.env", bad)], &[]);
+    assert_eq!(both.len(), 1, "one finding for both: {both:?}");
+    assert_eq!(both[0].1, "/etc/default/irqbalance, /etc/irqbalance.env");
+}
+
+/// IPIs of POWER and private interrupts of a GIC: the kernel refuses a mask for them, and none is planned.
+#[test]
+fn interrupts_that_each_cpu_has_for_itself_are_not_moved() {
+    let of_chip = |irq, name, chip: &str| Interrupt {
+        chip: chip.to_owned(),
+        ..interrupt(irq, name, "0-3", false)
+    };
+    let mut made = Made::new(&[]);
+    made.interrupts = vec![
+        of_chip(16, "IPI-0", "XIVE-IPI   0 Edge"),
+        of_chip(18, "virtio3", "XIVE-IRQ 4609 Level"),
+        of_chip(11, "arch_timer", "GICv3  27 Level"),
+        of_chip(20, "eth0", "GICv3  78 Level"),
+    ];
+    let moved = |plan: &plan::Plan| -> Vec<String> {
+        let irqs = plan
+            .changes
+            .iter()
+            .filter_map(|change| change.id.strip_prefix("irq_affinity/"));
+        irqs.map(str::to_owned).collect()
+    };
+    let plan = made.plan(&intent(Profile::Balanced)).unwrap();
+    assert_eq!(moved(&plan), ["18", "20"]);
+    let mut here = intent(Profile::Balanced);
+    here.irq_here.insert("IPI*".to_owned());
+    let plan = made.plan(&here).unwrap();
+    assert_eq!(moved(&plan), ["18", "20"]);
+    assert!(ids(&plan).contains(&"irq-per-cpu"), "{:?}", ids(&plan));
+}
+
 fn interrupt(irq: u32, name: &str, affinity: &str, managed: bool) -> Interrupt {
     Interrupt {
         irq,

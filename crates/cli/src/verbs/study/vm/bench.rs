@@ -123,6 +123,7 @@ impl Bench {
             isolation: machine::Isolation::default(),
             cgroups: machine::Cgroups::default(),
             irqbalance_sockets: Vec::new(),
+            irqbalance_bans: Vec::new(),
             tuned: None,
             cpu_manager: None,
             tasks: None,

@@ -1,0 +1,75 @@
+//! Lists that name no CPU, as in `isolcpus= nohz_full=2-3 irqaffinity=`, which TuneD writes.
+//!
+//! `bitmap_parselist` (`lib/bitmap-str.c`) takes them. What the kernel makes of one depends on the parameter, and for
+//! `isolcpus=` and `nohz_full=` on its age (`kernel/sched/isolation.c`, `housekeeping_setup`).
+
+use super::line::{LISTS, Line, is_empty_list};
+use super::torn::torn;
+use super::{Hit, Rule};
+use crate::Level::{Error, Info};
+use machine::same_name;
+
+pub(super) const EMPTY: Rule = Rule {
+    id: "empty-cpu-list",
+    level: Info,
+    truth: "an empty list is valid and names no CPU",
+    fix: "",
+    check: |line| {
+        let torn: Vec<usize> = torn(line).map(|(place, _)| place).collect();
+        line.kernel()
+            .filter(|(place, word)| {
+                let value = word.parameter.value.as_deref();
+                value.is_some_and(is_empty_list) && !torn.contains(place)
+            })
+            .filter_map(|(_, word)| {
+                let name = LISTS.iter().find(|name| same_name(name, word.name()))?;
+                let hit = Hit::on(word.raw);
+                Some(match effect(line, name) {
+                    "" => hit,
+                    effect => hit.because(effect),
+                })
+            })
+            .collect()
+    },
+};
+
+/// What an empty list does beyond nothing; empty where it does nothing.
+fn effect(line: &Line, name: &str) -> &'static str {
+    let since = |version| line.facts.since(version);
+    // The check for CPUs beyond `nr_cpu_ids` refuses an empty mask too: `cpumask_last` of one is the size.
+    let refused = since((4, 15)) == Some(true) && since((5, 14)) == Some(false);
+    match name {
+        "irqaffinity" => "the boot CPU alone takes interrupts that are requested later",
+        "workqueue.unbound_cpus" => "it limits nothing",
+        "isolcpus" | "nohz_full" if refused => {
+            "kernels 4.15 to 5.13 say \"incorrect CPU range\" and ignore it, which has the same effect"
+        }
+        _ => "",
+    }
+}
+
+/// Of `isolcpus=` and `nohz_full=` the second on the line, where the first is empty and counts: 5.14 to 5.17.
+pub(super) fn drops_the_other(line: &Line) -> Option<Hit> {
+    if line.facts.since((5, 14)) == Some(false) || line.facts.since((5, 18)) == Some(true) {
+        return None;
+    }
+    let level = match (line.facts.since((5, 14)), line.facts.since((5, 18))) {
+        (Some(true), Some(false)) => Error,
+        _ => Info,
+    };
+    let (place, word) = line.last("nohz_full")?;
+    let one = line.isolcpus.first()?;
+    let raw = line.words.get(one.word).map(|word| word.raw)?;
+    let (dropped, empty, why) = if one.is_empty() && !line.nohz_full.is_empty() && one.word < place {
+        (word.raw, one.word, "isolcpus= in front of it names no CPU")
+    } else if line.is_empty_list("nohz_full") && one.cpus.is_some() && place < one.word {
+        (raw, place, "nohz_full= in front of it names no CPU")
+    } else {
+        return None;
+    };
+    let hit = Hit::on(dropped)
+        .because(why)
+        .at(level)
+        .fix("take the empty one out");
+    Some(if level == Error { hit.drop([empty]) } else { hit })
+}

@@ -1,0 +1,290 @@
+//! Words that no kernel takes: misspelled names, names of other tools, sysctls without their prefix.
+//!
+//! The kernel says nothing about them, or lists them among the words that it hands to init (`init/main.c`,
+//! `unknown_bootoption`): one with a dot counts as a parameter of a module that is not there yet.
+
+use super::line::{LISTS, Line, Word};
+use super::repair::Edit;
+use super::{Hit, Rule};
+use crate::Level::Warning;
+use crate::parameters::parameter;
+use crate::settings::settings;
+use crate::{KNOBS, words};
+use machine::{CpuSet, same_name};
+
+pub(super) const MISSPELLED: Rule = Rule {
+    id: "misspelled-parameter",
+    level: Warning,
+    truth: "no kernel has this parameter; it is handed to init and does nothing",
+    fix: "correct the name",
+    check: |line| {
+        unknown(line)
+            .filter_map(|(place, word)| {
+                let meant = meant(word.name())?;
+                let value = word.parameter.value.as_ref()?;
+                let because = format!("{} looks like {meant}", word.name());
+                let right = format!("{meant}={value}");
+                Some(instead(line, place, meant, right).because(because))
+            })
+            .collect()
+    },
+};
+
+pub(super) const FOREIGN: Rule = Rule {
+    id: "foreign-parameter",
+    level: Warning,
+    truth: "the kernel has no parameter of this name, and does nothing for it",
+    fix: "write the kernel's own parameter",
+    check: |line| {
+        unknown(line)
+            .filter_map(|(place, word)| {
+                let row = FOREIGN_NAMES
+                    .iter()
+                    .find(|row| same_name(row.name, word.name()))?;
+                let hit = match row.value.of(line, word) {
+                    Some(value) => instead(line, place, row.means, format!("{}{value}", row.means)),
+                    None => Hit::on(word.raw).fix(format!("write {}", row.means)),
+                };
+                Some(hit.because(row.whose))
+            })
+            .collect()
+    },
+};
+
+pub(super) const SYSCTL: Rule = Rule {
+    id: "sysctl-as-parameter",
+    level: Warning,
+    truth: "a sysctl is no boot parameter of its own: the kernel sets nothing",
+    fix: "write sysctl.NAME=VALUE, which kernels know since 5.8, or set it at run time",
+    check: |line| {
+        unknown(line)
+            .filter_map(|(place, word)| {
+                let value = word.parameter.value.as_ref()?;
+                let name = sysctl(word.name())?;
+                let right = format!("sysctl.{name}={value}");
+                let hit = Hit::on(word.raw);
+                Some(match line.facts.since((5, 8)) {
+                    Some(true) => hit
+                        .fix(format!("write {right}"))
+                        .edit(Edit::Set(place, right)),
+                    _ => hit.fix(format!(
+                        "write {right} where the kernel is 5.8 or later; else write {value} to /proc/sys/{} at run time",
+                        name.replace('.', "/")
+                    )),
+                })
+            })
+            .collect()
+    },
+};
+
+/// The kernel's words that no table has.
+fn unknown<'a>(line: &'a Line) -> impl Iterator<Item = (usize, &'a Word<'a>)> {
+    line.kernel().filter(|(_, word)| parameter(word.name()).is_none())
+}
+
+/// That another word is meant. Where the line has that parameter already, this word goes: what the author wrote with the
+/// right name counts.
+fn instead(line: &Line, place: usize, meant: &str, right: String) -> Hit {
+    let raw = line.words.get(place).map_or("", |word| word.raw);
+    if line.has(meant) {
+        return Hit::on(raw)
+            .fix(format!("take it out: {meant} is on the line"))
+            .drop([place]);
+    }
+    Hit::on(raw)
+        .fix(format!("write {right}"))
+        .edit(Edit::Set(place, right))
+}
+
+/// Letters that two names may differ by: two that are swapped count as two.
+const APART: usize = 2;
+
+/// The list parameter that a misspelled one stands for.
+fn meant(name: &str) -> Option<&'static str> {
+    let letters = |name: &str| -> String {
+        name.chars()
+            .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '.')
+            .collect::<String>()
+            .to_ascii_lowercase()
+    };
+    let written = letters(name);
+    if written.len() < 6 {
+        return None;
+    }
+    LISTS
+        .iter()
+        .copied()
+        .filter(|list| list.contains('.') == name.contains('.') && !same_name(list, name))
+        .map(|list| (words::distance(&letters(list), &written), list))
+        .filter(|(apart, _)| *apart <= APART)
+        .min()
+        .map(|(_, list)| list)
+}
+
+/// The dotted name of a sysctl that is written without `sysctl.` in front: its last part alone, or all of it.
+fn sysctl(name: &str) -> Option<String> {
+    // A boot parameter of this name exists as well (`kernel/watchdog.c`).
+    if name == "watchdog_thresh" {
+        return None;
+    }
+    let dotted = name.replace('/', ".");
+    if dotted.starts_with("kernel.") || dotted.starts_with("vm.") {
+        return Some(dotted);
+    }
+    let knobs = KNOBS.iter().flat_map(|knob| knob.files.iter().copied());
+    knobs
+        .chain(settings().map(|row| row.path))
+        .filter_map(|path| path.strip_prefix("/proc/sys/"))
+        .map(|path| path.replace('/', "."))
+        .find(|path| *path == dotted || path.rsplit('.').next() == Some(name))
+}
+
+/// A name that looks like a boot parameter and is none.
+struct ForeignName {
+    name: &'static str,
+    /// Whose it is.
+    whose: &'static str,
+    /// The kernel's name for the same.
+    means: &'static str,
+    value: Value,
+}
+
+/// How its value becomes one of the kernel's parameter.
+enum Value {
+    /// It stays.
+    Same,
+    /// There is none, and the word takes CPUs away: that is left to the user.
+    Bare,
+    /// A mask becomes a list, which kernels know since 6.6.
+    Mask,
+}
+
+impl Value {
+    /// With its `=`; `None` where it cannot be made.
+    fn of(&self, line: &Line, word: &Word) -> Option<String> {
+        match self {
+            Value::Same => word.parameter.value.as_ref().map(|value| format!("={value}")),
+            Value::Bare => None,
+            Value::Mask => {
+                let cpus = CpuSet::parse_mask(word.value()).ok()?;
+                let known = line.facts.since((6, 6)) == Some(true) && !cpus.is_empty();
+                known.then(|| format!("={cpus}"))
+            }
+        }
+    }
+}
+
+const FOREIGN_NAMES: &[ForeignName] = &[
+    ForeignName {
+        name: "isolated_cpus",
+        whose: "the kernel's own name is isolcpus",
+        means: "isolcpus",
+        value: Value::Same,
+    },
+    ForeignName {
+        name: "isolated_cores",
+        whose: "isolated_cores is a variable of TuneD's profiles",
+        means: "isolcpus",
+        value: Value::Same,
+    },
+    ForeignName {
+        name: "CPUAffinity",
+        whose: "CPUAffinity= is a line of systemd's system.conf",
+        means: "systemd.cpu_affinity",
+        value: Value::Same,
+    },
+    ForeignName {
+        name: "noht",
+        whose: "kernels of today switch the second threads off by nosmt",
+        means: "nosmt",
+        value: Value::Bare,
+    },
+    ForeignName {
+        name: "workqueue.cpumask",
+        whose: "cpumask is a file in /sys/devices/virtual/workqueue; the boot parameter takes a list and came with 6.6",
+        means: "workqueue.unbound_cpus",
+        value: Value::Mask,
+    },
+    ForeignName {
+        name: "processor_idle.max_cstate",
+        whose: "the driver's file is called processor_idle, its module processor",
+        means: "processor.max_cstate",
+        value: Value::Same,
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parameters::parameters;
+
+    #[test]
+    fn no_parameter_of_the_kernel_looks_misspelled_or_foreign() {
+        // Of `Documentation/admin-guide/kernel-parameters.txt`, the names near those that isolate.
+        const KNOWN: &[&str] = &[
+            "maxcpus",
+            "nr_cpus",
+            "possible_cpus",
+            "additional_cpus",
+            "cpu0_hotplug",
+            "isapnp",
+            "irqfixup",
+            "irqpoll",
+            "noirqdebug",
+            "nohibernate",
+            "nohugeiomap",
+            "kthread_prio",
+            "rcu_nocb_poll",
+            "nosmap",
+            "nosmep",
+            "nosync",
+            "noautogroup",
+            "relax_domain_level",
+            "watchdog_thresh",
+            "net.ifnames",
+            "workqueue.watchdog_thresh",
+            "workqueue.power_efficient",
+            "workqueue.debug_force_rr_cpu",
+            "workqueue.default_affinity_scope",
+            "sysctl.kernel.timer_migration",
+        ];
+        for name in parameters().map(|row| row.name).chain(KNOWN.iter().copied()) {
+            assert!(
+                meant(name).is_none() || parameter(name).is_some(),
+                "{name}: {:?}",
+                meant(name)
+            );
+            assert!(FOREIGN_NAMES.iter().all(|row| row.name != name), "{name}");
+        }
+        for name in KNOWN {
+            assert_eq!(sysctl(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn list_parameters_are_further_apart_than_a_misspelling() {
+        let plain = |name: &str| name.replace(['_', '-'], "");
+        for (place, one) in LISTS.iter().enumerate() {
+            for other in &LISTS[place + 1..] {
+                let apart = words::distance(&plain(one), &plain(other));
+                assert!(apart > 2 * APART, "{one} {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn sysctls_have_one_full_name() {
+        for (name, full) in [
+            ("timer_migration", Some("kernel.timer_migration")),
+            ("sched_rt_runtime_us", Some("kernel.sched_rt_runtime_us")),
+            ("stat_interval", Some("vm.stat_interval")),
+            ("kernel.timer_migration", Some("kernel.timer_migration")),
+            ("kernel/timer_migration", Some("kernel.timer_migration")),
+            ("vm.swappiness", Some("vm.swappiness")),
+            ("net.ifnames", None),
+            ("quiet", None),
+        ] {
+            assert_eq!(sysctl(name).as_deref(), full, "{name}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Lists and names that a blank has torn, as a line wrap or an editor leaves them: the kernel takes each part as a word
+//! of its own (`lib/cmdline.c`, `next_arg`).
+//!
+//! A part is joined again where one reading of it makes sense. Where none or several do, the stray part goes, which
+//! leaves what the kernel does with the line.
+
+use super::line::{LISTS, Line, Word, parse_cpus};
+use super::repair::Edit;
+use super::{Hit, Rule};
+use crate::Level::Error;
+use machine::{CpuId, same_name};
+
+pub(super) const BLANK_IN_LIST: Rule = Rule {
+    id: "blank-in-list",
+    level: Error,
+    truth: "a blank ends the parameter: what follows is a word of its own, and those CPUs are not in the list",
+    fix: "write the list without blanks",
+    check: |line| {
+        torn(line)
+            .filter_map(|(place, joined)| {
+                let (word, stray) = (line.words.get(place)?, line.words.get(place + 1)?);
+                let hit = Hit::on(format!("{} {}", word.raw, stray.raw)).drop([place + 1]);
+                Some(match joined {
+                    Some(joined) => hit.edit(Edit::Set(place, joined)),
+                    None => hit.because("which CPUs are meant is not clear"),
+                })
+            })
+            .collect()
+    },
+};
+
+pub(super) const BLANK_IN_NAME: Rule = Rule {
+    id: "blank-in-name",
+    level: Error,
+    truth: "a blank ends the parameter: the kernel knows neither of the two words, and nothing is isolated by them",
+    fix: "write the name without blanks",
+    check: |line| {
+        let words: Vec<_> = line.kernel().collect();
+        words
+            .windows(2)
+            .filter_map(|pair| match pair {
+                [(at, first), (next, second)] => {
+                    let name = torn_name(first, second)?;
+                    Some(
+                        Hit::on(format!("{} {}", first.raw, second.raw))
+                            .because(format!("together they are {name}="))
+                            .edit(Edit::Set(*at, format!("{name}={}", second.value())))
+                            .drop([*next]),
+                    )
+                }
+                _ => None,
+            })
+            .collect()
+    },
+};
+
+/// Each torn list: the place of its parameter, and the word with the next one joined to it, where that is clear.
+pub(super) fn torn<'a>(line: &'a Line) -> impl Iterator<Item = (usize, Option<String>)> + 'a {
+    line.kernel().filter_map(move |(place, word)| {
+        let next = line.words.get(place + 1).filter(|_| place + 1 < line.ours)?;
+        let is_list = LISTS.iter().any(|name| same_name(name, word.name()));
+        if !is_list || word.parameter.value.is_none() {
+            return None;
+        }
+        let flagged = same_name(word.name(), "isolcpus") && begins_with_flag(next.raw);
+        if flagged {
+            return joined_flags(word, next.raw).map(|joined| (place, Some(joined)));
+        }
+        is_stray(next.raw, word).then(|| (place, joined(line, word, next.raw)))
+    })
+}
+
+/// Whether a word is the rest of a list. No parameter begins with a digit, a comma or a dash; single digits are run
+/// levels for init, unless the list in front of them is open.
+fn is_stray(text: &str, before: &Word) -> bool {
+    let runlevel = text.len() == 1 && text.starts_with(|first: char| ('0'..='6').contains(&first));
+    is_part_of_list(text) && (!runlevel || is_open(before))
+}
+
+/// Digits, `N` and what stands between them, with a digit or `N` among them.
+fn is_part_of_list(text: &str) -> bool {
+    let has_cpu = text.bytes().any(|byte| byte.is_ascii_digit() || byte == b'N');
+    has_cpu
+        && !text.starts_with(':')
+        && !text.starts_with('/')
+        && text
+            .split([',', '-', ':', '/'])
+            .all(|part| part.is_empty() || part == "N" || part.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Whether something is missing at the end of a list.
+fn is_open(word: &Word) -> bool {
+    word.raw.ends_with([',', '-', '='])
+}
+
+fn begins_with_flag(text: &str) -> bool {
+    text.split_once(',')
+        .is_some_and(|(flag, _)| matches!(flag, "domain" | "managed_irq" | "nohz"))
+}
+
+/// `isolcpus=domain, managed_irq,2-3`, also without the first comma.
+fn joined_flags(word: &Word, rest: &str) -> Option<String> {
+    let mut parts = word.value().trim_end_matches(',').split(',');
+    let only_flags =
+        word.value().is_empty() || parts.all(|part| matches!(part, "domain" | "managed_irq" | "nohz"));
+    let comma = if is_open(word) { "" } else { "," };
+    only_flags.then(|| format!("{}{comma}{rest}", word.raw))
+}
+
+/// Whether a word is the first part of a torn name.
+pub(super) fn begins_torn_name(line: &Line, place: usize) -> bool {
+    let second = line.words.get(place + 1).filter(|_| place + 1 < line.ours);
+    let first = line.words.get(place);
+    first
+        .zip(second)
+        .is_some_and(|(first, second)| torn_name(first, second).is_some())
+}
+
+/// The word with the rest of its list: where one of both is open as it stands, else by the one reading that is in order.
+fn joined(line: &Line, word: &Word, rest: &str) -> Option<String> {
+    let tight = format!("{}{rest}", word.raw);
+    if is_open(word) || rest.starts_with(',') {
+        return Some(tight);
+    }
+    let spaced = format!("{},{rest}", word.raw);
+    let mut readings = [tight, spaced]
+        .into_iter()
+        .filter(|reading| is_in_order(line, reading));
+    readings.next().filter(|_| readings.next().is_none())
+}
+
+/// Whether a list parses, each part begins behind the end of the one before it, and the machine has its CPUs.
+fn is_in_order(line: &Line, word: &str) -> bool {
+    let value = word.split_once('=').map_or("", |(_, value)| value);
+    let list: Vec<&str> = value
+        .split(',')
+        .filter(|part| !part.starts_with(|first: char| first.is_ascii_lowercase()))
+        .collect();
+    let mut end: Option<CpuId> = None;
+    list.iter().all(|part| {
+        let Some(cpus) = parse_cpus(part, line.facts).ok().filter(|cpus| !cpus.is_empty()) else {
+            return false;
+        };
+        let beyond = line
+            .facts
+            .possible
+            .as_ref()
+            .is_some_and(|possible| !cpus.is_subset(possible));
+        let behind = end < cpus.first();
+        end = cpus.last();
+        behind && !beyond
+    })
+}
+
+/// The list parameter whose name two words make together: `nohz _full=2-3`.
+fn torn_name(first: &Word, second: &Word) -> Option<&'static str> {
+    let is_known = |word: &Word| LISTS.iter().any(|name| same_name(name, word.name()));
+    if first.parameter.value.is_some() || is_known(first) || is_known(second) {
+        return None;
+    }
+    second.parameter.value.as_ref()?;
+    let plain = |text: &str| text.replace(['-', '_'], "");
+    let name = plain(&format!("{}{}", first.name(), second.name()));
+    LISTS.iter().copied().find(|known| plain(known) == name)
+}
+
+/// Whether a text is a list that begins with a number.
+pub(super) fn is_list(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_digit()) && is_part_of_list(text)
+}

@@ -1,0 +1,176 @@
+//! Error numbers that isolation meets, and the call that gives most of them: `sched_setaffinity`, which taskset and
+//! `pthread_setaffinity_np` make.
+//!
+//! Sources: `kernel/sched/syscalls.c`, `__sched_setaffinity`; `kernel/irq/proc.c`, `write_irq_affinity`; what each knob
+//! declares of its refusals.
+
+use super::entry::Entry;
+use plan::{KNOBS, Knob};
+
+/// One error number.
+struct ErrorRow {
+    name: &'static str,
+    number: i32,
+    what: &'static str,
+    /// What it means of `sched_setaffinity`; empty where that never gives it.
+    pinning: &'static str,
+}
+
+const ERRORS: &[ErrorRow] = &[
+    ErrorRow {
+        name: "EPERM",
+        number: 1,
+        what: "The caller may not do this, or no caller may.",
+        pinning: "the thread belongs to another user",
+    },
+    ErrorRow {
+        name: "EIO",
+        number: 5,
+        what: "The kernel refuses such a write to every program: it is a fact about this file, and another try changes nothing.",
+        pinning: "",
+    },
+    ErrorRow {
+        name: "EACCES",
+        number: 13,
+        what: "The file may not be written, or not by this user.",
+        pinning: "",
+    },
+    ErrorRow {
+        name: "EBUSY",
+        number: 16,
+        what: "What is there now is in the way.",
+        pinning: "a deadline thread has to be allowed all CPUs of its scheduling domain",
+    },
+    ErrorRow {
+        name: "EINVAL",
+        number: 22,
+        what: "The kernel does not take this value here.",
+        pinning: OUTSIDE,
+    },
+    ErrorRow {
+        name: "ENOSPC",
+        number: 28,
+        what: "No room is left for it.",
+        pinning: "",
+    },
+];
+
+const OUTSIDE: &str = "no CPU of the mask is in the cpuset of the thread: a program outside a partition cannot be pinned to \
+                       a CPU of it, nor one inside to a CPU outside; or the kernel has bound the thread \
+                       (PF_NO_SETAFFINITY, as ksoftirqd/N)";
+
+/// Words for the call, the kernel's own first.
+const CALLS: [&str; 4] = [
+    "sched_setaffinity",
+    "pthread_setaffinity_np",
+    "pthread_setaffinity",
+    "taskset",
+];
+
+/// Every word that is explained here.
+pub(super) fn words() -> impl Iterator<Item = &'static str> {
+    ERRORS.iter().map(|row| row.name).chain(CALLS)
+}
+
+/// The name of an error number, or its number where none is known here.
+fn name(errno: i32) -> String {
+    let row = ERRORS.iter().find(|row| row.number == errno);
+    row.map_or_else(|| format!("error {errno}"), |row| row.name.to_owned())
+}
+
+/// What each error number means of a knob; equal meanings stand once.
+pub(super) fn of_knob(knob: &Knob) -> String {
+    let mut meanings: Vec<(&str, Vec<String>)> = Vec::new();
+    for (errno, words) in knob.refused {
+        let name = name(*errno);
+        match meanings.iter_mut().find(|(known, _)| known == words) {
+            Some((_, names)) => names.push(name),
+            None => meanings.push((*words, vec![name])),
+        }
+    }
+    let meanings = meanings
+        .iter()
+        .map(|(words, names)| format!("{}: {words}", names.join(", ")));
+    meanings.collect::<Vec<_>>().join("; ")
+}
+
+/// What an error number or the call means.
+pub(super) fn explained(word: &str) -> Option<Entry> {
+    if CALLS.contains(&word) {
+        return Some(pinning());
+    }
+    let row = ERRORS.iter().find(|row| row.name == word)?;
+    let mut entry = Entry::new("error number", row.name, row.what).part("sched_setaffinity", row.pinning);
+    for knob in KNOBS {
+        entry = entry.part(knob.name, knob.refusal(row.number).unwrap_or_default());
+    }
+    if row.number == 22 {
+        entry = entry.part("then", THEN);
+    }
+    Some(entry)
+}
+
+const THEN: &str = "start the program in the partition (`quietcore run`) or bring it there (`quietcore move`); the CPUs \
+                    that it may use are in Cpus_allowed_list of /proc/PID/status and in cpuset.cpus.effective of its cgroup";
+
+fn pinning() -> Entry {
+    let mut entry = Entry::new(
+        "system call",
+        "sched_setaffinity",
+        "Pins a thread to CPUs; taskset and pthread_setaffinity_np are made of it.",
+    )
+    .part(
+        "in a cpuset",
+        "the kernel takes of the mask what the thread's cpuset has, and leaves the rest out without a word",
+    );
+    for row in ERRORS {
+        entry = entry.part(row.name, row.pinning);
+    }
+    entry.part("then", THEN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(word: &str) -> String {
+        let entry = explained(word).unwrap();
+        let parts = entry
+            .parts
+            .iter()
+            .map(|part| format!("{}: {}", part.label, part.text));
+        parts.collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn a_program_outside_its_partition() {
+        for word in ["EINVAL", "sched_setaffinity", "pthread_setaffinity_np", "taskset"] {
+            let text = text(word);
+            for part in ["outside a partition", "quietcore run", "quietcore move"] {
+                assert!(text.contains(part), "{word}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_refusal_of_a_knob_is_named() {
+        for knob in KNOBS {
+            assert!(
+                !of_knob(knob).contains("error "),
+                "{}: {}",
+                knob.name,
+                of_knob(knob)
+            );
+        }
+        let irq = KNOBS.iter().find(|knob| knob.name == "irq_affinity").unwrap();
+        assert!(of_knob(irq).starts_with("EIO, EPERM: the kernel manages its mask itself"));
+    }
+
+    #[test]
+    fn refusals_of_interrupts() {
+        assert!(text("EIO").contains("irq_affinity: the kernel manages its mask itself"));
+        assert!(text("ENOSPC").contains("irq_affinity: these CPUs have no free interrupt vector"));
+        assert!(!text("EIO").contains("sched_setaffinity"));
+        assert!(explained("EGARBAGE").is_none() && explained("").is_none());
+    }
+}
