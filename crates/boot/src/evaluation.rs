@@ -12,6 +12,7 @@ mod expansion;
 mod interpreter;
 mod pattern;
 mod reader;
+mod substitution;
 mod syntax;
 mod word;
 

@@ -24,6 +24,29 @@ impl<'a> ShellReader<'a> {
         }
     }
 
+    /// A reader of a text that stands here, as deep as this one.
+    pub fn inside<'b>(&self, text: &'b str) -> ShellReader<'b>
+    where
+        'a: 'b,
+    {
+        ShellReader {
+            path: self.path,
+            text,
+            at: 0,
+            line: self.line,
+            depth: self.depth,
+        }
+    }
+
+    /// Whether digits before `<` or `>` follow.
+    pub fn is_descriptor(&self) -> bool {
+        let mut ahead = self.clone();
+        while matches!(ahead.peek(), Some('0'..='9')) {
+            ahead.raw_next();
+        }
+        matches!(ahead.peek(), Some('<' | '>'))
+    }
+
     /// The next letter. Joined lines are one.
     pub fn peek(&mut self) -> Option<char> {
         while self.rest().starts_with("\\\n") {

@@ -310,7 +310,7 @@ fn simple(reader: &mut ShellReader) -> Result<SimpleCommand, Uncomputed> {
         match reader.peek() {
             None | Some('\n' | ';' | '&' | '|' | ')' | '#') => break,
             Some('<' | '>') => redirect(reader, &mut found)?,
-            Some('0'..='9') if is_descriptor(reader) => redirect(reader, &mut found)?,
+            Some('0'..='9') if reader.is_descriptor() => redirect(reader, &mut found)?,
             Some(_) => {
                 if found.words.is_empty()
                     && let Some(assign) = assign(reader)?
@@ -330,15 +330,6 @@ fn simple(reader: &mut ShellReader) -> Result<SimpleCommand, Uncomputed> {
         true => Err(reader.refuse("a command is missing")),
         false => Ok(found),
     }
-}
-
-/// Whether digits before `<` or `>` follow.
-fn is_descriptor(reader: &ShellReader) -> bool {
-    let mut ahead = reader.clone();
-    while matches!(ahead.peek(), Some('0'..='9')) {
-        ahead.raw_next();
-    }
-    matches!(ahead.peek(), Some('<' | '>'))
 }
 
 fn redirect(reader: &mut ShellReader, found: &mut SimpleCommand) -> Result<(), Uncomputed> {

@@ -3,6 +3,7 @@
 
 use super::Uncomputed;
 use super::reader::ShellReader;
+use super::substitution::{End, commands};
 
 /// A part of a word.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,7 +210,8 @@ fn expansion(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Un
             if reader.starts_with("((") {
                 return Err(reader.refuse("arithmetic"));
             }
-            substitution(reader)?;
+            reader.raw_next();
+            commands(reader, End::Parenthesis)?;
             piece(PieceContent::Output)
         }
         Some('{') => {
@@ -322,87 +324,24 @@ fn plain_until_brace(reader: &mut ShellReader) -> Result<String, Uncomputed> {
     }
 }
 
-/// Goes over `$(...)`. A command there runs in a shell of its own, so it changes no variable of this one.
-fn substitution(reader: &mut ShellReader) -> Result<(), Uncomputed> {
-    let start = reader.line();
-    let mut depth = 0_usize;
-    let mut current = String::new();
-    loop {
-        let letter = reader.raw_peek();
-        if !letter.is_some_and(|letter| letter.is_ascii_alphanumeric()) {
-            if matches!(current.as_str(), "case" | "esac") {
-                return Err(reader.refuse_at(start, format!("{OUTPUT} with `case` in it")));
-            }
-            if letter == Some('#') && current.is_empty() {
-                return Err(reader.refuse_at(start, format!("{OUTPUT} with `#` in it")));
-            }
-        }
-        match letter {
-            None => return Err(reader.refuse_at(start, "`$(` that is not closed")),
-            Some('(') => depth += 1,
-            Some(')') => depth -= 1,
-            Some('<') if reader.starts_with("<<") => {
-                return Err(reader.refuse_at(start, format!("{OUTPUT} with `<<` in it")));
-            }
-            Some('\\') => {
-                reader.raw_next();
-            }
-            Some('\'') => {
-                single(reader, &mut Vec::new())?;
-                current = "'".to_owned();
-                continue;
-            }
-            Some('"') => {
-                double(reader, &mut Vec::new())?;
-                current = "'".to_owned();
-                continue;
-            }
-            Some('`') => {
-                backticks(reader, Quoting::Bare)?;
-                current = "'".to_owned();
-                continue;
-            }
-            Some('$') => {
-                dollar(reader, Quoting::Bare)?;
-                current = "'".to_owned();
-                continue;
-            }
-            Some(_) => {}
-        }
-        let taken = reader.raw_next();
-        match taken {
-            Some(' ' | '\t' | '\n' | ';' | '&' | '|' | '(' | ')') => current.clear(),
-            Some(letter) => current.push(letter),
-            None => {}
-        }
-        if depth == 0 {
-            return Ok(());
-        }
-    }
-}
-
 /// Goes over a command between backticks, which end at the first backtick without a backslash.
 fn backticks(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Uncomputed> {
-    let start = reader.line();
+    let start = reader.clone();
     reader.raw_next();
     let mut inside = String::new();
     loop {
         match reader.raw_next() {
-            None => return Err(reader.refuse_at(start, "a backtick that is not closed")),
+            None => return Err(start.refuse("a backtick that is not closed")),
             Some('`') => break,
-            Some('\\') => {
-                inside.extend(reader.raw_next());
+            // Which backslashes are taken away depends on what follows and on quotes around it.
+            Some('\\') => return Err(start.refuse("a backslash between backticks")),
+            Some('"') if quoting == Quoting::Quoted => {
+                return Err(start.refuse("a double quote between backticks that are in double quotes"));
             }
             Some(letter) => inside.push(letter),
         }
     }
-    let odd = |quote: char| inside.matches(quote).count() % 2 == 1;
-    if odd('\'') || odd('"') || inside.contains('#') || inside.contains("<<") {
-        return Err(reader.refuse_at(
-            start,
-            format!("{OUTPUT} between backticks, with quotes or `#` in it"),
-        ));
-    }
+    commands(&mut start.inside(&inside), End::Text)?;
     Ok(WordPiece {
         content: PieceContent::Output,
         quoting,

@@ -281,3 +281,37 @@ fn files_without_end_are_refused_in_time() {
         assert!(refusal.why.contains(part), "{refusal}");
     }
 }
+
+#[test]
+fn commands_in_a_value_that_no_shell_parses_are_refused() {
+    let computed = |text: &str| {
+        let file = ShellFile {
+            path: "/f".to_owned(),
+            text: text.to_owned(),
+        };
+        evaluate(&[file], &["A"], Dialect::Bash, &|_| None).is_ok()
+    };
+    for text in [
+        "A=$( ;;)",
+        "A=$(;)",
+        "A=$(a | )",
+        "A=$(a && )",
+        "A=$(a ( b ))",
+        "A=$((b) c)",
+        "A=$(fi)",
+        "A=`a |`",
+        "A=$(a > )",
+        "A=$(case a in a) b;; esac)",
+        "A=$(a # )\n)",
+        "A=`a \\` b`",
+    ] {
+        assert!(!computed(text), "{text}");
+    }
+    for text in [
+        "A=$(a | b 2>&1 || (c; d\n) >/dev/null)",
+        "A=`a 'b' && c`",
+        "A=$(a \")\" ')' $(b))",
+    ] {
+        assert!(computed(text), "{text}");
+    }
+}
