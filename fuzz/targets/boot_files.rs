@@ -40,7 +40,7 @@ const CASES: &[Case] = &[
         "grub-debian",
         "/etc/default/grub",
         &[
-            ("/boot/grub/grub.cfg", b"menuentry 'a' {\nlinux /v x\n}\n"),
+            ("/boot/grub/grub.cfg", b"menuentry 'a' {\n}\n"),
             ("/usr/sbin/update-grub", b""),
         ],
     ),
@@ -53,7 +53,7 @@ const CASES: &[Case] = &[
         "grub",
         "/etc/default/grub",
         &[
-            ("/boot/grub2/grub.cfg", b"menuentry 'a' {\nlinux /v x\n}\n"),
+            ("/boot/grub2/grub.cfg", b"menuentry 'a' {\n}\n"),
             ("/usr/sbin/grub2-mkconfig", b""),
         ],
     ),
@@ -105,6 +105,8 @@ pub const TARGET: Target = Target {
     seeds: || {
         owned(&[
             "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet \\\"a b\\\" isolcpus=1\"\nGRUB_CMDLINE_LINUX='x'\nGRUB_DISABLE_RECOVERY=true\n",
+            "A=`x`\nif [ \"$B\" = a ] || ! test -z ''; then GRUB_CMDLINE_LINUX=\"${GRUB_CMDLINE_LINUX:-a} $(x \\\n)\"; else :; fi # c\n\
+             case $A in (a*|'b') B=1;; *) export C=\"d\" ;; esac\n. /etc/default/grub && D+=~ E=\\f\n",
             "# c\r\ntitle  a\r\nlinux /v\r\noptions root=x  isolcpus=1 -- z\r\noptions nohz_full=1 nohz_full=2",
             "# GRUB Environment Block\nkernelopts=root=x isolcpus=1 \\\\ q\n##########################################################################",
             "console=tty1 root=x isolcpus=3 rootwait\n",

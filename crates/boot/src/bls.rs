@@ -92,6 +92,7 @@ pub fn line(tree: &dyn Tree, path: &str) -> Result<Line, BootError> {
         home: slots.len() - 1,
         slots,
         gather: Gather::InPlace,
+        shell: None,
     })
 }
 

@@ -2,13 +2,13 @@
 //! stood there before quietcore came is never forgotten.
 
 use crate::blocks::without_blocks;
+use crate::checks::{check_length, check_lists, check_others, check_words, understood};
 use crate::edit::Edit;
 use crate::line::{self, Line, Slot};
-use crate::merge::{Part, Swap, is_repeated, merge, take_back};
+use crate::merge::{Part, Swap, merge, take_back};
 use crate::tools::Run;
 use crate::tree::{self, Edited, Tree};
 use crate::{BootError, Fallback, Keeper, Limit, Loader, Turn};
-use machine::cmdline::{Parameter, parse_cmdline, same_name};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -87,6 +87,7 @@ pub fn set(
     loader.check_words(words)?;
     let without = without_us(tree, loader, ours)?;
     let bare = Edited::new(tree, &without.edits);
+    understood(tree, &bare, loader, words)?;
     let mut notes = Vec::new();
     let mut edits = Vec::new();
     // The entry that stays is made from the bare state, before anything is added to it.
@@ -105,21 +106,13 @@ pub fn set(
     let lines = (loader.lines)(&with_copy)?;
     let mut swaps: BTreeMap<String, Vec<Swap>> = BTreeMap::new();
     let merged = merged_lines(&with_copy, &lines, words, &mut swaps)?;
+    check_lists(&swaps, words)?;
     edits = joined(&edits, &line::fill(&with_copy, &merged)?);
     let done = Edited::new(&bare, &edits);
     check_length(&done, loader, limit)?;
+    check_others(&with_copy, &lines, &(loader.lines)(&done)?, &done, words)?;
     check_words(&done, loader, words)?;
-    for swap in swaps.values().flatten() {
-        if let (Some(before), after) = (&swap.before, &swap.after) {
-            let note = match after {
-                Some(after) => format!("{before} becomes {after}"),
-                None => format!("{before} goes"),
-            };
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
-    }
+    add_replaced(&swaps, &mut notes);
     let files = edits.iter().map(|edit| OurFile {
         path: edit.path.clone(),
         base: edit.before.clone(),
@@ -143,6 +136,21 @@ pub fn set(
         notes,
         left: without.left,
     })
+}
+
+/// A note for each word that is replaced or goes.
+fn add_replaced(swaps: &BTreeMap<String, Vec<Swap>>, notes: &mut Vec<String>) {
+    for swap in swaps.values().flatten() {
+        if let (Some(before), after) = (&swap.before, &swap.after) {
+            let note = match after {
+                Some(after) => format!("{before} becomes {after}"),
+                None => format!("{before} goes"),
+            };
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
 }
 
 /// Takes our words out again: former bytes where nothing else changed, exactly our words where something did.
@@ -169,6 +177,11 @@ fn carried(
     if edits.is_empty() {
         return Ok((edits, Vec::new()));
     }
+    // Tools that make files of files need no words, so a line that is not computed can still be cleared.
+    if loader.keeper == Keeper::Files {
+        let runs = (loader.commit)(tree, &Turn::default())?;
+        return Ok((edits, runs));
+    }
     let done = Edited::new(tree, &edits);
     let words = |tree: &dyn Tree| -> Result<Vec<String>, BootError> {
         let line = crate::trial::first_line(tree, &(loader.lines)(tree)?)?;
@@ -185,11 +198,7 @@ fn carried(
         gone: without(&now, &then),
         new: without(&then, &now),
     };
-    let runs = (loader.commit)(tree, &turn)?;
-    Ok(match loader.keeper {
-        Keeper::Files => (edits, runs),
-        Keeper::Tool => (Vec::new(), runs),
-    })
+    Ok((Vec::new(), (loader.commit)(tree, &turn)?))
 }
 
 /// The first line of a loader as it would be without us.
@@ -203,7 +212,15 @@ pub fn former_line(
 ) -> Result<String, BootError> {
     let without = without_us(tree, loader, ours)?;
     let bare = Edited::new(tree, &without.edits);
-    crate::trial::first_line(&bare, &(loader.lines)(&bare)?)
+    // A line that is not computed is refused when it is set; what is written is the nearest to it.
+    let lines = match (loader.lines)(&bare) {
+        Err(BootError::NotComputed { .. }) => return Ok(String::new()),
+        lines => lines?,
+    };
+    crate::trial::first_line(&bare, &lines).or_else(|_| match lines.first() {
+        Some(line) => line.written(&bare),
+        None => Ok(String::new()),
+    })
 }
 
 /// The edits that make the files as they would be without us.
@@ -217,7 +234,7 @@ fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> 
         return Err(BootError::OtherLoader { there });
     }
     let mut slots: Vec<Slot> = Vec::new();
-    for line in (loader.lines)(tree)? {
+    for line in lines_with(tree, loader, ours)? {
         slots.extend(
             line.slots
                 .into_iter()
@@ -309,6 +326,17 @@ fn without_us(tree: &dyn Tree, loader: &'static Loader, ours: Option<&Ours>) -> 
     Ok(work)
 }
 
+/// The lines of files with our words. Files that are as we left them are given back whole, whatever else is not understood.
+fn lines_with(tree: &dyn Tree, loader: &'static Loader, ours: &Ours) -> Result<Vec<Line>, BootError> {
+    (loader.lines)(tree).or_else(|error| {
+        let ours_still = |file: &OurFile| tree::text(tree, &file.path).is_ok_and(|now| now == file.written);
+        match loader.keeper == Keeper::Files && ours.files.iter().all(ours_still) {
+            true => Ok(Vec::new()),
+            false => Err(error),
+        }
+    })
+}
+
 fn own_template(slots: &[Slot], path: &str) -> Option<String> {
     slots.iter().find(|slot| slot.path == path)?.template.clone()
 }
@@ -366,56 +394,6 @@ fn paths(lines: &[Line]) -> Vec<String> {
         .map(|slot| &slot.path)
         .collect();
     paths.into_iter().cloned().collect()
-}
-
-fn check_length(tree: &dyn Tree, loader: &'static Loader, limit: &Limit) -> Result<(), BootError> {
-    for line in (loader.lines)(tree)? {
-        let length = line.text(tree)?.len();
-        if length > limit.most {
-            return Err(BootError::TooLong {
-                entry: line.name,
-                length,
-                most: limit.most,
-                who: limit.who.clone(),
-            });
-        }
-    }
-    Ok(())
-}
-
-/// Every word is on every line once, as the kernel will read it: an open quote before it would swallow it.
-fn check_words(tree: &dyn Tree, loader: &'static Loader, words: &[String]) -> Result<(), BootError> {
-    for line in (loader.lines)(tree)? {
-        let text = line.text(tree)?;
-        let there: Vec<Parameter> = parse_cmdline(&text).parameters;
-        let lost = words.iter().rev().find(|word| {
-            let wanted = Parameter::parse(word);
-            let same = there.iter().filter(|one| same_name(&one.name, &wanted.name));
-            let is_last = words
-                .iter()
-                .rfind(|other| same_name(&Parameter::parse(other).name, &wanted.name))
-                == Some(word);
-            let times = same.clone().filter(|one| **one == wanted).count();
-            match is_repeated(&wanted.name) {
-                true => times == 0,
-                false => is_last && (times, same.count()) != (1, 1),
-            }
-        });
-        if let Some(word) = lost {
-            return Err(BootError::NoPlace {
-                path: line
-                    .slots
-                    .first()
-                    .map_or_else(String::new, |slot| slot.path.clone()),
-                why: format!(
-                    "on the line of {} the kernel would not read `{word}`, once and by itself",
-                    line.name
-                ),
-                next: "look for a quote that is not closed on that line".to_owned(),
-            });
-        }
-    }
-    Ok(())
 }
 
 /// Two rounds of edits as one; what comes to nothing is left out.

@@ -50,6 +50,48 @@ pub enum BootError {
         /// What helps.
         next: String,
     },
+    /// A file that a shell reads and whose line is not computed.
+    #[error("the boot line cannot be computed, so its files are not edited\n{path}:{line}: {why}\n{next}")]
+    NotComputed {
+        /// The file.
+        path: String,
+        /// The line in it, from 1.
+        line: usize,
+        /// What is not computed.
+        why: String,
+        /// What to do by hand.
+        next: String,
+    },
+    /// Files that do not agree on the line.
+    #[error("the boot line of {files} is not the one in {generated}, so neither is edited\n{why}\n{next}")]
+    Disagree {
+        /// The files of settings.
+        files: String,
+        /// What was generated from them.
+        generated: String,
+        /// Both lines.
+        why: String,
+        /// What to do.
+        next: String,
+    },
+    /// Files that another program writes again.
+    #[error("an edit of {path} would not last\n{why}\n{next}")]
+    Generated {
+        /// The file, or what the files are.
+        path: String,
+        /// Who writes it.
+        why: String,
+        /// The right place.
+        next: String,
+    },
+    /// The loader whose files are there did not start this machine.
+    #[error("the boot loader whose files are here did not start this machine\n{why}\n{next}")]
+    NotTheOne {
+        /// The files, and the evidence against them.
+        why: String,
+        /// What to do.
+        next: String,
+    },
     /// A word that cannot stand on a boot line.
     #[error("`{word}` cannot be put on the boot line\n{why}\n{next}")]
     Word {
@@ -136,4 +178,23 @@ pub enum BootError {
         /// What to do.
         next: String,
     },
+}
+
+impl BootError {
+    /// The same, saying which words to add where by hand, and what makes them take effect.
+    #[must_use]
+    pub fn by_hand(self, words: &[String], place: &str, tool: &str) -> BootError {
+        match self {
+            BootError::NotComputed { path, line, why, .. } if !words.is_empty() => BootError::NotComputed {
+                next: format!(
+                    "add these words by hand to {place}, then run `{tool}`: {}",
+                    words.join(" ")
+                ),
+                path,
+                line,
+                why,
+            },
+            other => other,
+        }
+    }
 }

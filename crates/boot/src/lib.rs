@@ -7,8 +7,10 @@
 mod blocks;
 mod bls;
 mod change;
+mod checks;
 mod edit;
 mod error;
+mod evaluation;
 mod limit;
 mod line;
 mod loaders;
@@ -17,6 +19,7 @@ mod reads;
 mod releases;
 mod seen;
 mod shell;
+mod shell_line;
 pub mod tools;
 pub mod tree;
 mod trial;
@@ -26,12 +29,16 @@ mod writing;
 pub use change::{Need, OurFile, Ours, Work, clear, former_line, set};
 pub use edit::{Edit, diff};
 pub use error::BootError;
+pub use evaluation::{Dialect, ShellFile, ShellSetting, ShellValue, ShellVariables, Uncomputed, evaluate};
 pub use limit::{Limit, limit};
 pub use line::{Gather, Length, Line, Slot};
-pub use loaders::{Entry, Fallback, Found, Keeper, LOADERS, Loader, Turn, Words, choose, find};
+pub use loaders::{
+    Entry, Fallback, Found, Keeper, LOADERS, Loader, Turn, Words, choose, contradiction, find, other_way,
+};
 pub use merge::{Swap, is_repeated, on_line};
 pub use reads::{Reads, reads};
 pub use seen::{After, BootState, Kept, has_words, isolated_by, missing_words, state_after};
+pub use shell_line::ShellLine;
 pub use tools::Run;
 pub use tree::{Edited, Files, Tree};
 pub use trial::{Chosen, MARK, OneBoot, Trial, TrialWork, trial};

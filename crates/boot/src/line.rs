@@ -1,6 +1,7 @@
 //! Where boot lines stand: a line is one or more places in files, because GRUB's has two variables and an entry may have
 //! several `options`.
 
+use crate::shell_line::ShellLine;
 use crate::tree::{self, Tree};
 use crate::{BootError, Edit, Writing};
 use std::collections::BTreeMap;
@@ -45,6 +46,8 @@ pub struct Line {
     pub home: usize,
     /// Whether words that are replaced stay in their place.
     pub gather: Gather,
+    /// How a shell makes the line of its files; `None` where the slots are the line.
+    pub shell: Option<ShellLine>,
 }
 
 /// Where a word goes that takes the place of another one.
@@ -104,14 +107,26 @@ impl Line {
             slots: vec![slot],
             home: 0,
             gather: Gather::InPlace,
+            shell: None,
         }
     }
 
-    /// The whole line as it is meant.
+    /// The whole line as the kernel gets it.
+    ///
+    /// # Errors
+    /// A file that is no text, or one whose line is not computed.
+    pub fn text(&self, tree: &dyn Tree) -> Result<String, BootError> {
+        match &self.shell {
+            Some(shell) => shell.text(tree),
+            None => self.written(tree),
+        }
+    }
+
+    /// The words that are written in its places. Where a shell reads them, the line may be another one.
     ///
     /// # Errors
     /// A file that is no text.
-    pub fn text(&self, tree: &dyn Tree) -> Result<String, BootError> {
+    pub fn written(&self, tree: &dyn Tree) -> Result<String, BootError> {
         let mut parts = Vec::new();
         for slot in &self.slots {
             let text = slot.writing.read(&slot.raw(tree)?);

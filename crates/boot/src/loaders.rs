@@ -3,13 +3,16 @@
 mod armbian;
 mod beaglebone;
 mod bls_grub;
+mod evidence;
 mod extlinux;
 mod extlinux_conf;
+mod generated;
 mod grub;
 mod grub_conf;
 mod grub_debian;
 mod grub_kernels;
 mod ostree;
+mod proxmox;
 mod raspberry_pi;
 mod systemd_boot;
 mod u_boot_menu;
@@ -17,10 +20,11 @@ mod uki;
 mod update_extlinux;
 mod variable;
 
-use crate::line::Line;
+pub use evidence::{contradiction, other_way};
 
+use crate::line::Line;
 use crate::tools::Run;
-use crate::tree::{self, Tree};
+use crate::tree::Tree;
 use crate::trial::Trial;
 use crate::{BootError, Edit};
 
@@ -30,6 +34,7 @@ pub const LOADERS: &[&Loader] = &[
     &grub_conf::LOADER,
     &bls_grub::LOADER,
     &systemd_boot::LOADER,
+    &proxmox::LOADER,
     &uki::LOADER,
     &ostree::LOADER,
     &raspberry_pi::LOADER,
@@ -78,6 +83,8 @@ pub struct Loader {
     pub efi_name: Option<&'static str>,
     /// What is to be said whenever something was changed.
     pub remark: fn(&dyn Tree) -> Option<String>,
+    /// Why its files are not edited on a machine; the words are those that go to the right place by hand.
+    pub refuses: fn(&dyn Tree, &[String]) -> Option<BootError>,
 }
 
 /// Which words a loader hands on as they are.
@@ -143,6 +150,13 @@ impl std::fmt::Debug for Loader {
 }
 
 impl Loader {
+    /// Why its files must not be edited here: another program writes them again, or they are not understood. The words are
+    /// named with the right place; without words the place alone is.
+    #[must_use]
+    pub fn refusal(&self, tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+        generated::nixos(tree, words).or_else(|| (self.refuses)(tree, words))
+    }
+
     /// Whether it hands these words on as they are.
     ///
     /// # Errors
@@ -201,7 +215,8 @@ pub fn find(tree: &dyn Tree) -> Vec<Found> {
     LOADERS.iter().filter_map(found).collect()
 }
 
-/// The loader that starts this machine: the named one, else the only one, else the one that the firmware was told of.
+/// The loader that starts this machine: the named one, else the only one that no evidence contradicts, else the one that the
+/// firmware reports.
 ///
 /// # Errors
 /// None, another, or several.
@@ -225,7 +240,20 @@ pub fn choose(tree: &dyn Tree, named: Option<&str>, refused: &[String]) -> Resul
             },
         });
     }
-    match found.as_slice() {
+    let (mut fitting, mut against) = (Vec::new(), Vec::new());
+    for one in found {
+        match contradiction(tree, one.loader) {
+            None => fitting.push(one),
+            Some(why) => against.push(format!("{} ({}): {why}", one.loader.name, one.evidence)),
+        }
+    }
+    match fitting.as_slice() {
+        [] if !against.is_empty() => Err(BootError::NotTheOne {
+            why: against.join("; "),
+            next: other_way(tree).unwrap_or_else(|| {
+                "look at the loader that started it; where the evidence is wrong, name the right one with --loader".to_owned()
+            }),
+        }),
         [] => Err(BootError::NoLoader {
             looked_for: LOADERS
                 .iter()
@@ -233,53 +261,35 @@ pub fn choose(tree: &dyn Tree, named: Option<&str>, refused: &[String]) -> Resul
                 .collect::<Vec<_>>()
                 .join(", "),
             refused: refused.iter().map(|said| format!("; {said}")).collect(),
-            next: in_other_ways(tree).to_owned(),
+            next: other_way(tree).unwrap_or_else(|| {
+                "give the kernel these words in the way of this machine (hypervisor, firmware, image): `quietcore plan` shows \
+                 them"
+                    .to_owned()
+            }),
         }),
         [only] => Ok(only.clone()),
-        several => {
-            let told = efi_loader(tree);
-            let by_firmware: Vec<&Found> = several
+        several => by_firmware(tree, several),
+    }
+}
+
+/// The one of several that the firmware reports.
+fn by_firmware(tree: &dyn Tree, several: &[Found]) -> Result<Found, BootError> {
+    let reported = evidence::efi_loader(tree);
+    let fits = |one: &&Found| {
+        let names = one.loader.efi_name.zip(reported.as_deref());
+        names.is_some_and(|(name, reported)| reported.contains(name))
+    };
+    let by_firmware: Vec<&Found> = several.iter().filter(fits).collect();
+    match by_firmware.as_slice() {
+        [one] => Ok((*one).clone()),
+        _ => Err(BootError::Several {
+            found: several
                 .iter()
-                .filter(|one| {
-                    one.loader
-                        .efi_name
-                        .zip(told.as_deref())
-                        .is_some_and(|(name, told)| told.contains(name))
-                })
-                .collect();
-            match by_firmware.as_slice() {
-                [one] => Ok((*one).clone()),
-                _ => Err(BootError::Several {
-                    found: several
-                        .iter()
-                        .map(|one| format!("{} ({})", one.loader.name, one.evidence))
-                        .collect::<Vec<_>>()
-                        .join("; "),
-                }),
-            }
-        }
+                .map(|one| format!("{} ({})", one.loader.name, one.evidence))
+                .collect::<Vec<_>>()
+                .join("; "),
+        }),
     }
-}
-
-/// How a machine without files that say the line gets words.
-fn in_other_ways(tree: &dyn Tree) -> &'static str {
-    match tree::is_there(tree, "/etc/fw_env.config") {
-        true => {
-            "here U-Boot keeps the line in its environment, which quietcore does not write: `fw_printenv bootargs` shows it, \
-             and `fw_setenv bootargs 'LINE WORDS'` sets it with the words that `quietcore plan` shows"
-        }
-        false => {
-            "give the kernel these words in the way of this machine (hypervisor, firmware, image): `quietcore plan` shows them"
-        }
-    }
-}
-
-/// What the boot loader called itself, in small letters: the EFI variable `LoaderInfo` of the Boot Loader Interface, which
-/// systemd-boot and newer GRUBs set. Four bytes of attributes, then UTF-16.
-fn efi_loader(tree: &dyn Tree) -> Option<String> {
-    const PATH: &str = "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
-    let bytes = tree.bytes(PATH)?;
-    Some(utf16(bytes.get(4..)?))
 }
 
 /// Text of an EFI variable, in small letters and without the NUL.
@@ -292,6 +302,17 @@ pub(crate) fn utf16(bytes: &[u8]) -> String {
 /// For loaders that need nothing said.
 pub(crate) fn no_remark(_tree: &dyn Tree) -> Option<String> {
     None
+}
+
+/// For loaders whose files are always understood.
+pub(crate) fn no_refusal(_tree: &dyn Tree, _words: &[String]) -> Option<BootError> {
+    None
+}
+
+/// Several remarks as one.
+pub(crate) fn join(remarks: [Option<String>; 2]) -> Option<String> {
+    let all: Vec<String> = remarks.into_iter().flatten().collect();
+    (!all.is_empty()).then(|| all.join("; "))
 }
 
 /// For loaders that read their files at every boot.

@@ -1,4 +1,5 @@
-//! Assignments in files that a shell reads (`/etc/default/grub`): found with their places, never run.
+//! Places of assignments in files that a shell reads (`/etc/default/grub`). What the shell makes of them is evaluated in
+//! `evaluation`, and an edit of a place counts only where that has the result that was asked for.
 
 use crate::Writing;
 use std::ops::Range;
@@ -14,17 +15,6 @@ pub struct Assignment {
     pub writing: Option<Writing>,
     /// Whether it keeps what the variable had before (`X="$X more"`, `X+=more`).
     pub keeps: Keeps,
-    /// Whether it is certain to run.
-    pub runs: Runs,
-}
-
-/// Whether a part of a file is certain to run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Runs {
-    /// It is.
-    Always,
-    /// It stands inside `if`, `case` or a loop.
-    Perhaps,
 }
 
 /// What an assignment does to the former value.
@@ -48,7 +38,6 @@ pub fn assignments(text: &str) -> Vec<Assignment> {
         let mut next = at + end;
         if let Some((mut assignment, after)) = assignment(text, at) {
             if depth > 0 {
-                assignment.runs = Runs::Perhaps;
                 (assignment.writing, assignment.keeps) = (None, Keeps::Former);
             }
             // A quoted value may go over several lines.
@@ -107,7 +96,6 @@ fn assignment(text: &str, start: usize) -> Option<(Assignment, usize)> {
         range,
         writing,
         keeps,
-        runs: Runs::Always,
     };
     Some((assignment, after))
 }
@@ -203,11 +191,5 @@ mod tests {
                 ("S", "open", None, Nothing),
             ]
         );
-        let perhaps: Vec<&str> = found
-            .iter()
-            .filter(|one| one.runs == Runs::Perhaps)
-            .map(|one| &text[one.range.clone()])
-            .collect();
-        assert_eq!(perhaps, ["q", "r"]);
     }
 }

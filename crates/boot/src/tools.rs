@@ -49,6 +49,10 @@ pub const TOOLS: &[Tool] = &[
         about: "keeps the kernel's arguments of an image-based system, one deployment after the other",
     },
     Tool {
+        name: "proxmox-boot-tool",
+        about: "Proxmox: writes the entries on its EFI system partitions from /etc/kernel/cmdline",
+    },
+    Tool {
         name: "zipl",
         about: "s390: writes the boot record from the entries",
     },

@@ -93,6 +93,9 @@ pub fn trial(
             });
         }
     };
+    if let Some(error) = loader.refusal(tree, words) {
+        return Err(error);
+    }
     let made = make(tree, wanted)?;
     if made.line.len() > limit.most {
         return Err(BootError::TooLong {

@@ -1,17 +1,23 @@
-//! Armbian: U-Boot's script adds `extraargs` of `/boot/armbianEnv.txt` to the boot line.
+//! Armbian and those that have its script (Orange Pi, DietPi): U-Boot adds `extraargs` of the environment file to the line.
 
-use super::{Entry, Keeper, Loader, Words, no_remark, nothing_to_run, variable};
+use super::{Entry, Keeper, Loader, Words, no_refusal, no_remark, nothing_to_run, variable};
 use crate::BootError;
 use crate::line::Line;
 use crate::tree::{self, Tree};
 
-const PATH: &str = "/boot/armbianEnv.txt";
+/// The environment file under its names: Armbian's, Orange Pi's, DietPi's (there also beside the firmware).
+const PATHS: &[&str] = &[
+    "/boot/armbianEnv.txt",
+    "/boot/orangepiEnv.txt",
+    "/boot/dietpiEnv.txt",
+    "/boot/firmware/dietpiEnv.txt",
+];
 const VARIABLE: &str = "extraargs";
 
 /// Armbian.
 pub static LOADER: Loader = Loader {
     name: "armbian",
-    about: "Armbian's /boot/armbianEnv.txt",
+    about: "Armbian's /boot/armbianEnv.txt, or the same file of Orange Pi or DietPi",
     find,
     lines,
     entries,
@@ -22,16 +28,26 @@ pub static LOADER: Loader = Loader {
     keeper: Keeper::Files,
     efi_name: None,
     remark: no_remark,
+    refuses: no_refusal,
 };
 
+fn path(tree: &dyn Tree) -> Option<&'static str> {
+    PATHS.iter().find(|path| tree::is_there(tree, path)).copied()
+}
+
 fn find(tree: &dyn Tree) -> Option<String> {
-    tree::is_there(tree, PATH).then(|| PATH.to_owned())
+    path(tree).map(str::to_owned)
 }
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
-    Ok(vec![variable::environment(tree, PATH, VARIABLE)?])
+    let path = path(tree).into_iter();
+    path.map(|path| variable::environment(tree, path, VARIABLE))
+        .collect()
 }
 
 fn entries(tree: &dyn Tree) -> Vec<Entry> {
-    variable::only_entry(tree, PATH, VARIABLE).into_iter().collect()
+    path(tree)
+        .and_then(|path| variable::only_entry(tree, path, VARIABLE))
+        .into_iter()
+        .collect()
 }

@@ -1,6 +1,6 @@
 //! BeagleBone and its kin: U-Boot takes `cmdline` of `/boot/uEnv.txt` into the boot line.
 
-use super::{Entry, Keeper, Loader, Words, no_remark, nothing_to_run, variable};
+use super::{Entry, Keeper, Loader, Words, no_refusal, no_remark, nothing_to_run, variable};
 use crate::BootError;
 use crate::line::Line;
 use crate::tree::{self, Tree};
@@ -22,6 +22,7 @@ pub static LOADER: Loader = Loader {
     keeper: Keeper::Files,
     efi_name: None,
     remark: no_remark,
+    refuses: no_refusal,
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {

@@ -3,7 +3,7 @@
 //! what `grubby` edits too.
 
 use super::systemd_boot::kernel_cmdline;
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words};
+use super::{Entry, Fallback, Keeper, Loader, Turn, Words, grub_debian, join, no_refusal};
 use crate::bls;
 use crate::line::{Length, Line, Slot};
 use crate::releases::choose;
@@ -33,6 +33,7 @@ pub static LOADER: Loader = Loader {
     keeper: Keeper::Files,
     efi_name: Some("grub"),
     remark,
+    refuses: no_refusal,
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -71,13 +72,14 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     Ok(lines)
 }
 
-/// Tools that write the same files.
+/// Tools that write the same files, and files that nothing reads.
 fn remark(tree: &dyn Tree) -> Option<String> {
-    tree::is_there(tree, "/usr/sbin/grubby").then(|| {
+    let grubby = tree::is_there(tree, "/usr/sbin/grubby").then(|| {
         "`grubby` edits the same files: `grubby --info=ALL` shows what it makes of them; `grub2-mkconfig --update-bls-cmdline` \
          writes every entry anew from /etc/default/grub, without these words"
             .to_owned()
-    })
+    });
+    join([grubby, grub_debian::unread(tree)])
 }
 
 /// The line in the environment block, where there is one.

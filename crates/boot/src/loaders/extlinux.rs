@@ -1,7 +1,7 @@
 //! syslinux and extlinux, and U-Boot with an `extlinux.conf` that somebody wrote by hand: each label has its own line.
 
 use super::extlinux_conf::{self, copy, is_rescue, labels};
-use super::{Entry, Fallback, Keeper, Loader, Words, no_remark, nothing_to_run};
+use super::{Entry, Fallback, Keeper, Loader, Words, no_refusal, no_remark, nothing_to_run};
 use crate::BootError;
 use crate::line::Line;
 use crate::tree::{self, Tree};
@@ -34,6 +34,7 @@ pub static LOADER: Loader = Loader {
     keeper: Keeper::Files,
     efi_name: None,
     remark: no_remark,
+    refuses: no_refusal,
 };
 
 /// The file, wherever it is.

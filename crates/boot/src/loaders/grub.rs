@@ -4,7 +4,8 @@
 use super::{Entry, Fallback, grub_kernels};
 use crate::line::Slot;
 use crate::releases::is_rescue_line;
-use crate::shell::{Assignment, Keeps, Runs, assignments};
+use crate::shell::{Assignment, Keeps, assignments};
+use crate::shell_line::ShellLine;
 use crate::tools::{Run, first_of};
 use crate::tree::{self, Tree};
 use crate::trial::{Chosen, OneBoot, TrialWork, trial_line};
@@ -48,33 +49,6 @@ pub fn places(tree: &dyn Tree, files: &[String]) -> Result<Vec<Slot>, BootError>
     Ok(all)
 }
 
-/// The assignments of the two variables that may not run: nobody knows here what they do to the line.
-#[must_use]
-pub fn perhaps(tree: &dyn Tree, files: &[String]) -> Option<String> {
-    let mut all: Vec<String> = Vec::new();
-    for path in files {
-        let text = tree::look(tree, path).unwrap_or_default();
-        for one in assignments(&text)
-            .into_iter()
-            .filter(|one| one.runs == Runs::Perhaps)
-        {
-            let said = format!(
-                "{path} sets {} where it may not run (inside `if` or a loop)",
-                one.name
-            );
-            if [ALL, NORMAL].contains(&one.name.as_str()) && !all.contains(&said) {
-                all.push(said);
-            }
-        }
-    }
-    (!all.is_empty()).then(|| {
-        format!(
-            "{}: what stands there is left alone, and is not in the line that is shown",
-            all.join("; ")
-        )
-    })
-}
-
 fn slot(path: &str, number: usize, one: &Assignment) -> Option<Slot> {
     let key = match number {
         1 => one.name.clone(),
@@ -83,36 +57,105 @@ fn slot(path: &str, number: usize, one: &Assignment) -> Option<Slot> {
     Some(Slot::new(path, key, one.range.clone(), one.writing?))
 }
 
-/// The value that a variable has in the end, as far as it is known here.
-pub fn setting(tree: &dyn Tree, files: &[String], name: &str) -> Option<String> {
-    let mut value = None;
-    for path in files {
-        let text = tree::look(tree, path)?;
-        for one in assignments(&text).into_iter().filter(|one| one.name == name) {
-            value = one.writing.map(|writing| writing.read(&text[one.range.clone()]));
-        }
+/// How a shell makes the line of these files.
+#[must_use]
+pub fn shell_line(files: Vec<String>) -> ShellLine {
+    ShellLine {
+        files,
+        variables: vec![ALL, NORMAL],
+        unset: "",
     }
-    value
 }
 
-/// What the two variables are worth together: the words of a normal entry, without what the loader adds itself.
+/// What one of the two variables is worth.
 ///
 /// # Errors
-/// A file that is no text.
-pub fn meant(tree: &dyn Tree, slots: &[Slot], variable: &str) -> Result<String, BootError> {
-    let mut all = Vec::new();
-    for slot in slots
-        .iter()
-        .filter(|slot| slot.key.split(' ').next() == Some(variable))
+/// A file that is no text, or a value that is not computed.
+fn meant(tree: &dyn Tree, files: &[String], variable: &'static str) -> Result<String, BootError> {
+    let line = ShellLine {
+        variables: vec![variable],
+        ..shell_line(files.to_vec())
+    };
+    line.text(tree)
+}
+
+/// Words of the files that do not reach the kernel, and those that the running one was started without.
+#[must_use]
+pub fn remark(tree: &dyn Tree, files: &[String]) -> Option<String> {
+    let line = shell_line(files.to_vec());
+    let mut all = line.dropped(tree);
+    let running = tree::look(tree, "/proc/cmdline").unwrap_or_default();
+    if let Ok(text) = line.text(tree)
+        && words(&running).any(|word| word.starts_with("BOOT_IMAGE="))
     {
-        let text = slot.writing.read(&slot.raw(tree)?);
-        all.extend(
-            words(&text)
-                .filter(|word| !word.starts_with('$'))
-                .map(str::to_owned),
-        );
+        let missing: Vec<&str> = words(&text)
+            .filter(|word| !words(&running).any(|other| other == *word))
+            .collect();
+        if !missing.is_empty() {
+            all.push(format!(
+                "the running kernel was started without {}: the files changed since then, or another entry was chosen",
+                missing.join(" ")
+            ));
+        }
     }
-    Ok(all.join(" "))
+    (!all.is_empty()).then(|| all.join("; "))
+}
+
+/// Files of settings, and what a tool generates from them.
+pub struct Generator {
+    /// The files, in the order in which they are read.
+    pub files: Vec<String>,
+    /// The `grub.cfg`.
+    pub cfg: String,
+    /// The tool.
+    pub tool: &'static str,
+}
+
+impl Generator {
+    /// Why the files are not edited: their line is not computed, or it is not the one that was generated from them.
+    #[must_use]
+    pub fn refuses(&self, tree: &dyn Tree, wanted: &[String]) -> Option<BootError> {
+        let command = match self.tool.ends_with("-o") {
+            true => format!("{} {}", self.tool, self.cfg),
+            false => self.tool.to_owned(),
+        };
+        let line = match shell_line(self.files.clone()).text(tree) {
+            Ok(line) => line,
+            Err(error) => {
+                let place = format!("{NORMAL} in {DEFAULTS}");
+                return Some(error.by_hand(wanted, &place, &command));
+            }
+        };
+        let entries: Vec<Entry> = entries(tree, &self.cfg)
+            .into_iter()
+            .filter(is_distributions)
+            .collect();
+        let first = entries.first()?;
+        let expected: Vec<&str> = words(&line).collect();
+        let has_all = |entry: &Entry| {
+            let there: Vec<&str> = words(&entry.line).collect();
+            expected.is_empty() || there.windows(expected.len()).any(|some| some == expected)
+        };
+        if entries.iter().any(has_all) {
+            return None;
+        }
+        Some(BootError::Disagree {
+            files: DEFAULTS.to_owned(),
+            generated: self.cfg.clone(),
+            why: format!(
+                "the files give `{line}`, and the first entry has `{}`",
+                first.line
+            ),
+            next: format!(
+                "run `{command}` and read what it prints; where the two still differ, look at the files; then try again"
+            ),
+        })
+    }
+}
+
+/// Whether an entry is a normal one of the distribution's own script.
+fn is_distributions(entry: &Entry) -> bool {
+    !is_rescue(entry) && !entry.id.starts_with("quietcore-") && !entry.id.starts_with("osprober-")
 }
 
 /// The entries of a `grub.cfg`: what stands behind `linux` and the path of the kernel.
@@ -168,23 +211,26 @@ fn quoted(text: &str) -> Option<String> {
 /// The entry that stays: the one for rescue, which has no words of [`NORMAL`]; else one of our own with the former words.
 ///
 /// # Errors
-/// A file that is no text.
+/// A file that is no text, or a line that is not computed.
 pub fn fallback(tree: &dyn Tree, files: &[String], cfg: &str) -> Result<Fallback, BootError> {
-    let disabled = setting(tree, files, "GRUB_DISABLE_RECOVERY").is_some_and(|value| value == "true");
+    let all = shell_line(files.to_vec()).evaluated(tree)?;
+    // Where the value is not known, an entry of our own is right in both cases.
+    let enabled = all
+        .value("GRUB_DISABLE_RECOVERY")
+        .is_ok_and(|value| value != Some("true"));
     let rescue = entries(tree, cfg).into_iter().find(is_rescue);
-    if let (false, Some(entry)) = (disabled, rescue) {
+    if let (true, Some(entry)) = (enabled, rescue) {
         return Ok(Fallback::Stays(format!("`{}`", entry.title)));
     }
     own_fallback(tree, files)
 }
 
-/// An entry of our own with the former words.
+/// An entry of our own with the former words, written out.
 ///
 /// # Errors
-/// A file that is no text.
+/// A file that is no text, or a line that is not computed.
 pub fn own_fallback(tree: &dyn Tree, files: &[String]) -> Result<Fallback, BootError> {
-    let slots = places(tree, files)?;
-    let (edit, title) = own_script(tree, &slots, Own::Before)?;
+    let (edit, title) = own_script(tree, files, Own::Before)?;
     Ok(Fallback::Made(
         vec![edit],
         format!("`{title}`, made by {SCRIPT_DIR}/{}", Own::Before.file()),
@@ -217,19 +263,18 @@ pub fn trial(
     let release = wanted.kernel.as_deref();
     let image = release.map(|release| grub_kernels::image(tree, cfg, release));
     let image = image.transpose()?;
-    let slots = places(tree, files)?;
-    let line = trial_line(&meant(tree, &slots, NORMAL)?, &wanted.words);
+    let line = trial_line(&meant(tree, files, NORMAL)?, &wanted.words);
     let own = Own::Trial {
         line: &line,
         image: image.as_deref(),
     };
-    let (edit, entry) = own_script(tree, &slots, own)?;
+    let (edit, entry) = own_script(tree, files, own)?;
     let reboot = first_of(tree, &[(tools.reboot, &[own.id()])])?;
     Ok(TrialWork {
         edits: vec![edit],
         runs: vec![(tools.make)(tree)?],
         chosen: Chosen::By(reboot),
-        line: format!("{} {line}", meant(tree, &slots, ALL)?),
+        line: format!("{} {line}", meant(tree, files, ALL)?),
         entry,
     })
 }
@@ -306,9 +351,9 @@ impl Own<'_> {
 
 /// A script that writes one entry: the first one of the distribution's own script, or the first one with a named kernel, with
 /// other words. So it follows when kernels come and go.
-fn own_script(tree: &dyn Tree, slots: &[Slot], own: Own) -> Result<(Edit, String), BootError> {
+fn own_script(tree: &dyn Tree, files: &[String], own: Own) -> Result<(Edit, String), BootError> {
     let (normal, image) = match own {
-        Own::Before => (meant(tree, slots, NORMAL)?, None),
+        Own::Before => (meant(tree, files, NORMAL)?, None),
         Own::Trial { line, image } => (line.to_owned(), image),
     };
     let commands = match image {
@@ -325,7 +370,7 @@ fn own_script(tree: &dyn Tree, slots: &[Slot], own: Own) -> Result<(Edit, String
          {NORMAL}='{}'\n\
          export {ALL} {NORMAL}\n\
          {SCRIPT_DIR}/10_linux 2>/dev/null | sed -n \"{commands}\"\n",
-        quote(&meant(tree, slots, ALL)?),
+        quote(&meant(tree, files, ALL)?),
         quote(&normal),
     );
     let path = format!("{SCRIPT_DIR}/{}", own.file());

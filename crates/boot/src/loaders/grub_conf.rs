@@ -1,8 +1,8 @@
 //! GRUB whose `grub-mkconfig` reads `/etc/default/grub` alone: Red Hat 7, SUSE, Arch, Gentoo, Alpine. The words go into that
 //! file.
 
-use super::grub::{self, DEFAULTS, NORMAL, Tools};
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words, bls_grub, grub_debian, variable};
+use super::grub::{self, DEFAULTS, Generator, NORMAL, Tools};
+use super::{Entry, Fallback, Keeper, Loader, Turn, Words, bls_grub, grub_debian, join, variable};
 use crate::BootError;
 use crate::line::{Gather, Line};
 use crate::tools::{Run, first_of};
@@ -26,6 +26,7 @@ pub static LOADER: Loader = Loader {
     keeper: Keeper::Files,
     efi_name: Some("grub"),
     remark,
+    refuses,
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -52,13 +53,28 @@ fn files() -> Vec<String> {
 }
 
 fn remark(tree: &dyn Tree) -> Option<String> {
-    grub::perhaps(tree, &files())
+    join([grub::remark(tree, &files()), grub_debian::unread(tree)])
+}
+
+fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+    let tool = match tree::is_there(tree, "/usr/sbin/grub2-mkconfig") {
+        true => "grub2-mkconfig -o",
+        false => "grub-mkconfig -o",
+    };
+    let generator = Generator {
+        files: files(),
+        cfg: cfg(tree).unwrap_or_default(),
+        tool,
+    };
+    generator.refuses(tree, words)
 }
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     let slots = grub::places(tree, &files())?;
     if slots.is_empty() {
-        return Ok(vec![variable::shell(tree, DEFAULTS, NORMAL, "")?]);
+        let line = variable::shell(tree, DEFAULTS, NORMAL, "")?;
+        let shell = Some(grub::shell_line(files()));
+        return Ok(vec![Line { shell, ..line }]);
     }
     // Without a variable for normal entries the words go to all of them.
     let home = slots
@@ -70,6 +86,7 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
         home,
         slots,
         gather: Gather::InPlace,
+        shell: Some(grub::shell_line(files())),
     }])
 }
 

@@ -1,14 +1,15 @@
 //! GRUB as Debian and Ubuntu have it: a snippet of our own in `/etc/default/grub.d`, which `update-grub` reads after
 //! `/etc/default/grub`. The files of others change only where a word has to go that ours takes the place of.
 
-use super::grub::{self, DEFAULTS, NORMAL, Tools};
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words};
+use super::grub::{self, ALL, DEFAULTS, Generator, NORMAL, Tools};
+use super::{Entry, Fallback, Keeper, Loader, Turn, Words, proxmox};
 use crate::line::{Gather, Line, Slot};
-
+use crate::shell::assignments;
 use crate::tools::{Run, first_of};
 use crate::tree::{self, Tree};
 use crate::trial::{OneBoot, Trial, TrialWork};
 use crate::{BootError, Writing};
+use machine::cmdline::words;
 
 const SNIPPETS: &str = "/etc/default/grub.d";
 
@@ -31,6 +32,7 @@ pub static LOADER: Loader = Loader {
     keeper: Keeper::Files,
     efi_name: Some("grub"),
     remark,
+    refuses,
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -43,29 +45,82 @@ pub fn reads_snippets(tree: &dyn Tree) -> bool {
     tree::is_there(tree, "/usr/sbin/update-grub") || tree::is_there(tree, "/etc/debian_version")
 }
 
-/// The files that are read, in their order, without ours.
+/// The files that are read, in their order.
 fn files(tree: &dyn Tree) -> Vec<String> {
     let names = tree.names(SNIPPETS).into_iter();
+    // `*.cfg` names no hidden files.
     let snippets = names
-        .filter(|name| name.ends_with(".cfg"))
+        .filter(|name| name.ends_with(".cfg") && !name.starts_with('.'))
         .map(|name| format!("{SNIPPETS}/{name}"));
-    std::iter::once(DEFAULTS.to_owned())
-        .chain(snippets.filter(|path| path != OURS))
-        .collect()
+    std::iter::once(DEFAULTS.to_owned()).chain(snippets).collect()
+}
+
+/// The same without ours.
+fn others(tree: &dyn Tree) -> Vec<String> {
+    let mut files = files(tree);
+    files.retain(|path| path != OURS);
+    files
 }
 
 fn remark(tree: &dyn Tree) -> Option<String> {
-    grub::perhaps(tree, &files(tree))
+    grub::remark(tree, &others(tree))
+}
+
+fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+    let generator = Generator {
+        files: files(tree),
+        cfg: CFG.to_owned(),
+        tool: "update-grub",
+    };
+    proxmox::owns_grub(tree, words).or_else(|| generator.refuses(tree, words))
+}
+
+/// Snippets that a `grub-mkconfig` without Debian's patch does not read, with the words that reach no entry.
+pub fn unread(tree: &dyn Tree) -> Option<String> {
+    if reads_snippets(tree) {
+        return None;
+    }
+    let mut found = Vec::new();
+    for path in files(tree).iter().filter(|path| *path != DEFAULTS) {
+        let text = tree::look(tree, path)?;
+        let words: Vec<String> = assignments(&text)
+            .into_iter()
+            .filter(|one| [ALL, NORMAL].contains(&one.name.as_str()))
+            .flat_map(|one| {
+                let raw = &text[one.range.clone()];
+                let value = one
+                    .writing
+                    .map_or_else(|| raw.to_owned(), |writing| writing.read(raw));
+                words(&value).map(str::to_owned).collect::<Vec<_>>()
+            })
+            .filter(|word| !word.starts_with('$'))
+            .collect();
+        if !words.is_empty() {
+            found.push(format!("{path} ({})", words.join(" ")));
+        }
+    }
+    (!found.is_empty()).then(|| {
+        format!(
+            "nothing reads {}: grub.d/*.cfg is an addition of Debian's grub-mkconfig, so these words reach no entry; put them on \
+             the line with `quietcore boot set --params`",
+            found.join(", ")
+        )
+    })
 }
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
-    let mut slots = grub::places(tree, &files(tree))?;
+    let mut slots = grub::places(tree, &others(tree))?;
     slots.push(own(tree)?);
+    let mut files = files(tree);
+    if !files.iter().any(|path| path == OURS) {
+        files.push(OURS.to_owned());
+    }
     Ok(vec![Line {
         name: "normal entries".to_owned(),
         home: slots.len() - 1,
         slots,
         gather: Gather::AtHome,
+        shell: Some(grub::shell_line(files)),
     }])
 }
 
@@ -112,7 +167,7 @@ fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
 }
 
 fn fallback(tree: &dyn Tree) -> Result<Fallback, BootError> {
-    grub::fallback(tree, &files(tree), CFG)
+    grub::fallback(tree, &others(tree), CFG)
 }
 
 fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
@@ -120,7 +175,5 @@ fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
         make: update,
         reboot: "grub-reboot",
     };
-    let mut files = files(tree);
-    files.extend(tree::is_there(tree, OURS).then(|| OURS.to_owned()));
-    grub::trial(tree, &files, CFG, wanted, tools)
+    grub::trial(tree, &files(tree), CFG, wanted, tools)
 }

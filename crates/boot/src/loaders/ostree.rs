@@ -1,7 +1,7 @@
 //! Image-based systems with `rpm-ostree`: the tool owns the line, makes a new deployment with it, and keeps the one that is
 //! running as the entry to go back to. The entry files only show it.
 
-use super::{Entry, Fallback, Keeper, Loader, Turn, Words};
+use super::{Entry, Fallback, Keeper, Loader, Turn, Words, no_refusal};
 use crate::BootError;
 use crate::bls;
 use crate::line::Line;
@@ -28,6 +28,7 @@ pub static LOADER: Loader = Loader {
     keeper: Keeper::Tool,
     efi_name: None,
     remark,
+    refuses: no_refusal,
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {

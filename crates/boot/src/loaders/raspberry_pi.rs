@@ -1,10 +1,11 @@
 //! The firmware of the Raspberry Pi: `cmdline.txt` is the boot line, one line and nothing else, beside `config.txt`.
 
-use super::{Entry, Fallback, Keeper, Loader, Words, no_remark, nothing_to_run};
+use super::{Entry, Fallback, Keeper, Loader, Words, no_refusal, no_remark, nothing_to_run};
 use crate::line::{Line, Slot};
 use crate::tree::{self, Tree};
 use crate::trial::{Chosen, OneBoot, Trial, TrialWork, first_line, trial_line};
 use crate::{BootError, Edit, Writing};
+use machine::cmdline::words;
 
 /// Since Debian 12 and on Ubuntu, and before.
 const PLACES: &[&str] = &["/boot/firmware", "/boot"];
@@ -27,6 +28,7 @@ pub static LOADER: Loader = Loader {
     keeper: Keeper::Files,
     efi_name: None,
     remark: no_remark,
+    refuses: no_refusal,
 };
 
 /// What `config.txt` says about the line.
@@ -86,11 +88,16 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
     let path = tree::resolved(tree, &config.path);
     let text = tree::text(tree, &path)?.unwrap_or_default();
     let end = text.find(['\n', '\r']).unwrap_or(text.len());
-    if text[end..].chars().any(|letter| !letter.is_whitespace()) {
+    let rest: Vec<&str> = words(&text[end..]).collect();
+    if !rest.is_empty() {
         return Err(BootError::NoPlace {
             path,
-            why: "it has more than one line, and the firmware takes one".to_owned(),
-            next: "look at it: the line that counts is the first; a text that says where the file went is no line".to_owned(),
+            why: format!(
+                "it has more than one line, and the firmware takes the first: these words reach no kernel: {}",
+                rest.join(" ")
+            ),
+            next: "put what is right of them at the end of the first line, and leave no other line"
+                .to_owned(),
         });
     }
     Ok(vec![Line::of(

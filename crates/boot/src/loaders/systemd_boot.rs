@@ -1,7 +1,7 @@
 //! systemd-boot: an entry is a file in `loader/entries` of the EFI system partition or of an extended boot partition, read
 //! at every boot. Kernels that are installed later take their line from `/etc/kernel/cmdline`.
 
-use super::{Entry, Fallback, Keeper, Loader, Words, no_remark, nothing_to_run};
+use super::{Entry, Fallback, Keeper, Loader, Words, generated, no_remark, nothing_to_run};
 use crate::bls;
 use crate::line::{Line, Slot};
 use crate::releases::choose;
@@ -29,6 +29,7 @@ pub static LOADER: Loader = Loader {
     keeper: Keeper::Files,
     efi_name: Some("systemd-boot"),
     remark: no_remark,
+    refuses: generated::kernelstub,
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {

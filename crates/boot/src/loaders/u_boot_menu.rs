@@ -35,6 +35,7 @@ pub static LOADER: Loader = Loader {
     keeper: Keeper::Files,
     efi_name: None,
     remark: no_remark,
+    refuses,
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -63,6 +64,16 @@ fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
         return Ok(kernel_cmdline(tree)?.into_iter().collect());
     }
     Ok(vec![variable::shell(tree, DEFAULTS, PARAMETERS, UNSET)?])
+}
+
+fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+    variable::refuses(
+        lines(tree),
+        tree,
+        words,
+        &format!("{PARAMETERS} in {DEFAULTS}"),
+        "u-boot-update",
+    )
 }
 
 fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {

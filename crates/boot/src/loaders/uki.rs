@@ -2,7 +2,7 @@
 //! with; the images themselves have to be built anew by the machine's own means, and that is said.
 
 use super::systemd_boot::{KERNEL_CMDLINE, kernel_cmdline};
-use super::{Entry, Fallback, Keeper, Loader, Words, bls_grub, nothing_to_run};
+use super::{Entry, Fallback, Keeper, Loader, Words, bls_grub, no_refusal, nothing_to_run};
 use crate::BootError;
 use crate::bls;
 use crate::line::Line;
@@ -37,6 +37,7 @@ pub static LOADER: Loader = Loader {
     keeper: Keeper::Files,
     efi_name: None,
     remark,
+    refuses: no_refusal,
 };
 
 fn images(tree: &dyn Tree) -> Vec<String> {

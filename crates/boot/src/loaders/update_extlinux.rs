@@ -8,6 +8,7 @@ use crate::tree::{self, Tree};
 use crate::trial::Trial;
 
 const SOURCE: &str = "/etc/update-extlinux.conf";
+const OPTIONS: &str = "default_kernel_opts";
 
 /// update-extlinux.
 pub static LOADER: Loader = Loader {
@@ -26,6 +27,7 @@ pub static LOADER: Loader = Loader {
     keeper: Keeper::Files,
     efi_name: None,
     remark: no_remark,
+    refuses,
 };
 
 fn find(tree: &dyn Tree) -> Option<String> {
@@ -34,7 +36,17 @@ fn find(tree: &dyn Tree) -> Option<String> {
 }
 
 fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
-    Ok(vec![variable::shell(tree, SOURCE, "default_kernel_opts", "")?])
+    Ok(vec![variable::shell(tree, SOURCE, OPTIONS, "")?])
+}
+
+fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+    variable::refuses(
+        lines(tree),
+        tree,
+        words,
+        &format!("{OPTIONS} in {SOURCE}"),
+        "update-extlinux",
+    )
 }
 
 fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {

@@ -4,6 +4,7 @@
 use super::{Entry, Fallback, one_line_fallback};
 use crate::line::{Line, Slot};
 use crate::shell::assignments;
+use crate::shell_line::ShellLine;
 use crate::tree::{self, Tree};
 use crate::trial::Trial;
 use crate::{BootError, Writing};
@@ -28,22 +29,59 @@ pub fn no_fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
 ///
 /// # Errors
 /// A file that is no text, or a value that is put together by commands.
-pub fn shell(tree: &dyn Tree, path: &str, name: &str, unset: &str) -> Result<Line, BootError> {
+pub fn shell(
+    tree: &dyn Tree,
+    path: &str,
+    name: &'static str,
+    unset: &'static str,
+) -> Result<Line, BootError> {
+    let evaluated = ShellLine {
+        files: vec![path.to_owned()],
+        variables: vec![name],
+        unset,
+    };
     let path = tree::resolved(tree, path);
     let text = tree::text(tree, &path)?.unwrap_or_default();
     let Some(one) = assignments(&text).into_iter().rfind(|one| one.name == name) else {
         let slot = Slot::new(&path, name, text.len()..text.len(), Writing::DoubleQuoted);
-        return Ok(Line::of(
+        let line = Line::of(
             "all entries",
             framed(slot, &text, &format!("{name}=\"{unset}"), "\"\n"),
-        ));
+        );
+        return Ok(Line {
+            shell: Some(evaluated),
+            ..line
+        });
     };
-    let writing = one.writing.ok_or_else(|| BootError::NoPlace {
-        path: path.clone(),
-        why: format!("the value of {name} is put together by commands"),
-        next: format!("write it out: {name}=\"...\""),
-    })?;
-    Ok(Line::of("all entries", Slot::new(path, name, one.range, writing)))
+    let Some(writing) = one.writing else {
+        // Where the value is not computed either, that is the reason, with its place.
+        evaluated.text(tree)?;
+        return Err(BootError::NoPlace {
+            path,
+            why: format!("the value of {name} is put together of several pieces"),
+            next: format!("write it out: {name}=\"...\""),
+        });
+    };
+    let line = Line::of("all entries", Slot::new(path, name, one.range, writing));
+    Ok(Line {
+        shell: Some(evaluated),
+        ..line
+    })
+}
+
+/// Why the file of one variable is not edited: the shell that reads it computes a value that is not known here.
+pub fn refuses(
+    lines: Result<Vec<Line>, BootError>,
+    tree: &dyn Tree,
+    words: &[String],
+    place: &str,
+    tool: &str,
+) -> Option<BootError> {
+    let error = match lines {
+        Ok(lines) => lines.iter().find_map(|line| line.text(tree).err())?,
+        Err(error) => error,
+    };
+    matches!(error, BootError::NotComputed { .. }).then(|| error.by_hand(words, place, tool))
 }
 
 /// A variable of a U-Boot environment file: `name=value`, to the end of the line, without quotes.

@@ -3,4 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod kernels;
+mod shell_files;
+mod support;
 mod trees;

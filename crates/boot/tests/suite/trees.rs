@@ -320,3 +320,89 @@ fn a_kernel_that_came_later_has_inherited_our_words_and_loses_them() {
     let expected = "title new\nlinux /vmlinuz-new\noptions root=UUID=5d2f rhgb\n";
     assert_eq!(String::from_utf8(bare.bytes(newer).unwrap()).unwrap(), expected);
 }
+
+#[test]
+fn words_are_cleared_from_files_that_are_not_computed_any_more() {
+    let root = open("debian-12-grub");
+    let (files, limit) = (Files::of(&root), limit_of(&root));
+    let found = choose(&files, None, &[]).unwrap();
+    let (edits, ours, _) = with_set(&files, &found, None, &words(), &limit);
+    let after = Edited::new(&files, &edits);
+    let path = "/etc/default/grub";
+    let before = String::from_utf8(files.bytes(path).unwrap()).unwrap();
+    let by_hand = format!("{before}GRUB_CMDLINE_LINUX_DEFAULT+=\" by_hand\"\n");
+    let changed = [Edit::new(path, Some(before), Some(by_hand.clone()))];
+    let tree = Edited::new(&after, &changed);
+    let error = set(
+        &tree,
+        found.loader,
+        ours.as_ref(),
+        &words(),
+        &limit,
+        Need::Fallback,
+    )
+    .unwrap_err();
+    assert!(matches!(error, BootError::NotComputed { .. }), "{error}");
+    let work = clear(&tree, found.loader, &ours.unwrap()).unwrap();
+    assert!(work.left.is_empty() && work.runs.len() == 1, "{work:?}");
+    let bare = Edited::new(&tree, &work.edits);
+    assert_eq!(bare.bytes("/etc/default/grub.d/zz-quietcore.cfg"), None);
+    assert_eq!(bare.bytes(path).unwrap(), by_hand.into_bytes());
+}
+
+#[test]
+fn an_entry_that_stays_holds_the_line_written_out() {
+    let root = open("ubuntu-24.04-cloud-grub");
+    let files = Files::of(&root);
+    let path = "/etc/default/grub.d/50-cloudimg-settings.cfg";
+    let text = "SERIAL=ttyS0\nGRUB_CMDLINE_LINUX_DEFAULT=\"console=tty1 console=$SERIAL\"\n";
+    let changed = [Edit::new(path, None, Some(text.to_owned()))];
+    let tree = Edited::new(&files, &changed);
+    let found = choose(&tree, None, &[]).unwrap();
+    let wanted = ["nohz_full=2-3".to_owned()];
+    let work = set(
+        &tree,
+        found.loader,
+        None,
+        &wanted,
+        &limit_of(&root),
+        Need::Fallback,
+    )
+    .unwrap();
+    let made = work
+        .edits
+        .iter()
+        .find(|edit| edit.path.ends_with("42_quietcore_before"))
+        .unwrap();
+    let script = made.after.clone().unwrap();
+    let line = "GRUB_CMDLINE_LINUX_DEFAULT='console=tty1 console=ttyS0 crashkernel=2G-4G:320M,4G-32G:512M'\n";
+    assert!(script.contains(line), "{script}");
+}
+
+#[test]
+fn files_that_are_as_we_left_them_are_given_back_whatever_else_is_not_understood() {
+    let root = open("raspberry-pi-os-12");
+    let (files, limit) = (Files::of(&root), limit_of(&root));
+    let found = choose(&files, None, &[]).unwrap();
+    let (edits, ours, _) = with_set(&files, &found, None, &words(), &limit);
+    let ours = ours.unwrap();
+    let after = Edited::new(&files, &edits);
+    // The firmware's configuration now names a file of two lines.
+    let (config, other) = ("/boot/firmware/config.txt", "/boot/firmware/two.txt");
+    let text = String::from_utf8(files.bytes(config).unwrap()).unwrap();
+    let changed = [
+        Edit::new(
+            config,
+            Some(text.clone()),
+            Some(format!("{text}\n[all]\ncmdline=two.txt\n")),
+        ),
+        Edit::new(other, None, Some("a\nb\n".to_owned())),
+    ];
+    let tree = Edited::new(&after, &changed);
+    assert!((found.loader.lines)(&tree).is_err());
+    let work = clear(&tree, found.loader, &ours).unwrap();
+    let bare = Edited::new(&tree, &work.edits);
+    for file in &ours.files {
+        assert_eq!(bare.bytes(&file.path), files.bytes(&file.path), "{}", file.path);
+    }
+}

@@ -80,6 +80,10 @@ impl From<BootError> for CommandError {
             | BootError::NotText { .. }
             | BootError::NoPlace { .. }
             | BootError::NoTool { .. }
+            | BootError::NotComputed { .. }
+            | BootError::Disagree { .. }
+            | BootError::Generated { .. }
+            | BootError::NotTheOne { .. }
             | BootError::OneKernel { .. }
             | BootError::NoTrial { .. } => Status::Unable,
         };

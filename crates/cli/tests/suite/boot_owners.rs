@@ -1,67 +1,7 @@
 //! What the verbs of `boot` say where a tool, an image or a firmware owns the line, or writes the same files.
 
-use serde_json::Value;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-
-fn trees() -> Vec<PathBuf> {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/boot");
-    let mut trees: Vec<PathBuf> = std::fs::read_dir(top)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    trees.sort();
-    assert!(trees.len() >= 20, "{trees:?}");
-    trees
-}
-
-fn boot(tree: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_quietcore"))
-        .arg("boot")
-        .args(arguments)
-        .arg("--root")
-        .arg(tree)
-        .output()
-        .unwrap()
-}
-
-/// What makes a directory a captured machine.
-fn captured(dir: &Path) {
-    for name in ["proc", "sys"] {
-        std::fs::create_dir(dir.join(name)).unwrap();
-    }
-}
-
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-fn json(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout).unwrap()
-}
-
-/// A tree with one file more, or with another text in one.
-fn with(tree: &Path, path: &str, text: &str) -> tempfile::TempDir {
-    let dir = tempfile::tempdir().unwrap();
-    let copied = Command::new("cp")
-        .arg("-a")
-        .arg(tree.join("."))
-        .arg(dir.path())
-        .status()
-        .unwrap();
-    assert!(copied.success());
-    let path = dir.path().join(path);
-    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-    std::fs::write(path, text).unwrap();
-    dir
-}
-
-/// An EFI variable: four bytes of attributes, then the text.
-fn efi(dir: &Path, name: &str, value: &[u8]) {
-    let dir = dir.join("sys/firmware/efi/efivars");
-    std::fs::create_dir_all(&dir).unwrap();
-    std::fs::write(dir.join(name), [&[6, 0, 0, 0], value].concat()).unwrap();
-}
+use crate::support::boot_files::{boot, captured, efi, json, said, trees, with};
+use std::path::Path;
 
 #[test]
 fn of_unified_images_it_is_said_what_else_has_to_be_done() {

@@ -6,6 +6,7 @@
 
 mod boot_check;
 mod boot_owners;
+mod boot_refusals;
 mod boot_trees;
 mod boot_verdict;
 mod cases;

@@ -4,7 +4,7 @@ use super::scene::Scene;
 use crate::reading::Reading;
 use crate::{CommandError, Screen, Status};
 use apply::boot_line::Noted;
-use boot::{BootState, Entry, Files, Found, Line, Ours, find, state_after, tuned};
+use boot::{BootState, Entry, Files, Found, Line, Ours, contradiction, find, other_way, state_after, tuned};
 use serde::Serialize;
 
 /// Arguments of `boot show`.
@@ -26,6 +26,8 @@ struct Report {
     ours: Option<OursJson>,
     trial: Option<OursJson>,
     noted: Option<Noted>,
+    /// Where the words belong, on a machine whose loader is not edited.
+    other_way: Option<String>,
     tuned: Option<String>,
     unfinished: bool,
     unread: Vec<String>,
@@ -39,6 +41,8 @@ struct LoaderJson {
     entries: Vec<EntryJson>,
     lines: Vec<LineJson>,
     remark: Option<String>,
+    /// Why `boot set` does not edit these files here.
+    refuses: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -82,7 +86,8 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         .flatten()
         .flat_map(|ours| ours.words.clone())
         .collect();
-    let loaders = found.iter().map(|one| loader(one, &files, &words)).collect();
+    let loaders: Vec<LoaderJson> = found.iter().map(|one| loader(one, &files, &words)).collect();
+    let other_way = loaders.is_empty().then(|| other_way(&files)).flatten();
     let ours = |ours: &Option<Ours>| {
         ours.as_ref().map(|ours| OursJson {
             loader: ours.loader.clone(),
@@ -98,6 +103,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         verb: "show",
         running: scene.running.clone(),
         loaders,
+        other_way,
         ours: ours(&scene.kept.line),
         trial: ours(&scene.kept.trial),
         noted: scene.noted.clone(),
@@ -150,13 +156,49 @@ fn loader(found: &Found, files: &Files, words: &[String]) -> LoaderJson {
         entries: (loader.entries)(files).into_iter().map(entry).collect(),
         lines,
         remark: (loader.remark)(files),
+        refuses: refuses(found, files),
     }
+}
+
+/// Why these files would not be edited, as one line.
+fn refuses(found: &Found, files: &Files) -> Option<String> {
+    let contradicted =
+        contradiction(files, found.loader).map(|why| format!("another loader started this machine: {why}"));
+    let refused = || {
+        let error = found.loader.refusal(files, &[])?;
+        Some(error.to_string().replace('\n', "; "))
+    };
+    contradicted.or_else(refused)
+}
+
+/// Whether a line has the same reason already.
+fn is_said(lines: &[LineJson], why: &str) -> bool {
+    let mut errors = lines.iter().filter_map(|line| line.error.as_ref());
+    errors.any(|error| error.replace('\n', "; ") == why)
+}
+
+/// A line of the loader: its words, or why there are none.
+fn line_text(line: &LineJson) -> String {
+    let paths = line.paths.join(", ");
+    if let Some(text) = &line.text {
+        return format!("  line of {} ({paths})\n    {text}\n", line.name);
+    }
+    let what = match line.paths.is_empty() {
+        true => "the line".to_owned(),
+        false => format!("line of {} ({paths})", line.name),
+    };
+    let error = line.error.as_deref().unwrap_or_default();
+    let parts = ["", "why: ", "next: "];
+    let lines = error.splitn(3, '\n').zip(parts);
+    let lines: Vec<String> = lines.map(|(line, part)| format!("    {part}{line}\n")).collect();
+    format!("  {what}: not known\n{}", lines.concat())
 }
 
 fn text(report: &Report) -> String {
     let mut text = String::new();
     if report.loaders.is_empty() {
         text.push_str("No boot loader was found that quietcore can edit.\n");
+        text.extend(report.other_way.iter().map(|way| format!("  {way}\n")));
     }
     for loader in &report.loaders {
         text.push_str(&format!(
@@ -170,14 +212,10 @@ fn text(report: &Report) -> String {
             }
         }
         for line in &loader.lines {
-            let paths = line.paths.join(", ");
-            let said = line
-                .text
-                .clone()
-                .or_else(|| line.error.clone())
-                .unwrap_or_default();
-            text.push_str(&format!("  line of {} ({paths})\n    {said}\n", line.name));
+            text.push_str(&line_text(line));
         }
+        let refuses = loader.refuses.iter().filter(|why| !is_said(&loader.lines, why));
+        text.extend(refuses.map(|why| format!("  not edited: {why}\n")));
         text.extend(loader.remark.iter().map(|remark| format!("  note: {remark}\n")));
     }
     for (what, ours) in [("ours", &report.ours), ("trial", &report.trial)] {

@@ -2,6 +2,7 @@
 
 pub mod alone;
 pub mod board;
+pub mod boot_files;
 pub mod captured;
 pub mod program;
 pub mod scraping;

@@ -1,0 +1,116 @@
+//! What is checked before and after an edit of boot lines: that the files are understood, and that the kernel will get the
+//! words that were asked for and no others.
+
+use crate::line::Line;
+use crate::merge::{Swap, is_repeated};
+use crate::shell_line::has_become;
+use crate::tree::Tree;
+use crate::{BootError, Limit, Loader};
+use machine::cmdline::{Parameter, parse_cmdline, same_name};
+use std::collections::BTreeMap;
+
+/// Refuses files that may not be edited here. What was generated from them may be from before our words or from after them.
+pub fn understood(
+    tree: &dyn Tree,
+    bare: &dyn Tree,
+    loader: &'static Loader,
+    words: &[String],
+) -> Result<(), BootError> {
+    match (loader.refusal(bare, words), loader.refusal(tree, words)) {
+        (Some(error), Some(_)) => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// No line becomes longer than the kernel takes.
+pub fn check_length(tree: &dyn Tree, loader: &'static Loader, limit: &Limit) -> Result<(), BootError> {
+    for line in (loader.lines)(tree)? {
+        let length = line.text(tree)?.len();
+        if length > limit.most {
+            return Err(BootError::TooLong {
+                entry: line.name,
+                length,
+                most: limit.most,
+                who: limit.who.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Every word is on every line once, as the kernel will read it: an open quote before it would swallow it.
+pub fn check_words(tree: &dyn Tree, loader: &'static Loader, words: &[String]) -> Result<(), BootError> {
+    for line in (loader.lines)(tree)? {
+        let text = line.text(tree)?;
+        let there: Vec<Parameter> = parse_cmdline(&text).parameters;
+        let lost = words.iter().rev().find(|word| {
+            let wanted = Parameter::parse(word);
+            let same = there.iter().filter(|one| same_name(&one.name, &wanted.name));
+            let is_last = words
+                .iter()
+                .rfind(|other| same_name(&Parameter::parse(other).name, &wanted.name))
+                == Some(word);
+            let times = same.clone().filter(|one| **one == wanted).count();
+            match is_repeated(&wanted.name) {
+                true => times == 0,
+                false => is_last && (times, same.count()) != (1, 1),
+            }
+        });
+        if let Some(word) = lost {
+            return Err(BootError::NoPlace {
+                path: line
+                    .slots
+                    .first()
+                    .map_or_else(String::new, |slot| slot.path.clone()),
+                why: format!(
+                    "on the line of {} the kernel would not read `{word}`, once and by itself",
+                    line.name
+                ),
+                next: "look for a quote that is not closed on that line".to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// A list of CPUs that comes from a variable is not replaced: the variable may be used elsewhere too.
+pub fn check_lists(swaps: &BTreeMap<String, Vec<Swap>>, words: &[String]) -> Result<(), BootError> {
+    for (path, swaps) in swaps {
+        let computed = |word: &&String| word.contains(['$', '`']);
+        if let Some(word) = swaps
+            .iter()
+            .filter_map(|swap| swap.before.as_ref())
+            .find(computed)
+        {
+            return Err(BootError::NoPlace {
+                path: path.clone(),
+                why: format!("`{word}` gets its value from elsewhere, so it is not replaced"),
+                next: format!("change it by hand, so that the line has: {}", words.join(" ")),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Where a shell makes the line, the edit changes the words that it is for and no other.
+pub fn check_others(
+    before: &dyn Tree,
+    lines: &[Line],
+    later: &[Line],
+    after: &dyn Tree,
+    words: &[String],
+) -> Result<(), BootError> {
+    let pairs = lines.iter().zip(later).filter(|(line, _)| line.shell.is_some());
+    for (former, line) in pairs {
+        let (was, is) = (former.text(before)?, line.text(after)?);
+        if !has_become(&was, words, &is) {
+            let home = former.slots.get(former.home);
+            return Err(BootError::NoPlace {
+                path: home.map_or_else(String::new, |slot| slot.path.clone()),
+                why: format!("after the edit the shell would make `{is}` of `{was}`"),
+                next: format!("add these words by hand: {}", words.join(" ")),
+            });
+        }
+    }
+    Ok(())
+}

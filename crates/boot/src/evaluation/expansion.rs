@@ -1,0 +1,136 @@
+//! What words stand for: values of assignments, arguments of commands, patterns of `case`.
+
+use super::interpreter::Interpreter;
+use super::pattern::{self, PatternPart};
+use super::word::{
+    EmptyCounts, Expansion, Other, PieceContent, Quoting, ShellWord, TakenWhen, WordPiece, output_reason,
+};
+use super::{MOST_VALUE, ShellValue, Uncomputed};
+
+/// Letters that split a value or make it a pattern where no quotes are around it.
+const SPLITTING: &[char] = &[' ', '\t', '\n', '*', '?', '[', '\\', '~', '{'];
+
+impl Interpreter<'_> {
+    /// Whether a pattern matches; `None` for a bracket, and for what depends on the letters of a locale.
+    pub(super) fn is_match(&self, pattern: &ShellWord, text: &str) -> Option<bool> {
+        let mut parts = Vec::new();
+        for piece in pattern {
+            let text = match &piece.content {
+                PieceContent::Literal(text) => text.clone(),
+                PieceContent::Variable(expansion) => self.expand(expansion)?,
+                PieceContent::Unknown(_) | PieceContent::Output => return None,
+            };
+            let bare = piece.quoting == Quoting::Bare;
+            if bare && (text.contains(['[', '\\']) || text.starts_with('~')) {
+                return None;
+            }
+            parts.extend(text.chars().map(|letter| match letter {
+                '*' if bare => PatternPart::Any,
+                '?' if bare => PatternPart::One,
+                letter => PatternPart::Letter(letter),
+            }));
+        }
+        let letters: Vec<char> = text.chars().collect();
+        text.is_ascii().then(|| pattern::matches(&parts, &letters))
+    }
+
+    /// The value of a word behind `=`, which is neither split nor a pattern.
+    pub(super) fn value(&self, word: &ShellWord, line: usize) -> ShellValue {
+        let mut text = String::new();
+        for piece in word {
+            let part = match &piece.content {
+                PieceContent::Literal(part) => {
+                    let at_start = text.is_empty() || text.ends_with(':');
+                    let home = part.starts_with('~') && at_start || part.contains(":~");
+                    if piece.quoting == Quoting::Bare && home {
+                        return ShellValue::Unknown(
+                            self.refusal(line, "`~` is a home directory, which depends on the user"),
+                        );
+                    }
+                    Some(part.clone())
+                }
+                PieceContent::Variable(expansion) => self.expand(expansion),
+                PieceContent::Unknown(why) => return ShellValue::Unknown(self.refusal(line, why.clone())),
+                PieceContent::Output => return ShellValue::Unknown(self.refusal(line, output_reason())),
+            };
+            match (part, &piece.content) {
+                (Some(part), _) => text.push_str(&part),
+                (None, PieceContent::Variable(expansion)) => {
+                    return ShellValue::Unknown(self.why_unknown(expansion, line));
+                }
+                (None, _) => return ShellValue::Unknown(self.refusal(line, "it is not evaluated")),
+            }
+        }
+        match text.len() > MOST_VALUE {
+            true => ShellValue::Unknown(self.refusal(line, too_long())),
+            false => ShellValue::Text(text),
+        }
+    }
+
+    /// What an expansion gives; `None` where that is not known.
+    pub(super) fn expand(&self, expansion: &Expansion) -> Option<String> {
+        let value = match self.variables.values.get(&expansion.name)? {
+            ShellValue::Text(text) => Some(text.clone()),
+            ShellValue::Unset => None,
+            ShellValue::Unknown(_) => return None,
+        };
+        let Some(Other { taken, empty, pieces }) = &expansion.other else {
+            return Some(value.unwrap_or_default());
+        };
+        let counts = match empty {
+            EmptyCounts::AsUnset => value.as_ref().is_some_and(|text| !text.is_empty()),
+            EmptyCounts::AsSet => value.is_some(),
+        };
+        match (taken, counts) {
+            (TakenWhen::Without, true) => value,
+            (TakenWhen::With, false) => Some(String::new()),
+            (TakenWhen::Without, false) | (TakenWhen::With, true) => self.joined(pieces),
+        }
+    }
+
+    pub(super) fn joined(&self, pieces: &[WordPiece]) -> Option<String> {
+        let mut text = String::new();
+        for piece in pieces {
+            match &piece.content {
+                PieceContent::Literal(part) => text.push_str(part),
+                PieceContent::Variable(expansion) => text.push_str(&self.expand(expansion)?),
+                PieceContent::Unknown(_) | PieceContent::Output => return None,
+            }
+        }
+        (text.len() <= MOST_VALUE).then_some(text)
+    }
+
+    pub(super) fn why_unknown(&self, expansion: &Expansion, line: usize) -> Uncomputed {
+        match self.variables.values.get(&expansion.name) {
+            Some(ShellValue::Unknown(refusal)) => refusal.clone(),
+            _ => self.refusal(line, unset_reason(&expansion.name)),
+        }
+    }
+
+    /// An argument of a command, which is split and a pattern where it is without quotes.
+    pub(super) fn argument(&self, word: &ShellWord) -> Option<String> {
+        for piece in word.iter().filter(|piece| piece.quoting == Quoting::Bare) {
+            let text = match &piece.content {
+                PieceContent::Literal(text) => text.clone(),
+                PieceContent::Variable(expansion) => {
+                    self.expand(expansion).filter(|text| !text.is_empty())?
+                }
+                PieceContent::Unknown(_) | PieceContent::Output => return None,
+            };
+            if text != "[" && text.contains(SPLITTING) {
+                return None;
+            }
+        }
+        self.joined(word)
+    }
+}
+
+/// Why a variable that no file sets has no known value.
+pub(super) fn unset_reason(name: &str) -> String {
+    format!("`${name}` is set in none of the files, so its value comes from elsewhere")
+}
+
+/// Why a long value is not computed.
+pub(super) fn too_long() -> String {
+    format!("the value has more than {MOST_VALUE} bytes")
+}

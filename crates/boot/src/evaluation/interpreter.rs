@@ -1,0 +1,211 @@
+//! Runs the commands of a file on a table of variables. Where it is not known whether a command runs, the variables that it
+//! sets are unknown from there on.
+
+use super::reader::ShellReader;
+use super::syntax::{AndOr, Joint, List, Pipeline, Sense, ShellCommand, parse};
+use super::word::{ShellWord, bare};
+use super::{Dialect, MOST_COMMANDS, MOST_FILE, ShellFile, ShellValue, ShellVariables, Uncomputed};
+
+/// Commands that cannot fail in a way that matters, although their status is not computed.
+const HARMLESS: &[&str] = &["echo", "printf", ".", "source"];
+
+/// Evaluates files one after the other, as a shell that reads them with `.`.
+///
+/// `unset` names the variables that are not set before the first file: any other that no file sets may come from outside,
+/// so it is unknown. `source` gives the text of a file that one of them reads.
+///
+/// # Errors
+/// The first command that is not evaluated here.
+pub fn evaluate(
+    files: &[ShellFile],
+    unset: &[&str],
+    dialect: Dialect,
+    source: &dyn Fn(&str) -> Option<String>,
+) -> Result<ShellVariables, Uncomputed> {
+    let mut variables = ShellVariables::default();
+    for name in unset {
+        variables.values.insert((*name).to_owned(), ShellValue::Unset);
+    }
+    let mut run = Interpreter {
+        variables,
+        dialect,
+        source,
+        files: Vec::new(),
+        commands: 0,
+    };
+    for file in files {
+        run.file(&file.path, &file.text)?;
+    }
+    Ok(run.variables)
+}
+
+/// A run over the files.
+pub(super) struct Interpreter<'a> {
+    pub(super) variables: ShellVariables,
+    pub(super) dialect: Dialect,
+    /// The text of a file that one of them reads.
+    pub(super) source: &'a dyn Fn(&str) -> Option<String>,
+    /// The files that are being read, the innermost last.
+    pub(super) files: Vec<String>,
+    /// How many commands and files there were until now.
+    pub(super) commands: usize,
+}
+
+/// Whether a command runs.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Certainty {
+    /// It does.
+    Runs,
+    /// That is not known.
+    MayRun,
+}
+
+/// The exit status as far as it is known: success or failure.
+pub(super) type Success = Option<bool>;
+
+impl Interpreter<'_> {
+    pub(super) fn file(&mut self, path: &str, text: &str) -> Result<(), Uncomputed> {
+        if text.len() > MOST_FILE {
+            let why = format!("the file has more than {MOST_FILE} bytes");
+            return Err(ShellReader::new(path, text).refuse(why));
+        }
+        let list = parse(path, text)?;
+        self.files.push(path.to_owned());
+        self.statements(&list, Certainty::Runs)?;
+        self.files.pop();
+        Ok(())
+    }
+
+    pub(super) fn refuse<T>(&self, line: usize, why: impl Into<String>) -> Result<T, Uncomputed> {
+        Err(self.refusal(line, why))
+    }
+
+    pub(super) fn refusal(&self, line: usize, why: impl Into<String>) -> Uncomputed {
+        Uncomputed {
+            path: self.files.last().cloned().unwrap_or_default(),
+            line,
+            why: why.into(),
+        }
+    }
+
+    /// Commands whose status nobody asks for: the program that reads the file stops where one fails (`set -e`).
+    pub(super) fn statements(&mut self, list: &List, certainty: Certainty) -> Result<Success, Uncomputed> {
+        let mut status = Some(true);
+        for one in list {
+            status = self.and_or(one, certainty)?;
+            if let (true, ShellCommand::Simple(simple)) = (one.others.is_empty(), &one.first.command)
+                && one.first.sense == Sense::Plain
+                && let Some(name) = simple.words.first().and_then(bare)
+                && (status == Some(false) || (status.is_none() && !HARMLESS.contains(&name)))
+            {
+                return self.refuse(
+                    one.first.line,
+                    format!("the command `{name}`: it may fail, and what reads the file stops then"),
+                );
+            }
+        }
+        Ok(status)
+    }
+
+    pub(super) fn list(&mut self, list: &List, certainty: Certainty) -> Result<Success, Uncomputed> {
+        let mut status = Some(true);
+        for one in list {
+            status = self.and_or(one, certainty)?;
+        }
+        Ok(status)
+    }
+
+    pub(super) fn and_or(&mut self, all: &AndOr, certainty: Certainty) -> Result<Success, Uncomputed> {
+        let mut status = self.pipeline(&all.first, certainty)?;
+        for (joint, next) in &all.others {
+            let wanted = *joint == Joint::And;
+            match status {
+                Some(known) if known == wanted => status = self.pipeline(next, certainty)?,
+                Some(_) => {}
+                None => {
+                    self.pipeline(next, Certainty::MayRun)?;
+                }
+            }
+        }
+        Ok(status)
+    }
+
+    pub(super) fn pipeline(&mut self, one: &Pipeline, certainty: Certainty) -> Result<Success, Uncomputed> {
+        self.commands += 1;
+        if self.commands > MOST_COMMANDS {
+            return self.refuse(one.line, format!("there are more than {MOST_COMMANDS} commands"));
+        }
+        let status = match &one.command {
+            ShellCommand::Simple(simple) => self.simple(simple, one.line, certainty)?,
+            ShellCommand::If(branches, otherwise) => self.if_command(branches, otherwise, certainty)?,
+            ShellCommand::Case(subject, branches) => {
+                self.case_command(subject, branches, one.line, certainty)?
+            }
+        };
+        Ok(match one.sense {
+            Sense::Plain => status,
+            Sense::Negated => status.map(|success| !success),
+        })
+    }
+
+    pub(super) fn if_command(
+        &mut self,
+        branches: &[(List, List)],
+        otherwise: &List,
+        certainty: Certainty,
+    ) -> Result<Success, Uncomputed> {
+        let mut certainty = certainty;
+        for (condition, body) in branches {
+            match self.list(condition, certainty)? {
+                Some(true) => {
+                    let status = self.statements(body, certainty)?;
+                    return Ok(status.filter(|_| certainty == Certainty::Runs));
+                }
+                Some(false) => {}
+                None => {
+                    certainty = Certainty::MayRun;
+                    self.statements(body, certainty)?;
+                }
+            }
+        }
+        let status = self.statements(otherwise, certainty)?;
+        Ok(status.filter(|_| certainty == Certainty::Runs))
+    }
+
+    pub(super) fn case_command(
+        &mut self,
+        subject: &ShellWord,
+        branches: &[(Vec<ShellWord>, List)],
+        line: usize,
+        certainty: Certainty,
+    ) -> Result<Success, Uncomputed> {
+        let mut certainty = certainty;
+        let subject = match self.value(subject, line) {
+            ShellValue::Text(text) => Some(text),
+            _ => None,
+        };
+        for (patterns, body) in branches {
+            let mut matched = Some(false);
+            for one in patterns {
+                let one = subject.as_ref().and_then(|text| self.is_match(one, text));
+                matched = match (matched, one) {
+                    (Some(true), _) => Some(true),
+                    (Some(false), one) => one,
+                    (None, _) => None,
+                };
+            }
+            match matched {
+                Some(true) => {
+                    let status = self.statements(body, certainty)?;
+                    return Ok(status.filter(|_| certainty == Certainty::Runs));
+                }
+                Some(false) => {}
+                None => {
+                    certainty = Certainty::MayRun;
+                    self.statements(body, certainty)?;
+                }
+            }
+        }
+        Ok((certainty == Certainty::Runs).then_some(true))
+    }
+}

@@ -1,0 +1,75 @@
+//! Patterns of `case`: letters, `*` and `?`.
+
+/// A part of a pattern.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PatternPart {
+    /// This letter.
+    Letter(char),
+    /// Any one letter (`?`).
+    One,
+    /// Any letters, or none (`*`).
+    Any,
+}
+
+/// Whether a whole text is as a pattern says.
+pub fn matches(pattern: &[PatternPart], text: &[char]) -> bool {
+    // The place of the last `*`, and how much of the text it has taken.
+    let mut star: Option<(usize, usize)> = None;
+    let (mut at, mut part) = (0, 0);
+    while at < text.len() {
+        match pattern.get(part) {
+            Some(PatternPart::Any) => {
+                star = Some((part, at));
+                part += 1;
+                continue;
+            }
+            Some(PatternPart::One) => {
+                at += 1;
+                part += 1;
+                continue;
+            }
+            Some(PatternPart::Letter(letter)) if *letter == text[at] => {
+                at += 1;
+                part += 1;
+                continue;
+            }
+            _ => {}
+        }
+        let Some((before, taken)) = star else {
+            return false;
+        };
+        star = Some((before, taken + 1));
+        (at, part) = (taken + 1, before + 1);
+    }
+    pattern[part..].iter().all(|part| *part == PatternPart::Any)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stars_take_as_much_as_they_need() {
+        for (pattern, text, expected) in [
+            ("", "", true),
+            ("*", "", true),
+            ("a*c", "abcbc", true),
+            ("a*c", "abcb", false),
+            ("?", "", false),
+            ("a?", "ab", true),
+            ("*a*b?", "xaybbc", true),
+            ("*a*b?", "xayb", false),
+        ] {
+            let parts: Vec<PatternPart> = pattern
+                .chars()
+                .map(|letter| match letter {
+                    '*' => PatternPart::Any,
+                    '?' => PatternPart::One,
+                    letter => PatternPart::Letter(letter),
+                })
+                .collect();
+            let text: Vec<char> = text.chars().collect();
+            assert_eq!(matches(&parts, &text), expected, "{pattern} {text:?}");
+        }
+    }
+}

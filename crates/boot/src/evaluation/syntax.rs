@@ -1,0 +1,383 @@
+//! Commands of a shell, as far as files of settings have them: assignments, `if`, `case`, `&&`, `||` and simple commands.
+//! Loops, functions, pipes, subshells and here-documents are refused.
+
+use super::reader::ShellReader;
+use super::word::{ShellWord, bare, is_name_letter, word};
+use super::{MOST_NESTED, Uncomputed};
+
+/// Commands one after the other.
+pub type List = Vec<AndOr>;
+
+/// Commands joined by `&&` and `||`.
+#[derive(Clone, Debug)]
+pub struct AndOr {
+    /// The first one.
+    pub first: Pipeline,
+    /// The others, and when they run.
+    pub others: Vec<(Joint, Pipeline)>,
+}
+
+/// When the next command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joint {
+    /// After a success (`&&`).
+    And,
+    /// After a failure (`||`).
+    Or,
+}
+
+/// A command, with `!` or without.
+#[derive(Clone, Debug)]
+pub struct Pipeline {
+    /// Whether its status counts.
+    pub sense: Sense,
+    /// The command.
+    pub command: ShellCommand,
+    /// Its line, from 1.
+    pub line: usize,
+}
+
+/// What `!` does to a status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sense {
+    /// It stays.
+    Plain,
+    /// It is turned round.
+    Negated,
+}
+
+/// A command.
+#[derive(Clone, Debug)]
+pub enum ShellCommand {
+    /// Assignments and words.
+    Simple(SimpleCommand),
+    /// Conditions with what runs where one holds, and what runs where none does.
+    If(Vec<(List, List)>, List),
+    /// A word, and for each branch its patterns and commands.
+    Case(ShellWord, Vec<(Vec<ShellWord>, List)>),
+}
+
+/// Assignments, then words.
+#[derive(Clone, Debug, Default)]
+pub struct SimpleCommand {
+    /// The assignments.
+    pub assignments: Vec<Assign>,
+    /// The name of the command and its arguments.
+    pub words: Vec<ShellWord>,
+    /// Whether its input or output goes elsewhere.
+    pub redirected: bool,
+}
+
+/// `NAME=word` or `NAME+=word`.
+#[derive(Clone, Debug)]
+pub struct Assign {
+    /// The variable.
+    pub name: String,
+    /// What happens to the value that it has.
+    pub joining: Joining,
+    /// The new value, or what is added.
+    pub word: ShellWord,
+    /// Its line, from 1.
+    pub line: usize,
+}
+
+/// What an assignment does with the former value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Joining {
+    /// It is replaced.
+    Replaces,
+    /// It stays, and the word follows with nothing between (`+=`).
+    Appends,
+}
+
+/// Words that begin or end something that is not evaluated.
+const REFUSED: &[&str] = &[
+    "for", "while", "until", "do", "done", "{", "}", "in", "function", "select", "time", "coproc", "[[", "]]",
+];
+
+/// Words that end a list.
+const ENDS: &[&str] = &["then", "elif", "else", "fi", "esac"];
+
+/// Parses a whole file.
+pub fn parse(path: &str, text: &str) -> Result<List, Uncomputed> {
+    let mut reader = ShellReader::new(path, text);
+    if text.contains('\0') {
+        return Err(reader.refuse("a NUL byte in the file"));
+    }
+    let list = list(&mut reader, 0)?;
+    match reader.peek() {
+        None => Ok(list),
+        Some(letter) => {
+            let word = reserved(&mut reader).unwrap_or_else(|| letter.to_string());
+            Err(reader.refuse(format!("`{word}` without a beginning")))
+        }
+    }
+}
+
+/// Goes over blanks, line ends and comments.
+fn skip_lines(reader: &mut ShellReader) {
+    loop {
+        reader.skip_blanks();
+        match reader.peek() {
+            Some('\n') => {
+                reader.raw_next();
+            }
+            Some('#') => reader.skip_comment(),
+            _ => return,
+        }
+    }
+}
+
+/// The letters of the next word, where they may be a reserved word. The reader stays.
+fn reserved(reader: &mut ShellReader) -> Option<String> {
+    let mut ahead = reader.clone();
+    let word = word(&mut ahead).ok()?;
+    bare(&word).map(str::to_owned)
+}
+
+fn list(reader: &mut ShellReader, depth: usize) -> Result<List, Uncomputed> {
+    if depth > MOST_NESTED {
+        return Err(reader.refuse("`if` and `case` nested too deep"));
+    }
+    let mut all = Vec::new();
+    loop {
+        skip_lines(reader);
+        let ends = match reader.peek() {
+            None | Some(')') => true,
+            Some(';') => reader.starts_with(";;"),
+            Some(_) => reserved(reader).is_some_and(|word| ENDS.contains(&word.as_str())),
+        };
+        if ends {
+            return Ok(all);
+        }
+        all.push(and_or(reader, depth)?);
+        reader.skip_blanks();
+        match reader.peek() {
+            Some(';') if !reader.starts_with(";;") => {
+                reader.raw_next();
+            }
+            Some('#') => reader.skip_comment(),
+            None | Some('\n' | ';' | ')') => {}
+            Some('&') => return Err(reader.refuse("a command in the background (`&`)")),
+            Some('|') => return Err(reader.refuse("a pipe")),
+            Some(letter) => return Err(reader.refuse(format!("`{letter}` behind a command"))),
+        }
+    }
+}
+
+fn and_or(reader: &mut ShellReader, depth: usize) -> Result<AndOr, Uncomputed> {
+    let first = pipeline(reader, depth)?;
+    let mut others = Vec::new();
+    loop {
+        reader.skip_blanks();
+        let joint = match reader.peek() {
+            Some('&') if reader.starts_with("&&") => Joint::And,
+            Some('|') if reader.starts_with("||") => Joint::Or,
+            _ => return Ok(AndOr { first, others }),
+        };
+        reader.raw_next();
+        reader.raw_next();
+        skip_lines(reader);
+        others.push((joint, pipeline(reader, depth)?));
+    }
+}
+
+fn pipeline(reader: &mut ShellReader, depth: usize) -> Result<Pipeline, Uncomputed> {
+    reader.skip_blanks();
+    let mut sense = Sense::Plain;
+    if reserved(reader).as_deref() == Some("!") {
+        word(reader)?;
+        reader.skip_blanks();
+        sense = Sense::Negated;
+    }
+    let line = reader.line();
+    let command = match reserved(reader).as_deref() {
+        Some("if") => if_command(reader, depth)?,
+        Some("case") => case_command(reader, depth)?,
+        Some(word) if REFUSED.contains(&word) || ENDS.contains(&word) || word == "!" => {
+            return Err(reader.refuse(format!("`{word}` is not evaluated")));
+        }
+        _ => ShellCommand::Simple(simple(reader)?),
+    };
+    Ok(Pipeline { sense, command, line })
+}
+
+/// Takes the reserved word that has to follow.
+fn expect(reader: &mut ShellReader, expected: &str) -> Result<(), Uncomputed> {
+    skip_lines(reader);
+    match reserved(reader).as_deref() == Some(expected) {
+        true => word(reader).map(drop),
+        false => Err(reader.refuse(format!("`{expected}` is missing"))),
+    }
+}
+
+fn if_command(reader: &mut ShellReader, depth: usize) -> Result<ShellCommand, Uncomputed> {
+    word(reader)?;
+    let mut branches = Vec::new();
+    loop {
+        let condition = filled(reader, depth)?;
+        expect(reader, "then")?;
+        let body = filled(reader, depth)?;
+        branches.push((condition, body));
+        match reserved(reader).as_deref() {
+            Some("elif") => {
+                word(reader)?;
+            }
+            Some("else") => {
+                word(reader)?;
+                let otherwise = filled(reader, depth)?;
+                expect(reader, "fi")?;
+                no_redirect(reader)?;
+                return Ok(ShellCommand::If(branches, otherwise));
+            }
+            _ => {
+                expect(reader, "fi")?;
+                no_redirect(reader)?;
+                return Ok(ShellCommand::If(branches, Vec::new()));
+            }
+        }
+    }
+}
+
+/// A list with at least one command, as `if` demands it.
+fn filled(reader: &mut ShellReader, depth: usize) -> Result<List, Uncomputed> {
+    let found = list(reader, depth + 1)?;
+    match found.is_empty() {
+        true => Err(reader.refuse("a command is missing")),
+        false => Ok(found),
+    }
+}
+
+fn no_redirect(reader: &mut ShellReader) -> Result<(), Uncomputed> {
+    reader.skip_blanks();
+    match reader.peek() {
+        Some('<' | '>') => Err(reader.refuse("`if` or `case` with `<` or `>` behind it")),
+        _ => Ok(()),
+    }
+}
+
+fn case_command(reader: &mut ShellReader, depth: usize) -> Result<ShellCommand, Uncomputed> {
+    word(reader)?;
+    reader.skip_blanks();
+    let subject = word(reader)?;
+    if subject.is_empty() {
+        return Err(reader.refuse("`case` without a word"));
+    }
+    expect(reader, "in")?;
+    let mut branches = Vec::new();
+    loop {
+        skip_lines(reader);
+        if reserved(reader).as_deref() == Some("esac") {
+            word(reader)?;
+            no_redirect(reader)?;
+            return Ok(ShellCommand::Case(subject, branches));
+        }
+        reader.take('(');
+        let mut patterns = Vec::new();
+        loop {
+            reader.skip_blanks();
+            let pattern = word(reader)?;
+            if pattern.is_empty() {
+                return Err(reader.refuse("a pattern is missing"));
+            }
+            patterns.push(pattern);
+            reader.skip_blanks();
+            match reader.next() {
+                Some('|') => {}
+                Some(')') => break,
+                _ => return Err(reader.refuse("`)` is missing behind a pattern")),
+            }
+        }
+        let body = list(reader, depth + 1)?;
+        branches.push((patterns, body));
+        skip_lines(reader);
+        if reader.starts_with(";;") {
+            reader.raw_next();
+            reader.raw_next();
+            if matches!(reader.peek(), Some('&' | ';')) {
+                return Err(reader.refuse("`;;&`"));
+            }
+        } else if reserved(reader).as_deref() != Some("esac") {
+            return Err(reader.refuse("`esac` is missing"));
+        }
+    }
+}
+
+fn simple(reader: &mut ShellReader) -> Result<SimpleCommand, Uncomputed> {
+    let mut found = SimpleCommand::default();
+    loop {
+        reader.skip_blanks();
+        match reader.peek() {
+            None | Some('\n' | ';' | '&' | '|' | ')' | '#') => break,
+            Some('<' | '>') => redirect(reader, &mut found)?,
+            Some('0'..='9') if reader.is_descriptor() => redirect(reader, &mut found)?,
+            Some(_) => {
+                if found.words.is_empty()
+                    && let Some(assign) = assign(reader)?
+                {
+                    found.assignments.push(assign);
+                    continue;
+                }
+                let next = word(reader)?;
+                if next.is_empty() {
+                    return Err(reader.refuse("a letter that is not evaluated"));
+                }
+                found.words.push(next);
+            }
+        }
+    }
+    match found.words.is_empty() && found.assignments.is_empty() {
+        true => Err(reader.refuse("a command is missing")),
+        false => Ok(found),
+    }
+}
+
+fn redirect(reader: &mut ShellReader, found: &mut SimpleCommand) -> Result<(), Uncomputed> {
+    while matches!(reader.peek(), Some('0'..='9')) {
+        reader.raw_next();
+    }
+    if reader.starts_with("<<") || reader.starts_with("<(") || reader.starts_with(">(") {
+        return Err(reader.refuse("a here-document or the output of a process"));
+    }
+    reader.next();
+    if matches!(reader.peek(), Some('>' | '&' | '|')) {
+        reader.raw_next();
+    }
+    reader.skip_blanks();
+    if word(reader)?.is_empty() {
+        return Err(reader.refuse("`<` or `>` without a file"));
+    }
+    found.redirected = true;
+    Ok(())
+}
+
+/// An assignment, where one follows.
+fn assign(reader: &mut ShellReader) -> Result<Option<Assign>, Uncomputed> {
+    let mut ahead = reader.clone();
+    let mut name = String::new();
+    ahead.peek();
+    let line = ahead.line();
+    while let Some(letter) = ahead.peek()
+        && is_name_letter(letter, name.len())
+    {
+        name.push(letter);
+        ahead.raw_next();
+    }
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let joining = match ahead.take('+') {
+        true => Joining::Appends,
+        false => Joining::Replaces,
+    };
+    if !ahead.take('=') {
+        return Ok(None);
+    }
+    *reader = ahead;
+    Ok(Some(Assign {
+        name,
+        joining,
+        word: word(reader)?,
+        line,
+    }))
+}

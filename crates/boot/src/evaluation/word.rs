@@ -1,0 +1,354 @@
+//! Words of a shell: quotes, escapes and expansions. What has an effect besides its value, or is read differently by shells,
+//! is refused.
+
+use super::Uncomputed;
+use super::reader::ShellReader;
+use super::substitution::{End, commands};
+
+/// A part of a word.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WordPiece {
+    /// What it is.
+    pub content: PieceContent,
+    /// Whether quotes keep it together.
+    pub quoting: Quoting,
+}
+
+/// Whether a piece is subject to splitting and patterns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quoting {
+    /// It is in quotes, or behind a backslash.
+    Quoted,
+    /// It is not.
+    Bare,
+}
+
+/// What a piece stands for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PieceContent {
+    /// This text.
+    Literal(String),
+    /// The value of a variable.
+    Variable(Expansion),
+    /// Something that is not known here, with the reason.
+    Unknown(String),
+    /// The output of a command, whose exit status becomes that of the assignment.
+    Output,
+}
+
+/// `$NAME`, or `${NAME...}` with another text where the variable is set, or is not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expansion {
+    /// The variable.
+    pub name: String,
+    /// The other text.
+    pub other: Option<Other>,
+}
+
+/// The text in place of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// When it is taken.
+    pub taken: TakenWhen,
+    /// Whether an empty value counts as none (`:-`, `:+`).
+    pub empty: EmptyCounts,
+    /// The pieces of the text.
+    pub pieces: Vec<WordPiece>,
+}
+
+/// When the other text is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TakenWhen {
+    /// Where the variable has no value (`-`).
+    Without,
+    /// Where it has one (`+`).
+    With,
+}
+
+/// What an empty value counts as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmptyCounts {
+    /// As no value.
+    AsUnset,
+    /// As a value.
+    AsSet,
+}
+
+/// A whole word.
+pub type ShellWord = Vec<WordPiece>;
+
+const OUTPUT: &str = "its value is the output of a command";
+
+/// Reads a word up to a blank, a line end or an operator. An empty word is no word.
+pub fn word(reader: &mut ShellReader) -> Result<ShellWord, Uncomputed> {
+    let mut pieces = Vec::new();
+    loop {
+        match reader.peek() {
+            None | Some(' ' | '\t' | '\n' | ';' | '&' | '|' | '<' | '>' | ')') => return Ok(pieces),
+            Some('(') => return Err(reader.refuse("parentheses (a function, an array or a subshell)")),
+            Some('\\') => {
+                reader.raw_next();
+                let letter = reader
+                    .raw_next()
+                    .ok_or_else(|| reader.refuse("a backslash at the end"))?;
+                push(&mut pieces, letter, Quoting::Quoted);
+            }
+            Some('\'') => single(reader, &mut pieces)?,
+            Some('"') => double(reader, &mut pieces)?,
+            Some('$') => pieces.push(dollar(reader, Quoting::Bare)?),
+            Some('`') => pieces.push(backticks(reader, Quoting::Bare)?),
+            Some(letter) => {
+                reader.raw_next();
+                push(&mut pieces, letter, Quoting::Bare);
+            }
+        }
+    }
+}
+
+/// A word that is nothing but letters without quotes.
+pub fn bare(word: &ShellWord) -> Option<&str> {
+    match word.as_slice() {
+        [
+            WordPiece {
+                content: PieceContent::Literal(text),
+                quoting: Quoting::Bare,
+            },
+        ] => Some(text),
+        _ => None,
+    }
+}
+
+/// Whether a letter can be in a name, at its beginning or later.
+pub fn is_name_letter(letter: char, length: usize) -> bool {
+    letter == '_' || letter.is_ascii_alphabetic() || (length > 0 && letter.is_ascii_digit())
+}
+
+fn push(pieces: &mut ShellWord, letter: char, quoting: Quoting) {
+    if let Some(WordPiece {
+        content: PieceContent::Literal(text),
+        quoting: last,
+    }) = pieces.last_mut()
+        && *last == quoting
+    {
+        text.push(letter);
+        return;
+    }
+    pieces.push(WordPiece {
+        content: PieceContent::Literal(letter.to_string()),
+        quoting,
+    });
+}
+
+/// An empty quoted text is a word too.
+fn empty(pieces: &mut ShellWord) {
+    pieces.push(WordPiece {
+        content: PieceContent::Literal(String::new()),
+        quoting: Quoting::Quoted,
+    });
+}
+
+fn single(reader: &mut ShellReader, pieces: &mut ShellWord) -> Result<(), Uncomputed> {
+    let start = reader.line();
+    reader.raw_next();
+    empty(pieces);
+    loop {
+        match reader.raw_next() {
+            None => return Err(reader.refuse_at(start, "a single quote that is not closed")),
+            Some('\'') => return Ok(()),
+            Some(letter) => push(pieces, letter, Quoting::Quoted),
+        }
+    }
+}
+
+fn double(reader: &mut ShellReader, pieces: &mut ShellWord) -> Result<(), Uncomputed> {
+    let start = reader.line();
+    reader.raw_next();
+    empty(pieces);
+    loop {
+        match reader.peek() {
+            None => return Err(reader.refuse_at(start, "a double quote that is not closed")),
+            Some('"') => {
+                reader.raw_next();
+                return Ok(());
+            }
+            Some('$') => pieces.push(dollar(reader, Quoting::Quoted)?),
+            Some('`') => pieces.push(backticks(reader, Quoting::Quoted)?),
+            Some('\\') => {
+                reader.raw_next();
+                match reader.raw_peek() {
+                    Some(letter @ ('$' | '`' | '"' | '\\')) => {
+                        reader.raw_next();
+                        push(pieces, letter, Quoting::Quoted);
+                    }
+                    _ => push(pieces, '\\', Quoting::Quoted),
+                }
+            }
+            Some(letter) => {
+                reader.raw_next();
+                push(pieces, letter, Quoting::Quoted);
+            }
+        }
+    }
+}
+
+/// What begins with `$`.
+fn dollar(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Uncomputed> {
+    reader.enter()?;
+    let piece = expansion(reader, quoting)?;
+    reader.leave();
+    Ok(piece)
+}
+
+fn expansion(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Uncomputed> {
+    reader.raw_next();
+    let piece = |content| Ok(WordPiece { content, quoting });
+    if reader.starts_with("\\\n") {
+        return Err(reader.refuse("a line end behind `$`"));
+    }
+    match reader.raw_peek() {
+        Some('(') => {
+            if reader.starts_with("((") {
+                return Err(reader.refuse("arithmetic"));
+            }
+            reader.raw_next();
+            commands(reader, End::Parenthesis)?;
+            piece(PieceContent::Output)
+        }
+        Some('{') => {
+            reader.raw_next();
+            let content = braces(reader, quoting)?;
+            piece(content)
+        }
+        Some('[') => Err(reader.refuse("arithmetic")),
+        Some('\'' | '"') if quoting == Quoting::Bare => {
+            Err(reader.refuse("`$` before a quote, which shells read differently"))
+        }
+        Some(letter) if is_name_letter(letter, 0) => {
+            let name = name(reader)?;
+            piece(PieceContent::Variable(Expansion { name, other: None }))
+        }
+        Some(letter @ ('0'..='9' | '@' | '*' | '#' | '?' | '-' | '$' | '!')) => {
+            reader.raw_next();
+            piece(PieceContent::Unknown(format!("`${letter}` is not known here")))
+        }
+        _ => piece(PieceContent::Literal("$".to_owned())),
+    }
+}
+
+fn name(reader: &mut ShellReader) -> Result<String, Uncomputed> {
+    let mut name = String::new();
+    while let Some(letter) = reader.raw_peek()
+        && is_name_letter(letter, name.len())
+    {
+        name.push(letter);
+        reader.raw_next();
+    }
+    if reader.starts_with("\\\n") {
+        return Err(reader.refuse("a line end in the name of a variable"));
+    }
+    Ok(name)
+}
+
+/// The inside of `${...}`.
+fn braces(reader: &mut ShellReader, quoting: Quoting) -> Result<PieceContent, Uncomputed> {
+    let name = name(reader)?;
+    if name.is_empty() {
+        // `${#NAME}`, `${1}`, `${@}`: no effect but the value.
+        let simple = plain_until_brace(reader)?;
+        let is_name = |text: &str| !text.is_empty() && text.chars().all(|letter| is_name_letter(letter, 1));
+        let known = is_name(&simple)
+            || simple.strip_prefix('#').is_some_and(is_name)
+            || matches!(simple.as_str(), "@" | "*" | "#" | "?" | "-" | "$");
+        return match known {
+            true => Ok(PieceContent::Unknown(format!("`${{{simple}}}` is not evaluated"))),
+            false => Err(reader.refuse(format!("`${{{simple}}}`"))),
+        };
+    }
+    let empty = match reader.raw_peek() {
+        Some(':') => {
+            reader.raw_next();
+            EmptyCounts::AsUnset
+        }
+        _ => EmptyCounts::AsSet,
+    };
+    let taken = match (reader.raw_next(), empty) {
+        (Some('}'), EmptyCounts::AsSet) => {
+            return Ok(PieceContent::Variable(Expansion { name, other: None }));
+        }
+        (Some('-'), _) => TakenWhen::Without,
+        (Some('+'), _) => TakenWhen::With,
+        (Some('%' | '#'), EmptyCounts::AsSet) => {
+            plain_until_brace(reader)?;
+            return Ok(PieceContent::Unknown(format!("a part of `${name}` is taken")));
+        }
+        _ => return Err(reader.refuse(format!("`${{{name}...}}` with an operator that is not evaluated"))),
+    };
+    let mut pieces = Vec::new();
+    loop {
+        match reader.raw_peek() {
+            Some('}') => break,
+            Some('$') => {
+                let inner = dollar(reader, quoting)?;
+                match inner.content {
+                    PieceContent::Variable(Expansion { other: None, .. }) | PieceContent::Literal(_) => {
+                        pieces.push(inner)
+                    }
+                    _ => return Err(reader.refuse(format!("`${{{name}...}}` with an expansion inside"))),
+                }
+            }
+            None | Some('\'' | '"' | '\\' | '`' | '{' | '~' | '\n') => {
+                return Err(reader.refuse(format!("`${{{name}...}}` with quotes, escapes or `~` inside")));
+            }
+            Some(letter) => {
+                reader.raw_next();
+                push(&mut pieces, letter, quoting);
+            }
+        }
+    }
+    reader.raw_next();
+    let other = Some(Other { taken, empty, pieces });
+    Ok(PieceContent::Variable(Expansion { name, other }))
+}
+
+/// Letters up to `}`, without anything that a shell reads otherwise.
+fn plain_until_brace(reader: &mut ShellReader) -> Result<String, Uncomputed> {
+    let mut text = String::new();
+    loop {
+        match reader.raw_next() {
+            Some('}') => return Ok(text),
+            None | Some('\'' | '"' | '\\' | '`' | '{' | '$' | '\n') => {
+                return Err(reader.refuse("`${...}` with quotes, escapes or expansions inside"));
+            }
+            Some(letter) => text.push(letter),
+        }
+    }
+}
+
+/// Goes over a command between backticks, which end at the first backtick without a backslash.
+fn backticks(reader: &mut ShellReader, quoting: Quoting) -> Result<WordPiece, Uncomputed> {
+    let start = reader.clone();
+    reader.raw_next();
+    let mut inside = String::new();
+    loop {
+        match reader.raw_next() {
+            None => return Err(start.refuse("a backtick that is not closed")),
+            Some('`') => break,
+            // Which backslashes are taken away depends on what follows and on quotes around it.
+            Some('\\') => return Err(start.refuse("a backslash between backticks")),
+            Some('"') if quoting == Quoting::Quoted => {
+                return Err(start.refuse("a double quote between backticks that are in double quotes"));
+            }
+            Some(letter) => inside.push(letter),
+        }
+    }
+    commands(&mut start.inside(&inside), End::Text)?;
+    Ok(WordPiece {
+        content: PieceContent::Output,
+        quoting,
+    })
+}
+
+/// Why the output of a command has no known value.
+pub fn output_reason() -> String {
+    OUTPUT.to_owned()
+}

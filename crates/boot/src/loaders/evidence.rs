@@ -1,0 +1,131 @@
+//! Which loader started this machine: what the firmware reports, what the running line shows, what is installed. Files of a
+//! loader may stay behind when another one takes over.
+
+use super::Loader;
+use crate::tree::{self, Tree};
+use machine::cmdline::words;
+
+/// Loaders by which `LoaderInfo` can contradict the files of another one.
+const KNOWN: &[&str] = &["grub", "systemd-boot", "limine", "refind"];
+
+/// Where Limine looks for its file, on the partitions that are mounted here (its CONFIG.md).
+const LIMINE: &[&str] = &[
+    "/boot/limine.conf",
+    "/boot/limine/limine.conf",
+    "/boot/EFI/BOOT/limine.conf",
+    "/boot/EFI/limine/limine.conf",
+    "/boot/efi/limine.conf",
+    "/boot/efi/limine/limine.conf",
+    "/boot/efi/EFI/BOOT/limine.conf",
+    "/boot/efi/EFI/limine/limine.conf",
+    "/efi/limine.conf",
+    "/efi/limine/limine.conf",
+    "/efi/EFI/BOOT/limine.conf",
+    "/efi/EFI/limine/limine.conf",
+];
+
+/// Where tools of distributions take Limine's line from.
+const LIMINE_DEFAULTS: &str = "/etc/default/limine";
+
+/// rEFInd's line for kernels in the same directory.
+const REFIND: &str = "/boot/refind_linux.conf";
+
+/// What the boot loader called itself, in small letters: the EFI variable `LoaderInfo` of the Boot Loader Interface, which
+/// systemd-boot and newer GRUBs set. Four bytes of attributes, then UTF-16.
+pub fn efi_loader(tree: &dyn Tree) -> Option<String> {
+    const PATH: &str = "/sys/firmware/efi/efivars/LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+    let bytes = tree.bytes(PATH)?;
+    Some(super::utf16(bytes.get(4..)?))
+}
+
+/// The running line, and what of it shows the loader.
+struct Running {
+    /// GRUB and syslinux add the path of the kernel (`BOOT_IMAGE=`).
+    image: bool,
+    /// A loader that starts the kernel as an EFI program names the initial RAM disk with backslashes.
+    initrd: Option<String>,
+    /// Whether the line is known.
+    known: bool,
+}
+
+fn running(tree: &dyn Tree) -> Running {
+    let line = tree::look(tree, "/proc/cmdline").unwrap_or_default();
+    Running {
+        image: words(&line).any(|word| word.starts_with("BOOT_IMAGE=")),
+        initrd: words(&line)
+            .find(|word| word.starts_with("initrd=\\"))
+            .map(str::to_owned),
+        known: words(&line).next().is_some(),
+    }
+}
+
+/// Whether GRUB started the running kernel, as far as that shows.
+pub fn is_grub(tree: &dyn Tree) -> bool {
+    running(tree).image || efi_loader(tree).is_some_and(|name| name.contains("grub"))
+}
+
+/// What shows that another loader than this one started the machine; `None` where nothing does.
+#[must_use]
+pub fn contradiction(tree: &dyn Tree, loader: &Loader) -> Option<String> {
+    let name = loader.efi_name?;
+    let running = running(tree);
+    if let Some(reported) = efi_loader(tree)
+        && KNOWN.iter().any(|known| reported.contains(known))
+    {
+        // rEFInd starts other loaders too, and older GRUBs leave its name in the variable.
+        let started_by_refind = reported.contains("refind") && running.image && name == "grub";
+        return (!reported.contains(name) && !started_by_refind)
+            .then(|| format!("the firmware's variable LoaderInfo names `{reported}`"));
+    }
+    match (name, running.image, running.initrd) {
+        ("grub", false, Some(word)) => Some(format!(
+            "the running line has `{word}` and no BOOT_IMAGE=, so a loader of EFI programs started it, and no GRUB"
+        )),
+        ("grub", false, None) if running.known => installed(tree).map(|other| {
+            format!("the running line has no BOOT_IMAGE=, which GRUB adds, and {other} is there")
+        }),
+        ("systemd-boot", true, None) => Some(
+            "the running line has BOOT_IMAGE=, which GRUB and syslinux add and systemd-boot does not"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+/// The file of a loader that quietcore does not edit.
+fn installed(tree: &dyn Tree) -> Option<&'static str> {
+    let mut all = LIMINE.iter().chain([&REFIND]);
+    all.find(|path| tree::is_there(tree, path)).copied()
+}
+
+/// Where the words belong on a machine whose loader is known and not edited; `None` where it is not known.
+#[must_use]
+pub fn other_way(tree: &dyn Tree) -> Option<String> {
+    if tree::is_there(tree, super::generated::NIXOS) {
+        return Some(super::generated::nixos_next(&[]));
+    }
+    let path = installed(tree);
+    if let Some(path) = path.filter(|path| *path != REFIND) {
+        let tool = match tree::is_there(tree, LIMINE_DEFAULTS) {
+            true => format!(
+                "; where a tool writes that file from {LIMINE_DEFAULTS}, add them there and run that tool (`limine-update`)"
+            ),
+            false => String::new(),
+        };
+        return Some(format!(
+            "Limine starts this machine, and quietcore does not edit its file: add the words that `quietcore plan` shows to \
+             `cmdline:` of the entry in {path}{tool}"
+        ));
+    }
+    if path.is_some() {
+        return Some(format!(
+            "rEFInd starts this machine, and quietcore does not edit its file: add the words that `quietcore plan` shows to the \
+             second quoted text of the first line of {REFIND}"
+        ));
+    }
+    tree::is_there(tree, "/etc/fw_env.config").then(|| {
+        "here U-Boot keeps the line in its environment, which quietcore does not write: `fw_printenv bootargs` shows it, \
+         and `fw_setenv bootargs 'LINE WORDS'` sets it with the words that `quietcore plan` shows"
+            .to_owned()
+    })
+}

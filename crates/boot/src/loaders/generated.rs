@@ -1,0 +1,72 @@
+//! Entries that another program writes again from a place of its own: an edit of them is lost with the next kernel.
+
+use crate::BootError;
+use crate::tree::{self, Tree};
+
+/// What every NixOS has.
+pub const NIXOS: &str = "/etc/NIXOS";
+
+/// The configuration of Pop!_OS's kernelstub.
+const KERNELSTUB: &str = "/etc/kernelstub/configuration";
+
+/// NixOS makes every loader's entries of its configuration.
+#[must_use]
+pub fn nixos(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+    tree::is_there(tree, NIXOS).then(|| BootError::Generated {
+        path: "the loader's entries".to_owned(),
+        why: "NixOS writes them again from its configuration at every rebuild, without these words"
+            .to_owned(),
+        next: nixos_next(words),
+    })
+}
+
+/// Where words belong on NixOS.
+pub fn nixos_next(words: &[String]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    let list = match quoted.is_empty() {
+        true => "...".to_owned(),
+        false => quoted.join(" "),
+    };
+    format!(
+        "add `boot.kernelParams = [ {list} ];` to the configuration (/etc/nixos/configuration.nix), then run `nixos-rebuild boot`"
+    )
+}
+
+/// kernelstub writes the entries of Pop!_OS from its configuration, where it manages them.
+#[must_use]
+pub fn kernelstub(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+    let text = tree::look(tree, KERNELSTUB)?;
+    is_managed(&text).then(|| BootError::Generated {
+        path: "the entries of systemd-boot".to_owned(),
+        why: format!("kernelstub writes them again from {KERNELSTUB} with every kernel, without these words"),
+        next: match words.is_empty() {
+            true => "add words with `kernelstub -a 'WORDS'`".to_owned(),
+            false => format!("run `kernelstub -a '{}'`", words.join(" ")),
+        },
+    })
+}
+
+/// Whether `manage_mode` is on for the user's part, which counts before the defaults.
+fn is_managed(text: &str) -> bool {
+    let part = text.find("\"user\"").map_or(text, |at| &text[at..]);
+    let after = part.split("\"manage_mode\"").nth(1).unwrap_or_default();
+    let value = after.trim_start().strip_prefix(':').unwrap_or_default();
+    value.trim_start().starts_with("true")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_part_of_kernelstub_counts() {
+        let text = |default: bool, user: bool| {
+            format!(
+                "{{\"default\": {{\"manage_mode\": {default}}},\n\"user\": {{\"x\": 1, \"manage_mode\" : {user}}}}}"
+            )
+        };
+        assert!(is_managed(&text(false, true)));
+        assert!(!is_managed(&text(true, false)));
+        assert!(!is_managed("{}"));
+    }
+}

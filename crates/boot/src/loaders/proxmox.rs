@@ -1,0 +1,81 @@
+//! Proxmox with `proxmox-boot-tool`: the line is `/etc/kernel/cmdline`, and the tool writes the entries of systemd-boot on
+//! EFI system partitions that are not mounted (Proxmox VE Administration Guide, "Host Bootloader").
+
+use super::systemd_boot::{KERNEL_CMDLINE, kernel_cmdline};
+use super::{Entry, Fallback, Keeper, Loader, Turn, Words, evidence, no_refusal, no_remark};
+use crate::BootError;
+use crate::line::Line;
+use crate::tools::{Run, first_of};
+use crate::tree::{self, Tree};
+use crate::trial::Trial;
+
+/// The partitions that the tool keeps.
+const PARTITIONS: &str = "/etc/kernel/proxmox-boot-uuids";
+
+/// Proxmox with systemd-boot.
+pub static LOADER: Loader = Loader {
+    name: "proxmox",
+    about: "Proxmox's systemd-boot with /etc/kernel/cmdline and proxmox-boot-tool",
+    find,
+    lines,
+    entries,
+    commit,
+    fallback,
+    trial: Trial::Cannot {
+        why: "proxmox-boot-tool gives all entries the same line",
+        next: "use `boot set --force` where you reach the console: `e` in the menu of systemd-boot edits the line for one boot",
+    },
+    words: Words::Any,
+    keeper: Keeper::Files,
+    efi_name: Some("systemd-boot"),
+    remark: no_remark,
+    refuses: no_refusal,
+};
+
+fn find(tree: &dyn Tree) -> Option<String> {
+    let there = tree::is_there(tree, PARTITIONS) && tree::is_there(tree, KERNEL_CMDLINE);
+    (there && !evidence::is_grub(tree)).then(|| format!("{PARTITIONS} and {KERNEL_CMDLINE}"))
+}
+
+/// Where the tool keeps GRUB on those partitions, `/boot/grub/grub.cfg` starts nothing.
+#[must_use]
+pub fn owns_grub(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+    tree::is_there(tree, PARTITIONS).then(|| BootError::Generated {
+        path: "/boot/grub/grub.cfg".to_owned(),
+        why: format!("proxmox-boot-tool keeps the GRUB that starts this machine on partitions of its own ({PARTITIONS})"),
+        next: match words.is_empty() {
+            true => "add words to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run `proxmox-boot-tool refresh`".to_owned(),
+            false => format!(
+                "add these words to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub by hand, then run `proxmox-boot-tool \
+                 refresh`: {}",
+                words.join(" ")
+            ),
+        },
+    })
+}
+
+fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+    let line = kernel_cmdline(tree)?.into_iter();
+    Ok(line
+        .map(|line| Line {
+            name: "all entries".to_owned(),
+            ..line
+        })
+        .collect())
+}
+
+/// The partitions with the entries are not mounted.
+fn entries(_tree: &dyn Tree) -> Vec<Entry> {
+    Vec::new()
+}
+
+fn commit(tree: &dyn Tree, _turn: &Turn) -> Result<Vec<Run>, BootError> {
+    Ok(vec![first_of(tree, &[("proxmox-boot-tool", &["refresh"])])?])
+}
+
+fn fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
+    Ok(Fallback::None {
+        why: "proxmox-boot-tool gives all entries the same line".to_owned(),
+        next: "say --force where you reach the console: `e` in the menu of systemd-boot edits the line for one boot".to_owned(),
+    })
+}

@@ -1,0 +1,217 @@
+//! A boot line that is the value of shell variables (`GRUB_CMDLINE_LINUX`), evaluated as the shell that reads the files does.
+
+use crate::evaluation::{Dialect, ShellFile, ShellSetting, ShellValue, ShellVariables, Uncomputed, evaluate};
+use crate::tree::{self, Tree};
+use crate::{BootError, merge};
+use machine::cmdline::words;
+
+/// Where `sh` is, for scripts that begin with `#!/bin/sh`.
+const SHELLS: [&str; 2] = ["/bin/sh", "/usr/bin/sh"];
+
+/// Variables of shell files that make a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShellLine {
+    /// The files, in the order in which the shell reads them.
+    pub files: Vec<String>,
+    /// The variables, in the order in which their words are on the line.
+    pub variables: Vec<&'static str>,
+    /// The words where no variable is set.
+    pub unset: &'static str,
+}
+
+impl ShellLine {
+    /// The line.
+    ///
+    /// # Errors
+    /// A file that is no text, or a value that is not computed.
+    pub fn text(&self, tree: &dyn Tree) -> Result<String, BootError> {
+        let all = self.evaluated(tree)?;
+        let mut parts: Vec<String> = Vec::new();
+        let mut is_set = false;
+        for name in &self.variables {
+            if let Some(value) = self.value(&all, name)? {
+                is_set = true;
+                parts.extend(words(&value).map(str::to_owned));
+            }
+        }
+        if !is_set {
+            parts.extend(words(self.unset).map(str::to_owned));
+        }
+        Ok(parts.join(" "))
+    }
+
+    /// The variables after all files.
+    ///
+    /// # Errors
+    /// A file that is no text, or a command that is not evaluated.
+    pub fn evaluated(&self, tree: &dyn Tree) -> Result<ShellVariables, BootError> {
+        let mut files = Vec::new();
+        for path in &self.files {
+            if let Some(text) = tree::text(tree, path)? {
+                files.push(ShellFile {
+                    path: path.clone(),
+                    text,
+                });
+            }
+        }
+        let source = |path: &str| tree::text(tree, path).ok().flatten();
+        evaluate(&files, &self.variables, dialect(tree), &source).map_err(uncomputed)
+    }
+
+    /// The value of one variable, on one line.
+    fn value(&self, all: &ShellVariables, name: &str) -> Result<Option<String>, BootError> {
+        let value = all.value(name).map_err(|why| uncomputed(why.clone()))?;
+        if let Some(text) = value
+            && text.chars().any(|letter| letter.is_control() && letter != '\t')
+        {
+            let last = all.settings.iter().rfind(|one| one.name == name);
+            return Err(uncomputed(Uncomputed {
+                path: last.map_or_else(String::new, |one| one.path.clone()),
+                line: last.map_or(0, |one| one.line),
+                why: format!("the value of {name} has a line end in it, and a boot line is one line"),
+            }));
+        }
+        Ok(value.map(str::to_owned))
+    }
+
+    /// Words that a file sets and a later assignment drops, with both places: they do not reach the kernel.
+    #[must_use]
+    pub fn dropped(&self, tree: &dyn Tree) -> Vec<String> {
+        let (Ok(all), Ok(line)) = (self.evaluated(tree), self.text(tree)) else {
+            return Vec::new();
+        };
+        let there: Vec<&str> = words(&line).collect();
+        let mut found = Vec::new();
+        for name in &self.variables {
+            let settings: Vec<&ShellSetting> = all.settings.iter().filter(|one| one.name == *name).collect();
+            for pair in settings.windows(2) {
+                let (former, later) = (pair[0], pair[1]);
+                let kept = text_of(later);
+                let lost: Vec<&str> = words(text_of(former))
+                    .filter(|word| !there.contains(word) && !words(kept).any(|other| other == *word))
+                    .collect();
+                if !lost.is_empty() {
+                    found.push(format!(
+                        "{}:{} sets {name} again, so these words of {}:{} do not reach the kernel: {}",
+                        later.path,
+                        later.line,
+                        former.path,
+                        former.line,
+                        lost.join(" ")
+                    ));
+                }
+            }
+        }
+        found
+    }
+}
+
+fn text_of(setting: &ShellSetting) -> &str {
+    match &setting.value {
+        ShellValue::Text(text) => text,
+        ShellValue::Unset | ShellValue::Unknown(_) => "",
+    }
+}
+
+/// What `/bin/sh` is on a machine.
+fn dialect(tree: &dyn Tree) -> Dialect {
+    let is_bash = |path: &str| {
+        let target = tree::resolved(tree, path);
+        target != path && target.rsplit('/').next() == Some("bash")
+    };
+    match SHELLS.iter().any(|path| is_bash(path)) {
+        true => Dialect::Bash,
+        false => Dialect::Posix,
+    }
+}
+
+/// The error for what is not computed. What to do by hand is said where the words are known.
+fn uncomputed(why: Uncomputed) -> BootError {
+    BootError::NotComputed {
+        path: why.path,
+        line: why.line,
+        why: why.why,
+        next: "write the value out in one assignment, then try again".to_owned(),
+    }
+}
+
+/// Whether a line has exactly these words besides those that it had.
+pub fn has_become(before: &str, wanted: &[String], after: &str) -> bool {
+    let sorted = |line: &str| {
+        let mut all: Vec<String> = words(line).map(str::to_owned).collect();
+        all.sort_unstable();
+        all
+    };
+    sorted(&merge::on_line(before, wanted)) == sorted(after)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    struct Texts(BTreeMap<&'static str, &'static str>);
+
+    impl Tree for Texts {
+        fn bytes(&self, path: &str) -> Option<Vec<u8>> {
+            self.0.get(path).map(|text| text.as_bytes().to_vec())
+        }
+        fn names(&self, _dir: &str) -> Vec<String> {
+            Vec::new()
+        }
+        fn link(&self, path: &str) -> Option<String> {
+            let target = self.0.get(format!("{path}@").as_str())?;
+            Some((*target).to_owned())
+        }
+    }
+
+    fn line(files: &[(&'static str, &'static str)]) -> (Texts, ShellLine) {
+        let line = ShellLine {
+            files: vec!["/a".to_owned(), "/b".to_owned()],
+            variables: vec!["ALL", "NORMAL"],
+            unset: "ro",
+        };
+        (Texts(files.iter().copied().collect()), line)
+    }
+
+    #[test]
+    fn the_line_is_what_the_shell_of_the_machine_computes() {
+        let plus = ("/a", "NORMAL=quiet\nNORMAL+=isolcpus=2\n");
+        let (tree, with) = line(&[plus, ("/bin/sh@", "bash")]);
+        assert_eq!(with.text(&tree).as_deref(), Ok("quietisolcpus=2"));
+        for others in [&[plus][..], &[plus, ("/bin/sh@", "dash")]] {
+            let (tree, with) = line(others);
+            let error = with.text(&tree).unwrap_err();
+            assert!(
+                matches!(&error, BootError::NotComputed { line: 2, path, .. } if path == "/a"),
+                "{error}"
+            );
+        }
+        let (tree, with) = line(&[("/b", "X=1\n")]);
+        assert_eq!(with.text(&tree).as_deref(), Ok("ro"));
+        let (tree, with) = line(&[("/b", "ALL='a\nb'\n")]);
+        assert!(with.text(&tree).is_err());
+    }
+
+    #[test]
+    fn dropped_words_have_both_places() {
+        let (tree, with) = line(&[
+            ("/a", "ALL=x\n\nNORMAL=\"quiet isolcpus=2-3 x\"\n"),
+            ("/b", "# c\nNORMAL=quiet\n"),
+        ]);
+        assert_eq!(
+            with.dropped(&tree),
+            ["/b:2 sets NORMAL again, so these words of /a:3 do not reach the kernel: isolcpus=2-3"]
+        );
+        let (tree, with) = line(&[("/a", "NORMAL=a\n"), ("/b", "NORMAL=\"$NORMAL b\"\n")]);
+        assert!(with.dropped(&tree).is_empty());
+    }
+
+    #[test]
+    fn only_the_wanted_words_may_change() {
+        let wanted = ["isolcpus=2".to_owned()];
+        assert!(has_become("quiet isolcpus=1", &wanted, "isolcpus=2 quiet"));
+        assert!(!has_become("quiet", &wanted, "isolcpus=2"));
+        assert!(!has_become("quiet", &wanted, "quiet isolcpus=2 isolcpus=1"));
+    }
+}

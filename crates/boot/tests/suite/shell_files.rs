@@ -1,0 +1,317 @@
+//! Files that a shell reads: what is computed here is what `dash` and `bash` compute, or nothing is computed.
+
+use crate::support::random_shell::{Dice, NAMES};
+use boot::{Dialect, ShellFile, evaluate};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How many random files are written.
+const FILES: u64 = 300;
+
+/// Of the values that a shell computes, so many in a hundred have to be computed here too. One `+=` refuses the whole file
+/// where the shell is not bash.
+fn floor(dialect: Dialect) -> usize {
+    match dialect {
+        Dialect::Bash => 60,
+        Dialect::Posix => 45,
+    }
+}
+
+/// A shell as a program, and what is expected of it.
+struct Oracle {
+    name: &'static str,
+    arguments: &'static [&'static str],
+    dialect: Dialect,
+}
+
+const ORACLES: [Oracle; 4] = [
+    Oracle {
+        name: "dash",
+        arguments: &[],
+        dialect: Dialect::Posix,
+    },
+    Oracle {
+        name: "bash",
+        arguments: &["--norc"],
+        dialect: Dialect::Bash,
+    },
+    // As `sh` where that is bash.
+    Oracle {
+        name: "bash",
+        arguments: &["--posix"],
+        dialect: Dialect::Bash,
+    },
+    Oracle {
+        name: "busybox",
+        arguments: &["sh"],
+        dialect: Dialect::Posix,
+    },
+];
+
+/// What a shell says of the variables: `None` for one that is not set. Nothing at all where it stopped before the end.
+type Said = Option<Vec<Option<String>>>;
+
+impl Oracle {
+    fn is_here(&self, test: &str) -> bool {
+        let there = Command::new(self.name)
+            .args(self.arguments)
+            .args(["-c", ":"])
+            .output();
+        let here = there.is_ok_and(|output| output.status.success());
+        if !here {
+            println!("SKIP: {test}: there is no {}", self.name);
+        }
+        here
+    }
+
+    fn said(&self, file: &Path) -> Said {
+        let mut script = ". \"$1\" >/dev/null 2>&1 </dev/null\nprintf 'END'\n".to_owned();
+        for name in NAMES {
+            writeln!(script, "printf '\\001%s' \"${{{name}-\u{2}}}\"").unwrap();
+        }
+        let output = Command::new(self.name)
+            .args(self.arguments)
+            .args(["-c", &script, "sh"])
+            .arg(file)
+            .env_clear()
+            .env("PATH", "/usr/bin:/bin")
+            .current_dir(file.parent().unwrap())
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).ok()?;
+        let values = text.strip_prefix("END\u{1}")?;
+        let values = values
+            .split('\u{1}')
+            .map(|value| (value != "\u{2}").then(|| value.to_owned()));
+        Some(values.collect())
+    }
+}
+
+/// A file and those that it may read.
+struct Written {
+    path: PathBuf,
+    others: BTreeMap<String, String>,
+}
+
+impl Written {
+    fn new(dir: &Path, text: &str, others: &BTreeMap<String, String>) -> Written {
+        let path = dir.join("main");
+        std::fs::write(&path, text).unwrap();
+        for (path, text) in others {
+            std::fs::write(path, text).unwrap();
+        }
+        Written {
+            path,
+            others: others.clone(),
+        }
+    }
+
+    /// Compares what is computed with what the shell says. How many values the shell has, and how many are computed.
+    fn compare(&self, oracle: &Oracle, text: &str, seed: &str) -> (usize, usize) {
+        let file = ShellFile {
+            path: self.path.to_str().unwrap().to_owned(),
+            text: text.to_owned(),
+        };
+        let source = |path: &str| self.others.get(path).cloned();
+        let computed = evaluate(&[file], &NAMES, oracle.dialect, &source);
+        let said = oracle.said(&self.path);
+        let mut count = 0;
+        for (at, name) in NAMES.iter().enumerate() {
+            let Some(value) = computed.as_ref().ok().and_then(|all| all.value(name).ok()) else {
+                continue;
+            };
+            let Some(said) = &said else {
+                panic!(
+                    "{seed}: {} stops, and {name} is {value:?} here:\n{text}",
+                    oracle.name
+                );
+            };
+            assert_eq!(
+                value,
+                said[at].as_deref(),
+                "{seed}: {name}, {} {:?}:\n{text}\n{:?}",
+                oracle.name,
+                oracle.arguments,
+                self.others
+            );
+            count += 1;
+        }
+        (said.map_or(0, |said| said.len()), count)
+    }
+}
+
+#[test]
+fn random_files_have_the_values_that_the_shells_compute() {
+    let dir = tempfile::tempdir().unwrap();
+    let here: Vec<&Oracle> = ORACLES
+        .iter()
+        .filter(|oracle| oracle.is_here("random_files_have_the_values_that_the_shells_compute"))
+        .collect();
+    let mut counts = [(Dialect::Bash, 0, 0), (Dialect::Posix, 0, 0)];
+    for number in 0..FILES {
+        let mut dice = Dice(number * 7919 + 1);
+        let paths: Vec<String> = (0..2)
+            .map(|at| dir.path().join(format!("other{at}")).to_str().unwrap().to_owned())
+            .collect();
+        let mut others = BTreeMap::new();
+        others.insert(paths[0].clone(), dice.file(&paths[1..]));
+        others.insert(paths[1].clone(), dice.assignment() + "\n");
+        let text = dice.file(&paths);
+        let written = Written::new(dir.path(), &text, &others);
+        for oracle in &here {
+            let (said, computed) = written.compare(oracle, &text, &format!("seed {number}"));
+            for count in counts.iter_mut().filter(|count| count.0 == oracle.dialect) {
+                *count = (count.0, count.1 + said, count.2 + computed);
+            }
+        }
+    }
+    for (dialect, said, computed) in counts {
+        println!("{dialect:?}: {computed} of {said} values are computed");
+        assert!(
+            computed * 100 >= said * floor(dialect),
+            "{dialect:?}: {computed} of {said}"
+        );
+    }
+}
+
+#[test]
+fn files_of_distributions_are_computed_to_the_end() {
+    const DEBIAN: &str = "GRUB_DEFAULT=0\nGRUB_TIMEOUT=5\nGRUB_DISTRIBUTOR=`lsb_release -i -s 2> /dev/null || echo Debian`\n\
+        LINE_DEFAULT=\"quiet\"\nLINE=\"\"\n#GRUB_TERMINAL=console\n";
+    const UBUNTU: &str = "GRUB_DISTRIBUTOR=`( . /etc/os-release; echo ${NAME:-Ubuntu} ) 2>/dev/null || echo Ubuntu`\n\
+        LINE_DEFAULT=\"quiet splash\"\nLINE=\"\"\nLINE_DEFAULT=\"$LINE_DEFAULT crashkernel=2G-4G:320M\"\n";
+    const RED_HAT: &str = "GRUB_DISTRIBUTOR=\"$(sed 's, release .*$,,g' /etc/system-release)\"\nLINE=\"crashkernel=auto rhgb\"\n";
+    const SUSE: &str =
+        "LINE_DEFAULT=\"splash=silent mitigations=auto \\\nquiet security=apparmor\"\nLINE=\"\"\n";
+    const XEN: &str = "echo \"Including Xen overrides\"\nif [ \"$XEN_OVERRIDE_GRUB_DEFAULT\" = \"\" ]; then\n  echo \"WARNING\"\n  \
+        XEN_OVERRIDE_GRUB_DEFAULT=1\nfi\nLINE=a\nif [ \"$XEN_OVERRIDE_GRUB_DEFAULT\" = \"1\" ]; then\n  GRUB_DEFAULT=$( \\\n    \
+        printf \"$(gettext \"%s, with Xen hypervisor\")\" \\\n    \"$(gettext \"%s GNU/Linux\")\")\nfi\n";
+    const OURS: &str = "# Written by quietcore.\nLINE_DEFAULT=\"$LINE_DEFAULT isolcpus=2-3\"\n";
+    const PLUS: &str = "LINE_DEFAULT=\"quiet splash\"\nLINE_DEFAULT+=\"isolcpus=2-3\"\n";
+    let dir = tempfile::tempdir().unwrap();
+    for oracle in &ORACLES {
+        if !oracle.is_here("files_of_distributions_are_computed_to_the_end") {
+            continue;
+        }
+        for text in [DEBIAN, UBUNTU, RED_HAT, SUSE, XEN, OURS] {
+            let written = Written::new(dir.path(), text, &BTreeMap::new());
+            let (said, computed) = written.compare(oracle, text, "distribution");
+            assert_eq!(
+                (said, computed),
+                (NAMES.len(), NAMES.len()),
+                "{}: {text}",
+                oracle.name
+            );
+        }
+        let written = Written::new(dir.path(), PLUS, &BTreeMap::new());
+        let (_, computed) = written.compare(oracle, PLUS, "+=");
+        assert_eq!(computed > 0, oracle.dialect == Dialect::Bash);
+    }
+}
+
+#[test]
+fn what_is_not_computed_has_its_line_and_its_reason() {
+    for (text, line, part) in [
+        ("A=1\nA+=x\n", 2, "no assignment in POSIX"),
+        ("A=1\n\nA=$(cat /etc/words)\n", 3, "output of a command"),
+        ("A=\"quiet $ISO\"\n", 1, "`$ISO` is set in none of the files"),
+        (
+            "A=1\nif [ -d /sys/firmware/efi ]; then A=2; fi\n",
+            2,
+            "not known whether that runs",
+        ),
+        (
+            "A=1\n. /etc/default/grub.site\n",
+            2,
+            "/etc/default/grub.site is read there",
+        ),
+        ("A=quiet splash\n", 1, "quotes are missing"),
+        ("A=1\nfor i in a; do A=$i; done\n", 2, "`for` is not evaluated"),
+        ("B=1\n\nA='open\nmore\n", 3, "single quote that is not closed"),
+    ] {
+        let file = ShellFile {
+            path: "/f".to_owned(),
+            text: text.to_owned(),
+        };
+        let refusal = match evaluate(&[file], &["A", "B"], Dialect::Posix, &|_| None) {
+            Ok(all) => all.value("A").unwrap_err().clone(),
+            Err(refusal) => refusal,
+        };
+        assert_eq!(
+            (refusal.path.as_str(), refusal.line),
+            ("/f", line),
+            "{text}: {refusal}"
+        );
+        assert!(refusal.why.contains(part), "{text}: {refusal}");
+    }
+}
+
+#[test]
+fn files_without_end_are_refused_in_time() {
+    let doubled = "A=\"$A$A x\"\n".repeat(60);
+    let appended = "A+=\"$A x\"\n".repeat(60);
+    let nested = "if true; then ".repeat(5000);
+    let deep = format!("A=\"{}", "$(".repeat(50_000));
+    let braces = format!("A={}", "${A:-".repeat(50_000));
+    let many = ". /other\n".repeat(40);
+    let long = "A=1\n".repeat(300_000);
+    for (text, part) in [
+        (doubled, "more than 8192 bytes"),
+        (appended, "more than 8192 bytes"),
+        (nested, "nested too deep"),
+        (deep, "nested too deep"),
+        (braces, "nested too deep"),
+        (many, "more than 20000 commands"),
+        (long, "more than 1048576 bytes"),
+    ] {
+        let file = ShellFile {
+            path: "/f".to_owned(),
+            text,
+        };
+        let other = |path: &str| {
+            let more = format!(". {path}x\n").repeat(20);
+            Some(if path.len() > 10 { "A=1\n".to_owned() } else { more })
+        };
+        let refusal = match evaluate(&[file], &["A"], Dialect::Bash, &other) {
+            Ok(all) => all.value("A").unwrap_err().clone(),
+            Err(refusal) => refusal,
+        };
+        assert!(refusal.why.contains(part), "{refusal}");
+    }
+}
+
+#[test]
+fn commands_in_a_value_that_no_shell_parses_are_refused() {
+    let computed = |text: &str| {
+        let file = ShellFile {
+            path: "/f".to_owned(),
+            text: text.to_owned(),
+        };
+        evaluate(&[file], &["A"], Dialect::Bash, &|_| None).is_ok()
+    };
+    for text in [
+        "A=$( ;;)",
+        "A=$(;)",
+        "A=$(a | )",
+        "A=$(a && )",
+        "A=$(a ( b ))",
+        "A=$((b) c)",
+        "A=$(fi)",
+        "A=`a |`",
+        "A=$(a > )",
+        "A=$(case a in a) b;; esac)",
+        "A=$(a # )\n)",
+        "A=`a \\` b`",
+    ] {
+        assert!(!computed(text), "{text}");
+    }
+    for text in [
+        "A=$(a | b 2>&1 || (c; d\n) >/dev/null)",
+        "A=`a 'b' && c`",
+        "A=$(a \")\" ')' $(b))",
+    ] {
+        assert!(computed(text), "{text}");
+    }
+}

@@ -1,0 +1,3 @@
+//! What several modules of this suite share.
+
+pub mod random_shell;

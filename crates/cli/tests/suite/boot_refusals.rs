@@ -1,0 +1,384 @@
+//! Boot files that are not edited, with the reason and the right place: lines that are not computed, entries that another
+//! program writes, files of a loader that did not start the machine.
+
+use crate::support::boot_files::{boot, captured, efi, json, said, tree, with};
+use std::path::Path;
+
+/// What the text says of a machine, and that it says it: `boot show` never fails.
+fn shown(tree: &Path) -> String {
+    let output = boot(tree, &["show"]);
+    assert!(output.status.success(), "{}", said(&output));
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// `boot set` and `boot trial` refuse with these parts, and `boot show` gives the first of them.
+fn refused(tree: &Path, parts: &[&str]) {
+    for verb in ["set", "trial"] {
+        let output = boot(tree, &[verb, "--params", "nohz_full=2-3", "--dry-run"]);
+        let text = said(&output);
+        assert_eq!(output.status.code(), Some(4), "{verb}: {text}");
+        assert!(parts.iter().all(|part| text.contains(part)), "{verb}: {text}");
+    }
+    let text = shown(tree);
+    assert!(text.contains(parts[0]), "{text}");
+}
+
+#[test]
+fn a_line_that_no_posix_shell_computes_is_refused_with_its_place() {
+    let debian = tree("debian-12-grub");
+    let start = "GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX=\"\"\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n";
+    for (more, part) in [
+        (
+            "GRUB_CMDLINE_LINUX_DEFAULT+=\"isolcpus=2-3\"\n",
+            "/etc/default/grub:4: `GRUB_CMDLINE_LINUX_DEFAULT+=`",
+        ),
+        (
+            "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet $ISO\"\n",
+            "/etc/default/grub:4: `$ISO` is set in none of the files",
+        ),
+        (
+            "\n. /etc/default/grub.site\n",
+            "/etc/default/grub:5: /etc/default/grub.site is read there",
+        ),
+        (
+            "GRUB_CMDLINE_LINUX=\"$(cat /etc/words)\"\n",
+            "/etc/default/grub:4: its value is the output of a command",
+        ),
+        (
+            "if [ -e /etc/x ]; then GRUB_CMDLINE_LINUX_DEFAULT=\"a\"; fi\n",
+            "/etc/default/grub:4: GRUB_CMDLINE_LINUX_DEFAULT is set where it is not known",
+        ),
+    ] {
+        let tree = with(&debian, "etc/default/grub", &format!("{start}{more}"));
+        refused(
+            tree.path(),
+            &[
+                part,
+                "add these words by hand to GRUB_CMDLINE_LINUX_DEFAULT in /etc/default/grub, then run `update-grub`",
+                "nohz_full=2-3",
+            ],
+        );
+    }
+}
+
+#[test]
+fn other_files_that_a_shell_reads_are_evaluated_too() {
+    for (name, path, text, parts) in [
+        (
+            "alpine-3.20-extlinux",
+            "etc/update-extlinux.conf",
+            "default_kernel_opts=quiet\ndefault_kernel_opts+=\" x\"\n",
+            [
+                "/etc/update-extlinux.conf:2: `default_kernel_opts+=`",
+                "then run `update-extlinux`: a=1",
+            ],
+        ),
+        (
+            "debian-12-u-boot-menu",
+            "etc/default/u-boot",
+            "U_BOOT_PARAMETERS=\"ro $MORE\"\n",
+            [
+                "/etc/default/u-boot:1: `$MORE` is set in none of the files",
+                "then run `u-boot-update`: a=1",
+            ],
+        ),
+        (
+            "arch-grub",
+            "etc/default/grub",
+            "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet `cat /x`\"\n",
+            [
+                "/etc/default/grub:1: its value is the output",
+                "`grub-mkconfig -o /boot/grub/grub.cfg`: a=1",
+            ],
+        ),
+    ] {
+        let tree = with(&tree(name), path, text);
+        let output = boot(tree.path(), &["set", "--params", "a=1", "--dry-run", "--force"]);
+        assert_eq!(output.status.code(), Some(4), "{name}: {}", said(&output));
+        assert!(
+            parts.iter().all(|part| said(&output).contains(part)),
+            "{name}: {}",
+            said(&output)
+        );
+        assert!(
+            shown(tree.path()).contains(parts[0]),
+            "{name}: {}",
+            shown(tree.path())
+        );
+    }
+}
+
+#[test]
+fn a_sh_that_is_bash_appends_without_a_blank() {
+    let debian = tree("debian-12-grub");
+    let text = "GRUB_CMDLINE_LINUX_DEFAULT=\"qui\"\nGRUB_CMDLINE_LINUX_DEFAULT+=\"et\"\n";
+    let tree = with(&debian, "etc/default/grub", text);
+    std::fs::create_dir_all(tree.path().join("bin")).unwrap();
+    std::os::unix::fs::symlink("bash", tree.path().join("bin/sh")).unwrap();
+    let shown = shown(tree.path());
+    assert!(shown.contains("zz-quietcore.cfg)\n    quiet\n"), "{shown}");
+    let output = boot(tree.path(), &["set", "--params", "nohz_full=2-3", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+}
+
+#[test]
+fn a_value_that_a_variable_makes_is_computed_and_its_lists_are_not_rewritten() {
+    let debian = tree("debian-12-grub");
+    let text = "CPUS=2-3\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\nEXTRA=\"\"\n\
+                [ \"$CPUS\" = none ] || GRUB_CMDLINE_LINUX_DEFAULT=\"$GRUB_CMDLINE_LINUX_DEFAULT ${EXTRA:-isolcpus=$CPUS}\"\n";
+    let cfg = std::fs::read_to_string(debian.join("boot/grub/grub.cfg")).unwrap();
+    let with_cfg = with(
+        &debian,
+        "boot/grub/grub.cfg",
+        &cfg.replace("ro quiet", "ro quiet isolcpus=2-3"),
+    );
+    let tree = with(with_cfg.path(), "etc/default/grub", text);
+    assert!(
+        shown(tree.path()).contains("    quiet isolcpus=2-3\n"),
+        "{}",
+        shown(tree.path())
+    );
+    let output = boot(tree.path(), &["set", "--params", "nohz_full=2-3", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let plain = "CPUS=2-3\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet isolcpus=$CPUS\"\n";
+    for text in [text, plain] {
+        let tree = with(with_cfg.path(), "etc/default/grub", text);
+        let output = boot(tree.path(), &["set", "--params", "isolcpus=1", "--dry-run"]);
+        assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+        assert!(said(&output).contains("by hand"), "{}", said(&output));
+    }
+}
+
+#[test]
+fn settings_that_the_generated_file_does_not_have_are_refused() {
+    let debian = tree("debian-12-grub");
+    let text = "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet isolcpus=2\"\nGRUB_CMDLINE_LINUX=\"\"\n";
+    let changed = with(&debian, "etc/default/grub", text);
+    refused(
+        changed.path(),
+        &[
+            "the boot line of /etc/default/grub is not the one in /boot/grub/grub.cfg",
+            "the files give `quiet isolcpus=2`",
+            "ro quiet`",
+            "run `update-grub`",
+        ],
+    );
+    assert!(shown(changed.path()).contains("the running kernel was started without isolcpus=2"));
+}
+
+#[test]
+fn words_that_are_dropped_or_that_nothing_reads_are_named() {
+    let hetzner = "GRUB_HIDDEN_TIMEOUT_QUIET=false\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n";
+    let debian = with(&tree("debian-12-grub"), "etc/default/grub.d/hetzner.cfg", hetzner);
+    let text =
+        "GRUB_DEFAULT=0\nGRUB_CMDLINE_LINUX_DEFAULT=\"quiet splash isolcpus=2-3\"\nGRUB_CMDLINE_LINUX=\"\"\n";
+    let debian = with(debian.path(), "etc/default/grub", text);
+    let part = "/etc/default/grub.d/hetzner.cfg:2 sets GRUB_CMDLINE_LINUX_DEFAULT again, so these words of \
+                /etc/default/grub:2 do not reach the kernel: splash isolcpus=2-3";
+    assert!(shown(debian.path()).contains(part), "{}", shown(debian.path()));
+    let set = json(&boot(
+        debian.path(),
+        &["set", "--params", "a=1", "--dry-run", "--json"],
+    ));
+    assert!(set["notes"].to_string().contains(part), "{set}");
+
+    let snippet = "GRUB_CMDLINE_LINUX=\"$GRUB_CMDLINE_LINUX isolcpus=domain,4-31 nohz_full=4-31\"\n";
+    let part = "/etc/default/grub.d/cmdline.cfg (isolcpus=domain,4-31 nohz_full=4-31)";
+    for (name, unread) in [
+        ("rhel-9-bls", true),
+        ("fedora-41-bls", true),
+        ("opensuse-leap-15-grub2", true),
+        ("debian-12-grub", false),
+    ] {
+        let tree = with(&tree(name), "etc/default/grub.d/cmdline.cfg", snippet);
+        assert_eq!(
+            shown(tree.path()).contains(part),
+            unread,
+            "{name}: {}",
+            shown(tree.path())
+        );
+    }
+}
+
+#[test]
+fn entries_that_another_program_writes_are_refused_with_the_right_place() {
+    let arch = tree("arch-systemd-boot");
+    let nixos = with(&arch, "etc/NIXOS", "");
+    refused(nixos.path(), &["NixOS writes them again", "nixos-rebuild boot"]);
+    let output = boot(nixos.path(), &["set", "--params", "a=1 b=2", "--dry-run"]);
+    assert!(
+        said(&output).contains("boot.kernelParams = [ \"a=1\" \"b=2\" ];"),
+        "{}",
+        said(&output)
+    );
+    for (managed, status) in [("true", 4), ("false", 0)] {
+        let text = format!(
+            "{{\n \"default\": {{\"manage_mode\": false}},\n \"user\": {{\"kernel_options\": [], \"manage_mode\": {managed}}}\n}}\n"
+        );
+        let tree = with(&arch, "etc/kernelstub/configuration", &text);
+        let output = boot(tree.path(), &["set", "--params", "a=1", "--dry-run"]);
+        assert_eq!(output.status.code(), Some(status), "{}", said(&output));
+        if status == 4 {
+            refused(tree.path(), &["kernelstub writes them again"]);
+            assert!(said(&output).contains("kernelstub -a 'a=1'"), "{}", said(&output));
+        }
+    }
+}
+
+const LOADER_INFO: &str = "LoaderInfo-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f";
+
+fn wide(text: &str) -> Vec<u8> {
+    text.encode_utf16().flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn files_of_a_loader_that_did_not_start_the_machine_are_refused() {
+    let debian = with(&tree("debian-12-grub"), "etc/hostname", "x\n");
+    efi(debian.path(), LOADER_INFO, &wide("systemd-boot 252.31-1\0"));
+    refused(
+        debian.path(),
+        &[
+            "the firmware's variable LoaderInfo names `systemd-boot 252.31-1`",
+            "--loader",
+        ],
+    );
+    let named = boot(
+        debian.path(),
+        &["set", "--loader", "grub-debian", "--params", "a=1", "--dry-run"],
+    );
+    assert_eq!(named.status.code(), Some(0), "{}", said(&named));
+    // rEFInd starts GRUB, and an older GRUB leaves its name.
+    efi(debian.path(), LOADER_INFO, &wide("rEFInd 0.14.0\0"));
+    let output = boot(debian.path(), &["set", "--params", "a=1", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+
+    let stub = "initrd=\\EFI\\x\\initrd.img root=UUID=1 ro quiet\n";
+    let debian = with(&tree("debian-12-grub"), "proc/cmdline", stub);
+    refused(
+        debian.path(),
+        &["the running line has `initrd=\\EFI\\x\\initrd.img` and no BOOT_IMAGE="],
+    );
+
+    let arch = with(
+        &tree("arch-systemd-boot"),
+        "proc/cmdline",
+        "BOOT_IMAGE=/vmlinuz-linux root=UUID=1 rw\n",
+    );
+    refused(arch.path(), &["the running line has BOOT_IMAGE="]);
+
+    let limine = with(
+        &tree("debian-12-grub"),
+        "boot/limine.conf",
+        "/Linux\n    cmdline: root=UUID=1\n",
+    );
+    std::fs::write(limine.path().join("proc/cmdline"), "root=UUID=1 rw\n").unwrap();
+    refused(
+        limine.path(),
+        &[
+            "and /boot/limine.conf is there",
+            "`cmdline:` of the entry in /boot/limine.conf",
+        ],
+    );
+}
+
+#[test]
+fn proxmox_is_chosen_over_the_grub_that_it_leaves_behind() {
+    let debian = tree("debian-12-grub");
+    let line = "root=ZFS=rpool/ROOT/pve-1 boot=zfs\n";
+    let proxmox = with(
+        &tree("proxmox-8-systemd-boot"),
+        "etc/default/grub",
+        "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet\"\n",
+    );
+    for path in ["boot/grub/grub.cfg", "usr/sbin/update-grub"] {
+        let to = proxmox.path().join(path);
+        std::fs::create_dir_all(to.parent().unwrap()).unwrap();
+        std::fs::copy(debian.join(path), to).unwrap();
+    }
+    let set = json(&boot(
+        proxmox.path(),
+        &["set", "--params", "a=1", "--dry-run", "--force", "--json"],
+    ));
+    assert_eq!(
+        (&set["loader"], &set["runs"][0]),
+        (&"proxmox".into(), &"proxmox-boot-tool refresh".into()),
+        "{set}"
+    );
+    assert_eq!(set["edits"][0]["after"], format!("{} a=1\n", line.trim_end()));
+    // With GRUB on its partitions, /boot/grub/grub.cfg starts nothing.
+    let grub = with(&debian, "etc/kernel/proxmox-boot-uuids", "5A3C-1D2E\n");
+    let grub = with(grub.path(), "etc/kernel/cmdline", line);
+    refused(
+        grub.path(),
+        &["proxmox-boot-tool keeps the GRUB", "proxmox-boot-tool refresh"],
+    );
+}
+
+#[test]
+fn a_loader_that_is_known_and_not_edited_is_named() {
+    for (path, text, parts) in [
+        (
+            "boot/limine.conf",
+            "timeout: 5\n",
+            ["Limine starts this machine", "/boot/limine.conf"],
+        ),
+        (
+            "boot/refind_linux.conf",
+            "\"Boot\" \"root=UUID=1\"\n",
+            ["rEFInd starts this machine", "/boot/refind_linux.conf"],
+        ),
+        ("etc/NIXOS", "", ["boot.kernelParams", "nixos-rebuild boot"]),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        captured(dir.path());
+        let tree = with(dir.path(), path, text);
+        let output = boot(tree.path(), &["set", "--params", "a=1", "--dry-run"]);
+        assert_eq!(output.status.code(), Some(4), "{}", said(&output));
+        for part in parts {
+            assert!(said(&output).contains(part), "{path}: {}", said(&output));
+            assert!(
+                shown(tree.path()).contains(part),
+                "{path}: {}",
+                shown(tree.path())
+            );
+        }
+    }
+}
+
+#[test]
+fn environments_of_orange_pi_and_dietpi_are_edited_as_armbians() {
+    for path in [
+        "boot/orangepiEnv.txt",
+        "boot/dietpiEnv.txt",
+        "boot/firmware/dietpiEnv.txt",
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        captured(dir.path());
+        let tree = with(dir.path(), path, "verbosity=1\nextraargs=cma=128M\n");
+        let set = json(&boot(
+            tree.path(),
+            &["set", "--params", "a=1", "--dry-run", "--force", "--json"],
+        ));
+        assert_eq!(set["edits"][0]["path"], format!("/{path}"), "{set}");
+        assert_eq!(
+            set["edits"][0]["after"], "verbosity=1\nextraargs=cma=128M a=1\n",
+            "{set}"
+        );
+    }
+}
+
+#[test]
+fn a_line_that_cannot_be_edited_is_shown_with_its_reason() {
+    let text = "console=tty1 root=PARTUUID=1-02 rootwait\nisolcpus=3 nohz_full=3\n";
+    let tree = with(&tree("raspberry-pi-os-12"), "boot/firmware/cmdline.txt", text);
+    let shown = shown(tree.path());
+    assert!(!shown.contains("()"), "{shown}");
+    assert!(
+        shown.contains("  the line: not known\n    /boot/firmware/cmdline.txt has no place for the boot line\n    why: it has more"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("these words reach no kernel: isolcpus=3 nohz_full=3\n    next: put"),
+        "{shown}"
+    );
+}
