@@ -119,7 +119,15 @@ fn check_later(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         lockdown.text().contains("[confidentiality]"),
         format!("locked down: {}", lockdown.text()),
     );
-    for name in ["run", "undo", "apply", "apply_again", "confirm", "undo_again", "traced_after"] {
+    for name in [
+        "run",
+        "undo",
+        "apply",
+        "apply_again",
+        "confirm",
+        "undo_again",
+        "traced_after",
+    ] {
         verdict.status(seen, name, 0);
     }
     verdict.that(

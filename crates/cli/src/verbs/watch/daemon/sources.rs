@@ -123,7 +123,9 @@ impl Sources {
         if pause.is_zero() {
             all.extend(self.writes.as_ref().ok().map(AsFd::as_fd));
         }
-        let pauses = [pause, rest_of_processes].into_iter().filter(|pause| !pause.is_zero());
+        let pauses = [pause, rest_of_processes]
+            .into_iter()
+            .filter(|pause| !pause.is_zero());
         let limit = pauses.fold(limit, Duration::min);
         let _ = wait(&all, limit);
     }
