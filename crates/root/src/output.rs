@@ -197,7 +197,7 @@ impl Draft {
                 return Ok(());
             }
         }
-        // Its group may be one that this process cannot give: then nobody reads it as a member of another.
+        // Its group may be one that this process cannot give: then no member of another group reads it.
         let most = match readers {
             Readers::Everybody if is_own => Mode::RWXU | Mode::RWXO,
             Readers::Everybody => Mode::RWXU | Mode::RWXG | Mode::RWXO,

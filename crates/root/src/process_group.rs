@@ -115,10 +115,10 @@ mod tests {
     }
 
     fn until(group: &ProcessGroup, wanted: Progress) {
-        let begun = Instant::now();
+        let start = Instant::now();
         while group.progress() != wanted {
             assert!(
-                begun.elapsed() < Duration::from_secs(60),
+                start.elapsed() < Duration::from_secs(60),
                 "{:?}",
                 group.progress()
             );
@@ -135,10 +135,10 @@ mod tests {
         let pid: u32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
         assert_eq!(group.end().unwrap().code(), Some(3), "the program's own end");
         let stat = format!("/proc/{pid}/stat");
-        let begun = Instant::now();
+        let start = Instant::now();
         // Who takes its status in the end is not up to this process.
         while std::fs::read(&stat).is_ok_and(|stat| group_of(&stat).is_some()) {
-            assert!(begun.elapsed() < Duration::from_secs(60), "{pid} still runs");
+            assert!(start.elapsed() < Duration::from_secs(60), "{pid} still runs");
             std::thread::sleep(Duration::from_millis(5));
         }
     }

@@ -16,9 +16,9 @@ fn counted(place: &Place, daemon: &Daemon, turn: usize) -> [u64; 3] {
     });
     // The state is replaced after the line is logged. Its time is taken before it is read: what is read is never older.
     let modified = |path: PathBuf| std::fs::metadata(path).and_then(|file| file.modified()).unwrap();
-    let begun = Instant::now();
+    let start = Instant::now();
     while modified(place.path("run/quietcore/watch/state")) < modified(place.log()) {
-        assert!(begun.elapsed() < Duration::from_secs(60), "the state stays old");
+        assert!(start.elapsed() < Duration::from_secs(60), "the state stays old");
         std::thread::sleep(Duration::from_millis(5));
     }
     let state = place.state();

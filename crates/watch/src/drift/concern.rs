@@ -57,7 +57,7 @@ pub fn concern(happening: &Happening) -> Layers {
     }
 }
 
-/// Whether a write to this file concerns any layer, whoever made it.
+/// Whether a write to this file can change what any layer finds.
 #[must_use]
 pub fn concerns(path: &str) -> bool {
     !written(path).is_empty()

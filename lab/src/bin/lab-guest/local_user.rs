@@ -35,8 +35,8 @@ pub fn scrape(address: &str) -> Result<(), String> {
 pub fn scribble(path: &str, text: &str, time: Duration) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{path}: {error}");
     let mut file = File::options().write(true).open(path).map_err(failed)?;
-    let (begun, mut count) = (Instant::now(), 0_u64);
-    while begun.elapsed() < time {
+    let (start, mut count) = (Instant::now(), 0_u64);
+    while start.elapsed() < time {
         file.rewind().map_err(failed)?;
         file.write_all(text.as_bytes()).map_err(failed)?;
         count += 1;

@@ -180,15 +180,15 @@ impl Session {
     /// # Errors
     /// The link, or the program there, has ended.
     pub fn hear(&mut self) -> Result<Heard, Trouble> {
-        let begun = Instant::now();
+        let start = Instant::now();
         loop {
             while let Some((name, body)) = self.frames.take() {
                 if let Some(said) = Said::of(&name, body) {
                     return Ok(Heard::Said(said));
                 }
             }
-            // A board that sends without end, and says nothing, keeps nobody from looking at signals.
-            if begun.elapsed() > LOOK {
+            // The caller looks at signals in between, also while a board sends frames without meaning.
+            if start.elapsed() > LOOK {
                 return Ok(Heard::Nothing);
             }
             match self.child.stdout.as_mut().map(|out| more(out, LOOK)) {

@@ -46,10 +46,10 @@ impl Alerts {
     pub fn tend(&mut self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut running = Vec::new();
-        for (group, begun) in std::mem::take(&mut self.running) {
+        for (group, start) in std::mem::take(&mut self.running) {
             let progress = group.progress();
-            if progress != Progress::Ended && begun.elapsed() < LIMIT {
-                running.push((group, begun));
+            if progress != Progress::Ended && start.elapsed() < LIMIT {
+                running.push((group, start));
                 continue;
             }
             let limit = LIMIT.as_secs();
@@ -88,7 +88,7 @@ impl Alerts {
     /// Ends what still runs.
     pub fn end(&mut self) {
         for (group, _) in self.running.drain(..) {
-            // The daemon ends: there is nobody to report it to.
+            // The daemon ends, and with it the log that could take an error.
             let _ = group.end();
         }
     }

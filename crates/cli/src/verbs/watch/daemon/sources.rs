@@ -233,7 +233,7 @@ fn mounts(root: &Root) -> Vec<String> {
     wanted
 }
 
-/// `None` for a file that concerns nobody: its writer, whom any user can be, is not asked for its name.
+/// `None` for a file that no layer reads: any user may write such files, so the name of the writer is not looked up.
 fn of_write(written: Written) -> Option<Happening> {
     match written {
         Written::Lost => Some(Happening::Lost),
