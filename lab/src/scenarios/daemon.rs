@@ -42,6 +42,8 @@ fn script(cell: &Cell) -> String {
     let mut script = format!(
         "{}log=/tmp/watch.jsonl
 seconds() {{ cut -d' ' -f1 /proc/uptime; }}
+# What a breakage brought besides is repaired after it: the next one would be repaired with that before anything reports it.
+settled_findings() {{ wait_for 20 sh -c '! grep -q \"level.: .error\" /run/quietcore/watch/state'; }}
 rec apply quietcore apply {} --json
 quietcore watch --daemon --repair --log $log >/tmp/said 2>&1 </dev/null &
 daemon=$!
@@ -60,7 +62,8 @@ rec where grep Cpus_allowed_list /proc/$daemon/status
     } in of(cell)
     {
         script.push_str(&format!(
-            "from=$(wc -l <$log)
+            "settled_findings
+from=$(wc -l <$log)
 began=$(seconds)
 if ( {command} ) 2>/dev/null; then
     note {name}_there yes
