@@ -2,6 +2,8 @@
 # First process of a guest: mounts what the kernel arguments ask for, runs the scenario, reports, switches off.
 export PATH=/bin HOME=/root
 /bin/busybox --install -s /bin
+# The root of an initramfs is open to everybody (01777); that of an installed system is not.
+chmod 0755 /
 mount -t proc proc /proc
 mount -t sysfs sys /sys
 mount -t devtmpfs dev /dev
