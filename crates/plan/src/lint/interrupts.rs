@@ -37,14 +37,8 @@ pub(super) const ON_ISOLATED: Rule = Rule {
         let (Some((place, word)), Some(cpus)) = (line.last("irqaffinity"), line.cpus("irqaffinity")) else {
             return Vec::new();
         };
-        let isolated = line.domain.or(&line.tickless());
-        let both = cpus.and(&isolated);
-        if both.is_empty() {
+        let Some((both, rest)) = line.isolated_among(&cpus) else {
             return Vec::new();
-        }
-        let rest = match (&line.facts.possible, cpus.minus(&isolated)) {
-            (Some(possible), rest) if rest.is_empty() => possible.minus(&isolated),
-            (_, rest) => rest,
         };
         let edit = if rest.is_empty() {
             Edit::Drop(place)

@@ -199,6 +199,18 @@ impl<'a> Line<'a> {
         self.domain.or(&self.nohz_full).or(&self.nohz).or(&self.managed)
     }
 
+    /// Which of these CPUs the line isolates, and which stand in for them: the others of these, or all others where none is left.
+    /// `None` where it isolates none of them.
+    pub fn isolated_among(&self, cpus: &CpuSet) -> Option<(CpuSet, CpuSet)> {
+        let isolated = self.domain.or(&self.tickless());
+        let both = cpus.and(&isolated);
+        let rest = match (&self.facts.possible, cpus.minus(&isolated)) {
+            (Some(possible), rest) if rest.is_empty() => possible.minus(&isolated),
+            (_, rest) => rest,
+        };
+        (!both.is_empty()).then_some((both, rest))
+    }
+
     /// CPUs whose tick is to stop.
     pub fn tickless(&self) -> CpuSet {
         self.nohz_full.or(&self.nohz)

@@ -90,14 +90,8 @@ pub(super) const SYSTEMD_ON_ISOLATED: Rule = Rule {
         else {
             return Vec::new();
         };
-        let isolated = line.domain.or(&line.tickless());
-        let both = cpus.and(&isolated);
-        if both.is_empty() {
+        let Some((both, rest)) = line.isolated_among(&cpus) else {
             return Vec::new();
-        }
-        let rest = match (&line.facts.possible, cpus.minus(&isolated)) {
-            (Some(possible), rest) if rest.is_empty() => possible.minus(&isolated),
-            (_, rest) => rest,
         };
         let hit = Hit::on(word.raw).because(format!("CPU {both} is isolated"));
         vec![if rest.is_empty() {

@@ -1,4 +1,4 @@
-//! Random files as a shell reads them: what files of settings have, and what nobody should write.
+//! Random files as a shell reads them: what files of settings have, and what should not be written.
 
 use std::fmt::Write as _;
 
