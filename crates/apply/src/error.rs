@@ -1,6 +1,7 @@
 //! What can go wrong while the machine is changed.
 
-use root::RootError;
+use root::state::{LIB_DIR, RUN_DIR};
+use root::{Failure, RootError, Status};
 
 /// Why a change or an undo did not happen. The display has three lines: what, why, what to do next.
 #[derive(Debug, thiserror::Error)]
@@ -133,7 +134,7 @@ pub enum ApplyError {
     /// A journal that cannot be understood.
     #[error(
         "the journal cannot be read\nrecord {record} is damaged: {why}\n\
-         it is kept as it is; look at /run/quietcore/journal, and reboot to get the boot state back"
+         it is kept as it is; look at {RUN_DIR}/journal, and reboot to get the boot state back"
     )]
     Journal {
         /// Which record.
@@ -159,7 +160,7 @@ pub enum ApplyError {
     },
     /// A journal of what outlives a restart that cannot be understood.
     #[error(
-        "the journal /var/lib/quietcore/{name} cannot be read\nrecord {record} is damaged: {why}\n\
+        "the journal {LIB_DIR}/{name} cannot be read\nrecord {record} is damaged: {why}\n\
          it is kept as it is; look at it: it names every file and what stood there before"
     )]
     Installed {
@@ -208,4 +209,38 @@ fn version(writer: Option<&str>) -> String {
         || "another version".to_owned(),
         |writer| format!("quietcore {writer}"),
     )
+}
+
+impl From<ApplyError> for Failure {
+    fn from(error: ApplyError) -> Failure {
+        let status = match &error {
+            ApplyError::Root(_) => Status::Unable,
+            ApplyError::Unable { .. } | ApplyError::Guard { .. } | ApplyError::Tool { .. } => Status::Unable,
+            ApplyError::RolledBack { errno, .. } => match errno {
+                Some(libc::EACCES | libc::EPERM) => Status::Denied,
+                _ => Status::Unable,
+            },
+            ApplyError::Exists { .. }
+            | ApplyError::OtherIntent { .. }
+            | ApplyError::Taken { .. }
+            | ApplyError::Unfinished { .. }
+            | ApplyError::Resizing { .. }
+            | ApplyError::Busy { .. }
+            | ApplyError::Tracing { .. }
+            | ApplyError::Journal { .. }
+            | ApplyError::OtherVersion { .. }
+            | ApplyError::Installed { .. }
+            | ApplyError::NothingToConfirm { .. } => Status::Conflict,
+            ApplyError::NoPartition { .. } | ApplyError::Within { .. } => Status::Usage,
+            ApplyError::Interrupted { .. } => Status::Failed,
+        };
+        if let ApplyError::Root(error) = error {
+            return error.into();
+        }
+        let failure = Failure::of_lines(status, &error);
+        Failure {
+            next: failure.next.replace('\n', "; "),
+            ..failure
+        }
+    }
 }

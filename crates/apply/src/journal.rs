@@ -7,7 +7,7 @@ use crate::layers::{Layer, LayerState, layers};
 use crate::resize::Resize;
 use crate::{ApplyError, Event, Record};
 use root::RootError;
-use root::state::{Durability, StateDir};
+use root::state::{Durability, RUN_DIR, StateDir};
 
 const NAME: &str = "journal";
 
@@ -351,7 +351,7 @@ fn decode_file(bytes: &[u8], name: &str) -> Result<Vec<Record>, ApplyError> {
             (Ok(_), Some((number, why))) => return Err(ApplyError::Journal { record: number, why }),
             (Err(Unreadable::Torn(why)), _) => torn = Some((records.len() + 1, why)),
             (Err(Unreadable::OtherVersion(line)), _) => {
-                let file = format!("/run/quietcore/{name}");
+                let file = format!("{RUN_DIR}/{name}");
                 return Err(line.error(file, records.len() + 1, writer(&records)));
             }
         }

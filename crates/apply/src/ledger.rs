@@ -7,6 +7,7 @@ use crate::framing::{Unreadable, decode_line, encode, is_torn};
 use crate::journal::Storage;
 use crate::{ApplyError, System};
 use machine::TaskKey;
+use root::state::RUN_DIR;
 use root::{RootError, Tracefs};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -43,7 +44,7 @@ pub(crate) fn read<H: Held>(storage: &dyn Storage, name: &str) -> Result<Vec<H>,
             Ok(Line::Release { holder }) => holds.retain(|hold| hold.holder() != holder),
             Err(Unreadable::Torn(_)) => {}
             Err(Unreadable::OtherVersion(line)) => {
-                return Err(line.error(format!("/run/quietcore/{name}"), record, None));
+                return Err(line.error(format!("{RUN_DIR}/{name}"), record, None));
             }
         }
     }

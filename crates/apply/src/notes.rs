@@ -4,6 +4,7 @@
 use crate::ApplyError;
 use crate::framing::{Unreadable, VERSION, decode_line, encode, is_torn, now_ns};
 use crate::journal::Storage;
+use root::state::LIB_DIR;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +99,7 @@ pub(crate) fn decode<E: Serialize + DeserializeOwned>(
             (Ok(_), Some(why)) => return Err(ApplyError::Installed { name, record, why }),
             (Err(Unreadable::Torn(why)), _) => torn = Some(why),
             (Err(Unreadable::OtherVersion(line)), _) => {
-                return Err(line.error(format!("/var/lib/quietcore/{name}"), record, writer(&notes)));
+                return Err(line.error(format!("{LIB_DIR}/{name}"), record, writer(&notes)));
             }
         }
     }

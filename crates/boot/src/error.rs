@@ -1,5 +1,7 @@
 //! What can stand in the way of a change of the boot line. Each has three lines: what, why, what to do next.
 
+use root::{Failure, Status};
+
 /// Why a boot line is not changed. Nothing was written when one of these is given.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BootError {
@@ -196,5 +198,31 @@ impl BootError {
             },
             other => other,
         }
+    }
+}
+
+impl From<BootError> for Failure {
+    fn from(error: BootError) -> Failure {
+        let status = match &error {
+            BootError::Several { .. }
+            | BootError::NotHere { .. }
+            | BootError::Word { .. }
+            | BootError::NoFallback { .. }
+            | BootError::NoKernel { .. }
+            | BootError::TooLong { .. } => Status::Usage,
+            BootError::OtherLoader { .. } => Status::Conflict,
+            BootError::NoLoader { refused, .. } if !refused.is_empty() => Status::Denied,
+            BootError::NoLoader { .. }
+            | BootError::NotText { .. }
+            | BootError::NoPlace { .. }
+            | BootError::NoTool { .. }
+            | BootError::NotComputed { .. }
+            | BootError::Disagree { .. }
+            | BootError::Generated { .. }
+            | BootError::NotTheOne { .. }
+            | BootError::OneKernel { .. }
+            | BootError::NoTrial { .. } => Status::Unable,
+        };
+        Failure::of_lines(status, &error)
     }
 }

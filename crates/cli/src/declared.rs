@@ -6,8 +6,9 @@ use machine::{CpuSet, Machine};
 use plan::declared::{CpuWish, Declaration, DeclarationError, MOST_BYTES, PATH, parse};
 use plan::{Intent, Plan};
 use report::Length;
-use root::{Kind, Live, Origin, Root};
+use root::{Kind, Live};
 use serde_json::json;
+use session::Session;
 use std::path::Path;
 
 /// A file of declarations.
@@ -24,7 +25,7 @@ pub struct DeclaredFile {
 ///
 /// # Errors
 /// A named file that is not there, one that others than root may write, and what is wrong in it.
-pub fn read(root: &Root, named: Option<&Path>) -> Result<Option<DeclaredFile>, CommandError> {
+pub fn read(session: &Session, named: Option<&Path>) -> Result<Option<DeclaredFile>, CommandError> {
     match named {
         Some(path) => {
             let shown = path.display().to_string();
@@ -37,7 +38,7 @@ pub fn read(root: &Root, named: Option<&Path>) -> Result<Option<DeclaredFile>, C
             })?;
             DeclaredFile::of(shown, &bytes).map(Some)
         }
-        None => match own_bytes(root)? {
+        None => match own_bytes(session)? {
             Some(bytes) => DeclaredFile::of(PATH.to_owned(), &bytes).map(Some),
             None => Ok(None),
         },
@@ -48,7 +49,8 @@ pub fn read(root: &Root, named: Option<&Path>) -> Result<Option<DeclaredFile>, C
 ///
 /// # Errors
 /// A file that cannot be read, also because it is none, and one that others than root may write.
-pub fn own_bytes(root: &Root) -> Result<Option<Vec<u8>>, CommandError> {
+pub fn own_bytes(session: &Session) -> Result<Option<Vec<u8>>, CommandError> {
+    let root = session.root();
     let next = "look at what stands at this path: a file that root can read, or nothing at all";
     let mut bytes = Vec::new();
     let there = root
@@ -66,8 +68,8 @@ pub fn own_bytes(root: &Root) -> Result<Option<Vec<u8>>, CommandError> {
             Err(error) => Err(unreadable(PATH, &error, next)),
         };
     }
-    if root.origin() == Origin::Live {
-        refuse_foreign(PATH)?;
+    if let Some(live) = session.live_root() {
+        refuse_foreign(live, PATH)?;
     }
     Ok(Some(bytes))
 }
@@ -145,12 +147,12 @@ impl DeclaredFile {
     ///
     /// # Errors
     /// The first that cannot be met.
-    pub fn foresee(&self, machine: &Machine, root: &Root) -> Result<Vec<(Intent, Plan)>, CommandError> {
+    pub fn foresee(&self, session: &Session, machine: &Machine) -> Result<Vec<(Intent, Plan)>, CommandError> {
         let reserved = self.named_cpus(machine)?;
-        let mut beside = intent::in_force(root);
+        let mut beside = session.in_force();
         let mut seen = Vec::new();
         for one in &self.declarations {
-            let settled = settle(one, machine, root, &beside, &reserved);
+            let settled = settle(one, machine, session.root(), &beside, &reserved);
             let (intent, plan) = settled.map_err(|error| self.at(one.line, error))?;
             beside.retain(|other| other.name != intent.name);
             beside.push(intent.clone());
@@ -230,8 +232,8 @@ fn unreadable(path: &str, error: &root::RootError, next: &str) -> CommandError {
 }
 
 /// Root acts on what stands there, also at boot: nobody else may be able to write it.
-fn refuse_foreign(path: &str) -> Result<(), CommandError> {
-    let Some(owner) = Live::host().ownership(path)? else {
+fn refuse_foreign(live: &Live, path: &str) -> Result<(), CommandError> {
+    let Some(owner) = live.ownership(path)? else {
         return Ok(());
     };
     if owner.uid == 0 && owner.mode & 0o022 == 0 {

@@ -8,11 +8,12 @@ mod partrt;
 mod systress;
 
 use crate::{Screen, Status};
+use session::Session;
 use std::ffi::OsString;
 use std::path::Path;
 
 /// Runs a front end with its arguments, its own name left out.
-type FrontEnd = fn(&[OsString], &mut Screen) -> Status;
+type FrontEnd = fn(&[OsString], &Session, &mut Screen) -> Status;
 
 /// The front ends: one line each.
 const FRONT_ENDS: &[(&str, FrontEnd)] = &[
@@ -24,11 +25,11 @@ const FRONT_ENDS: &[(&str, FrontEnd)] = &[
 ];
 
 /// Runs the front end that a command line is for; `None` where it is for quietcore itself.
-pub fn run(command_line: impl IntoIterator<Item = OsString>) -> Option<Status> {
+pub fn run(session: &Session, command_line: impl IntoIterator<Item = OsString>) -> Option<Status> {
     let words: Vec<OsString> = command_line.into_iter().collect();
     let (front_end, args) = chosen(&words)?;
     let mut screen = Screen::plain();
-    let status = front_end(args, &mut screen);
+    let status = front_end(args, session, &mut screen);
     Some(screen.ended(status))
 }
 

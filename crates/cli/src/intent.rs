@@ -1,11 +1,12 @@
 //! What `plan`, `apply` and `prove` take: which CPUs, under which name, how far to go.
 
-use crate::{CommandError, accounts, changing};
+use crate::{CommandError, accounts};
 use clap::{Args, ValueEnum};
 use machine::{CoreKind, CpuSet, Machine, devices};
 use plan::declared::{BootPart, ComesBack, CpuWish, Declaration};
 use plan::{Choice, Intent, Near, PartitionName, Plan, Profile, Shape, Wish};
-use root::{Origin, Root};
+use root::Root;
+use session::Session;
 
 /// The wanted partition.
 #[derive(Args, Clone, Debug)]
@@ -191,12 +192,12 @@ impl Wanted {
     ///
     /// # Errors
     /// Expressions, names, devices and machines that cannot be used.
-    pub fn plan(&self, machine: &Machine, root: &Root) -> Result<(Intent, Plan), CommandError> {
+    pub fn plan(&self, session: &Session, machine: &Machine) -> Result<(Intent, Plan), CommandError> {
         settle(
             &self.declaration()?,
             machine,
-            root,
-            &in_force(root),
+            session.root(),
+            &session.in_force(),
             &CpuSet::new(),
         )
     }
@@ -269,8 +270,8 @@ fn choose(
 ///
 /// # Errors
 /// An intent that cannot be met.
-pub fn plan_on(machine: &Machine, root: &Root, intent: &Intent) -> Result<Plan, plan::Refusal> {
-    plan_beside(machine, root, intent, &in_force(root))
+pub fn plan_on(session: &Session, machine: &Machine, intent: &Intent) -> Result<Plan, plan::Refusal> {
+    plan_beside(machine, session.root(), intent, &session.in_force())
 }
 
 fn plan_beside(
@@ -282,14 +283,6 @@ fn plan_beside(
     let concerned = machine.topology.with_siblings(&intent.cpus);
     let settings = machine::settings::for_cpus(root, &concerned);
     plan::plan_beside(machine, &settings, intent, others)
-}
-
-/// Partitions of ours on this machine; what a captured one had is in no journal.
-pub fn in_force(root: &Root) -> Vec<Intent> {
-    match root.origin() {
-        Origin::Live => changing::in_force(),
-        Origin::Captured => Vec::new(),
-    }
 }
 
 /// The CPUs near a device, or those of a place that has a word of its own (`node:1`, `llc-of:7`).

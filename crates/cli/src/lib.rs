@@ -4,9 +4,8 @@
 
 mod accounts;
 pub mod allocator;
-mod changing;
 mod declared;
-mod error;
+mod entries;
 mod first_process;
 mod foreign;
 mod front_ends;
@@ -23,9 +22,9 @@ mod status;
 mod verbs;
 
 use clap::Parser;
-use error::CommandError;
+use root::{Failure as CommandError, Status};
 use screen::Screen;
-use status::Status;
+use session::Session;
 
 /// Give a program CPU cores that nothing else touches, and prove it.
 #[derive(Parser)]
@@ -49,14 +48,23 @@ pub fn main() -> std::process::ExitCode {
     if first_process::is_this() {
         return first_process::run().into();
     }
-    if let Some(status) = front_ends::run(std::env::args_os()) {
+    let session = Session::live(&screen::StandardError);
+    if let Some(status) = front_ends::run(&session, std::env::args_os()) {
         return status.into();
     }
     let cli = Cli::parse();
     let mut screen = Screen::new(&cli.screen);
-    let status = match verbs::run(&cli.verb, &mut screen) {
+    let status = match verbs::run(&cli.verb, &session, &mut screen) {
         Ok(status) => status,
         Err(error) => screen.error(&error),
     };
     screen.ended(status).into()
+}
+
+/// Seconds since 1970.
+fn seconds_now() -> u64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap_or_default()
+        .as_secs()
 }

@@ -1,6 +1,5 @@
 //! Partitions that are in force, and how tasks are placed in them: what `run` and `move` share.
 
-use crate::changing::Changing;
 use crate::pattern::{Glob, Pin};
 use crate::policy::{self, Policy};
 use crate::rt_group::NoRuntime;
@@ -9,6 +8,7 @@ use apply::{Ground, Journal, JournalState, Layer, Outcome, Parcel, Passenger, St
 use machine::{CpuSet, Hierarchy, Machine, Task, Version};
 use plan::{Intent, partition_path};
 use root::Root;
+use session::ChangeLock;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
@@ -80,11 +80,11 @@ pub fn no_partition(name: &str) -> CommandError {
 /// # Errors
 /// A journal that cannot be read.
 pub fn partition_in_force(
-    changing: &Changing,
+    changing: &ChangeLock,
     machine: &Machine,
     name: &str,
 ) -> Result<Option<Partition>, CommandError> {
-    let Some(journal) = Journal::open(&changing.state)? else {
+    let Some(journal) = Journal::open(changing.state())? else {
         return Ok(None);
     };
     let state = journal.state(machine.kernel.boot_id.as_deref());
@@ -110,7 +110,7 @@ pub fn partition_in_force(
 /// # Errors
 /// A refused move or pin, with the reason.
 pub fn join(
-    changing: &Changing,
+    changing: &ChangeLock,
     root: &Root,
     machine: &Machine,
     partition: &Partition,
@@ -121,7 +121,7 @@ pub fn join(
         let what = format!("the process could not join {}", partition.path);
         CommandError::new(Status::Unable, what, why, next)
     };
-    let (Some(hierarchy), Some(mut journal)) = (&machine.cgroups.cpuset, Journal::open(&changing.state)?)
+    let (Some(hierarchy), Some(mut journal)) = (&machine.cgroups.cpuset, Journal::open(changing.state())?)
     else {
         return Err(failed(
             "nothing is in force".to_owned(),

@@ -3,6 +3,8 @@
 use crate::CommandError;
 use clap::Args;
 use root::Root;
+use session::Session;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 /// Which machine a reading verb reads.
@@ -14,14 +16,33 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// Opens it.
+    /// Opens it: the machine of this session, or the captured one that was named.
     ///
     /// # Errors
     /// A captured root that does not exist, is no archive, or is hostile.
-    pub fn open(&self) -> Result<Root, CommandError> {
+    pub fn open<'s>(&self, session: &'s Session) -> Result<Machines<'s>, CommandError> {
         match &self.root {
-            None => Ok(Root::live()),
-            Some(path) => captured(path),
+            None => Ok(Machines::Running(session)),
+            Some(path) => Ok(Machines::Captured(Box::new(session.captured(captured(path)?)))),
+        }
+    }
+}
+
+/// The session of a reading verb.
+pub enum Machines<'s> {
+    /// The running machine.
+    Running(&'s Session),
+    /// A captured one.
+    Captured(Box<Session>),
+}
+
+impl Deref for Machines<'_> {
+    type Target = Session;
+
+    fn deref(&self) -> &Session {
+        match self {
+            Machines::Running(session) => session,
+            Machines::Captured(session) => session,
         }
     }
 }

@@ -4,15 +4,14 @@
 //! the new one fail, the old one is made again. Should we die in the middle, the journal says so until `undo` has given
 //! back the state before the partition.
 
-use crate::changing::Changing;
 use crate::intent::plan_on;
 use crate::placement;
-use crate::{CommandError, Status, screen};
+use crate::{CommandError, Status};
 use apply::resize::{begin, end};
 use apply::{Applied, Dwelling, Force, Ground, Inhabitants, Journal, Outcome, Request, Undone, Which};
 use machine::Machine;
 use plan::{Finding, Intent, Level};
-use root::Root;
+use session::ChangeLock;
 use std::sync::atomic::AtomicBool;
 
 /// A partition that was taken back to be made anew.
@@ -27,7 +26,7 @@ pub struct Former {
 /// # Errors
 /// What undo could not take back: then the partition is as undo left it, and nothing else was done.
 pub fn make_room(
-    changing: &Changing,
+    changing: &ChangeLock,
     wanted: &Intent,
     machine: &Machine,
 ) -> Result<Option<Former>, CommandError> {
@@ -35,7 +34,7 @@ pub fn make_room(
     let Some(partition) = placement::partition_in_force(changing, machine, name)? else {
         return Ok(None);
     };
-    let Some(journal) = Journal::open(&changing.state)? else {
+    let Some(journal) = Journal::open(changing.state())? else {
         return Ok(None);
     };
     let intent = journal
@@ -52,13 +51,14 @@ pub fn make_room(
     };
     let inhabitants = Inhabitants::of(&changing.host, journal.records(), partition.version, dwelling)?;
     drop(journal);
-    let undone = begin(&changing.host, &changing.state, name, &wanted.cpus, &inhabitants)?;
+    let undone = begin(&changing.host, changing.state(), name, &wanted.cpus, &inhabitants)?;
     for line in &undone.tasks {
-        screen::warn(
+        changing.session.warn(&CommandError::new(
+            Status::Conflict,
             "a task keeps its affinity",
             line,
             "give it another one with `taskset`, if that is not what it wants",
-        );
+        ));
     }
     if undone.is_open(Force::No) {
         return Err(CommandError::new(
@@ -78,7 +78,7 @@ impl Former {
     /// A journal that cannot be read or written.
     pub fn come_back(
         &self,
-        changing: &Changing,
+        changing: &ChangeLock,
         machine: &Machine,
         applied: &mut Applied,
         intent: &Intent,
@@ -88,7 +88,7 @@ impl Former {
         let (Some(partition), Some(hierarchy)) = (partition, &machine.cgroups.cpuset) else {
             return Err(placement::no_partition(name));
         };
-        let Some(mut journal) = Journal::open(&changing.state)? else {
+        let Some(mut journal) = Journal::open(changing.state())? else {
             return Err(placement::no_partition(name));
         };
         let ground = Ground {
@@ -101,7 +101,7 @@ impl Former {
             cpus: &partition.cpus,
         };
         let arrivals = self.inhabitants.come_back(&ground, &mut journal, dwelling)?;
-        end(&changing.state)?;
+        end(changing.state())?;
         let trouble = arrivals.iter().filter_map(|arrival| {
             let task = format!("task {}", arrival.before.key.tid);
             let why = match (&arrival.outcome, arrival.pin_refused) {
@@ -131,9 +131,9 @@ impl Former {
     }
 
     /// Makes the former partition again, because the new one could not be made, and adds to the error how that went.
-    pub fn failed(&self, error: CommandError, changing: &Changing, root: &Root) -> CommandError {
+    pub fn failed(&self, error: CommandError, changing: &ChangeLock) -> CommandError {
         let name = &self.intent.name;
-        let again = match self.make_again(changing, root) {
+        let again = match self.make_again(changing) {
             Ok(applied)
                 if applied
                     .findings
@@ -159,11 +159,14 @@ impl Former {
         CommandError { why, ..error }
     }
 
-    fn give_up(&self, changing: &Changing) -> Result<Undone, CommandError> {
-        let (boot_id, which) = (changing.boot_id(), Which::Named(self.intent.name.as_str()));
+    fn give_up(&self, changing: &ChangeLock) -> Result<Undone, CommandError> {
+        let (boot_id, which) = (
+            changing.session.boot_id(),
+            Which::Named(self.intent.name.as_str()),
+        );
         Ok(apply::undo(
             &changing.host,
-            &changing.state,
+            changing.state(),
             boot_id.as_deref(),
             which,
             Force::No,
@@ -171,9 +174,11 @@ impl Former {
         )?)
     }
 
-    fn make_again(&self, changing: &Changing, root: &Root) -> Result<Applied, CommandError> {
-        let machine = Machine::read(root).with_tasks_and_interrupts(root);
-        let plan = plan_on(&machine, root, &self.intent)?;
+    fn make_again(&self, changing: &ChangeLock) -> Result<Applied, CommandError> {
+        let (session, root) = (changing.session, changing.session.root());
+        session.refresh();
+        let machine = session.machine().with_tasks_and_interrupts(root);
+        let plan = plan_on(session, &machine, &self.intent)?;
         let request = Request {
             machine: &machine,
             intent: &self.intent,
@@ -183,7 +188,7 @@ impl Former {
             guard: None,
             stop: &AtomicBool::new(false),
         };
-        let mut applied = apply::apply_resized(&changing.host, &changing.state, &request)?;
+        let mut applied = apply::apply_resized(&changing.host, changing.state(), &request)?;
         self.come_back(changing, &machine, &mut applied, &self.intent)?;
         Ok(applied)
     }

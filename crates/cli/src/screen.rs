@@ -3,6 +3,7 @@
 use crate::{CommandError, Status};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
+use session::Warnings;
 use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Flags of every verb.
@@ -187,9 +188,16 @@ impl Screen {
     }
 }
 
-/// Reports on standard error what went wrong beside the job of a command, also when quiet.
-pub fn warn(what: &str, why: &str, next: &str) {
-    put_error(&three_lines("warning", [what, why, next]));
+/// Standard error, where warnings of a session are shown, also when quiet.
+pub struct StandardError;
+
+impl Warnings for StandardError {
+    fn warn(&self, failure: &CommandError) {
+        put_error(&three_lines(
+            "warning",
+            [&failure.what, &failure.why, &failure.next],
+        ));
+    }
 }
 
 /// Three parts. A part of several lines is indented, so that a foreign text in it cannot look like the begin of a part.

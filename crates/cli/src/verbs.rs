@@ -2,6 +2,7 @@
 
 use crate::{CommandError, Screen, Status};
 use clap::Subcommand;
+use session::Session;
 
 macro_rules! verbs {
     ($($(#[$meta:meta])* $module:ident => $Verb:ident),+ $(,)?) => {
@@ -17,9 +18,9 @@ macro_rules! verbs {
         ///
         /// # Errors
         /// What the verb says.
-        pub fn run(verb: &Verb, screen: &mut Screen) -> Result<Status, CommandError> {
+        pub fn run(verb: &Verb, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
             match verb {
-                $(Verb::$Verb(args) => $module::run(args, screen),)+
+                $(Verb::$Verb(args) => $module::run(args, session, screen),)+
             }
         }
     };

@@ -1,8 +1,6 @@
 //! A child process of ours: ended and waited for when its handle is dropped.
 
 use crate::os;
-use machine::tasks::read_process;
-use root::Root;
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 use std::time::Duration;
 
@@ -78,9 +76,9 @@ impl Child {
 
     fn let_run_elsewhere(&self) {
         let Ok(cpus) = os::allowed() else { return };
-        for thread in read_process(&Root::live(), self.pid) {
+        for tid in root::process::threads(self.pid) {
             // What is refused stays where it is, and may be gone already.
-            let _ = root::sched::set_affinity(thread.key.tid, cpus.words());
+            let _ = root::sched::set_affinity(tid, cpus.words());
         }
     }
 

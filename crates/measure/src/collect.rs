@@ -37,9 +37,12 @@ use std::time::Duration;
 /// # Errors
 /// A request that makes no sense, a CPU that is offline or out of reach, or a system that refuses a process or
 /// shared memory. Everything less is a finding in the result.
-pub fn run(request: &Request<'_>, progress: &mut dyn FnMut(&Progress)) -> Result<Measurement, MeasureError> {
-    let root = Root::live();
-    check::request(request, &root)?;
+pub fn run(
+    request: &Request<'_>,
+    root: &Root,
+    progress: &mut dyn FnMut(&Progress),
+) -> Result<Measurement, MeasureError> {
+    check::request(request, root)?;
     let shared =
         Shared::map(request.lanes.len(), slots(&request.lanes)).map_err(|errno| MeasureError::Os {
             doing: "map memory for the samples",
@@ -65,7 +68,7 @@ pub fn run(request: &Request<'_>, progress: &mut dyn FnMut(&Progress)) -> Result
         IdleStates::Hold => root::latency::hold(0).map_err(|error| error.errno().unwrap_or(libc::EIO)),
         IdleStates::Leave => Err(0),
     };
-    let mut collection = Collection::new(&job, request, &root, held.as_ref().err().copied())?;
+    let mut collection = Collection::new(&job, request, root, held.as_ref().err().copied())?;
     collection.prepare(&mut child, progress)?;
     collection.ask_before();
     collection.open_gaps()?;
@@ -91,6 +94,8 @@ pub(crate) enum Moment {
 
 /// What is known about the window from outside.
 pub(crate) struct Closing<'a> {
+    /// The machine's files.
+    pub root: &'a Root,
     /// Whether it is over.
     pub moment: Moment,
     /// What the counters say about the window.

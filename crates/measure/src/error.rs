@@ -3,7 +3,7 @@
 use crate::Lane;
 use crate::rights::{about_refused_policy, may_be_nice};
 use machine::{CpuId, CpuSet};
-use root::{Root, RootError};
+use root::{Failure, Root, RootError, Status};
 
 /// An error of this crate. What only limits the meaning of the numbers is a finding in the result instead.
 #[derive(Debug, thiserror::Error)]
@@ -175,5 +175,26 @@ impl MeasureError {
             why,
             next,
         }
+    }
+}
+
+impl From<MeasureError> for Failure {
+    fn from(error: MeasureError) -> Failure {
+        let status = match &error {
+            MeasureError::Request { .. } | MeasureError::Offline { .. } => Status::Usage,
+            MeasureError::Os {
+                errno: libc::EPERM | libc::EACCES,
+                ..
+            }
+            | MeasureError::Policy {
+                errno: libc::EPERM, ..
+            } => Status::Denied,
+            _ => Status::Unable,
+        };
+        let text = error.to_string();
+        let (why, next) = text
+            .split_once("; ")
+            .unwrap_or((&text, "look at what is named above, then try again"));
+        Failure::new(status, "the measurement could not be made", why, next)
     }
 }

@@ -211,9 +211,9 @@ pub(crate) fn about_idle(wanted: IdleStates, refused: Option<i32>) -> Option<Not
 }
 
 /// One thread's policy.
-pub(crate) fn about_policy(lane: &Lane, result: &ThreadResult, errno: i32) -> Option<Note> {
+pub(crate) fn about_policy(lane: &Lane, result: &ThreadResult, errno: i32, root: &Root) -> Option<Note> {
     (errno != 0).then(|| {
-        let (why, fix) = rights::about_refused_policy(lane, errno, &Root::live());
+        let (why, fix) = rights::about_refused_policy(lane, errno, root);
         note(
             Level::Warning,
             "policy_refused",

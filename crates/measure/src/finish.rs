@@ -57,7 +57,7 @@ pub(crate) fn thread(
     result.counts = counts::counts(&result, limits, closing.looks);
     result.proof = proved(&result, lane, samples);
     let policy_errno = track.policy_errno.load(Ordering::Relaxed);
-    notes.extend(findings::about_policy(lane, &result, policy_errno));
+    notes.extend(findings::about_policy(lane, &result, policy_errno, closing.root));
     notes.extend(findings::about_thread(&result, get(&track.dropped)));
     let seccomp_errno = track.seccomp_errno.load(Ordering::Relaxed);
     if seccomp_errno != 0 {

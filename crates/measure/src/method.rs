@@ -71,11 +71,11 @@ pub fn listen(
     request: &Request<'_>,
     method: Method,
     pipe: &str,
+    root: &Root,
     progress: &mut dyn FnMut(&Progress),
 ) -> Result<Measurement, MeasureError> {
-    let root = Root::live();
-    check::request(request, &root)?;
-    let mut standing = Standing::read(&root, &request.cpus());
+    check::request(request, root)?;
+    let mut standing = Standing::read(root, &request.cpus());
     // The tracer that measures is the question, and no condition.
     let own = pipe.rsplit_once('/').map_or(pipe, |(dir, _)| dir);
     standing.tracing.retain(|(dir, _)| dir != own);
@@ -99,7 +99,7 @@ pub fn listen(
     let mut run = Run {
         request,
         method,
-        root: &root,
+        root,
         started_at: clock::wall_time(),
         window,
         standing,
@@ -112,14 +112,14 @@ pub fn listen(
             errno: libc::EINVAL,
         })?,
     };
-    let first = Sample::take(&root);
+    let first = Sample::take(root);
     let mut last = None;
     let mut kept = start;
     let end = loop {
         pipe.read(&mut |line| run.heard.take(line))?;
         let now = clock::monotonic_ns();
         if now >= window.end && last.is_none() {
-            last = Some(Sample::take(&root));
+            last = Some(Sample::take(root));
         }
         if run.heard.broke().is_some() || request.stop.load(Ordering::Relaxed) {
             break now;
@@ -137,7 +137,7 @@ pub fn listen(
         std::thread::sleep(READ);
     };
     let mut result = run.result(end, Moment::End);
-    let last = last.unwrap_or_else(|| Sample::take(&root));
+    let last = last.unwrap_or_else(|| Sample::take(root));
     let mut activity = observe::activity(&first, &last);
     activity
         .cpus

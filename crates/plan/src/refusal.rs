@@ -1,6 +1,7 @@
 //! Why an intent is not planned.
 
 use machine::CpuSet;
+use root::{Failure, Status};
 
 /// An intent that cannot be met safely. The text says what, why and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -198,5 +199,21 @@ fn cpus(count: usize) -> String {
     match count {
         1 => "a CPU".to_owned(),
         count => format!("{count} CPUs"),
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        let status = match refusal {
+            Refusal::TooSmall { .. }
+            | Refusal::UnknownCpus
+            | Refusal::NoLocality { .. }
+            | Refusal::OneKind { .. }
+            | Refusal::NotSoMany { most: 0, .. } => Status::Unable,
+            Refusal::Taken { .. } => Status::Conflict,
+            Refusal::Unsafe { .. } => Status::Bug,
+            _ => Status::Usage,
+        };
+        Failure::of_lines(status, &refusal)
     }
 }

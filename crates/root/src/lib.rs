@@ -13,6 +13,7 @@ pub mod descriptor;
 mod destination;
 mod efi;
 mod error;
+mod failure;
 pub mod first;
 mod folder;
 pub mod inherited;
@@ -43,6 +44,7 @@ mod zstd;
 
 pub use ask::Address;
 pub use error::RootError;
+pub use failure::{Failure, Status};
 pub use live::Live;
 pub use ownership::{Ownership, changeable_by_others};
 pub use place::Place;

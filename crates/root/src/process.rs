@@ -207,6 +207,20 @@ pub fn next_signal(wait: Duration) -> Option<Arrived> {
     })
 }
 
+/// The threads of a process; none where it has ended.
+#[must_use]
+pub fn threads(pid: u32) -> Vec<u32> {
+    numbers(&format!("/proc/{pid}/task"))
+}
+
+/// The names in a directory of the running kernel's `/proc` that are numbers.
+pub(crate) fn numbers(dir: &str) -> Vec<u32> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    entries
+        .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+        .collect()
+}
+
 /// Sends a signal; a process that is gone needs none.
 pub fn send(pid: u32, signal: i32) {
     if let Ok(pid) = libc::pid_t::try_from(pid) {

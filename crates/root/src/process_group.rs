@@ -1,6 +1,5 @@
 //! A program in a process group of its own: it begins with no signal blocked, and what it starts ends with it.
 
-use crate::Root;
 use crate::process;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process_group, waitid};
 use std::io;
@@ -75,23 +74,14 @@ impl ProcessGroup {
 
     /// Whether another process of the group runs.
     fn has_others(&self) -> bool {
-        let root = Root::live();
-        let Ok(Some(place)) = root.place("/proc") else {
-            return false;
-        };
-        let mut stat = Vec::new();
-        let mut is_other = |pid: u32| {
-            let is_read = place
-                .record_into(&format!("{pid}/stat"), &mut stat)
-                .unwrap_or(false);
-            is_read && group_of(&stat) == Some(self.leader.id())
-        };
         let own = self.leader.id();
-        place
-            .numbers()
-            .unwrap_or_default()
+        let is_in_group = |pid: u32| {
+            let stat = std::fs::read(format!("/proc/{pid}/stat"));
+            stat.is_ok_and(|stat| group_of(&stat) == Some(own))
+        };
+        process::numbers("/proc")
             .into_iter()
-            .any(|pid| pid != own && is_other(pid))
+            .any(|pid| pid != own && is_in_group(pid))
     }
 }
 

@@ -6,15 +6,15 @@
 
 mod append;
 mod lock;
+mod read;
 
 pub use lock::{Lock, LockFile};
 
 use crate::RootError;
 use append::Appended;
+use read::ReadFile;
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
-use std::fs::File;
-use std::io::Read;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -41,6 +41,7 @@ pub struct StateDir {
     path: PathBuf,
     dir: OwnedFd,
     appended: Mutex<Option<Appended>>,
+    known: Mutex<Vec<ReadFile>>,
 }
 
 impl StateDir {
@@ -81,25 +82,6 @@ impl StateDir {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// The whole content of a file; `None` where there is none.
-    ///
-    /// # Errors
-    /// The errno of open or read; [`RootError::State`] for anything that is not a plain file of ours.
-    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, RootError> {
-        let Some(place) = self.place(name, Missing::Leave)? else {
-            return Ok(None);
-        };
-        let Some(file) = self.open_file(&place, OFlags::RDONLY)? else {
-            return Ok(None);
-        };
-        let mut content = Vec::new();
-        let shown = self.shown(name);
-        File::from(file)
-            .read_to_end(&mut content)
-            .map_err(|error| RootError::from_io(&shown, "read", &error))?;
-        Ok(Some(content))
     }
 
     /// How long a file is, in bytes; `None` where there is none.
@@ -263,6 +245,7 @@ impl StateDir {
             path: path.to_owned(),
             dir,
             appended: Mutex::default(),
+            known: Mutex::default(),
         })
     }
 

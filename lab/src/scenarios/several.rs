@@ -57,6 +57,12 @@ same same_fast only_fast fast_left
 rec sweep_apply lab-guest sweep entry 17 2 -- quietcore apply --cpus 3 --quiet -- quietcore undo --partition rt --quiet
 rec sweep_undo lab-guest sweep-undo entry 15 3 -- sh -c 'quietcore undo --all --quiet; quietcore apply --cpus 3 --quiet; quietcore apply --cpus 2 --partition fast --quiet' -- quietcore undo --partition rt --quiet
 q apply --cpus 3
+rec opens_check lab-guest opens /run/quietcore/journal /sys/devices/system/cpu/possible -- quietcore check --for 1s --quiet
+echo f > /proc/irq/default_smp_affinity
+rec opens_fix lab-guest opens /run/quietcore/journal /sys/devices/system/cpu/possible -- quietcore check --fix --for 0s --quiet
+cat /proc/irq/default_smp_affinity > /tmp/fixed
+rec opens_apply lab-guest opens /run/quietcore/journal /sys/devices/system/cpu/possible -- quietcore apply --partition third --cpus 1 --quiet
+rec fixed cat /tmp/fixed
 rec all quietcore undo --all --json
 q apply --cpus 2-3
 quietcore run -- lab-guest sleepers 2 tenant >/tmp/tenant
@@ -119,6 +125,19 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
         "[\"rt\"]",
     );
     verdict.status(seen, "rt_goes", 0);
+    // The machine and the journal are read once by a command, and once more after `--fix` changed something.
+    for (name, reads) in [("opens_check", 1), ("opens_fix", 2), ("opens_apply", 1)] {
+        let counted = verdict.status(seen, name, 0).stdout.clone();
+        for file in ["/run/quietcore/journal", "/sys/devices/system/cpu/possible"] {
+            let is_right = counted.lines().any(|line| line == format!("{reads} {file}"));
+            verdict.that(is_right, format!("{name}, {reads} reads: {counted}"));
+        }
+    }
+    verdict.equal(
+        "default_smp_affinity after --fix",
+        seen.get("fixed").text().trim(),
+        "7",
+    );
     verdict.status(seen, "all", 0);
     for name in ["same_middle", "same_rt", "same_fast", "same"] {
         let same = seen.get(name);

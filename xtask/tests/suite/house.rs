@@ -4,8 +4,8 @@ use crate::support::{none, sample, sources, top, workspace};
 
 /// The crates from top to bottom (see ARCHITECTURE.md): one may use those after it. A new crate needs a place here.
 const ORDER: &[&str] = &[
-    "cli", "watch", "report", "study", "compare", "formats", "blame", "check", "trace", "measure", "observe",
-    "apply", "boot", "plan", "machine", "root", "events", "guest",
+    "cli", "session", "watch", "report", "study", "compare", "formats", "blame", "check", "trace", "measure",
+    "observe", "apply", "boot", "plan", "machine", "root", "events", "guest",
 ];
 
 /// Crates that compute and touch no machine.
@@ -228,6 +228,64 @@ fn only_apply_changes_the_machine() {
         "//! why\nuse root::Live;\nfn f(live: &Live) { live.make_dir(p) }\n",
     );
     assert_eq!(live(&broken).len(), 1);
+}
+
+/// The running machine is opened by the session, and the machine is read there once.
+#[test]
+fn only_the_session_opens_the_running_machine() {
+    let opening = |files: &[(String, String)]| {
+        let reads: Vec<(String, String)> = files
+            .iter()
+            .filter(|(name, _)| crate_of(name) == "cli")
+            .cloned()
+            .collect();
+        let mut found = with_words(
+            files,
+            &["Root::live()", "Live::host()"],
+            &["root", "session"],
+            &[],
+        );
+        found.extend(with_words(&reads, &["Machine::read("], &[], &[]));
+        found
+    };
+    none(
+        &opening(&product()),
+        "ask the session for the machine and its files",
+    );
+    let broken = sample(
+        "crates/cli/src/x.rs",
+        "//! why\nlet root = Root::live();\nlet machine = Machine::read(&root);\n",
+    );
+    assert_eq!(opening(&broken).len(), 2);
+}
+
+/// Lines of code, not of comments or tests, that write out a state directory instead of naming it.
+fn state_paths(files: &[(String, String)]) -> Vec<String> {
+    let mut found = Vec::new();
+    for (name, text) in files
+        .iter()
+        .filter(|(name, _)| name != "crates/root/src/state.rs")
+    {
+        let product = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let lines = product
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"));
+        let written_out = |line: &&str| {
+            ["/run/quietcore", "/var/lib/quietcore"].iter().any(|dir| {
+                let mut after = line.split(dir).skip(1);
+                after.any(|rest| !rest.starts_with('-'))
+            })
+        };
+        found.extend(lines.filter(written_out).map(|line| format!("{name}: {line}")));
+    }
+    found
+}
+
+#[test]
+fn a_state_directory_is_named_in_one_place() {
+    none(&state_paths(&product()), "write root::state::RUN_DIR or LIB_DIR");
+    let broken = "//! /run/quietcore\nlet path = \"/run/quietcore/journal\";\nlet script = \"/run/quietcore-script-rt\";\n";
+    assert_eq!(state_paths(&sample("crates/cli/src/x.rs", broken)).len(), 1);
 }
 
 fn without_reason(files: &[(String, String)]) -> Vec<String> {

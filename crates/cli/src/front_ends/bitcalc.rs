@@ -39,7 +39,7 @@ Examples:
 ";
 
 /// Runs it. Errors go to standard error, with status 1.
-pub fn run(args: &[OsString], screen: &mut Screen) -> Status {
+pub fn run(args: &[OsString], _session: &session::Session, screen: &mut Screen) -> Status {
     let words: Vec<String> = args
         .iter()
         .map(|word| word.to_string_lossy().into_owned())

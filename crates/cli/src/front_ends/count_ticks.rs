@@ -5,12 +5,11 @@
 //! Timers that are no tick and fire on that CPU are among them.
 
 use super::partrt::names;
-use crate::changing::{self, Changing};
 use crate::{CommandError, Screen, Status};
 use machine::{CpuSet, Machine};
 use observe::{Class, Sample, activity, of_interrupt};
-use root::state::StateDir;
 use root::{Root, output};
+use session::Session;
 use std::ffi::OsString;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -39,13 +38,13 @@ The status is that of the command.
 const STARTED: &str = "count_ticks";
 
 /// Runs it. Errors go to standard error behind the program's name, with status 1.
-pub fn run(args: &[OsString], screen: &mut Screen) -> Status {
+pub fn run(args: &[OsString], session: &Session, screen: &mut Screen) -> Status {
     let ended = Wanted::parse(args).and_then(|wanted| match wanted {
         None => {
             screen.text(USAGE);
             Ok(Status::Done)
         }
-        Some(wanted) => wanted.run(screen),
+        Some(wanted) => wanted.run(session, screen),
     });
     ended.unwrap_or_else(|said| {
         screen.note(&format!("count_ticks: {said}\n"));
@@ -134,27 +133,27 @@ impl Wanted {
         }
     }
 
-    fn run(&self, screen: &mut Screen) -> Result<Status, String> {
-        let root = Root::live();
-        let machine = Machine::read(&root);
-        let cpus = cpus(&self.cpu, &machine)?;
+    fn run(&self, session: &Session, screen: &mut Screen) -> Result<Status, String> {
+        let root = session.root();
+        let machine = session.machine();
+        let cpus = cpus(session, &self.cpu, &machine)?;
         match self.phase {
             Phase::Start => {
-                let sample = serde_json::to_vec(&take(&root)).map_err(|error| error.to_string())?;
-                let changing = Changing::begin().map_err(in_a_line)?;
-                let kept = changing.state.replace(STARTED, &sample);
+                let sample = serde_json::to_vec(&take(root)).map_err(|error| error.to_string())?;
+                let changing = session.lock().map_err(in_a_line)?;
+                let kept = changing.state().replace(STARTED, &sample);
                 kept.map_err(|error| in_a_line(error.into()))?;
                 Ok(Status::Done)
             }
             Phase::End => {
-                let after = take(&root);
-                self.tell(&started()?, &after, &cpus, screen)?;
+                let after = take(root);
+                self.tell(&started(session)?, &after, &cpus, screen)?;
                 Ok(Status::Done)
             }
             Phase::Whole => {
-                let before = take(&root);
+                let before = take(root);
                 let status = spawn(&self.command)?;
-                self.tell(&before, &take(&root), &cpus, screen)?;
+                self.tell(&before, &take(root), &cpus, screen)?;
                 Ok(status)
             }
         }
@@ -197,12 +196,12 @@ fn command(words: &[OsString]) -> Vec<OsString> {
 }
 
 /// The CPUs of a number, a list, or the name of a partition.
-fn cpus(text: &str, machine: &Machine) -> Result<CpuSet, String> {
+fn cpus(session: &Session, text: &str, machine: &Machine) -> Result<CpuSet, String> {
     let invalid = || format!("Invalid argument to the --cpu ({})", report::safe(text));
     let cpus = match CpuSet::parse_list(text) {
         Ok(cpus) => cpus,
         Err(_) => {
-            let rows = names::all(machine, &changing::in_force_because());
+            let rows = names::all(machine, &session.in_force_because());
             let row = rows.iter().find(|(name, _)| name == text).ok_or_else(invalid)?;
             CpuSet::parse_list(&row.1).map_err(|_| invalid())?
         }
@@ -245,13 +244,13 @@ fn ticks(before: &Sample, after: &Sample, cpus: &CpuSet) -> Result<Vec<(u32, u64
 }
 
 /// What `--start` left, which is gone then.
-fn started() -> Result<Sample, String> {
+fn started(session: &Session) -> Result<Sample, String> {
     let nothing = || "no count was begun on this boot: call it with --start first".to_owned();
-    let state = StateDir::open(Path::new(changing::STATE)).map_err(|error| in_a_line(error.into()))?;
+    let state = session.state().map_err(|error| in_a_line(error.into()))?;
     let state = state.ok_or_else(nothing)?;
     let kept = state.read(STARTED).map_err(|error| in_a_line(error.into()))?;
     let sample = serde_json::from_slice(&kept.ok_or_else(nothing)?)
-        .map_err(|error| format!("{}/{STARTED} cannot be read: {error}", changing::STATE))?;
+        .map_err(|error| format!("{}/{STARTED} cannot be read: {error}", root::state::RUN_DIR))?;
     state.remove(STARTED).map_err(|error| in_a_line(error.into()))?;
     Ok(sample)
 }

@@ -17,6 +17,7 @@ mod tree;
 
 use crate::{CommandError, Screen, Status};
 use options::{Flag, Given};
+use session::Session;
 use std::ffi::OsString;
 use talk::Talk;
 
@@ -100,15 +101,15 @@ struct Command {
     /// What stands behind its name in a usage line.
     operands: &'static str,
     flags: &'static [Flag],
-    run: fn(&Given, &mut Talk) -> Result<Status, Refused>,
+    run: fn(&Session, &Given, &mut Talk) -> Result<Status, Refused>,
 }
 
 const COMMANDS: &[&Command] = &[&shield::COMMAND, &proc::COMMAND, &set::COMMAND];
 
 /// Runs one `cset` command line.
-pub fn run(args: &[OsString], screen: &mut Screen) -> Status {
-    let mut talk = Talk::new(screen);
-    match global(args, &mut talk) {
+pub fn run(args: &[OsString], session: &Session, screen: &mut Screen) -> Status {
+    let mut talk = Talk::new(session, screen);
+    match global(session, args, &mut talk) {
         Ok(status) => status,
         Err(Refused::Said { what, more }) => {
             talk.say(&format!("**> {what}"));
@@ -127,7 +128,7 @@ pub fn run(args: &[OsString], screen: &mut Screen) -> Status {
 }
 
 /// What stands before the command, which ends it or goes on to the command.
-fn global(args: &[OsString], talk: &mut Talk) -> Result<Status, Refused> {
+fn global(session: &Session, args: &[OsString], talk: &mut Talk) -> Result<Status, Refused> {
     let mut words = args.iter().map(|word| word.to_string_lossy());
     let mut used = 0;
     while let Some(word) = words.next() {
@@ -142,7 +143,7 @@ fn global(args: &[OsString], talk: &mut Talk) -> Result<Status, Refused> {
             "-m" | "--machine" => talk.for_programs(),
             "-x" | "--tohex" => {
                 let spec = value()?;
-                let cpus = spec::cpus(&spec, tree::last_cpu(&root::Root::live()))?;
+                let cpus = spec::cpus(&spec, tree::last_cpu(session))?;
                 talk.raw(&format!("{}\n", spec::hex(&cpus)));
                 return Ok(Status::Done);
             }
@@ -157,7 +158,7 @@ fn global(args: &[OsString], talk: &mut Talk) -> Result<Status, Refused> {
             }
             name => {
                 let command = chosen(name)?;
-                return one(command, args.get(used..).unwrap_or_default(), talk);
+                return one(session, command, args.get(used..).unwrap_or_default(), talk);
             }
         }
     }
@@ -165,7 +166,7 @@ fn global(args: &[OsString], talk: &mut Talk) -> Result<Status, Refused> {
     Ok(Status::Failed)
 }
 
-fn one(command: &Command, args: &[OsString], talk: &mut Talk) -> Result<Status, Refused> {
+fn one(session: &Session, command: &Command, args: &[OsString], talk: &mut Talk) -> Result<Status, Refused> {
     if args
         .iter()
         .take_while(|word| *word != "--")
@@ -179,7 +180,7 @@ fn one(command: &Command, args: &[OsString], talk: &mut Talk) -> Result<Status, 
         other => other,
     })?;
     talk.verbose(given.count("verbose"));
-    (command.run)(&given, talk)
+    (command.run)(session, &given, talk)
 }
 
 /// The command of a name, or of a beginning that only one has.

@@ -13,6 +13,7 @@ mod usage;
 use crate::screen::Volume;
 use crate::{CommandError, Screen, Status};
 use getopts::{Found, getopts};
+use session::Session;
 use std::ffi::OsString;
 
 /// Names of the two partitions.
@@ -43,12 +44,12 @@ impl From<CommandError> for Failed {
 }
 
 /// Runs one `partrt` command.
-pub fn run(args: &[OsString], screen: &mut Screen) -> Status {
+pub fn run(args: &[OsString], session: &Session, screen: &mut Screen) -> Status {
     let words: Vec<String> = args
         .iter()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    let failed = match command(&words, args, screen) {
+    let failed = match command(session, &words, args, screen) {
         Ok(status) => return status,
         Err(failed) => failed,
     };
@@ -66,7 +67,12 @@ pub fn run(args: &[OsString], screen: &mut Screen) -> Status {
 
 const COMMANDS: &str = "create undo run move list";
 
-fn command(words: &[String], args: &[OsString], screen: &mut Screen) -> Result<Status, Failed> {
+fn command(
+    session: &Session,
+    words: &[String],
+    args: &[OsString],
+    screen: &mut Screen,
+) -> Result<Status, Failed> {
     let mut names = Names {
         rt: names::RT.to_owned(),
         rest: names::NRT.to_owned(),
@@ -95,11 +101,11 @@ fn command(words: &[String], args: &[OsString], screen: &mut Screen) -> Result<S
         return Ok(Status::Failed);
     };
     match name.as_str() {
-        "create" => create::create(words, &names, screen),
-        "undo" => undo::undo(words, &names, screen),
-        "run" => run::run(words, exact.get(1..).unwrap_or_default()),
-        "move" => migrate::migrate(words, screen),
-        "list" => list::list(words, screen),
+        "create" => create::create(session, words, &names, screen),
+        "undo" => undo::undo(session, words, &names, screen),
+        "run" => run::run(session, words, exact.get(1..).unwrap_or_default()),
+        "move" => migrate::migrate(session, words, screen),
+        "list" => list::list(session, words, screen),
         _ => {
             screen.note(&format!(
                 "Illegal sub-command: '{}'. Valid commands: {COMMANDS}. Use 'partrt -h' for help.\n",

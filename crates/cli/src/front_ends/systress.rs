@@ -19,7 +19,7 @@ to its file.
 ";
 
 /// Runs it.
-pub fn run(args: &[OsString], screen: &mut Screen) -> Status {
+pub fn run(args: &[OsString], session: &session::Session, screen: &mut Screen) -> Status {
     match wanted(args) {
         Ok(Wanted::Help) => screen.text(USAGE),
         Ok(Wanted::Version) => screen.text(&format!(
@@ -32,7 +32,7 @@ pub fn run(args: &[OsString], screen: &mut Screen) -> Status {
                 out: None,
                 check: false,
             };
-            return described::run(&args, screen).unwrap_or_else(|error| screen.error(&error));
+            return described::run(&args, session, screen).unwrap_or_else(|error| screen.error(&error));
         }
         Err(error) => return screen.error(&error),
     }

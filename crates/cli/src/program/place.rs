@@ -4,13 +4,19 @@ use crate::screen::Form;
 use crate::verbs::measure::join;
 use crate::{CommandError, Status};
 use machine::{CpuSet, Machine};
-use root::Root;
+use session::Session;
 
 /// Puts this process where the command shall run: into the partition that owns the CPUs, and onto them.
 ///
 /// # Errors
 /// CPUs that are offline, or that this process may not use.
-pub fn place(root: &Root, machine: &Machine, cpus: Option<&CpuSet>, form: Form) -> Result<(), CommandError> {
+pub fn place(
+    session: &Session,
+    machine: &Machine,
+    cpus: Option<&CpuSet>,
+    form: Form,
+) -> Result<(), CommandError> {
+    let root = session.root();
     if form == Form::Json {
         // Standard output is the answer's.
         let _ = rustix::stdio::dup2_stdout(rustix::stdio::stderr());
@@ -27,7 +33,7 @@ pub fn place(root: &Root, machine: &Machine, cpus: Option<&CpuSet>, form: Form) 
         )
     };
     if let Some(door) = join::door(root, machine, cpus) {
-        join::enter(&door, std::process::id()).map_err(failed)?;
+        join::enter(session, &door, std::process::id()).map_err(failed)?;
     }
     root::sched::set_affinity(0, cpus.words())
         .map_err(|errno| failed(std::io::Error::from_raw_os_error(errno).to_string()))

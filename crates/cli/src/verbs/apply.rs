@@ -9,20 +9,20 @@ mod save;
 pub use install::{program, reload_systemd, runs_systemd, with_program};
 pub use save::Draft;
 
-use crate::changing::{self, Changing, EntryJson};
 use crate::declared::{self, DeclaredFile};
+use crate::entries::EntryJson;
 use crate::intent::{Wanted, plan_on};
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status, resize, verbs};
 use apply::guard::{Guard, Watch};
 use apply::{Applied, Request};
 use foreseen::Foreseen;
-use machine::{CpuSet, Machine};
+use machine::CpuSet;
 use plan::declared::{BootPart, CpuWish, Declaration};
 use plan::{Finding, Intent, Level, Plan};
 use report::Length;
-use root::Root;
 use serde::Serialize;
+use session::{ChangeLock, Session};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -80,8 +80,7 @@ struct Report<'a> {
 ///
 /// # Errors
 /// An intent that cannot be met; the machine is as before then.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = Root::live();
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let nothing_else = || match args.wanted.is_nothing() {
         true => Ok(()),
         false => Err(CommandError::usage(
@@ -92,17 +91,17 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     };
     if let Some(init) = args.install_unit {
         nothing_else()?;
-        return install::run(init, screen);
+        return install::run(session, init, screen);
     }
     if args.at_boot {
         nothing_else()?;
-        return boot::run(args, screen);
+        return boot::run(args, session, screen);
     }
     let alone = args.save || args.resize;
-    if !alone && let Some(file) = declared_by(&args.wanted, args.config.as_deref(), &root)? {
-        return many::run(&file, args, screen);
+    if !alone && let Some(file) = declared_by(session, &args.wanted, args.config.as_deref())? {
+        return many::run(session, &file, args, screen);
     }
-    one(args, &root, screen)
+    one(session, args, screen)
 }
 
 /// The declared partitions, where the arguments ask for these: none at all, or nothing but the name of one.
@@ -110,9 +109,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
 /// # Errors
 /// A file that cannot be used, or that was named together with CPUs.
 pub fn declared_by(
+    session: &Session,
     wanted: &Wanted,
     named: Option<&Path>,
-    root: &Root,
 ) -> Result<Option<DeclaredFile>, CommandError> {
     if !wanted.is_only_a_name() {
         return match named {
@@ -124,7 +123,7 @@ pub fn declared_by(
             )),
         };
     }
-    let Some(file) = declared::read(root, named)? else {
+    let Some(file) = declared::read(session, named)? else {
         return Ok(None);
     };
     let Some(name) = &wanted.partition else {
@@ -140,11 +139,12 @@ pub fn declared_by(
     }
 }
 
-fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandError> {
+fn one(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = session.root();
     let declaration = args.wanted.declaration()?;
     if args.dry_run {
-        let machine = Machine::read(root).with_tasks_and_interrupts(root);
-        let (_, plan) = args.wanted.plan(&machine, root)?;
+        let machine = session.machine().with_tasks_and_interrupts(root);
+        let (_, plan) = args.wanted.plan(session, &machine)?;
         match screen.form {
             Form::Json => screen.stream(|out| report::plan_json(&plan, out)),
             Form::Text => screen.text(&report::plan_text(&plan, Length::Whole, screen.style())),
@@ -153,12 +153,13 @@ fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandE
     }
     // What is wrong with the wish is said before anything else.
     let none = CpuSet::new();
-    let foreseen = Foreseen::read(&declaration, root, &none)?;
-    let changing = Changing::begin()?;
+    let foreseen = Foreseen::read(session, &declaration, &none)?;
+    let changing = session.lock()?;
     // What cannot be saved is said before anything is done.
     let draft = match args.save {
         true => Some(save::Draft::with(
-            &on_line(declaration.clone(), args, &foreseen),
+            session,
+            &on_line(session, declaration.clone(), args, &foreseen),
             args.config.as_deref(),
         )?),
         false => None,
@@ -168,17 +169,17 @@ fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandE
         limit: args.confirm_within,
         room: if args.resize { Room::OfItsOwn } else { Room::Beside },
     };
-    let foreseen = foreseen.or_anew(&declaration, root, &none)?;
-    let brought = bring(&changing, root, foreseen, &because)?;
-    let saved = draft.map(save::Draft::write).transpose()?;
+    let foreseen = foreseen.or_anew(session, &declaration, &none)?;
+    let brought = bring(&changing, foreseen, &because)?;
+    let saved = draft.map(|draft| draft.write(session)).transpose()?;
     let saved = saved.as_ref();
     let declared = match saved {
-        Some(_) => declared::read(root, args.config.as_deref())?
+        Some(_) => declared::read(session, args.config.as_deref())?
             .and_then(|file| file.only(brought.intent.name.as_str())),
         None => None,
     };
     let told = declared
-        .map(|file| verbs::boot::told(&file))
+        .map(|file| verbs::boot::told(session, &file))
         .transpose()?
         .unwrap_or_default();
     let findings: Vec<&Finding> = brought.applied.findings.iter().chain(&told).collect();
@@ -204,9 +205,9 @@ fn one(args: &Args, root: &Root, screen: &mut Screen) -> Result<Status, CommandE
 }
 
 /// What is saved is one intention with the boot line that is there.
-fn on_line(declaration: Declaration, args: &Args, foreseen: &Foreseen) -> Declaration {
+fn on_line(session: &Session, declaration: Declaration, args: &Args, foreseen: &Foreseen) -> Declaration {
     let is_named = matches!(declaration.cpus, CpuWish::Named(_));
-    match args.boot || (is_named && verbs::boot::line_covers(&foreseen.intent.cpus)) {
+    match args.boot || (is_named && verbs::boot::line_covers(session, &foreseen.intent.cpus)) {
         true => Declaration {
             boot: BootPart::OnLine,
             ..declaration
@@ -242,13 +243,9 @@ struct Brought {
 }
 
 /// Brings one declaration into force, under the lock.
-fn bring(
-    changing: &Changing,
-    root: &Root,
-    foreseen: Foreseen,
-    because: &Because,
-) -> Result<Brought, CommandError> {
-    let stop = changing::stop_flag();
+fn bring(changing: &ChangeLock, foreseen: Foreseen, because: &Because) -> Result<Brought, CommandError> {
+    let (session, root) = (changing.session, changing.session.root());
+    let stop = session::stop_flag();
     let Foreseen {
         mut machine,
         intent,
@@ -260,10 +257,10 @@ fn bring(
         Room::Beside => None,
     };
     if let Some(former) = &former {
-        machine = Machine::read(root).with_tasks_and_interrupts(root);
+        session.refresh();
+        machine = session.machine().with_tasks_and_interrupts(root);
         // The intent stays as it was chosen before; only its plan is another without the former partition.
-        plan =
-            plan_on(&machine, root, &intent).map_err(|error| former.failed(error.into(), changing, root))?;
+        plan = plan_on(session, &machine, &intent).map_err(|error| former.failed(error.into(), changing))?;
     }
     let guard = match because.limit {
         Some(time) => Some(Guard::arm(
@@ -283,8 +280,8 @@ fn bring(
         stop,
     };
     let made = match &former {
-        Some(_) => apply::apply_resized(&changing.host, &changing.state, &request),
-        None => apply::apply(&changing.host, &changing.state, &request),
+        Some(_) => apply::apply_resized(&changing.host, changing.state(), &request),
+        None => apply::apply(&changing.host, changing.state(), &request),
     };
     let mut applied = match made {
         Ok(applied) => applied,
@@ -292,7 +289,7 @@ fn bring(
             guard.into_iter().for_each(Guard::disarm);
             let error = CommandError::from(error);
             return Err(match &former {
-                Some(former) => former.failed(error, changing, root),
+                Some(former) => former.failed(error, changing),
                 None => error,
             });
         }
@@ -300,6 +297,7 @@ fn bring(
     if let Some(former) = &former {
         former.come_back(changing, &machine, &mut applied, &intent)?;
     }
+    session.refresh();
     if applied.in_force {
         guard.into_iter().for_each(Guard::disarm);
     }
@@ -331,7 +329,7 @@ impl Brought {
             plan,
             applied,
         } = self;
-        let mut text = changing::entries_text(&applied.entries);
+        let mut text = crate::entries::entries_text(&applied.entries);
         text.push_str(&report::findings_text(&applied.findings, screen.style()));
         if applied.in_force {
             text.push_str(&format!(

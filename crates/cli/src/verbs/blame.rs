@@ -21,6 +21,7 @@ use super::measure::senders;
 use crate::{CommandError, Screen, Status};
 use ::blame::Keep;
 use machine::parse_duration;
+use session::Session;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -99,14 +100,14 @@ pub struct Args {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     for path in args.gaps.iter().chain(&args.html) {
         root::output::check(path).map_err(kept::refused)?;
     }
     match (args.pid, args.command.as_slice()) {
-        (None, []) => probe::run(args, screen),
-        (Some(pid), _) => program::of_pid(args, pid, screen),
-        (None, _) => program::of_command(args, screen),
+        (None, []) => probe::run(args, session, screen),
+        (Some(pid), _) => program::of_pid(session, args, pid, screen),
+        (None, _) => program::of_command(session, args, screen),
     }
 }
 

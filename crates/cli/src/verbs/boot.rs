@@ -24,8 +24,8 @@ pub(crate) use verdict::{look_at, status, told};
 
 use crate::{CommandError, Screen, Status};
 use apply::ApplyError;
-use boot::BootError;
 use clap::Subcommand;
+use session::Session;
 
 /// Arguments of `boot`.
 #[derive(clap::Args)]
@@ -54,49 +54,14 @@ enum What {
 ///
 /// # Errors
 /// What the verb says.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     match &args.what {
-        What::Show(args) => show::run(args, screen),
-        What::Set(args) => set::run(args, screen),
-        What::Trial(args) => trial::run(args, screen),
-        What::Confirm(args) => confirm::run(args, screen),
-        What::Clear(args) => clear::run(args, screen),
-        What::Check(args) => check::run(args, screen),
-    }
-}
-
-impl From<BootError> for CommandError {
-    fn from(error: BootError) -> CommandError {
-        let status = match &error {
-            BootError::Several { .. }
-            | BootError::NotHere { .. }
-            | BootError::Word { .. }
-            | BootError::NoFallback { .. }
-            | BootError::NoKernel { .. }
-            | BootError::TooLong { .. } => Status::Usage,
-            BootError::OtherLoader { .. } => Status::Conflict,
-            BootError::NoLoader { refused, .. } if !refused.is_empty() => Status::Denied,
-            BootError::NoLoader { .. }
-            | BootError::NotText { .. }
-            | BootError::NoPlace { .. }
-            | BootError::NoTool { .. }
-            | BootError::NotComputed { .. }
-            | BootError::Disagree { .. }
-            | BootError::Generated { .. }
-            | BootError::NotTheOne { .. }
-            | BootError::OneKernel { .. }
-            | BootError::NoTrial { .. } => Status::Unable,
-        };
-        // Both kinds of error have the same three lines.
-        let text = error.to_string();
-        let mut lines = text.splitn(3, '\n').map(str::to_owned);
-        let mut line = || lines.next().unwrap_or_default();
-        CommandError {
-            status,
-            what: line(),
-            why: line(),
-            next: line(),
-        }
+        What::Show(args) => show::run(args, session, screen),
+        What::Set(args) => set::run(args, session, screen),
+        What::Trial(args) => trial::run(args, session, screen),
+        What::Confirm(args) => confirm::run(args, session, screen),
+        What::Clear(args) => clear::run(args, session, screen),
+        What::Check(args) => check::run(args, session, screen),
     }
 }
 

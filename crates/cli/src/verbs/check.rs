@@ -15,6 +15,7 @@ use machine::parse_duration;
 use plan::{Level, Profile};
 use report::{Checked, Length};
 use root::Origin;
+use session::Session;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -85,9 +86,11 @@ const MOST_ROUNDS: usize = 3;
 /// # Errors
 /// A captured machine that cannot be opened, CPUs that are not there, a file of declarations or a journal that cannot be
 /// understood.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     refuse_unknown(&args.ignore)?;
-    let scene = Scene::read(args.reading.open()?)?;
+    let opened = args.reading.open(session)?;
+    let session: &Session = &opened;
+    let scene = Scene::read(session)?;
     let profile = match args.profile {
         Some(word) => word.profile(),
         None => Profile::Minimal,
@@ -102,7 +105,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let mut mended = Vec::new();
     // Where a whole controller was taken away, its files come back before what stands in them.
     for _ in 0..if args.fix { MOST_ROUNDS } else { 0 } {
-        let lines = mending::mend(&scene.root, &looked, &args.ignore)?;
+        let lines = mending::mend(session, &looked, &args.ignore)?;
         let new: Vec<String> = lines.into_iter().filter(|line| !mended.contains(line)).collect();
         // What is refused every time is told once.
         if new.is_empty() {

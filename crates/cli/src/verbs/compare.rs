@@ -9,6 +9,7 @@ use ::compare::{Set, Verdict, compared};
 use formats::requirement::{Outcome, Requirement};
 use machine::{Nanos, parse_duration};
 use report::{Compared, Judged};
+use session::Session;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `compare`.
@@ -40,7 +41,7 @@ pub struct Args {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     if let Some(path) = &args.out {
         root::output::check(path)?;
     }

@@ -1,9 +1,9 @@
 //! `confirm`: keep what was applied with a time limit, and say that a boot was good.
 
-use crate::changing::{self, Changing};
 use crate::{CommandError, Screen, Status};
 use apply::{ApplyError, Lasting, boot_attempt};
 use serde_json::json;
+use session::Session;
 
 /// Arguments of `confirm`.
 #[derive(clap::Args)]
@@ -13,19 +13,19 @@ pub struct Args {}
 ///
 /// # Errors
 /// Nothing that waits for a confirmation; no permission.
-pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let lasting = changing::existing_lasting()?;
+pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let lasting = session.lasting_state()?;
     // The lock is that of the state of this boot.
     let changing = match lasting {
-        Some(_) => Some(Changing::begin()?),
-        None => Changing::existing()?,
+        Some(_) => Some(session.lock()?),
+        None => session.lock_existing()?,
     };
     let boot = match &lasting {
         Some(state) => boot_attempt::forget(&Lasting(state))?,
         None => false,
     };
     let kept = match &changing {
-        Some(changing) => apply::guard::confirm(&changing.state),
+        Some(changing) => apply::guard::confirm(changing.state()),
         None => Err(ApplyError::NothingToConfirm {
             why: "nothing is in force".to_owned(),
         }),

@@ -3,8 +3,9 @@
 use crate::front_ends::bitcalc;
 use crate::reading::Reading;
 use crate::{CommandError, Screen, Status, intent};
-use machine::{CpuSet, Machine};
+use machine::CpuSet;
 use report::CpusReport;
+use session::Session;
 
 /// Arguments of `cpus`.
 #[derive(clap::Args)]
@@ -19,9 +20,10 @@ pub struct Args {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = args.reading.open()?;
-    let machine = Machine::read(&root);
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let opened = args.reading.open(session)?;
+    let session: &Session = &opened;
+    let machine = session.machine();
     let cpus = match is_script(&args.expression) {
         true => of_script(&args.expression)?,
         false => intent::cpus(&args.expression, &machine)?,

@@ -4,10 +4,11 @@ use crate::intent::cpus;
 use crate::reading::captured;
 use crate::screen::{Form, Volume};
 use crate::{CommandError, Screen, Status};
-use machine::{Machine, settings};
+use machine::settings;
 use plan::diff::Reading;
 use report::Length;
-use root::{Origin, Root};
+use root::Origin;
+use session::Session;
 use std::path::PathBuf;
 
 /// Arguments of `diff`.
@@ -25,11 +26,11 @@ pub struct Args {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let before = reading(&captured(&args.before)?);
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let before = reading(&session.captured(captured(&args.before)?));
     let after = match &args.after {
-        Some(path) => reading(&captured(path)?),
-        None => reading(&Root::live()),
+        Some(path) => reading(&session.captured(captured(path)?)),
+        None => reading(session),
     };
     let matter = args
         .cpus
@@ -49,9 +50,10 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     Ok(Status::Done)
 }
 
-fn reading(root: &Root) -> Reading {
+fn reading(session: &Session) -> Reading {
+    let root = session.root();
     Reading {
-        machine: Machine::read(root).with_tasks_and_interrupts(root),
+        machine: session.machine().with_tasks_and_interrupts(root),
         settings: settings::read(root),
         own_pid: (root.origin() == Origin::Live).then(std::process::id),
     }

@@ -11,6 +11,7 @@ use report::explain::{
 };
 use root::Root;
 use serde::Serialize;
+use session::Session;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `explain`.
@@ -40,12 +41,12 @@ pub struct Args {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     if let Some(line) = &args.cmdline {
-        return judge(args, line.as_deref(), screen);
+        return judge(args, session, line.as_deref(), screen);
     }
     match &args.word {
-        Some(word) => meaning(word, &args.reading, screen),
+        Some(word) => meaning(word, &*args.reading.open(session)?, screen),
         None => contents(screen),
     }
 }
@@ -57,11 +58,11 @@ struct Meaning<'a> {
     entries: &'a [Entry],
 }
 
-fn meaning(word: &str, reading: &Reading, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = reading.open()?;
+fn meaning(word: &str, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = session.root();
     let release = root.value("/proc/sys/kernel/osrelease").unwrap_or_default();
     let version = release.as_deref().and_then(machine::kernel::parse_version);
-    let entries = explain(word, &|irq| interrupts::read_one_of(&root, irq, version)).map_err(|near| {
+    let entries = explain(word, &|irq| interrupts::read_one_of(root, irq, version)).map_err(|near| {
         let next = if near.0.is_empty() {
             "`quietcore explain --list` shows every word".to_owned()
         } else {
@@ -97,13 +98,18 @@ fn contents(screen: &mut Screen) -> Result<Status, CommandError> {
     Ok(Status::Done)
 }
 
-fn judge(args: &Args, line: Option<&str>, screen: &mut Screen) -> Result<Status, CommandError> {
+fn judge(
+    args: &Args,
+    session: &Session,
+    line: Option<&str>,
+    screen: &mut Screen,
+) -> Result<Status, CommandError> {
     // With --kernel alone, nothing of this machine is looked at.
-    let root = match (&args.kernel, &args.reading.root) {
+    let opened = match (&args.kernel, &args.reading.root) {
         (Some(_), None) => None,
-        _ => Some(args.reading.open()?),
+        _ => Some(args.reading.open(session)?),
     };
-    let machine = root.as_ref().map(Machine::read);
+    let machine = opened.as_ref().map(|opened| opened.machine());
     let own = machine
         .as_ref()
         .and_then(|machine| machine.kernel.cmdline.as_ref());
@@ -126,7 +132,8 @@ fn judge(args: &Args, line: Option<&str>, screen: &mut Screen) -> Result<Status,
         ));
     }
     let mut facts = facts(args, machine.as_ref())?;
-    if let (Some(root), Some(machine), None) = (&root, &machine, &args.kernel) {
+    if let (Some(opened), Some(machine), None) = (&opened, &machine, &args.kernel) {
+        let root = opened.root();
         facts.sched_ext = sched_ext(root);
         // What the kernel said is about its own line only.
         let same = own.is_some_and(|own| own.parameters == parse_cmdline(&line).parameters);

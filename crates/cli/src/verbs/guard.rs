@@ -1,13 +1,10 @@
 //! `guard` (internal): the detached process that takes everything back when its parent dies or the time is up.
 
-use crate::changing::{Changing, STATE};
 use crate::{CommandError, Screen, Status};
 use apply::guard::{Watch, stand};
 use apply::{ApplyError, Host};
 use machine::CpuSet;
-use root::Live;
-use root::state::StateDir;
-use std::path::Path;
+use session::Session;
 use std::time::Duration;
 
 /// Arguments of `guard`.
@@ -28,24 +25,26 @@ pub struct Args {
 ///
 /// # Errors
 /// What the undo met.
-pub fn run(args: &Args, _screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Status, CommandError> {
     let housekeeping = CpuSet::parse_list(&args.cpus).map_err(|error| {
         CommandError::usage("guard", error.to_string(), "it is started by quietcore itself")
     })?;
     let watch = args.seconds.map_or(Watch::Parent, |seconds| {
         Watch::Deadline(Duration::from_secs(seconds))
     });
-    let state = StateDir::create(Path::new(STATE))?;
+    let state = session.made_state()?;
     // Terminal and session signals are for the parent; the guard ends by its pipe or its clock.
-    crate::changing::stop_flag();
+    session::stop_flag();
     let mut held = None;
     let mut lock = || -> Result<(), ApplyError> {
-        held = Changing::existing().map_err(|error| ApplyError::Busy { holder: error.why })?;
+        held = session
+            .lock_existing()
+            .map_err(|error| ApplyError::Busy { holder: error.why })?;
         Ok(())
     };
     stand(
-        &Host::new(Live::host()),
-        &state,
+        &Host::new(session.writable()?.clone()),
+        &*state,
         &args.token,
         &housekeeping,
         watch,

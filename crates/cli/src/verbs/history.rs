@@ -1,13 +1,10 @@
 //! `history`: what was done on this boot, and what is in force.
 
-use crate::changing::STATE;
 use crate::{CommandError, Screen, Status};
 use apply::resize::Resize;
 use apply::{Event, JournalState, Layer, LayerState};
-use root::Root;
-use root::state::StateDir;
 use serde::Serialize;
-use std::path::Path;
+use session::Session;
 
 /// Arguments of `history`.
 #[derive(clap::Args)]
@@ -44,17 +41,14 @@ struct Summary {
 ///
 /// # Errors
 /// No permission, or a journal that cannot be read.
-pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let (mut stopped, mut unreadable) = (None, Vec::new());
-    let journals = match StateDir::open(Path::new(STATE))? {
+    let journals = match session.state()? {
         None => Vec::new(),
         Some(state) => {
-            let boot_id = Root::live()
-                .value("/proc/sys/kernel/random/boot_id")
-                .ok()
-                .flatten();
-            let current = apply::Journal::open(&state)?.map(|journal| journal.state(boot_id.as_deref()));
-            let history = apply::history(&state)?;
+            let boot_id = session.boot_id();
+            let current = apply::Journal::open(&*state)?.map(|journal| journal.state(boot_id.as_deref()));
+            let history = apply::history(&*state)?;
             unreadable.extend(history.unreadable.into_iter().map(CommandError::from));
             let histories = history.journals;
             let last = histories.len().saturating_sub(1);

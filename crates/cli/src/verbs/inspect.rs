@@ -4,9 +4,9 @@ use crate::intent::existing_cpus;
 use crate::reading::Reading;
 use crate::screen::{Form, Volume};
 use crate::{CommandError, Screen, Status};
-use machine::Machine;
 use report::{Part, View};
 use root::Origin;
+use session::Session;
 
 /// Arguments of `inspect`.
 #[derive(clap::Args)]
@@ -25,15 +25,17 @@ pub struct Args {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = args.reading.open()?;
-    let mut machine = Machine::read(&root);
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let opened = args.reading.open(session)?;
+    let session: &Session = &opened;
+    let root = session.root();
+    let mut machine = session.machine();
     // The screen marks busy CPUs, so it needs the tasks in any case but one.
     if args.tasks || (screen.form == Form::Text && !args.irqs) {
-        machine = machine.with_tasks(&root);
+        machine = machine.with_tasks(root);
     }
     if args.irqs {
-        machine = machine.with_interrupts(&root);
+        machine = machine.with_interrupts(root);
     }
     let cpus = args
         .cpus

@@ -15,7 +15,7 @@ mod waking;
 use crate::foreign::{WrittenAs, written_as};
 use crate::intent::existing_cpus;
 use crate::screen::{Form, Volume};
-use crate::{CommandError, Screen, Status, changing};
+use crate::{CommandError, Screen, Status};
 use claim::parse_claim;
 use clap::{Subcommand, ValueEnum};
 use kept::Kept;
@@ -26,7 +26,7 @@ use measure::{
 };
 use policy::{Sampler, parse_policy};
 use report::Histograms;
-use root::Root;
+use session::Session;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -146,27 +146,30 @@ enum Idle {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let (kind, shared) = match &args.what {
-        What::Run(args) => return described::run(args, screen),
+        What::Run(args) => return described::run(args, session, screen),
         What::Latency { shared, .. } => (Kind::Latency, shared),
         What::Noise { shared, .. } => (Kind::Noise, shared),
         What::All { shared, .. } => (Kind::All, shared),
     };
     // First of all, so that a path that cannot be written costs no time.
     let kept = shared.out.as_deref().map(Kept::at).transpose()?;
-    let root = Root::live();
-    let machine = Machine::read(&root);
+    let root = session.root();
+    let machine = session.machine();
     let cpus = chosen_cpus(shared, &machine, screen)?;
-    let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
-    let stop = changing::stop_flag();
+    let environment = Environment::of(&machine, root, env!("CARGO_PKG_VERSION"));
+    let stop = session::stop_flag();
     let base = match kind {
         Kind::Latency => Request::latency,
         Kind::Noise => Request::noise,
         Kind::All => Request::all,
     };
-    let door = join::door(&root, &machine, &cpus);
-    let join = |pid: u32| door.as_deref().map_or(Ok(()), |door| join::enter(door, pid));
+    let door = join::door(root, &machine, &cpus);
+    let join = |pid: u32| {
+        door.as_deref()
+            .map_or(Ok(()), |door| join::enter(session, door, pid))
+    };
     let mut request = base(cpus, shared.duration, environment, stop);
     match &args.what {
         What::Run(_) => {}
@@ -187,9 +190,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         _ => None,
     };
     let trace = match shared.limit {
-        Some(_) if tracer.is_none() => shared
-            .trace
-            .prepare(shared.out.as_deref(), machine.topology.online.len())?,
+        Some(_) if tracer.is_none() => {
+            shared
+                .trace
+                .prepare(session, shared.out.as_deref(), machine.topology.online.len())?
+        }
         _ => None,
     };
     request.break_at = shared.limit.map(|limit| Break {
@@ -212,12 +217,14 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     };
     request.keep = kept.is_some().then_some(&keep);
     let mut result = match tracer {
-        None => with_progress(screen, |progress| measure::run(&request, progress))?,
+        None => with_progress(screen, |progress| {
+            measure::run(&request, session.root(), progress)
+        })?,
         Some((method, time)) => {
-            let mut instance = tracer::begin(method, &request, time)?;
+            let mut instance = tracer::begin(session, method, &request, time)?;
             let pipe = instance.file("trace_pipe");
             let listen = |progress: &mut dyn FnMut(&Progress)| {
-                measure::method::listen(&request, method, &pipe, progress)
+                measure::method::listen(&request, method, &pipe, session.root(), progress)
             };
             let mut result = with_progress(screen, listen)?;
             result.findings.extend(instance.end());
@@ -225,7 +232,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         }
     };
     match trace {
-        Some(Ok(trace)) => trace.end(&mut result),
+        Some(Ok(trace)) => trace.end(session, &mut result),
         Some(Err(note)) => result.findings.push(note),
         None => {}
     }

@@ -8,7 +8,6 @@ mod owners;
 mod show;
 mod threads;
 
-use crate::changing::Changing;
 use crate::placement::{self, Manner, Partition, Pins};
 use crate::{CommandError, Screen, Status};
 use apply::{Arrival, FormerPolicy, Ground, Homes, Journal, Outcome, Parcel, Passenger, Stay, System, Unit};
@@ -17,6 +16,7 @@ use machine::{CpuSet, Hierarchy, Machine, Task, TaskKey, Version};
 use owners::Owners;
 use plan::Finding;
 use root::Root;
+use session::{ChangeLock, Session};
 pub(crate) use show::{Fate, Line, Summary};
 use std::collections::BTreeSet;
 
@@ -64,8 +64,8 @@ const PASSES: usize = 200;
 ///
 /// # Errors
 /// No such partition, nothing that matches, no permission.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let summary = perform(args)?;
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let summary = perform(session, args)?;
     show::show(&summary, screen);
     Ok(summary.status())
 }
@@ -74,25 +74,25 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
 ///
 /// # Errors
 /// As [`run`].
-pub(crate) fn perform(args: &Args) -> Result<Summary, CommandError> {
+pub(crate) fn perform(session: &Session, args: &Args) -> Result<Summary, CommandError> {
     let (way, name) = if args.out {
         (Way::Out, &args.from)
     } else {
         (Way::In, &args.into)
     };
     let nothing = || placement::no_partition(name);
-    let changing = Changing::existing()?.ok_or_else(nothing)?;
-    let root = Root::live();
-    let machine = Machine::read(&root);
+    let changing = session.lock_existing()?.ok_or_else(nothing)?;
+    let root = session.root();
+    let machine = session.machine();
     let partition = placement::partition_in_force(&changing, &machine, name)?.ok_or_else(nothing)?;
     let hierarchy = machine.cgroups.cpuset.as_ref().ok_or_else(nothing)?;
     let pins = args.manner.pins(&machine, &partition)?;
-    let owners = Owners::new(&root, args.user.as_deref())?;
+    let owners = Owners::new(root, args.user.as_deref())?;
     let mut mover = Mover {
         args,
         way,
         changing: &changing,
-        root: &root,
+        root,
         machine: &machine,
         hierarchy,
         partition: &partition,
@@ -103,7 +103,7 @@ pub(crate) fn perform(args: &Args) -> Result<Summary, CommandError> {
         findings: Vec::new(),
         storm: false,
     };
-    let mut journal = Journal::open(&changing.state)?.ok_or_else(nothing)?;
+    let mut journal = Journal::open(changing.state())?.ok_or_else(nothing)?;
     mover.passes(&mut journal)?;
     if mover.lines.is_empty() {
         let whose = args
@@ -137,7 +137,7 @@ pub(crate) fn perform(args: &Args) -> Result<Summary, CommandError> {
 struct Mover<'a> {
     args: &'a Args,
     way: Way,
-    changing: &'a Changing,
+    changing: &'a ChangeLock<'a>,
     root: &'a Root,
     machine: &'a Machine,
     hierarchy: &'a Hierarchy,

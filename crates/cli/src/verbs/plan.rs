@@ -6,10 +6,10 @@ use crate::reading::Reading;
 use crate::screen::{Form, Volume};
 use crate::{CommandError, Screen, Status};
 use clap::builder::PossibleValuesParser;
-use machine::Machine;
 use report::Length;
 use report::export::{EXPORTS, ExportForm, ExportedFile, Subject, export_json, export_text};
 use root::output::NewFile;
+use session::Session;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `plan`.
@@ -39,17 +39,19 @@ fn forms() -> PossibleValuesParser {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = args.reading.open()?;
-    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let opened = args.reading.open(session)?;
+    let session: &Session = &opened;
+    let root = session.root();
+    let machine = session.machine().with_tasks_and_interrupts(root);
     let length = match screen.volume {
         Volume::Verbose => Length::Whole,
         _ => Length::Short,
     };
-    let declared = super::apply::declared_by(&args.wanted, args.config.as_deref(), &root)?;
+    let declared = super::apply::declared_by(session, &args.wanted, args.config.as_deref())?;
     let mut plans = match &declared {
-        Some(file) => file.foresee(&machine, &root)?,
-        None => vec![args.wanted.plan(&machine, &root)?],
+        Some(file) => file.foresee(session, &machine)?,
+        None => vec![args.wanted.plan(session, &machine)?],
     };
     if plans.len() != 1 && args.export.is_none() {
         declared::show(&plans, length, screen)?;

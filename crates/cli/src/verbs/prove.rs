@@ -5,7 +5,6 @@ mod phase;
 mod residue;
 mod steps;
 
-use crate::changing::{self, Changing};
 use crate::intent::{Wanted, plan_on};
 use crate::placement::Partition;
 use crate::screen::Form;
@@ -18,6 +17,7 @@ use measure::Environment;
 use plan::{Finding, Intent, Level, Plan};
 use report::prove::{Entry, PROVE_SCHEMA, Restored, Story};
 use root::Root;
+use session::Session;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -42,8 +42,8 @@ pub struct Args {
 ///
 /// # Errors
 /// Wrong usage, and result files that cannot be written. What the machine does not allow is part of the story.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let stop = changing::stop_flag();
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let stop = session::stop_flag();
     if args.duration < Duration::from_millis(100) {
         return Err(CommandError::usage(
             "--for is too short",
@@ -53,17 +53,17 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     }
     // Before anything is done: half a minute later nobody wants to hear that there is no such folder.
     let kept = Kept::at(&args.out)?;
-    let root = Root::live();
-    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
-    let (intent, plan) = args.wanted.plan(&machine, &root)?;
-    let mut story = begin(args, &root, &machine, &intent, &plan);
+    let root = session.root();
+    let machine = session.machine().with_tasks_and_interrupts(root);
+    let (intent, plan) = args.wanted.plan(session, &machine)?;
+    let mut story = begin(args, root, &machine, &intent, &plan);
     announce(&story, &plan, args.duration, screen);
 
     let mut steps = Steps::new(screen.volume);
     tell(
+        session,
         &mut story,
         &mut steps,
-        &root,
         &machine,
         &intent,
         &plan,
@@ -117,7 +117,7 @@ fn begin(args: &Args, root: &Root, machine: &Machine, intent: &Intent, plan: &Pl
     Story {
         schema: PROVE_SCHEMA.to_owned(),
         tool_version: VERSION.to_owned(),
-        started_at: machine::utc_text(changing::seconds_now()),
+        started_at: machine::utc_text(crate::seconds_now()),
         emulated: environment.emulated,
         environment,
         cpus: intent.cpus.clone(),
@@ -159,15 +159,16 @@ fn announce(story: &Story, plan: &Plan, each: Duration, screen: &mut Screen) {
 /// nothing stays behind.
 #[allow(clippy::too_many_arguments)]
 fn tell(
+    session: &Session,
     story: &mut Story,
     steps: &mut Steps,
-    root: &Root,
     machine: &Machine,
     intent: &Intent,
     plan: &Plan,
     each: Duration,
     stop: &AtomicBool,
 ) {
+    let root = session.root();
     let setting = phase::Setting {
         cpus: &intent.cpus,
         environment: &story.environment.clone(),
@@ -175,6 +176,7 @@ fn tell(
         stop,
     };
     story.before = Some(phase::measure(
+        session,
         &setting,
         steps,
         "before",
@@ -185,13 +187,14 @@ fn tell(
     if stop.load(Ordering::Relaxed) {
         return;
     }
-    let changing = match steps.take("prepare", Changing::begin) {
+    let changing = match steps.take("prepare", || session.lock()) {
         Ok(changing) => changing,
         Err(error) => return could_not(story, steps, &error),
     };
     // Planned again under the lock: another quietcore may have changed the machine since it was read.
-    let machine = &Machine::read(root).with_tasks_and_interrupts(root);
-    let plan = &match plan_on(machine, root, intent) {
+    session.refresh();
+    let machine = &session.machine().with_tasks_and_interrupts(root);
+    let plan = &match plan_on(session, machine, intent) {
         Ok(again) => Plan {
             choice: plan.choice.clone(),
             ..again
@@ -216,7 +219,7 @@ fn tell(
         stop,
     };
     let applied = steps.take("isolate", || {
-        let applied = apply::apply(&changing.host, &changing.state, &request)?;
+        let applied = apply::apply(&changing.host, changing.state(), &request)?;
         match applied.in_force {
             false => Ok(applied),
             // What somebody applied on purpose is not ours to take back.
@@ -248,6 +251,7 @@ fn tell(
             drop(changing);
             let findings = &mut story.could_not;
             story.during = Some(phase::measure(
+                session,
                 &setting,
                 steps,
                 "isolated",
@@ -255,10 +259,10 @@ fn tell(
                 partition.as_ref(),
                 findings,
             ));
-            residue::collect(story, root, partition.as_ref(), &applied);
+            residue::collect(session, story, partition.as_ref(), &applied);
             let token = guard.token();
             let undone = steps.take("undo", || {
-                Changing::begin_however_long()?.take_back(Which::Guarded(&token), "prove")
+                session.lock_however_long()?.undo(Which::Guarded(&token), "prove")
             });
             restored(story, steps, root, &before, undone);
         }

@@ -4,6 +4,7 @@ use crate::foreign::{WrittenAs, recording, written_as};
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
 use formats::Recording;
+use session::Session;
 use std::path::PathBuf;
 
 /// Arguments of `report`.
@@ -30,7 +31,7 @@ enum Written {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let recording = recording(&args.file)?;
     let name = args.file.display().to_string();
     let Some(format) = args.format else {

@@ -7,12 +7,12 @@
 mod stay;
 
 use crate::accounts::{self, Identity};
-use crate::changing::Changing;
 use crate::placement::{self, Manner, Partition, Pins};
 use crate::{CommandError, Screen, Status};
 use apply::latency::Held;
 use machine::{CpuSet, Machine, TaskKey};
 use root::{Root, process};
+use session::Session;
 use std::io::PipeWriter;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -57,18 +57,18 @@ pub struct Args {
 ///
 /// # Errors
 /// No such partition, a refused placement, a program that cannot be started; all with status 125 to 127.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let ours = |error| CommandError {
         status: Status::Program(125),
         ..error
     };
-    let ready = Ready::check(args, screen).map_err(ours)?;
+    let ready = Ready::check(session, args, screen).map_err(ours)?;
     if args.latency.is_none() && ready.pins.named.is_empty() {
-        return ready.become_program(args, None);
+        return ready.become_program(session, args, None);
     }
     let request = args
         .latency
-        .map(|time| ready.hold_latency(args, time, screen))
+        .map(|time| ready.hold_latency(session, args, time, screen))
         .transpose()
         .map_err(ours)?;
     let failed = |what: &str, error: std::io::Error| {
@@ -92,12 +92,12 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let Some(child) = child else {
         drop((started, request));
         process::release_signals(&former);
-        return ready.become_program(args, Some((parent, starts)));
+        return ready.become_program(session, args, Some((parent, starts)));
     };
     drop(starts);
     let status = stay::stay(child, started, &ready, screen);
     if let Some(request) = request {
-        request.end(screen);
+        request.end(session, screen);
     }
     Ok(status)
 }
@@ -111,10 +111,10 @@ enum Request {
 }
 
 impl Request {
-    fn end(self, screen: &mut Screen) {
+    fn end(self, session: &Session, screen: &mut Screen) {
         let Request::PerCpu(own) = self else { return };
-        let left = Changing::existing().and_then(|changing| match changing {
-            Some(changing) => Ok(apply::latency::let_go(&changing.host, &changing.state, own)?),
+        let left = session.lock_existing().and_then(|changing| match changing {
+            Some(changing) => Ok(apply::latency::let_go(&changing.host, changing.state(), own)?),
             None => Ok(Vec::new()),
         });
         match left {
@@ -141,26 +141,26 @@ fn hold_everywhere(time: Duration) -> Result<OwnedFd, CommandError> {
 }
 
 /// Everything that was asked for, checked before anything is changed.
-pub(super) struct Ready {
+pub(super) struct Ready<'s> {
     machine: Machine,
-    root: Root,
+    root: &'s Root,
     partition: Partition,
     pins: Pins,
     identity: Option<Identity>,
     mems: Option<CpuSet>,
 }
 
-impl Ready {
-    fn check(args: &Args, screen: &mut Screen) -> Result<Ready, CommandError> {
+impl<'s> Ready<'s> {
+    fn check(session: &'s Session, args: &Args, screen: &mut Screen) -> Result<Ready<'s>, CommandError> {
         let nothing = || placement::no_partition(&args.partition);
-        let changing = Changing::existing()?.ok_or_else(nothing)?;
-        let root = Root::live();
-        let machine = Machine::read(&root);
+        let changing = session.lock_existing()?.ok_or_else(nothing)?;
+        let root = session.root();
+        let machine = session.machine();
         let partition =
             placement::partition_in_force(&changing, &machine, &args.partition)?.ok_or_else(nothing)?;
         drop(changing);
         let pins = args.manner.pins(&machine, &partition)?;
-        let identity = accounts::identity(&root, args.user.as_deref(), args.group.as_deref())?;
+        let identity = accounts::identity(root, args.user.as_deref(), args.group.as_deref())?;
         let mems = args
             .mems
             .as_deref()
@@ -172,7 +172,7 @@ impl Ready {
             .as_ref()
             .map_or("", |hierarchy| hierarchy.prefix.as_str());
         let unpinned = pins.all.is_none() && pins.named.is_empty();
-        if unpinned && partition.cpus.len() > 1 && !partition.is_balanced(&root, prefix) {
+        if unpinned && partition.cpus.len() > 1 && !partition.is_balanced(root, prefix) {
             screen.note(&format!(
                 "note: the scheduler does not spread tasks over CPU {}: what the program starts stays on one of them \
                  unless it is pinned (--cpus, --pin, or by the program itself)\n",
@@ -192,6 +192,7 @@ impl Ready {
     /// For the CPUs that the program uses; for all where they have no file of their own, or by word.
     fn hold_latency(
         &self,
+        session: &Session,
         args: &Args,
         time: Duration,
         screen: &mut Screen,
@@ -199,12 +200,14 @@ impl Ready {
         if args.latency_everywhere {
             return Ok(Request::Everywhere(hold_everywhere(time)?));
         }
-        let changing = Changing::existing()?.ok_or_else(|| placement::no_partition(&args.partition))?;
-        let own = machine::tasks::read_one(&self.root, std::process::id()).map(|task| task.key);
+        let changing = session
+            .lock_existing()?
+            .ok_or_else(|| placement::no_partition(&args.partition))?;
+        let own = machine::tasks::read_one(self.root, std::process::id()).map(|task| task.key);
         let microseconds = u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
         let cpus = self.cpus();
         if let Some(own) = own
-            && apply::latency::hold(&changing.host, &changing.state, own, microseconds, &cpus)?
+            && apply::latency::hold(&changing.host, changing.state(), own, microseconds, &cpus)?
                 == Held::PerCpu
         {
             return Ok(Request::PerCpu(own));
@@ -221,8 +224,13 @@ impl Ready {
         self.pins.named.iter().fold(all, |all, (_, cpus)| all.or(cpus))
     }
 
-    fn become_program(&self, args: &Args, parent: Option<(u32, PipeWriter)>) -> Result<Status, CommandError> {
-        self.place(args, parent.as_ref().map(|(parent, _)| *parent))
+    fn become_program(
+        &self,
+        session: &Session,
+        args: &Args,
+        parent: Option<(u32, PipeWriter)>,
+    ) -> Result<Status, CommandError> {
+        self.place(session, args, parent.as_ref().map(|(parent, _)| *parent))
             .map_err(|error| CommandError {
                 status: Status::Program(125),
                 ..error
@@ -232,8 +240,8 @@ impl Ready {
     }
 
     /// Placement first, then what is the process's own, and the user last, who may do none of it.
-    fn place(&self, args: &Args, parent: Option<u32>) -> Result<(), CommandError> {
-        self.join(args)?;
+    fn place(&self, session: &Session, args: &Args, parent: Option<u32>) -> Result<(), CommandError> {
+        self.join(session, args)?;
         if let Some(nodes) = &self.mems {
             self.bind(nodes)?;
         }
@@ -245,7 +253,7 @@ impl Ready {
         }
         if let Some(policy) = args.manner.policy {
             policy.give(0).map_err(|errno| {
-                let (why, next) = policy.refused(errno, &self.root, &self.machine, std::process::id());
+                let (why, next) = policy.refused(errno, self.root, &self.machine, std::process::id());
                 CommandError::new(Status::Denied, "the policy was refused", why, next)
             })?;
         }
@@ -260,16 +268,16 @@ impl Ready {
         Ok(())
     }
 
-    fn join(&self, args: &Args) -> Result<(), CommandError> {
+    fn join(&self, session: &Session, args: &Args) -> Result<(), CommandError> {
         let nothing = || placement::no_partition(&args.partition);
-        let changing = Changing::existing()?.ok_or_else(nothing)?;
+        let changing = session.lock_existing()?.ok_or_else(nothing)?;
         // It may have been taken back since it was looked at.
         let partition =
             placement::partition_in_force(&changing, &self.machine, &args.partition)?.ok_or_else(nothing)?;
         let later: Vec<CpuSet> = self.pins.named.iter().map(|(_, cpus)| cpus.clone()).collect();
         placement::join(
             &changing,
-            &self.root,
+            self.root,
             &self.machine,
             &partition,
             self.pins.all.as_ref(),

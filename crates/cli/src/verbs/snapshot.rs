@@ -9,6 +9,7 @@ use machine::cmdline::words;
 use root::Root;
 use root::state::{LIB_DIR, RUN_DIR};
 use serde::Serialize;
+use session::Session;
 use std::path::PathBuf;
 
 /// Arguments of `snapshot`.
@@ -30,9 +31,11 @@ struct Document<'a> {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = args.reading.open()?;
-    let summary = capture(&root, &args.file, env!("CARGO_PKG_VERSION"), &for_verbs(&root))?;
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let opened = args.reading.open(session)?;
+    let session: &Session = &opened;
+    let root = session.root();
+    let summary = capture(root, &args.file, env!("CARGO_PKG_VERSION"), &for_verbs(root))?;
     let file = args.file.display().to_string();
     screen.json(&Document {
         schema: "quietcore.snapshot/1",

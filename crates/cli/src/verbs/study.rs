@@ -19,14 +19,15 @@ mod vm;
 mod which_knob;
 
 use crate::screen::Form;
-use crate::{CommandError, Screen, Status, changing};
+use crate::{CommandError, Screen, Status};
 use ::study::{Record, Schedule};
 use clap::Subcommand;
 use directory::Directory;
 use foresee::{Foreseen, Written};
 use reboots::Consent;
-use root::state::{Lock, StateDir};
+use root::state::Lock;
 use serde::Serialize;
+use session::Session;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -125,16 +126,16 @@ struct PlanReport<'a> {
 }
 
 /// Where the lock of studies is: two at once would measure each other.
-const LOCK: &str = "/run/quietcore/study";
+const LOCK: &str = "study";
 
 /// Runs it.
 ///
 /// # Errors
 /// A study that is wrong or impossible here, a directory of something else, a run that failed.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     match &args.what {
         What::Plan { file, vm } => {
-            show_written(foresee::study(file)?, file, vm, screen)?;
+            show_written(session, foresee::study(file)?, file, vm, screen)?;
             Ok(Status::Done)
         }
         What::Run {
@@ -144,26 +145,27 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             vm,
         } => {
             let consent = if *reboot { Consent::Given } else { Consent::Missing };
-            run_written(foresee::study(file)?, file, out, vm, consent, screen)
+            run_written(session, foresee::study(file)?, file, out, vm, consent, screen)
         }
-        What::IsolcpusVsCpuset(args) => isolcpus_vs_cpuset::run(args, screen),
-        What::InGuest => in_guest::run(screen),
-        What::OnBoard { role } => remote::on_board(*role, screen),
-        What::Resume => resume(screen),
-        What::WhichKnob(args) => which_knob::run(args, screen),
-        What::Report(args) => report::run(args, screen),
+        What::IsolcpusVsCpuset(args) => isolcpus_vs_cpuset::run(args, session, screen),
+        What::InGuest => in_guest::run(session, screen),
+        What::OnBoard { role } => remote::on_board(session, *role, screen),
+        What::Resume => resume(session, screen),
+        What::WhichKnob(args) => which_knob::run(args, session, screen),
+        What::Report(args) => report::run(args, session, screen),
     }
 }
 
 /// Says what a study makes where it is to run.
 fn show_written(
+    session: &Session,
     written: Written,
     file: &Path,
     vm: &vm::Args,
     screen: &mut Screen,
 ) -> Result<(), CommandError> {
     match vm.place()? {
-        Where::Here => plan(&Foreseen::of(written, file)?, screen),
+        Where::Here => plan(session, &Foreseen::of(session, written, file)?, screen),
         Where::Vm => vm::plan(written, file, vm, screen)?,
         Where::Board => return Err(remote::no_plan()),
     }
@@ -172,6 +174,7 @@ fn show_written(
 
 /// Runs what is left of a study where it is to run.
 fn run_written(
+    session: &Session,
     written: Written,
     file: &Path,
     out: &Path,
@@ -179,22 +182,24 @@ fn run_written(
     consent: Consent,
     screen: &mut Screen,
 ) -> Result<Status, CommandError> {
-    let stop = changing::stop_flag();
+    let stop = session::stop_flag();
     match vm.place()? {
-        Where::Here => carry_out(out, consent, stop, screen, || Foreseen::of(written, file)),
-        Where::Vm => vm::carry_out(written, file, out, vm, stop, screen),
-        Where::Board => remote::carry_out(&written, out, &vm.board, consent, stop, screen),
+        Where::Here => carry_out(session, out, consent, stop, screen, || {
+            Foreseen::of(session, written, file)
+        }),
+        Where::Vm => vm::carry_out(session, written, file, out, vm, stop, screen),
+        Where::Board => remote::carry_out(session, &written, out, &vm.board, consent, stop, screen),
     }
 }
 
 /// Says what a study makes on this machine.
-fn plan(foreseen: &Foreseen, screen: &mut Screen) {
+fn plan(session: &Session, foreseen: &Foreseen, screen: &mut Screen) {
     let schedule = Schedule::new(&foreseen.study, []);
-    let here = reboots::impossible(foreseen);
+    let here = reboots::impossible(session, foreseen);
     let mut notes = foreseen.notes.clone();
     notes.extend(
         here.iter()
-            .chain(&reboots::kernels_not_started(foreseen))
+            .chain(&reboots::kernels_not_started(session, foreseen))
             .map(|why| format!("not possible on this machine: {why}")),
     );
     show(
@@ -249,30 +254,31 @@ fn show(foreseen: &Foreseen, schedule: &Schedule, boots: &str, notes: Vec<String
 }
 
 /// Goes on with the study that restarts this machine. Where that is impossible it is ended: nobody may be there to do it.
-fn resume(screen: &mut Screen) -> Result<Status, CommandError> {
+fn resume(session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     refuse_others()?;
-    let stop = changing::stop_flag();
-    let _lock = lock()?;
-    let Some(under_way) = reboots::under_way()? else {
+    let stop = session::stop_flag();
+    let _lock = lock(session)?;
+    let Some(under_way) = reboots::under_way(session)? else {
         screen.text("No study is under way here.\n");
         return Ok(Status::Done);
     };
     let out = PathBuf::from(under_way.out);
     let file = out.join("study.toml");
     let gone_on = foresee::study(&file).and_then(|written| {
-        go_on(&out, Consent::Given, stop, screen, || {
+        go_on(session, &out, Consent::Given, stop, screen, || {
             match written.study().names_kernels() {
                 // What another kernel can do is not seen under this one: each boot finds it out.
-                true => Foreseen::unjudged(written, &file),
-                false => Foreseen::of(written, &file),
+                true => Foreseen::unjudged(session, written, &file),
+                false => Foreseen::of(session, written, &file),
             }
         })
     });
-    gone_on.inspect_err(|_| reboots::end(screen))
+    gone_on.inspect_err(|_| reboots::end(session, screen))
 }
 
 /// Runs what is left of a study.
 fn carry_out(
+    session: &Session,
     out: &Path,
     consent: Consent,
     stop: &AtomicBool,
@@ -280,8 +286,8 @@ fn carry_out(
     foresee: impl FnOnce() -> Result<Foreseen, CommandError>,
 ) -> Result<Status, CommandError> {
     refuse_others()?;
-    let _lock = lock()?;
-    go_on(out, consent, stop, screen, foresee)
+    let _lock = lock(session)?;
+    go_on(session, out, consent, stop, screen, foresee)
 }
 
 fn refuse_others() -> Result<(), CommandError> {
@@ -297,10 +303,9 @@ fn refuse_others() -> Result<(), CommandError> {
 }
 
 /// One study at a time.
-fn lock() -> Result<Lock, CommandError> {
-    // In a fresh boot neither is there, and nobody else may look into the one above either.
-    StateDir::create(Path::new(changing::STATE))?;
-    StateDir::create(Path::new(LOCK))?
+fn lock(session: &Session) -> Result<Lock, CommandError> {
+    session
+        .made_state_in(LOCK)?
         .lock(Duration::from_secs(2))
         .map_err(|error| CommandError {
             status: Status::Conflict,
@@ -311,20 +316,21 @@ fn lock() -> Result<Lock, CommandError> {
 
 /// What the study is held against is the machine without what a study that was killed left.
 fn go_on(
+    session: &Session,
     out: &Path,
     consent: Consent,
     stop: &AtomicBool,
     screen: &mut Screen,
     foresee: impl FnOnce() -> Result<Foreseen, CommandError>,
 ) -> Result<Status, CommandError> {
-    if let Some(note) = conduct::take_back_leftover()? {
+    if let Some(note) = conduct::take_back_leftover(session)? {
         screen.note(&note);
     }
     let foreseen = foresee()?;
-    reboots::admit(&foreseen, out, consent)?;
+    reboots::admit(session, &foreseen, out, consent)?;
     screen.note(&foreseen.notes_text());
     let mut record = record(&foreseen);
-    if reboots::under_way()?.is_some()
+    if reboots::under_way(session)?.is_some()
         && let Some(begun) = directory::begun(out, &foreseen.study, &foreseen.bytes)?
     {
         // What runs now may be there by mistake, which every boot is asked for: it is not what the study began with.
@@ -346,15 +352,18 @@ fn go_on(
         about(schedule.remaining())
     ));
     if foreseen.study.needs_boots() {
-        let gone_on = reboots::go_on(&foreseen, out, &directory, &mut schedule, stop, screen);
-        return gone_on.inspect_err(|_| reboots::end(screen));
+        let gone_on = reboots::go_on(session, &foreseen, out, &directory, &mut schedule, stop, screen);
+        return gone_on.inspect_err(|_| reboots::end(session, screen));
     }
     let ending = conduct::conduct(
+        session,
         &foreseen,
         &directory,
         &mut schedule,
-        None,
-        foreseen.study.budget,
+        conduct::Bounds {
+            within: None,
+            budget: foreseen.study.budget,
+        },
         stop,
         screen,
     )?;

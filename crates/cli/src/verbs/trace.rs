@@ -11,6 +11,7 @@ mod watched;
 
 use crate::{CommandError, Screen, Status};
 use clap::Subcommand;
+use session::Session;
 
 /// Arguments of `trace`.
 #[derive(clap::Args)]
@@ -32,12 +33,12 @@ enum What {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     match &args.what {
-        What::Record(args) => record::run(args, screen),
-        What::Report(args) => report::run(args, screen),
-        What::LongestRun(args) => longest_run::run(args, screen),
-        What::MaxLatency(args) => max_latency::run(args, screen),
+        What::Record(args) => record::run(args, session, screen),
+        What::Report(args) => report::run(args, session, screen),
+        What::LongestRun(args) => longest_run::run(args, session, screen),
+        What::MaxLatency(args) => max_latency::run(args, session, screen),
     }
 }
 

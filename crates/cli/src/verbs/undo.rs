@@ -2,7 +2,6 @@
 
 mod traces;
 
-use crate::changing::{self, Changing};
 use crate::verbs::study::reboots;
 use crate::{CommandError, Screen, Status};
 use apply::installed::{Placed, Removed};
@@ -10,8 +9,8 @@ use apply::{ApplyError, Force, Undone, Which};
 use machine::CpuSet;
 use plan::Intent;
 use plan::declared::{self, PATH};
-use root::Root;
 use serde::Serialize;
+use session::Session;
 
 /// Arguments of `undo`.
 #[derive(clap::Args)]
@@ -43,7 +42,7 @@ struct Report<'a> {
     was_in_force: bool,
     taken: &'a [String],
     still_in_force: &'a [String],
-    entries: Vec<changing::EntryJson>,
+    entries: Vec<crate::entries::EntryJson>,
     drift: Vec<&'a String>,
     failed: &'a [String],
     notes: &'a [String],
@@ -54,7 +53,7 @@ struct Report<'a> {
 ///
 /// # Errors
 /// No permission, a journal that cannot be read, another quietcore at work.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let force = match (args.force, args.keep) {
         (true, _) => Force::Restore,
         (_, true) => Force::Keep,
@@ -68,15 +67,16 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         (None, false, None, false) => Which::Last,
     };
     // A study that restarts the machine is the last that was begun, whatever of it is in force in this boot.
-    let ends_study = matches!(which, Which::Last | Which::All) && matches!(reboots::under_way(), Ok(Some(_)));
+    let ends_study =
+        matches!(which, Which::Last | Which::All) && matches!(reboots::under_way(session), Ok(Some(_)));
     if ends_study {
-        reboots::put_back(screen)?;
+        reboots::put_back(session, screen)?;
         screen.note("the study that restarts this machine is ended; its results stay\n");
     }
     // What outlives a restart is changed under the same lock.
-    let changing = match args.all && traces::foreseen()? == traces::Foreseen::Something {
-        true => Some(Changing::begin()?),
-        false => Changing::existing()?,
+    let changing = match args.all && traces::foreseen(session)? == traces::Foreseen::Something {
+        true => Some(session.lock()?),
+        false => session.lock_existing()?,
     };
     let Some(changing) = changing else {
         if let Which::Named(name) = which {
@@ -85,45 +85,49 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         }
         show(&Undone::default(), &[], &[], screen);
         if ends_study {
-            reboots::tell_line(screen);
+            reboots::tell_line(session, screen);
         }
         return Ok(Status::Done);
     };
-    let boot_id = changing.boot_id();
+    let boot_id = changing.session.boot_id();
     // Half an undo helps nobody, so a signal does not stop it: its waits are bounded.
-    changing::stop_flag();
+    session::stop_flag();
     // What is taken from the programs inside, their limits are taken from, too.
     let mut drift = changing.left.clone();
-    match apply::latency::free(&changing.host, &changing.state, &concerned(which)) {
+    match apply::latency::free(&changing.host, changing.state(), &concerned(session, which)) {
         Ok(changed) => drift.extend(changed),
         // The partition goes all the same.
-        Err(error) => changing::warn_of_leftovers(error),
+        Err(error) => session.warn_of_leftovers(error),
     }
     let mut undone = apply::undo(
         &changing.host,
-        &changing.state,
+        changing.state(),
         boot_id.as_deref(),
         which,
         force,
         "undo",
     )?;
-    let left: Vec<String> = changing::in_force()
+    let left: Vec<String> = session
+        .in_force()
         .iter()
         .map(|intent| intent.name.to_string())
         .collect();
-    undone
-        .notes
-        .extend(undone.taken.iter().filter_map(|name| still_declared(name, args)));
+    undone.notes.extend(
+        undone
+            .taken
+            .iter()
+            .filter_map(|name| still_declared(session, name, args)),
+    );
     undone.drift.append(&mut drift);
     let mut removed = Removed::default();
     if args.all {
-        removed = traces::remove_all(&changing, force)?;
+        removed = traces::remove_all(session, &changing, force)?;
         undone.drift.append(&mut removed.drift);
         undone.failed.append(&mut removed.failed);
     }
     show(&undone, &left, &removed.placed, screen);
     if ends_study {
-        reboots::tell_line(screen);
+        reboots::tell_line(session, screen);
     }
     Ok(
         match undone.equal() || (force == Force::Keep && !undone.is_open(force)) {
@@ -134,8 +138,8 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
 }
 
 /// CPUs of the partitions that are taken back; all of them where that shows only later.
-fn concerned(which: Which) -> CpuSet {
-    let in_force = changing::in_force();
+fn concerned(session: &Session, which: Which) -> CpuSet {
+    let in_force = session.in_force();
     let goes = |intent: &&Intent| match which {
         Which::Named(name) => intent.name.as_str() == name,
         Which::Last => Some(*intent) == in_force.last(),
@@ -148,11 +152,11 @@ fn concerned(which: Which) -> CpuSet {
 }
 
 /// Taking a partition back leaves the file alone, so it comes back by `apply`, or at boot.
-fn still_declared(name: &str, args: &Args) -> Option<String> {
+fn still_declared(session: &Session, name: &str, args: &Args) -> Option<String> {
     if args.all || args.at_boot {
         return None;
     }
-    let bytes = Root::live().bytes(PATH).ok().flatten()?;
+    let bytes = session.root().bytes(PATH).ok().flatten()?;
     let declared = declared::parse(&bytes).ok()?;
     let one = declared.iter().find(|one| one.name().as_str() == name)?;
     Some(format!(
@@ -167,7 +171,11 @@ fn show(undone: &Undone, left: &[String], removed: &[Placed], screen: &mut Scree
         was_in_force: undone.was_in_force,
         taken: &undone.taken,
         still_in_force: left,
-        entries: undone.entries.iter().map(changing::EntryJson::from).collect(),
+        entries: undone
+            .entries
+            .iter()
+            .map(crate::entries::EntryJson::from)
+            .collect(),
         drift: undone.left_alone().collect(),
         failed: &undone.failed,
         notes: &undone.notes,
@@ -196,7 +204,7 @@ fn text(undone: &Undone, left: &[String], removed: &[Placed]) -> String {
         };
         return text + &files;
     }
-    let mut text = changing::entries_text(&undone.entries) + &files;
+    let mut text = crate::entries::entries_text(&undone.entries) + &files;
     for note in &undone.notes {
         text.push_str(&format!("note: {note}\n"));
     }

@@ -20,6 +20,7 @@ mod unit;
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
 use machine::parse_duration;
+use session::Session;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -83,12 +84,12 @@ fn every(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// No terminal, a recording that cannot be read or written, and what `check` cannot do without.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     if args.install_unit {
-        return unit::place(screen);
+        return unit::place(session, screen);
     }
     if args.remove_unit {
-        return unit::take_back(screen);
+        return unit::take_back(session, screen);
     }
     if screen.form == Form::Json {
         return Err(CommandError::usage(
@@ -106,15 +107,15 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         ));
     }
     if args.daemon {
-        return daemon::run(args, screen);
+        return daemon::run(args, session, screen);
     }
     if let Some(written) = args.metrics {
-        return once::run(written, args, screen);
+        return once::run(session, written, args, screen);
     }
     match (&args.play, terminal::refusal()) {
         (Some(file), _) => playing::run(file, screen),
-        (None, None) => live::run(args, screen),
-        (None, Some(_)) if args.record.is_some() => live::record_only(args, screen),
+        (None, None) => live::run(args, session, screen),
+        (None, Some(_)) if args.record.is_some() => live::record_only(session, args, screen),
         (None, Some(refusal)) => Err(refusal),
     }
 }

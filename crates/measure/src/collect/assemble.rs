@@ -35,6 +35,7 @@ pub(super) fn assemble(collection: &Collection<'_>, moment: Moment) -> Measureme
         Moment::End => collection.counters.activity(&request.cpus()),
     };
     let closing = Closing {
+        root: collection.root,
         moment,
         activity: activity.as_ref(),
         facts: &collection.facts,

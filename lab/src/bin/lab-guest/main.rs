@@ -10,6 +10,7 @@ mod disturb;
 mod exchange;
 mod killat;
 mod local_user;
+mod opens;
 mod population;
 mod report;
 mod state;
@@ -55,6 +56,7 @@ const USAGE: &str = "usage: lab-guest VERB ...
   truth [--only NAME,NAME] ...    disturb a CPU in every known way while blame watches; a table of what it said
   terminal COMMAND...             run on a terminal of its own and print what was drawn
   victim DIR                      make files in a known order, to be killed at
+  opens FILE... -- COMMAND        how often the command reads each file, and its status
   state                           everything that isolation may change, as sorted lines
   diff A B                        compare two states; status 1 and the differences when they differ
   killat N|count MODE -- COMMAND  SIGKILL at the N-th state-changing call; MODE entry|exit, or term|int|hup for that signal
@@ -117,6 +119,7 @@ fn main() -> ExitCode {
         ["who", cpu] => tasks::who(number(cpu)),
         ["brood", pid] => tasks::brood(number(pid)),
         ["on", cpus] => population::on(cpus),
+        ["opens", words @ ..] => opens::run(words),
         ["state"] => state::print(),
         ["diff", before, after] => return state::diff_files(before, after),
         ["killat", at, mode, "--", command @ ..] => killat::main(at, mode, command),

@@ -4,12 +4,12 @@
 use super::tree::{Set, Tree};
 use super::{Refused, words_of};
 use crate::accounts;
-use crate::changing::Changing;
 use apply::threads::{self, Threshold};
 use apply::{Ground, Journal, JournalState, Layer, Outcome, Parcel, Passenger, Stay, Unit};
 use machine::{CpuSet, Version};
 use plan::{Intent, partition_path};
-use root::{Root, process};
+use root::process;
+use session::Session;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -48,12 +48,12 @@ pub fn is_of(tree: &Tree, set: &Set, partitions: &[Intent]) -> bool {
 ///
 /// # Errors
 /// A journal that cannot be written.
-pub fn into_partition(tree: &Tree, tids: &[u32], to: &Set) -> Result<Moved, Refused> {
-    let changing = Changing::begin()?;
-    let Some(mut journal) = Journal::open(&changing.state)? else {
+pub fn into_partition(session: &Session, tree: &Tree, tids: &[u32], to: &Set) -> Result<Moved, Refused> {
+    let changing = session.lock()?;
+    let Some(mut journal) = Journal::open(changing.state())? else {
         return Err(Refused::said("shielding not active on system"));
     };
-    let taken = taken(&partitions(&journal, changing.boot_id().as_deref()));
+    let taken = taken(&partitions(&journal, changing.session.boot_id().as_deref()));
     let ground = Ground {
         system: &changing.host,
         hierarchy: &tree.hierarchy,
@@ -144,7 +144,7 @@ pub fn leaves_only(tree: &Tree, to: &Set) -> Vec<String> {
 }
 
 /// Puts this process into a set, before it becomes a program there.
-fn enter(tree: &Tree, to: &Set) -> Result<(), Refused> {
+fn enter(session: &Session, tree: &Tree, to: &Set) -> Result<(), Refused> {
     let own = Parcel {
         unit: Unit::Process,
         tasks: vec![Passenger {
@@ -162,10 +162,10 @@ fn enter(tree: &Tree, to: &Set) -> Result<(), Refused> {
         ),
         more: leaves_only(tree, to),
     };
-    let changing = Changing::begin()?;
+    let changing = session.lock()?;
     let none = CpuSet::new();
-    if let Some(mut journal) = Journal::open(&changing.state)? {
-        let in_force = partitions(&journal, changing.boot_id().as_deref());
+    if let Some(mut journal) = Journal::open(changing.state())? {
+        let in_force = partitions(&journal, changing.session.boot_id().as_deref());
         if !in_force.is_empty() {
             let ground = Ground {
                 system: &changing.host,
@@ -206,8 +206,8 @@ pub struct Start<'a> {
 ///
 /// # Errors
 /// Users and groups that there are not, a set that takes no tasks, a program that cannot be started.
-pub fn become_program(tree: &Tree, start: &Start, before: impl FnOnce()) -> Refused {
-    match try_to_become(tree, start, before) {
+pub fn become_program(session: &Session, tree: &Tree, start: &Start, before: impl FnOnce()) -> Refused {
+    match try_to_become(session, tree, start, before) {
         Ok(error) => {
             let errno = error.raw_os_error().unwrap_or(0);
             Refused::said(format!("[Errno {errno}] {}", words_of(errno)))
@@ -216,12 +216,17 @@ pub fn become_program(tree: &Tree, start: &Start, before: impl FnOnce()) -> Refu
     }
 }
 
-fn try_to_become(tree: &Tree, start: &Start, before: impl FnOnce()) -> Result<std::io::Error, Refused> {
+fn try_to_become(
+    session: &Session,
+    tree: &Tree,
+    start: &Start,
+    before: impl FnOnce(),
+) -> Result<std::io::Error, Refused> {
     let Some((program, arguments)) = start.command.split_first() else {
         return Err(Refused::said("no program to execute was named"));
     };
-    let root = Root::live();
-    let who = |user, group| accounts::identity(&root, user, group);
+    let root = session.root();
+    let who = |user, group| accounts::identity(root, user, group);
     if let (Some(user), true) = (start.user, who(start.user, None).is_err()) {
         return Err(Refused::said(format!("unknown user: \"{user}\"")));
     }
@@ -229,7 +234,7 @@ fn try_to_become(tree: &Tree, start: &Start, before: impl FnOnce()) -> Result<st
         return Err(Refused::said(format!("unknown group: \"{group}\"")));
     }
     let identity = who(start.user, start.group)?;
-    enter(tree, start.set)?;
+    enter(session, tree, start.set)?;
     if let Some(identity) = identity {
         process::become_user(identity.uid, identity.gid, identity.groups.as_deref()).map_err(|errno| {
             Refused::said(format!(

@@ -9,7 +9,7 @@ use super::tree::{Set, Tree};
 use super::{Command, Refused, set, spec};
 use crate::Status;
 use machine::Task;
-use root::Root;
+use session::Session;
 use std::collections::BTreeSet;
 
 pub(super) const COMMAND: Command = Command {
@@ -47,17 +47,17 @@ const FLAGS: &[Flag] = &[
     Flag::plain('v', "verbose", "rows in full width"),
 ];
 
-fn run(given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
-    let tree = Tree::read(&Root::live())?;
+fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+    let tree = Tree::read(session)?;
     let wants_move = ["move", "kthread", "pid"].iter().any(|option| given.has(option));
     match (given.has("exec"), wants_move && !given.has("list")) {
-        (true, _) => exec(&tree, given, talk),
-        (false, true) => start_move(&tree, given, talk),
-        (false, false) => list(&tree, given, talk),
+        (true, _) => exec(session, &tree, given, talk),
+        (false, true) => start_move(session, &tree, given, talk),
+        (false, false) => list(session, &tree, given, talk),
     }
 }
 
-fn list(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+fn list(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
     let named = ["set", "fromset", "toset"]
         .iter()
         .filter_map(|option| given.value(option));
@@ -72,15 +72,15 @@ fn list(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> 
     }
     for name in names {
         let set = tree.find(&name)?;
-        show(tree, set, &set.name, talk, 0);
+        show(session, tree, set, &set.name, talk, 0);
     }
     Ok(Status::Done)
 }
 
 /// The line about a set, and the rows of its tasks.
-pub(super) fn show(tree: &Tree, set: &Set, name: &str, talk: &mut Talk, indent: usize) {
+pub(super) fn show(session: &Session, tree: &Tree, set: &Set, name: &str, talk: &mut Talk, indent: usize) {
     let tasks: Vec<&Task> = tree.members(set).collect();
-    let rows = tables::tasks(&tasks, &Root::live(), talk.reader, indent);
+    let rows = tables::tasks(&tasks, session.root(), talk.reader, indent);
     match talk.reader {
         Reader::Program if tasks.is_empty() => talk.say(&format!("proc_list_no_tasks-{name}")),
         Reader::Program => {
@@ -105,7 +105,7 @@ pub(super) fn headline(set: &Set, name: &str) -> String {
     )
 }
 
-fn exec(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+fn exec(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
     let named = ["set", "toset", "fromset"]
         .iter()
         .find_map(|option| given.value(option));
@@ -121,7 +121,9 @@ fn exec(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> 
         user: given.value("user"),
         group: given.value("group"),
     };
-    Err(place::become_program(tree, &start, || last_message(set, talk)))
+    Err(place::become_program(session, tree, &start, || {
+        last_message(set, talk)
+    }))
 }
 
 /// The message that scripts read the number of the program from.
@@ -179,7 +181,7 @@ fn wanted(given: &Given) -> Wanted {
     wanted
 }
 
-fn start_move(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+fn start_move(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
     let wanted = wanted(given);
     let Some(to) = &wanted.to else {
         return Err(Refused::said("destination cpuset not specified"));
@@ -227,35 +229,41 @@ fn start_move(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<Status, Ref
     if let Some(from) = from.filter(|_| chosen.elsewhere > 0) {
         talk.say(&skipped(chosen.elsewhere, &from.name));
     }
-    carry_out(tree, &chosen, to, talk)?;
+    carry_out(session, tree, &chosen, to, talk)?;
     if let (None, Some(from)) = (&wanted.pids, from) {
-        follow(&chosen.user, &from.path, &to.path)?;
+        follow(session, &chosen.user, &from.path, &to.path)?;
     }
     talk.say("done");
     Ok(Status::Done)
 }
 
 /// Programs that forked while they were moved left children behind: passes are repeated until one finds nobody new.
-fn follow(moved: &[u32], from: &str, to: &str) -> Result<(), Refused> {
+fn follow(session: &Session, moved: &[u32], from: &str, to: &str) -> Result<(), Refused> {
     const PASSES: usize = 50;
     let mut tried: BTreeSet<u32> = moved.iter().copied().collect();
     for _ in 0..PASSES {
         if tried.is_empty() {
             break;
         }
-        let tree = Tree::read(&Root::live())?;
+        let tree = Tree::read(session)?;
         let (from, to) = (tree.find(from)?, tree.find(to)?);
         let mut born = moving::of_set(&tree, from, to, KernelThreads::None).user;
         born.retain(|tid| tried.insert(*tid));
         if born.is_empty() {
             break;
         }
-        set::move_tasks(&tree, &born, to)?;
+        set::move_tasks(session, &tree, &born, to)?;
     }
     Ok(())
 }
 
-fn carry_out(tree: &Tree, chosen: &Chosen, to: &Set, talk: &mut Talk) -> Result<(), Refused> {
+fn carry_out(
+    session: &Session,
+    tree: &Tree,
+    chosen: &Chosen,
+    to: &Set,
+    talk: &mut Talk,
+) -> Result<(), Refused> {
     if chosen.len() == 0 {
         let hint = match (chosen.bound, chosen.kernel_left, chosen.missing) {
             (1.., ..) => "kernel tasks are bound, use --force if ok",
@@ -285,7 +293,7 @@ fn carry_out(tree: &Tree, chosen: &Chosen, to: &Set, talk: &mut Talk) -> Result<
             chosen.bound
         ));
     }
-    let moved = set::move_tasks(tree, &chosen.all(), to)?;
+    let moved = set::move_tasks(session, tree, &chosen.all(), to)?;
     talk.bar(chosen.len());
     if moved.gone + chosen.missing > 0 {
         let count = moved.gone + chosen.missing;

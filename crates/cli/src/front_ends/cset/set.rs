@@ -8,11 +8,11 @@ use super::tables::{self, Notation};
 use super::talk::Talk;
 use super::tree::{Set, Tree, clean, parent};
 use super::{Command, Refused, spec};
-use crate::{Status, changing};
+use crate::Status;
 use change::Wanted;
 use machine::{CpuSet, Version};
 use plan::by_hand;
-use root::Root;
+use session::Session;
 
 pub(super) const COMMAND: Command = Command {
     name: "set",
@@ -40,19 +40,19 @@ const FLAGS: &[Flag] = &[
     Flag::plain(' ', "mem_exclusive", "its memory nodes are its own"),
 ];
 
-fn run(given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
-    let tree = Tree::read(&Root::live())?;
+fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+    let tree = Tree::read(session)?;
     let makes = ["cpu", "mem", "cpu_exclusive", "mem_exclusive"];
     if given.has("newname") {
-        rename(&tree, given, talk)?;
+        rename(session, &tree, given, talk)?;
     } else if given.has("destroy") {
-        destroy(given, talk)?;
+        destroy(session, given, talk)?;
     } else if makes
         .iter()
         .any(|option| given.has(option) && given.value(option) != Some(""))
         && !given.has("list")
     {
-        make(&tree, given, talk)?;
+        make(session, &tree, given, talk)?;
     } else {
         return list(&tree, given, talk);
     }
@@ -63,9 +63,9 @@ fn named(given: &Given) -> Option<String> {
     given.value("set").map(str::to_owned).or_else(|| given.operand(0))
 }
 
-fn make(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<(), Refused> {
+fn make(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Result<(), Refused> {
     let name = named(given).ok_or_else(|| Refused::said("cpuset not specified"))?;
-    let last = super::tree::last_cpu(&Root::live());
+    let last = super::tree::last_cpu(session);
     let mut wanted = Wanted {
         cpus: given
             .value("cpu")
@@ -80,12 +80,12 @@ fn make(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<(), Refused> {
     match tree.find(&name) {
         Ok(_) if !lists => talk.say("Modification of cpu_exclusive and mem_exclusive not implemented."),
         Ok(set) => {
-            change::make(change::modify(tree, set, &wanted)?)?;
+            change::make(session, change::modify(session, tree, set, &wanted)?)?;
             talk.say(&format!("--> modified cpuset \"{name}\""));
         }
         Err(_) if !lists => return Err(Refused::said("cpuset not specified")),
         Err(_) => {
-            let made = change::make(change::create(tree, &name, &wanted)?)?;
+            let made = change::make(session, change::create(session, tree, &name, &wanted)?)?;
             talk.say(&format!("--> created cpuset \"{name}\""));
             let findings = made.iter().flat_map(|made| &made.findings);
             findings.for_each(|finding| talk.say(&format!("--> {}", finding.message)));
@@ -98,7 +98,7 @@ fn make(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<(), Refused> {
     Ok(())
 }
 
-fn rename(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<(), Refused> {
+fn rename(session: &Session, tree: &Tree, given: &Given, talk: &mut Talk) -> Result<(), Refused> {
     let old = named(given).ok_or_else(|| Refused::said("desired cpuset not specified"))?;
     let set = tree.find(&old)?;
     let new = given.value("newname").unwrap_or_default();
@@ -113,25 +113,24 @@ fn rename(tree: &Tree, given: &Given, talk: &mut Talk) -> Result<(), Refused> {
     if tree.sets.iter().any(|other| other.path == path) {
         return Err(Refused::said(format!("cpuset \"{path}\" already exists")));
     }
-    own(tree, set)?;
+    own(session, tree, set)?;
     talk.say(&format!(
         "--> renaming \"{}\" to \"{new}\"",
         tree.hierarchy.dir(&set.place)
     ));
-    change::make(change::rename(
-        tree,
-        set,
-        path.rsplit('/').next().unwrap_or_default(),
-    )?)?;
+    change::make(
+        session,
+        change::rename(session, tree, set, path.rsplit('/').next().unwrap_or_default())?,
+    )?;
     Ok(())
 }
 
 /// The root is nobody's, and what belongs to a shield goes with it.
-fn own(tree: &Tree, set: &Set) -> Result<(), Refused> {
+fn own(session: &Session, tree: &Tree, set: &Set) -> Result<(), Refused> {
     if set.path == "/" {
         return Err(Refused::said("the root cpuset stays as it is"));
     }
-    match place::is_of(tree, set, &changing::in_force()) {
+    match place::is_of(tree, set, &session.in_force()) {
         true => Err(Refused::said(format!(
             "cpuset \"{}\" belongs to a partition that is in force: take it away with `cset shield --reset` or `quietcore undo`",
             set.path
@@ -140,19 +139,19 @@ fn own(tree: &Tree, set: &Set) -> Result<(), Refused> {
     }
 }
 
-fn destroy(given: &Given, talk: &mut Talk) -> Result<(), Refused> {
+fn destroy(session: &Session, given: &Given, talk: &mut Talk) -> Result<(), Refused> {
     let mut names: Vec<String> = given.value("set").map(str::to_owned).into_iter().collect();
     names.extend((0..given.operands.len()).filter_map(|place| given.operand(place)));
     if names.is_empty() {
         return Err(Refused::said("cpuset not specified"));
     }
     for name in names {
-        let tree = Tree::read(&Root::live())?;
+        let tree = Tree::read(session)?;
         let set = tree.find(&name)?;
         if set.path == "/" {
             continue;
         }
-        own(&tree, set)?;
+        own(session, &tree, set)?;
         match (set.subsets, given.has("recurse"), given.has("force")) {
             (1.., false, _) => {
                 return Err(Refused::said(format!(
@@ -166,7 +165,7 @@ fn destroy(given: &Given, talk: &mut Talk) -> Result<(), Refused> {
                     set.path
                 )));
             }
-            _ => remove(&tree, set, talk)?,
+            _ => remove(session, &tree, set, talk)?,
         }
     }
     talk.say("done");
@@ -174,7 +173,7 @@ fn destroy(given: &Given, talk: &mut Talk) -> Result<(), Refused> {
 }
 
 /// Removes a set and all below it, the innermost first.
-fn remove(tree: &Tree, set: &Set, talk: &mut Talk) -> Result<(), Refused> {
+fn remove(session: &Session, tree: &Tree, set: &Set, talk: &mut Talk) -> Result<(), Refused> {
     for old in tree.below(set).into_iter().rev() {
         let above = &change::heir(tree, old)?.path;
         talk.say(&format!(
@@ -184,34 +183,34 @@ fn remove(tree: &Tree, set: &Set, talk: &mut Talk) -> Result<(), Refused> {
         talk.bar(old.tasks);
         talk.say(&format!("--> deleting cpuset \"{}\"", old.path));
     }
-    if change::unmake(tree, set)? {
+    if change::unmake(session, tree, set)? {
         return Ok(());
     }
-    destroy_all(tree, &tree.below(set))
+    destroy_all(session, tree, &tree.below(set))
 }
 
 /// Removes these sets, the last one first; their tasks go to their parents.
-pub(super) fn destroy_all(tree: &Tree, sets: &[&Set]) -> Result<(), Refused> {
+pub(super) fn destroy_all(session: &Session, tree: &Tree, sets: &[&Set]) -> Result<(), Refused> {
     for old in sets.iter().rev() {
         // What was in a set below it is in this one now.
-        let now = Tree::read(&Root::live())?;
+        let now = Tree::read(session)?;
         let Some(old) = now.sets.iter().find(|set| set.place == old.place) else {
             continue;
         };
-        own(tree, old)?;
-        change::make(change::destroy(&now, old)?)?;
+        own(session, tree, old)?;
+        change::make(session, change::destroy(&now, old)?)?;
     }
     Ok(())
 }
 
 /// Moves tasks into a set, and says how many are not there afterwards.
-pub(super) fn move_tasks(tree: &Tree, tids: &[u32], to: &Set) -> Result<Moved, Refused> {
-    if place::is_of(tree, to, &changing::in_force()) {
-        return place::into_partition(tree, tids, to);
+pub(super) fn move_tasks(session: &Session, tree: &Tree, tids: &[u32], to: &Set) -> Result<Moved, Refused> {
+    if place::is_of(tree, to, &session.in_force()) {
+        return place::into_partition(session, tree, tids, to);
     }
     let dir = tree.hierarchy.dir(&to.place);
-    change::make(vec![by_hand::move_tasks(tids.to_vec(), &dir, &to.cpus)])?;
-    let now = Tree::read(&Root::live())?;
+    change::make(session, vec![by_hand::move_tasks(tids.to_vec(), &dir, &to.cpus)])?;
+    let now = Tree::read(session)?;
     let mut moved = Moved::default();
     for tid in tids {
         match now.task(*tid) {
@@ -224,7 +223,13 @@ pub(super) fn move_tasks(tree: &Tree, tids: &[u32], to: &Set) -> Result<Moved, R
 }
 
 /// Other CPUs for a shield that somebody made by hand: one of its sets has to shrink before the other can grow.
-pub(super) fn resize(tree: &Tree, user: &Set, system: &Set, cpus: Option<&CpuSet>) -> Result<(), Refused> {
+pub(super) fn resize(
+    session: &Session,
+    tree: &Tree,
+    user: &Set,
+    system: &Set,
+    cpus: Option<&CpuSet>,
+) -> Result<(), Refused> {
     let Some(cpus) = cpus else { return Ok(()) };
     let wanted = |cpus: CpuSet| Wanted {
         cpus: Some(cpus),
@@ -236,13 +241,13 @@ pub(super) fn resize(tree: &Tree, user: &Set, system: &Set, cpus: Option<&CpuSet
     for (set, cpus) in [(system, &rest), (user, cpus)] {
         let both = set.cpus.and(cpus);
         if !both.is_empty() && both != set.cpus {
-            changes.extend(change::modify(tree, set, &wanted(both))?);
+            changes.extend(change::modify(session, tree, set, &wanted(both))?);
         }
     }
     for (set, cpus) in [(system, &rest), (user, cpus)] {
-        changes.extend(change::modify(tree, set, &wanted(cpus.clone()))?);
+        changes.extend(change::modify(session, tree, set, &wanted(cpus.clone()))?);
     }
-    change::make(changes)?;
+    change::make(session, changes)?;
     Ok(())
 }
 

@@ -13,11 +13,10 @@ use super::talk::Talk;
 use super::tree::{Set, Tree};
 use super::{Command, Refused, proc, set, spec};
 use crate::Status;
-use crate::changing;
 use machine::Version;
 use make::Kthread;
 use plan::{Intent, partition_path};
-use root::Root;
+use session::Session;
 
 pub(super) const COMMAND: Command = Command {
     name: "shield",
@@ -70,24 +69,24 @@ struct Shield<'t> {
     intent: Option<Intent>,
 }
 
-fn run(given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
+fn run(session: &Session, given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
     let name = |option: &str, usual: &str| given.value(option).unwrap_or(usual).to_owned();
     let names = Names {
         user: name("userset", "user"),
         system: name("sysset", "system"),
     };
-    let tree = Tree::read(&Root::live())?;
+    let tree = Tree::read(session)?;
     if let Some(cpus) = given.value("cpu") {
-        return cpu(&tree, &names, cpus, given.value("kthread"), talk);
+        return cpu(session, &tree, &names, cpus, given.value("kthread"), talk);
     }
     if given.has("reset") {
         talk.say("--> deactivating/reseting shielding");
-        make::reset(&tree, &active(&tree, &names)?, talk)?;
+        make::reset(session, &tree, &active(session, &tree, &names)?, talk)?;
         return Ok(Status::Done);
     }
-    let shield = active(&tree, &names)?;
+    let shield = active(session, &tree, &names)?;
     if let Some(word) = given.value("kthread") {
-        make::kernel_threads(&tree, &shield, Kthread::of(Some(word)), talk)?;
+        make::kernel_threads(session, &tree, &shield, Kthread::of(Some(word)), talk)?;
         return Ok(Status::Done);
     }
     // A first operand that is a PIDSPEC is one; anything else is a program.
@@ -96,7 +95,7 @@ fn run(given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
         first.filter(|_| !given.has("exec"))
     });
     match pidspec {
-        Some(pidspec) => bring(&tree, &shield, &names, &pidspec, given, talk),
+        Some(pidspec) => bring(session, &tree, &shield, &names, &pidspec, given, talk),
         None if given.has("exec") || !given.operands.is_empty() => {
             let start = Start {
                 set: shield.user,
@@ -104,21 +103,22 @@ fn run(given: &Given, talk: &mut Talk) -> Result<Status, Refused> {
                 user: given.value("user"),
                 group: given.value("group"),
             };
-            Err(place::become_program(&tree, &start, || {
+            Err(place::become_program(session, &tree, &start, || {
                 proc::last_message(shield.user, talk)
             }))
         }
         None => {
-            tell(&tree, &shield, &names, given, talk);
+            tell(session, &tree, &shield, &names, given, talk);
             Ok(Status::Done)
         }
     }
 }
 
 /// The shield: that of our journal, or two sets of these names.
-fn active<'t>(tree: &'t Tree, names: &Names) -> Result<Shield<'t>, Refused> {
+fn active<'t>(session: &Session, tree: &'t Tree, names: &Names) -> Result<Shield<'t>, Refused> {
     let inactive = || Refused::said("shielding not active on system");
-    let intent = changing::in_force()
+    let intent = session
+        .in_force()
         .into_iter()
         .find(|intent| intent.name.as_str() == names.user);
     let at = |dir: String| tree.sets.iter().find(|set| tree.hierarchy.dir(&set.place) == dir);
@@ -140,29 +140,30 @@ fn active<'t>(tree: &'t Tree, names: &Names) -> Result<Shield<'t>, Refused> {
 }
 
 fn cpu(
+    session: &Session,
     tree: &Tree,
     names: &Names,
     cpus: &str,
     kthread: Option<&str>,
     talk: &mut Talk,
 ) -> Result<Status, Refused> {
-    let cpus = spec::cpus(cpus, super::tree::last_cpu(&Root::live()))?;
-    match active(tree, names) {
+    let cpus = spec::cpus(cpus, super::tree::last_cpu(session))?;
+    match active(session, tree, names) {
         Err(_) => {
             talk.say("--> activating shielding:");
-            make::activate(tree, names, &cpus, Kthread::of(kthread), talk)?;
+            make::activate(session, tree, names, &cpus, Kthread::of(kthread), talk)?;
         }
         Ok(shield) => {
             let kthread = kthread.map(|word| Kthread::of(Some(word)));
-            make::change(tree, &shield, Some(&cpus), kthread)?;
+            make::change(session, tree, &shield, Some(&cpus), kthread)?;
             talk.say("--> shielding modified with:");
             if kthread == Some(Kthread::On) {
                 make::say_kernel_threads(make::unbound(tree, tree.find("root")?), talk);
             }
         }
     }
-    let now = Tree::read(&Root::live())?;
-    let shield = active(&now, names)?;
+    let now = Tree::read(session)?;
+    let shield = active(session, &now, names)?;
     talk.say(&proc::headline(shield.system, &names.system));
     talk.say(&proc::headline(shield.user, &names.user));
     Ok(Status::Done)
@@ -170,6 +171,7 @@ fn cpu(
 
 /// `-s` and `-u` with a PIDSPEC.
 fn bring(
+    session: &Session,
     tree: &Tree,
     shield: &Shield,
     names: &Names,
@@ -204,7 +206,7 @@ fn bring(
     if chosen.len() == 0 {
         return Err(Refused::said("tasks do not match all criteria, none moved"));
     }
-    let moved = set::move_tasks(tree, &chosen.all(), to)?;
+    let moved = set::move_tasks(session, tree, &chosen.all(), to)?;
     talk.bar(chosen.len());
     if moved.refused > 0 {
         talk.say(&format!(
@@ -217,13 +219,13 @@ fn bring(
 }
 
 /// Who is in the shield, and who is out of it.
-fn tell(tree: &Tree, shield: &Shield, names: &Names, given: &Given, talk: &mut Talk) {
+fn tell(session: &Session, tree: &Tree, shield: &Shield, names: &Names, given: &Given, talk: &mut Talk) {
     let one = |set: &Set, name: &str, talk: &mut Talk| match given.count("verbose") {
         0 => talk.say(&proc::headline(set, name)),
         count => {
             // Here the first `-v` asks for the list, the second one for its full width.
             talk.verbose_again(count - 1);
-            proc::show(tree, set, name, talk, 2);
+            proc::show(session, tree, set, name, talk, 2);
         }
     };
     let (shielded, unshielded) = (given.has("shield"), given.has("unshield"));

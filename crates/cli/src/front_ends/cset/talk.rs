@@ -2,9 +2,9 @@
 
 use super::Refused;
 use super::tables::{Reader, Width};
-use crate::{Screen, changing};
-use root::Root;
+use crate::Screen;
 use root::output::Appender;
+use session::Session;
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -19,8 +19,8 @@ pub struct Talk<'a> {
 impl<'a> Talk<'a> {
     /// To standard output, for a person, unless `/etc/cset.conf` says that programs read (`mread`). Where cpusets are
     /// mounted, which that file may tell too, the machine itself shows.
-    pub fn new(screen: &'a mut Screen) -> Talk<'a> {
-        let configuration = Root::live().text("/etc/cset.conf").ok().flatten();
+    pub fn new(session: &Session, screen: &'a mut Screen) -> Talk<'a> {
+        let configuration = session.root().text("/etc/cset.conf").ok().flatten();
         let reader = match configuration.as_deref().is_some_and(for_programs) {
             true => Reader::Program,
             false => Reader::Person(Width::Screen),
@@ -97,7 +97,7 @@ impl<'a> Talk<'a> {
     /// A log that cannot be written is no reason to stop.
     fn note(&mut self, level: &str, text: &str) {
         if let Some(log) = &mut self.log {
-            let time = machine::utc_text(changing::seconds_now());
+            let time = machine::utc_text(crate::seconds_now());
             let _ = log.append(format!("{time} cset   {level:<8} {}\n", text.trim_end()).as_bytes());
         }
     }

@@ -6,6 +6,7 @@
 use super::Refused;
 use machine::{CpuId, CpuSet, Hierarchy, Machine, Task, Version};
 use root::Root;
+use session::Session;
 
 /// What stands before the names of our sets on v2 ([`plan::partition_path`]).
 const OURS: &str = "quietcore-";
@@ -48,8 +49,10 @@ impl Tree {
     ///
     /// # Errors
     /// A machine without cpusets.
-    pub fn read(root: &Root) -> Result<Tree, Refused> {
-        let machine = Machine::read(root).with_task_cgroups(root);
+    pub fn read(session: &Session) -> Result<Tree, Refused> {
+        let root = session.root();
+        session.refresh();
+        let machine = session.machine().with_task_cgroups(root);
         let Some(hierarchy) = machine.cgroups.cpuset.clone() else {
             return Err(Refused::said("no cpuset controller is mounted on this system"));
         };
@@ -140,8 +143,8 @@ impl Tree {
 }
 
 /// The number of the machine's highest CPU.
-pub fn last_cpu(root: &Root) -> u32 {
-    let topology = Machine::read(root).topology;
+pub fn last_cpu(session: &Session) -> u32 {
+    let topology = session.machine().topology;
     let present = topology.present_cpus().or(&topology.online);
     present.last().map_or(0, |last| last.0)
 }

@@ -1,13 +1,13 @@
 //! `partrt create`: quietcore's own apply, with the knobs that partrt turns. Each of its options leaves one of them out.
 
 use super::{Failed, Found, Names, detail, getopts, mask, names, wrong};
-use crate::changing::{self, Changing};
 use crate::{CommandError, Screen, intent};
 use apply::{Applied, Entry, Outcome, Request};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 use plan::parameters::Price;
 use plan::{Intent, Level, PartitionName, Profile, knobs, partition_path};
 use root::Root;
+use session::Session;
 use std::collections::BTreeSet;
 
 /// What partrt turns beside partition, tasks and interrupts: the option that leaves it out, and our knob with partrt's
@@ -35,18 +35,18 @@ struct Wanted {
 ///
 /// # Errors
 /// Wrong options, masks and names, and what apply says; the machine is as before then.
-pub fn create(words: &[String], names: &Names, screen: &mut Screen) -> Result<(), Failed> {
+pub fn create(session: &Session, words: &[String], names: &Names, screen: &mut Screen) -> Result<(), Failed> {
     let wanted = Wanted::parse(words)?;
-    let root = Root::live();
-    let stop = changing::stop_flag();
-    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
+    let root = session.root();
+    let stop = session::stop_flag();
+    let machine = session.machine().with_tasks_and_interrupts(root);
     let hierarchy = machine.cgroups.cpuset.as_ref();
     let hierarchy =
         hierarchy.ok_or_else(|| Failed::Said("Kernel is lacking support for cpuset".to_owned()))?;
     let mut intent = wanted.intent(names, &machine, hierarchy.version)?;
-    let others = changing::in_force_because();
-    refuse_taken(hierarchy, names, &root, &others)?;
-    intent.share_housekeeping(&changing::in_force());
+    let others = session.in_force_because();
+    refuse_taken(hierarchy, names, root, &others)?;
+    intent.share_housekeeping(&session.in_force());
     if has_foreign(hierarchy, &machine, &others) {
         screen.note(
             "WARNING: Other partitions exists that might interfere with partitions created by this tool.\n         \
@@ -57,10 +57,11 @@ pub fn create(words: &[String], names: &Names, screen: &mut Screen) -> Result<()
         screen.note("WARNING: Your kernel doesn't support reconfiguring of unbound workqueues cpumask.\n");
     }
     // Refused as early as can be said; planned again under the lock.
-    intent::plan_on(&machine, &root, &intent).map_err(CommandError::from)?;
-    let changing = Changing::begin()?;
-    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
-    let plan = intent::plan_on(&machine, &root, &intent).map_err(CommandError::from)?;
+    intent::plan_on(session, &machine, &intent).map_err(CommandError::from)?;
+    let changing = session.lock()?;
+    session.refresh();
+    let machine = session.machine().with_tasks_and_interrupts(root);
+    let plan = intent::plan_on(session, &machine, &intent).map_err(CommandError::from)?;
     let request = Request {
         machine: &machine,
         intent: &intent,
@@ -70,7 +71,7 @@ pub fn create(words: &[String], names: &Names, screen: &mut Screen) -> Result<()
         guard: None,
         stop,
     };
-    let applied = apply::apply(&changing.host, &changing.state, &request).map_err(CommandError::from)?;
+    let applied = apply::apply(&changing.host, changing.state(), &request).map_err(CommandError::from)?;
     tell(&applied, screen);
     screen.text(&divided(names, &plan.isolated, &plan.housekeeping));
     Ok(())
@@ -178,7 +179,7 @@ fn has_foreign(hierarchy: &Hierarchy, machine: &Machine, in_force: &[(Intent, St
 
 /// What the user has to hear: warnings, and what was given up for it that has a price in safety. With `-v` everything.
 fn tell(applied: &Applied, screen: &mut Screen) {
-    detail(screen, &changing::entries_text(&applied.entries));
+    detail(screen, &crate::entries::entries_text(&applied.entries));
     for finding in &applied.findings {
         let fix = Some(&finding.fix).filter(|fix| !fix.is_empty());
         let fix = fix.map(|fix| format!("; {fix}")).unwrap_or_default();

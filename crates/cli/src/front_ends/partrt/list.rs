@@ -1,23 +1,22 @@
 //! `partrt list`: the partitions that there are.
 
 use super::{Failed, Found, getopts, names, wrong};
-use crate::{Screen, changing};
-use machine::Machine;
-use root::Root;
+use crate::Screen;
+use session::Session;
 
 /// Runs it.
 ///
 /// # Errors
 /// Wrong options.
-pub fn list(words: &[String], screen: &mut Screen) -> Result<(), Failed> {
+pub fn list(session: &Session, words: &[String], screen: &mut Screen) -> Result<(), Failed> {
     let (found, _) = getopts(":h", words);
     match found.first() {
         None => {}
         Some(Found::Option('h', _)) => return Err(Failed::Usage),
         Some(other) => return Err(wrong(other, "")),
     }
-    let machine = Machine::read(&Root::live());
-    screen.text(&text(&names::all(&machine, &changing::in_force_because())));
+    let machine = session.machine();
+    screen.text(&text(&names::all(&machine, &session.in_force_because())));
     Ok(())
 }
 

@@ -5,13 +5,12 @@
 
 use super::names::{self, Place};
 use super::{Failed, Found, detail, getopts, mask, outside, wrong};
-use crate::changing::Changing;
 use crate::verbs::r#move::{self, Fate, Summary};
 use crate::{CommandError, Screen, Status};
 use apply::{Ground, Journal, Parcel, Passenger, Stay, Unit};
 use clap::Parser;
 use machine::{CpuSet, Machine};
-use root::Root;
+use session::Session;
 
 /// What stands on the command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,19 +24,19 @@ struct Wanted {
 ///
 /// # Errors
 /// Wrong options, tasks and partitions that there are not.
-pub fn migrate(words: &[String], screen: &mut Screen) -> Result<(), Failed> {
+pub fn migrate(session: &Session, words: &[String], screen: &mut Screen) -> Result<(), Failed> {
     let wanted = Wanted::parse(words)?;
-    let root = Root::live();
+    let root = session.root();
     let gone = || Failed::Said(format!("Task ID {} does not exist", report::safe(&wanted.task)));
     let number = wanted.task.parse::<u32>().map_err(|_| gone())?;
-    let task = machine::tasks::read_one(&root, number).ok_or_else(gone)?;
+    let task = machine::tasks::read_one(root, number).ok_or_else(gone)?;
     let name = wanted.partition.as_deref().filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| Failed::Said("Missing mandatory partition name".to_owned()))?;
     let nowhere = || Failed::Said(format!("Partition {} does not exist", report::safe(name)));
-    let changing = Changing::existing()?.ok_or_else(nowhere)?;
-    let machine = Machine::read(&root);
-    let place = names::find(&changing, &machine, name)?.ok_or_else(nowhere)?;
-    let leaves = names::around(&changing, &root, &machine, number)?;
+    let changing = session.lock_existing()?.ok_or_else(nowhere)?;
+    let machine = session.machine();
+    let place = names::find(session, &changing, &machine, name)?.ok_or_else(nowhere)?;
+    let leaves = names::around(&changing, &machine, number)?;
     drop(changing);
     if let Some(cpus) = wanted.cpus.as_ref().filter(|cpus| !cpus.is_subset(place.cpus())) {
         return Err(outside(cpus, name));
@@ -54,10 +53,10 @@ pub fn migrate(words: &[String], screen: &mut Screen) -> Result<(), Failed> {
     if !line.is_empty() {
         let parsed = Line::try_parse_from(std::iter::once(&"move").chain(&line));
         let parsed = parsed.map_err(|error| Failed::Said(error.to_string()))?;
-        tell(&r#move::perform(&parsed.args)?, name, screen);
+        tell(&r#move::perform(session, &parsed.args)?, name, screen);
     }
     match (&place, wanted.cpus) {
-        (Place::Rest(_), Some(cpus)) => pin_outside(&root, &machine, number, &cpus),
+        (Place::Rest(_), Some(cpus)) => pin_outside(session, &machine, number, &cpus),
         _ => Ok(()),
     }
 }
@@ -106,10 +105,11 @@ fn tell(summary: &Summary, partition: &str, screen: &mut Screen) {
 }
 
 /// Pins a task, a process with all its threads, where it is. The journal knows its former mask.
-fn pin_outside(root: &Root, machine: &Machine, number: u32, cpus: &CpuSet) -> Result<(), Failed> {
+fn pin_outside(session: &Session, machine: &Machine, number: u32, cpus: &CpuSet) -> Result<(), Failed> {
+    let root = session.root();
     let nothing = || Failed::Said("nothing is in force any more".to_owned());
-    let changing = Changing::existing()?.ok_or_else(nothing)?;
-    let mut journal = Journal::open(&changing.state)
+    let changing = session.lock_existing()?.ok_or_else(nothing)?;
+    let mut journal = Journal::open(changing.state())
         .map_err(CommandError::from)?
         .ok_or_else(nothing)?;
     let hierarchy = machine.cgroups.cpuset.as_ref().ok_or_else(nothing)?;

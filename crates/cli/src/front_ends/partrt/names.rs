@@ -2,12 +2,11 @@
 //! is not isolated (`nrt`): on v1 the set that takes it, on v2 the rest of the tree.
 
 use crate::CommandError;
-use crate::changing::{self, Changing};
 use crate::placement::{self, Partition};
 use apply::{Ground, Homes, Journal};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 use plan::{Intent, housekeeping_set_path, partition_path};
-use root::Root;
+use session::{ChangeLock, Session};
 
 /// How the real-time partition is called unless the user says otherwise.
 pub const RT: &str = "rt";
@@ -68,11 +67,16 @@ pub fn of_rest(version: Version, in_force: &[(Intent, String)]) -> Vec<String> {
 ///
 /// # Errors
 /// A journal that cannot be read.
-pub fn find(changing: &Changing, machine: &Machine, name: &str) -> Result<Option<Place>, CommandError> {
+pub fn find(
+    session: &Session,
+    changing: &ChangeLock,
+    machine: &Machine,
+    name: &str,
+) -> Result<Option<Place>, CommandError> {
     if let Some(partition) = placement::partition_in_force(changing, machine, name)? {
         return Ok(Some(Place::Partition(partition)));
     }
-    let in_force = changing::in_force_because();
+    let in_force = session.in_force_because();
     let version = machine
         .cgroups
         .cpuset
@@ -91,17 +95,18 @@ pub fn find(changing: &Changing, machine: &Machine, name: &str) -> Result<Option
 /// # Errors
 /// A journal that cannot be read.
 pub fn around(
-    changing: &Changing,
-    root: &Root,
+    changing: &ChangeLock,
     machine: &Machine,
     tid: u32,
 ) -> Result<Option<(String, Partition)>, CommandError> {
+    let session = changing.session;
+    let root = session.root();
     let Some(hierarchy) = &machine.cgroups.cpuset else {
         return Ok(None);
     };
     let cgroup = machine::tasks::cgroup_of(root, tid, hierarchy.version).unwrap_or_default();
     let path = format!("{}{cgroup}", hierarchy.mount);
-    for intent in changing::in_force() {
+    for intent in session.in_force() {
         let name = intent.name.as_str();
         let partition = placement::partition_in_force(changing, machine, name)?;
         if let Some(partition) = partition.filter(|partition| partition.path == path) {
@@ -116,13 +121,14 @@ pub fn around(
 /// # Errors
 /// A journal that cannot be read.
 pub fn way_out(
-    changing: &Changing,
-    root: &Root,
+    changing: &ChangeLock,
     machine: &Machine,
     pid: u32,
 ) -> Result<Option<Partition>, CommandError> {
-    let inside = around(changing, root, machine, pid)?;
-    let (Some(hierarchy), Some(journal)) = (&machine.cgroups.cpuset, Journal::open(&changing.state)?) else {
+    let session = changing.session;
+    let root = session.root();
+    let inside = around(changing, machine, pid)?;
+    let (Some(hierarchy), Some(journal)) = (&machine.cgroups.cpuset, Journal::open(changing.state())?) else {
         return Ok(None);
     };
     let layers = journal.layers();
@@ -249,7 +255,7 @@ mod tests {
             env!("CARGO_MANIFEST_DIR"),
             "/../../fixtures/machines/4x86-2p2c-v1-6.1.tar.gz"
         );
-        let mut machine = Machine::read(&Root::open(std::path::Path::new(fixture)).unwrap());
+        let mut machine = Machine::read(&root::Root::open(std::path::Path::new(fixture)).unwrap());
         machine.topology.online = CpuSet::range(0, 3);
         machine.cgroups = Cgroups {
             cpuset: Some(Hierarchy {

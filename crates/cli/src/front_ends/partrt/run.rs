@@ -2,12 +2,11 @@
 
 use super::names::{self, Place};
 use super::{Failed, Found, getopts, mask, outside, wrong};
-use crate::changing::Changing;
 use crate::placement;
 use crate::policy::{self, Policy};
 use crate::{CommandError, Status};
 use machine::{CpuSet, Machine};
-use root::Root;
+use session::{ChangeLock, Session};
 use std::ffi::OsString;
 
 /// What stands on the command line.
@@ -24,16 +23,16 @@ struct Wanted {
 ///
 /// # Errors
 /// Wrong options, no such partition, a placement that was refused, a program that cannot be started.
-pub fn run(words: &[String], exact: &[OsString]) -> Result<(), Failed> {
+pub fn run(session: &Session, words: &[String], exact: &[OsString]) -> Result<(), Failed> {
     let wanted = Wanted::parse(words)?;
     let nowhere = || {
         let name = report::safe(&wanted.partition);
         Failed::Said(format!("Could not find cpuset partition: {name}"))
     };
-    let changing = Changing::existing()?.ok_or_else(nowhere)?;
-    let root = Root::live();
-    let machine = Machine::read(&root);
-    let place = names::find(&changing, &machine, &wanted.partition)?.ok_or_else(nowhere)?;
+    let changing = session.lock_existing()?.ok_or_else(nowhere)?;
+    let root = session.root();
+    let machine = session.machine();
+    let place = names::find(session, &changing, &machine, &wanted.partition)?.ok_or_else(nowhere)?;
     let command = exact
         .get(exact.len().saturating_sub(wanted.command)..)
         .unwrap_or_default();
@@ -45,14 +44,14 @@ pub fn run(words: &[String], exact: &[OsString]) -> Result<(), Failed> {
     }
     match &place {
         Place::Partition(partition) => {
-            placement::join(&changing, &root, &machine, partition, wanted.cpus.as_ref(), &[])?;
+            placement::join(&changing, root, &machine, partition, wanted.cpus.as_ref(), &[])?;
         }
-        Place::Rest(_) => join_rest(&changing, &root, &machine, wanted.cpus.as_ref())?,
+        Place::Rest(_) => join_rest(&changing, &machine, wanted.cpus.as_ref())?,
     }
     drop(changing);
     if let Some(policy) = wanted.policy {
         policy.give(0).map_err(|errno| {
-            let (why, next) = policy.refused(errno, &root, &machine, std::process::id());
+            let (why, next) = policy.refused(errno, root, &machine, std::process::id());
             CommandError::new(Status::Denied, "the policy was refused", why, next)
         })?;
     }
@@ -89,13 +88,10 @@ impl Wanted {
 
 /// Into what everything else is in: on v1 its cpuset; on v2 out of the partition that this process may be in, and
 /// nowhere in particular otherwise. The mask is the program's own, as with taskset.
-fn join_rest(
-    changing: &Changing,
-    root: &Root,
-    machine: &Machine,
-    cpus: Option<&CpuSet>,
-) -> Result<(), CommandError> {
-    let to = names::way_out(changing, root, machine, std::process::id())?;
+fn join_rest(changing: &ChangeLock, machine: &Machine, cpus: Option<&CpuSet>) -> Result<(), CommandError> {
+    let session = changing.session;
+    let root = session.root();
+    let to = names::way_out(changing, machine, std::process::id())?;
     if let Some(partition) = to {
         placement::join(changing, root, machine, &partition, None, &[])?;
     }

@@ -3,8 +3,8 @@
 
 use super::{Failed, Found, Names, detail, getopts, wrong};
 use crate::Screen;
-use crate::changing::{self, Changing};
 use apply::{Force, Undone, Which};
+use session::Session;
 use std::path::Path;
 
 /// Where the original's `create` leaves the values that it saved.
@@ -14,7 +14,7 @@ const SAVED: &str = "/tmp/partrt_env";
 ///
 /// # Errors
 /// Wrong options, a journal that cannot be read, and what is not as before.
-pub fn undo(words: &[String], names: &Names, screen: &mut Screen) -> Result<(), Failed> {
+pub fn undo(session: &Session, words: &[String], names: &Names, screen: &mut Screen) -> Result<(), Failed> {
     let (found, _) = getopts(":hs:", words);
     for one in found {
         match one {
@@ -23,8 +23,10 @@ pub fn undo(words: &[String], names: &Names, screen: &mut Screen) -> Result<(), 
             other => return Err(wrong(&other, "")),
         }
     }
-    if let Some(undone) = take_back(&names.rt)? {
-        if let Some(table) = Some(changing::entries_text(&undone.entries)).filter(|table| !table.is_empty()) {
+    if let Some(undone) = take_back(session, &names.rt)? {
+        if let Some(table) =
+            Some(crate::entries::entries_text(&undone.entries)).filter(|table| !table.is_empty())
+        {
             detail(screen, &table);
         }
         for note in &undone.notes {
@@ -41,7 +43,8 @@ pub fn undo(words: &[String], names: &Names, screen: &mut Screen) -> Result<(), 
             )));
         }
     } else {
-        let others: Vec<String> = changing::in_force()
+        let others: Vec<String> = session
+            .in_force()
             .iter()
             .map(|intent| intent.name.to_string())
             .collect();
@@ -59,14 +62,14 @@ pub fn undo(words: &[String], names: &Names, screen: &mut Screen) -> Result<(), 
 }
 
 /// `None` where no such partition is in force.
-fn take_back(name: &str) -> Result<Option<Undone>, Failed> {
-    let Some(changing) = Changing::existing()? else {
+fn take_back(session: &Session, name: &str) -> Result<Option<Undone>, Failed> {
+    let Some(changing) = session.lock_existing()? else {
         return Ok(None);
     };
-    let boot_id = changing.boot_id();
+    let boot_id = changing.session.boot_id();
     match apply::undo(
         &changing.host,
-        &changing.state,
+        changing.state(),
         boot_id.as_deref(),
         Which::Named(name),
         Force::No,

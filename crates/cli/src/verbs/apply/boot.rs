@@ -1,13 +1,12 @@
 //! `apply --at-boot`: what the boot unit calls. It would rather do nothing than lock somebody out.
 
 use super::{Args, many};
-use crate::changing::{self, Changing};
 use crate::{CommandError, Screen, Status, declared, verbs};
 use apply::Lasting;
 use apply::boot_attempt::{Attempt, Gate, OFF, ThisBoot, attempt};
 use plan::declared::{ComesBack, PATH};
-use root::Root;
 use serde_json::json;
+use session::Session;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -15,8 +14,8 @@ use std::time::Duration;
 ///
 /// # Errors
 /// As `apply`; without a note of the attempt on the disk nothing is tried.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = Root::live();
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = session.root();
     let boot_line = root.value("/proc/cmdline")?.unwrap_or_default();
     let boot_id = root.value("/proc/sys/kernel/random/boot_id")?;
     let boot = ThisBoot {
@@ -24,7 +23,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         line: &boot_line,
     };
     let read = || -> Result<_, CommandError> {
-        let mut file = declared::read(&root, args.config.as_deref())?;
+        let mut file = declared::read(session, args.config.as_deref())?;
         if let Some(file) = &mut file {
             file.keep(|one| one.comes_back == ComesBack::AtBoot);
         }
@@ -33,7 +32,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     // On a machine that is kept from it, even a broken file is no error.
     let is_off = boot_line.split_whitespace().any(|word| word == OFF);
     if !is_off {
-        note_boot_line(screen)?;
+        note_boot_line(session, screen)?;
     }
     let file = if is_off { None } else { read()? };
     let Some(file) = file.filter(|file| !file.declarations.is_empty()) else {
@@ -43,10 +42,10 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         };
         return Ok(skipped(&why, screen));
     };
-    let state = changing::lasting()?;
+    let state = session.made_lasting_state()?;
     let tried = {
         // One at a time, as for every change.
-        let _changing = Changing::begin()?;
+        let _changing = session.lock()?;
         attempt(&Lasting(&state), &boot, env!("CARGO_PKG_VERSION"), || ())?
     };
     match tried {
@@ -54,18 +53,20 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         Gate::LastNotGood(note) => Err(not_good(note)),
         Gate::Tried(()) => {
             wait_for_good(args.good_after)?;
-            many::bring_all(&file, "boot", None, screen)
+            many::bring_all(session, &file, "boot", None, screen)
         }
     }
 }
 
 /// The journal of the boot line learns what this boot has of it. What is wrong with that journal is no reason to leave the
 /// run-time part.
-fn note_boot_line(screen: &mut Screen) -> Result<(), CommandError> {
-    if changing::existing_lasting()?.is_none() {
+fn note_boot_line(session: &Session, screen: &mut Screen) -> Result<(), CommandError> {
+    if session.lasting_state()?.is_none() {
         return Ok(());
     }
-    let noted = Changing::boot_files().and_then(|changing| verbs::boot::note_first_sight(&changing));
+    let noted = session
+        .lock_boot_files()
+        .and_then(|changing| verbs::boot::note_first_sight(&changing));
     if let Err(error) = noted {
         screen.error(&error);
     }

@@ -1,12 +1,12 @@
 //! What a declaration means on the machine as it is: read and planned once, before the lock is taken, so that a wrong
 //! wish is told of first, and used under the lock unless somebody else has applied or undone meanwhile.
 
-use crate::error::CommandError;
+use crate::CommandError;
 use crate::intent;
 use machine::{CpuSet, Machine};
 use plan::declared::{CpuWish, Declaration};
 use plan::{Intent, Plan};
-use root::Root;
+use session::Session;
 
 /// A declaration on a machine.
 pub(super) struct Foreseen {
@@ -22,9 +22,14 @@ impl Foreseen {
     ///
     /// # Errors
     /// Expressions, names, devices and machines that cannot be used.
-    pub fn read(declaration: &Declaration, root: &Root, reserved: &CpuSet) -> Result<Foreseen, CommandError> {
-        let machine = read_for(declaration, root);
-        let others = intent::in_force(root);
+    pub fn read(
+        session: &Session,
+        declaration: &Declaration,
+        reserved: &CpuSet,
+    ) -> Result<Foreseen, CommandError> {
+        let root = session.root();
+        let machine = read_for(session, declaration);
+        let others = session.in_force();
         let (intent, plan) = intent::settle(declaration, &machine, root, &others, reserved)?;
         Ok(Foreseen {
             machine,
@@ -40,20 +45,21 @@ impl Foreseen {
     /// As [`Foreseen::read`].
     pub fn or_anew(
         self,
+        session: &Session,
         declaration: &Declaration,
-        root: &Root,
         reserved: &CpuSet,
     ) -> Result<Foreseen, CommandError> {
-        if intent::in_force(root) == self.others {
+        if session.in_force() == self.others {
             return Ok(self);
         }
-        Foreseen::read(declaration, root, reserved)
+        Foreseen::read(session, declaration, reserved)
     }
 }
 
 /// What a plan needs of the machine. Only who has CPUs chosen looks at every task, for where they are pinned.
-fn read_for(declaration: &Declaration, root: &Root) -> Machine {
-    let machine = Machine::read(root);
+fn read_for(session: &Session, declaration: &Declaration) -> Machine {
+    let root = session.root();
+    let machine = session.machine();
     match &declaration.cpus {
         CpuWish::Named(_) => machine.with_attendants(root).with_interrupts(root),
         CpuWish::Chosen { .. } => machine.with_tasks_and_interrupts(root),

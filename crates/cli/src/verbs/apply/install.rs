@@ -1,11 +1,11 @@
 //! `apply --install-unit`: what brings the declared partitions back at boot, as files and links; nothing is called.
 
-use crate::changing::{self, Changing};
 use crate::{CommandError, Screen, Status};
 use apply::Lasting;
 use apply::installed::{Placed, install};
-use root::{Kind, Live, Root, Standing, changeable_by_others};
+use root::{Kind, Root, Standing, changeable_by_others};
 use serde_json::json;
+use session::Session;
 
 const UNIT: &str = include_str!("../../../../../packaging/systemd/quietcore.service");
 const SCRIPT: &str = include_str!("../../../../../packaging/init.d/quietcore");
@@ -26,18 +26,18 @@ pub enum Init {
 ///
 /// # Errors
 /// A machine with neither, a program that cannot be started at boot, and what writing met.
-pub fn run(named: Option<Init>, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = Root::live();
+pub fn run(session: &Session, named: Option<Init>, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = session.root();
     let init = match named {
         Some(init) => init,
-        None => found(&root)?,
+        None => found(root)?,
     };
-    let program = program()?;
-    let _changing = Changing::begin()?;
-    let state = changing::lasting()?;
-    let placed = install(&Live::host(), &Lasting(&state), &files(init, &program))?;
+    let program = program(session)?;
+    let _changing = session.lock()?;
+    let state = session.made_lasting_state()?;
+    let placed = install(session.writable()?, &Lasting(&state), &files(init, &program))?;
     if init == Init::Systemd {
-        reload_systemd(&root);
+        reload_systemd(root);
     }
     show(&placed, screen);
     Ok(Status::Done)
@@ -77,8 +77,8 @@ fn found(root: &Root) -> Result<Init, CommandError> {
 ///
 /// # Errors
 /// A path that will not be there then, that a unit cannot name, or where users other than root can put another program.
-pub fn program() -> Result<String, CommandError> {
-    let path = Root::live().link("/proc/self/exe")?.unwrap_or_default();
+pub fn program(session: &Session) -> Result<String, CommandError> {
+    let path = session.root().link("/proc/self/exe")?.unwrap_or_default();
     let plain = path.starts_with('/')
         && !path.ends_with(" (deleted)")
         && path

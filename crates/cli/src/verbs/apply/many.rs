@@ -2,14 +2,14 @@
 
 use super::foreseen::Foreseen;
 use super::{Args, Because, Brought, Room, bring};
-use crate::changing::{Changing, EntryJson};
 use crate::declared::{self, DeclaredFile};
+use crate::entries::EntryJson;
 use crate::{CommandError, Screen, Status, verbs};
-use machine::{CpuSet, Machine};
+use machine::CpuSet;
 use plan::Finding;
 use report::Length;
-use root::Root;
 use serde::Serialize;
+use session::Session;
 use std::time::Duration;
 
 /// JSON of `apply` for what a file declares.
@@ -38,15 +38,20 @@ struct OneJson<'a> {
 ///
 /// # Errors
 /// A declaration that makes no sense on this machine: nothing is written then.
-pub fn run(file: &DeclaredFile, args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = Root::live();
+pub fn run(
+    session: &Session,
+    file: &DeclaredFile,
+    args: &Args,
+    screen: &mut Screen,
+) -> Result<Status, CommandError> {
+    let root = session.root();
     if args.dry_run {
-        let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
-        let plans = file.foresee(&machine, &root)?;
+        let machine = session.machine().with_tasks_and_interrupts(root);
+        let plans = file.foresee(session, &machine)?;
         declared::show(&plans, Length::Whole, screen)?;
         return Ok(Status::Done);
     }
-    bring_all(file, "apply", args.confirm_within, screen)
+    bring_all(session, file, "apply", args.confirm_within, screen)
 }
 
 /// Brings every partition of a file into force; one that cannot be is told of and does not keep the others back.
@@ -54,16 +59,17 @@ pub fn run(file: &DeclaredFile, args: &Args, screen: &mut Screen) -> Result<Stat
 /// # Errors
 /// A declaration that makes no sense on this machine: nothing is written then.
 pub fn bring_all(
+    session: &Session,
     file: &DeclaredFile,
     reason: &'static str,
     limit: Option<Duration>,
     screen: &mut Screen,
 ) -> Result<Status, CommandError> {
-    let root = Root::live();
-    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
+    let root = session.root();
+    let machine = session.machine().with_tasks_and_interrupts(root);
     // What is wrong with the file itself is met before the first write.
     let reserved = file.named_cpus(&machine)?;
-    if let Err(error) = file.foresee(&machine, &root)
+    if let Err(error) = file.foresee(session, &machine)
         && error.status == Status::Usage
     {
         return Err(error);
@@ -74,7 +80,7 @@ pub fn bring_all(
             file.path
         ));
     }
-    let changing = Changing::begin()?;
+    let changing = session.lock()?;
     let because = Because {
         reason,
         limit,
@@ -82,8 +88,8 @@ pub fn bring_all(
     };
     let mut all: Vec<Result<Brought, CommandError>> = Vec::new();
     for declaration in &file.declarations {
-        let foreseen = Foreseen::read(declaration, &root, &reserved);
-        let brought = foreseen.and_then(|foreseen| bring(&changing, &root, foreseen, &because));
+        let foreseen = Foreseen::read(session, declaration, &reserved);
+        let brought = foreseen.and_then(|foreseen| bring(&changing, foreseen, &because));
         match &brought {
             Ok(brought) => screen.text(&format!(
                 "{}:\n{}",
@@ -95,7 +101,7 @@ pub fn bring_all(
         all.push(brought.map_err(|error| file.at(declaration.line, error)));
     }
     // After the run-time part, so that one call tells of the whole of what is declared.
-    let told = verbs::boot::told(file)?;
+    let told = verbs::boot::told(session, file)?;
     screen.text(&report::findings_text(&told, screen.style()));
     let mut status = Status::Done;
     for brought in &all {

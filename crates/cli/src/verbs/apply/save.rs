@@ -1,12 +1,13 @@
 //! `apply --save`: one more partition in the file of declared ones, everything else in it kept.
 
 use crate::declared::wrong;
-use crate::{CommandError, Status, changing};
+use crate::{CommandError, Status};
 use apply::Lasting;
 use apply::installed::install;
 use plan::PartitionName;
 use plan::declared::{Declaration, DeclarationError, PATH, add, put_on_boot_line};
-use root::{Content, Live, Standing};
+use root::{Content, Standing};
+use session::Session;
 use std::path::Path;
 
 /// The file as it shall be.
@@ -29,7 +30,11 @@ impl Draft {
     ///
     /// # Errors
     /// A file that declares the partition or its CPUs otherwise, or that cannot be understood.
-    pub fn with(declaration: &Declaration, named: Option<&Path>) -> Result<Draft, CommandError> {
+    pub fn with(
+        session: &Session,
+        declaration: &Declaration,
+        named: Option<&Path>,
+    ) -> Result<Draft, CommandError> {
         let path = match named {
             None => PATH.to_owned(),
             Some(path) => std::path::absolute(path)
@@ -40,22 +45,23 @@ impl Draft {
                 .display()
                 .to_string(),
         };
-        Draft::edited(path, |text| add(text, declaration))
+        Draft::edited(session, path, |text| add(text, declaration))
     }
 
     /// The machine's own file with `boot = true` in some partitions; nothing is written yet.
     ///
     /// # Errors
     /// As [`Draft::with`].
-    pub fn on_boot_line(names: &[PartitionName]) -> Result<Draft, CommandError> {
-        Draft::edited(PATH.to_owned(), |text| put_on_boot_line(text, names))
+    pub fn on_boot_line(session: &Session, names: &[PartitionName]) -> Result<Draft, CommandError> {
+        Draft::edited(session, PATH.to_owned(), |text| put_on_boot_line(text, names))
     }
 
     fn edited(
+        session: &Session,
         path: String,
         edit: impl FnOnce(&str) -> Result<Option<String>, DeclarationError>,
     ) -> Result<Draft, CommandError> {
-        let (text, mode) = match Live::host().standing(&path)? {
+        let (text, mode) = match session.writable()?.standing(&path)? {
             Standing::Nothing => (String::new(), 0o644),
             Standing::File {
                 content: Content::Text(text),
@@ -87,12 +93,12 @@ impl Draft {
     ///
     /// # Errors
     /// What writing met; the file is as before then.
-    pub fn write(self) -> Result<Saved, CommandError> {
+    pub fn write(self, session: &Session) -> Result<Saved, CommandError> {
         let Draft { path, wanted } = self;
         let already = wanted.is_none();
         if let Some(wanted) = wanted {
-            let state = changing::lasting()?;
-            install(&Live::host(), &Lasting(&state), &[(path.clone(), wanted)])?;
+            let state = session.made_lasting_state()?;
+            install(session.writable()?, &Lasting(&state), &[(path.clone(), wanted)])?;
         }
         Ok(Saved { path, already })
     }

@@ -15,6 +15,7 @@ use blame::{Functions, FunctionsTold, GapFunctions, LostRecords, Reader};
 use events::Layout;
 use machine::{CpuId, CpuSet, Machine};
 use root::{Root, Tracefs};
+use session::Session;
 use std::ops::ControlFlow;
 use trace::{Recorder, TraceError, Way};
 
@@ -48,18 +49,23 @@ enum Place {
 ///
 /// # Errors
 /// Whatever the kernel refuses of the trace itself.
-pub fn hold(
+pub fn hold<'s>(
+    session: &'s Session,
     args: &Args,
-    root: &Root,
     machine: &Machine,
     cpus: &CpuSet,
     wanted: &Wanted,
-) -> Result<(Instance, Held), CommandError> {
-    let without = |why: Option<String>| Ok((Instance::begin(found()?, wanted)?, Held { place: None, why }));
+) -> Result<(Instance<'s>, Held), CommandError> {
+    let without = |why: Option<String>| {
+        Ok((
+            Instance::begin(session, found(session)?, wanted)?,
+            Held { place: None, why },
+        ))
+    };
     if !args.functions {
         return without(None);
     }
-    let tracefs = found()?;
+    let (root, tracefs) = (session.root(), found(session)?);
     if let Err(error) = tracer(root, &tracefs, TRACER, "CONFIG_FUNCTION_GRAPH_TRACER") {
         return without(Some(format!("{}: {}", error.what, error.why)));
     }
@@ -78,7 +84,7 @@ pub fn hold(
         beside: beside(args, &mask),
         ..wanted.clone()
     };
-    let refused = match Instance::begin(found()?, &second) {
+    let refused = match Instance::begin(session, found(session)?, &second) {
         Ok(mut instance) => {
             let tracer = root.value(&instance.beside("current_tracer"))?;
             if tracer.as_deref() == Some(TRACER) {
@@ -111,7 +117,7 @@ pub fn hold(
     for cpu in cpus.iter() {
         top.shared.extend(larger(root, &tracefs, cpu, room_kib(args))?);
     }
-    match Instance::begin(found()?, &top) {
+    match Instance::begin(session, found(session)?, &top) {
         Ok(instance) => Ok((
             instance,
             Held {
@@ -206,13 +212,14 @@ impl Held {
     /// Opens what it writes.
     pub fn open(
         self,
+        session: &Session,
         args: &Args,
-        root: &Root,
         instance: &Instance,
         clock: Clock,
         cpus: &CpuSet,
         layout: Layout,
     ) -> Result<Tracing, CommandError> {
+        let root = session.root();
         let nobody = |why: Option<String>| Ok(Tracing { source: None, why });
         let dir = match self.place {
             None => return nobody(self.why),
@@ -228,7 +235,7 @@ impl Held {
         }
         let numbers: Vec<CpuId> = cpus.iter().collect();
         let recorder = Recorder::open(&dir, &numbers, layout, args.waiting_bytes(), 0, Way::Read)
-            .map_err(untraceable)?;
+            .map_err(|error| untraceable(session, error))?;
         Ok(Tracing {
             source: Some(Source { dir, recorder }),
             why: None,

@@ -12,7 +12,7 @@ use apply::tracing::{Setting, Wanted};
 use blame::{Hwlat, HwlatTold};
 use machine::{CpuId, CpuSet, Machine};
 use measure::Note;
-use root::Root;
+use session::Session;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ const MEMORY: usize = 1 << 20;
 /// Runs it. Whatever stands in its way is in what it tells: the answer stands without it. Besides, why its instance is still
 /// there, if it is.
 pub fn run(
-    root: &Root,
+    session: &Session,
     machine: &Machine,
     cpus: &CpuSet,
     time: Duration,
@@ -39,7 +39,7 @@ pub fn run(
         threshold_ns: threshold_us.saturating_mul(1_000),
         ..HwlatTold::default()
     };
-    match look(root, machine, cpus, time, threshold_us, &mut told) {
+    match look(session, machine, cpus, time, threshold_us, &mut told) {
         Ok(left_behind) => {
             told.by = Some(TRACER);
             (told, left_behind)
@@ -52,22 +52,24 @@ pub fn run(
 }
 
 fn look(
-    root: &Root,
+    session: &Session,
     machine: &Machine,
     cpus: &CpuSet,
     time: Duration,
     threshold_us: u64,
     told: &mut HwlatTold,
 ) -> Result<Option<Note>, CommandError> {
-    let tracefs = found()?;
+    let root = session.root();
+    let tracefs = found(session)?;
     tracer(root, &tracefs, TRACER, "CONFIG_HWLAT_TRACER")?;
-    let catalogue = trace::catalogue(root, &tracefs.file("."), &[]).map_err(untraceable)?;
+    let catalogue =
+        trace::catalogue(root, &tracefs.file("."), &[]).map_err(|error| untraceable(session, error))?;
     let number = |name: &str| -> Result<Option<u64>, CommandError> {
         let text = root.value(&tracefs.file(&format!("hwlat_detector/{name}")))?;
         Ok(text.and_then(|text| text.parse().ok()))
     };
     (told.window_us, told.width_us) = (number("window")?, number("width")?);
-    let mut instance = Instance::begin(found()?, &wanted(machine, cpus, threshold_us))?;
+    let mut instance = Instance::begin(session, found(session)?, &wanted(machine, cpus, threshold_us))?;
     let numbers: Vec<CpuId> = cpus.iter().collect();
     let mut recorder = Recorder::open(
         &instance.file("."),
@@ -77,8 +79,8 @@ fn look(
         0,
         Way::Read,
     )
-    .map_err(untraceable)?;
-    let (stop, begun) = (crate::changing::stop_flag(), Instant::now());
+    .map_err(|error| untraceable(session, error))?;
+    let (stop, begun) = (session::stop_flag(), Instant::now());
     while begun.elapsed() < time && !stop.load(Ordering::Relaxed) {
         std::thread::sleep(
             time.saturating_sub(begun.elapsed())
@@ -88,7 +90,9 @@ fn look(
     told.duration_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     instance.stop()?;
     recorder.ends();
-    recorder.drain(|| u64::MAX).map_err(untraceable)?;
+    recorder
+        .drain(|| u64::MAX)
+        .map_err(|error| untraceable(session, error))?;
     if let Some(mut hwlat) = Hwlat::new(&catalogue.formats, cpus.iter().map(|cpu| cpu.0)) {
         recorder.take(None, usize::MAX, |event| {
             hwlat.event(&event);

@@ -7,25 +7,25 @@ use super::told::Told;
 use super::until::Found;
 use super::{Args, USUAL, begun, functions, ground, hwlat};
 use crate::verbs::measure::{default_cpus, join, with_progress};
-use crate::{CommandError, Screen, Status, changing};
+use crate::{CommandError, Screen, Status};
 use blame::{Counted, Gap, Question, Reader, Target, Victim};
 use events::{Formats, NoNames};
 use machine::{CpuId, CpuSet, Machine};
 use measure::{Break, Environment, Level, Note, RawGap, RawWindow, Request, Trip, Watcher};
 use report::Tracers;
-use root::Root;
+use session::Session;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = Root::live();
-    let machine = Machine::read(&root);
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = session.root();
+    let machine = session.machine();
     let cpus = chosen(args, &machine, screen)?;
-    let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
-    let stop = changing::stop_flag();
-    let known = known(args, &root, &machine, Watched::Probe);
-    let begun = |known: &Known| Stream::begin(args, &root, &machine, &cpus, Watched::Probe, known);
+    let environment = Environment::of(&machine, root, env!("CARGO_PKG_VERSION"));
+    let stop = session::stop_flag();
+    let known = known(session, args, &machine, Watched::Probe);
+    let begun = |known: &Known| Stream::begin(session, args, &machine, &cpus, Watched::Probe, known);
     let (known, mut stream) = match known {
         Ok(known) => {
             let stream = begun(&known);
@@ -45,7 +45,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
 
     let nothing = Reader::new(Formats::default());
     let question = Question {
-        comms: names(&root, &machine),
+        comms: names(root, &machine),
         keep: args.keep(cpus.len()),
         ..Question::default()
     };
@@ -65,8 +65,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     };
     let duration = args.duration.unwrap_or(USUAL);
     // In an isolated CPU only who is in its partition may stand.
-    let door = join::door(&root, &machine, &cpus);
-    let enter = |pid: u32| door.as_deref().map_or(Ok(()), |door| join::enter(door, pid));
+    let door = join::door(root, &machine, &cpus);
+    let enter = |pid: u32| {
+        door.as_deref()
+            .map_or(Ok(()), |door| join::enter(session, door, pid))
+    };
     let mut request = Request::noise(cpus.clone(), duration, environment.clone(), stop);
     request.each(|lane| lane.threshold_ns = u64::try_from(args.threshold.as_nanos()).unwrap_or(u64::MAX));
     request.each(|lane| args.policy.fill(lane));
@@ -78,7 +81,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     });
     let mut said = false;
     let measured = with_progress(screen, |progress| {
-        measure::run(&request, &mut |now| {
+        measure::run(&request, session.root(), &mut |now| {
             // This thread stands on other CPUs than those that are asked about.
             let known_ns = seen.hand_on(&mut joined, cpus.len());
             match &mut stream {
@@ -98,7 +101,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     drop(stopper);
     seen.end(&mut joined);
     let traced = match (stream, &known) {
-        (Ok(stream), Some(known)) => Ok(stream.end(known, &mut joined)?),
+        (Ok(stream), Some(known)) => Ok(stream.end(session, known, &mut joined)?),
         (Ok(_), None) => return Ok(Status::Unable),
         (Err(error), _) => Err(error),
     };
@@ -127,9 +130,9 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     }
     let (hwlat, hwlat_left_behind) = args
         .hwlat
-        .map(|time| hwlat::run(&root, &machine, &cpus, time, args.threshold))
+        .map(|time| hwlat::run(session, &machine, &cpus, time, args.threshold))
         .unzip();
-    answer.cure(&ground::of(&root, machine, &cpus, &question));
+    answer.cure(&ground::of(session, machine, &cpus, &question));
     let found = match &traced {
         Ok(traced) => {
             let broke = measured.broke.as_ref();

@@ -14,19 +14,20 @@ use crate::program::attend::{Until, attend};
 use crate::program::child::{self, Begun};
 use crate::program::offline::{self, Hotplug};
 use crate::program::place::place;
-use crate::{CommandError, Screen, Status, changing, intent};
+use crate::{CommandError, Screen, Status, intent};
 use blame::{Counted, Follow, Gap, Question, Target, Victim};
 use machine::{CpuSet, Machine, TaskKey};
 use measure::{Environment, Note};
 use observe::{Activity, Sample};
 use root::Root;
+use session::Session;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// Where the answer comes from: the trace, or, with the reason why there is none, the scheduler's accounts.
-type Source<'a, 'k> = Result<(Stream<'a>, &'k Known, Joined<'k>), (CommandError, Waits)>;
+type Source<'a, 'k> = Result<(Stream<'a>, &'k Known<'k>, Joined<'k>), (CommandError, Waits)>;
 /// The same at the end.
 type Seen<'k> = Result<(Traced<'k>, Joined<'k>), (CommandError, Waits)>;
 
@@ -67,29 +68,29 @@ struct Watch<'a> {
 }
 
 /// Starts the command and watches it.
-pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = Root::live();
-    let machine = Machine::read(&root);
+pub fn of_command(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = session.root();
+    let machine = session.machine();
     let asked = args
         .cpus
         .as_deref()
         .map(|cpus| intent::existing_cpus(cpus, &machine))
         .transpose()?;
     let form = screen.form;
-    let child = match child::start(&args.command, || place(&root, &machine, asked.as_ref(), form))? {
+    let child = match child::start(&args.command, || place(session, &machine, asked.as_ref(), form))? {
         Begun::On(child) => child,
         Begun::Over(status) => return Ok(status),
     };
     let watch = Watch {
         args,
-        root: &root,
+        root,
         machine: &machine,
-        cpus: asked.unwrap_or_else(|| allowed(&root)),
-        stop: changing::stop_flag(),
+        cpus: asked.unwrap_or_else(|| allowed(root)),
+        stop: session::stop_flag(),
     };
-    let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
-    let known = known(args, &root, &machine, Watched::Program);
-    let source = watch.begin(&known, Of::Family(child.pid))?;
+    let environment = Environment::of(&machine, root, env!("CARGO_PKG_VERSION"));
+    let known = known(session, args, &machine, Watched::Program);
+    let source = watch.begin(session, &known, Of::Family(child.pid))?;
     let victim = Victim {
         pids: vec![child.pid.cast_signed()],
         follow: Follow::Children,
@@ -99,7 +100,7 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
         Begun::On(pid) => pid,
         Begun::Over(status) => {
             if let Ok((stream, known, mut joined)) = started.source {
-                let traced = stream.end(known, &mut joined)?;
+                let traced = stream.end(session, known, &mut joined)?;
                 traced
                     .left_behind
                     .iter()
@@ -122,13 +123,13 @@ pub fn of_command(args: &Args, screen: &mut Screen) -> Result<Status, CommandErr
         ended: Some(ended.get().unwrap_or_else(|| child::end(pid))),
         until,
     };
-    watch.until(started, args.duration, has_ended, program, screen)
+    watch.until(session, started, args.duration, has_ended, program, screen)
 }
 
 /// Watches a process that runs, or one thread.
-pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = Root::live();
-    let machine = Machine::read(&root);
+pub fn of_pid(session: &Session, args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = session.root();
+    let machine = session.machine();
     let gone = || {
         CommandError::usage(
             format!("there is no process {pid}"),
@@ -136,10 +137,10 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
             "`ps -eLo pid,tid,comm` lists processes and threads",
         )
     };
-    let task = machine::tasks::read_one(&root, pid).ok_or_else(gone)?;
+    let task = machine::tasks::read_one(root, pid).ok_or_else(gone)?;
     let threads = || match args.tid {
-        true => machine::tasks::read_one(&root, pid).into_iter().collect(),
-        false => machine::tasks::read_process(&root, task.pid),
+        true => machine::tasks::read_one(root, pid).into_iter().collect(),
+        false => machine::tasks::read_process(root, task.pid),
     };
     let may: CpuSet = threads()
         .iter()
@@ -162,14 +163,15 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
     };
     let watch = Watch {
         args,
-        root: &root,
+        root,
         machine: &machine,
         cpus,
-        stop: changing::stop_flag(),
+        stop: session::stop_flag(),
     };
-    let environment = Environment::of(&machine, &root, env!("CARGO_PKG_VERSION"));
-    let known = known(args, &root, &machine, Watched::Program);
+    let environment = Environment::of(&machine, root, env!("CARGO_PKG_VERSION"));
+    let known = known(session, args, &machine, Watched::Program);
     let source = watch.begin(
+        session,
         &known,
         match args.tid {
             true => Of::Thread(pid),
@@ -196,7 +198,14 @@ pub fn of_pid(args: &Args, pid: u32, screen: &mut Screen) -> Result<Status, Comm
         ended: None,
         until,
     };
-    watch.until(started, duration, || has_ended(&root, task.key), program, screen)
+    watch.until(
+        session,
+        started,
+        duration,
+        || has_ended(root, task.key),
+        program,
+        screen,
+    )
 }
 
 /// Whether a process has ended, or only waits to be buried; another one with its number is not it.
@@ -207,6 +216,7 @@ fn has_ended(root: &Root, key: TaskKey) -> bool {
 impl<'a> Watch<'a> {
     fn begin<'k>(
         &self,
+        session: &'a Session,
         known: &'k Result<Known, CommandError>,
         of: Of,
     ) -> Result<Source<'a, 'k>, CommandError> {
@@ -220,8 +230,8 @@ impl<'a> Watch<'a> {
             Err(error) => return refused(error.clone()),
         };
         match Stream::begin(
+            session,
             self.args,
-            self.root,
             self.machine,
             &self.cpus,
             Watched::Program,
@@ -280,6 +290,7 @@ impl<'a> Watch<'a> {
     /// What is watched is asked for when that is over.
     fn until(
         &self,
+        session: &Session,
         mut started: Started<'a, '_>,
         duration: Option<Duration>,
         has_ended: impl FnMut() -> bool,
@@ -308,7 +319,7 @@ impl<'a> Watch<'a> {
         let seen = match started.source {
             Ok((stream, known, mut joined)) => {
                 self.cpus.iter().for_each(|cpu| joined.ends(cpu.0, end));
-                Ok((stream.end(known, &mut joined)?, joined))
+                Ok((stream.end(session, known, &mut joined)?, joined))
             }
             Err(counted) => Err(counted),
         };
@@ -320,11 +331,12 @@ impl<'a> Watch<'a> {
             findings: hotplug.note().into_iter().collect(),
             program: program(until),
         };
-        self.tell(started.environment, seen, &started.victim, &over, screen)
+        self.tell(session, started.environment, seen, &started.victim, &over, screen)
     }
 
     fn tell(
         &self,
+        session: &Session,
         environment: &Environment,
         seen: Seen,
         victim: &Victim,
@@ -361,12 +373,7 @@ impl<'a> Watch<'a> {
                 (Err(_), None) => {}
             }
         }
-        answer.cure(&ground::of(
-            self.root,
-            self.machine.clone(),
-            &self.cpus,
-            &question,
-        ));
+        answer.cure(&ground::of(session, self.machine.clone(), &self.cpus, &question));
         let limit_ns = self
             .args
             .until

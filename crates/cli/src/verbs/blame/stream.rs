@@ -15,6 +15,7 @@ use events::dat::Description;
 use machine::{CpuId, CpuSet, Machine};
 use measure::Note;
 use root::Root;
+use session::Session;
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -30,13 +31,13 @@ const NAMES: Duration = Duration::from_secs(1);
 const SHOWN: usize = 64;
 
 /// What this kernel says of its events.
-pub struct Known {
+pub struct Known<'s> {
     /// In its own words.
     pub catalogue: Catalogue,
     /// Who understands them.
     pub reader: Reader,
     /// Who tells which thread interrupts others. Kprobes go when their instance has gone, which is with the [`Stream`].
-    senders: Senders,
+    senders: Senders<'s>,
 }
 
 /// The trace of one run, while it is read.
@@ -46,7 +47,7 @@ pub struct Stream<'r> {
     recorder: Recorder,
     functions: functions::Tracing,
     clock: Clock,
-    instance: Instance,
+    instance: Instance<'r>,
     failed: Option<TraceError>,
     named: Instant,
     /// Kprobes that could not be switched on.
@@ -59,7 +60,7 @@ pub use tracing::Watched;
 /// What became of a trace.
 pub struct Traced<'k> {
     /// What this kernel says of its events.
-    pub known: &'k Known,
+    pub known: &'k Known<'k>,
     /// Names of threads at its end.
     pub comms: HashMap<i32, String>,
     /// Its last pages and the kernel's accounts.
@@ -92,14 +93,21 @@ impl Traced<'_> {
 ///
 /// # Errors
 /// There is no tracing, or nothing that is wanted.
-pub fn known(args: &Args, root: &Root, machine: &Machine, watched: Watched) -> Result<Known, CommandError> {
+pub fn known<'s>(
+    session: &'s Session,
+    args: &Args,
+    machine: &Machine,
+    watched: Watched,
+) -> Result<Known<'s>, CommandError> {
+    let root = session.root();
     // A mount that no directory shows is there as long as this is.
-    let tracefs = found()?;
-    let senders = Senders::begin(&args.senders, machine)?;
+    let tracefs = found(session)?;
+    let senders = Senders::begin(session, &args.senders, machine)?;
     let group = senders.group();
     let mut wanted = tracing::events(watched);
     wanted.extend(group.as_deref());
-    let mut catalogue = trace::catalogue(root, &tracefs.file("."), &wanted).map_err(untraceable)?;
+    let mut catalogue =
+        trace::catalogue(root, &tracefs.file("."), &wanted).map_err(|error| untraceable(session, error))?;
     // The kernel's own texts are for a file that somebody else reads: megabytes, and nothing is written here.
     catalogue.description = Description::default();
     let reader = Reader::new(catalogue.formats.clone());
@@ -116,16 +124,17 @@ impl<'r> Stream<'r> {
     /// # Errors
     /// Whatever the kernel refuses.
     pub fn begin(
+        session: &'r Session,
         args: &Args,
-        root: &'r Root,
         machine: &Machine,
         cpus: &CpuSet,
         watched: Watched,
         known: &Known,
     ) -> Result<Stream<'r>, CommandError> {
+        let root = session.root();
         let catalogue = &known.catalogue;
         let wanted = tracing::wanted(&catalogue.events, cpus, args.buffer, args.clock, watched);
-        let (instance, held) = functions::hold(args, root, machine, cpus, &wanted)?;
+        let (instance, held) = functions::hold(session, args, machine, cpus, &wanted)?;
         let clock = root.text(&instance.file("trace_clock"))?;
         let clock = clock::in_force(&clock.unwrap_or_default())?;
         let online: Vec<CpuId> = machine.topology.online.iter().collect();
@@ -140,8 +149,8 @@ impl<'r> Stream<'r> {
             kept,
             Way::Read,
         )
-        .map_err(untraceable)?;
-        let functions = held.open(args, root, &instance, clock, cpus, catalogue.layout)?;
+        .map_err(|error| untraceable(session, error))?;
+        let functions = held.open(session, args, &instance, clock, cpus, catalogue.layout)?;
         Ok(Stream {
             root,
             recorder,
@@ -209,7 +218,12 @@ impl<'r> Stream<'r> {
     ///
     /// # Errors
     /// A buffer that could not be read, now or before.
-    pub fn end<'k>(mut self, known: &'k Known, joined: &mut Joined) -> Result<Traced<'k>, CommandError> {
+    pub fn end<'k>(
+        mut self,
+        session: &Session,
+        known: &'k Known,
+        joined: &mut Joined,
+    ) -> Result<Traced<'k>, CommandError> {
         self.instance.stop()?;
         let comms = self.comms()?;
         joined.known(comms.clone());
@@ -230,18 +244,18 @@ impl<'r> Stream<'r> {
         let functions = self
             .functions
             .end(self.root, clock, joined)
-            .map_err(untraceable)?;
+            .map_err(|error| untraceable(session, error))?;
         let recorded = self
             .recorder
             .finish(self.root, &self.instance.file("."))
-            .map_err(untraceable)?;
+            .map_err(|error| untraceable(session, error))?;
         let left_behind = self.instance.end();
         // What an instance that stays has switched on cannot go either; the next call takes both away.
         if left_behind.is_none() {
             known.senders.take_away()?;
         }
         match self.failed {
-            Some(error) => Err(untraceable(error)),
+            Some(error) => Err(untraceable(session, error)),
             None => Ok(Traced {
                 known,
                 comms,

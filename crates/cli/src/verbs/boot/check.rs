@@ -10,6 +10,7 @@ use machine::{CpuSet, parse_duration};
 use plan::boot_check::{Agreement, Answer, BootVerdict, Checked, Outcome, Truth};
 use root::Origin;
 use serde::Serialize;
+use session::Session;
 use std::time::Duration;
 
 /// Arguments of `boot check`.
@@ -40,20 +41,21 @@ struct Report<'a> {
 ///
 /// # Errors
 /// A captured machine that cannot be opened, a journal or a file of declarations that cannot be understood.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = args.reading.open()?;
-    let is_live = root.origin() == Origin::Live;
-    let scene = Scene::read(root)?;
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let opened = args.reading.open(session)?;
+    let session: &Session = &opened;
+    let is_live = session.root().origin() == Origin::Live;
+    let scene = Scene::read(session)?;
     let count = |asked: &CpuSet| match (is_live, asked.is_empty()) {
         (false, _) => {
             Counted::nothing("nothing can be counted on a captured machine; run it on the machine itself")
         }
         (true, true) => Counted::nothing("the running line isolates no CPU that is online"),
-        (true, false) => counting::count(&scene.root, asked, args.window),
+        (true, false) => counting::count(session, asked, args.window),
     };
     let Looked { verdict, unread } = look(&scene, None, count)?;
     let words: Vec<String> = verdict.parameters.iter().map(|one| one.word.clone()).collect();
-    let notes: Vec<String> = tuned(&Files::of(&scene.root))
+    let notes: Vec<String> = tuned(&Files::of(scene.root))
         .and_then(|tuned| tuned.note(&words))
         .into_iter()
         .collect();

@@ -3,12 +3,11 @@
 use super::declaration::still_declared;
 use super::scene::{Scene, Shown, carry};
 use super::target::{Mode, Target};
-use crate::changing::Changing;
 use crate::{CommandError, Screen, Status};
 use apply::boot_line::BootChange;
 use apply::installed::{Placed, Removed};
 use boot::{Edited, Files, Kept, LOADERS, Loader, Ours, Work, clear};
-use root::Root;
+use session::{ChangeLock, Session};
 
 /// Arguments of `boot clear`.
 #[derive(clap::Args)]
@@ -21,8 +20,10 @@ pub struct Args {
 ///
 /// # Errors
 /// Files that cannot be written; words that cannot be taken out.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let (scene, changing) = args.target.open(screen)?;
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let opened = args.target.reading.open(session)?;
+    let session: &Session = &opened;
+    let (scene, changing) = args.target.begin(session, screen)?;
     let mode = Mode::under(changing.as_ref());
     let Some(Clearing {
         loader,
@@ -37,7 +38,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         }));
         return Ok(Status::Done);
     };
-    work.notes.extend(still_declared(&scene.root));
+    work.notes.extend(still_declared(session, scene.root));
     let shown = Shown {
         verb: "clear",
         loader,
@@ -47,7 +48,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     };
     shown.show(screen);
     if let Some(changing) = changing {
-        carry(&changing, &change(&scene, &work), loader, None)?;
+        carry(session, &changing, &change(&scene, &work), loader, None)?;
     }
     shown.done(Some("Taken out. The next boot is without it."), screen);
     Ok(match work.left.is_empty() {
@@ -60,7 +61,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
 ///
 /// # Errors
 /// A journal that cannot be read.
-pub(crate) fn clear_all(changing: &Changing, removed: &mut Removed) -> Result<(), CommandError> {
+pub(crate) fn clear_all(
+    session: &Session,
+    changing: &ChangeLock,
+    removed: &mut Removed,
+) -> Result<(), CommandError> {
     let _boot_files = match changing.with_boot_files() {
         Ok(lock) => lock,
         Err(error) => {
@@ -68,11 +73,11 @@ pub(crate) fn clear_all(changing: &Changing, removed: &mut Removed) -> Result<()
             return Ok(());
         }
     };
-    let scene = Scene::read(Root::live())?;
+    let scene = Scene::read(session)?;
     let Some(Clearing { loader, work, .. }) = all_work(&scene)? else {
         return Ok(());
     };
-    match carry(changing, &change(&scene, &work), loader, None) {
+    match carry(session, changing, &change(&scene, &work), loader, None) {
         Ok(()) => {
             removed.drift.extend(work.left.iter().cloned());
             removed.placed.extend(work.edits.iter().map(|edit| Placed {
@@ -117,7 +122,7 @@ fn work_of(scene: &Scene, all: &[&Ours]) -> Result<Option<Clearing>, CommandErro
     };
     let loader = LOADERS.iter().copied().find(|loader| loader.name == first.loader);
     let loader = loader.map_or_else(|| scene.loader(None).map(|found| found.loader), Ok)?;
-    let files = Files::of(&scene.root);
+    let files = Files::of(scene.root);
     let mut work = Work::default();
     for ours in all {
         let done = Edited::new(&files, &work.edits);

@@ -3,12 +3,11 @@
 use super::nothing_to_confirm;
 use super::scene::{Scene, Shown, carry};
 use super::target::{Mode, begin};
-use crate::changing;
 use crate::{CommandError, Screen, Status};
 use apply::Lasting;
 use apply::boot_line::{BootChange, note_state};
 use boot::{After, BootState, Edited, Files, Kept, LOADERS, MARK, Need, clear, missing_words, set};
-use root::Root;
+use session::Session;
 
 /// Arguments of `boot confirm`.
 #[derive(clap::Args)]
@@ -18,9 +17,9 @@ pub struct Args {}
 ///
 /// # Errors
 /// No trial, a boot that is not that of the trial, files that cannot be written.
-pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let held = begin(screen)?;
-    let scene = Scene::read(Root::live())?;
+pub fn run(_args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let held = begin(session, screen)?;
+    let scene = Scene::read(session)?;
     let Some(tried) = scene.kept.trial.clone() else {
         return Err(nothing_to_confirm("no entry is being tried"));
     };
@@ -39,7 +38,7 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     }
     let loader = LOADERS.iter().copied().find(|loader| loader.name == tried.loader);
     let loader = loader.map_or_else(|| scene.loader(Some(&tried.loader)).map(|found| found.loader), Ok)?;
-    let files = Files::of(&scene.root);
+    let files = Files::of(scene.root);
     let gone = clear(&files, loader, &tried)?;
     let without = Edited::new(&files, &gone.edits);
     // A loader with one line has no second entry; there the tried boot is the proof.
@@ -68,9 +67,9 @@ pub fn run(_args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
         runs: work.runs.clone(),
         once: None,
     };
-    carry(&held, &change, loader, Some(tried.words.clone()))?;
-    let lasting = changing::lasting()?;
-    note_state(&Lasting(&lasting), held.boot_id().as_deref(), BootState::Live)?;
+    carry(session, &held, &change, loader, Some(tried.words.clone()))?;
+    let lasting = session.made_lasting_state()?;
+    note_state(&Lasting(&lasting), session.boot_id().as_deref(), BootState::Live)?;
     shown.done(Some("Kept: the default line has it from now on."), screen);
     Ok(Status::Done)
 }

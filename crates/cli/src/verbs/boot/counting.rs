@@ -9,6 +9,7 @@ use measure::load::{Load, LoadKind};
 use observe::{Activity, Class, CloseSample, CpuActivity, Sample, activity, close_up};
 use plan::boot_check::{Busy, CountedCpu, Window};
 use root::Root;
+use session::Session;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -43,9 +44,10 @@ impl Counted {
 }
 
 /// Counts on the CPUs.
-pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Counted {
+pub fn count(session: &Session, cpus: &CpuSet, window: Duration) -> Counted {
+    let root = session.root();
     let mut amiss = Vec::new();
-    let before = residents(root, cpus);
+    let before = residents(session, cpus);
     let empty: CpuSet = before
         .iter()
         .filter(|(_, who)| matches!(who, Resident::Nobody))
@@ -53,7 +55,7 @@ pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Counted {
         .collect();
     let mut load = match empty.is_empty() {
         true => Ok(Vec::new()),
-        false => busy_loops(root, &empty, &mut amiss),
+        false => busy_loops(session, &empty, &mut amiss),
     };
     std::thread::sleep(SETTLE);
     let first = Sample::take(root);
@@ -70,7 +72,7 @@ pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Counted {
     drop(load);
     let residents = Residents {
         before,
-        after: residents(root, cpus),
+        after: residents(session, cpus),
     };
     let nobody = || match &refused {
         None => Busy::Ours,
@@ -81,8 +83,9 @@ pub fn count(root: &Root, cpus: &CpuSet, window: Duration) -> Counted {
 }
 
 /// Counts and starts nothing: on CPUs where nobody lives, the tick has no reason to come.
-pub fn watch(root: &Root, cpus: &CpuSet, window: Duration) -> (Activity, Counted) {
-    let tasks = Machine::read(root).with_tasks(root).tasks;
+pub fn watch(session: &Session, cpus: &CpuSet, window: Duration) -> (Activity, Counted) {
+    let root = session.root();
+    let tasks = session.machine().with_tasks(root).tasks;
     let before = tasks
         .as_ref()
         .map(|tasks| of_tasks(tasks, cpus))
@@ -98,7 +101,7 @@ pub fn watch(root: &Root, cpus: &CpuSet, window: Duration) -> (Activity, Counted
         .for_each(|one| one.close = closely.remove(&one.cpu));
     let residents = Residents {
         before,
-        after: residents(root, cpus),
+        after: residents(session, cpus),
     };
     let nobody = || {
         Busy::Idle("nobody lives there; `quietcore boot check` looks with a busy loop of its own".to_owned())
@@ -154,10 +157,11 @@ impl Residents {
 
 /// One busy loop on each CPU. `isolcpus=` leaves these CPUs out of the mask that every program begins with, so that ours has
 /// to be widened while they start; a cpuset that lacks them refuses it, and then the one that has them is entered.
-fn busy_loops(root: &Root, cpus: &CpuSet, amiss: &mut Vec<String>) -> Result<Vec<Load>, String> {
+fn busy_loops(session: &Session, cpus: &CpuSet, amiss: &mut Vec<String>) -> Result<Vec<Load>, String> {
+    let root = session.root();
     let mut own = Vec::new();
     root::sched::affinity(0, &mut own).map_err(|errno| format!("errno {errno} of sched_getaffinity"))?;
-    let machine = Machine::read(root);
+    let machine = session.machine();
     let mut by_door: BTreeMap<Option<String>, CpuSet> = BTreeMap::new();
     for cpu in cpus.iter() {
         let door = join::door(root, &machine, &CpuSet::range(cpu.0, cpu.0));
@@ -166,7 +170,7 @@ fn busy_loops(root: &Root, cpus: &CpuSet, amiss: &mut Vec<String>) -> Result<Vec
     let back = own_door(root, &machine);
     let loads = by_door
         .iter()
-        .map(|(door, cpus)| inside(door.as_deref(), back.as_deref(), cpus, &own, amiss))
+        .map(|(door, cpus)| inside(session, door.as_deref(), back.as_deref(), cpus, &own, amiss))
         .collect();
     if let Err(errno) = root::sched::set_affinity(0, &own) {
         amiss.push(format!(
@@ -178,6 +182,7 @@ fn busy_loops(root: &Root, cpus: &CpuSet, amiss: &mut Vec<String>) -> Result<Vec
 
 /// Starts the loops on some CPUs from within the cpuset that has them.
 fn inside(
+    session: &Session,
     door: Option<&str>,
     back: Option<&str>,
     cpus: &CpuSet,
@@ -190,7 +195,7 @@ fn inside(
         door.map(|door| Ok::<_, String>((door, back.ok_or("the cpuset of quietcore itself is not known")?)));
     let way = way.transpose()?;
     if let Some((door, _)) = way {
-        join::enter(door, pid)?;
+        join::enter(session, door, pid)?;
     }
     let mut wider = CpuSet::new();
     wider.set_words(own);
@@ -198,7 +203,7 @@ fn inside(
     let _ = root::sched::set_affinity(0, wider.or(cpus).words());
     let load = Load::start(cpus, &[LoadKind::Cpu]).map_err(|error| error.to_string());
     if let Some((door, back)) = way
-        && let Err(why) = join::enter(back, pid)
+        && let Err(why) = join::enter(session, back, pid)
     {
         amiss.push(format!(
             "quietcore itself could not leave {door} again: {why}; it ends with this call"
@@ -226,8 +231,9 @@ fn devices(cpu: &CpuActivity) -> Vec<(String, String, u64)> {
 
 /// The programs (no kernel threads) that last ran on each CPU: one that runs counts before one that sleeps. Nothing where the
 /// tasks could not be read.
-fn residents(root: &Root, cpus: &CpuSet) -> BTreeMap<CpuId, Resident> {
-    match Machine::read(root).with_tasks(root).tasks {
+fn residents(session: &Session, cpus: &CpuSet) -> BTreeMap<CpuId, Resident> {
+    let root = session.root();
+    match session.machine().with_tasks(root).tasks {
         Some(tasks) => of_tasks(&tasks, cpus),
         None => BTreeMap::new(),
     }

@@ -3,9 +3,9 @@
 
 use super::scene::Scene;
 use super::words::{Beside, for_cpus};
+use crate::CommandError;
 use crate::declared::{self, DeclaredFile};
 use crate::intent::existing_cpus;
-use crate::{CommandError, changing};
 use boot::{Files, former_line, isolated_by};
 use machine::{CpuSet, Machine};
 use plan::Profile;
@@ -13,6 +13,7 @@ use plan::boot_check::{Declared, InForce};
 use plan::declared::{BootPart, CpuWish, Declaration, PATH};
 use plan::lint::Facts;
 use root::Root;
+use session::Session;
 
 /// What is wanted on the boot line.
 pub struct OnLine {
@@ -27,8 +28,13 @@ impl OnLine {
     ///
     /// # Errors
     /// Nothing of the kind, and what is wrong with the file.
-    pub fn declared(root: &Root, machine: &Machine, named: Option<&str>) -> Result<OnLine, CommandError> {
-        let file = declared::read(root, None)?;
+    pub fn declared(
+        session: &Session,
+        _root: &Root,
+        machine: &Machine,
+        named: Option<&str>,
+    ) -> Result<OnLine, CommandError> {
+        let file = declared::read(session, None)?;
         let all = file
             .as_ref()
             .map(|file| file.declarations.as_slice())
@@ -130,7 +136,7 @@ pub fn asked(file: &DeclaredFile, scene: &Scene, machine: &Machine, facts: &Fact
     let wanted = OnLine::of(on_line, machine).ok().flatten()?;
     let loader = scene.loader(None).ok()?.loader;
     let ours = scene.kept.line.as_ref();
-    let former = former_line(&Files::of(&scene.root), loader, ours).ok()?;
+    let former = former_line(&Files::of(scene.root), loader, ours).ok()?;
     let words = |beside| Some(for_cpus(&wanted, beside, machine, facts, &former).ok()?.words);
     let has_all =
         |words: &Vec<String>| ours.is_some_and(|ours| words.iter().all(|word| ours.words.contains(word)));
@@ -140,8 +146,8 @@ pub fn asked(file: &DeclaredFile, scene: &Scene, machine: &Machine, facts: &Fact
 }
 
 /// The partitions in force and what of them does not hold; `None` where the journal cannot be read.
-pub fn in_force(root: &Root, machine: &Machine) -> Option<Vec<InForce>> {
-    let all = changing::standing(root, machine)?.into_iter().map(|one| InForce {
+pub fn in_force(session: &Session, _root: &Root, machine: &Machine) -> Option<Vec<InForce>> {
+    let all = session.standing(machine)?.into_iter().map(|one| InForce {
         name: one.intent.name.to_string(),
         cpus: one.intent.cpus,
         drift: one.drift.into_iter().map(|finding| finding.message).collect(),
@@ -160,9 +166,9 @@ pub fn covered(file: &DeclaredFile, words: &[String], machine: &Machine) -> Vec<
 }
 
 /// A note for every partition that is declared with the boot line.
-pub fn still_declared(root: &Root) -> Vec<String> {
+pub fn still_declared(session: &Session, _root: &Root) -> Vec<String> {
     // What is wrong with the file is no reason to keep the line.
-    let file = declared::read(root, None).ok().flatten();
+    let file = declared::read(session, None).ok().flatten();
     let all = file.map(|file| file.declarations).unwrap_or_default();
     let on_line = all.iter().filter(|one| one.boot == BootPart::OnLine);
     on_line
@@ -177,8 +183,8 @@ pub fn still_declared(root: &Root) -> Vec<String> {
 }
 
 /// Whether the boot line that we wrote isolates some CPUs.
-pub fn line_covers(cpus: &CpuSet) -> bool {
-    let Ok(scene) = Scene::read(Root::live()) else {
+pub fn line_covers(session: &Session, cpus: &CpuSet) -> bool {
+    let Ok(scene) = Scene::read(session) else {
         return false;
     };
     let isolated = scene

@@ -3,20 +3,19 @@
 use super::clear::trial_work;
 use super::scene::{Scene, carry};
 use super::target::begin;
-use crate::changing::Changing;
 use crate::{CommandError, Screen, Status};
 use apply::boot_line::{BootChange, Once};
 use boot::{Chosen, Files, Kept, Loader, MARK, OneBoot, Work, trial};
 use machine::cmdline::words;
-use root::Root;
+use session::{ChangeLock, Session};
 
 /// Whether this machine can start an entry with these words, and with that kernel, once. Nothing is written.
 ///
 /// # Errors
 /// A loader that cannot, words that it does not take, a line that is too long, a kernel that no entry starts, somebody's own
 /// trial.
-pub(crate) fn foresee_once(wanted: &OneBoot) -> Result<(), CommandError> {
-    let scene = Scene::read(Root::live())?;
+pub(crate) fn foresee_once(session: &Session, wanted: &OneBoot) -> Result<(), CommandError> {
+    let scene = Scene::read(session)?;
     if scene.kept.trial.is_some() {
         return Err(CommandError::new(
             Status::Conflict,
@@ -32,9 +31,13 @@ pub(crate) fn foresee_once(wanted: &OneBoot) -> Result<(), CommandError> {
 ///
 /// # Errors
 /// As [`foresee_once`], and files that cannot be written; everything is as before then.
-pub(crate) fn choose_once(wanted: &OneBoot, screen: &mut Screen) -> Result<(), CommandError> {
-    let changing = begin(screen)?;
-    let scene = Scene::read(Root::live())?;
+pub(crate) fn choose_once(
+    session: &Session,
+    wanted: &OneBoot,
+    screen: &mut Screen,
+) -> Result<(), CommandError> {
+    let changing = begin(session, screen)?;
+    let scene = Scene::read(session)?;
     let (loader, work, once) = work(&scene, wanted)?;
     let change = BootChange {
         before: scene.kept.clone(),
@@ -46,16 +49,16 @@ pub(crate) fn choose_once(wanted: &OneBoot, screen: &mut Screen) -> Result<(), C
         runs: work.runs,
         once: Some(once),
     };
-    carry(&changing, &change, loader, Some(vec![MARK.to_owned()]))
+    carry(session, &changing, &change, loader, Some(vec![MARK.to_owned()]))
 }
 
 /// Takes the entry for one boot out again; what of it somebody changed is given.
 ///
 /// # Errors
 /// Files that cannot be written.
-pub(crate) fn forget_once(changing: &Changing) -> Result<Vec<String>, CommandError> {
+pub(crate) fn forget_once(session: &Session, changing: &ChangeLock) -> Result<Vec<String>, CommandError> {
     let _boot_files = changing.with_boot_files()?;
-    let scene = Scene::read(Root::live())?;
+    let scene = Scene::read(session)?;
     let Some((loader, work)) = trial_work(&scene)? else {
         return Ok(Vec::new());
     };
@@ -69,7 +72,7 @@ pub(crate) fn forget_once(changing: &Changing) -> Result<Vec<String>, CommandErr
         runs: work.runs,
         once: None,
     };
-    carry(changing, &change, loader, None)?;
+    carry(session, changing, &change, loader, None)?;
     Ok(work.left)
 }
 
@@ -81,7 +84,7 @@ pub(crate) fn is_once(line: &str) -> bool {
 fn work(scene: &Scene, wanted: &OneBoot) -> Result<(&'static Loader, Work, Once), CommandError> {
     let loader = scene.loader(None)?.loader;
     scene.check_running(&wanted.words)?;
-    let files = Files::of(&scene.root);
+    let files = Files::of(scene.root);
     let (work, how) = trial(&files, loader, wanted, &scene.limit())?;
     let once = match how {
         Chosen::By(run) => Once::Tool(run),

@@ -1,7 +1,6 @@
 //! What every boot verb looks at, and the one way to carry a change out and to show it.
 
 use super::target::Mode;
-use crate::changing::{self, Changing};
 use crate::{CommandError, Screen};
 use apply::boot_line::{BootChange, BootNotes, Noted, Runner, carry_out, read_captured};
 use apply::{ApplyError, Lasting};
@@ -9,13 +8,16 @@ use boot::{
     After, BootError, Edit, Files, Found, Kept, Limit, Loader, Run, Work, choose, diff, limit, on_line,
 };
 use root::state::LIB_DIR;
-use root::{Live, Origin, Root};
+use root::{Origin, Root};
 use serde::Serialize;
+use session::{ChangeLock, Session};
 
 /// A machine, its boot files and what is ours in them.
-pub struct Scene {
+pub struct Scene<'s> {
+    /// The session that it belongs to.
+    pub session: &'s Session,
     /// Its files.
-    pub root: Root,
+    pub root: &'s Root,
     /// What is ours; nothing where that cannot be known.
     pub kept: Kept,
     /// Whether it was booted since our words were written.
@@ -30,14 +32,15 @@ pub struct Scene {
     pub unknown: Option<String>,
 }
 
-impl Scene {
+impl<'s> Scene<'s> {
     /// Reads it.
     ///
     /// # Errors
     /// A journal that cannot be understood.
-    pub fn read(root: Root) -> Result<Scene, CommandError> {
+    pub fn read(session: &'s Session) -> Result<Scene<'s>, CommandError> {
+        let root = session.root();
         let running = root.value("/proc/cmdline")?.unwrap_or_default();
-        let boot_id = root.value("/proc/sys/kernel/random/boot_id").ok().flatten();
+        let boot_id = session.boot_id();
         let mut scene = Scene {
             running,
             kept: Kept::default(),
@@ -45,6 +48,7 @@ impl Scene {
             noted: None,
             unfinished: false,
             unknown: None,
+            session,
             root,
         };
         if scene.root.origin() == Origin::Captured {
@@ -55,7 +59,7 @@ impl Scene {
             }
             return Ok(scene);
         }
-        match changing::existing_lasting() {
+        match session.lasting_state() {
             Ok(None) => {}
             Ok(Some(state)) => {
                 let lasting = Lasting(&state);
@@ -65,7 +69,10 @@ impl Scene {
                 scene.noted = notes.noted();
                 scene.unfinished = notes.is_unfinished();
             }
-            Err(error) => scene.unknown = Some(format!("{}: {}", error.what, error.why)),
+            Err(error) => {
+                let CommandError { what, why, .. } = error.into();
+                scene.unknown = Some(format!("{what}: {why}"));
+            }
         }
         Ok(scene)
     }
@@ -75,7 +82,7 @@ impl Scene {
     /// # Errors
     /// None, another one, or several.
     pub fn loader(&self, named: Option<&str>) -> Result<Found, CommandError> {
-        let files = Files::of(&self.root);
+        let files = Files::of(self.root);
         let ours = self.kept.line.as_ref().or(self.kept.trial.as_ref());
         let named = named.or_else(|| ours.map(|ours| ours.loader.as_str()));
         // What was not found may only have been unreadable.
@@ -121,21 +128,22 @@ impl Scene {
 /// # Errors
 /// What went wrong; everything is as before then.
 pub fn carry(
-    changing: &Changing,
+    session: &Session,
+    changing: &ChangeLock,
     change: &BootChange,
     loader: &'static Loader,
     wanted: Option<Vec<String>>,
 ) -> Result<(), CommandError> {
     // Half a change helps nobody: a signal is looked at when it is done.
-    changing::stop_flag();
-    let state = changing::lasting()?;
-    let boot_id = changing.boot_id();
+    session::stop_flag();
+    let state = session.made_lasting_state()?;
+    let boot_id = changing.session.boot_id();
     let good = || {
         let Some(wanted) = &wanted else {
             return Ok(());
         };
-        let root = Root::live();
-        let entries = (loader.entries)(&Files::of(&root));
+        let root = session.root();
+        let entries = (loader.entries)(&Files::of(root));
         match entries.is_empty() || entries.iter().any(|entry| boot::has_words(entry, wanted)) {
             true => Ok(()),
             false => Err(format!(
@@ -145,14 +153,14 @@ pub fn carry(
         }
     };
     let carried = carry_out(
-        &Runner::new(Live::host()),
+        &Runner::new(session.writable()?.clone()),
         &Lasting(&state),
         boot_id.as_deref(),
         change,
         &good,
     );
     // A directory that is empty again was made for this.
-    changing::discard_empty_lasting()?;
+    session.discard_empty_lasting_state()?;
     carried.map_err(|error| match &error {
         ApplyError::RolledBack { errno: Some(libc::ENOSPC), .. } => CommandError {
             next: "make room on that file system, then try again".to_owned(),

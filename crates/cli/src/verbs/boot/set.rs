@@ -9,10 +9,10 @@ use crate::verbs::apply::Draft;
 use crate::{CommandError, Screen, Status};
 use apply::boot_line::BootChange;
 use boot::{Files, Kept, Need, set, tuned};
-use machine::Machine;
 use plan::PartitionName;
 use plan::declared::{BootPart, PATH};
-use root::{Origin, Root};
+use root::Origin;
+use session::Session;
 
 /// Arguments of `boot set`.
 #[derive(clap::Args)]
@@ -37,16 +37,18 @@ pub struct Args {
 ///
 /// # Errors
 /// A loader that cannot, words that cannot be, files that cannot be written.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let (scene, changing) = args.target.open(screen)?;
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let opened = args.target.reading.open(session)?;
+    let session: &Session = &opened;
+    let (scene, changing) = args.target.begin(session, screen)?;
     let mode = Mode::under(changing.as_ref());
     let loader = scene.loader(args.loader.as_deref())?.loader;
     let ours = scene.kept.line.as_ref();
-    let chosen = args.wanted.choose(&scene.root, loader, ours)?;
+    let chosen = args.wanted.choose(session, loader, ours)?;
     let need = if args.force { Need::Nothing } else { Need::Fallback };
     scene.check_running(&chosen.words)?;
-    let files = Files::of(&scene.root);
-    let tie = Tie::of(args, &scene.root, &chosen.words)?;
+    let files = Files::of(scene.root);
+    let tie = Tie::of(session, args, &chosen.words)?;
     let mut work = set(&files, loader, ours, &chosen.words, &scene.limit(), need)?;
     work.notes.splice(0..0, chosen.notes);
     work.notes.extend((loader.remark)(&files));
@@ -74,11 +76,11 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             runs: work.runs.clone(),
             once: None,
         };
-        carry(changing, &change, loader, Some(chosen.words.clone()))?;
+        carry(session, changing, &change, loader, Some(chosen.words.clone()))?;
     }
     // The line first: a file that declares what is nowhere would be a lie.
     if let (Some(_), Tie::Saved(_, Some(draft))) = (changing, tie) {
-        draft.write()?;
+        draft.write(session)?;
     }
     shown.done(
         Some("Written. The next boot has it; `quietcore boot clear` takes it out again."),
@@ -96,9 +98,10 @@ enum Tie {
 }
 
 impl Tie {
-    fn of(args: &Args, root: &Root, words: &[String]) -> Result<Tie, CommandError> {
-        let file = declared::read(root, None)?;
-        let machine = Machine::read(root);
+    fn of(session: &Session, args: &Args, words: &[String]) -> Result<Tie, CommandError> {
+        let root = session.root();
+        let file = declared::read(session, None)?;
+        let machine = session.machine();
         let covered = file
             .map(|file| covered(&file, words, &machine))
             .unwrap_or_default();
@@ -118,7 +121,7 @@ impl Tie {
             ));
         }
         let draft = match root.origin() {
-            Origin::Live => Some(Draft::on_boot_line(&unsaid)?),
+            Origin::Live => Some(Draft::on_boot_line(session, &unsaid)?),
             Origin::Captured => None,
         };
         Ok(Tie::Saved(unsaid, draft))

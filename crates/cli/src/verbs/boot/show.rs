@@ -6,6 +6,7 @@ use crate::{CommandError, Screen, Status};
 use apply::boot_line::Noted;
 use boot::{BootState, Entry, Files, Found, Line, Ours, contradiction, find, other_way, state_after, tuned};
 use serde::Serialize;
+use session::Session;
 
 /// Arguments of `boot show`.
 #[derive(clap::Args)]
@@ -74,9 +75,11 @@ struct OursJson {
 ///
 /// # Errors
 /// A captured machine that cannot be opened, a journal that cannot be understood.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let scene = Scene::read(args.reading.open()?)?;
-    let files = Files::of(&scene.root);
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let opened = args.reading.open(session)?;
+    let session: &Session = &opened;
+    let scene = Scene::read(session)?;
+    let files = Files::of(scene.root);
     let found = match &args.loader {
         Some(_) => vec![scene.loader(args.loader.as_deref())?],
         None => find(&files),

@@ -2,20 +2,21 @@
 
 use super::scene::Scene;
 use super::verdict::ours;
-use crate::changing::{self, Changing};
 use crate::reading::Reading;
 use crate::{CommandError, Screen};
 use apply::Lasting;
 use apply::boot_line::{Runner, finish, note_state};
 use boot::{After, BootState};
 use plan::boot_check::Stage;
-use root::{Live, Origin, Root};
+use root::Origin;
+use session::{ChangeLock, Session};
 
 /// Which machine, and how far.
 #[derive(clap::Args)]
 pub struct Target {
+    /// Which machine.
     #[command(flatten)]
-    reading: Reading,
+    pub reading: Reading,
     /// Show what would be done, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -33,7 +34,7 @@ pub enum Mode {
 impl Mode {
     /// All of it where the right to change was taken.
     #[must_use]
-    pub fn under(changing: Option<&Changing>) -> Mode {
+    pub fn under(changing: Option<&ChangeLock>) -> Mode {
         changing.map_or(Mode::Shown, |_| Mode::Real)
     }
 }
@@ -43,11 +44,14 @@ impl Target {
     ///
     /// # Errors
     /// A change of a captured machine that is not a dry run; as [`begin`] and [`Scene::read`].
-    pub fn open(&self, screen: &mut Screen) -> Result<(Scene, Option<Changing>), CommandError> {
-        let root = self.reading.open()?;
-        let changing = match (self.dry_run, root.origin()) {
+    pub fn begin<'s>(
+        &self,
+        session: &'s Session,
+        screen: &mut Screen,
+    ) -> Result<(Scene<'s>, Option<ChangeLock<'s>>), CommandError> {
+        let changing = match (self.dry_run, session.root().origin()) {
             (true, _) => None,
-            (false, Origin::Live) => Some(begin(screen)?),
+            (false, Origin::Live) => Some(begin(session, screen)?),
             (false, Origin::Captured) => {
                 return Err(CommandError::usage(
                     "a captured machine is not changed",
@@ -56,7 +60,7 @@ impl Target {
                 ));
             }
         };
-        Ok((Scene::read(root)?, changing))
+        Ok((Scene::read(session)?, changing))
     }
 }
 
@@ -65,10 +69,10 @@ impl Target {
 ///
 /// # Errors
 /// No permission, another quietcore at work, files that cannot be given back.
-pub fn begin(screen: &mut Screen) -> Result<Changing, CommandError> {
-    let changing = Changing::boot_files()?;
-    if let Some(state) = changing::existing_lasting()? {
-        let done = finish(&Runner::new(Live::host()), &Lasting(&state))?;
+pub fn begin<'s>(session: &'s Session, screen: &mut Screen) -> Result<ChangeLock<'s>, CommandError> {
+    let changing = session.lock_boot_files()?;
+    if let Some(state) = session.lasting_state()? {
+        let done = finish(&Runner::new(session.writable()?.clone()), &Lasting(&state))?;
         if let Some(done) = done {
             let paths = done.restored.join(", ");
             screen.note(&format!("an unfinished change was taken back: {paths}\n"));
@@ -86,11 +90,12 @@ pub fn begin(screen: &mut Screen) -> Result<Changing, CommandError> {
 ///
 /// # Errors
 /// A journal that cannot be read or written.
-pub(crate) fn note_first_sight(changing: &Changing) -> Result<(), CommandError> {
-    let Some(state) = changing::existing_lasting()? else {
+pub(crate) fn note_first_sight(changing: &ChangeLock) -> Result<(), CommandError> {
+    let session = changing.session;
+    let Some(state) = session.lasting_state()? else {
         return Ok(());
     };
-    let scene = Scene::read(Root::live())?;
+    let scene = Scene::read(session)?;
     if scene.after == After::AnotherBoot
         && let Some(ours) = ours(&scene).first()
     {
@@ -99,7 +104,7 @@ pub(crate) fn note_first_sight(changing: &Changing) -> Result<(), CommandError> 
             Stage::Live => BootState::Live,
             Stage::Reverted => BootState::Reverted,
         };
-        note_state(&Lasting(&state), changing.boot_id().as_deref(), seen)?;
+        note_state(&Lasting(&state), changing.session.boot_id().as_deref(), seen)?;
     }
     Ok(())
 }

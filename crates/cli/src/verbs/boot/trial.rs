@@ -6,6 +6,7 @@ use super::words::Wanted;
 use crate::{CommandError, Screen, Status};
 use apply::boot_line::{BootChange, Once};
 use boot::{Chosen, Files, Kept, MARK, OneBoot, trial, tuned};
+use session::Session;
 
 /// Arguments of `boot trial`.
 #[derive(clap::Args)]
@@ -23,15 +24,15 @@ pub struct Args {
 ///
 /// # Errors
 /// A loader that cannot, words that cannot be, files that cannot be written.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let (scene, changing) = args.target.open(screen)?;
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let opened = args.target.reading.open(session)?;
+    let session: &Session = &opened;
+    let (scene, changing) = args.target.begin(session, screen)?;
     let mode = Mode::under(changing.as_ref());
     let loader = scene.loader(args.loader.as_deref())?.loader;
-    let chosen = args
-        .wanted
-        .choose(&scene.root, loader, scene.kept.line.as_ref())?;
+    let chosen = args.wanted.choose(session, loader, scene.kept.line.as_ref())?;
     scene.check_running(&chosen.words)?;
-    let files = Files::of(&scene.root);
+    let files = Files::of(scene.root);
     let one = OneBoot {
         words: chosen.words.clone(),
         kernel: None,
@@ -83,7 +84,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             runs: work.runs.clone(),
             once,
         };
-        carry(&changing, &change, loader, listed)?;
+        carry(session, &changing, &change, loader, listed)?;
     }
     shown.done(Some(next), screen);
     Ok(Status::Done)

@@ -13,7 +13,7 @@ use plan::boot_check::{
 use plan::declared::BootPart;
 use plan::lint::{Facts, Outcome as Said};
 use plan::{Finding, Level};
-use root::Root;
+use session::Session;
 
 /// The verdict, and what could not be read for it.
 pub struct Looked {
@@ -32,8 +32,8 @@ pub fn look(
     file: Option<&DeclaredFile>,
     count: impl FnOnce(&CpuSet) -> Counted,
 ) -> Result<Looked, CommandError> {
-    let root = &scene.root;
-    let machine = Machine::read(root);
+    let (session, root) = (scene.session, scene.root);
+    let machine = session.machine();
     let asked = asked_cpus(&scene.running, &Facts::of_machine(&machine));
     let counted = count(&asked.and(&machine.topology.online));
     // After the window, so that it tells who came to the CPUs meanwhile.
@@ -50,7 +50,7 @@ pub fn look_at(
     machine: &Machine,
     counted: Counted,
 ) -> Result<Looked, CommandError> {
-    let root = &scene.root;
+    let (session, root) = (scene.session, scene.root);
     let mut facts = Facts::of_machine(machine);
     facts.outcome = Some(Said {
         messages: root.kernel_log().unwrap_or_default(),
@@ -71,7 +71,7 @@ pub fn look_at(
     let file = match file {
         Some(file) => Some(file),
         None => {
-            own = declared::read(root, None)?;
+            own = declared::read(session, None)?;
             own.as_ref()
         }
     };
@@ -86,7 +86,7 @@ pub fn look_at(
             .map(|file| declaration::for_verdict(file, machine))
             .unwrap_or_default(),
         asked: file.and_then(|file| declaration::asked(file, scene, machine, &facts)),
-        in_force: declaration::in_force(root, machine),
+        in_force: declaration::in_force(session, root, machine),
     };
     let verdict = boot_check(&evidence);
     let mut unread: Vec<String> = machine
@@ -103,12 +103,12 @@ pub fn look_at(
 ///
 /// # Errors
 /// A journal of the boot line that cannot be understood.
-pub fn told(file: &DeclaredFile) -> Result<Vec<Finding>, CommandError> {
+pub fn told(session: &Session, file: &DeclaredFile) -> Result<Vec<Finding>, CommandError> {
     if file.declarations.iter().all(|one| one.boot != BootPart::OnLine) {
         return Ok(Vec::new());
     }
     let nothing = |_: &CpuSet| Counted::nothing("`quietcore boot check` counts");
-    let looked = look(&Scene::read(Root::live())?, Some(file), nothing)?;
+    let looked = look(&Scene::read(session)?, Some(file), nothing)?;
     Ok(told_of_boot_part(&looked.verdict))
 }
 

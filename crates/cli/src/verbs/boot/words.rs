@@ -9,7 +9,7 @@ use machine::cmdline::words;
 use machine::{CpuSet, Machine};
 use plan::lint::{Facts, lint};
 use plan::{BootWish, Level, Profile, boot_line};
-use root::Root;
+use session::Session;
 
 /// What is asked for.
 #[derive(clap::Args)]
@@ -57,11 +57,12 @@ impl Wanted {
     /// CPUs that cannot be isolated, words that are none.
     pub fn choose(
         &self,
-        root: &Root,
+        session: &Session,
         loader: &'static Loader,
         ours: Option<&Ours>,
     ) -> Result<Chosen, CommandError> {
-        let machine = Machine::read(root);
+        let root = session.root();
+        let machine = session.machine();
         let facts = Facts::of_machine(&machine);
         let former = former_line(&Files::of(root), loader, ours)?;
         let mut chosen = match (&self.params, &self.cpus) {
@@ -82,7 +83,7 @@ impl Wanted {
                 for_cpus(&wanted, beside, &machine, &facts, &former)?
             }
             (None, None) => {
-                let wanted = OnLine::declared(root, &machine, self.partition.as_deref())?;
+                let wanted = OnLine::declared(session, root, &machine, self.partition.as_deref())?;
                 for_cpus(&wanted, Beside::United, &machine, &facts, &former)?
             }
         };

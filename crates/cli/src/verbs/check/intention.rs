@@ -1,14 +1,15 @@
 //! Who wants which CPUs left in peace: the command line, `/etc/quietcore.toml`, the journal, the boot line, other tools.
 
+use crate::CommandError;
 use crate::declared::{self, DeclaredFile};
 use crate::intent::{existing_cpus, settle};
-use crate::{CommandError, changing};
 use apply::Standing;
 use check::{Intention, Means, Source, Wish};
 use machine::{CpuSet, Machine, Owner, Partition};
 use plan::declared::{CpuWish, Declaration};
 use plan::{Finding, Intent, Level, PartitionName, Profile, partition_path};
 use root::Root;
+use session::Session;
 
 /// What the command line says.
 pub struct Asked<'a> {
@@ -33,8 +34,8 @@ pub enum Declarations<'a> {
 ///
 /// # Errors
 /// CPUs that are not there, and a file of declarations that cannot be used.
-pub fn find(root: &Root, machine: &Machine, asked: &Asked) -> Result<Intention, CommandError> {
-    let known = changing::standing(root, machine);
+pub fn find(session: &Session, machine: &Machine, asked: &Asked) -> Result<Intention, CommandError> {
+    let known = session.standing(machine);
     let unseen: Vec<String> = unseen(machine, known.as_deref()).into_iter().collect();
     let standing = known.unwrap_or_default();
     let some = |source, wishes: Vec<Wish>| {
@@ -54,7 +55,7 @@ pub fn find(root: &Root, machine: &Machine, asked: &Asked) -> Result<Intention, 
     }
     if let Some(found) = some(
         Source::Declared,
-        of_file(root, machine, &standing, asked.declarations)?,
+        of_file(session, machine, &standing, asked.declarations)?,
     ) {
         return Ok(found);
     }
@@ -81,7 +82,7 @@ fn unseen(machine: &Machine, standing: Option<&[Standing]>) -> Option<String> {
     };
     Some(format!(
         "what was applied, and whether it still holds: the journal in {} {why}",
-        changing::STATE
+        root::state::RUN_DIR
     ))
 }
 
@@ -105,13 +106,14 @@ fn in_force(one: &Standing) -> Wish {
 
 /// What the machine declares, and what is in force besides.
 fn of_file(
-    root: &Root,
+    session: &Session,
     machine: &Machine,
     standing: &[Standing],
     declarations: Declarations,
 ) -> Result<Vec<Wish>, CommandError> {
+    let root = session.root();
     let read = match declarations {
-        Declarations::OfMachine => declared::read(root, None)?,
+        Declarations::OfMachine => declared::read(session, None)?,
         Declarations::These(_) => None,
     };
     let file = match declarations {

@@ -1,13 +1,14 @@
 //! Everything that `check` looks at, read once: first what is counted, then who is there.
 
 use super::intention::{self, Asked};
+use crate::CommandError;
 use crate::verbs::boot;
-use crate::{CommandError, changing};
 use check::{Case, Counters, Evidence, Found, Intention, Source, Wish};
 use machine::{CpuSet, Machine, Settings, Task, settings};
 use plan::boot_check::BootVerdict;
 use plan::{Intent, Level};
 use root::{Kind, Origin, Root};
+use session::Session;
 use std::time::Duration;
 
 /// What was seen, and what was found in it.
@@ -50,29 +51,29 @@ impl Looked {
 /// # Errors
 /// CPUs that are not there, a file of declarations or a journal that cannot be understood.
 pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Looked, CommandError> {
-    let root = &scene.root;
+    let (session, root) = (scene.session, scene.root);
     let (counters, counted) = match (root.origin(), window.is_zero()) {
         (Origin::Captured, _) => unseen("a captured machine does not tell what happens on it"),
         (Origin::Live, true) => unseen("--for 0s asks for none"),
         (Origin::Live, false) => {
-            let cpus = intention::find(root, &Machine::read(root), asked)?.cpus();
+            let cpus = intention::find(session, &session.machine(), asked)?.cpus();
             if cpus.is_empty() {
                 unseen("no CPU was named")
             } else {
-                let (activity, counted) = boot::watch(root, &cpus, window);
+                let (activity, counted) = boot::watch(session, &cpus, window);
                 (Counters::Seen(activity), counted)
             }
         }
     };
     // After the window, so that it tells who came to the CPUs meanwhile. Once: on a big machine this is most of the time.
-    let machine = Machine::read(root).with_interrupts(root).with_task_cgroups(root);
-    let mut intention = intention::find(root, &machine, asked)?;
+    let machine = session.machine().with_interrupts(root).with_task_cgroups(root);
+    let mut intention = intention::find(session, &machine, asked)?;
     let machine = match root.origin() {
         Origin::Live => surely(machine, root, &intention.cpus()),
         Origin::Captured => machine,
     };
     let verdicts = boot::look_at(scene, None, &machine, counted)?;
-    let cases = cases(root, &machine, &intention);
+    let cases = cases(session, &machine, &intention);
     let unread_files = cases.iter().flat_map(|case| &case.unread);
     intention
         .unseen
@@ -111,10 +112,10 @@ pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Look
             .filter(|line| !unread.contains(line))
             .collect::<Vec<_>>(),
     );
-    if root.origin() == Origin::Live && changing::standing(root, &machine).is_none() {
+    if root.origin() == Origin::Live && session.standing(&machine).is_none() {
         unread.push(format!(
             "{}: the journal of what was applied is for root alone",
-            changing::STATE
+            root::state::RUN_DIR
         ));
     }
     Ok(Looked {
@@ -157,23 +158,25 @@ fn unseen(why: &str) -> (Counters, boot::Counted) {
 }
 
 /// Every wish with its plan on the machine of now, and what the files of that plan read.
-pub fn cases(root: &Root, machine: &Machine, intention: &Intention) -> Vec<Case> {
-    cases_from(root, machine, intention, |_, concerned| {
+pub fn cases(session: &Session, machine: &Machine, intention: &Intention) -> Vec<Case> {
+    let root = session.root();
+    cases_from(session, machine, intention, |_, concerned| {
         settings::for_cpus(root, concerned)
     })
 }
 
 /// As [`cases`], with the settings that each wish is planned from: those that the knobs of these CPUs need.
 pub fn cases_from(
-    root: &Root,
+    session: &Session,
     machine: &Machine,
     intention: &Intention,
     settings: impl Fn(&Wish, &CpuSet) -> Settings,
 ) -> Vec<Case> {
+    let root = session.root();
     let in_force: Vec<Intent> = match root.origin() {
-        Origin::Live => crate::intent::in_force(root),
+        Origin::Live => session.in_force(),
         Origin::Captured => {
-            let standing = changing::standing(root, machine).unwrap_or_default();
+            let standing = session.standing(machine).unwrap_or_default();
             standing.into_iter().map(|one| one.intent).collect()
         }
     };

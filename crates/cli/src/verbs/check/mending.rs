@@ -1,13 +1,11 @@
 //! `check --fix`: the changes that findings carry, made under the lock and as part of the partition that lost them.
 
 use super::look::Looked;
-use crate::changing::{self, Changing};
 use crate::{CommandError, Status};
 use apply::Outcome;
 use check::Found;
-use machine::Machine;
 use plan::Change;
-use root::Root;
+use session::Session;
 use std::collections::BTreeMap;
 
 /// What came of setting things again, a line for each.
@@ -31,20 +29,20 @@ pub struct Refusal {
 ///
 /// # Errors
 /// No permission, another quietcore at work, a journal that cannot be understood or written.
-pub fn mend(root: &Root, looked: &Looked, ignore: &[String]) -> Result<Vec<String>, CommandError> {
-    if changing::standing(root, &looked.machine).is_none() {
+pub fn mend(session: &Session, looked: &Looked, ignore: &[String]) -> Result<Vec<String>, CommandError> {
+    if session.standing(&looked.machine).is_none() {
         return Err(CommandError::new(
             Status::Denied,
             "nothing was mended",
             format!(
                 "{}: the journal of what was applied is for root alone",
-                changing::STATE
+                root::state::RUN_DIR
             ),
             "run it as root (sudo quietcore check --fix)",
         ));
     }
     let is_meant = |found: &&Found| !ignore.iter().any(|pattern| found.is_meant_by(pattern));
-    let mended = mend_found(root, &looked.found.iter().filter(is_meant).collect::<Vec<_>>())?;
+    let mended = mend_found(session, &looked.found.iter().filter(is_meant).collect::<Vec<_>>())?;
     let refused = mended.refused.into_iter().map(|refusal| refusal.text);
     Ok(mended.done.into_iter().chain(refused).collect())
 }
@@ -53,7 +51,7 @@ pub fn mend(root: &Root, looked: &Looked, ignore: &[String]) -> Result<Vec<Strin
 ///
 /// # Errors
 /// As [`mend`].
-pub fn mend_found(root: &Root, found: &[&Found]) -> Result<Mended, CommandError> {
+pub fn mend_found(session: &Session, found: &[&Found]) -> Result<Mended, CommandError> {
     let mut by_partition: BTreeMap<&str, Vec<Change>> = BTreeMap::new();
     for found in found {
         let Some(change) = &found.mend else { continue };
@@ -65,7 +63,7 @@ pub fn mend_found(root: &Root, found: &[&Found]) -> Result<Mended, CommandError>
     if by_partition.is_empty() {
         return Ok(Mended::default());
     }
-    let Some(changing) = Changing::existing()? else {
+    let Some(changing) = session.lock_existing()? else {
         return Err(CommandError::new(
             Status::Conflict,
             "nothing is in force any more",
@@ -75,11 +73,11 @@ pub fn mend_found(root: &Root, found: &[&Found]) -> Result<Mended, CommandError>
     };
     let mut all = Mended::default();
     for (partition, changes) in by_partition {
-        let machine = Machine::read(root);
+        let machine = session.machine();
         let version = env!("CARGO_PKG_VERSION");
         let mended = apply::mend(
             &changing.host,
-            &changing.state,
+            changing.state(),
             &machine,
             partition,
             &ordered(changes),
@@ -108,6 +106,7 @@ pub fn mend_found(root: &Root, found: &[&Found]) -> Result<Mended, CommandError>
             about: finding.subject.clone(),
             text: format!("{}: {}", finding.subject, finding.message),
         }));
+        session.refresh();
     }
     Ok(all)
 }

@@ -7,9 +7,9 @@ mod statistics;
 
 use super::kept::Kept;
 use crate::{CommandError, Screen, Status};
-use machine::Machine;
 use measure::configuration::{self, Configuration, Form};
-use root::{Root, input, output};
+use root::{input, output};
+use session::Session;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `measure run`.
@@ -30,13 +30,12 @@ pub struct Args {
 ///
 /// # Errors
 /// A description that is wrong or impossible here, files that cannot be written, a measurement that could not be made.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let described = read(&args.file)?;
     for note in &described.notes {
         screen.note(&format!("note: {note}\n"));
     }
-    let root = Root::live();
-    let machine = Machine::read(&root);
+    let machine = session.machine();
     let settled = settle::settle(&described, &args.file, &machine)?;
     if args.check {
         screen.text(&conduct::intended(&described, &settled));
@@ -50,7 +49,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     {
         output::check(file).map_err(|error| unwritable(&args.file, file, &error))?;
     }
-    conduct::conduct(&described, settled, &root, &machine, kept.as_ref(), screen)
+    conduct::conduct(session, &described, settled, &machine, kept.as_ref(), screen)
 }
 
 fn read(file: &Path) -> Result<Configuration, CommandError> {

@@ -4,12 +4,11 @@
 //! measurement begins: at the sample the sampler itself writes the marker and stops the trace, with two system calls.
 
 use super::instance::{Instance, found};
-use crate::changing::Changing;
 use crate::{CommandError, Status};
 use apply::tracing::{Setting, Wanted};
 use clap::ValueEnum;
 use measure::{Hit, Kind, Level, Measurement, Note, Trip};
-use root::Root;
+use session::Session;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -69,10 +68,10 @@ enum Which {
 }
 
 /// A trace that waits for the sample that is too long.
-pub struct Frozen {
+pub struct Frozen<'s> {
     /// Open as long as the samplers may need them, and closed before the instance goes.
     files: Option<Files>,
-    instance: Instance,
+    instance: Instance<'s>,
     /// Where the text goes.
     kept: Option<PathBuf>,
 }
@@ -113,11 +112,12 @@ impl Args {
     ///
     /// # Errors
     /// A file for the trace that cannot be written: nothing has been done yet.
-    pub fn prepare(
+    pub fn prepare<'s>(
         &self,
+        session: &'s Session,
         out: Option<&Path>,
         cpus: usize,
-    ) -> Result<Option<Result<Frozen, Note>>, CommandError> {
+    ) -> Result<Option<Result<Frozen<'s>, Note>>, CommandError> {
         let beside = || out.map(|out| out.with_extension("trace"));
         let kept = match self.break_trace {
             Which::None => return Ok(None),
@@ -128,14 +128,14 @@ impl Args {
             root::output::check(kept).map_err(super::kept::refused)?;
         }
         let begun = match self.break_trace {
-            Which::Own => own(cpus, kept),
-            Which::Top | Which::None => top(kept),
+            Which::Own => own(session, cpus, kept),
+            Which::Top | Which::None => top(session, kept),
         };
         Ok(Some(begun.map_err(|error| unavailable(&error))))
     }
 }
 
-fn own(cpus: usize, kept: Option<PathBuf>) -> Result<Frozen, CommandError> {
+fn own(session: &Session, cpus: usize, kept: Option<PathBuf>) -> Result<Frozen<'_>, CommandError> {
     let size = (BUFFER_KIB / cpus.max(1)).clamp(128, 1024);
     let mut own = vec![
         Setting::must("tracing_on", "0"),
@@ -151,14 +151,14 @@ fn own(cpus: usize, kept: Option<PathBuf>) -> Result<Frozen, CommandError> {
         own,
         ..Wanted::default()
     };
-    Frozen::on(Instance::begin(found()?, &wanted)?, kept)
+    Frozen::on(Instance::begin(session, found(session)?, &wanted)?, kept)
 }
 
-fn top(kept: Option<PathBuf>) -> Result<Frozen, CommandError> {
-    Frozen::on(Instance::top(found()?), kept)
+fn top(session: &Session, kept: Option<PathBuf>) -> Result<Frozen<'_>, CommandError> {
+    Frozen::on(Instance::top(session, found(session)?), kept)
 }
 
-impl Frozen {
+impl<'s> Frozen<'s> {
     /// What the samplers write to.
     pub fn trip(&self) -> Option<&dyn Trip> {
         self.files.as_ref().map(|files| files as &dyn Trip)
@@ -177,17 +177,17 @@ impl Frozen {
     }
 
     /// Keeps the trace where the measurement was ended by a sample, takes down what was set up, and says so in the result.
-    pub fn end(mut self, result: &mut Measurement) {
+    pub fn end(mut self, session: &Session, result: &mut Measurement) {
         // An instance with open files cannot be removed.
         self.files = None;
         if result.broke.is_some() {
-            let note = self.keep().unwrap_or_else(|error| unavailable(&error));
+            let note = self.keep(session).unwrap_or_else(|error| unavailable(&error));
             result.findings.push(note);
         }
         result.findings.extend(self.instance.end());
     }
 
-    fn keep(&self) -> Result<Note, CommandError> {
+    fn keep(&self, session: &Session) -> Result<Note, CommandError> {
         let shown = self.instance.shown("trace");
         let frozen = |subject: String, message: String, fix: &str| Note {
             id: "trace_frozen".to_owned(),
@@ -198,7 +198,10 @@ impl Frozen {
         };
         let text = || -> Result<Vec<u8>, CommandError> {
             let mut text = Vec::new();
-            match Root::live().bytes_at_most(&self.instance.file("trace"), LONGEST, &mut text)? {
+            match session
+                .root()
+                .bytes_at_most(&self.instance.file("trace"), LONGEST, &mut text)?
+            {
                 true => Ok(text),
                 false => Err(CommandError::new(
                     Status::Unable,
@@ -220,7 +223,8 @@ impl Frozen {
                 path.clone()
             }
             (None, true) => {
-                let state = Changing::begin()?.state;
+                let changing = session.lock()?;
+                let state = changing.state();
                 state.replace(KEPT_AS, &text()?)?;
                 state.path().join(KEPT_AS)
             }

@@ -1,16 +1,17 @@
 //! An instance of tracefs for as long as a measurement needs it, or the top directory, which is nobody's.
 
 use super::refused::{absent, refused};
-use crate::changing::Changing;
 use crate::{CommandError, Status};
 use apply::ApplyError;
 use apply::tracing::Wanted;
 use machine::TaskKey;
 use measure::{Level, Note};
-use root::{Root, Tracefs};
+use root::Tracefs;
+use session::Session;
 
 /// A directory with a trace.
-pub struct Instance {
+pub struct Instance<'s> {
+    session: &'s Session,
     tracefs: Tracefs,
     /// Below tracefs.
     place: String,
@@ -22,34 +23,39 @@ pub struct Instance {
 ///
 /// # Errors
 /// Why there are none.
-pub fn found() -> Result<Tracefs, CommandError> {
+pub fn found(session: &Session) -> Result<Tracefs, CommandError> {
     match Tracefs::find() {
         Ok(Some(tracefs)) => Ok(tracefs),
-        Ok(None) => Err(absent()),
+        Ok(None) => Err(absent(session)),
         Err(error) if error.errno() == Some(libc::ENOSYS) => Err(CommandError::new(
             Status::Unable,
             "tracefs",
             "it is not mounted",
             "mount -t tracefs nodev /sys/kernel/tracing",
         )),
-        Err(error) => Err(refused(error)),
+        Err(error) => Err(refused(session, error)),
     }
 }
 
-impl Instance {
+impl<'s> Instance<'s> {
     /// Makes one, with all that is wanted. It is in the ledger, so that it goes also when this process is killed.
     ///
     /// # Errors
     /// What the kernel refuses, or another quietcore at work.
-    pub fn begin(tracefs: Tracefs, wanted: &Wanted) -> Result<Instance, CommandError> {
-        let changing = Changing::begin()?;
-        let holder = own_key()?;
-        let held = apply::tracing::hold(&changing.host, &changing.state, &tracefs, holder, wanted);
+    pub fn begin(
+        session: &'s Session,
+        tracefs: Tracefs,
+        wanted: &Wanted,
+    ) -> Result<Instance<'s>, CommandError> {
+        let changing = session.lock()?;
+        let holder = own_key(session)?;
+        let held = apply::tracing::hold(&changing.host, changing.state(), &tracefs, holder, wanted);
         let place = held.map_err(|error| match error {
-            ApplyError::Root(error) => refused(error),
+            ApplyError::Root(error) => refused(session, error),
             error => error.into(),
         })?;
         Ok(Instance {
+            session,
             tracefs,
             place,
             holder: Some(holder),
@@ -58,8 +64,9 @@ impl Instance {
 
     /// The directory that everybody shares.
     #[must_use]
-    pub fn top(tracefs: Tracefs) -> Instance {
+    pub fn top(session: &'s Session, tracefs: Tracefs) -> Instance<'s> {
         Instance {
+            session,
             tracefs,
             place: ".".to_owned(),
             holder: None,
@@ -102,7 +109,7 @@ impl Instance {
     /// # Errors
     /// The kernel refuses.
     pub fn stop(&self) -> Result<(), CommandError> {
-        let host = apply::Host::new(root::Live::host());
+        let host = apply::Host::new(self.session.writable()?.clone());
         Ok(apply::tracing::stop(&host, &self.tracefs, &self.place)?)
     }
 
@@ -130,8 +137,8 @@ impl Instance {
         let Some(holder) = self.holder.take() else {
             return Ok(());
         };
-        let changing = Changing::begin()?;
-        let left = apply::tracing::let_go(&changing.host, &changing.state, &self.tracefs, holder)?;
+        let changing = self.session.lock()?;
+        let left = apply::tracing::let_go(&changing.host, changing.state(), &self.tracefs, holder)?;
         conflict(&left)
     }
 }
@@ -140,8 +147,8 @@ impl Instance {
 ///
 /// # Errors
 /// There is no `/proc`.
-pub(super) fn own_key() -> Result<TaskKey, CommandError> {
-    let own = machine::tasks::read_stat(&Root::live(), std::process::id());
+pub(super) fn own_key(session: &Session) -> Result<TaskKey, CommandError> {
+    let own = machine::tasks::read_stat(session.root(), std::process::id());
     own.map(|task| task.key).ok_or_else(|| {
         CommandError::new(
             Status::Unable,
@@ -166,7 +173,7 @@ pub(super) fn conflict(left: &[String]) -> Result<(), CommandError> {
 }
 
 /// A measurement that fails takes it down as well; what fails here is done by the next call.
-impl Drop for Instance {
+impl Drop for Instance<'_> {
     fn drop(&mut self) {
         let _ = self.take_down();
     }

@@ -1,7 +1,8 @@
 //! The way of a sampler into the cpuset that owns the CPU: outside of it the kernel would refuse the CPU.
 
 use machine::{CpuSet, Hierarchy, Machine, Partition, Version};
-use root::{Live, Root};
+use root::Root;
+use session::Session;
 
 /// The file that takes a process into the cpuset of these CPUs; `None` where our own cpuset has them already, or
 /// where no single other one does.
@@ -15,9 +16,9 @@ pub fn door(root: &Root, machine: &Machine, cpus: &CpuSet) -> Option<String> {
 ///
 /// # Errors
 /// What the kernel said, as text.
-pub fn enter(door: &str, pid: u32) -> Result<(), String> {
-    Live::host()
-        .write(door, pid.to_string().as_bytes())
+pub fn enter(session: &Session, door: &str, pid: u32) -> Result<(), String> {
+    let live = session.writable().map_err(|failure| failure.why)?;
+    live.write(door, pid.to_string().as_bytes())
         .map_err(|error| error.to_string())
 }
 

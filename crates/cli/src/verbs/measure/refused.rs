@@ -1,8 +1,8 @@
 //! Why the kernel does not let us trace, and what would help: the same errno has several reasons.
 
 use crate::{CommandError, Status};
-use machine::Machine;
-use root::{Root, RootError};
+use root::RootError;
+use session::Session;
 use trace::TraceError;
 
 /// The state of `/sys/kernel/security/lockdown` in which nobody may trace.
@@ -10,11 +10,11 @@ const CONFIDENTIALITY: &str = "confidentiality";
 const UNLOCK: &str = "boot without lockdown=confidentiality; lockdown=integrity allows tracing";
 
 /// A file of tracefs that refuses.
-pub fn refused(error: RootError) -> CommandError {
+pub fn refused(session: &Session, error: RootError) -> CommandError {
     let (user, _) = root::process::ids();
     match error.errno() {
         Some(libc::EACCES | libc::EPERM) if user == 0 => {
-            forbidden(error, Machine::read(&Root::live()).kernel.lockdown.as_deref())
+            forbidden(error, session.machine().kernel.lockdown.as_deref())
         }
         Some(libc::EBUSY) => CommandError {
             status: Status::Conflict,
@@ -31,8 +31,8 @@ pub fn refused(error: RootError) -> CommandError {
 }
 
 /// There is no tracefs, or an empty one.
-pub fn absent() -> CommandError {
-    none(Machine::read(&Root::live()).kernel.lockdown.as_deref())
+pub fn absent(session: &Session) -> CommandError {
+    none(session.machine().kernel.lockdown.as_deref())
 }
 
 fn none(lockdown: Option<&str>) -> CommandError {
@@ -53,9 +53,9 @@ fn none(lockdown: Option<&str>) -> CommandError {
 }
 
 /// A trace that cannot be read.
-pub fn untraceable(error: TraceError) -> CommandError {
+pub fn untraceable(session: &Session, error: TraceError) -> CommandError {
     match error {
-        TraceError::Root(error) => refused(error),
+        TraceError::Root(error) => refused(session, error),
         error => CommandError::new(
             Status::Unable,
             "the kernel's trace cannot be read",
@@ -118,12 +118,16 @@ mod tests {
 
     #[test]
     fn what_somebody_uses_is_a_conflict_and_what_is_too_large_names_the_option() {
+        let session = Session::live(&crate::screen::StandardError);
         let told = |errno| {
-            refused(RootError::Io {
-                path: "/sys/kernel/tracing/instances/x/current_tracer".to_owned(),
-                doing: "write",
-                errno,
-            })
+            refused(
+                &session,
+                RootError::Io {
+                    path: "/sys/kernel/tracing/instances/x/current_tracer".to_owned(),
+                    doing: "write",
+                    errno,
+                },
+            )
         };
         let busy = told(libc::EBUSY);
         assert!(

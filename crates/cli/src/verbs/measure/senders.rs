@@ -3,12 +3,12 @@
 
 use super::instance::{found, own_key};
 use crate::CommandError;
-use crate::changing::Changing;
 use apply::System;
 use apply::kprobes::{Kprobe, Placed};
 use machine::{Machine, TaskKey};
 use root::Tracefs;
 use serde::Serialize;
+use session::Session;
 use std::cell::{Cell, RefCell};
 
 /// Whether they may be made.
@@ -59,21 +59,22 @@ pub struct Probe {
 }
 
 /// Them, until they are taken away.
-pub struct Senders {
+pub struct Senders<'s> {
+    session: &'s Session,
     tracefs: Tracefs,
     /// Who has to take them away; `None` where there are none.
     holder: Cell<Option<TaskKey>>,
     told: RefCell<Told>,
 }
 
-impl Senders {
+impl<'s> Senders<'s> {
     /// Sees who tells, and makes the kprobes where nobody else does. They are in the ledger, so that they go also when this
     /// process is killed.
     ///
     /// # Errors
     /// There is no tracing; another quietcore is at work. What the kernel refuses is told instead.
-    pub fn begin(args: &Args, machine: &Machine) -> Result<Senders, CommandError> {
-        let tracefs = found()?;
+    pub fn begin(session: &'s Session, args: &Args, machine: &Machine) -> Result<Senders<'s>, CommandError> {
+        let tracefs = found(session)?;
         let without = |by: By, why: Option<String>| Told {
             by,
             probes: Vec::new(),
@@ -81,9 +82,9 @@ impl Senders {
             why,
         };
         let nobody = |why: &str| without(By::Nobody, Some(why.to_owned()));
-        let host = apply::Host::new(root::Live::host());
+        let host = apply::Host::new(session.writable()?.clone());
         let has_events = !trace::events_of(host.root(), &tracefs.file("."), "ipi/ipi_send_cpu")
-            .map_err(super::refused::untraceable)?
+            .map_err(|error| super::refused::untraceable(session, error))?
             .is_empty();
         let (holder, told) = match apply::kprobes::exist(&host, &tracefs) {
             _ if has_events => (None, without(By::Events, None)),
@@ -91,7 +92,7 @@ impl Senders {
                 None,
                 nobody("this kernel has no events for it, and --no-kprobes forbids kprobes"),
             ),
-            Ok(true) => make(&tracefs, machine)?,
+            Ok(true) => make(session, &tracefs, machine)?,
             Ok(false) => (
                 None,
                 nobody("this kernel has no events for it (6.4 does), and no kprobes (CONFIG_KPROBE_EVENTS)"),
@@ -99,6 +100,7 @@ impl Senders {
             Err(error) => (None, nobody(&error.to_string())),
         };
         Ok(Senders {
+            session,
             tracefs,
             holder: Cell::new(holder),
             told: RefCell::new(told),
@@ -133,16 +135,16 @@ impl Senders {
         let Some(holder) = self.holder.take() else {
             return Ok(());
         };
-        let changing = Changing::begin()?;
+        let changing = self.session.lock()?;
         let missed = apply::kprobes::missed(&changing.host, &self.tracefs, &group(holder));
-        let left = apply::kprobes::let_go(&changing.host, &changing.state, &self.tracefs, holder)?;
+        let left = apply::kprobes::let_go(&changing.host, changing.state(), &self.tracefs, holder)?;
         self.told.borrow_mut().missed(&missed?.unwrap_or_default());
         super::instance::conflict(&left)
     }
 }
 
 /// What fails while something else fails is done by the next call.
-impl Drop for Senders {
+impl Drop for Senders<'_> {
     fn drop(&mut self) {
         let _ = self.take_away();
     }
@@ -153,7 +155,11 @@ fn group(holder: TaskKey) -> String {
 }
 
 /// Makes them.
-fn make(tracefs: &Tracefs, machine: &Machine) -> Result<(Option<TaskKey>, Told), CommandError> {
+fn make(
+    session: &Session,
+    tracefs: &Tracefs,
+    machine: &Machine,
+) -> Result<(Option<TaskKey>, Told), CommandError> {
     let possible = machine
         .topology
         .possible
@@ -168,11 +174,11 @@ fn make(tracefs: &Tracefs, machine: &Machine) -> Result<(Option<TaskKey>, Told),
             fetches: sender.fetches,
         })
         .collect();
-    let changing = Changing::begin()?;
-    let holder = own_key()?;
+    let changing = session.lock()?;
+    let holder = own_key(session)?;
     let held = apply::kprobes::hold(
         &changing.host,
-        &changing.state,
+        changing.state(),
         tracefs,
         holder,
         blame::GROUP,

@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use machine::CpuSet;
 use measure::{Method, Request};
 use root::{Root, Tracefs};
+use session::Session;
 use std::time::Duration;
 
 /// What can wake threads instead of us.
@@ -43,10 +44,15 @@ const BUFFER_KIB: u32 = 1024;
 ///
 /// # Errors
 /// Periods that the tracer cannot have, a kernel without it, somebody who has it already, no permission.
-pub fn begin(method: Method, request: &Request, time: Duration) -> Result<Instance, CommandError> {
+pub fn begin<'s>(
+    session: &'s Session,
+    method: Method,
+    request: &Request,
+    time: Duration,
+) -> Result<Instance<'s>, CommandError> {
     let micros = whole_micros(method, time)?;
-    let tracefs = found()?;
-    let root = Root::live();
+    let tracefs = found(session)?;
+    let root = session.root();
     let read = |name: &str| root.value(&tracefs.file(name));
     let available = read("available_tracers")?.unwrap_or_default();
     if !available
@@ -63,7 +69,7 @@ pub fn begin(method: Method, request: &Request, time: Duration) -> Result<Instan
             "measure without --method, or boot a kernel with that option (Debian: the -rt ones)",
         ));
     }
-    if let Some(place) = taken(&root, &tracefs)? {
+    if let Some(place) = taken(root, &tracefs)? {
         return Err(CommandError::new(
             Status::Conflict,
             format!("--method {}", method.tracer()),
@@ -82,7 +88,7 @@ pub fn begin(method: Method, request: &Request, time: Duration) -> Result<Instan
             format!("echo DEFAULTS > {}", Tracefs::shown("osnoise/options")),
         ));
     }
-    Instance::begin(tracefs, &wanted(method, &request.cpus(), micros))
+    Instance::begin(session, tracefs, &wanted(method, &request.cpus(), micros))
 }
 
 fn wanted(method: Method, cpus: &CpuSet, micros: u64) -> Wanted {

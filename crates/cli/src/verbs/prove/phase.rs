@@ -5,9 +5,10 @@ use crate::CommandError;
 use crate::placement::Partition;
 use machine::CpuSet;
 use measure::load::{Load, LoadKind};
-use measure::{Environment, Kind, MeasureError, Measurement, Request};
+use measure::{Environment, Kind, Measurement, Request};
 use plan::{Finding, Level};
 use report::prove::Phase;
+use session::Session;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -25,6 +26,7 @@ pub struct Setting<'a> {
 
 /// Measures one phase. What fails is left out and said.
 pub fn measure(
+    session: &Session,
     setting: &Setting,
     steps: &mut Steps,
     name: &str,
@@ -35,7 +37,8 @@ pub fn measure(
     let door = partition.map(Partition::door);
     let join = |pid: u32| -> Result<(), String> {
         let Some(door) = &door else { return Ok(()) };
-        apply::System::write(&apply::Host::new(root::Live::host()), door, &pid.to_string())
+        let live = session.writable().map_err(|failure| failure.why)?;
+        apply::System::write(&apply::Host::new(live.clone()), door, &pid.to_string())
             .map_err(|error| error.to_string())
     };
     let load = match Load::start(load_cpus, &LoadKind::ANYWHERE) {
@@ -67,7 +70,7 @@ pub fn measure(
             request.join = Some(&join);
         }
         let result = steps.measure(&format!("{what} {name}"), setting.each, |bar| {
-            measure::run(&request, &mut |progress| {
+            measure::run(&request, session.root(), &mut |progress| {
                 bar.set_position(progress.elapsed_ns / 1_000_000);
                 let worst = progress.threads.iter().filter_map(|thread| thread.max_ns).max();
                 bar.set_message(worst.map_or_else(String::new, |ns| format!("max {}", machine::Nanos(ns))));
@@ -113,26 +116,4 @@ fn leave_out_the_question(result: &mut Measurement) {
 fn missing(what: &str, error: &CommandError) -> Finding {
     let message = format!("{what} could not be measured: {}: {}", error.what, error.why);
     Finding::new(Level::Error, "not-measured", what, message).fix(error.next.clone())
-}
-
-impl From<MeasureError> for CommandError {
-    fn from(error: MeasureError) -> CommandError {
-        use crate::Status;
-        let status = match &error {
-            MeasureError::Request { .. } | MeasureError::Offline { .. } => Status::Usage,
-            MeasureError::Os {
-                errno: libc::EPERM | libc::EACCES,
-                ..
-            }
-            | MeasureError::Policy {
-                errno: libc::EPERM, ..
-            } => Status::Denied,
-            _ => Status::Unable,
-        };
-        let text = error.to_string();
-        let (why, next) = text
-            .split_once("; ")
-            .unwrap_or((&text, "look at what is named above, then try again"));
-        CommandError::new(status, "the measurement could not be made", why, next)
-    }
 }

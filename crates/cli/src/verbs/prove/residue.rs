@@ -2,15 +2,18 @@
 
 use crate::placement::Partition;
 use apply::{Applied, Outcome};
-use machine::{CpuSet, Machine};
+use machine::CpuSet;
 use observe::Class;
 use plan::Plan;
 use report::prove::{Story, StuckInterrupt, StuckThread};
 use root::Root;
+use session::Session;
 
 /// Fills the story's residue from the counters and from the machine as it is now, while isolated.
-pub fn collect(story: &mut Story, root: &Root, partition: Option<&Partition>, applied: &Applied) {
-    let machine = Machine::read(root).with_tasks_and_interrupts(root);
+pub fn collect(session: &Session, story: &mut Story, partition: Option<&Partition>, applied: &Applied) {
+    let root = session.root();
+    session.refresh();
+    let machine = session.machine().with_tasks_and_interrupts(root);
     let before = story.before.as_ref().and_then(|phase| phase.activity.as_ref());
     let Some(during) = story.during.as_ref().and_then(|phase| phase.activity.as_ref()) else {
         return;

@@ -47,15 +47,15 @@ pub(super) fn stay(child: u32, mut started: PipeReader, ready: &Ready, screen: &
 
 /// The threads of the program and of its children, as far as they were seen.
 struct Watch<'a> {
-    ready: &'a Ready,
+    ready: &'a Ready<'a>,
     /// Name under which a thread was last looked at; a thread gets its own name only after it was born.
     seen: BTreeMap<u32, String>,
     matched: BTreeSet<usize>,
     over: bool,
 }
 
-impl Watch<'_> {
-    fn new(ready: &Ready) -> Watch<'_> {
+impl<'a> Watch<'a> {
+    fn new(ready: &'a Ready<'a>) -> Watch<'a> {
         Watch {
             ready,
             seen: BTreeMap::new(),

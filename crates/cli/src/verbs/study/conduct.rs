@@ -3,16 +3,15 @@
 use super::directory::Directory;
 use super::foresee::{Foreseen, REASON, idle_knob, load_cpus, with_cpus};
 use super::{about, child, cooling};
-use crate::changing::Changing;
 use crate::intent::plan_on;
-use crate::{CommandError, Screen, Status, changing};
+use crate::{CommandError, Screen, Status};
 use apply::Which;
 use apply::guard::{Guard, Watch};
+use machine::CpuSet;
 use machine::temperatures::hottest;
-use machine::{CpuSet, Machine};
 use measure::load::Load;
 use plan::{Intent, Plan};
-use root::Root;
+use session::Session;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use study::heat::Heat;
@@ -29,23 +28,32 @@ pub enum Ending {
     BudgetUsed,
 }
 
-/// Runs what is left; where a boot is named, only what is left of that. The time for it is what `budget` says, if anything.
+/// How much of a schedule is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// Only the runs of this boot.
+    pub within: Option<Sitting>,
+    /// The time for all of them.
+    pub budget: Option<Duration>,
+}
+
+/// Runs what is left, within these bounds.
 ///
 /// # Errors
 /// A run that failed. The machine is as before, or the error says what is not.
 pub fn conduct(
+    session: &Session,
     foreseen: &Foreseen,
     directory: &Directory,
     schedule: &mut Schedule,
-    within: Option<Sitting>,
-    budget: Option<Duration>,
+    Bounds { within, budget }: Bounds,
     stop: &AtomicBool,
     screen: &Screen,
 ) -> Result<Ending, CommandError> {
     let begun = Instant::now();
     let study = &foreseen.study;
     if schedule.next().is_some()
-        && let Some(remark) = cooling::remark(study)
+        && let Some(remark) = cooling::remark(session, study)
     {
         screen.note(&format!("note: {remark}\n"));
     }
@@ -72,14 +80,14 @@ pub fn conduct(
             place.block + 1
         ));
         let run_begun = Instant::now();
-        let before = cooling::cool(study, stop, screen);
+        let before = cooling::cool(session, study, stop, screen);
         if stop.load(Ordering::Relaxed) {
             return Ok(Ending::Interrupted);
         }
-        let Some(bytes) = one(foreseen, cell, stop, screen)? else {
+        let Some(bytes) = one(session, foreseen, cell, stop, screen)? else {
             return Ok(Ending::Interrupted);
         };
-        let after = hottest(&Root::live());
+        let after = hottest(session.root());
         directory.keep(place, &bytes)?;
         if let (Some(before), Some(after)) = (before, after) {
             directory.note_heat(Heat {
@@ -98,14 +106,15 @@ pub fn conduct(
 ///
 /// # Errors
 /// It could not be taken back.
-pub fn take_back_leftover() -> Result<Option<String>, CommandError> {
-    if !changing::in_force_because()
+pub fn take_back_leftover(session: &Session) -> Result<Option<String>, CommandError> {
+    if !session
+        .in_force_because()
         .iter()
         .any(|(_, reason)| reason == REASON)
     {
         return Ok(None);
     }
-    take_back(&mut |_| {})?;
+    take_back(session, &mut |_| {})?;
     Ok(Some(
         "what a study that was killed had left in force is taken back\n".to_owned(),
     ))
@@ -116,6 +125,7 @@ pub fn take_back_leftover() -> Result<Option<String>, CommandError> {
 /// # Errors
 /// The cell cannot be made, or not be measured. The machine is as before, or the error says what is not.
 pub fn one(
+    session: &Session,
     foreseen: &Foreseen,
     cell: &Cell,
     stop: &AtomicBool,
@@ -123,24 +133,26 @@ pub fn one(
 ) -> Result<Option<Vec<u8>>, CommandError> {
     let isolated = match &cell.intent {
         None => None,
-        Some(intent) => match Isolated::make(intent, cell, foreseen, stop) {
+        Some(intent) => match Isolated::make(session, intent, cell, foreseen, stop) {
             Ok(isolated) => Some(isolated),
             Err(error) if error.status == Status::Failed && stop.load(Ordering::Relaxed) => return Ok(None),
             Err(error) => return Err(error),
         },
     };
     let measured = measure(
+        session,
         foreseen,
         cell,
         isolated.as_ref().map(|isolated| &isolated.housekeeping),
         stop,
     );
-    let back = isolated.map_or(Ok(()), |isolated| isolated.end(screen));
+    let back = isolated.map_or(Ok(()), |isolated| isolated.end(session, screen));
     // What is not as before matters more than why a measurement failed.
     back.and(measured)
 }
 
 fn measure(
+    session: &Session,
     foreseen: &Foreseen,
     cell: &Cell,
     housekeeping: Option<&CpuSet>,
@@ -149,7 +161,7 @@ fn measure(
     let load = match cell.load.is_empty() {
         true => None,
         false => Some(Load::start(
-            &load_cpus(&foreseen.study, &foreseen.cpus, housekeeping, &Root::live()),
+            &load_cpus(&foreseen.study, &foreseen.cpus, housekeeping, session.root()),
             &cell.load,
         )?),
     };
@@ -174,16 +186,18 @@ struct Isolated {
 
 impl Isolated {
     fn make(
+        session: &Session,
         intent: &Intent,
         cell: &Cell,
         foreseen: &Foreseen,
         stop: &AtomicBool,
     ) -> Result<Isolated, CommandError> {
-        let root = Root::live();
-        let changing = Changing::begin()?;
-        let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
-        let intent = with_cpus(intent, &foreseen.cpus);
-        let plan = plan_on(&machine, &root, &intent)?;
+        let root = session.root();
+        let changing = session.lock()?;
+        session.refresh();
+        let machine = session.machine().with_tasks_and_interrupts(root);
+        let intent = with_cpus(session, intent, &foreseen.cpus);
+        let plan = plan_on(session, &machine, &intent)?;
         if !foreseen.study.which_knob.is_empty() {
             refuse_idle(&plan, cell)?;
         }
@@ -197,7 +211,7 @@ impl Isolated {
             guard: Some(guard.token()),
             stop,
         };
-        match apply::apply(&changing.host, &changing.state, &request) {
+        match apply::apply(&changing.host, changing.state(), &request) {
             Ok(_) => Ok(Isolated {
                 guard,
                 housekeeping: plan.housekeeping,
@@ -209,8 +223,8 @@ impl Isolated {
         }
     }
 
-    fn end(self, screen: &Screen) -> Result<(), CommandError> {
-        let back = take_back(&mut |line| screen.note(&format!("left alone: {line}\n")));
+    fn end(self, session: &Session, screen: &Screen) -> Result<(), CommandError> {
+        let back = take_back(session, &mut |line| screen.note(&format!("left alone: {line}\n")));
         if back.is_ok() {
             self.guard.disarm();
         }
@@ -232,8 +246,8 @@ fn refuse_idle(plan: &Plan, cell: &Cell) -> Result<(), CommandError> {
 }
 
 /// Takes back what studies applied. What somebody else changed meanwhile is told.
-fn take_back(tell: &mut dyn FnMut(&str)) -> Result<(), CommandError> {
-    let undone = Changing::begin()?.take_back(Which::Because(REASON), REASON)?;
+fn take_back(session: &Session, tell: &mut dyn FnMut(&str)) -> Result<(), CommandError> {
+    let undone = session.lock()?.undo(Which::Because(REASON), REASON)?;
     undone.left_alone().for_each(|line| tell(line));
     match undone.failed.is_empty() {
         true => Ok(()),

@@ -4,7 +4,7 @@ use super::about;
 use super::conduct::rest;
 use crate::Screen;
 use machine::temperatures::{Temperature, hottest};
-use root::Root;
+use session::Session;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -16,8 +16,8 @@ pub const AT_MOST: Duration = Duration::from_secs(10 * 60);
 const EACH: Duration = Duration::from_secs(1);
 
 /// Said once, where nothing can be watched.
-pub fn remark(study: &Study) -> Option<&'static str> {
-    let nothing = hottest(&Root::live()).is_none();
+pub fn remark(session: &Session, study: &Study) -> Option<&'static str> {
+    let nothing = hottest(session.root()).is_none();
     match (nothing, study.cool_to_c) {
         (false, _) => None,
         (true, Some(_)) => Some(
@@ -31,9 +31,9 @@ pub fn remark(study: &Study) -> Option<&'static str> {
 }
 
 /// Leaves the machine alone, then waits until it is cool enough. What the hottest sensor tells then; `None` where there is none.
-pub fn cool(study: &Study, stop: &AtomicBool, screen: &Screen) -> Option<Temperature> {
+pub fn cool(session: &Session, study: &Study, stop: &AtomicBool, screen: &Screen) -> Option<Temperature> {
     rest(study.cool_down, stop);
-    let now = || hottest(&Root::live());
+    let now = || hottest(session.root());
     let Some(limit_c) = study.cool_to_c else {
         return now();
     };

@@ -3,10 +3,11 @@
 use crate::intent::{existing_cpus, plan_on};
 use crate::program::aside;
 use crate::verbs::measure::policy::parse_policy;
-use crate::{CommandError, Status, changing};
+use crate::{CommandError, Status};
 use machine::{CpuSet, Machine};
 use plan::{Intent, Plan, State};
 use root::{Root, input};
+use session::Session;
 use std::path::Path;
 use study::{Cell, LoadPlace, MOST_BYTES, PARTITION, Said, Study, StudyError, parse};
 
@@ -97,11 +98,11 @@ impl Foreseen {
     ///
     /// # Errors
     /// As [`Foreseen::unjudged`], and cells that are impossible.
-    pub fn of(written: Written, file: &Path) -> Result<Foreseen, CommandError> {
-        let mut foreseen = Foreseen::unjudged(written, file)?;
+    pub fn of(session: &Session, written: Written, file: &Path) -> Result<Foreseen, CommandError> {
+        let mut foreseen = Foreseen::unjudged(session, written, file)?;
         let (mut impossible, mut notes) = (Vec::new(), Vec::new());
         for cell in &foreseen.study.cells {
-            match foreseen.possible(cell) {
+            match foreseen.possible(session, cell) {
                 Ok(already) => notes.extend(already),
                 Err(why) => impossible.push((cell.name.as_str(), why)),
             }
@@ -119,9 +120,9 @@ impl Foreseen {
     ///
     /// # Errors
     /// CPUs and policies that are none, and partitions in the way.
-    pub fn unjudged(written: Written, file: &Path) -> Result<Foreseen, CommandError> {
-        let root = Root::live();
-        let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
+    pub fn unjudged(session: &Session, written: Written, file: &Path) -> Result<Foreseen, CommandError> {
+        let root = session.root();
+        let machine = session.machine().with_tasks_and_interrupts(root);
         let cpus = existing_cpus(&written.study.cpus.text, &machine)
             .map_err(|error| written.at_cpus(file, error))?;
         let offline = cpus.minus(&machine.topology.online);
@@ -130,7 +131,7 @@ impl Foreseen {
             let error = CommandError::usage(format!("CPU {offline} is offline"), "nothing runs there", next);
             return Err(written.at_cpus(file, error));
         }
-        refuse_neighbours(&cpus)?;
+        refuse_neighbours(session, &cpus)?;
         Foreseen::on(written, file, machine, cpus)
     }
 
@@ -172,8 +173,8 @@ impl Foreseen {
     ///
     /// # Errors
     /// The reason.
-    pub fn possible(&self, cell: &Cell) -> Result<Vec<String>, String> {
-        possible(cell, &self.study, &self.cpus, &self.machine, &Root::live())
+    pub fn possible(&self, session: &Session, cell: &Cell) -> Result<Vec<String>, String> {
+        possible(session, cell, &self.study, &self.cpus, &self.machine)
     }
 
     /// The notes, one a line.
@@ -196,12 +197,12 @@ fn at(file: &Path, said: &Said, error: CommandError) -> CommandError {
 }
 
 /// The intent of a cell with its CPUs.
-pub fn with_cpus(intent: &Intent, cpus: &CpuSet) -> Intent {
+pub fn with_cpus(session: &Session, intent: &Intent, cpus: &CpuSet) -> Intent {
     let mut intent = Intent {
         cpus: cpus.clone(),
         ..intent.clone()
     };
-    intent.share_housekeeping(&changing::in_force());
+    intent.share_housekeeping(&session.in_force());
     intent
 }
 
@@ -217,16 +218,17 @@ pub fn load_cpus(study: &Study, cpus: &CpuSet, rest: Option<&CpuSet>, root: &Roo
 
 /// What is worth knowing of a cell, or why it is impossible.
 fn possible(
+    session: &Session,
     cell: &Cell,
     study: &Study,
     cpus: &CpuSet,
     machine: &Machine,
-    root: &Root,
 ) -> Result<Vec<String>, String> {
+    let root = session.root();
     let mut notes = Vec::new();
     let mut rest = None;
     if let Some(intent) = &cell.intent {
-        let plan = plan_on(machine, root, &with_cpus(intent, cpus))
+        let plan = plan_on(session, machine, &with_cpus(session, intent, cpus))
             .map_err(|refusal| refusal.to_string().replace('\n', "; "))?;
         for knob in &plan.knobs {
             let name = knob.name;
@@ -293,8 +295,8 @@ fn refuse_impossible(impossible: &[(&str, String)], cells: usize) -> Result<(), 
 }
 
 /// A partition of somebody else on the measured CPUs, or with our name, would be no part of any cell.
-pub fn refuse_neighbours(cpus: &CpuSet) -> Result<(), CommandError> {
-    for (intent, reason) in changing::in_force_because() {
+pub fn refuse_neighbours(session: &Session, cpus: &CpuSet) -> Result<(), CommandError> {
+    for (intent, reason) in session.in_force_because() {
         let is_in_the_way = intent.name.as_str() == PARTITION || !intent.cpus.and(cpus).is_empty();
         if is_in_the_way && reason != REASON {
             return Err(CommandError::new(

@@ -4,10 +4,11 @@
 use super::conduct;
 use super::foresee::{self, Foreseen};
 use super::task::{FILE, MOST_BYTES, Refusal, STUDY, Task, Told, Up};
-use crate::{CommandError, Screen, Status, changing};
+use crate::{CommandError, Screen, Status};
 use guest::qemu::PORT;
 use root::first::Port;
 use root::input;
+use session::Session;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use study::Place;
@@ -16,7 +17,7 @@ use study::Place;
 ///
 /// # Errors
 /// No task, no port: this is no guest of a study.
-pub fn run(screen: &Screen) -> Result<Status, CommandError> {
+pub fn run(session: &Session, screen: &Screen) -> Result<Status, CommandError> {
     let not_here = |why: String| {
         CommandError::usage(
             "this is no guest of a study",
@@ -26,11 +27,11 @@ pub fn run(screen: &Screen) -> Result<Status, CommandError> {
     };
     let bytes = input::bytes(Path::new(FILE), MOST_BYTES).map_err(|error| not_here(error.to_string()))?;
     let task: Task = serde_json::from_slice(&bytes).map_err(|error| not_here(format!("{FILE}: {error}")))?;
-    let stop = changing::stop_flag();
+    let stop = session::stop_flag();
     let port = Port::open(PORT)?;
     let mut written = foresee::study(Path::new(STUDY))?;
     written.measure_on(&task.cpus);
-    let foreseen = Foreseen::unjudged(written, Path::new(STUDY))?;
+    let foreseen = Foreseen::unjudged(session, written, Path::new(STUDY))?;
     let kernel = &foreseen.machine.kernel;
     let up = Up {
         release: kernel.release.clone(),
@@ -40,7 +41,7 @@ pub fn run(screen: &Screen) -> Result<Status, CommandError> {
     for [block, cell] in task.runs {
         let place = Place { block, cell };
         port.send(&Told::Begins(place).frame())?;
-        let told = match one(&foreseen, place, stop, screen) {
+        let told = match one(session, &foreseen, place, stop, screen) {
             Ok(Some(bytes)) => Told::Result(place, bytes),
             Ok(None) => return Ok(Status::Failed),
             Err(error) => Told::Refused(
@@ -59,6 +60,7 @@ pub fn run(screen: &Screen) -> Result<Status, CommandError> {
 
 /// One run, where the cell is possible here. `None` when somebody stopped it.
 fn one(
+    session: &Session,
     foreseen: &Foreseen,
     place: Place,
     stop: &AtomicBool,
@@ -72,11 +74,11 @@ fn one(
         ));
     };
     foreseen
-        .possible(cell)
+        .possible(session, cell)
         .map_err(|why| CommandError::usage(format!("{} is impossible in its guest", cell.name), why, ""))?;
     conduct::rest(foreseen.study.cool_down, stop);
     if stop.load(Ordering::Relaxed) {
         return Ok(None);
     }
-    conduct::one(foreseen, cell, stop, screen)
+    conduct::one(session, foreseen, cell, stop, screen)
 }

@@ -8,6 +8,7 @@ use crate::{CommandError, Screen, Status};
 use ::study::What;
 use ::study::isolcpus_vs_cpuset::{Isolation, Levels, text};
 use clap::ValueEnum;
+use session::Session;
 
 /// Arguments of `study isolcpus-vs-cpuset`.
 #[derive(clap::Args)]
@@ -89,7 +90,7 @@ enum Model {
 ///
 /// # Errors
 /// As `study run`.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let experiment = args.options.experiment(&Measured {
         what: What::Latency,
         cpus: &args.cpus,
@@ -102,7 +103,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let written = Written::for_the_user(text(&experiment, &levels(args)?))?;
     let file = args.options.file();
     if args.dry_run {
-        show_written(written, &file, &args.vm, screen)?;
+        show_written(session, written, &file, &args.vm, screen)?;
         return Ok(Status::Done);
     }
     let consent = if args.reboot {
@@ -110,7 +111,15 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     } else {
         Consent::Missing
     };
-    run_written(written, &file, &args.options.out, &args.vm, consent, screen)
+    run_written(
+        session,
+        written,
+        &file,
+        &args.options.out,
+        &args.vm,
+        consent,
+        screen,
+    )
 }
 
 fn levels(args: &Args) -> Result<Levels, CommandError> {

@@ -9,7 +9,7 @@ mod lasting;
 pub use ground::{impossible, kernels_not_started};
 pub use lasting::{put_back, under_way};
 
-use super::conduct::{self, Ending};
+use super::conduct::{self, Bounds, Ending};
 use super::directory::Directory;
 use super::foresee::Foreseen;
 use super::outcome::Outcome;
@@ -20,7 +20,7 @@ use apply::restarts::{Restart, Stage, UnderWay};
 use ground::running_line;
 use lasting::Resumes;
 use machine::CpuSet;
-use root::Root;
+use session::Session;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use study::{Boot, Here, Next, Schedule, Sitting, Tried, next};
@@ -54,9 +54,14 @@ pub fn text(foreseen: &Foreseen, schedule: &Schedule) -> String {
 ///
 /// # Errors
 /// Another study is under way, no consent, or what is impossible here.
-pub fn admit(foreseen: &Foreseen, out: &Path, consent: Consent) -> Result<(), CommandError> {
+pub fn admit(
+    session: &Session,
+    foreseen: &Foreseen,
+    out: &Path,
+    consent: Consent,
+) -> Result<(), CommandError> {
     let here = absolute(out)?;
-    match under_way()? {
+    match under_way(session)? {
         Some(there) if there.out == here => return Ok(()),
         Some(there) => {
             return Err(CommandError::new(
@@ -71,7 +76,7 @@ pub fn admit(foreseen: &Foreseen, out: &Path, consent: Consent) -> Result<(), Co
     if !foreseen.study.needs_boots() {
         return Ok(());
     }
-    ground::refuse_impossible(foreseen)?;
+    ground::refuse_impossible(session, foreseen)?;
     let restarts = Schedule::new(&foreseen.study, []).sittings_left() + 1;
     match consent {
         Consent::Given => Ok(()),
@@ -88,6 +93,7 @@ pub fn admit(foreseen: &Foreseen, out: &Path, consent: Consent) -> Result<(), Co
 /// # Errors
 /// What could not be noted, measured, chosen or put back.
 pub fn go_on(
+    session: &Session,
     foreseen: &Foreseen,
     out: &Path,
     directory: &Directory,
@@ -96,9 +102,9 @@ pub fn go_on(
     screen: &mut Screen,
 ) -> Result<Status, CommandError> {
     let out = absolute(out)?;
-    if under_way()?.is_none() {
-        lasting::begin(&out)?;
-        if lasting::resumes() == Resumes::Unit {
+    if under_way(session)?.is_none() {
+        lasting::begin(session, &out)?;
+        if lasting::resumes(session) == Resumes::Unit {
             screen.note("the study goes on by itself after each restart; `quietcore undo` ends it\n");
         }
     }
@@ -109,10 +115,10 @@ pub fn go_on(
             }
         });
     }
-    let boot_id = Root::live().value("/proc/sys/kernel/random/boot_id")?;
-    let line = running_line();
+    let boot_id = session.root().value("/proc/sys/kernel/random/boot_id")?;
+    let line = running_line(session);
     loop {
-        let Some(under_way) = under_way()?.filter(|under_way| under_way.out == out) else {
+        let Some(under_way) = under_way(session)?.filter(|under_way| under_way.out == out) else {
             screen.note("somebody has ended the study; its results stay\n");
             return Ok(Status::Failed);
         };
@@ -136,13 +142,24 @@ pub fn go_on(
             Next::Measure(sitting) => {
                 let step = step(Stage::Measures, sitting, schedule);
                 if under_way.restarts.last() != Some(&step) {
-                    lasting::note(&step)?;
+                    lasting::note(session, &step)?;
                 }
                 let left = foreseen
                     .study
                     .budget
                     .map(|budget| budget.saturating_sub(under_way.since()));
-                match conduct::conduct(foreseen, directory, schedule, Some(sitting), left, stop, screen) {
+                match conduct::conduct(
+                    session,
+                    foreseen,
+                    directory,
+                    schedule,
+                    Bounds {
+                        within: Some(sitting),
+                        budget: left,
+                    },
+                    stop,
+                    screen,
+                ) {
                     Ok(Ending::Done) => {}
                     Ok(Ending::BudgetUsed) => {
                         budget_used(schedule, screen);
@@ -172,9 +189,9 @@ pub fn go_on(
                 let Some(boot) = foreseen.study.boots.get(sitting.boot) else {
                     break;
                 };
-                lasting::note(&step(Stage::Restarts, sitting, schedule))?;
+                lasting::note(session, &step(Stage::Restarts, sitting, schedule))?;
                 if !boot.is_plain() {
-                    boot::choose_once(&entry(boot, &foreseen.cpus), screen)?;
+                    boot::choose_once(session, &entry(boot, &foreseen.cpus), screen)?;
                 }
                 let text = format!(
                     "repetition {}, boot {}; {} restarts are left",
@@ -182,7 +199,7 @@ pub fn go_on(
                     report::safe(&boot.text(&foreseen.cpus)),
                     schedule.sittings_left()
                 );
-                lasting::restart(&text, screen)?;
+                lasting::restart(session, &text, screen)?;
                 return Ok(Status::Done);
             }
             Next::GiveUp { sitting, why } => give_up(foreseen, directory, schedule, sitting, why, screen)?,
@@ -193,12 +210,12 @@ pub fn go_on(
             Next::Over => break,
         }
     }
-    let left = put_back(screen)?;
+    let left = put_back(session, screen)?;
     if schedule.done() > 0 {
         Outcome::of(directory)?.show(screen);
     }
     let is_whole = schedule.done() == schedule.order().len() && left.is_empty();
-    back_to_own_line(screen);
+    back_to_own_line(session, screen);
     Ok(if is_whole { Status::Done } else { Status::Failed })
 }
 
@@ -210,36 +227,36 @@ fn budget_used(schedule: &Schedule, screen: &Screen) {
 }
 
 /// Ends a study that cannot go on: nobody may be there, and a machine must not stay on a line that was meant for one boot.
-pub fn end(screen: &mut Screen) {
-    if !matches!(under_way(), Ok(Some(_))) {
+pub fn end(session: &Session, screen: &mut Screen) {
+    if !matches!(under_way(session), Ok(Some(_))) {
         return;
     }
-    if let Err(error) = put_back(screen) {
+    if let Err(error) = put_back(session, screen) {
         screen.error(&error);
         return;
     }
     screen.note("the study is ended and everything put back; its results stay\n");
-    back_to_own_line(screen);
+    back_to_own_line(session, screen);
 }
 
 /// Says, or sees to it, that the machine comes back to the line that it always has.
-fn back_to_own_line(screen: &mut Screen) {
-    if !boot::is_once(&running_line()) {
+fn back_to_own_line(session: &Session, screen: &mut Screen) {
+    if !boot::is_once(&running_line(session)) {
         return;
     }
-    match lasting::resumes() {
+    match lasting::resumes(session) {
         Resumes::Unit => {
-            if let Err(error) = lasting::restart("back to the machine's own line", screen) {
+            if let Err(error) = lasting::restart(session, "back to the machine's own line", screen) {
                 screen.error(&error);
             }
         }
-        Resumes::Somebody => tell_line(screen),
+        Resumes::Somebody => tell_line(session, screen),
     }
 }
 
 /// Says so where this boot has a line of the study still.
-pub fn tell_line(screen: &Screen) {
-    if boot::is_once(&running_line()) {
+pub fn tell_line(session: &Session, screen: &Screen) {
+    if boot::is_once(&running_line(session)) {
         screen.note("this boot has the study's line still; the next one has the machine's own\n");
     }
 }

@@ -21,6 +21,7 @@ use link::Ssh;
 use machine::parse_duration;
 use note::Note;
 use root::input;
+use session::Session;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -106,10 +107,10 @@ impl Args {
 ///
 /// # Errors
 /// This is none, or what fails there.
-pub fn on_board(role: Role, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn on_board(session: &Session, role: Role, screen: &mut Screen) -> Result<Status, CommandError> {
     match role {
         Role::Follow => on_board::follow(),
-        Role::Conduct => on_board::conduct(screen),
+        Role::Conduct => on_board::conduct(session, screen),
     }
 }
 
@@ -127,6 +128,7 @@ pub fn no_plan() -> CommandError {
 /// # Errors
 /// What is wrong with the study or its directory, a board that cannot be reached or cannot run it, and what failed there.
 pub fn carry_out(
+    session: &Session,
     written: &Written,
     out: &Path,
     args: &Args,
@@ -167,7 +169,7 @@ pub fn carry_out(
             words: args.ssh.clone().unwrap_or_else(|| "ssh".to_owned()),
             host,
         },
-        there: note.there()?,
+        there: note.there(session)?,
         program,
         study,
         bytes,

@@ -4,6 +4,7 @@ use super::directory::Directory;
 use super::outcome::Outcome;
 use crate::{CommandError, Screen, Status};
 use ::report::{STUDY_FORMS, StudyForm};
+use session::Session;
 use std::path::PathBuf;
 
 /// Arguments of `study report`.
@@ -27,7 +28,7 @@ pub struct Args {
 ///
 /// # Errors
 /// A directory of something else, one without a result, or a file that cannot be written: before anything is read.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, _session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     for path in args.html.iter().chain(&args.out) {
         root::output::check(path)?;
     }

@@ -11,6 +11,7 @@ use super::directory::Directory;
 use super::foresee::Written;
 use super::{about, lock, outcome, record, remote, show, times};
 use crate::{CommandError, Screen, Status};
+use ::session::Session;
 use ::study::Schedule;
 use bench::Bench;
 use clap::ValueEnum;
@@ -127,6 +128,7 @@ pub fn plan(written: Written, file: &Path, args: &Args, screen: &mut Screen) -> 
 /// # Errors
 /// What is missing here, what is wrong with the study, a directory of something else, and QEMU that cannot be started.
 pub fn carry_out(
+    session: &Session,
     written: Written,
     file: &Path,
     out: &Path,
@@ -137,7 +139,7 @@ pub fn carry_out(
     let bench = Bench::set_up(args, &written)?;
     let foreseen = bench.foresee(written, file)?;
     let _lock = match root::process::ids().0 {
-        0 => Some(lock()?),
+        0 => Some(lock(session)?),
         // Who is not root has no place for a lock, and no study on this machine to disturb.
         _ => None,
     };

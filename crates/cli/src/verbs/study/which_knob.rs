@@ -10,13 +10,13 @@ use super::reboots::Consent;
 use super::{carry_out, plan as show_plan};
 use crate::intent::{ProfileWord, existing_cpus, plan_on};
 use crate::verbs::measure::policy::parse_policy;
-use crate::{CommandError, Screen, Status, changing};
+use crate::{CommandError, Screen, Status};
 use ::plan::{Intent, Knob, PartitionName, Plan, Profile, State};
 use ::study::which_knob::{Candidates, least_repetitions, matrix};
 use ::study::{PARTITION, What};
 use clap::ValueEnum;
-use machine::{CpuSet, Machine};
-use root::Root;
+use machine::CpuSet;
+use session::Session;
 
 /// Two more repetitions than can show anything at all: those show only what never overlaps.
 const BEYOND_LEAST: usize = 2;
@@ -78,15 +78,15 @@ enum Measure {
 ///
 /// # Errors
 /// As `study run`, and knobs that there are not or that nothing can be asked about.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let stop = changing::stop_flag();
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let stop = session::stop_flag();
     let whole = whole(args)?;
     if args.dry_run {
-        show_plan(&foreseen(args, &whole)?, screen);
+        show_plan(session, &foreseen(session, args, &whole)?, screen);
         return Ok(Status::Done);
     }
-    carry_out(&args.options.out, Consent::Missing, stop, screen, || {
-        foreseen(args, &whole)
+    carry_out(session, &args.options.out, Consent::Missing, stop, screen, || {
+        foreseen(session, args, &whole)
     })
 }
 
@@ -108,15 +108,15 @@ fn whole(args: &Args) -> Result<Intent, CommandError> {
 }
 
 /// The study on the machine of now.
-fn foreseen(args: &Args, whole: &Intent) -> Result<Foreseen, CommandError> {
-    let root = Root::live();
-    let machine = Machine::read(&root).with_tasks_and_interrupts(&root);
+fn foreseen(session: &Session, args: &Args, whole: &Intent) -> Result<Foreseen, CommandError> {
+    let root = session.root();
+    let machine = session.machine().with_tasks_and_interrupts(root);
     let cpus = existing_cpus(&args.cpus, &machine)?;
-    refuse_neighbours(&cpus)?;
-    let plan = plan_on(&machine, &root, &with_cpus(whole, &cpus))?;
+    refuse_neighbours(session, &cpus)?;
+    let plan = plan_on(session, &machine, &with_cpus(session, whole, &cpus))?;
     let (candidates, notes) = candidates(&plan, whole, args)?;
     let matrix = matrix(&candidates, &mut |intent| {
-        let plan = plan_on(&machine, &root, &with_cpus(intent, &cpus)).ok()?;
+        let plan = plan_on(session, &machine, &with_cpus(session, intent, &cpus)).ok()?;
         let changing = plan.knobs.iter().filter(|knob| knob.state == State::Changes);
         Some(changing.map(|knob| knob.name.to_owned()).collect())
     })?;
@@ -135,7 +135,7 @@ fn foreseen(args: &Args, whole: &Intent) -> Result<Foreseen, CommandError> {
         load_on: args.load_on,
     });
     let written = Written::for_the_user(experiment.text(&matrix))?;
-    let mut foreseen = Foreseen::of(written, &args.options.file())?;
+    let mut foreseen = Foreseen::of(session, written, &args.options.file())?;
     foreseen.notes.extend(notes);
     if foreseen.study.repetitions < least {
         foreseen.notes.push(format!(

@@ -8,6 +8,7 @@ use events::dat::{Buffer, TraceFile};
 use events::text::{TextEvent, TextItem, TextReader};
 use root::Root;
 use root::mapped::{Mapped, mapped, when_cut};
+use session::Session;
 use std::io::BufRead;
 use std::path::Path;
 
@@ -100,8 +101,8 @@ pub fn open(path: &Path) -> Result<Trace, CommandError> {
 ///
 /// # Errors
 /// Wrong usage: what is wrong with it.
-pub fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<TraceFile<'a>, CommandError> {
-    TraceFile::parse(bytes, unpacked_at_most(bytes.len())).map_err(|error| {
+pub fn parse<'a>(session: &Session, bytes: &'a [u8], path: &Path) -> Result<TraceFile<'a>, CommandError> {
+    TraceFile::parse(bytes, unpacked_at_most(session, bytes.len())).map_err(|error| {
         CommandError::usage(
             format!(
                 "{} cannot be understood",
@@ -114,11 +115,11 @@ pub fn parse<'a>(bytes: &'a [u8], path: &Path) -> Result<TraceFile<'a>, CommandE
 }
 
 /// What packed parts of a file of so many bytes may unpack to: no bomb, and not more than half of the memory that is left.
-fn unpacked_at_most(packed: usize) -> usize {
+fn unpacked_at_most(session: &Session, packed: usize) -> usize {
     let by_ratio = (packed as u64)
         .saturating_mul(UNPACKED_RATIO)
         .max(RATIO_COUNTS_FROM);
-    let available = available_bytes(&Root::live()).unwrap_or(UNPACKED);
+    let available = available_bytes(session.root()).unwrap_or(UNPACKED);
     let most = by_ratio.min(available / 2).min(UNPACKED);
     usize::try_from(most).unwrap_or(usize::MAX)
 }
@@ -135,9 +136,13 @@ fn available_bytes(root: &Root) -> Option<u64> {
 ///
 /// # Errors
 /// A file that is none, or cannot be read to its end; a text without a single event.
-pub fn each_step(path: &Path, each: &mut dyn FnMut(&Step)) -> Result<Account, CommandError> {
+pub fn each_step(
+    session: &Session,
+    path: &Path,
+    each: &mut dyn FnMut(&Step),
+) -> Result<Account, CommandError> {
     match open(path)? {
-        Trace::Dat(bytes) => of_dat(&parse(&bytes, path)?, each),
+        Trace::Dat(bytes) => of_dat(&parse(session, &bytes, path)?, each),
         Trace::Text(input) => of_text(input, path, each),
     }
 }
@@ -146,12 +151,16 @@ pub fn each_step(path: &Path, each: &mut dyn FnMut(&Step)) -> Result<Account, Co
 ///
 /// # Errors
 /// As [`each_step`].
-pub fn longest_runs(path: &Path, whose: &Whose) -> Result<(Vec<Stretch>, Account), CommandError> {
+pub fn longest_runs(
+    session: &Session,
+    path: &Path,
+    whose: &Whose,
+) -> Result<(Vec<Stretch>, Account), CommandError> {
     let mut stepping = LongestRun::of(whose.clone());
     let mut each = |step: &Step| stepping.step(step);
     let account = match open(path)? {
         Trace::Dat(bytes) => {
-            let file = parse(&bytes, path)?;
+            let file = parse(session, &bytes, path)?;
             match file.buffers.as_slice() {
                 [only] => return Ok(of_pages(&file, only, whose)),
                 // The same CPU stands in several of them: only all together say who was interrupted when.

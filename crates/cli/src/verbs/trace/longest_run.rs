@@ -9,6 +9,7 @@ use crate::verbs::measure::frozen::EVENTS;
 use crate::{CommandError, Screen, Status};
 use blame::{Stretch, Whose};
 use serde::Serialize;
+use session::Session;
 use std::path::PathBuf;
 
 /// Arguments of `trace longest-run`.
@@ -38,13 +39,13 @@ struct Runs<'a> {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let mut of = args.asked.whose();
     let (file, mut status) = match (&args.file, args.record.says_what()) {
         (Some(file), false) => (file.as_path(), Status::Done),
         (None, true) => {
             let usual: Vec<&str> = EVENTS.iter().chain(ENTRIES).copied().collect();
-            let recorded = match record::record(&args.record, &usual, screen)? {
+            let recorded = match record::record(session, &args.record, &usual, screen)? {
                 Ok(recorded) => recorded,
                 Err(status) => return Ok(status),
             };
@@ -64,7 +65,7 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
             ));
         }
     };
-    let (mut runs, account) = longest_runs(file, &of)?;
+    let (mut runs, account) = longest_runs(session, file, &of)?;
     if account.latency.is_some() {
         runs.clear();
     }

@@ -8,6 +8,7 @@ use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
 use blame::{LongestWaits, Stretch};
 use serde::Serialize;
+use session::Session;
 use std::path::PathBuf;
 
 /// Arguments of `trace max-latency`.
@@ -46,9 +47,9 @@ struct Taker {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let mut longest = LongestWaits::of(args.asked.whose(), usize::from(args.most));
-    let account = each_step(&args.file, &mut |step| longest.step(step))?;
+    let account = each_step(session, &args.file, &mut |step| longest.step(step))?;
     let mut waits = longest.end();
     if account.latency.is_some() {
         waits.clear();

@@ -17,9 +17,10 @@ use apply::tracing::{Setting, Wanted};
 use events::dat::{DatOption, PlannedBuffer, Writing, id};
 use machine::{CpuSet, Machine, parse_duration};
 use measure::Note;
+use root::Tracefs;
 use root::output::{Draft, Readers};
-use root::{Root, Tracefs};
 use serde::Serialize;
+use session::Session;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -96,8 +97,8 @@ pub struct Recorded {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
-    let recorded = match record(args, EVENTS, screen)? {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let recorded = match record(session, args, EVENTS, screen)? {
         Ok(recorded) => recorded,
         Err(status) => return Ok(status),
     };
@@ -152,48 +153,51 @@ impl Args {
 /// # Errors
 /// What stands in the way; nothing is left behind.
 pub fn record(
+    session: &Session,
     args: &Args,
     usual: &[&str],
     screen: &Screen,
 ) -> Result<Result<Recorded, Status>, CommandError> {
     root::output::check(&args.out).map_err(kept::refused)?;
-    let root = Root::live();
-    let machine = Machine::read(&root);
+    let root = session.root();
+    let machine = session.machine();
     let cpus = match &args.cpus {
         Some(cpus) => crate::intent::existing_cpus(cpus, &machine)?.and(&machine.topology.online),
         None => machine.topology.online.clone(),
     };
     let watched = match Watched::begin(
+        session,
         &args.command,
         args.cpus.is_some().then_some(&cpus),
-        &root,
         &machine,
         screen,
     )? {
         Ok(watched) => watched,
         Err(status) => return Ok(Err(status)),
     };
-    let tracefs = found()?;
+    let tracefs = found(session)?;
     // Interrupts that are sent are among what is usual, and not in what somebody names.
     let is_usual = args.event.is_empty() && args.tracer.is_none() && usual.contains(&"ipi");
     let senders = is_usual
-        .then(|| Senders::begin(&args.senders, &machine))
+        .then(|| Senders::begin(session, &args.senders, &machine))
         .transpose()?;
     let group = senders.as_ref().and_then(Senders::group);
     let usual: Vec<&str> = usual.iter().copied().chain(group.as_deref()).collect();
-    let known = wanted_events(args, &usual, &root, &tracefs)?;
-    let mut instance = Instance::begin(tracefs, &settings(args, &known, &cpus))?;
+    let known = wanted_events(session, args, &usual, &tracefs)?;
+    let mut instance = Instance::begin(session, tracefs, &settings(args, &known, &cpus))?;
     let list: Vec<_> = cpus.iter().collect();
-    let mut spooler =
-        Spooler::open(&instance.file("."), &list, known.layout, &args.out).map_err(unwritable)?;
-    let over = match watched.run((&root, &cpus), args.duration, &mut || {
-        spooler.drain().map_err(unwritable)
+    let mut spooler = Spooler::open(&instance.file("."), &list, known.layout, &args.out)
+        .map_err(|error| unwritable(session, error))?;
+    let over = match watched.run((root, &cpus), args.duration, &mut || {
+        spooler.drain().map_err(|error| unwritable(session, error))
     })? {
         Ok(over) => over,
         Err(status) => return Ok(Err(status)),
     };
     instance.stop()?;
-    let spooled = spooler.finish(&root, &instance.file(".")).map_err(unwritable)?;
+    let spooled = spooler
+        .finish(root, &instance.file("."))
+        .map_err(|error| unwritable(session, error))?;
     let comms = root
         .text(&instance.shared_file("saved_cmdlines"))?
         .unwrap_or_default();
@@ -227,11 +231,12 @@ fn row(spooled: &Spooled) -> Row {
 
 /// What is to be traced, by what this kernel has.
 fn wanted_events(
+    session: &Session,
     args: &Args,
     usual: &[&str],
-    root: &Root,
     tracefs: &Tracefs,
 ) -> Result<Catalogue, CommandError> {
+    let root = session.root();
     let asked: Vec<String> = args.event.iter().map(|event| event.replace(':', "/")).collect();
     let top = tracefs.file(".");
     let mut wanted: Vec<&str> = asked
@@ -261,7 +266,7 @@ fn wanted_events(
     }
     let mut known = catalogue(root, &top, &wanted).map_err(|error| match error {
         TraceError::NoEvents { wanted } => absent(&wanted),
-        error => untraceable(error),
+        error => untraceable(session, error),
     })?;
     // `all` means what there is: a directory without events is none that is missing.
     if asked.iter().any(|event| event == "all") {
@@ -411,12 +416,12 @@ impl Recorded {
     }
 }
 
-fn unwritable(error: TraceError) -> CommandError {
+fn unwritable(session: &Session, error: TraceError) -> CommandError {
     match error {
         TraceError::Root(error) if error.errno() == Some(libc::ENOSPC) => CommandError {
             next: "make room, or give --out a file on another disk; nothing of it was kept".to_owned(),
             ..error.into()
         },
-        error => untraceable(error),
+        error => untraceable(session, error),
     }
 }

@@ -6,6 +6,7 @@ use events::dat::TraceFile;
 use events::text::{TextItem, TextReader};
 use events::{Event, Lines, Record, Unit};
 use machine::{CpuId, CpuSet};
+use session::Session;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
@@ -38,9 +39,9 @@ fn cpu_list(text: &str) -> Result<CpuSet, String> {
 }
 
 /// Runs it.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let account = match open(&args.file)? {
-        Trace::Dat(bytes) => of_dat(args, &parse(&bytes, &args.file)?, screen),
+        Trace::Dat(bytes) => of_dat(args, &parse(session, &bytes, &args.file)?, screen),
         Trace::Text(input) => of_text(args, input, &args.file, screen)?,
     };
     if let Some(missing) = account.missing() {

@@ -5,10 +5,11 @@ use crate::program::attend::{Until, attend};
 use crate::program::child::{self, Begun, Child};
 use crate::program::offline::Hotplug;
 use crate::program::place::place;
-use crate::{CommandError, Screen, Status, changing};
+use crate::{CommandError, Screen, Status};
 use machine::{CpuSet, Machine};
 use measure::Note;
 use root::Root;
+use session::Session;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
@@ -39,15 +40,16 @@ impl Watched {
     /// # Errors
     /// A command that cannot be placed. The status of one that could not be started, which has said so itself.
     pub fn begin(
+        session: &Session,
         command: &[OsString],
         cpus: Option<&CpuSet>,
-        root: &Root,
         machine: &Machine,
         screen: &Screen,
     ) -> Result<Result<Watched, Status>, CommandError> {
+        let root = session.root();
         let child = match command {
             [] => None,
-            command => match child::start(command, || place(root, machine, cpus, screen.form))? {
+            command => match child::start(command, || place(session, machine, cpus, screen.form))? {
                 Begun::On(child) => Some(child),
                 Begun::Over(status) => return Ok(Err(status)),
             },
@@ -57,7 +59,7 @@ impl Watched {
         }
         Ok(Ok(Watched {
             child,
-            stop: changing::stop_flag(),
+            stop: session::stop_flag(),
         }))
     }
 

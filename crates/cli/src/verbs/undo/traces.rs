@@ -1,13 +1,13 @@
 //! `undo --all`: what outlives a restart goes too: unit, script, links, configuration, notes about boots.
 
 use crate::CommandError;
-use crate::changing::{self, Changing};
 use crate::verbs::apply::reload_systemd;
 use apply::installed::{Placed, Removed, put_aside, remove};
 use apply::{Force, Lasting, boot_attempt};
 use plan::declared::PATH;
+use root::Standing;
 use root::state::LIB_DIR;
-use root::{Live, Root, Standing};
+use session::{ChangeLock, Session};
 
 /// What is left of us besides the state of this boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +22,9 @@ pub enum Foreseen {
 ///
 /// # Errors
 /// No permission, or an unsafe directory.
-pub fn foreseen() -> Result<Foreseen, CommandError> {
-    let declared = Live::host().standing(PATH)? != Standing::Nothing;
-    Ok(match declared || changing::existing_lasting()?.is_some() {
+pub fn foreseen(session: &Session) -> Result<Foreseen, CommandError> {
+    let declared = session.writable()?.standing(PATH)? != Standing::Nothing;
+    Ok(match declared || session.lasting_state()?.is_some() {
         true => Foreseen::Something,
         false => Foreseen::Nothing,
     })
@@ -34,21 +34,21 @@ pub fn foreseen() -> Result<Foreseen, CommandError> {
 ///
 /// # Errors
 /// A journal of installed files that cannot be read.
-pub fn remove_all(changing: &Changing, force: Force) -> Result<Removed, CommandError> {
-    let live = Live::host();
+pub fn remove_all(session: &Session, changing: &ChangeLock, force: Force) -> Result<Removed, CommandError> {
+    let live = session.writable()?;
     let mut removed = Removed::default();
-    if let Some(state) = changing::existing_lasting()? {
+    if let Some(state) = session.lasting_state()? {
         let lasting = Lasting(&state);
-        removed = remove(&live, &lasting, force, &[PATH])?;
-        crate::verbs::boot::clear_all(changing, &mut removed)?;
+        removed = remove(live, &lasting, force, &[PATH])?;
+        crate::verbs::boot::clear_all(session, changing, &mut removed)?;
         if boot_attempt::forget(&lasting)? {
             removed.placed.push(gone(&format!("{LIB_DIR}/boot-attempt")));
         }
         if !removed.placed.is_empty() {
-            reload_systemd(&Root::live());
+            reload_systemd(session.root());
         }
         // Taking the boot line back may have been the last that was in it.
-        let state = changing::existing_lasting()?;
+        let state = session.lasting_state()?;
         if let Some(state) = state
             && state.names("")?.is_empty()
             && state.discard()?
@@ -57,7 +57,7 @@ pub fn remove_all(changing: &Changing, force: Force) -> Result<Removed, CommandE
         }
     }
     // Written by hand: it is somebody's work, so it is kept under a name that nothing reads.
-    if let Some(kept) = put_aside(&live, PATH)? {
+    if let Some(kept) = put_aside(live, PATH)? {
         removed.placed.push(gone(PATH));
         removed.placed.push(Placed {
             path: kept,

@@ -5,7 +5,7 @@ use crate::verbs::boot;
 use crate::verbs::check::intention::{Asked, Declarations};
 use crate::verbs::check::look::{self, Looked};
 use plan::Profile;
-use root::Root;
+use session::Session;
 use std::time::Duration;
 
 /// What `check` is asked.
@@ -20,12 +20,13 @@ impl Asking {
     ///
     /// # Errors
     /// As `check`.
-    pub fn look(&self, window: Duration) -> Result<Looked, CommandError> {
+    pub fn look(&self, session: &Session, window: Duration) -> Result<Looked, CommandError> {
         let asked = Asked {
             cpus: self.cpus.as_deref(),
             profile: Profile::Minimal,
             declarations: Declarations::OfMachine,
         };
-        look::look(&boot::Scene::read(Root::live())?, &asked, window)
+        session.refresh();
+        look::look(&boot::Scene::read(session)?, &asked, window)
     }
 }

@@ -3,7 +3,7 @@
 use super::asked::Asking;
 use super::scene;
 use crate::program::aside;
-use root::Root;
+use session::Session;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -20,13 +20,14 @@ const SHARE: u32 = 20;
 
 /// Looks until the other side is gone or `stop` is set.
 pub fn run(
+    session: &Session,
     asking: &Asking,
     out: &Sender<Scene>,
     trouble: &Sender<String>,
     wake: &Receiver<()>,
     stop: &AtomicBool,
 ) {
-    let root = Root::live();
+    let root = session.root();
     let mut pause = Duration::ZERO;
     loop {
         match wake.recv_timeout(pause) {
@@ -37,10 +38,10 @@ pub fn run(
             return;
         }
         let begun = Instant::now();
-        match asking.look(WINDOW) {
+        match asking.look(session, WINDOW) {
             Ok(looked) => {
                 let scene = scene::of(&looked);
-                aside::step_aside(&root, &scene.isolated);
+                aside::step_aside(root, &scene.isolated);
                 // Who is gone needs no scene.
                 let _ = out.send(scene);
             }

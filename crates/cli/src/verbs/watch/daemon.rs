@@ -21,21 +21,21 @@ mod webhook;
 use super::Args;
 use crate::declared::DeclaredFile;
 use crate::program::aside::step_aside;
-use crate::{CommandError, Screen, Status, changing};
+use crate::{CommandError, Screen, Status, seconds_now};
 use alerts::Alerts;
 use configuration::Configuration;
 use folders::Folders;
 use known::Counts;
 use looking::{Looked, look, wanted};
-use machine::Machine;
 use memory::Memory;
 use metrics::Metrics;
 use outlets::Outlets;
 use plan::declared::Repair;
 use repairing::Repairing;
-use root::{Root, process};
+use root::process;
 use rounds::Rounds;
 use service::Service;
+use session::Session;
 use sources::Sources;
 use std::time::{Duration, Instant};
 use threads::Threads;
@@ -55,9 +55,9 @@ const PATIENCE: Duration = Duration::from_secs(15);
 ///
 /// # Errors
 /// No permission, another daemon, a configuration that cannot be used at the start.
-pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let _held = process::hold_signals();
-    let mut daemon = Daemon::begin(args)?;
+    let mut daemon = Daemon::begin(session, args)?;
     screen.note(&daemon.greeting());
     if let Some(trouble) = daemon.outlets.trouble() {
         screen.note(&format!(
@@ -70,8 +70,8 @@ pub fn run(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     Ok(Status::Done)
 }
 
-struct Daemon {
-    root: Root,
+struct Daemon<'s> {
+    session: &'s Session,
     begun: Instant,
     cpus: Option<String>,
     configuration: Configuration,
@@ -97,14 +97,13 @@ struct Daemon {
     trouble: String,
 }
 
-impl Daemon {
-    fn begin(args: &Args) -> Result<Daemon, CommandError> {
-        let root = Root::live();
-        let configuration = Configuration::read(&root, Repair::All(args.repair))?;
+impl<'s> Daemon<'s> {
+    fn begin(session: &'s Session, args: &Args) -> Result<Daemon<'s>, CommandError> {
+        let configuration = Configuration::read(session, Repair::All(args.repair))?;
         let outlets = Outlets::new(&args.log);
         outlets.place()?;
-        let memory = Memory::take()?;
-        let sources = Sources::open(&root)?;
+        let memory = Memory::take(session)?;
+        let sources = Sources::open(session.root())?;
         let mut daemon = Daemon {
             begun: Instant::now(),
             cpus: args.cpus.clone(),
@@ -115,7 +114,7 @@ impl Daemon {
             posts: Posts::default(),
             repairing: Repairing::default(),
             threads: Threads::default(),
-            rounds: Rounds::new(&root),
+            rounds: Rounds::new(session),
             folders: Folders::default(),
             service: Service::find(),
             burst: Burst::default(),
@@ -128,27 +127,23 @@ impl Daemon {
             configuration,
             memory,
             sources,
-            root,
+            session,
         };
         let before = Daemon::spent();
         // What is wrong with CPUs or declarations ends it here, while somebody looks.
         let looked = look(
-            &daemon.root,
+            session,
             daemon.cpus.as_deref(),
             &daemon.configuration,
             Layers::all(),
             None,
         )?;
-        daemon.say(Line::new(
-            changing::seconds_now(),
-            "started",
-            daemon.opening(&looked),
-        ));
+        daemon.say(Line::new(seconds_now(), "started", daemon.opening(&looked)));
         daemon.outlets.begun()?;
         daemon.let_go();
         let missing = daemon.sources.missing();
         for line in missing {
-            daemon.say(Line::new(changing::seconds_now(), "source", line));
+            daemon.say(Line::new(seconds_now(), "source", line));
         }
         daemon.take(looked, Layers::all(), &[]);
         daemon
@@ -170,7 +165,7 @@ impl Daemon {
                 cpus.to_string()
             },
             looked.intention.source.text(),
-            crate::program::aside::allowed(&self.root).minus(&cpus),
+            crate::program::aside::allowed(self.session.root()).minus(&cpus),
             self.sources.names()
         )
     }
@@ -219,7 +214,7 @@ impl Daemon {
             }
             let asked = Daemon::spent();
             for line in self.alerts.tend().into_iter().chain(self.posts.tend()) {
-                self.say(Line::new(changing::seconds_now(), "alert", line));
+                self.say(Line::new(seconds_now(), "alert", line));
             }
             self.tell_outlets();
             self.tell_metrics();
@@ -278,9 +273,13 @@ impl Daemon {
 
     fn hear(&mut self) {
         let now = self.now();
-        let (burst, threads, root, counts) =
-            (&mut self.burst, &mut self.threads, &self.root, &mut self.counts);
-        self.sources.take(now, &mut |told| match told {
+        let (burst, threads, root, counts) = (
+            &mut self.burst,
+            &mut self.threads,
+            self.session.root(),
+            &mut self.counts,
+        );
+        self.sources.take(self.session, now, &mut |told| match told {
             sources::Told::Process(process) => {
                 if threads.told(root, process) {
                     burst.add(now, Happening::Thread);
@@ -296,10 +295,10 @@ impl Daemon {
     /// What no source tells of.
     fn look_around(&mut self) {
         let now = self.now();
-        if self.threads.due(now) <= now && self.threads.sweep(&self.root, now, Daemon::spent) {
+        if self.threads.due(now) <= now && self.threads.sweep(self.session.root(), now, Daemon::spent) {
             self.burst.add(now, Happening::Thread);
         }
-        if self.folders.look(&self.root, now) {
+        if self.folders.look(self.session.root(), now) {
             let layers = Layers::named(&["partition", "tasks", "knobs"]);
             self.burst.add(now, Happening::Round(layers));
         }
@@ -307,12 +306,12 @@ impl Daemon {
             return;
         }
         let before = Daemon::spent();
-        if self.configuration.is_changed(&self.root) {
+        if self.configuration.is_changed(self.session) {
             self.reload();
         }
-        let round = self.rounds.go(&self.root, now);
+        let round = self.rounds.go(self.session, now);
         if !round.happenings.is_empty() {
-            self.sources.listen_to_files(&self.root);
+            self.sources.listen_to_files(self.session.root());
         }
         for happening in round.happenings {
             self.burst.add(now, happening);
@@ -326,17 +325,17 @@ impl Daemon {
     }
 
     fn reload(&mut self) {
-        let (root, cpus, looked) = (&self.root, self.cpus.as_deref(), self.looked.as_ref());
+        let (session, cpus, looked) = (self.session, self.cpus.as_deref(), self.looked.as_ref());
         let fits = |file: Option<&DeclaredFile>| match looked {
-            Some(looked) => wanted(root, &looked.machine, cpus, file).map(drop),
-            None => wanted(root, &Machine::read(root), cpus, file).map(drop),
+            Some(looked) => wanted(session, &looked.machine, cpus, file).map(drop),
+            None => wanted(session, &session.machine(), cpus, file).map(drop),
         };
         let former = self.configuration.error.clone();
-        let line = match self.configuration.reload(root, &fits) {
+        let line = match self.configuration.reload(session, &fits) {
             Ok(()) => format!("{} was read again", plan::declared::PATH),
             Err(error) => format!("the old one stays in force: {error}"),
         };
-        let line = Line::new(changing::seconds_now(), "configuration", line);
+        let line = Line::new(seconds_now(), "configuration", line);
         // Whoever is told of findings has to know that it is not what the file says that is checked, and when it is again.
         if self.configuration.error != former {
             self.alert(&line);
@@ -356,7 +355,7 @@ impl Daemon {
 
     /// Whether a change of ours is under way: half of it would be found missing.
     fn is_held_up(&mut self, now: Duration) -> bool {
-        if !changing::is_under_way(&self.root) {
+        if !self.session.is_change_under_way() {
             self.held_up = None;
             return false;
         }
@@ -374,7 +373,7 @@ impl Daemon {
         let last = self.looked.take();
         let mut news = 0;
         match look(
-            &self.root,
+            self.session,
             self.cpus.as_deref(),
             &self.configuration,
             asked.layers,
@@ -382,7 +381,7 @@ impl Daemon {
         ) {
             Ok(looked) => {
                 if !std::mem::take(&mut self.trouble).is_empty() {
-                    let line = Line::new(changing::seconds_now(), "trouble", "check answers again");
+                    let line = Line::new(seconds_now(), "trouble", "check answers again");
                     self.alert(&line);
                     self.say(line);
                 }
@@ -392,7 +391,7 @@ impl Daemon {
                 let line = format!("check: {}: {}", error.what, error.why);
                 if self.trouble != line {
                     self.trouble.clone_from(&line);
-                    let line = Line::new(changing::seconds_now(), "trouble", line);
+                    let line = Line::new(seconds_now(), "trouble", line);
                     self.alert(&line);
                     self.say(line);
                 }
@@ -418,21 +417,22 @@ impl Daemon {
 
     /// Says how much of it is news.
     fn take(&mut self, looked: Looked, asked: Layers, writers: &[watch::drift::Writer]) -> usize {
-        step_aside(&self.root, &looked.intention.cpus());
+        step_aside(self.session.root(), &looked.intention.cpus());
         let wishes = looked.intention.wishes.iter();
         let names = wishes.map(|wish| wish.intent.name.as_str());
-        self.folders.know(&self.root, &looked.machine, names);
+        self.folders.know(self.session.root(), &looked.machine, names);
         if let Some(tasks) = looked.machine.tasks.as_ref().filter(|_| asked.has("tasks")) {
-            self.threads.know(&self.root, tasks, &looked.intention.cpus());
+            self.threads
+                .know(self.session.root(), tasks, &looked.intention.cpus());
         }
         let kept = looked.kept(&self.configuration.watching);
         let news = self.update(kept, asked, writers);
         let lines = self
             .repairing
-            .repair(&self.root, &looked, &self.configuration.watching);
+            .repair(self.session, &looked, &self.configuration.watching);
         if !lines.is_empty() {
             self.burst.add(self.now(), Happening::Round(asked));
-            self.rounds.repaired();
+            self.rounds.repaired(self.session);
         }
         for line in lines {
             self.say(line);
@@ -447,7 +447,7 @@ impl Daemon {
         asked: Layers,
         writers: &[watch::drift::Writer],
     ) -> usize {
-        let now_s = changing::seconds_now();
+        let now_s = seconds_now();
         self.counts.questions += 1;
         self.counts.checked_s = Some(now_s);
         let changes = self.memory.ledger.update(found, asked, now_s, writers);
@@ -462,7 +462,7 @@ impl Daemon {
 
     /// Says how much there was to tell.
     fn tell(&mut self, changes: Vec<watch::drift::Change>) -> usize {
-        let now_s = changing::seconds_now();
+        let now_s = seconds_now();
         let news = changes.len();
         for change in changes {
             let line = watch::drift::of_change(&change, now_s);
@@ -481,7 +481,7 @@ impl Daemon {
 
     /// A log that could not be written and can be again says so itself.
     fn tell_outlets(&mut self) {
-        if let Some(line) = self.outlets.recovered(changing::seconds_now()) {
+        if let Some(line) = self.outlets.recovered(seconds_now()) {
             self.say(line);
         }
     }
@@ -490,9 +490,9 @@ impl Daemon {
         self.service.stopping();
         self.alerts.end();
         for line in self.posts.end() {
-            self.say(Line::new(changing::seconds_now(), "alert", line));
+            self.say(Line::new(seconds_now(), "alert", line));
         }
-        self.say(Line::new(changing::seconds_now(), "stopped", why));
+        self.say(Line::new(seconds_now(), "stopped", why));
         self.keep();
     }
 }

@@ -6,7 +6,7 @@ use super::shown::{Source, Turn, show};
 use super::{Args, checking, sampling, scene};
 use crate::program::aside::step_aside;
 use crate::{CommandError, Screen, Status};
-use root::{Root, process};
+use root::process;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,6 +16,7 @@ use watch::{Act, Glyphs, Mode, Moment, Now, Overlay, Scene, View};
 
 mod answer;
 use answer::Answer;
+use session::Session;
 
 /// Moments that may wait for who draws.
 const WAITING: usize = 16;
@@ -24,9 +25,9 @@ const WAITING: usize = 16;
 ///
 /// # Errors
 /// What `check` cannot do without, a file that cannot be written, a terminal that is gone.
-pub fn run(args: &Args, screen: &Screen) -> Result<Status, CommandError> {
+pub fn run(args: &Args, session: &Session, screen: &Screen) -> Result<Status, CommandError> {
     let _held = process::hold_signals();
-    let mut live = Live::begin(args)?;
+    let mut live = Live::begin(session, args)?;
     let shown = show(&mut live, screen);
     live.end();
     shown.map(|()| Status::Done)
@@ -36,9 +37,9 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Status, CommandError> {
 ///
 /// # Errors
 /// As [`run`].
-pub fn record_only(args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn record_only(session: &Session, args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
     let _held = process::hold_signals();
-    let mut live = Live::begin(args)?;
+    let mut live = Live::begin(session, args)?;
     screen.note("no terminal: recording only; SIGINT or SIGTERM ends it\n");
     let mut view = View::default();
     let recorded = loop {
@@ -77,14 +78,14 @@ struct Live {
 }
 
 impl Live {
-    fn begin(args: &Args) -> Result<Live, CommandError> {
+    fn begin(session: &Session, args: &Args) -> Result<Live, CommandError> {
         let asking = Asking {
             cpus: args.cpus.clone(),
         };
         // Before the first thread is made: each inherits where this one stands.
-        let looked = asking.look(Duration::ZERO)?;
+        let looked = asking.look(session, Duration::ZERO)?;
         let first = scene::of(&looked);
-        step_aside(&Root::live(), &first.isolated);
+        step_aside(session.root(), &first.isolated);
         let kernel = looked.machine.kernel.release.clone().unwrap_or_default();
         let recorder = match &args.record {
             Some(path) => Some(Recorder::begin(path, &kernel, args.every)?),
@@ -97,9 +98,11 @@ impl Live {
         let (wake, woken) = channel();
         let every = args.every;
         let (scene, is_over) = (first.clone(), Arc::clone(&stop));
-        std::thread::spawn(move || sampling::run(every, scene, &scenes, &to_view, &is_over));
+        let own = session.for_thread();
+        std::thread::spawn(move || sampling::run(&own, every, scene, &scenes, &to_view, &is_over));
         let is_over = Arc::clone(&stop);
-        std::thread::spawn(move || checking::run(&asking, &to_sampler, &tell, &woken, &is_over));
+        let own = session.for_thread();
+        std::thread::spawn(move || checking::run(&own, &asking, &to_sampler, &tell, &woken, &is_over));
         Ok(Live {
             kernel,
             moments: VecDeque::new(),

@@ -5,7 +5,7 @@ use super::asked::Asking;
 use super::daemon::{kept, once};
 use crate::{CommandError, Screen, Status};
 use observe::Sample;
-use root::Root;
+use session::Session;
 use std::time::Duration;
 use watch::metrics::{Form, Totals, exposition};
 
@@ -25,20 +25,25 @@ const WINDOW: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// As `check`.
-pub fn run(written: Written, args: &Args, screen: &mut Screen) -> Result<Status, CommandError> {
+pub fn run(
+    session: &Session,
+    written: Written,
+    args: &Args,
+    screen: &mut Screen,
+) -> Result<Status, CommandError> {
     let looked = Asking {
         cpus: args.cpus.clone(),
     }
-    .look(args.duration.unwrap_or(WINDOW))?;
+    .look(session, args.duration.unwrap_or(WINDOW))?;
     let standing = looked.found.iter().map(kept).collect();
     let known = once(&looked.machine, &looked.intention, standing);
-    let root = Root::live();
+    let root = session.root();
     let mut totals = Totals::default();
-    totals.add(&Sample::take(&root), observe::timeslices(&root), &known.cpus());
+    totals.add(&Sample::take(root), observe::timeslices(root), &known.cpus());
     let form = match written {
         Written::Text => Form::Text,
         Written::Openmetrics => Form::OpenMetrics,
     };
-    screen.text(&exposition(form, &known, &totals, crate::changing::seconds_now()));
+    screen.text(&exposition(form, &known, &totals, crate::seconds_now()));
     Ok(Status::Done)
 }

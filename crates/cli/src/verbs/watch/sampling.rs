@@ -3,7 +3,7 @@
 use super::ran::Runs;
 use crate::program::aside;
 use observe::{Sample, activity};
-use root::Root;
+use session::Session;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::time::{Duration, Instant, SystemTime};
@@ -12,18 +12,19 @@ use watch::{Moment, Scene};
 /// Looks until the other side is gone or `stop` is set. A look that comes late moves those after it: rates are of the time
 /// that really passed.
 pub fn run(
+    session: &Session,
     every: Duration,
     first: Scene,
     scenes: &Receiver<Scene>,
     moments: &SyncSender<Moment>,
     stop: &AtomicBool,
 ) {
-    let root = Root::live();
+    let root = session.root();
     let mut scene = first;
     let mut is_new = true;
     let mut runs = Runs::default();
-    let mut before = Sample::take(&root);
-    runs.look(&root, &scene.threads);
+    let mut before = Sample::take(root);
+    runs.look(root, &scene.threads);
     let mut due = Instant::now() + every;
     for number in 0.. {
         while let Some(left) = due.checked_duration_since(Instant::now()) {
@@ -36,18 +37,18 @@ pub fn run(
         if let Some(newer) = scenes.try_iter().last()
             && newer != scene
         {
-            aside::step_aside(&root, &newer.isolated);
+            aside::step_aside(root, &newer.isolated);
             scene = newer;
             is_new = true;
         }
-        let sample = Sample::take(&root);
+        let sample = Sample::take(root);
         let moment = Moment {
             number,
             unix_s: SystemTime::now()
                 .duration_since(SystemTime::UNIX_EPOCH)
                 .map_or(0, |time| time.as_secs()),
             activity: activity(&before, &sample),
-            ran: runs.look(&root, &scene.threads),
+            ran: runs.look(root, &scene.threads),
             scene: is_new.then(|| scene.clone()),
         };
         is_new = false;

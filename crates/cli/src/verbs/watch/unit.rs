@@ -1,13 +1,13 @@
 //! `watch --daemon --install-unit`: a unit of systemd that starts the daemon at boot; `--remove-unit` takes it back. Files
 //! and a link, noted with what stood there; nothing is called.
 
-use crate::changing::{self, Changing};
 use crate::verbs::apply::{program, reload_systemd, with_program};
 use crate::{CommandError, Screen, Status};
 use apply::installed::{Placed, install, remove_some};
 use apply::{Force, Lasting};
-use root::{Kind, Live, Root, Standing};
+use root::{Kind, Standing};
 use serde_json::json;
+use session::Session;
 
 const TEXT: &str = include_str!("../../../../../packaging/systemd/quietcore-watch.service");
 const UNIT: &str = "/etc/systemd/system/quietcore-watch.service";
@@ -17,8 +17,8 @@ const LINK: &str = "/etc/systemd/system/multi-user.target.wants/quietcore-watch.
 ///
 /// # Errors
 /// A machine without systemd, a program that cannot be started at boot, and what writing met.
-pub fn place(screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = Root::live();
+pub fn place(session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let root = session.root();
     if !matches!(root.kind("/run/systemd/system"), Ok(Some(Kind::Dir))) {
         return Err(CommandError::new(
             Status::Unable,
@@ -27,8 +27,8 @@ pub fn place(screen: &mut Screen) -> Result<Status, CommandError> {
             "have `quietcore watch --daemon` started by whatever starts services here",
         ));
     }
-    let program = program()?;
-    let _changing = Changing::begin()?;
+    let program = program(session)?;
+    let _changing = session.lock()?;
     let files = [
         (
             UNIT.to_owned(),
@@ -39,8 +39,12 @@ pub fn place(screen: &mut Screen) -> Result<Status, CommandError> {
             Standing::Link("../quietcore-watch.service".to_owned()),
         ),
     ];
-    let placed = install(&Live::host(), &Lasting(&changing::lasting()?), &files)?;
-    reload_systemd(&root);
+    let placed = install(
+        session.writable()?,
+        &Lasting(&session.made_lasting_state()?),
+        &files,
+    )?;
+    reload_systemd(root);
     show("installed", &placed, &[], screen);
     screen.note("`systemctl start quietcore-watch` begins it now; --remove-unit or `quietcore undo --all` removes it\n");
     Ok(Status::Done)
@@ -50,12 +54,12 @@ pub fn place(screen: &mut Screen) -> Result<Status, CommandError> {
 ///
 /// # Errors
 /// No permission, and what writing met.
-pub fn take_back(screen: &mut Screen) -> Result<Status, CommandError> {
-    let _changing = Changing::begin()?;
-    let state = changing::lasting()?;
+pub fn take_back(session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let _changing = session.lock()?;
+    let state = session.made_lasting_state()?;
     let is_ours = |path: &str| path == UNIT || path == LINK;
-    let removed = remove_some(&Live::host(), &Lasting(&state), Force::No, &[], &is_ours)?;
-    reload_systemd(&Root::live());
+    let removed = remove_some(session.writable()?, &Lasting(&state), Force::No, &[], &is_ours)?;
+    reload_systemd(session.root());
     let left: Vec<String> = removed.drift.iter().chain(&removed.failed).cloned().collect();
     show("removed", &removed.placed, &left, screen);
     if removed.placed.is_empty() && left.is_empty() {

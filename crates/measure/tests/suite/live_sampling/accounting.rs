@@ -10,7 +10,7 @@ use std::time::Duration;
 /// SIGSTOP and before SIGCONT were sent.
 fn stall(request: &Request<'_>) -> (Measurement, u64, u64) {
     let mut times = None;
-    let result = run(request, &mut |progress| {
+    let result = run(request, &root::Root::live(), &mut |progress| {
         let sampling = progress.phase == Phase::Sampling && progress.threads[0].recorded > 0;
         if sampling && progress.elapsed_ns > 200_000_000 && times.is_none() {
             let begun = monotonic_ns();
@@ -87,13 +87,17 @@ fn a_killed_sampler_loses_nothing_that_was_recorded() {
     for kind in [Kind::Latency, Kind::Noise] {
         let stop = AtomicBool::new(false);
         let mut seen = 0;
-        let result = run(&request(kind, 60_000, &stop), &mut |progress| {
-            let is_due = progress.phase == Phase::Sampling && progress.elapsed_ns > 400_000_000;
-            if is_due && progress.threads[0].recorded > 0 {
-                seen = progress.threads[0].recorded;
-                signal(progress, rustix::process::Signal::KILL);
-            }
-        })
+        let result = run(
+            &request(kind, 60_000, &stop),
+            &root::Root::live(),
+            &mut |progress| {
+                let is_due = progress.phase == Phase::Sampling && progress.elapsed_ns > 400_000_000;
+                if is_due && progress.threads[0].recorded > 0 {
+                    seen = progress.threads[0].recorded;
+                    signal(progress, rustix::process::Signal::KILL);
+                }
+            },
+        )
         .unwrap();
         assert_accounts(&result);
         let thread = &result.threads[0];
@@ -122,12 +126,16 @@ fn cancelling_gives_an_exact_partial_result() {
     for kind in [Kind::Latency, Kind::Noise] {
         let stop = AtomicBool::new(false);
         let mut last_phase = Phase::Preparing;
-        let result = run(&request(kind, 60_000, &stop), &mut |progress| {
-            last_phase = progress.phase;
-            if progress.elapsed_ns > 300_000_000 && progress.threads[0].recorded > 0 {
-                stop.store(true, Ordering::Relaxed);
-            }
-        })
+        let result = run(
+            &request(kind, 60_000, &stop),
+            &root::Root::live(),
+            &mut |progress| {
+                last_phase = progress.phase;
+                if progress.elapsed_ns > 300_000_000 && progress.threads[0].recorded > 0 {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            },
+        )
         .unwrap();
         assert_accounts(&result);
         assert!(!result.complete);
@@ -156,7 +164,7 @@ fn a_sampler_that_sleeps_long_is_cancelled_at_once() {
     let mut request = request(Kind::Latency, 60_000, &stop);
     request.each(|lane| lane.interval_ns = 10_000_000_000);
     let mut cancelled = None;
-    let result = run(&request, &mut |progress| {
+    let result = run(&request, &root::Root::live(), &mut |progress| {
         if progress.phase == Phase::Sampling && cancelled.is_none() {
             stop.store(true, Ordering::Relaxed);
             cancelled = Some(std::time::Instant::now());
@@ -173,7 +181,7 @@ fn cancelled_before_the_window_there_are_no_samples() {
     let _alone = alone();
     let stop = AtomicBool::new(true);
     for kind in [Kind::Latency, Kind::Noise] {
-        let result = run(&request(kind, 60_000, &stop), &mut |_| {}).unwrap();
+        let result = run(&request(kind, 60_000, &stop), &root::Root::live(), &mut |_| {}).unwrap();
         assert_accounts(&result);
         assert_eq!((result.threads[0].expected, result.complete), (0, false));
     }
@@ -199,7 +207,7 @@ fn no_room(duration_ms: u64) -> bool {
     let quick = changed(request(Kind::Latency, duration_ms, &stop), |lane| {
         lane.interval_ns = 25_000;
     });
-    let result = run(&quick, &mut |progress| {
+    let result = run(&quick, &root::Root::live(), &mut |progress| {
         if progress.phase == Phase::Sampling && !paused {
             paused = true;
             std::thread::sleep(Duration::from_millis(duration_ms - 100));
@@ -225,7 +233,7 @@ fn gaps_are_listed_up_to_a_number_and_all_are_counted() {
     let stop = AtomicBool::new(false);
     let mut request = request(Kind::Noise, 400, &stop);
     request.each(|lane| lane.threshold_ns = 100);
-    let result = run(&request, &mut |_| {}).unwrap();
+    let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
     assert_accounts(&result);
     let thread = &result.threads[0];
     let gaps = thread.gaps.as_ref().unwrap();
@@ -253,7 +261,7 @@ fn what_is_kept_in_between_accounts_for_itself() {
         };
         let mut request = request(kind, 2_600, &stop);
         request.keep = Some(&keep);
-        let end = run(&request, &mut |_| {}).unwrap();
+        let end = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
         let kept = kept.into_inner();
         assert!(kept.len() >= 2, "{kind:?}: kept {} times in 2.6 s", kept.len());
         for result in &kept {
@@ -280,7 +288,12 @@ fn what_is_kept_in_between_accounts_for_itself() {
 fn the_counter_tells_how_fast_it_ran_and_how_far_from_others() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let result = run(&request(Kind::Noise, 400, &stop), &mut |_| {}).unwrap();
+    let result = run(
+        &request(Kind::Noise, 400, &stop),
+        &root::Root::live(),
+        &mut |_| {},
+    )
+    .unwrap();
     let counter = result.threads[0].counter.clone().unwrap();
     assert_eq!(counter.clocksource, environment().clocksource);
     match (&counter.rate, counter.khz) {

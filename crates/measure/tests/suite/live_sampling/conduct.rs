@@ -11,7 +11,7 @@ fn enforced(kind: Kind) -> Option<ThreadResult> {
     let stop = AtomicBool::new(false);
     let mut request = request(kind, 500, &stop);
     request.system_calls = SystemCalls::Enforced;
-    let result = run(&request, &mut |_| {}).unwrap();
+    let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
     assert_accounts(&result);
     if result
         .findings
@@ -73,7 +73,7 @@ fn no_page_fault_while_sampling() {
         let mut request = request(kind, 500, &stop);
         // Many samples, so that the ring is used to its end.
         request.each(|lane| (lane.interval_ns, lane.threshold_ns) = (50_000, 100));
-        let result = run(&request, &mut |_| {}).unwrap();
+        let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
         assert_accounts(&result);
         if result.findings.iter().any(|note| note.id == "memory_not_locked") {
             println!("SKIP: {kind:?} page faults: memory cannot be locked here");
@@ -87,7 +87,12 @@ fn no_page_fault_while_sampling() {
 fn the_counters_belong_to_the_window() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let result = run(&request(Kind::Latency, 500, &stop), &mut |_| {}).unwrap();
+    let result = run(
+        &request(Kind::Latency, 500, &stop),
+        &root::Root::live(),
+        &mut |_| {},
+    )
+    .unwrap();
     let Some(activity) = &result.activity else {
         panic!("no counters: {:?}", result.findings)
     };
@@ -130,9 +135,13 @@ fn the_collector_stays_off_the_measured_cpu_and_comes_back() {
         CpuSet::parse_list(list).unwrap()
     };
     let before = (thread_allowed(), before);
-    run(&request(Kind::Latency, 100, &stop), &mut |_| {
-        assert!(!thread_allowed().intersects(&one_cpu()));
-    })
+    run(
+        &request(Kind::Latency, 100, &stop),
+        &root::Root::live(),
+        &mut |_| {
+            assert!(!thread_allowed().intersects(&one_cpu()));
+        },
+    )
     .unwrap();
     assert_eq!(thread_allowed(), before.0);
 }
@@ -141,7 +150,7 @@ fn the_collector_stays_off_the_measured_cpu_and_comes_back() {
 fn every_count_has_a_source_and_a_number_or_a_reason() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let result = run(&request(Kind::All, 300, &stop), &mut |_| {}).unwrap();
+    let result = run(&request(Kind::All, 300, &stop), &root::Root::live(), &mut |_| {}).unwrap();
     for thread in &result.threads {
         let own = thread.own.unwrap();
         let of = |name: &str| thread.counts.iter().find(|count| count.name == name).unwrap();
@@ -172,7 +181,7 @@ fn a_measured_cpu_that_a_load_shares_is_told() {
             lane.policy = if load { Policy::Idle } else { Policy::Fifo };
             lane.priority = u32::from(!load);
         });
-        let result = run(&request, &mut |_| {}).unwrap();
+        let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
         if result.findings.iter().any(|note| note.id == "policy_refused") {
             return None;
         }

@@ -12,7 +12,12 @@ use std::time::Duration;
 fn the_policy_is_read_back() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
-    let result = run(&request(Kind::Latency, 100, &stop), &mut |_| {}).unwrap();
+    let result = run(
+        &request(Kind::Latency, 100, &stop),
+        &root::Root::live(),
+        &mut |_| {},
+    )
+    .unwrap();
     let thread = &result.threads[0];
     let refused = result.findings.iter().any(|note| note.id == "policy_refused");
     let expected = if refused {
@@ -25,9 +30,13 @@ fn the_policy_is_read_back() {
         println!("SKIP: real-time policy: it is refused here");
     }
     assert_eq!(
-        run(&request(Kind::Noise, 100, &stop), &mut |_| {})
-            .unwrap()
-            .threads[0]
+        run(
+            &request(Kind::Noise, 100, &stop),
+            &root::Root::live(),
+            &mut |_| {}
+        )
+        .unwrap()
+        .threads[0]
             .policy,
         Policy::Other
     );
@@ -38,9 +47,9 @@ fn what_cannot_be_measured_is_refused_with_a_reason() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let base = || request(Kind::Latency, 100, &stop);
-    let error = |request: Request<'_>| run(&request, &mut |_| {}).unwrap_err();
+    let error = |request: Request<'_>| run(&request, &root::Root::live(), &mut |_| {}).unwrap_err();
     let absent = changed(base(), |lane| lane.cpu = CpuId(60_000));
-    let Err(MeasureError::Offline { cpu, online }) = run(&absent, &mut |_| {}) else {
+    let Err(MeasureError::Offline { cpu, online }) = run(&absent, &root::Root::live(), &mut |_| {}) else {
         panic!("CPU 60000 is there")
     };
     assert!(cpu == CpuId(60_000) && !online.is_empty());
@@ -104,7 +113,10 @@ fn the_sampler_joins_before_it_has_threads() {
     request.join = Some(&join);
     request.idle_states = IdleStates::Leave;
     let mut pid = 0;
-    run(&request, &mut |progress| pid = progress.sampler_pid).unwrap();
+    run(&request, &root::Root::live(), &mut |progress| {
+        pid = progress.sampler_pid
+    })
+    .unwrap();
     assert_eq!(*seen.lock().unwrap(), Some((pid, 1)));
     assert_eq!(
         Root::live().kind(&format!("/proc/{pid}")).unwrap(),
@@ -126,7 +138,7 @@ fn a_sampler_that_somebody_stopped_is_not_waited_for_as_if_it_starved() {
     };
     let mut request = request(Kind::Latency, 100, &stop);
     request.join = Some(&stopped);
-    let error = run(&request, &mut |_| {}).unwrap_err();
+    let error = run(&request, &root::Root::live(), &mut |_| {}).unwrap_err();
     assert!(matches!(error, MeasureError::Stuck { .. }), "{error}");
 }
 
@@ -135,7 +147,7 @@ fn every_cpu_at_once() {
     let _alone = alone();
     let stop = AtomicBool::new(false);
     let request = on_all_cpus(Kind::Latency, 200, &stop);
-    let result = run(&request, &mut |_| {}).unwrap();
+    let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
     assert_accounts(&result);
     assert_eq!(
         result.threads.iter().map(|thread| thread.cpu).collect::<CpuSet>(),

@@ -24,7 +24,7 @@ fn with_a_stall(request: &Request<'_>) -> Measurement {
 /// The same, with the time on `CLOCK_MONOTONIC` before it was let go on.
 fn stalled(request: &Request<'_>) -> (Measurement, u64) {
     let mut ended = None;
-    let result = run(request, &mut |progress| {
+    let result = run(request, &root::Root::live(), &mut |progress| {
         let is_sampling = progress.phase == Phase::Sampling && progress.threads[0].recorded > 0;
         if is_sampling && progress.elapsed_ns > 200_000_000 && ended.is_none() {
             signal(progress, rustix::process::Signal::STOP);
@@ -92,7 +92,7 @@ fn every_clock_wakes_on_its_own_grid() {
         let stop = AtomicBool::new(false);
         let mut request = changed(request(Kind::Latency, 200, &stop), |lane| lane.clock = clock);
         request.system_calls = SystemCalls::Enforced;
-        let result = run(&request, &mut |_| {}).unwrap();
+        let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
         let no_proof = ["system_calls_not_enforced", "clock_needs_system_call"];
         if result
             .findings
@@ -147,7 +147,7 @@ fn so_many_wake_ups_as_asked_for() {
         let request = changed(request(Kind::Latency, 60_000, &stop), |lane| {
             (lane.life, lane.sleep) = (Life::Loops(57), sleep);
         });
-        let result = run(&request, &mut |_| {}).unwrap();
+        let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
         assert_accounts(&result);
         assert!(result.complete);
         assert_eq!(result.threads[0].expected, 57, "{sleep:?}");
@@ -170,7 +170,7 @@ fn cpus_have_their_own_periods_and_phases() {
         lane.life = Life::Time(Duration::from_millis(300 + 300 * place));
         place += 1;
     });
-    let result = run(&request, &mut |progress| {
+    let result = run(&request, &root::Root::live(), &mut |progress| {
         assert_eq!(progress.threads.len(), request.lanes.len());
     })
     .unwrap();
@@ -198,7 +198,7 @@ fn a_whole_second_of_the_clock_begins_the_window() {
         lane.clock = Clock::Realtime
     });
     request.whole_second = Some(250_000_000);
-    let result = run(&request, &mut |_| {}).unwrap();
+    let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
     let offset = now_ns(rustix::time::ClockId::Realtime) - now_ns(rustix::time::ClockId::Monotonic);
     let phase = (result.threads[0].started_monotonic_ns.unwrap() + offset) % 1_000_000_000;
     // Two clocks cannot be read at the same time.
@@ -212,7 +212,10 @@ fn policies_are_what_was_asked_for_or_refused() {
     let stop = AtomicBool::new(false);
     for policy in [Policy::Batch, Policy::Idle] {
         let request = changed(request(Kind::Latency, 50, &stop), |lane| lane.policy = policy);
-        assert_eq!(run(&request, &mut |_| {}).unwrap().threads[0].policy, policy);
+        assert_eq!(
+            run(&request, &root::Root::live(), &mut |_| {}).unwrap().threads[0].policy,
+            policy
+        );
     }
     let deadline = changed(request(Kind::Latency, 50, &stop), |lane| {
         lane.policy = Policy::Deadline;
@@ -222,7 +225,7 @@ fn policies_are_what_was_asked_for_or_refused() {
         };
     });
     // The CPU shares its domain, or has one of its own.
-    match run(&deadline, &mut |_| {}) {
+    match run(&deadline, &root::Root::live(), &mut |_| {}) {
         Ok(result) => assert_eq!(result.threads[0].policy, Policy::Deadline),
         Err(error) => {
             assert!(
@@ -332,6 +335,7 @@ fn nothing_happens_below_the_limit() {
             }),
             ..request(Kind::Latency, 200, &stop)
         },
+        &root::Root::live(),
         &mut |_| {},
     )
     .unwrap();
@@ -360,7 +364,12 @@ fn a_run_proves_what_its_length_allows() {
     assert!(proof.bound > share && proof.bound < share + 0.05, "{proof:?}");
     assert_eq!(proof.claim.unwrap().verdict, Verdict::Refuted);
 
-    let quiet = run(&request(Kind::Latency, 100, &stop), &mut |_| {}).unwrap();
+    let quiet = run(
+        &request(Kind::Latency, 100, &stop),
+        &root::Root::live(),
+        &mut |_| {},
+    )
+    .unwrap();
     let (thread, proof) = (&quiet.threads[0], quiet.threads[0].proof.as_ref().unwrap());
     assert_eq!((Some(proof.limit_ns), proof.above), (thread.max_ns, 0));
     assert!((proof.bound - 0.0295).abs() < 0.0001, "3 in 100: {proof:?}");
@@ -385,7 +394,7 @@ fn both_at_once_know_their_own_wake_ups() {
     let stop = AtomicBool::new(false);
     // Every wake-up is listed, so that the test can look for itself.
     let request = changed(request(Kind::All, 1_000, &stop), |lane| lane.spike_ns = Some(1));
-    let result = run(&request, &mut |_| {}).unwrap();
+    let result = run(&request, &root::Root::live(), &mut |_| {}).unwrap();
     assert_accounts(&result);
     assert!(result.complete && result.kind == Kind::All);
     let [latency, noise] = &result.threads[..] else {

@@ -1,12 +1,11 @@
 //! The changes behind `cset set`: lists of writes, journalled as every other change, so that undo takes them back.
 
-use crate::changing::{self, Changing};
 use crate::front_ends::cset::Refused;
 use crate::front_ends::cset::tree::{Set, Tree, clean, parent};
 use apply::{Applied, Force, Journal, JournalState, Layer, Request, Which};
 use machine::{CpuId, CpuSet, Version};
 use plan::{Action, Change, Compare, IntentKind, PartitionName, Undo, by_hand};
-use root::Root;
+use session::Session;
 
 /// What a set shall be.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +22,7 @@ pub struct Wanted {
 ///
 /// # Errors
 /// No such parent.
-pub fn create(tree: &Tree, name: &str, wanted: &Wanted) -> Result<Vec<Change>, Refused> {
+pub fn create(session: &Session, tree: &Tree, name: &str, wanted: &Wanted) -> Result<Vec<Change>, Refused> {
     let path = clean(name);
     let above = match parent(&path) {
         "" => tree.find("root")?,
@@ -38,7 +37,7 @@ pub fn create(tree: &Tree, name: &str, wanted: &Wanted) -> Result<Vec<Change>, R
     let mut changes = Vec::new();
     if tree.hierarchy.version == Version::V2 {
         let path = format!("{}/cgroup.subtree_control", tree.hierarchy.dir(&above.place));
-        let before = Root::live().value(&path)?;
+        let before = session.root().value(&path)?;
         if !Compare::Word.same(before.as_deref().unwrap_or_default(), "+cpuset") {
             changes.push(by_hand::write(
                 &path,
@@ -99,13 +98,13 @@ fn near(tree: &Tree, cpus: &CpuSet, above: &Set) -> Option<CpuSet> {
 ///
 /// # Errors
 /// Files that cannot be read.
-pub fn modify(tree: &Tree, set: &Set, wanted: &Wanted) -> Result<Vec<Change>, Refused> {
+pub fn modify(session: &Session, tree: &Tree, set: &Set, wanted: &Wanted) -> Result<Vec<Change>, Refused> {
     let lists = [("cpus", &wanted.cpus), ("mems", &wanted.mems)];
     let mut changes = Vec::new();
     for (name, list) in lists {
         if let Some(list) = list {
             let path = tree.hierarchy.file(&set.place, name);
-            let before = Root::live().value(&path)?;
+            let before = session.root().value(&path)?;
             changes.push(by_hand::write(
                 &path,
                 before,
@@ -153,8 +152,8 @@ pub fn destroy(tree: &Tree, set: &Set) -> Result<Vec<Change>, Refused> {
 ///
 /// # Errors
 /// Files that cannot be read.
-pub fn rename(tree: &Tree, set: &Set, name: &str) -> Result<Vec<Change>, Refused> {
-    let root = Root::live();
+pub fn rename(session: &Session, tree: &Tree, set: &Set, name: &str) -> Result<Vec<Change>, Refused> {
+    let root = session.root();
     let path = format!("{}/{name}", parent(&set.path));
     let start = tree.place_for(&path);
     let all = tree.below(set);
@@ -247,15 +246,15 @@ fn copied_files(version: Version) -> &'static [(&'static str, Compare)] {
 ///
 /// # Errors
 /// What the kernel refused; everything before it has been taken back.
-pub fn make(changes: Vec<Change>) -> Result<Option<Applied>, Refused> {
+pub fn make(session: &Session, changes: Vec<Change>) -> Result<Option<Applied>, Refused> {
     if changes.is_empty() {
         return Ok(None);
     }
-    let changing = Changing::begin()?;
-    let root = Root::live();
-    let machine = machine::Machine::read(&root);
+    let changing = session.lock()?;
+    session.refresh();
+    let machine = session.machine();
     let last =
-        Journal::open(&changing.state)?.and_then(|journal| journal.records().last().map(|last| last.seq));
+        Journal::open(changing.state())?.and_then(|journal| journal.records().last().map(|last| last.seq));
     let name = PartitionName::new(&format!("cset-{}", last.unwrap_or(0) + 1))?;
     let (intent, plan) = by_hand::by_hand(name, changes);
     let request = Request {
@@ -265,9 +264,9 @@ pub fn make(changes: Vec<Change>) -> Result<Option<Applied>, Refused> {
         reason: "cset",
         tool: env!("CARGO_PKG_VERSION"),
         guard: None,
-        stop: changing::stop_flag(),
+        stop: session::stop_flag(),
     };
-    Ok(Some(apply::apply(&changing.host, &changing.state, &request)?))
+    Ok(Some(apply::apply(&changing.host, changing.state(), &request)?))
 }
 
 /// Where the last things that were done by hand were the making of this set and what was done in it since, taking them
@@ -275,12 +274,12 @@ pub fn make(changes: Vec<Change>) -> Result<Option<Applied>, Refused> {
 ///
 /// # Errors
 /// A journal that cannot be read, what could not be taken back.
-pub fn unmake(tree: &Tree, set: &Set) -> Result<bool, Refused> {
-    let Some(changing) = Changing::existing()? else {
+pub fn unmake(session: &Session, tree: &Tree, set: &Set) -> Result<bool, Refused> {
+    let Some(changing) = session.lock_existing()? else {
         return Ok(false);
     };
-    let boot_id = changing.boot_id();
-    let Some(steps) = Journal::open(&changing.state)?.and_then(|journal| {
+    let boot_id = changing.session.boot_id();
+    let Some(steps) = Journal::open(changing.state())?.and_then(|journal| {
         let is_open = journal.state(boot_id.as_deref()) == JournalState::InForce;
         is_open.then(|| making(&journal, &tree.hierarchy.dir(&set.place)))?
     }) else {
@@ -289,7 +288,7 @@ pub fn unmake(tree: &Tree, set: &Set) -> Result<bool, Refused> {
     for _ in 0..steps {
         let undone = apply::undo(
             &changing.host,
-            &changing.state,
+            changing.state(),
             boot_id.as_deref(),
             Which::Last,
             Force::Keep,

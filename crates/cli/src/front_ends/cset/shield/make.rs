@@ -1,7 +1,6 @@
 //! Making, changing and taking away the shield: `apply` and `undo` with cset's words.
 
 use super::{Names, Shield};
-use crate::changing::{self, Changing};
 use crate::front_ends::cset::Refused;
 use crate::front_ends::cset::moving::{self, KernelThreads};
 use crate::front_ends::cset::set;
@@ -9,9 +8,9 @@ use crate::front_ends::cset::talk::Talk;
 use crate::front_ends::cset::tree::{Set, Tree};
 use crate::{CommandError, intent, resize};
 use apply::{Applied, Force, Request, Which};
-use machine::{CpuSet, Machine};
+use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
-use root::Root;
+use session::Session;
 
 /// Whether unbound kernel threads are kept out too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +34,14 @@ impl Kthread {
 const WHO: &str = "task_placement";
 
 /// What the shield is for the engine.
-fn intent_of(names: &Names, cpus: &CpuSet, kthread: Kthread) -> Result<Intent, Refused> {
+fn intent_of(session: &Session, names: &Names, cpus: &CpuSet, kthread: Kthread) -> Result<Intent, Refused> {
     let mut intent = Intent::new(PartitionName::new(&names.user)?, cpus.clone(), Profile::Balanced);
     intent.housekeeping = Some(PartitionName::new(&names.system)?);
     intent.take("cpuset_partition=root")?;
     if kthread == Kthread::Off {
         intent.take(&format!("{WHO}=user"))?;
     }
-    let in_force = changing::in_force();
+    let in_force = session.in_force();
     if !in_force.is_empty() {
         intent.share_housekeeping(&in_force);
     }
@@ -58,13 +57,14 @@ fn kthread_of(intent: &Intent) -> Kthread {
 
 /// Makes it, and tells what moved.
 pub(super) fn activate(
+    session: &Session,
     tree: &Tree,
     names: &Names,
     cpus: &CpuSet,
     kthread: Kthread,
     talk: &mut Talk,
 ) -> Result<(), Refused> {
-    let intent = intent_of(names, cpus, kthread)?;
+    let intent = intent_of(session, names, cpus, kthread)?;
     let root = tree.find("root")?;
     let user: Vec<u32> = tree
         .members(root)
@@ -72,7 +72,7 @@ pub(super) fn activate(
         .map(|task| task.key.tid)
         .collect();
     let kernel = unbound(tree, root);
-    put_in_force(&intent)?;
+    put_in_force(session, &intent)?;
     talk.say(&format!(
         "moving {} tasks from root into system cpuset...",
         user.len()
@@ -101,18 +101,21 @@ pub(super) fn unbound(tree: &Tree, root: &Set) -> usize {
 
 /// Makes the shield, or makes it anew where one of its name is in force: its tasks come in again then, and where the
 /// new one cannot be, the former one comes back.
-fn put_in_force(intent: &Intent) -> Result<(), Refused> {
-    let stop = changing::stop_flag();
-    let changing = Changing::begin()?;
-    let root = Root::live();
-    let read = || Machine::read(&root).with_tasks_and_interrupts(&root);
+fn put_in_force(session: &Session, intent: &Intent) -> Result<(), Refused> {
+    let stop = session::stop_flag();
+    let changing = session.lock()?;
+    let root = session.root();
+    let read = || {
+        session.refresh();
+        session.machine().with_tasks_and_interrupts(root)
+    };
     let machine = read();
     // What cannot be is refused while the former shield still stands.
-    intent::plan_on(&machine, &root, intent)?;
+    intent::plan_on(session, &machine, intent)?;
     let former = resize::make_room(&changing, intent, &machine)?;
     let machine = read();
     let make = || -> Result<Applied, CommandError> {
-        let plan = intent::plan_on(&machine, &root, intent)?;
+        let plan = intent::plan_on(session, &machine, intent)?;
         let request = Request {
             machine: &machine,
             intent,
@@ -123,30 +126,30 @@ fn put_in_force(intent: &Intent) -> Result<(), Refused> {
             stop,
         };
         Ok(match &former {
-            Some(_) => apply::apply_resized(&changing.host, &changing.state, &request),
-            None => apply::apply(&changing.host, &changing.state, &request),
+            Some(_) => apply::apply_resized(&changing.host, changing.state(), &request),
+            None => apply::apply(&changing.host, changing.state(), &request),
         }?)
     };
     match (make(), former) {
         (Ok(mut applied), Some(former)) => former.come_back(&changing, &machine, &mut applied, intent)?,
         (Ok(_), None) => {}
-        (Err(error), Some(former)) => return Err(former.failed(error, &changing, &root).into()),
+        (Err(error), Some(former)) => return Err(former.failed(error, &changing).into()),
         (Err(error), None) => return Err(error.into()),
     }
     Ok(())
 }
 
 /// Gives the former state back.
-fn take_back(intent: &Intent) -> Result<apply::Undone, Refused> {
-    let Some(changing) = Changing::existing()? else {
+fn take_back(session: &Session, intent: &Intent) -> Result<apply::Undone, Refused> {
+    let Some(changing) = session.lock_existing()? else {
         return Ok(apply::Undone::default());
     };
     let name = Which::Named(intent.name.as_str());
-    let boot_id = changing.boot_id();
+    let boot_id = changing.session.boot_id();
     // There is no second command to ask with, so what somebody else changed since is left to them.
     let undone = apply::undo(
         &changing.host,
-        &changing.state,
+        changing.state(),
         boot_id.as_deref(),
         name,
         Force::Keep,
@@ -160,13 +163,14 @@ fn take_back(intent: &Intent) -> Result<apply::Undone, Refused> {
 
 /// Gives it other CPUs, or other rules for kernel threads.
 pub(super) fn change(
+    session: &Session,
     tree: &Tree,
     shield: &Shield,
     cpus: Option<&CpuSet>,
     kthread: Option<Kthread>,
 ) -> Result<(), Refused> {
     let Some(former) = &shield.intent else {
-        return set::resize(tree, shield.user, shield.system, cpus);
+        return set::resize(session, tree, shield.user, shield.system, cpus);
     };
     let mut wanted = former.clone();
     if let Some(cpus) = cpus {
@@ -180,11 +184,12 @@ pub(super) fn change(
     if wanted == *former {
         return Ok(());
     }
-    put_in_force(&wanted)
+    put_in_force(session, &wanted)
 }
 
 /// `-k on` and `-k off` for a shield that is there.
 pub(super) fn kernel_threads(
+    session: &Session,
     tree: &Tree,
     shield: &Shield,
     kthread: Kthread,
@@ -204,9 +209,9 @@ pub(super) fn kernel_threads(
         (false, Kthread::Off) => chosen.kernel.len(),
     };
     if shield.intent.is_some() {
-        change(tree, shield, None, Some(kthread))?;
+        change(session, tree, shield, None, Some(kthread))?;
     } else if !chosen.kernel.is_empty() {
-        set::move_tasks(tree, &chosen.kernel, to)?;
+        set::move_tasks(session, tree, &chosen.kernel, to)?;
     }
     match kthread {
         Kthread::On => say_kernel_threads(count, talk),
@@ -220,7 +225,7 @@ pub(super) fn kernel_threads(
 }
 
 /// Takes it away.
-pub(super) fn reset(tree: &Tree, shield: &Shield, talk: &mut Talk) -> Result<(), Refused> {
+pub(super) fn reset(session: &Session, tree: &Tree, shield: &Shield, talk: &mut Talk) -> Result<(), Refused> {
     for (set, kind) in [(shield.user, "user"), (shield.system, "system")] {
         talk.say(&format!(
             "moving {} tasks from \"{}\" {kind} set to root set...",
@@ -233,9 +238,9 @@ pub(super) fn reset(tree: &Tree, shield: &Shield, talk: &mut Talk) -> Result<(),
         shield.user.path, shield.system.path
     ));
     match &shield.intent {
-        None => set::destroy_all(tree, &[shield.user, shield.system])?,
+        None => set::destroy_all(session, tree, &[shield.user, shield.system])?,
         Some(intent) => {
-            let undone = take_back(intent)?;
+            let undone = take_back(session, intent)?;
             for line in undone.left_alone() {
                 talk.say(&format!(
                     "**> somebody else changed this since, and it is left alone: {line}"

@@ -5,13 +5,13 @@ use super::display::Display;
 use super::settle::Settled;
 use super::statistics;
 use super::{Kept, is_systress};
-use crate::{CommandError, Screen, Status, changing};
+use crate::{CommandError, Screen, Status};
 use machine::{CpuSet, Machine, Nanos};
 use measure::configuration::{Configuration, Memory};
 use measure::load::{Load, LoadKind};
 use measure::programs::{ProgramResult, Programs, Tended};
 use measure::{Environment, Level, MeasureError, Measurement, Note, Progress, Request};
-use root::Root;
+use session::Session;
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -21,14 +21,15 @@ use std::time::Instant;
 /// # Errors
 /// A program, a load or the measurement could not be started; a file could not be written at the end.
 pub fn conduct(
+    session: &Session,
     described: &Configuration,
     settled: Settled,
-    root: &Root,
     machine: &Machine,
     kept: Option<&Kept>,
     screen: &mut Screen,
 ) -> Result<Status, CommandError> {
-    let stop = changing::stop_flag();
+    let root = session.root();
+    let stop = session::stop_flag();
     let begun = Instant::now();
     take_place(described, &settled)?;
     let environment = Environment::of(machine, root, env!("CARGO_PKG_VERSION"));
@@ -39,7 +40,10 @@ pub fn conduct(
     }
     let measured: CpuSet = settled.lanes.iter().map(|lane| lane.cpu).collect();
     let door = join::door(root, machine, &measured);
-    let join = |pid: u32| door.as_deref().map_or(Ok(()), |door| join::enter(door, pid));
+    let join = |pid: u32| {
+        door.as_deref()
+            .map_or(Ok(()), |door| join::enter(session, door, pid))
+    };
     let mut request = Request::new(settled.lanes.clone(), environment, stop);
     if door.is_some() {
         request.join = Some(&join);
@@ -52,7 +56,7 @@ pub fn conduct(
     request.keep = kept.is_some().then_some(&keep);
     let mut display = Display::new(described, &settled, root);
     let mut ended_by_program = false;
-    let result = measure::run(&request, &mut |progress: &Progress| {
+    let result = measure::run(&request, session.root(), &mut |progress: &Progress| {
         if programs.tend() == Tended::End {
             ended_by_program = true;
             stop.store(true, Ordering::Relaxed);

@@ -7,16 +7,16 @@ use crate::verbs::apply::{program, runs_systemd};
 use crate::verbs::boot;
 use machine::kernel::{parse_config, parse_version};
 use machine::{Kernel, Preemption};
-use root::Root;
+use session::Session;
 use study::is_image;
 
 /// Refuses a study that this machine cannot be booted for, or that is not in a state to begin.
 ///
 /// # Errors
 /// What of it is impossible here.
-pub fn refuse_impossible(foreseen: &Foreseen) -> Result<(), CommandError> {
-    let mut why = impossible(foreseen);
-    why.extend(own_line(foreseen));
+pub fn refuse_impossible(session: &Session, foreseen: &Foreseen) -> Result<(), CommandError> {
+    let mut why = impossible(session, foreseen);
+    why.extend(own_line(session, foreseen));
     if !why.is_empty() {
         return Err(CommandError::usage(
             "the boots of this study are impossible on this machine",
@@ -24,27 +24,28 @@ pub fn refuse_impossible(foreseen: &Foreseen) -> Result<(), CommandError> {
             "take these levels out of [axes], or what is said off the boot line; nothing has run",
         ));
     }
-    if runs_systemd(&Root::live()) {
+    if runs_systemd(session.root()) {
         // The unit has to find it after the restart.
-        program()?;
+        program(session)?;
     }
     for boot in foreseen.study.boots.iter().filter(|boot| !boot.is_plain()) {
-        boot::foresee_once(&entry(boot, &foreseen.cpus))?;
+        boot::foresee_once(session, &entry(boot, &foreseen.cpus))?;
     }
     Ok(())
 }
 
 /// What the machine has on its line already, although boots of the study must be without it.
-fn own_line(foreseen: &Foreseen) -> Vec<String> {
-    let (study, line) = (&foreseen.study, running_line());
+fn own_line(session: &Session, foreseen: &Foreseen) -> Vec<String> {
+    let (study, line) = (&foreseen.study, running_line(session));
     let plain = study.boots.iter().position(study::Boot::is_plain);
     let why = plain.and_then(|boot| study.wrong_line(boot, &foreseen.cpus, &line));
     why.into_iter().collect()
 }
 
 /// The line of this boot; nothing where it cannot be read.
-pub fn running_line() -> String {
-    Root::live()
+pub fn running_line(session: &Session) -> String {
+    session
+        .root()
         .value("/proc/cmdline")
         .ok()
         .flatten()
@@ -52,7 +53,7 @@ pub fn running_line() -> String {
 }
 
 /// What of its boots is impossible on this machine, in words.
-pub fn impossible(foreseen: &Foreseen) -> Vec<String> {
+pub fn impossible(session: &Session, foreseen: &Foreseen) -> Vec<String> {
     let (study, kernel) = (&foreseen.study, &foreseen.machine.kernel);
     let mut why = Vec::new();
     let mut add = |reason: String| {
@@ -70,7 +71,7 @@ pub fn impossible(foreseen: &Foreseen) -> Vec<String> {
             continue;
         }
         let build = match named.filter(|named| kernel.release.as_deref() != Some(*named)) {
-            Some(release) => Build::of_installed(release),
+            Some(release) => Build::of_installed(session, release),
             None => Build::of_running(kernel),
         };
         for model in boot.words.iter().filter_map(|word| word.strip_prefix("preempt=")) {
@@ -86,11 +87,11 @@ pub fn impossible(foreseen: &Foreseen) -> Vec<String> {
 }
 
 /// Which of the named kernels the loader of this machine does not start, as far as that can be seen now, in words.
-pub fn kernels_not_started(foreseen: &Foreseen) -> Vec<String> {
+pub fn kernels_not_started(session: &Session, foreseen: &Foreseen) -> Vec<String> {
     let boots = foreseen.study.boots.iter();
     let mut why: Vec<String> = Vec::new();
     for boot in boots.filter(|boot| boot.kernel.as_deref().is_some_and(|kernel| !is_image(kernel))) {
-        if let Err(error) = boot::foresee_once(&entry(boot, &foreseen.cpus)) {
+        if let Err(error) = boot::foresee_once(session, &entry(boot, &foreseen.cpus)) {
             let kernel = report::safe(boot.kernel.as_deref().unwrap_or_default());
             let reason = format!("kernel {kernel}: {}: {}", error.what, error.why);
             if !why.contains(&reason) {
@@ -119,8 +120,9 @@ impl Build {
     }
 
     /// Of one that does not run: its version, and what the distribution has beside its image.
-    fn of_installed(release: &str) -> Build {
-        let text = Root::live()
+    fn of_installed(session: &Session, release: &str) -> Build {
+        let text = session
+            .root()
             .text(&format!("/boot/config-{release}"))
             .ok()
             .flatten();

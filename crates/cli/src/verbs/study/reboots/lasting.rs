@@ -1,14 +1,14 @@
 //! What a study that restarts the machine leaves on its disk: the note, the unit that goes on with it, the entry for one boot.
 //! All of it is taken away at its end, by whoever ends it.
 
-use crate::changing::{self, Changing};
 use crate::verbs::apply::{program, reload_systemd, runs_systemd, with_program};
 use crate::verbs::boot;
 use crate::{CommandError, Screen, Status};
 use apply::installed::{install, remove_some};
 use apply::restarts::{self, Restart, UnderWay};
 use apply::{Force, Lasting};
-use root::{Live, Root, Standing};
+use root::Standing;
+use session::Session;
 
 const TEXT: &str = include_str!("../../../../../../packaging/systemd/quietcore-study.service");
 const UNIT: &str = "/etc/systemd/system/quietcore-study.service";
@@ -24,8 +24,8 @@ pub enum Resumes {
 }
 
 /// Who does so on this machine.
-pub fn resumes() -> Resumes {
-    match runs_systemd(&Root::live()) {
+pub fn resumes(session: &Session) -> Resumes {
+    match runs_systemd(session.root()) {
         true => Resumes::Unit,
         false => Resumes::Somebody,
     }
@@ -35,8 +35,8 @@ pub fn resumes() -> Resumes {
 ///
 /// # Errors
 /// A note that cannot be read.
-pub fn under_way() -> Result<Option<UnderWay>, CommandError> {
-    match changing::existing_lasting()? {
+pub fn under_way(session: &Session) -> Result<Option<UnderWay>, CommandError> {
+    match session.lasting_state()? {
         Some(state) => Ok(restarts::under_way(&Lasting(&state))?),
         None => Ok(None),
     }
@@ -46,13 +46,13 @@ pub fn under_way() -> Result<Option<UnderWay>, CommandError> {
 ///
 /// # Errors
 /// A program that will not be there at boot, and what writing met.
-pub fn begin(out: &str) -> Result<(), CommandError> {
-    let unit = match resumes() {
-        Resumes::Unit => Some(with_program(TEXT, &program()?)),
+pub fn begin(session: &Session, out: &str) -> Result<(), CommandError> {
+    let unit = match resumes(session) {
+        Resumes::Unit => Some(with_program(TEXT, &program(session)?)),
         Resumes::Somebody => None,
     };
-    let _changing = Changing::begin()?;
-    let state = changing::lasting()?;
+    let _changing = session.lock()?;
+    let state = session.made_lasting_state()?;
     let lasting = Lasting(&state);
     restarts::begin(&lasting, out)?;
     if let Some(text) = unit {
@@ -63,8 +63,8 @@ pub fn begin(out: &str) -> Result<(), CommandError> {
                 Standing::Link("../quietcore-study.service".to_owned()),
             ),
         ];
-        install(&Live::host(), &lasting, &files)?;
-        reload_systemd(&Root::live());
+        install(session.writable()?, &lasting, &files)?;
+        reload_systemd(session.root());
     }
     Ok(())
 }
@@ -73,9 +73,9 @@ pub fn begin(out: &str) -> Result<(), CommandError> {
 ///
 /// # Errors
 /// What writing met.
-pub fn note(step: &Restart) -> Result<(), CommandError> {
-    let _changing = Changing::begin()?;
-    let state = changing::lasting()?;
+pub fn note(session: &Session, step: &Restart) -> Result<(), CommandError> {
+    let _changing = session.lock()?;
+    let state = session.made_lasting_state()?;
     Ok(restarts::note(&Lasting(&state), step)?)
 }
 
@@ -84,19 +84,19 @@ pub fn note(step: &Restart) -> Result<(), CommandError> {
 ///
 /// # Errors
 /// What of it could not be put back; the note stays then.
-pub fn put_back(screen: &mut Screen) -> Result<Vec<String>, CommandError> {
-    let changing = Changing::begin()?;
-    let mut left = boot::forget_once(&changing)?;
-    let Some(state) = changing::existing_lasting()? else {
+pub fn put_back(session: &Session, screen: &mut Screen) -> Result<Vec<String>, CommandError> {
+    let changing = session.lock()?;
+    let mut left = boot::forget_once(session, &changing)?;
+    let Some(state) = session.lasting_state()? else {
         return Ok(left);
     };
     let lasting = Lasting(&state);
     let is_ours = |path: &str| path == UNIT || path == LINK;
-    let removed = remove_some(&Live::host(), &lasting, Force::No, &[], &is_ours)?;
+    let removed = remove_some(session.writable()?, &lasting, Force::No, &[], &is_ours)?;
     left.extend(removed.drift);
     left.extend(removed.failed);
     if !removed.placed.is_empty() {
-        reload_systemd(&Root::live());
+        reload_systemd(session.root());
     }
     restarts::over(&lasting)?;
     if state.names("")?.is_empty() {
@@ -111,15 +111,15 @@ pub fn put_back(screen: &mut Screen) -> Result<Vec<String>, CommandError> {
 ///
 /// # Errors
 /// systemd refuses it.
-pub fn restart(why: &str, screen: &mut Screen) -> Result<(), CommandError> {
-    if resumes() == Resumes::Somebody {
+pub fn restart(session: &Session, why: &str, screen: &mut Screen) -> Result<(), CommandError> {
+    if resumes(session) == Resumes::Somebody {
         screen.note(&format!(
             "{why}: restart this machine now, and call `quietcore study resume` when it is up\n"
         ));
         return Ok(());
     }
     screen.note(&format!("{why}: this machine is restarted now\n"));
-    restarts::restart_machine(&Live::host()).map_err(|error| {
+    restarts::restart_machine(session.writable()?).map_err(|error| {
         CommandError::new(
             Status::Unable,
             "systemd does not restart this machine",

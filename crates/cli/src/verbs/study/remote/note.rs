@@ -1,8 +1,9 @@
 //! `board/board.json` in the directory of results: which machine they are from, and where ours is there while something of it is.
 
 use crate::CommandError;
-use root::{Root, input, output};
+use root::{input, output};
 use serde::{Deserialize, Serialize};
+use session::Session;
 use std::path::{Path, PathBuf};
 use study::board::There;
 
@@ -78,11 +79,11 @@ impl Note {
     ///
     /// # Errors
     /// This machine has no random numbers.
-    pub fn there(&mut self) -> Result<There, CommandError> {
+    pub fn there(&mut self, session: &Session) -> Result<There, CommandError> {
         let name = match self.name.clone() {
             Some(name) => name,
             None => {
-                let random = Root::live().value("/proc/sys/kernel/random/uuid")?;
+                let random = session.root().value("/proc/sys/kernel/random/uuid")?;
                 format!("{}{}", super::DIRECTORY, random.unwrap_or_default().trim())
             }
         };

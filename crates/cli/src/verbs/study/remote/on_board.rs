@@ -7,11 +7,12 @@ use crate::verbs::study::directory::Directory;
 use crate::verbs::study::foresee::{self, Foreseen};
 use crate::verbs::study::hearing::{More, more};
 use crate::verbs::study::reboots::Consent;
-use crate::{CommandError, Screen, Status, changing};
+use crate::{CommandError, Screen, Status};
 use guest::frames::Frames;
 use machine::CpuSet;
 use root::state::StateDir;
 use root::{input, output, process, sched};
+use session::Session;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -42,8 +43,8 @@ const LOCK: &str = ".lock";
 ///
 /// # Errors
 /// It runs already, or its end could not be noted.
-pub fn conduct(screen: &mut Screen) -> Result<Status, CommandError> {
-    let stop = changing::stop_flag();
+pub fn conduct(session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
+    let stop = session::stop_flag();
     // Whatever ends the link must not end the study; a session of its own already is as good.
     let _ = rustix::process::setsid();
     let dir = own_dir()?;
@@ -51,9 +52,14 @@ pub fn conduct(screen: &mut Screen) -> Result<Status, CommandError> {
     let _lock = state.lock(Duration::from_secs(2))?;
     let file = dir.join(STUDY);
     let outcome = foresee::study(&file).and_then(|written| {
-        carry_out(&dir.join(RESULTS), Consent::Missing, stop, screen, || {
-            Foreseen::of(written, &file)
-        })
+        carry_out(
+            session,
+            &dir.join(RESULTS),
+            Consent::Missing,
+            stop,
+            screen,
+            || Foreseen::of(session, written, &file),
+        )
     });
     let ended = Ended::of(outcome);
     let text = serde_json::to_vec(&ended).unwrap_or_default();

@@ -3,7 +3,7 @@
 use crate::CommandError;
 use crate::declared::{self, DeclaredFile};
 use plan::declared::{PATH, Repair, Watching, watching};
-use root::Root;
+use session::Session;
 
 /// What the file says, or said when it could last be used.
 pub struct Configuration {
@@ -28,7 +28,7 @@ impl Configuration {
     ///
     /// # Errors
     /// A file that cannot be used: at the start somebody looks.
-    pub fn read(root: &Root, repairs: Repair) -> Result<Configuration, CommandError> {
+    pub fn read(session: &Session, repairs: Repair) -> Result<Configuration, CommandError> {
         let mut configuration = Configuration {
             file: None,
             watching: Watching::default(),
@@ -37,28 +37,28 @@ impl Configuration {
             repairs_all: repairs == Repair::All(true),
         };
         // Whether it fits the machine is seen by the first look.
-        configuration.take(root, &|_| Ok(()))?;
+        configuration.take(session, &|_| Ok(()))?;
         Ok(configuration)
     }
 
     /// Whether the file reads otherwise than when it was last looked at.
-    pub fn is_changed(&self, root: &Root) -> bool {
-        declared::own_bytes(root).map_err(in_one_line) != self.seen
+    pub fn is_changed(&self, session: &Session) -> bool {
+        declared::own_bytes(session).map_err(in_one_line) != self.seen
     }
 
     /// Reads it again.
     ///
     /// # Errors
     /// What is wrong with it; the old one stays.
-    pub fn reload(&mut self, root: &Root, fits: Fits) -> Result<(), String> {
-        let outcome = self.take(root, fits).map_err(in_one_line);
+    pub fn reload(&mut self, session: &Session, fits: Fits) -> Result<(), String> {
+        let outcome = self.take(session, fits).map_err(in_one_line);
         self.error = outcome.clone().err();
         outcome
     }
 
     /// The bytes that were seen are those that are used: what is written meanwhile is seen at the next look.
-    fn take(&mut self, root: &Root, fits: Fits) -> Result<(), CommandError> {
-        let read = declared::own_bytes(root);
+    fn take(&mut self, session: &Session, fits: Fits) -> Result<(), CommandError> {
+        let read = declared::own_bytes(session);
         self.seen = read.clone().map_err(in_one_line);
         let (file, mut said) = match read? {
             Some(bytes) => (
@@ -99,8 +99,9 @@ mod tests {
         let whole = "[[partition]]\nname = \"audio\"\ncpus = \"1\"\n[watch]\nlevel = \"error\"\n";
         write(dir.path(), whole);
         std::fs::create_dir(dir.path().join("proc")).unwrap();
-        let root = Root::open(dir.path()).unwrap();
-        let mut configuration = Configuration::read(&root, Repair::All(false)).unwrap();
+        let root = root::Root::open(dir.path()).unwrap();
+        let session = Session::live(&crate::screen::StandardError).captured(root);
+        let mut configuration = Configuration::read(&session, Repair::All(false)).unwrap();
         let good: Fits = &|_| Ok(());
         let never: Fits = &|_| {
             Err(CommandError::usage(
@@ -110,11 +111,11 @@ mod tests {
             ))
         };
         let mut is_kept = |fits: Fits, words: &str| {
-            assert!(configuration.is_changed(&root), "{words}");
-            let said = configuration.reload(&root, fits).unwrap_err();
+            assert!(configuration.is_changed(&session), "{words}");
+            let said = configuration.reload(&session, fits).unwrap_err();
             assert!(said.contains(words), "{said}");
             assert_eq!(configuration.error.as_ref(), Some(&said));
-            assert!(!configuration.is_changed(&root), "it is told once: {words}");
+            assert!(!configuration.is_changed(&session), "it is told once: {words}");
             let file = configuration.file.as_ref().unwrap();
             assert_eq!(file.declarations[0].name().as_str(), "audio");
             assert_eq!(configuration.watching.level, plan::Level::Error);
@@ -129,14 +130,14 @@ mod tests {
         std::fs::create_dir(dir.path().join("etc/quietcore.toml")).unwrap();
         is_kept(good, "it is a directory");
         write(dir.path(), &whole.replace("audio", "video"));
-        configuration.reload(&root, good).unwrap();
+        configuration.reload(&session, good).unwrap();
         assert_eq!(configuration.error, None);
         std::fs::remove_file(dir.path().join("etc/quietcore.toml")).unwrap();
         assert!(
-            configuration.is_changed(&root),
+            configuration.is_changed(&session),
             "a file that is gone declares nothing"
         );
-        configuration.reload(&root, good).unwrap();
+        configuration.reload(&session, good).unwrap();
         assert!(configuration.file.is_none());
     }
 }

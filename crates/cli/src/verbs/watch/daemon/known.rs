@@ -1,7 +1,7 @@
 //! What the daemon knows, handed to whoever gives its metrics.
 
 use super::Daemon;
-use crate::changing::seconds_now;
+use crate::seconds_now;
 use check::Intention;
 use watch::drift::Line;
 use watch::metrics::{self, Since, Wanted};
@@ -26,11 +26,11 @@ pub fn wanted(intention: &Intention) -> Vec<Wanted> {
     intention.wishes.iter().map(of).collect()
 }
 
-impl Daemon {
+impl Daemon<'_> {
     /// Gives metrics as the configuration asks for it, and hands over what is new. After each turn, before the state is
     /// written: `memory.is_new` still says whether the findings are others.
     pub(super) fn tell_metrics(&mut self) {
-        let mut lines = self.metrics.follow(&self.configuration);
+        let mut lines = self.metrics.follow(self.session, &self.configuration);
         // Who begins now has heard of nothing.
         let is_new = self.memory.is_new || !lines.is_empty();
         lines.extend(self.metrics.lines());

@@ -15,6 +15,7 @@ use observe::Activity;
 use plan::Profile;
 use plan::declared::Watching;
 use root::Root;
+use session::Session;
 use watch::drift::{Kept, Layers};
 
 /// What was seen and found.
@@ -33,19 +34,20 @@ pub struct Looked {
 /// # Errors
 /// As `check`.
 pub fn look(
-    root: &Root,
+    session: &Session,
     cpus: Option<&str>,
     configuration: &Configuration,
     layers: Layers,
     last: Option<Looked>,
 ) -> Result<Looked, CommandError> {
+    let root = session.root();
     let (machine, known) = match last.filter(|_| !layers.has("partition")) {
-        None => (whole(root, layers), Vec::new()),
+        None => (whole(session, layers), Vec::new()),
         Some(last) => (partly(root, layers, last.machine), last.cases),
     };
     let boot = match layers.has("boot line") {
         true => {
-            let scene = boot::Scene::read(Root::live())?;
+            let scene = boot::Scene::read(session)?;
             let counted = boot::Counted::nothing("the daemon counts on its own");
             // Never the file as it is now: half of one would keep every layer from being asked.
             let nothing = DeclaredFile::empty();
@@ -54,10 +56,10 @@ pub fn look(
         }
         false => None,
     };
-    let intention = wanted(root, &machine, cpus, configuration.file.as_ref())?;
+    let intention = wanted(session, &machine, cpus, configuration.file.as_ref())?;
     let cases = match layers.has("knobs") {
-        true => cases(root, &machine, &intention),
-        false => cases_from(root, &machine, &intention, |wish, concerned| {
+        true => cases(session, &machine, &intention),
+        false => cases_from(session, &machine, &intention, |wish, concerned| {
             let is_same = |case: &&Case| {
                 case.wish.intent.name == wish.intent.name && case.wish.intent.cpus == wish.intent.cpus
             };
@@ -88,7 +90,7 @@ pub fn look(
 /// # Errors
 /// CPUs that are not there, and declarations that cannot be met here.
 pub fn wanted(
-    root: &Root,
+    session: &Session,
     machine: &Machine,
     cpus: Option<&str>,
     file: Option<&DeclaredFile>,
@@ -98,11 +100,13 @@ pub fn wanted(
         profile: Profile::Minimal,
         declarations: Declarations::These(file),
     };
-    intention::find(root, machine, &asked)
+    intention::find(session, machine, &asked)
 }
 
-fn whole(root: &Root, layers: Layers) -> Machine {
-    let machine = Machine::read(root);
+fn whole(session: &Session, layers: Layers) -> Machine {
+    let root = session.root();
+    session.refresh();
+    let machine = session.machine();
     let machine = match layers.has("tasks") {
         true => machine.with_task_cgroups(root),
         false => machine.with_attendants(root),
@@ -216,18 +220,20 @@ mod tests {
         let wanted = |default: &str, workqueue: &str| [default, workqueue].map(|list| Some(list.to_owned()));
         write("sys/devices/system/cpu/possible", "0-3\n");
         set("7\n", "7\n");
-        let root = Root::open(dir.path()).unwrap();
-        let machine = whole(&root, Layers::all());
+        let live = root::Live::rehearsal(dir.path());
+        let session = Session::on(live, &crate::screen::StandardError);
+        let root = session.root();
+        let machine = whole(&session, Layers::all());
         assert_eq!(masks(&machine), wanted("0-2", "0-2"));
         assert_eq!(machine.irqbalance_sockets, [] as [&str; 0]);
         set("f\n", "f\n");
         write("run/irqbalance/irqbalance1.sock", "");
-        let machine = partly(&root, Layers::named(&["tasks", "interrupts"]), machine);
+        let machine = partly(root, Layers::named(&["tasks", "interrupts"]), machine);
         assert_eq!(masks(&machine), wanted("0-2", "0-2"), "nobody asked for it");
-        let machine = partly(&root, Layers::named(&["knobs"]), machine);
+        let machine = partly(root, Layers::named(&["knobs"]), machine);
         assert_eq!(masks(&machine), wanted("0-3", "0-3"));
         assert_eq!(machine.irqbalance_sockets, [] as [&str; 0], "nobody asked for it");
-        let machine = partly(&root, Layers::named(&["neighbours"]), machine);
+        let machine = partly(root, Layers::named(&["neighbours"]), machine);
         assert_eq!(machine.irqbalance_sockets, ["irqbalance1.sock"]);
     }
 }

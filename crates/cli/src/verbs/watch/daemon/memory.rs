@@ -3,15 +3,16 @@
 use super::configuration::Configuration;
 use super::outlets::Outlets;
 use super::sources::Sources;
-use crate::changing::{STATE, seconds_now};
+use crate::seconds_now;
 use crate::{CommandError, Status};
+use root::state::RUN_DIR;
 use root::state::{Lock, StateDir};
 use serde::{Deserialize, Serialize};
-use std::path::Path;
+use session::Session;
 use std::time::Duration;
 use watch::drift::{Layers, Ledger};
 
-/// In [`STATE`].
+/// In [`RUN_DIR`].
 const NAME: &str = "state";
 
 /// The directory, locked.
@@ -82,10 +83,8 @@ impl Memory {
     ///
     /// # Errors
     /// No permission; another daemon.
-    pub fn take() -> Result<Memory, CommandError> {
-        // The directory above is for root alone too, whoever makes it first.
-        StateDir::create(Path::new(STATE))?;
-        let state = StateDir::create(&Path::new(STATE).join("watch"))?;
+    pub fn take(session: &Session) -> Result<Memory, CommandError> {
+        let state = session.made_state_in("watch")?;
         let lock = state.lock(Duration::ZERO).map_err(|error| match error.errno() {
             Some(_) => error.into(),
             None => CommandError::new(
@@ -94,7 +93,7 @@ impl Memory {
                 format!("it is {}", state.holder()),
                 format!(
                     "one is enough; `quietcore check` asks once, and {}/watch/{NAME} holds what it knows",
-                    STATE
+                    RUN_DIR
                 ),
             ),
         })?;

@@ -6,14 +6,15 @@
 mod serving;
 
 use super::configuration::Configuration;
-use crate::changing::seconds_now;
 use crate::program::aside::step_aside;
+use crate::seconds_now;
 use machine::CpuSet;
 use observe::Sample;
 use plan::declared::Watching;
 use root::output::{Draft, Durability, Readers};
 use root::{Root, told};
 use serving::Server;
+use session::Session;
 use std::net::SocketAddr;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
@@ -60,7 +61,7 @@ struct Outlet {
 
 impl Metrics {
     /// Begins, changes or ends what the configuration asks for. Says what is worth a line.
-    pub fn follow(&mut self, configuration: &Configuration) -> Vec<String> {
+    pub fn follow(&mut self, session: &Session, configuration: &Configuration) -> Vec<String> {
         let wanted = Outlet::of(&configuration.watching);
         if wanted == self.outlet {
             return Vec::new();
@@ -70,10 +71,10 @@ impl Metrics {
             return vec!["metrics are no longer given".to_owned()];
         };
         let mut lines = vec![outlet.text()];
-        let shared = Arc::clone(&self.shared);
+        let (root, shared) = (session.shared_root(), Arc::clone(&self.shared));
         let begun = UnixStream::pair().and_then(|(ours, wake)| {
             let thread = std::thread::Builder::new().name("metrics".to_owned());
-            thread.spawn(move || Giver::new(outlet, shared, wake).run())?;
+            thread.spawn(move || Giver::new(root, outlet, shared, wake).run())?;
             Ok(ours)
         });
         match begun {
@@ -124,7 +125,7 @@ impl Outlet {
 
 /// The thread's side.
 struct Giver {
-    root: Root,
+    root: Arc<Root>,
     outlet: Outlet,
     shared: Arc<Shared>,
     wake: UnixStream,
@@ -149,9 +150,9 @@ struct Gathered {
 }
 
 impl Giver {
-    fn new(outlet: Outlet, shared: Arc<Shared>, wake: UnixStream) -> Giver {
+    fn new(root: Arc<Root>, outlet: Outlet, shared: Arc<Shared>, wake: UnixStream) -> Giver {
         Giver {
-            root: Root::live(),
+            root,
             outlet,
             shared,
             wake,

@@ -2,11 +2,11 @@
 //! refused is told once.
 
 use super::looking::{Looked, is_told, kept};
-use crate::changing::seconds_now;
+use crate::seconds_now;
 use crate::verbs::check::mending::mend_found;
 use check::Found;
 use plan::declared::Watching;
-use root::Root;
+use session::Session;
 use watch::drift::{Line, May, Repairs};
 
 /// What was repaired when.
@@ -19,7 +19,7 @@ pub struct Repairing {
 
 impl Repairing {
     /// Repairs what is wanted; a line for each thing that was done or could not be.
-    pub fn repair(&mut self, root: &Root, looked: &Looked, watching: &Watching) -> Vec<Line> {
+    pub fn repair(&mut self, session: &Session, looked: &Looked, watching: &Watching) -> Vec<Line> {
         let now_s = seconds_now();
         let is_wanted = |one: &&Found| {
             let is_meant = one.knob().is_some_and(|knob| watching.repair.has(knob));
@@ -43,7 +43,8 @@ impl Repairing {
         if mendable.is_empty() {
             return lines;
         }
-        let mended = match mend_found(root, &mendable) {
+        session.refresh();
+        let mended = match mend_found(session, &mendable) {
             Ok(mended) => mended,
             // Another one at work, or a full disk: nothing was tried, so the next question tries it.
             Err(error) => {

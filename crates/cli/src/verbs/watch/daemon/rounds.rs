@@ -1,10 +1,7 @@
 //! Rounds: what no source tells of is looked at again and again, as seldom as its cost asks for.
 
-use crate::changing::STATE;
 use observe::{Activity, Sample, activity};
-use root::Root;
-use root::state::StateDir;
-use std::path::Path;
+use session::Session;
 use std::time::Duration;
 use watch::drift::{Happening, Layers, Pace};
 
@@ -27,12 +24,12 @@ pub struct Round {
 
 impl Rounds {
     /// Begins.
-    pub fn new(root: &Root) -> Rounds {
+    pub fn new(session: &Session) -> Rounds {
         Rounds {
             counters: Pace::COUNTERS,
             files: Pace::FILES,
-            before: Sample::take(root),
-            journal: journal(),
+            before: Sample::take(session.root()),
+            journal: journal(session),
         }
     }
 
@@ -42,14 +39,14 @@ impl Rounds {
     }
 
     /// Looks. What it took is to be told with [`Rounds::counted`].
-    pub fn go(&mut self, root: &Root, now: Duration) -> Round {
+    pub fn go(&mut self, session: &Session, now: Duration) -> Round {
         let mut round = Round::default();
-        let length = journal();
+        let length = journal(session);
         if length != self.journal {
             self.journal = length;
             round.happenings.push(Happening::Intention);
         }
-        let sample = Sample::take(root);
+        let sample = Sample::take(session.root());
         let names = |sample: &Sample| -> Vec<String> {
             sample
                 .interrupts
@@ -77,8 +74,8 @@ impl Rounds {
     }
 
     /// The journal has grown by what we repaired: what is wanted is as before, and nobody has to ask for all of it.
-    pub fn repaired(&mut self) {
-        self.journal = journal();
+    pub fn repaired(&mut self, session: &Session) {
+        self.journal = journal(session);
     }
 
     /// Every layer was asked, at this cost: a round of files is nothing less.
@@ -88,7 +85,7 @@ impl Rounds {
 }
 
 /// The length of the journal of what was applied: it grows with every change, and is put away with the last.
-fn journal() -> Option<u64> {
-    let state = StateDir::open(Path::new(STATE)).ok().flatten()?;
+fn journal(session: &Session) -> Option<u64> {
+    let state = session.state().ok().flatten()?;
     state.size("journal").ok().flatten()
 }

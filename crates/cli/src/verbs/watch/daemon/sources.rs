@@ -5,6 +5,7 @@ use machine::Cgroups;
 use machine::cgroups::parse_mountinfo;
 use root::Root;
 use root::told::{Netlink, Signals, Take, Writes, Written, wait};
+use session::Session;
 use std::os::fd::AsFd;
 use std::time::Duration;
 use watch::drift::{Happening, Pace, Process, Writer, concerns, link, processes, uevent};
@@ -136,9 +137,9 @@ impl Sources {
     }
 
     /// Hands over what came. First who wrote something: whoever it was may end at any moment, and its name with it.
-    pub fn take(&mut self, now: Duration, each: &mut dyn FnMut(Told)) {
+    pub fn take(&mut self, session: &Session, now: Duration, each: &mut dyn FnMut(Told)) {
         if self.writes_pace.due() <= now {
-            self.take_writes(each);
+            self.take_writes(session, each);
         }
         for (source, read) in [
             (&mut self.uevents, uevent as fn(&[u8]) -> _),
@@ -180,11 +181,11 @@ fn spent() -> Duration {
 }
 
 impl Sources {
-    fn take_writes(&mut self, each: &mut dyn FnMut(Told)) {
+    fn take_writes(&mut self, session: &Session, each: &mut dyn FnMut(Told)) {
         let Ok(writes) = &self.writes else { return };
         let taken = writes.take(&mut |written| {
             self.has_writes = true;
-            if let Some(happening) = of_write(written) {
+            if let Some(happening) = of_write(session, written) {
                 each(Told::Happening(happening));
             }
         });
@@ -234,13 +235,13 @@ fn mounts(root: &Root) -> Vec<String> {
 }
 
 /// `None` for a file that no layer reads: any user may write such files, so the name of the writer is not looked up.
-fn of_write(written: Written) -> Option<Happening> {
+fn of_write(session: &Session, written: Written) -> Option<Happening> {
     match written {
         Written::Lost => Some(Happening::Lost),
         Written::By { path, .. } if !concerns(&path) => None,
         Written::By { pid, path } => {
             // Of a thread of another pid namespace the kernel gives 0.
-            let comm = Root::live().value(&format!("/proc/{pid}/comm")).ok().flatten();
+            let comm = session.root().value(&format!("/proc/{pid}/comm")).ok().flatten();
             Some(Happening::Wrote(Writer {
                 pid,
                 comm,

@@ -1,0 +1,43 @@
+//! Entries of `apply` and `undo`: what was changed, from what to what, and what came of it.
+
+use apply::Entry;
+use serde::Serialize;
+
+/// One entry of `apply` and `undo` in JSON.
+#[derive(Clone, Debug, Serialize)]
+pub struct EntryJson {
+    seq: u64,
+    change: String,
+    before: Option<String>,
+    after: Option<String>,
+    outcome: String,
+}
+
+impl From<&Entry> for EntryJson {
+    fn from(entry: &Entry) -> EntryJson {
+        EntryJson {
+            seq: entry.seq,
+            change: entry.change.clone(),
+            before: entry.before.clone(),
+            after: entry.after.clone(),
+            outcome: entry.outcome.text(),
+        }
+    }
+}
+
+/// Entries as a table: what, before, after, outcome.
+#[must_use]
+pub fn entries_text(entries: &[Entry]) -> String {
+    let mut text = String::new();
+    for entry in entries {
+        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
+        text.push_str(&format!(
+            "{:<52} {} -> {}  {}\n",
+            entry.change,
+            value(&entry.before),
+            value(&entry.after),
+            entry.outcome.text()
+        ));
+    }
+    text
+}

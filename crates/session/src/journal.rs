@@ -1,0 +1,81 @@
+//! What the journal of this boot says: the partitions in force, and whether a change is under way.
+//!
+//! A journal that cannot be read says nothing here; the command that has to write to it reports what is wrong.
+
+use crate::Session;
+use apply::{Captured, Host, Journal, JournalState, Layer, Standing};
+use machine::Machine;
+use plan::Intent;
+use root::state::StateDir;
+
+impl Session {
+    /// The partitions in force, as far as this user may look: only root can read the journal. None on a captured machine.
+    #[must_use]
+    pub fn in_force(&self) -> Vec<Intent> {
+        self.layers_in_force(|layer| layer.intent.clone())
+    }
+
+    /// As [`Session::in_force`], each with the reason why it was made.
+    #[must_use]
+    pub fn in_force_because(&self) -> Vec<(Intent, String)> {
+        self.layers_in_force(|layer| (layer.intent.clone(), layer.reason.to_owned()))
+    }
+
+    /// The partitions in force, and what of each does not hold; `None` where that is unknown: where the journal cannot be
+    /// read, or was not captured with the machine.
+    #[must_use]
+    pub fn standing(&self, machine: &Machine) -> Option<Vec<Standing>> {
+        let boot_id = machine.kernel.boot_id.as_deref();
+        let Some(live) = self.live_root() else {
+            let captured = Captured(self.root());
+            let journal = Journal::open(&captured).ok()??;
+            return Some(match journal.state(boot_id) {
+                JournalState::Void => Vec::new(),
+                _ => apply::standing(&captured, &journal, machine),
+            });
+        };
+        let Some(state) = self.state().ok()? else {
+            return Some(Vec::new());
+        };
+        let Some(journal) = Journal::open(&*state).ok()? else {
+            return Some(Vec::new());
+        };
+        Some(match journal.state(boot_id) {
+            JournalState::Void => Vec::new(),
+            _ => apply::standing(&Host::new(live.clone()), &journal, machine),
+        })
+    }
+
+    /// Whether a change of ours is between its begin and its end.
+    #[must_use]
+    pub fn is_change_under_way(&self) -> bool {
+        let Some(state) = self.state().ok().flatten() else {
+            return false;
+        };
+        let journal = Journal::open(&*state).ok().flatten();
+        journal.is_some_and(|journal| {
+            matches!(
+                journal.state(self.boot_id().as_deref()),
+                JournalState::Unfinished | JournalState::Resizing
+            )
+        })
+    }
+
+    fn layers_in_force<T>(&self, take: impl Fn(&Layer) -> T) -> Vec<T> {
+        let Some(state) = self.state().ok().flatten() else {
+            return Vec::new();
+        };
+        let state: &StateDir = &state;
+        let Ok(Some(journal)) = Journal::open(state) else {
+            return Vec::new();
+        };
+        if journal.state(self.boot_id().as_deref()) == JournalState::Void {
+            return Vec::new();
+        }
+        let layers = journal.layers();
+        let partitions = layers
+            .iter()
+            .filter(|layer| layer.is_live() && layer.is_partition());
+        partitions.map(take).collect()
+    }
+}

@@ -1,0 +1,190 @@
+//! The machine that a command works on, and where its state is.
+
+use machine::Machine;
+use root::state::{LIB_DIR, RUN_DIR, StateDir};
+use root::{Failure, Live, Root, RootError, Status};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Where a session reports what went wrong beside the job of a command.
+pub trait Warnings: Sync {
+    /// Shows a failure that does not end the command.
+    fn warn(&self, failure: &Failure);
+}
+
+/// The machine that a command works on: the running one, a captured one, or a directory that stands in for one.
+pub struct Session {
+    root: Arc<Root>,
+    live: Option<Live>,
+    warnings: &'static dyn Warnings,
+    state: Mutex<Option<Arc<StateDir>>>,
+    machine: Mutex<Option<Machine>>,
+}
+
+impl Session {
+    /// The machine that we run on.
+    #[must_use]
+    pub fn live(warnings: &'static dyn Warnings) -> Session {
+        Session::on(Live::host(), warnings)
+    }
+
+    /// A machine that can be changed. Its state directories are below its root.
+    #[must_use]
+    pub fn on(live: Live, warnings: &'static dyn Warnings) -> Session {
+        Session::new(Arc::new(Root::of(&live)), Some(live), warnings)
+    }
+
+    /// A captured machine, with this session's place for warnings.
+    #[must_use]
+    pub fn captured(&self, root: Root) -> Session {
+        Session::new(Arc::new(root), None, self.warnings)
+    }
+
+    /// Another session on the same machine, for a thread that reads it at its own times.
+    #[must_use]
+    pub fn for_thread(&self) -> Session {
+        Session::new(Arc::clone(&self.root), self.live.clone(), self.warnings)
+    }
+
+    fn new(root: Arc<Root>, live: Option<Live>, warnings: &'static dyn Warnings) -> Session {
+        Session {
+            root,
+            live,
+            warnings,
+            state: Mutex::default(),
+            machine: Mutex::default(),
+        }
+    }
+
+    /// Reports a failure that does not end the command.
+    pub fn warn(&self, failure: &Failure) {
+        self.warnings.warn(failure);
+    }
+
+    /// Its files.
+    #[must_use]
+    pub fn root(&self) -> &Root {
+        &self.root
+    }
+
+    /// Its files, for a thread of its own.
+    #[must_use]
+    pub fn shared_root(&self) -> Arc<Root> {
+        Arc::clone(&self.root)
+    }
+
+    /// The machine to change.
+    ///
+    /// # Errors
+    /// It is a captured one.
+    pub fn writable(&self) -> Result<&Live, Failure> {
+        self.live.as_ref().ok_or_else(|| {
+            Failure::usage(
+                "a captured machine is not changed",
+                "its files are a copy",
+                "leave --root out to change the running machine",
+            )
+        })
+    }
+
+    /// The machine to change; `None` for a captured one.
+    #[must_use]
+    pub fn live_root(&self) -> Option<&Live> {
+        self.live.as_ref()
+    }
+
+    /// The machine without its tasks and interrupts: a copy of what the first call read.
+    #[must_use]
+    pub fn machine(&self) -> Machine {
+        let mut known = self.machine.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get_or_insert_with(|| Machine::read(&self.root)).clone()
+    }
+
+    /// Drops what was read of the machine, because it was changed since: the next [`Session::machine`] reads it again.
+    pub fn refresh(&self) {
+        *self.machine.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// The identifier of this boot; `None` where the machine has none.
+    #[must_use]
+    pub fn boot_id(&self) -> Option<String> {
+        self.root.value("/proc/sys/kernel/random/boot_id").ok().flatten()
+    }
+
+    /// The state of this boot, `/run/quietcore`; `None` where there is none, and on a captured machine.
+    ///
+    /// # Errors
+    /// No permission, or an unsafe directory.
+    pub fn state(&self) -> Result<Option<Arc<StateDir>>, RootError> {
+        self.state_with(StateDir::open)
+    }
+
+    /// As [`Session::state`], made where there is none.
+    ///
+    /// # Errors
+    /// No permission, an unsafe directory, or a captured machine.
+    pub fn made_state(&self) -> Result<Arc<StateDir>, Failure> {
+        self.writable()?;
+        let made = self.state_with(|path| StateDir::create(path).map(Some))?;
+        made.ok_or_else(|| {
+            Failure::new(
+                Status::Bug,
+                RUN_DIR,
+                "it was made and is absent",
+                "report this as a bug",
+            )
+        })
+    }
+
+    /// A directory in the state of this boot, both made where they are missing.
+    ///
+    /// # Errors
+    /// As [`Session::made_state`].
+    pub fn made_state_in(&self, name: &str) -> Result<StateDir, Failure> {
+        // The directory above is for root alone too, whichever command makes it first.
+        let state = self.made_state()?;
+        Ok(StateDir::create(&state.path().join(name))?)
+    }
+
+    /// State that outlives a restart, `/var/lib/quietcore`; `None` where there is none, and on a captured machine.
+    ///
+    /// # Errors
+    /// No permission, or an unsafe directory.
+    pub fn lasting_state(&self) -> Result<Option<StateDir>, RootError> {
+        match self.path(LIB_DIR) {
+            Some(path) => StateDir::open(&path),
+            None => Ok(None),
+        }
+    }
+
+    /// As [`Session::lasting_state`], made where there is none.
+    ///
+    /// # Errors
+    /// No permission, an unsafe directory, or a captured machine.
+    pub fn made_lasting_state(&self) -> Result<StateDir, Failure> {
+        Ok(StateDir::create(&self.writable()?.locate(LIB_DIR))?)
+    }
+
+    /// Where a path of a machine that can be changed is in the file system.
+    fn path(&self, path: &str) -> Option<PathBuf> {
+        self.live.as_ref().map(|live| live.locate(path))
+    }
+
+    fn state_with(
+        &self,
+        open: impl FnOnce(&std::path::Path) -> Result<Option<StateDir>, RootError>,
+    ) -> Result<Option<Arc<StateDir>>, RootError> {
+        let mut known = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(state) = &*known {
+            return Ok(Some(Arc::clone(state)));
+        }
+        let Some(path) = self.path(RUN_DIR) else {
+            return Ok(None);
+        };
+        let Some(state) = open(&path)?.map(Arc::new) else {
+            return Ok(None);
+        };
+        *known = Some(Arc::clone(&state));
+        Ok(Some(state))
+    }
+}
