@@ -1,7 +1,9 @@
 //! What every reading verb takes: which machine to read.
 
 use crate::CommandError;
+use crate::screen::warn;
 use clap::Args;
+use machine::kernel;
 use root::Root;
 use std::path::{Path, PathBuf};
 
@@ -31,6 +33,29 @@ impl Reading {
 /// # Errors
 /// As [`Reading::open`].
 pub fn captured(path: &Path) -> Result<Root, CommandError> {
+    let root = open(path)?;
+    warn_of_kernel(&root);
+    Ok(root)
+}
+
+/// Warns of a captured machine with a kernel older than those that quietcore is made for, whatever the command.
+fn warn_of_kernel(root: &Root) {
+    let release = kernel::release(root);
+    let machine = kernel::Kernel {
+        version: release.as_deref().and_then(kernel::parse_version),
+        release,
+        ..kernel::Kernel::default()
+    };
+    if let Some(finding) = plan::unsupported_kernel(&machine) {
+        warn(
+            &format!("this captured machine has an unsupported kernel ({})", finding.id),
+            &finding.message,
+            &finding.fix,
+        );
+    }
+}
+
+fn open(path: &Path) -> Result<Root, CommandError> {
     Root::open(path).map_err(|error| match error.errno() {
         Some(libc::ENOENT | libc::ENOTDIR) => CommandError::usage(
             format!(
