@@ -84,6 +84,16 @@ pub enum BootError {
         /// The right place.
         next: String,
     },
+    /// A loader whose files are shown and not edited.
+    #[error("{loader} starts this machine, and quietcore does not edit its file\n{why}\n{next}")]
+    Shown {
+        /// The loader.
+        loader: String,
+        /// What shows it.
+        why: String,
+        /// The right place, and what stands there afterwards.
+        next: String,
+    },
     /// The loader whose files are there did not start this machine.
     #[error("the boot loader whose files are here did not start this machine\n{why}\n{next}")]
     NotTheOne {

@@ -83,6 +83,7 @@ impl From<BootError> for CommandError {
             | BootError::NotComputed { .. }
             | BootError::Disagree { .. }
             | BootError::Generated { .. }
+            | BootError::Shown { .. }
             | BootError::NotTheOne { .. }
             | BootError::OneKernel { .. }
             | BootError::NoTrial { .. } => Status::Unable,
