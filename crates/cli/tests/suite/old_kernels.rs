@@ -19,14 +19,12 @@ fn machine(release: &str) -> tempfile::TempDir {
 }
 
 fn said(root: &Path, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_quietcore"))
+    let output = Command::new(env!("CARGO_BIN_EXE_quietcore"))
         .args(words)
         .output()
-        .map(|output| {
-            assert_ne!(output.status.code(), Some(70), "{words:?} of {}", root.display());
-            output
-        })
-        .unwrap()
+        .unwrap();
+    assert_ne!(output.status.code(), Some(70), "{words:?} of {}", root.display());
+    output
 }
 
 #[test]
