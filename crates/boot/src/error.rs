@@ -86,6 +86,16 @@ pub enum BootError {
         /// The right place.
         next: String,
     },
+    /// A loader whose files are shown and not edited.
+    #[error("{loader} starts this machine, and quietcore does not edit its file\n{why}\n{next}")]
+    Shown {
+        /// The loader.
+        loader: String,
+        /// What shows it.
+        why: String,
+        /// The right place, and what stands there afterwards.
+        next: String,
+    },
     /// The loader whose files are there did not start this machine.
     #[error("the boot loader whose files are here did not start this machine\n{why}\n{next}")]
     NotTheOne {
@@ -219,6 +229,7 @@ impl From<BootError> for Failure {
             | BootError::NotComputed { .. }
             | BootError::Disagree { .. }
             | BootError::Generated { .. }
+            | BootError::Shown { .. }
             | BootError::NotTheOne { .. }
             | BootError::OneKernel { .. }
             | BootError::NoTrial { .. } => Status::Unable,

@@ -11,9 +11,12 @@ mod grub;
 mod grub_conf;
 mod grub_debian;
 mod grub_kernels;
+mod limine;
 mod ostree;
 mod proxmox;
 mod raspberry_pi;
+mod refind;
+mod shown;
 mod systemd_boot;
 mod u_boot_menu;
 mod uki;
@@ -43,6 +46,8 @@ pub const LOADERS: &[&Loader] = &[
     &extlinux::LOADER,
     &armbian::LOADER,
     &beaglebone::LOADER,
+    &limine::LOADER,
+    &refind::LOADER,
 ];
 
 /// What has to run after the lines were changed.

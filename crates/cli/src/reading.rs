@@ -1,7 +1,8 @@
 //! What every reading verb takes: which machine to read.
 
-use crate::CommandError;
+use crate::{CommandError, Status};
 use clap::Args;
+use machine::kernel;
 use root::Root;
 use session::Session;
 use std::ops::Deref;
@@ -23,7 +24,7 @@ impl Reading {
     pub fn open<'s>(&self, session: &'s Session) -> Result<Machines<'s>, CommandError> {
         match &self.root {
             None => Ok(Machines::Running(session)),
-            Some(path) => Ok(Machines::Captured(Box::new(session.captured(captured(path)?)))),
+            Some(path) => Ok(Machines::Captured(Box::new(captured(session, path)?))),
         }
     }
 }
@@ -51,7 +52,31 @@ impl Deref for Machines<'_> {
 ///
 /// # Errors
 /// As [`Reading::open`].
-pub fn captured(path: &Path) -> Result<Root, CommandError> {
+pub fn captured(session: &Session, path: &Path) -> Result<Session, CommandError> {
+    let captured = session.captured(open(path)?);
+    warn_of_kernel(&captured);
+    Ok(captured)
+}
+
+/// Warns of a captured machine with a kernel older than those that quietcore is made for, whatever the command.
+fn warn_of_kernel(session: &Session) {
+    let release = kernel::release(session.root());
+    let machine = kernel::Kernel {
+        version: release.as_deref().and_then(kernel::parse_version),
+        release,
+        ..kernel::Kernel::default()
+    };
+    if let Some(finding) = plan::unsupported_kernel(&machine) {
+        session.warn(&CommandError::new(
+            Status::Unable,
+            format!("this captured machine has an unsupported kernel ({})", finding.id),
+            finding.message,
+            finding.fix,
+        ));
+    }
+}
+
+fn open(path: &Path) -> Result<Root, CommandError> {
     Root::open(path).map_err(|error| match error.errno() {
         Some(libc::ENOENT | libc::ENOTDIR) => CommandError::usage(
             format!(

@@ -3,6 +3,7 @@
 use crate::cmdline::MOST_LINE;
 use crate::reading::Reader;
 use crate::{Cmdline, parse_cmdline};
+use root::Root;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -69,6 +70,55 @@ pub(crate) fn read(reader: &Reader) -> Kernel {
         clocksource: reader.value("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
         release,
     }
+}
+
+impl Kernel {
+    /// As [`since`], of this kernel.
+    #[must_use]
+    pub fn since(&self, wanted: (u32, u32)) -> Option<bool> {
+        since(self.release.as_deref(), self.version, wanted)
+    }
+
+    /// Whether it is known not to take `isolcpus=managed_irq`, which came with 5.6 (`kernel/sched/isolation.c`).
+    #[must_use]
+    pub fn lacks_managed_irq(&self) -> bool {
+        self.since((5, 6)) == Some(false)
+    }
+
+    /// Whether it is older than every kernel that we know.
+    #[must_use]
+    pub fn is_unsupported(&self) -> bool {
+        self.version.is_some_and(|version| version < OLDEST)
+    }
+}
+
+/// The oldest kernel whose files and defaults are known here.
+pub const OLDEST: (u32, u32) = (4, 14);
+
+/// Whether a kernel is at least this new in what it can do: `None` when unknown, also for old numbers of distributions that
+/// port features back without changing the number.
+#[must_use]
+pub fn since(release: Option<&str>, own: Option<(u32, u32)>, wanted: (u32, u32)) -> Option<bool> {
+    let release = release.unwrap_or_default();
+    // Red Hat, SUSE and NVIDIA keep a number for years.
+    let ports_back = [".el", "-default", "-tegra"]
+        .iter()
+        .any(|part| release.contains(part));
+    match own {
+        Some(own) if own >= wanted => Some(true),
+        Some(_) if ports_back => None,
+        Some(_) => Some(false),
+        None => None,
+    }
+}
+
+/// The release of the kernel of a machine, without reading the rest of it.
+#[must_use]
+pub fn release(root: &Root) -> Option<String> {
+    let reader = Reader::new(root);
+    reader
+        .value("/proc/sys/kernel/osrelease")
+        .or_else(|| release_of(&reader))
 }
 
 /// Major and minor number of a release (`6.18.44-rt3` gives 6 and 18).
@@ -194,6 +244,29 @@ fn marked(text: &str, open: char, close: char) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_that_distributions_keep_are_not_trusted() {
+        let kernel = |release: &str| Kernel {
+            version: parse_version(release),
+            release: Some(release.to_owned()),
+            ..Kernel::default()
+        };
+        for (release, since, lacks, unsupported) in [
+            ("5.6.0", Some(true), false, false),
+            ("5.4.0-26-generic", Some(false), true, false),
+            ("4.18.0-553.el8.x86_64", None, false, false),
+            ("4.14.0", Some(false), true, false),
+            ("4.13.16", Some(false), true, true),
+            ("3.10.0-1160.el7.x86_64", None, false, true),
+        ] {
+            let kernel = kernel(release);
+            assert_eq!(kernel.since((5, 6)), since, "{release}");
+            assert_eq!(kernel.lacks_managed_irq(), lacks, "{release}");
+            assert_eq!(kernel.is_unsupported(), unsupported, "{release}");
+        }
+        assert!(!Kernel::default().is_unsupported() && !Kernel::default().lacks_managed_irq());
+    }
 
     #[test]
     fn versions() {

@@ -90,6 +90,24 @@ impl Task {
     pub fn is_movable(&self) -> bool {
         self.flags & Task::PF_NO_SETAFFINITY == 0
     }
+
+    /// Whether it is a worker of unbound workqueues (`kworker/u8:0`, `create_worker` in `kernel/workqueue.c`): their mask places
+    /// it, and not a CPU that it belongs to.
+    #[must_use]
+    pub fn is_unbound_worker(&self) -> bool {
+        self.is_kernel() && self.comm.starts_with("kworker/u")
+    }
+
+    /// Whether the kernel binds it to these CPUs, so that it can be nowhere else. A thread that a mask or an interrupt places
+    /// cannot be moved by hand either, and is not bound.
+    #[must_use]
+    pub fn is_bound_to(&self, cpus: &CpuSet) -> bool {
+        let only_there = self
+            .allowed
+            .as_ref()
+            .is_some_and(|allowed| allowed.is_subset(cpus));
+        only_there && !self.is_movable() && !self.is_unbound_worker() && !self.is_irq_thread()
+    }
 }
 
 /// Scheduling policy, field 41 of `stat` (`SCHED_*` of `linux/sched.h`).

@@ -184,7 +184,7 @@ pub const CLASSES: &[ClassRow] = &[
         "device interrupt",
         "A device wanted service on this CPU.",
         "Its affinity includes this CPU, or the kernel manages it and refuses a change.",
-        "write /proc/irq/N/smp_affinity_list; for managed ones boot with isolcpus=managed_irq,CPUS",
+        "write /proc/irq/N/smp_affinity_list; for managed ones boot with isolcpus=managed_irq,CPUS (kernel 5.6 and later)",
     ),
     row(
         Class::Hypervisor,

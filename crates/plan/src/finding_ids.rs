@@ -196,6 +196,10 @@ const FINDINGS: &[(&str, &str)] = &[
         "before 5.12, ending a cgroup v2 partition widens the masks of kernel threads for good, so none is made there",
     ),
     (
+        "kernel-unsupported",
+        "this kernel is older than 4.14, the oldest that quietcore is made for, so an answer about it may be wrong",
+    ),
+    (
         "per-cpu-threads",
         "kernel threads that are bound to the isolated CPUs stay there; they run only when there is work for that CPU",
     ),
@@ -288,6 +292,10 @@ const PROVED: &[(&str, &str)] = &[
 
 /// Of holding an intention against the machine as it is.
 const CHECKED: &[(&str, &str)] = &[
+    (
+        "mask-placed-threads",
+        "kernel threads that are bound to no CPU may run on the isolated ones, and cannot be moved one by one: the mask of unbound workqueues places kworker/u*",
+    ),
     (
         "nothing-isolated",
         "nobody isolates a CPU here: no partition is declared or in force, and no boot parameter asks for it",

@@ -31,7 +31,7 @@ pub use finding_ids::{FindingRow, findings};
 pub use intent::{Intent, IntentKind, PartitionName, Profile};
 pub use knobs::{KNOBS, Knob, Presence, Taken, Takes};
 pub use refusal::Refusal;
-pub use scene::{Scene, housekeeping_set_path, partition_path};
+pub use scene::{Scene, housekeeping_set_path, partition_path, unsupported_kernel};
 pub use taken::{Because, State, TakenKnob, takes};
 
 use machine::{CpuSet, Machine, Settings};

@@ -14,9 +14,11 @@ mod isolcpus;
 mod line;
 mod memory;
 mod names;
+mod pasted;
 mod power;
 mod rcu;
 mod repair;
+mod repeated;
 mod rules;
 mod safety;
 mod said;
@@ -26,6 +28,7 @@ mod workqueues;
 
 pub use facts::{Facts, Outcome};
 pub(crate) use line::{Isolcpus, LISTS, Line, is_empty_list, parse_cpus};
+pub use pasted::assigned;
 pub use rules::RULES;
 
 use crate::{Finding, Level};

@@ -43,6 +43,8 @@ pub enum Reader {
 pub enum Repeats {
     /// The last one counts.
     Last,
+    /// The first one counts, up to 4.14 the last one.
+    First,
     /// All count.
     Many,
 }
@@ -108,6 +110,12 @@ impl ParameterRow {
     const fn program(self) -> ParameterRow {
         ParameterRow {
             reader: Reader::Program,
+            ..self
+        }
+    }
+    const fn first(self) -> ParameterRow {
+        ParameterRow {
+            repeats: Repeats::First,
             ..self
         }
     }

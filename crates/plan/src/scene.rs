@@ -1,6 +1,7 @@
 //! The machine and the intent side by side, with what every knob needs worked out once.
 
 use crate::{Finding, Intent, Knob, Level, Refusal};
+use machine::kernel::{Kernel, OLDEST};
 use machine::{CpuId, CpuSet, Hierarchy, Machine, Owner, Settings, Version};
 
 /// What a knob plans from.
@@ -160,7 +161,8 @@ impl<'a> Scene<'a> {
     /// What is unwise or limited about this intent on this machine, whatever the knobs do.
     pub(crate) fn findings(&self) -> Vec<Finding> {
         let isolated = self.isolated();
-        let mut findings = crate::choose::findings(self.machine, isolated);
+        let mut findings: Vec<Finding> = unsupported_kernel(&self.machine.kernel).into_iter().collect();
+        findings.extend(crate::choose::findings(self.machine, isolated));
         if isolated.len() > 1 && !self.intent.balances_inside() {
             findings.push(
                 Finding::new(
@@ -214,4 +216,18 @@ pub fn partition_path(hierarchy: &Hierarchy, name: &str) -> String {
 #[must_use]
 pub fn housekeeping_set_path(hierarchy: &Hierarchy) -> String {
     format!("{}/housekeeping", hierarchy.mount)
+}
+
+/// That a kernel is older than every kernel that we know.
+#[must_use]
+pub fn unsupported_kernel(kernel: &Kernel) -> Option<Finding> {
+    let release = kernel.release.as_deref().filter(|_| kernel.is_unsupported())?;
+    let (major, minor) = OLDEST;
+    let message = format!(
+        "kernel {release} is older than {major}.{minor}, the oldest that quietcore is made for: files and defaults differ there, \
+         and an answer may be wrong"
+    );
+    let fix =
+        format!("compare each point with the documents of that kernel, or use {major}.{minor} or later");
+    Some(Finding::new(Level::Warning, "kernel-unsupported", "kernel", message).fix(fix))
 }

@@ -4,10 +4,13 @@
 mod entry;
 mod errors;
 mod line;
+mod surroundings;
 mod tables;
+mod threads;
 
 pub use entry::{Entry, Part, explain_text};
 pub use line::{LintReport, lint_text};
+pub use surroundings::Surroundings;
 pub use tables::{Near, contents_text, explain, words};
 
 /// The schema of both documents.

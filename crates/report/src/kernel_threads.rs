@@ -29,6 +29,8 @@ pub struct KernelThread {
     pub moving: Moving,
     /// How it is kept quiet or away.
     pub cure: &'static str,
+    /// Which kernels have it; empty for all of them.
+    pub only: &'static str,
 }
 
 /// The cure of a thread that is harmless anywhere else.

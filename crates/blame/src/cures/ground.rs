@@ -31,6 +31,8 @@ pub struct Ground {
     pub rcu_nocbs: Option<CpuSet>,
     /// CPUs that managed interrupts avoid.
     pub managed_irq: CpuSet,
+    /// Whether its kernel is known not to take `isolcpus=managed_irq`.
+    pub lacks_managed_irq: bool,
     /// Whether the kernel can stop ticks at all (`CONFIG_NO_HZ_FULL`); nothing where unknown.
     pub can_stop_ticks: Option<bool>,
     /// Whether there is a boot loader whose files we can edit; nothing where unknown.
@@ -54,6 +56,7 @@ impl Ground {
             nohz_full: machine.isolation.nohz_full.clone(),
             rcu_nocbs: machine.isolation.rcu_nocbs.clone(),
             managed_irq: managed_irq(machine),
+            lacks_managed_irq: machine.kernel.lacks_managed_irq(),
             can_stop_ticks: machine
                 .kernel
                 .config

@@ -287,6 +287,12 @@ impl Case<'_> {
                      device: do no such I/O here"
                 ));
             }
+            if self.ground.lacks_managed_irq {
+                return Cure::nothing(format!(
+                    "interrupt {irq} is managed: the kernel refuses to move it, and isolcpus=managed_irq, which keeps it away, \
+                     needs kernel 5.6: do no such I/O here"
+                ));
+            }
             return self.ground.boot(&format!(
                 "interrupt {irq} is managed: the kernel refuses to move it, and only isolcpus=managed_irq keeps it away"
             ));

@@ -196,6 +196,11 @@ fn an_interrupt_is_moved_unless_the_kernel_manages_it() {
         ..open()
     };
     assert_eq!(told(&device, &managed("")), "quietcore boot set --cpus 2");
+    let old = Ground {
+        lacks_managed_irq: true,
+        ..managed("")
+    };
+    assert!(told(&device, &old).contains("needs kernel 5.6"));
     assert!(told(&device, &managed("2")).starts_with("nothing: interrupt 47 is managed"));
     let moved_back = |affinity: &str| Ground {
         interrupts: vec![Interrupt {

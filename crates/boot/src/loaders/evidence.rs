@@ -8,28 +8,6 @@ use machine::cmdline::words;
 /// Loaders by which `LoaderInfo` can contradict the files of another one.
 const KNOWN: &[&str] = &["grub", "systemd-boot", "limine", "refind"];
 
-/// Where Limine looks for its file, on the partitions that are mounted here (its CONFIG.md).
-const LIMINE: &[&str] = &[
-    "/boot/limine.conf",
-    "/boot/limine/limine.conf",
-    "/boot/EFI/BOOT/limine.conf",
-    "/boot/EFI/limine/limine.conf",
-    "/boot/efi/limine.conf",
-    "/boot/efi/limine/limine.conf",
-    "/boot/efi/EFI/BOOT/limine.conf",
-    "/boot/efi/EFI/limine/limine.conf",
-    "/efi/limine.conf",
-    "/efi/limine/limine.conf",
-    "/efi/EFI/BOOT/limine.conf",
-    "/efi/EFI/limine/limine.conf",
-];
-
-/// Where tools of distributions take Limine's line from.
-const LIMINE_DEFAULTS: &str = "/etc/default/limine";
-
-/// rEFInd's line for kernels in the same directory.
-const REFIND: &str = "/boot/refind_linux.conf";
-
 /// What the boot loader called itself, in small letters: the EFI variable `LoaderInfo` of the Boot Loader Interface, which
 /// systemd-boot and newer GRUBs set. Four bytes of attributes, then UTF-16.
 pub fn efi_loader(tree: &dyn Tree) -> Option<String> {
@@ -74,12 +52,19 @@ pub fn contradiction(tree: &dyn Tree, loader: &Loader) -> Option<String> {
     {
         // rEFInd starts other loaders too, and older GRUBs leave its name in the variable.
         let started_by_refind = reported.contains("refind") && running.image && name == "grub";
+        if name == "refind" && reported.contains(name) && running.image {
+            return Some(made_by_grub(name));
+        }
         return (!reported.contains(name) && !started_by_refind)
             .then(|| format!("the firmware's variable LoaderInfo names `{reported}`"));
     }
     match (name, running.image, running.initrd) {
         ("grub", false, Some(word)) => Some(format!(
             "the running line has `{word}` and no BOOT_IMAGE=, so a loader of EFI programs started it, and no GRUB"
+        )),
+        ("limine" | "refind", true, _) => Some(made_by_grub(name)),
+        ("limine", false, Some(word)) => Some(format!(
+            "the running line has `{word}`, which loaders of EFI programs add and limine does not"
         )),
         ("grub", false, None) if running.known => installed(tree).map(|other| {
             format!("the running line has no BOOT_IMAGE=, which GRUB adds, and {other} is there")
@@ -92,10 +77,28 @@ pub fn contradiction(tree: &dyn Tree, loader: &Loader) -> Option<String> {
     }
 }
 
+/// That GRUB or syslinux made the running line, also where this loader started them.
+fn made_by_grub(name: &str) -> String {
+    format!("the running line has BOOT_IMAGE=, which GRUB and syslinux add and {name} does not")
+}
+
 /// The file of a loader that quietcore does not edit.
-fn installed(tree: &dyn Tree) -> Option<&'static str> {
-    let mut all = LIMINE.iter().chain([&REFIND]);
-    all.find(|path| tree::is_there(tree, path)).copied()
+fn installed(tree: &dyn Tree) -> Option<String> {
+    super::limine::file(tree).or_else(|| super::refind::file(tree))
+}
+
+/// What shows a loader whose files are not edited: the name that it gave the firmware, else its file and a running line that
+/// GRUB did not make.
+pub(super) fn of_shown(tree: &dyn Tree, name: &str, file: Option<String>) -> Option<String> {
+    if let Some(reported) = efi_loader(tree).filter(|reported| reported.contains(name)) {
+        return Some(format!("the firmware's variable LoaderInfo names `{reported}`"));
+    }
+    let path = file?;
+    let running = running(tree);
+    Some(match running.known && !running.image {
+        true => format!("the running line has no BOOT_IMAGE=, which GRUB adds, and {path} is there"),
+        false => format!("{path} is there"),
+    })
 }
 
 /// Where the words belong on a machine whose loader is known and not edited; `None` where it is not known.
@@ -103,25 +106,6 @@ fn installed(tree: &dyn Tree) -> Option<&'static str> {
 pub fn other_way(tree: &dyn Tree) -> Option<String> {
     if tree::is_there(tree, super::generated::NIXOS) {
         return Some(super::generated::nixos_next(&[]));
-    }
-    let path = installed(tree);
-    if let Some(path) = path.filter(|path| *path != REFIND) {
-        let tool = match tree::is_there(tree, LIMINE_DEFAULTS) {
-            true => format!(
-                "; where a tool writes that file from {LIMINE_DEFAULTS}, add them there and run that tool (`limine-update`)"
-            ),
-            false => String::new(),
-        };
-        return Some(format!(
-            "Limine starts this machine, and quietcore does not edit its file: add the words that `quietcore plan` shows to \
-             `cmdline:` of the entry in {path}{tool}"
-        ));
-    }
-    if path.is_some() {
-        return Some(format!(
-            "rEFInd starts this machine, and quietcore does not edit its file: add the words that `quietcore plan` shows to the \
-             second quoted text of the first line of {REFIND}"
-        ));
     }
     tree::is_there(tree, "/etc/fw_env.config").then(|| {
         "here U-Boot keeps the line in its environment, which quietcore does not write: `fw_printenv bootargs` shows it, \

@@ -4,5 +4,6 @@
 
 mod kernels;
 mod shell_files;
+mod shown;
 mod support;
 mod trees;

@@ -54,10 +54,13 @@ fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &C
             "interrupt {} ({name}) may fire on CPU {now}: the kernel refused to move it when the partition was applied ({why})",
             interrupt.irq
         );
-        let found = Found::new(Level::Info, "irq-refused", path, message).fix(
-            "one that the kernel manages follows isolcpus=managed_irq,... at boot, one that each CPU has for itself stays; \
-             `quietcore explain irq_affinity` has the other reasons",
-        );
+        let managed = match evidence.machine.kernel.lacks_managed_irq() {
+            true => "one that the kernel manages stays before 5.6",
+            false => "one that the kernel manages follows isolcpus=managed_irq,... at boot",
+        };
+        let found = Found::new(Level::Info, "irq-refused", path, message).fix(format!(
+            "{managed}, one that each CPU has for itself stays; `quietcore explain irq_affinity` has the other reasons",
+        ));
         return seen(found, interrupt, case);
     }
     let is_asked_here = CpuSet::parse_list(&change.after).is_ok_and(|cpus| cpus == case.cpus);

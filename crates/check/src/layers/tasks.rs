@@ -27,9 +27,14 @@ fn look(evidence: &Evidence, case: &Case, found: &mut Vec<Found>) {
     }
     // The mask of such a thread follows its interrupt's, and has a finding there.
     let outside = outside.into_iter().filter(|task| !task.is_irq_thread());
-    let (movable, bound): (Vec<&Task>, Vec<&Task>) = outside.partition(|task| task.is_movable());
+    let (movable, fixed): (Vec<&Task>, Vec<&Task>) = outside.partition(|task| task.is_movable());
+    let (bound, placed): (Vec<&Task>, Vec<&Task>) =
+        fixed.into_iter().partition(|task| task.is_bound_to(&case.cpus));
     if !bound.is_empty() {
         found.push(per_cpu(case, &bound));
+    }
+    if !placed.is_empty() {
+        found.push(placed_by_masks(case, &placed));
     }
     let (pinned, free): (Vec<&Task>, Vec<&Task>) =
         movable.into_iter().partition(|task| is_pinned_here(case, task));
@@ -80,12 +85,26 @@ fn inhabitants(case: &Case, tasks: &[&Task]) -> Found {
 fn per_cpu(case: &Case, tasks: &[&Task]) -> Found {
     let names: Vec<&str> = by_name(tasks).into_keys().collect();
     let message = format!(
-        "{} of the kernel may run here and cannot be moved: {}",
+        "{} of the kernel {} bound to these CPUs and cannot be moved: {}",
         count(tasks),
+        if tasks.len() == 1 { "is" } else { "are" },
         names.join(", ")
     );
     let found = Found::new(Level::Info, "per-cpu-threads", case.cpus.to_string(), message)
         .fix("none is needed: they run only when there is work for this CPU, or none at all; `quietcore explain NAME` says what each does");
+    evidence_of(found, tasks)
+}
+
+/// Threads of the kernel that are not bound to these CPUs and cannot be moved: workers and rescuers of unbound workqueues.
+fn placed_by_masks(case: &Case, tasks: &[&Task]) -> Found {
+    let names: Vec<&str> = by_name(tasks).into_keys().collect();
+    let message = format!(
+        "{} of the kernel may run here and elsewhere, and only a mask keeps them away: {}",
+        count(tasks),
+        names.join(", ")
+    );
+    let found = Found::new(Level::Info, "mask-placed-threads", case.cpus.to_string(), message)
+        .fix("/sys/devices/virtual/workqueue/cpumask places kworker/u* (knob workqueue_cpumask); rescuers of workqueues run only when memory is short");
     evidence_of(found, tasks)
 }
 
@@ -169,6 +188,7 @@ fn evidence_of(found: Found, tasks: &[&Task]) -> Found {
             .as_ref()
             .map_or_else(|| "unknown".to_owned(), ToString::to_string);
         let moves = match (task.is_movable(), task.is_kernel()) {
+            (false, _) if task.allowed.as_ref().is_some_and(|cpus| cpus.len() > 1) => "a mask places it",
             (false, _) => "the kernel binds it",
             (true, true) => "a kernel thread that can be moved",
             (true, false) => "can be moved",

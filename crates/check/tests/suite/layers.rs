@@ -231,6 +231,46 @@ fn what_is_no_broken_promise() {
     );
 }
 
+#[test]
+fn threads_that_a_mask_places_are_not_counted_as_bound() {
+    let named = |bench: &Bench, id: &str| -> Vec<String> {
+        let (found, _) = bench.look();
+        let one = found.into_iter().find(|one| one.finding.id == id);
+        one.map(|one| one.evidence).unwrap_or_default()
+    };
+    let mut bench = bench();
+    let bound = named(&bench, "per-cpu-threads").len();
+    let task = bench.task(false);
+    task.comm = "kworker/u8:3".to_owned();
+    task.allowed = three();
+    assert_eq!(named(&bench, "per-cpu-threads").len(), bound);
+    let placed = named(&bench, "mask-placed-threads");
+    assert!(
+        placed.iter().any(|line| line.contains("kworker/u8:3")),
+        "{placed:?}"
+    );
+    // Of one memory node the mask may be within the isolated CPUs, and it is a mask all the same.
+    bench.task(false).comm = "kworker/u8:4".to_owned();
+    let task = bench
+        .machine
+        .tasks
+        .iter_mut()
+        .flatten()
+        .find(|task| task.comm == "kworker/u8:4")
+        .unwrap();
+    task.allowed = CpuSet::parse_list("3").ok();
+    assert!(
+        named(&bench, "per-cpu-threads")
+            .iter()
+            .all(|line| !line.contains("kworker/u"))
+    );
+    // `plan` counts the same threads.
+    let cpus = CpuSet::parse_list("3").unwrap();
+    let tasks = bench.machine.tasks.iter().flatten();
+    let by_plan = tasks.filter(|task| task.is_bound_to(&cpus)).count();
+    assert_eq!(named(&bench, "per-cpu-threads").len(), by_plan);
+}
+
 /// What was looked at of CPU 3 alone.
 fn closely(bench: &mut Bench, close: CloseUp) {
     let mut activity = counted(&[]);

@@ -27,9 +27,9 @@ pub struct Args {
 
 /// Runs it.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
-    let before = reading(&session.captured(captured(&args.before)?));
+    let before = reading(&captured(session, &args.before)?);
     let after = match &args.after {
-        Some(path) => reading(&session.captured(captured(path)?)),
+        Some(path) => reading(&captured(session, path)?),
         None => reading(session),
     };
     let matter = args

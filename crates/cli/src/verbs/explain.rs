@@ -4,14 +4,15 @@ use crate::reading::Reading;
 use crate::screen::Form;
 use crate::{CommandError, Screen, Status};
 use machine::cmdline::MOST_LINE;
-use machine::{CpuSet, Machine, interrupts, parse_cmdline};
-use plan::lint::{Facts, Outcome, lint};
+use machine::{CpuSet, Interrupt, Machine, interrupts, parse_cmdline};
+use plan::lint::{Facts, Outcome, assigned, lint};
 use report::explain::{
-    EXPLAIN_SCHEMA, Entry, LintReport, contents_text, explain, explain_text, lint_text, words,
+    EXPLAIN_SCHEMA, Entry, LintReport, Surroundings, contents_text, explain, explain_text, lint_text, words,
 };
 use root::Root;
 use serde::Serialize;
 use session::Session;
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `explain`.
@@ -60,9 +61,7 @@ struct Meaning<'a> {
 
 fn meaning(word: &str, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
     let root = session.root();
-    let release = root.value("/proc/sys/kernel/osrelease").unwrap_or_default();
-    let version = release.as_deref().and_then(machine::kernel::parse_version);
-    let entries = explain(word, &|irq| interrupts::read_one_of(root, irq, version)).map_err(|near| {
+    let entries = explain(word, &Here::new(root)).map_err(|near| {
         let next = if near.0.is_empty() {
             "`quietcore explain --list` shows every word".to_owned()
         } else {
@@ -81,6 +80,47 @@ fn meaning(word: &str, session: &Session, screen: &mut Screen) -> Result<Status,
         entries: &entries,
     });
     Ok(Status::Done)
+}
+
+/// The machine at hand, read when an explanation needs it.
+struct Here<'a> {
+    root: &'a Root,
+    machine: OnceCell<Machine>,
+}
+
+impl<'a> Here<'a> {
+    fn new(root: &'a Root) -> Here<'a> {
+        Here {
+            root,
+            machine: OnceCell::new(),
+        }
+    }
+
+    fn machine(&self) -> &Machine {
+        self.machine
+            .get_or_init(|| Machine::read(self.root).with_tasks(self.root))
+    }
+}
+
+impl Surroundings for Here<'_> {
+    fn interrupt(&self, irq: u32) -> Option<Interrupt> {
+        interrupts::read_one_of(self.root, irq, self.machine().kernel.version)
+    }
+
+    fn cpus(&self) -> Option<(CpuSet, CpuSet)> {
+        let topology = &self.machine().topology;
+        let possible = topology.possible.clone().filter(|cpus| !cpus.is_empty())?;
+        Some((possible, topology.online.clone()))
+    }
+
+    fn has_thread(&self, comm: &str) -> Option<bool> {
+        let tasks = self.machine().tasks.as_ref()?;
+        Some(tasks.iter().any(|task| task.is_kernel() && task.comm == comm))
+    }
+
+    fn lacks_managed_irq(&self) -> bool {
+        self.machine().kernel.lacks_managed_irq()
+    }
 }
 
 #[derive(Serialize)]
@@ -143,6 +183,7 @@ fn judge(
             nohz_full: machine.isolation.nohz_full.clone(),
         });
     }
+    let line = assigned(&line).map_or_else(|| line.clone(), str::to_owned);
     let verdict = lint(&line, &facts);
     let report = LintReport::new(&line, facts.release.as_deref(), &verdict);
     match screen.form {

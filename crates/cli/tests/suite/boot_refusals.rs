@@ -2,7 +2,7 @@
 //! program writes, files of a loader that did not start the machine.
 
 use crate::support::boot_files::{boot, captured, efi, json, said, tree, with};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What the text says of a machine, and that it says it: `boot show` never fails.
 fn shown(tree: &Path) -> String {
@@ -279,6 +279,87 @@ fn files_of_a_loader_that_did_not_start_the_machine_are_refused() {
             "`cmdline:` of the entry in /boot/limine.conf",
         ],
     );
+}
+
+/// A loader whose files are shown and not edited: `fixtures/boot-shown`.
+fn shown_tree(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fixtures/boot-shown")
+        .join(name)
+}
+
+/// Every file of a tree with its content.
+fn content(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut left = vec![dir.to_owned()];
+    while let Some(dir) = left.pop() {
+        for entry in std::fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => left.push(path),
+                false => all.push((path.clone(), std::fs::read(path).unwrap())),
+            }
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn limine_and_refind_are_refused_with_the_line_as_it_becomes_and_nothing_changes() {
+    for (name, parts) in [
+        (
+            "limine-arch",
+            [
+                "Limine starts this machine",
+                "line 14 (Arch Linux) becomes `cmdline: root=UUID=6f1c rw quiet nohz_full=2-3`",
+            ],
+        ),
+        (
+            "limine-cachyos",
+            [
+                "Limine starts this machine",
+                "`KERNEL_CMDLINE[default]+=\" nohz_full=2-3\"` there, then run `limine-update`",
+            ],
+        ),
+        (
+            "refind-arch",
+            [
+                "rEFInd starts this machine",
+                "\"root=UUID=6f1c rw quiet initrd=\\boot\\initramfs-linux.img nohz_full=2-3\"`",
+            ],
+        ),
+        (
+            "refind-stanza",
+            [
+                "rEFInd starts this machine",
+                "dyndbg=\"\"file drivers/usb/* +p\"\" nohz_full=2-3\"`",
+            ],
+        ),
+    ] {
+        let tree = shown_tree(name);
+        let before = content(&tree);
+        refused(&tree, &parts);
+        assert!(content(&tree) == before, "{name} changed");
+    }
+    // The name that the loader gave the firmware counts before the files.
+    let debian = with(&tree("debian-12-grub"), "proc/cmdline", "root=UUID=1 rw\n");
+    efi(debian.path(), LOADER_INFO, &wide("Limine 9.3.2\0"));
+    refused(
+        debian.path(),
+        &[
+            "Limine starts this machine",
+            "on a partition that is not mounted here",
+        ],
+    );
+    // A file that GRUB left behind is not the loader's.
+    let left = with(
+        &tree("debian-12-grub"),
+        "boot/limine.conf",
+        "/Linux\n    cmdline: root=UUID=1\n",
+    );
+    let output = boot(left.path(), &["set", "--params", "a=1", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
 }
 
 #[test]

@@ -44,6 +44,7 @@ mod live_watching;
 mod live_which_knob;
 mod lost_output;
 mod matrix;
+mod old_kernels;
 mod partrt;
 mod placing;
 mod proving;

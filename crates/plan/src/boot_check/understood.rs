@@ -55,16 +55,16 @@ fn board(case: &Case) -> &'static str {
     }
 }
 
-/// Of a parameter that counts once, another one behind it on the line.
+/// Of a parameter that counts once, another one on the line that counts.
 fn replaced(case: &Case) -> Option<Answer> {
-    let row = case.row.filter(|row| row.repeats == Repeats::Last)?;
-    let (_, last) = case.line.last(row.name)?;
-    (last.raw != case.raw && row.name != "isolcpus").then(|| {
-        Answer::no(format!(
-            "`{}` stands behind it on the line, and the last one counts",
-            last.raw
-        ))
-    })
+    let row = case.row.filter(|row| row.repeats != Repeats::Many)?;
+    let (_, counts) = case.line.counting(row.name)?;
+    let which = match (row.repeats, case.evidence.facts.since((4, 15))) {
+        (Repeats::First, Some(true) | None) => "the first one",
+        _ => "the last one",
+    };
+    (counts.raw != case.raw && row.name != "isolcpus")
+        .then(|| Answer::no(format!("`{}` is on the line too, and {which} counts", counts.raw)))
 }
 
 /// That the kernel did not list it among what nobody took.

@@ -53,8 +53,8 @@ pub fn advice(errno: i32) -> &'static str {
         declare::EINVAL => "leave everything else a CPU of its effective_affinity_list, and apply anew",
         declare::EBUSY => "take the partition back and apply it again: it may be free by then",
         _ => {
-            "nothing at run time; one that the kernel manages follows isolcpus=managed_irq,... at boot, and one that each CPU \
-             has for itself stays"
+            "nothing at run time; one that the kernel manages follows isolcpus=managed_irq,... at boot (kernel 5.6 and later), \
+             and one that each CPU has for itself stays"
         }
     }
 }
@@ -244,10 +244,15 @@ fn managed(scene: &Scene, interrupt: &Interrupt) -> Finding {
         "interrupt {} ({}) has a mask that the kernel manages itself and cannot be moved",
         interrupt.irq, interrupt.name
     );
-    Finding::new(level, "irq-managed", subject, message).fix(format!(
-        "boot with isolcpus=managed_irq,domain,{}; or let nothing on the isolated CPUs use the device",
-        scene.isolated()
-    ))
+    let fix = match scene.machine.kernel.lacks_managed_irq() {
+        true => "let nothing on the isolated CPUs use the device: isolcpus=managed_irq needs kernel 5.6"
+            .to_owned(),
+        false => format!(
+            "boot with isolcpus=managed_irq,domain,{}; or let nothing on the isolated CPUs use the device",
+            scene.isolated()
+        ),
+    };
+    Finding::new(level, "irq-managed", subject, message).fix(fix)
 }
 
 #[cfg(test)]

@@ -29,13 +29,7 @@ pub(super) const KNOB: Knob = Knob {
 fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
     let tasks = scene.machine.known_tasks();
     if let Some(tasks) = tasks {
-        let bound = |task: &&Task| {
-            !task.is_movable()
-                && task
-                    .allowed
-                    .as_ref()
-                    .is_some_and(|allowed| allowed.is_subset(scene.isolated()))
-        };
+        let bound = |task: &&Task| task.is_bound_to(scene.isolated());
         let mut names: Vec<&str> = tasks
             .iter()
             .filter(bound)

@@ -119,17 +119,21 @@ pub(super) const WORDS_TOO_NEW: Rule = Rule {
 pub(super) const NO_HOUSEKEEPING: Rule = Rule {
     id: "no-housekeeping",
     level: Error,
-    truth: "when every CPU is isolated the kernel keeps the boot CPU for everything else, or ignores the parameter",
+    truth: "every CPU is in the list: the kernel takes the boot CPU out again and leaves all other work to it",
     fix: "leave at least one CPU, the boot CPU, out of the lists",
     check: |line| {
         let Some(possible) = &line.facts.possible else {
             return Vec::new();
         };
         let everything = |cpus: &CpuSet| !cpus.is_empty() && possible.is_subset(cpus);
-        if !everything(&line.domain) && !everything(&line.tickless()) {
-            return Vec::new();
-        }
-        let mut hit = Hit::on(possible.to_string());
+        // `nohz_full=all` is the default of some distributions, and without `isolcpus=` every CPU still takes tasks.
+        let level = match (everything(&line.domain), everything(&line.tickless())) {
+            (true, _) => Error,
+            (false, true) if possible.len() > 1 => Warning,
+            (false, true) => Error,
+            (false, false) => return Vec::new(),
+        };
+        let mut hit = Hit::on(possible.to_string()).at(level);
         for edit in without(line, &[line.facts.boot_cpu()].into_iter().collect()) {
             hit = hit.edit(edit);
         }
@@ -209,8 +213,8 @@ pub(super) const SIBLING: Rule = Rule {
 pub(super) const NOT_BROUGHT_UP: Rule = Rule {
     id: "cpu-not-brought-up",
     level: Warning,
-    truth: "the line also limits how many CPUs are brought up, and the isolated ones are beyond the limit",
-    fix: "raise or remove the limit",
+    truth: "the line also limits how many CPUs start at boot, and the isolated ones are beyond the limit",
+    fix: "raise or remove the limit; behind maxcpus= CPUs can still be brought online by hand",
     check: |line| {
         let limits = ["maxcpus", "nr_cpus"].into_iter().filter_map(|name| {
             let (place, word) = line.last(name)?;
@@ -230,17 +234,18 @@ pub(super) const NOT_BROUGHT_UP: Rule = Rule {
 pub(super) const SMP_OFF: Rule = Rule {
     id: "smp-off",
     level: Error,
-    truth: "this leaves one CPU running, or the machine without the interrupt controller that tells CPUs apart: nothing can be isolated",
+    truth: "this leaves one CPU running: nothing can be isolated",
     fix: "remove it",
     check: |line| {
         if line.isolated().is_empty() {
             return Vec::new();
         }
-        let bare = ["nosmp", "noapic", "nolapic", "disableapic"]
+        let bare = ["nosmp", "nolapic", "disableapic"]
             .into_iter()
             .filter_map(|name| line.last(name));
+        // maxcpus=1 starts one CPU as well, and the others can be brought online later (`cpu-not-brought-up`).
         let one = line
-            .is("maxcpus", &["0", "1"])
+            .is("maxcpus", &["0"])
             .into_iter()
             .chain(line.is("nr_cpus", &["1"]));
         bare.chain(one)

@@ -57,7 +57,7 @@ pub(super) fn drops_the_other(line: &Line) -> Option<Hit> {
         (Some(true), Some(false)) => Error,
         _ => Info,
     };
-    let (place, word) = line.last("nohz_full")?;
+    let (place, word) = line.counting("nohz_full")?;
     let one = line.isolcpus.first()?;
     let raw = line.words.get(one.word).map(|word| word.raw)?;
     let (dropped, empty, why) = if one.is_empty() && !line.nohz_full.is_empty() && one.word < place {

@@ -111,12 +111,7 @@ impl Facts {
     /// of distributions that port features back without changing the number.
     #[must_use]
     pub fn since(&self, version: (u32, u32)) -> Option<bool> {
-        match self.version {
-            Some(own) if own >= version => Some(true),
-            Some(_) if self.ports_back() => None,
-            Some(_) => Some(false),
-            None => None,
-        }
+        machine::kernel::since(self.release.as_deref(), self.version, version)
     }
 
     /// Whether a configuration option is set; `None` without a configuration.
@@ -129,12 +124,6 @@ impl Facts {
     #[must_use]
     pub fn boot_cpu(&self) -> CpuId {
         self.boot_cpu.unwrap_or(CpuId(0))
-    }
-
-    /// Red Hat and SUSE keep a number for years and port features back to it.
-    fn ports_back(&self) -> bool {
-        let release = self.release.as_deref().unwrap_or_default();
-        release.contains(".el") || release.contains("-default") || release.contains("-tegra")
     }
 
     /// Bytes of a boot line that the kernel keeps (`COMMAND_LINE_SIZE`): 2048 on x86 and arm64, 1024 on arm.

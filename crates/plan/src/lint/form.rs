@@ -135,7 +135,7 @@ pub(super) const NO_VALUE: Rule = Rule {
 pub(super) const DUPLICATE: Rule = Rule {
     id: "duplicate-parameter",
     level: Warning,
-    truth: "the parameter stands there twice with different values; for most of them the last one counts",
+    truth: "the parameter is given twice with different values, and one of them counts",
     fix: "keep one",
     check: |line| repeated(line, Same::No),
 };
@@ -164,18 +164,31 @@ fn repeated(line: &Line, same: Same) -> Vec<Hit> {
         if row.repeats == Repeats::Many || row.name == "isolcpus" {
             continue;
         }
-        let Some((_, last)) = line.last(row.name).filter(|(at, _)| *at > place) else {
+        let Some((_, counts)) = line.counting(row.name).filter(|(at, _)| *at != place) else {
             continue;
         };
-        let equal = last.parameter.value == word.parameter.value;
+        let equal = counts.parameter.value == word.parameter.value;
         if equal == (same == Same::Yes) {
             let hit = Hit::on(word.raw).drop([place]);
             hits.push(if equal {
                 hit
             } else {
-                hit.because(format!("{} follows", last.raw))
+                hit.because(which_counts(line, row.repeats, counts.raw))
             });
         }
     }
     hits
+}
+
+/// That another occurrence counts.
+fn which_counts(line: &Line, repeats: Repeats, raw: &str) -> String {
+    match (repeats, line.facts.since((4, 15))) {
+        (Repeats::First, Some(true)) => {
+            format!("{raw} comes first, and the kernel drops another list behind it (\"must match\")")
+        }
+        (Repeats::First, None) => {
+            format!("{raw} comes first and counts; up to 4.14 the last one does")
+        }
+        _ => format!("{raw} follows, and the last one counts"),
+    }
 }

@@ -137,3 +137,14 @@ pub(super) const NO_MSI: Rule = Rule {
             .collect()
     },
 };
+
+pub(super) const IO_APIC_OFF: Rule = Rule {
+    id: "io-apic-off",
+    level: Warning,
+    truth: "noapic switches the I/O APIC off: its interrupts all arrive on the boot CPU and cannot be moved; message-signalled ones still can",
+    fix: "remove it, unless this machine does not boot without it",
+    check: |line| {
+        let found = line.last("noapic").filter(|_| !line.isolated().is_empty());
+        found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
+    },
+};

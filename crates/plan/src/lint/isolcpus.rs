@@ -5,7 +5,7 @@ use super::repair::Edit;
 use super::{Hit, Rule};
 use crate::Level::{self, Error, Info, Warning};
 
-fn raw<'a>(line: &'a Line, one: &Isolcpus) -> &'a str {
+pub(super) fn raw<'a>(line: &'a Line, one: &Isolcpus) -> &'a str {
     line.words.get(one.word).map_or("", |word| word.raw)
 }
 
@@ -90,7 +90,13 @@ pub(super) const NO_LIST: Rule = Rule {
             .iter()
             .filter(|one| one.list.is_empty() && !one.flags.is_empty() && one.strange.is_empty())
             .filter(|one| !torn.contains(&one.word))
-            .map(|one| Hit::on(raw(line, one)).drop([one.word]))
+            .map(|one| {
+                let hit = Hit::on(raw(line, one)).drop([one.word]);
+                match line.facts.since((5, 6)) {
+                    Some(false) => hit.fix("add the CPUs: isolcpus=2-3"),
+                    _ => hit,
+                }
+            })
             .collect()
     },
 };
@@ -112,7 +118,7 @@ pub(super) const FLAGS_TOO_NEW: Rule = Rule {
                 if level == Error {
                     hit.edit(Edit::Set(one.word, one.with(&[], &one.list)))
                 } else {
-                    hit
+                    hit.fix("keep it where the kernel is 4.15 or later, or has the flags of its distribution")
                 }
             })
             .collect()
@@ -139,85 +145,12 @@ pub(super) const MANAGED_TOO_NEW: Rule = Rule {
                 if level == Error {
                     hit.edit(Edit::Set(one.word, one.without("managed_irq")))
                 } else {
-                    hit
+                    hit.fix("keep it where the kernel is 5.6 or later, or has the flag of its distribution")
                 }
             })
             .collect()
     },
 };
-
-pub(super) const TWICE: Rule = Rule {
-    id: "isolcpus-twice",
-    level: Error,
-    truth: "the same flag given twice must name the same CPUs, else the kernel drops the second: \"must match\"; up to 4.14 the last one counts",
-    fix: "write one isolcpus= with all CPUs",
-    check: |line| {
-        if line.facts.since((4, 15)) == Some(false) {
-            return replaced(line);
-        }
-        let mut hits = Vec::new();
-        for (place, one) in line.isolcpus.iter().enumerate() {
-            for other in line.isolcpus.iter().skip(place + 1) {
-                let shared = ["domain", "managed_irq", "nohz"]
-                    .iter()
-                    .any(|flag| one.has(flag) && other.has(flag));
-                // One mask for every flag up to 5.17 (see `isolation-lists-differ`), so there any two count.
-                let clash = shared || line.facts.since((5, 18)) == Some(false);
-                hits.extend(clash.then(|| clashing(line, one, other)).flatten());
-            }
-        }
-        hits
-    },
-};
-
-/// What is wrong with the second of two occurrences that share a flag. An edit never isolates what an empty list
-/// switches off.
-fn clashing(line: &Line, one: &Isolcpus, other: &Isolcpus) -> Option<Hit> {
-    let since = |version| line.facts.since(version);
-    let hit = Hit::on(raw(line, other));
-    match (&one.cpus, &other.cpus) {
-        (Some(first), Some(second)) if first != second => Some(
-            hit.because(format!("{first} stands in front of it"))
-                .drop([other.word]),
-        ),
-        (Some(first), None) if other.is_empty() => Some(
-            hit.because(format!(
-                "an empty list does not switch off CPU {first} in front of it"
-            ))
-            .at(if since((4, 15)).is_some() { Warning } else { Info })
-            .fix("take the first one out")
-            .drop([one.word]),
-        ),
-        // An empty list is not stored before 5.14 nor from 6.9 on (`kernel/sched/isolation.c`, `housekeeping_setup`).
-        (None, Some(_)) if one.is_empty() && since((5, 14)) != Some(false) && since((6, 9)) != Some(true) => {
-            let hit = hit.because("an empty list comes first on the line");
-            Some(match (since((5, 14)), since((6, 9))) {
-                (Some(true), Some(false)) => hit.fix("take the empty one out").drop([other.word]),
-                _ => hit.at(Info).fix("take the empty one out"),
-            })
-        }
-        _ => None,
-    }
-}
-
-/// Up to 4.14: every occurrence that another list follows.
-fn replaced(line: &Line) -> Vec<Hit> {
-    let Some((last, earlier)) = line.isolcpus.split_last() else {
-        return Vec::new();
-    };
-    if last.cpus.is_none() && !last.is_empty() {
-        return Vec::new();
-    }
-    let level = if last.is_empty() { Warning } else { Error };
-    earlier
-        .iter()
-        .filter(|one| one.cpus.is_some() && one.cpus != last.cpus)
-        .map(|one| {
-            let hit = Hit::on(raw(line, one)).because(format!("{} follows", raw(line, last)));
-            hit.at(level).drop([one.word])
-        })
-        .collect()
-}
 
 pub(super) const NO_DOMAIN: Rule = Rule {
     id: "isolcpus-no-domain",

@@ -1,6 +1,7 @@
 //! A boot line as the kernel's parsers take it, worked out once for all rules.
 
 use super::facts::Facts;
+use super::repeated;
 use machine::{CpuSet, Parameter, cmdline, same_name};
 
 /// Parameters whose value is a CPU list.
@@ -130,15 +131,10 @@ impl<'a> Line<'a> {
             .all("isolcpus")
             .map(|(place, word)| isolcpus(place, word.value(), facts))
             .collect();
-        // Up to 4.14 each occurrence replaces the one before it (`kernel/sched/topology.c`, `isolated_cpu_setup`).
-        let skipped = match facts.since((4, 15)) {
-            Some(false) => line.isolcpus.len().saturating_sub(1),
-            _ => 0,
-        };
+        let obeyed = repeated::obeyed(&line.isolcpus, facts);
         let with = |flag: &str| {
-            line.isolcpus
+            obeyed
                 .iter()
-                .skip(skipped)
                 .filter(|one| one.has(flag))
                 .filter_map(|one| one.cpus.as_ref())
                 .fold(CpuSet::new(), |all, cpus| all.or(cpus))
@@ -182,15 +178,23 @@ impl<'a> Line<'a> {
         self.last(name).filter(|(_, word)| values.contains(&word.value()))
     }
 
+    /// The occurrence that counts: the last one, of `nohz_full=` the first one from 4.15 on.
+    pub fn counting(&self, name: &str) -> Option<(usize, &Word<'a>)> {
+        match same_name(name, "nohz_full") {
+            true => repeated::nohz_full(self),
+            false => self.last(name),
+        }
+    }
+
     /// The CPUs of a list parameter, where it is there and parses.
     pub fn cpus(&self, name: &str) -> Option<CpuSet> {
-        let (_, word) = self.last(name)?;
+        let (_, word) = self.counting(name)?;
         parse_cpus(word.value(), self.facts).ok()
     }
 
-    /// Whether a list parameter is there and its last occurrence names no CPU.
+    /// Whether a list parameter is there and the occurrence that counts names no CPU.
     pub fn is_empty_list(&self, name: &str) -> bool {
-        self.last(name)
+        self.counting(name)
             .is_some_and(|(_, word)| word.parameter.value.as_deref().is_some_and(is_empty_list))
     }
 

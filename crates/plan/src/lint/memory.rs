@@ -66,7 +66,8 @@ pub(super) const PREEMPT_IGNORED: Rule = Rule {
             (false, None) => vec![
                 Hit::on(word.raw)
                     .at(Info)
-                    .because("this kernel's configuration is not known here"),
+                    .because("this kernel's configuration is not known here")
+                    .fix("give its configuration with --config FILE"),
             ],
             (false, Some(_)) => Vec::new(),
         }

@@ -7,7 +7,7 @@ use super::line::{LISTS, Line, Word};
 use super::repair::Edit;
 use super::{Hit, Rule};
 use crate::Level::Warning;
-use crate::parameters::parameter;
+use crate::parameters::{Reader, parameter, parameters};
 use crate::settings::settings;
 use crate::{KNOBS, words};
 use machine::{CpuSet, same_name};
@@ -20,10 +20,14 @@ pub(super) const MISSPELLED: Rule = Rule {
     check: |line| {
         unknown(line)
             .filter_map(|(place, word)| {
-                let meant = meant(word.name())?;
-                let value = word.parameter.value.as_ref()?;
+                let value = word.parameter.value.as_deref();
+                let meant = meant_list(word.name()).filter(|_| value.is_some());
+                let meant = meant.or_else(|| meant_word(word.name()))?;
                 let because = format!("{} looks like {meant}", word.name());
-                let right = format!("{meant}={value}");
+                let right = match value {
+                    Some(value) => format!("{meant}={value}"),
+                    None => meant.to_owned(),
+                };
                 Some(instead(line, place, meant, right).because(because))
             })
             .collect()
@@ -99,14 +103,35 @@ fn instead(line: &Line, place: usize, meant: &str, right: String) -> Hit {
 /// Letters that two names may differ by: two that are swapped count as two.
 const APART: usize = 2;
 
+/// Letters of a name that are enough to know it by, with one of them wrong.
+const LONG: usize = 9;
+
+/// Names one letter away from a parameter of the table that mean something else.
+const NEIGHBOURS: &[&str] = &["slub_nomerge", "spectre_v1"];
+
+/// What names are compared by.
+fn letters(name: &str) -> String {
+    name.chars()
+        .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '.')
+        .collect::<String>()
+        .to_ascii_lowercase()
+}
+
+/// The parameter of the kernel that a long name with one wrong letter stands for.
+fn meant_word(name: &str) -> Option<&'static str> {
+    let written = letters(name);
+    if NEIGHBOURS.iter().any(|own| same_name(own, name)) {
+        return None;
+    }
+    parameters()
+        .filter(|row| row.reader == Reader::Kernel)
+        .map(|row| (letters(row.name), row.name))
+        .find(|(own, _)| own.len() >= LONG && *own != written && words::distance(own, &written) == 1)
+        .map(|(_, own)| own)
+}
+
 /// The list parameter that a misspelled one stands for.
-fn meant(name: &str) -> Option<&'static str> {
-    let letters = |name: &str| -> String {
-        name.chars()
-            .filter(|letter| letter.is_ascii_alphanumeric() || *letter == '.')
-            .collect::<String>()
-            .to_ascii_lowercase()
-    };
+fn meant_list(name: &str) -> Option<&'static str> {
     let written = letters(name);
     if written.len() < 6 {
         return None;
@@ -246,14 +271,17 @@ mod tests {
             "workqueue.power_efficient",
             "workqueue.debug_force_rr_cpu",
             "workqueue.default_affinity_scope",
+            "slub_nomerge",
+            "acpi_irq_balance",
+            "spectre_v2_user",
+            "hugetlb_cma",
+            "softlockup_panic",
+            "hardlockup_all_cpu_backtrace",
             "sysctl.kernel.timer_migration",
         ];
         for name in parameters().map(|row| row.name).chain(KNOWN.iter().copied()) {
-            assert!(
-                meant(name).is_none() || parameter(name).is_some(),
-                "{name}: {:?}",
-                meant(name)
-            );
+            let meant = meant_list(name).or_else(|| meant_word(name));
+            assert!(meant.is_none() || parameter(name).is_some(), "{name}: {meant:?}");
             assert!(FOREIGN_NAMES.iter().all(|row| row.name != name), "{name}");
         }
         for name in KNOWN {

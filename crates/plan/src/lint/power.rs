@@ -1,5 +1,6 @@
 //! Idle states and frequency.
 
+use super::repair::Edit;
 use super::{Hit, Rule};
 use crate::Level::{Info, Warning};
 
@@ -64,5 +65,25 @@ pub(super) const ASPM: Rule = Rule {
     check: |line| {
         let found = line.is("pcie_aspm", &["off"]);
         found.map(|(_, word)| Hit::on(word.raw)).into_iter().collect()
+    },
+};
+
+pub(super) const ASPM_VALUE: Rule = Rule {
+    id: "pcie-aspm-value",
+    level: Warning,
+    truth: "pcie_aspm= takes off or force; another value is not understood and changes nothing",
+    fix: "pcie_aspm.policy=performance sets the policy",
+    check: |line| {
+        let found = line.last("pcie_aspm");
+        found
+            .filter(|(_, word)| !["off", "force"].contains(&word.value()))
+            .map(|(place, word)| match word.value() {
+                "default" | "performance" | "powersave" | "powersupersave" => {
+                    Hit::on(word.raw).edit(Edit::Set(place, format!("pcie_aspm.policy={}", word.value())))
+                }
+                _ => Hit::on(word.raw),
+            })
+            .into_iter()
+            .collect()
     },
 };

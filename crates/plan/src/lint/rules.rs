@@ -3,14 +3,15 @@
 
 use super::Rule;
 use super::{
-    clock, cpus, empty, form, groups, interrupts, isolcpus, memory, names, power, rcu, safety, said, tick,
-    torn, workqueues,
+    clock, cpus, empty, form, groups, interrupts, isolcpus, memory, names, pasted, power, rcu, repeated,
+    safety, said, tick, torn, workqueues,
 };
 
 /// Every rule.
 pub const RULES: &[&Rule] = &[
     &form::OPEN_QUOTE,
     &form::NOT_ASCII,
+    &pasted::VARIABLE,
     &form::BEHIND_DASHES,
     &torn::BLANK_IN_NAME,
     &torn::BLANK_IN_LIST,
@@ -28,7 +29,7 @@ pub const RULES: &[&Rule] = &[
     &isolcpus::UNKNOWN_FLAG,
     &isolcpus::NO_LIST,
     // Before what rewrites a word that another one replaces.
-    &isolcpus::TWICE,
+    &repeated::TWICE,
     &isolcpus::FLAGS_TOO_NEW,
     &isolcpus::MANAGED_TOO_NEW,
     &isolcpus::NOT_BUILT,
@@ -64,6 +65,7 @@ pub const RULES: &[&Rule] = &[
     &rcu::EXPEDITED,
     &interrupts::MISSING,
     &interrupts::NO_MSI,
+    &interrupts::IO_APIC_OFF,
     &interrupts::POLLED,
     &workqueues::SYSTEMD_ON_ISOLATED,
     &cpus::SIBLING,
@@ -95,6 +97,7 @@ pub const RULES: &[&Rule] = &[
     &power::CSTATE_ZERO,
     &power::PSTATE_OFF,
     &power::ASPM,
+    &power::ASPM_VALUE,
     &safety::WATCHDOGS_OFF,
     &safety::WATCHDOGS_TWICE,
     &safety::AUDIT_OFF,

@@ -76,7 +76,7 @@ pub(super) const LISTS_DIFFER: Rule = Rule {
         if let Some(hit) = super::empty::drops_the_other(line) {
             return vec![hit];
         }
-        let (Some((place, word)), Some(one)) = (line.last("nohz_full"), line.isolcpus.first()) else {
+        let (Some((place, word)), Some(one)) = (line.counting("nohz_full"), line.isolcpus.first()) else {
             return Vec::new();
         };
         let Some(cpus) = one
@@ -109,10 +109,12 @@ pub(super) const WITHOUT_DOMAIN: Rule = Rule {
     fix: "isolcpus=managed_irq,domain,CPUS, or an isolated cpuset partition at run time",
     check: |line| {
         let open = line.tickless().minus(&line.domain);
-        (!open.is_empty())
-            .then(|| Hit::on(open.to_string()))
-            .into_iter()
-            .collect()
+        let hit = Hit::on(open.to_string());
+        let hit = match line.facts.since((5, 6)) {
+            Some(false) => hit.fix("isolcpus=CPUS, or an isolated cpuset partition at run time"),
+            _ => hit,
+        };
+        (!open.is_empty()).then_some(hit).into_iter().collect()
     },
 };
 

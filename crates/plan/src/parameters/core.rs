@@ -19,6 +19,7 @@ pub(super) const ROWS: &[ParameterRow] = &[
         "the strongest single cure for ticks; needs one runnable task per CPU, isolated domains, and nohz not off",
     )
     .needs("CONFIG_NO_HZ_FULL")
+    .first()
     .price(Price::Speed),
     row(
         "nohz",

@@ -248,9 +248,9 @@ fn what_the_kernel_did_not_understand_is_told_with_its_reason() {
     refused(obeyed("isolcpus=3,9"), "isolcpus", "9");
     refused(obeyed("isolcpu=3"), "isolcpu=", "looks like isolcpus");
     refused(
-        obeyed("nohz_full=2 nohz_full=3"),
-        "nohz_full=2",
-        "the last one counts",
+        obeyed("nohz_full=2 nohz_full=3").put("/sys/devices/system/cpu/nohz_full", "2"),
+        "nohz_full=3",
+        "the first one counts",
     );
     let mut without = none("nohz_full=3");
     without.config = "CONFIG_HZ=250\n";

@@ -2,9 +2,10 @@
 
 use super::entry::Entry;
 use super::errors;
-use crate::kernel_threads::{KERNEL_THREADS, KernelThread, Moving, kernel_thread};
+use super::surroundings::Surroundings;
+use super::threads::of_thread;
+use crate::kernel_threads::{KERNEL_THREADS, kernel_thread};
 use crate::style::{COLUMNS, Role, Style, wrap};
-use machine::Interrupt;
 use observe::{CLASSES, COUNTERS, ClassRow, Counter, Place, counter};
 use plan::lint::RULES;
 use plan::parameters::{ParameterRow, Price, Reader, parameter, parameters};
@@ -17,16 +18,16 @@ use std::fmt::Write as _;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Near(pub Vec<String>);
 
-/// Everything that a word means. `interrupt` is asked for the facts of a numbered interrupt.
+/// Everything that a word means.
 ///
 /// # Errors
 /// [`Near`] for a word that no table has.
-pub fn explain(word: &str, interrupt: &dyn Fn(u32) -> Option<Interrupt>) -> Result<Vec<Entry>, Near> {
+pub fn explain(word: &str, here: &dyn Surroundings) -> Result<Vec<Entry>, Near> {
     let word = word.trim();
     // `nohz_full=2-3` asks about nohz_full.
     let name = word.split_once('=').map_or(word, |(name, _)| name);
     let mut entries = Vec::new();
-    entries.extend(numbered(word, interrupt));
+    entries.extend(numbered(word, here));
     entries.extend(
         KNOBS
             .iter()
@@ -46,7 +47,7 @@ pub fn explain(word: &str, interrupt: &dyn Fn(u32) -> Option<Interrupt>) -> Resu
         entries.extend(
             kernel_thread(word)
                 .or_else(listed)
-                .map(|row| of_thread(word, row)),
+                .map(|row| of_thread(word, row, here)),
         );
     }
     if entries.is_empty() {
@@ -276,14 +277,14 @@ fn of_finding(word: &str) -> Option<Entry> {
 }
 
 /// `irq/47`, with what the machine says about it.
-fn numbered(word: &str, interrupt: &dyn Fn(u32) -> Option<Interrupt>) -> Option<Entry> {
+fn numbered(word: &str, here: &dyn Surroundings) -> Option<Entry> {
     const WHAT: &str = "An interrupt of a device, with a number. It fires on one CPU of its mask.";
     if word == "irq/N" {
         return Some(Entry::new("interrupt", word, WHAT).part("moved with", MOVE_IRQ));
     }
     let number: u32 = word.strip_prefix("irq/")?.split('-').next()?.parse().ok()?;
     let entry = Entry::new("interrupt", format!("irq/{number}"), WHAT);
-    let Some(seen) = interrupt(number) else {
+    let Some(seen) = here.interrupt(number) else {
         return Some(
             entry
                 .part("now", "this machine has no such interrupt")
@@ -306,6 +307,9 @@ fn numbered(word: &str, interrupt: &dyn Fn(u32) -> Option<Interrupt>) -> Option<
     };
     let managed = match seen.managed {
         _ if seen.is_per_cpu() => "no: each CPU has its own, for itself alone",
+        Some(true) if here.lacks_managed_irq() => {
+            "no: the kernel manages its mask and refuses a change; isolcpus=managed_irq needs kernel 5.6"
+        }
         Some(true) => {
             "no: the kernel manages its mask and refuses a change; isolcpus=managed_irq,CPUS at boot is the only way"
         }
@@ -332,56 +336,8 @@ fn numbered(word: &str, interrupt: &dyn Fn(u32) -> Option<Interrupt>) -> Option<
 
 const MOVE_IRQ: &str = "/proc/irq/N/smp_affinity_list (knob irq_affinity)";
 
-fn of_thread(word: &str, row: &KernelThread) -> Entry {
-    let (moved, why) = match row.moving {
-        Moving::Bound => (
-            "no: the kernel binds it to its CPU (PF_NO_SETAFFINITY), so only its work can be avoided",
-            "every CPU has one, isolated or not",
-        ),
-        Moving::Free => (
-            "yes, like any task: sched_setaffinity, or a cpuset (knob task_placement)",
-            "it is started where its parent kthreadd may run; isolcpus= alone does not limit that before 7.0",
-        ),
-        Moving::Follows => (
-            "not by itself: it follows what it works for",
-            "what it works for may be done there",
-        ),
-    };
-    let knob = match row.pattern {
-        "irq/#-*" => "irq_affinity",
-        "kworker/u*" | "kworker/*" => "workqueue_cpumask",
-        _ if row.moving == Moving::Free => "task_placement",
-        _ => "",
-    };
-    let cpu = if row.moving == Moving::Bound {
-        cpu_of(word, row.pattern)
-    } else {
-        None
-    };
-    Entry::new("kernel thread", word, sentence(&format!("It {}", row.what)))
-        .part(
-            "bound to",
-            cpu.map(|cpu| format!("CPU {cpu}")).unwrap_or_default(),
-        )
-        .part("why there", why)
-        .part("can be moved", moved)
-        .part("kept quiet by", row.cure)
-        .part("knob", knob)
-}
-
-/// The CPU in a bound thread's name: the first number behind the `/`.
-fn cpu_of(word: &str, pattern: &str) -> Option<u32> {
-    let place = pattern.find("/#")?;
-    let digits: String = word
-        .get(place + 1..)?
-        .chars()
-        .take_while(char::is_ascii_digit)
-        .collect();
-    digits.parse().ok()
-}
-
 /// Text of a table as a sentence.
-fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters
         .next()
@@ -398,14 +354,16 @@ fn sentence(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::surroundings::Bench;
     use super::*;
+    use machine::Interrupt;
 
     #[test]
     fn every_word_of_the_list_is_explained() {
         let all = words();
         assert!(all.len() > 200, "{}", all.len());
         for word in all {
-            let entries = explain(&word, &|_| None).unwrap();
+            let entries = explain(&word, &Bench::default()).unwrap();
             assert!(!entries.is_empty(), "{word}");
             assert!(
                 entries
@@ -419,7 +377,7 @@ mod tests {
     #[test]
     fn words_find_their_tables() {
         let kinds = |word: &str| -> Vec<&str> {
-            explain(word, &|_| None)
+            explain(word, &Bench::default())
                 .unwrap()
                 .iter()
                 .map(|entry| entry.kind)
@@ -453,7 +411,7 @@ mod tests {
 
     #[test]
     fn unknown_words_name_the_nearest() {
-        let near = |word: &str| explain(word, &|_| None).unwrap_err().0;
+        let near = |word: &str| explain(word, &Bench::default()).unwrap_err().0;
         assert_eq!(
             near("rq_afinity").first().map(String::as_str),
             Some("rq_affinity")
@@ -472,7 +430,14 @@ mod tests {
             counts: vec![(0, 5), (3, 70)],
             ..Interrupt::default()
         };
-        let entries = explain("irq/47", &|irq| (irq == 47).then(|| seen.clone())).unwrap();
+        let entries = explain(
+            "irq/47",
+            &Bench {
+                interrupt: Some(seen.clone()),
+                ..Bench::default()
+            },
+        )
+        .unwrap();
         let text = crate::explain::explain_text(&entries, Style::Plain);
         for part in [
             "ahci",
@@ -488,5 +453,15 @@ mod tests {
                 "{part} in {text}"
             );
         }
+        let old = Bench {
+            interrupt: Some(seen),
+            lacks_managed_irq: true,
+            ..Bench::default()
+        };
+        let text = crate::explain::explain_text(&explain("irq/47", &old).unwrap(), Style::Plain);
+        assert!(
+            text.contains("needs kernel 5.6") && !text.contains("at boot is the only way"),
+            "{text}"
+        );
     }
 }

@@ -12,6 +12,13 @@ const fn row(pattern: &'static str, moving: Moving, what: &'static str, cure: &'
         what,
         moving,
         cure,
+        only: "",
+    }
+}
+
+impl KernelThread {
+    const fn only(self, only: &'static str) -> KernelThread {
+        KernelThread { only, ..self }
     }
 }
 
@@ -40,73 +47,85 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
         Bound,
         "runs timer softirqs (PREEMPT_RT)",
         "set no timers on this CPU; nohz_full",
-    ),
+    )
+    .only("PREEMPT_RT, 6.1 and later"),
     row(
         "ktimersoftd/#",
         Bound,
         "runs timer softirqs (old -rt kernels)",
         "set no timers on this CPU; nohz_full",
-    ),
+    )
+    .only("old PREEMPT_RT kernels"),
     row(
         "posixcputmr/#",
         Bound,
         "runs POSIX CPU timers (old -rt kernels)",
         "use no CPU-time timers here",
-    ),
+    )
+    .only("old PREEMPT_RT kernels"),
     row(
         "irq_work/#",
         Bound,
         "runs work that the kernel put off (PREEMPT_RT)",
         "no perf and BPF users on this CPU",
-    ),
+    )
+    .only("PREEMPT_RT"),
     row(
         "backlog_napi/#",
         Bound,
         "takes packets that arrive on or are steered to its CPU",
         "move network interrupts and steering",
-    ),
+    )
+    .only("PREEMPT_RT or thread_backlog_napi, 6.10 and later"),
     row(
         "idle_inject/#",
         Bound,
         "forces idle time when the machine is too hot",
         "better cooling",
-    ),
+    )
+    .only("CONFIG_IDLE_INJECT"),
     row(
         "rcuc/#",
         Bound,
         "runs RCU callbacks of its CPU",
         "boot with rcu_nocbs=CPUS",
-    ),
+    )
+    .only("threaded RCU callbacks: PREEMPT_RT, rcutree.use_softirq=0, or CONFIG_RCU_BOOST on some kernels"),
     row(
         "rcub/#",
-        Bound,
-        "boosts tasks that hold RCU back",
+        Free,
+        "boosts tasks that hold back RCU on the CPUs of one RCU node, whose number it has",
         "quiet unless readers are preempted for long",
-    ),
+    )
+    .only("CONFIG_RCU_BOOST, as PREEMPT_RT kernels have it"),
     row(
         "rcuop/#",
         Free,
         "runs RCU callbacks for a CPU that has offloaded them",
         KEEP,
-    ),
+    )
+    .only("offloaded RCU callbacks: rcu_nocbs= or nohz_full="),
     row(
         "rcuos/#",
         Free,
         "runs RCU callbacks for a CPU that has offloaded them (before 4.20)",
         KEEP,
-    ),
+    )
+    .only("offloaded RCU callbacks: rcu_nocbs= or nohz_full="),
     row(
         "rcuob/#",
         Free,
         "runs RCU callbacks for a CPU that has offloaded them (before 4.20)",
         KEEP,
-    ),
+    )
+    .only("offloaded RCU callbacks: rcu_nocbs= or nohz_full="),
     row(
         "rcuog/#",
         Free,
         "waits for RCU for a group of offloaded CPUs",
         KEEP,
-    ),
+    )
+    .only("offloaded RCU callbacks: rcu_nocbs= or nohz_full="),
     row(
         "rcu_exp_par_gp_kthread_worker/#",
         Free,
@@ -193,7 +212,8 @@ pub const KERNEL_THREADS: &[KernelThread] = &[
         Bound,
         "touches the lockup watchdog of its CPU (before 4.19)",
         "take the CPU out of kernel.watchdog_cpumask",
-    ),
+    )
+    .only("a lockup watchdog, before 4.19"),
     row("watchdogd", Free, "feeds the hardware watchdog", KEEP),
     row(
         "oom_reaper",

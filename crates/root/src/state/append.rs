@@ -62,6 +62,8 @@ impl StateDir {
                      there, then run `quietcore undo`, which ignores a torn last record"
                 ),
             })?;
+        } else if let Ok(now) = rustix::fs::fstat(&*file) {
+            self.appended_to(name, (stat, &now), record);
         }
         outcome
     }

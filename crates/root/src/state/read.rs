@@ -59,6 +59,19 @@ impl StateDir {
         (stamp(&stat) == file.stamp).then(|| file.content.clone())
     }
 
+    /// A record was appended here: what was read before it, and the record, is the whole file, if nothing else wrote to it.
+    pub(super) fn appended_to(&self, name: &str, (before, now): (&Stat, &Stat), record: &[u8]) {
+        let mut known = self.known();
+        let was_read = |file: &&mut ReadFile| file.name == name && file.stamp == stamp(before);
+        let Some(file) = known.iter_mut().find(was_read) else {
+            return;
+        };
+        file.content.extend_from_slice(record);
+        if u64::try_from(now.st_size) == u64::try_from(file.content.len()) {
+            file.stamp = stamp(now);
+        }
+    }
+
     fn remember(&self, name: &str, stamp: Stamp, content: &[u8]) {
         if name.contains('/') {
             return;
@@ -117,6 +130,9 @@ mod tests {
         assert_eq!(read().as_deref(), Some("one\ntwo\n"));
         ours.append("journal", b"three\n", Durability::Kernel).unwrap();
         assert_eq!(read().as_deref(), Some("one\ntwo\nthree\n"));
+        theirs.append("journal", b"four\n", Durability::Kernel).unwrap();
+        ours.append("journal", b"five\n", Durability::Kernel).unwrap();
+        assert_eq!(read().as_deref(), Some("one\ntwo\nthree\nfour\nfive\n"));
         theirs.replace("journal", b"uno\ntwo\nthree\n").unwrap();
         assert_eq!(read().as_deref(), Some("uno\ntwo\nthree\n"), "of the same length");
         theirs.rename("journal", "history/1").unwrap();

@@ -27,9 +27,15 @@ fn machine_with(dir: &Path, cpus: &str) -> Session {
 #[test]
 fn two_sessions_work_on_two_roots() {
     let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let (one, other) = (machine_with(first.path(), "0-3"), machine_with(second.path(), "0-7"));
+    let (one, other) = (
+        machine_with(first.path(), "0-3"),
+        machine_with(second.path(), "0-7"),
+    );
     let online = |session: &Session| session.machine().topology.online.to_string();
-    assert_eq!((online(&one), online(&other)), ("0-3".to_owned(), "0-7".to_owned()));
+    assert_eq!(
+        (online(&one), online(&other)),
+        ("0-3".to_owned(), "0-7".to_owned())
+    );
     assert_eq!(one.boot_id().as_deref(), Some("boot-of-0-3"));
     assert_eq!(other.boot_id().as_deref(), Some("boot-of-0-7"));
     // Both are locked at the same time, each in its own directory.

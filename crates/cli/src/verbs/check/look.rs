@@ -84,6 +84,7 @@ pub fn look(scene: &boot::Scene, asked: &Asked, window: Duration) -> Result<Look
         boot: Some(&verdicts.verdict),
     };
     let mut found = check::check(&evidence, &cases);
+    found.extend(plan::unsupported_kernel(&machine.kernel).map(Found::of));
     if intention.source == Source::Nobody {
         let (level, message) = match intention.unseen.is_empty() {
             true => (

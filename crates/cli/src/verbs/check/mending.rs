@@ -106,8 +106,8 @@ pub fn mend_found(session: &Session, found: &[&Found]) -> Result<Mended, Command
             about: finding.subject.clone(),
             text: format!("{}: {}", finding.subject, finding.message),
         }));
-        session.refresh();
     }
+    session.refresh();
     Ok(all)
 }
 

@@ -232,6 +232,49 @@ fn interrupts_that_belong_to_the_program_come_here() {
 }
 
 #[test]
+fn the_flag_managed_irq_is_not_suggested_to_a_kernel_without_it() {
+    let mut made = Made::new(&[]);
+    made.interrupts = vec![interrupt(32, "nvme0q3", "2-3", true)];
+    let fix = |release: &str| {
+        made.put("/proc/sys/kernel/osrelease", release);
+        let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
+        let said = plan.findings.iter().find(|finding| finding.subject == "irq/32");
+        (said.unwrap().fix.clone(), plan.boot_line.unwrap_or_default())
+    };
+    let (new, line) = fix("6.1.0-56-amd64");
+    assert!(new.contains("boot with isolcpus=managed_irq,domain,3"), "{new}");
+    assert!(line.contains("isolcpus=managed_irq,domain,3"), "{line}");
+    let (old, line) = fix("5.4.0-26-generic");
+    assert!(
+        old.contains("needs kernel 5.6") && !old.contains("boot with"),
+        "{old}"
+    );
+    assert!(!line.contains("managed_irq"), "{line}");
+}
+
+#[test]
+fn a_kernel_older_than_those_that_are_known_is_a_warning() {
+    let made = Made::new(&[]);
+    for (release, warned) in [
+        ("3.10.0-1160.el7.x86_64", true),
+        ("4.13.16", true),
+        ("4.14.0", false),
+    ] {
+        made.put("/proc/sys/kernel/osrelease", release);
+        let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
+        let said = plan
+            .findings
+            .iter()
+            .find(|finding| finding.id == "kernel-unsupported");
+        assert_eq!(
+            said.map(|said| said.level),
+            warned.then_some(Level::Warning),
+            "{release}"
+        );
+    }
+}
+
+#[test]
 fn who_stands_in_the_way_is_named() {
     let mut made = Made::new(&[]);
     made.comms = vec!["irqbalance"];

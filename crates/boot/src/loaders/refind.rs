@@ -1,0 +1,189 @@
+//! rEFInd: each line of `refind_linux.conf` beside the kernels is a title and a boot line in quotes; `refind.conf` may have
+//! entries written by hand (`menuentry`). rEFInd has no entry for one boot, so the files are shown and not edited.
+
+use super::shown::{self, Shown};
+use super::{Entry, Fallback, Keeper, Loader, Words, evidence, no_remark, nothing_to_run};
+use crate::line::Line;
+use crate::tree::{self, Tree};
+use crate::trial::{OneBoot, Trial, TrialWork};
+use crate::{BootError, merge};
+use std::ops::Range;
+
+/// Lines for kernels in the same directory.
+const OF_KERNELS: &str = "/boot/refind_linux.conf";
+
+/// rEFInd's own file, on an EFI system partition.
+const OWN: &[&str] = &[
+    "/boot/efi/EFI/refind/refind.conf",
+    "/efi/EFI/refind/refind.conf",
+    "/boot/EFI/refind/refind.conf",
+    "/boot/efi/EFI/BOOT/refind.conf",
+    "/efi/EFI/BOOT/refind.conf",
+    "/boot/EFI/BOOT/refind.conf",
+];
+
+/// rEFInd.
+pub static LOADER: Loader = Loader {
+    name: "refind",
+    about: "rEFInd with refind_linux.conf, which is shown and not edited",
+    find,
+    lines,
+    entries,
+    commit: nothing_to_run,
+    fallback,
+    trial: Trial::By(trial),
+    words: Words::Any,
+    keeper: Keeper::Files,
+    efi_name: Some("refind"),
+    remark: no_remark,
+    refuses,
+};
+
+/// A file with boot lines of Linux.
+pub(super) fn file(tree: &dyn Tree) -> Option<String> {
+    let own = OWN.iter().find(|path| !of_own(tree, path).is_empty());
+    let of_kernels = tree::is_there(tree, OF_KERNELS).then_some(&OF_KERNELS);
+    of_kernels.or(own).map(ToString::to_string)
+}
+
+fn find(tree: &dyn Tree) -> Option<String> {
+    evidence::of_shown(tree, "refind", file(tree))
+}
+
+fn all(tree: &dyn Tree) -> Vec<Shown> {
+    let own = OWN.iter().flat_map(|path| of_own(tree, path));
+    of_kernels(tree).into_iter().chain(own).collect()
+}
+
+/// `"Boot with standard options" "root=UUID=1 rw"`: the first line is what rEFInd starts by itself.
+fn of_kernels(tree: &dyn Tree) -> Vec<Shown> {
+    let text = tree::look(tree, OF_KERNELS).unwrap_or_default();
+    let mut found = Vec::new();
+    for (number, range, line) in shown::lines(&text) {
+        let Some(title) = quoted(line, 0).filter(|_| line.trim_start().starts_with('"')) else {
+            continue;
+        };
+        if let Some(options) = quoted(line, title.end + 1) {
+            found.push(shown_at(
+                OF_KERNELS,
+                number,
+                &line[title],
+                (range.start, line, options),
+            ));
+        }
+    }
+    found
+}
+
+/// `options "..."` of the entries in rEFInd's own file.
+fn of_own(tree: &dyn Tree, path: &str) -> Vec<Shown> {
+    let text = tree::look(tree, path).unwrap_or_default();
+    let mut title = String::new();
+    let mut found = Vec::new();
+    for (number, range, line) in shown::lines(&text) {
+        let bare = line.trim_start();
+        if bare.starts_with("menuentry") || bare.starts_with("submenuentry") {
+            title = quoted(line, 0).map_or_else(String::new, |range| line[range].to_owned());
+        } else if bare.starts_with("options")
+            && let Some(options) = quoted(line, 0)
+        {
+            found.push(shown_at(path, number, &title, (range.start, line, options)));
+        }
+    }
+    found
+}
+
+/// Where a line begins in the file, the line, and where its options are in it.
+type Place<'a> = (usize, &'a str, Range<usize>);
+
+fn shown_at(path: &str, number: usize, title: &str, (start, line, options): Place) -> Shown {
+    Shown {
+        path: path.to_owned(),
+        number,
+        title: title.to_owned(),
+        range: start + options.start..start + options.end,
+        written: line.trim_end().to_owned(),
+        text: line[options].replace("\"\"", "\""),
+    }
+}
+
+/// The next text in double quotes from a place on, without them. Two quotes together are one of the text.
+fn quoted(line: &str, from: usize) -> Option<Range<usize>> {
+    let start = from + line.get(from..)?.find('"')? + 1;
+    let mut at = start;
+    loop {
+        let end = at + line.get(at..)?.find('"')?;
+        if line.get(end + 1..).is_some_and(|rest| rest.starts_with('"')) {
+            at = end + 2;
+        } else {
+            return Some(start..end);
+        }
+    }
+}
+
+fn lines(tree: &dyn Tree) -> Result<Vec<Line>, BootError> {
+    Ok(all(tree).iter().map(|one| one.line("options")).collect())
+}
+
+fn entries(tree: &dyn Tree) -> Vec<Entry> {
+    all(tree).into_iter().map(Shown::entry).collect()
+}
+
+fn fallback(_tree: &dyn Tree) -> Result<Fallback, BootError> {
+    Ok(shown::no_fallback())
+}
+
+fn trial(tree: &dyn Tree, wanted: &OneBoot) -> Result<TrialWork, BootError> {
+    Err(refusal(tree, &wanted.words))
+}
+
+fn refuses(tree: &dyn Tree, words: &[String]) -> Option<BootError> {
+    Some(refusal(tree, words))
+}
+
+fn refusal(tree: &dyn Tree, words: &[String]) -> BootError {
+    let next = match shown::started(tree, all(tree)) {
+        Some(one) => {
+            let merged = merge::on_line(&one.text, words).replace('"', "\"\"");
+            let before = one.text.replace('"', "\"\"");
+            let line = one
+                .written
+                .replacen(&format!("\"{before}\""), &format!("\"{merged}\""), 1);
+            format!(
+                "line {} of {} ({}) becomes `{}`{}",
+                one.number,
+                one.path,
+                one.title,
+                line.trim_start(),
+                shown::without_words(words)
+            )
+        }
+        None => format!(
+            "add `{}` to the second quoted text of the first line of {OF_KERNELS}",
+            shown::words(words)
+        ),
+    };
+    BootError::Shown {
+        loader: "rEFInd".to_owned(),
+        why: find(tree).unwrap_or_default(),
+        next,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn two_quotes_together_are_one_of_the_text() {
+        let line = "\"Boot\" \"a=\"\"x y\"\" b\"";
+        let title = quoted(line, 0).unwrap();
+        assert_eq!(&line[title.clone()], "Boot");
+        let options = quoted(line, title.end + 1).unwrap();
+        assert_eq!(&line[options], "a=\"\"x y\"\" b");
+        assert_eq!(
+            (quoted("\"open", 0), quoted("", 0), quoted("x", 9)),
+            (None, None, None)
+        );
+    }
+}

@@ -1,0 +1,67 @@
+//! A variable of a boot loader's file on the line: `GRUB_CMDLINE_LINUX_DEFAULT="quiet isolcpus=3"`, pasted whole or left
+//! by a quote too many in `/etc/default/grub`. The kernel takes it for one parameter that nothing knows (`init/main.c`,
+//! `unknown_bootoption`), so every parameter in its value is lost.
+
+use super::line::Line;
+use super::repair::Edit;
+use super::{Hit, Rule};
+use crate::Level::Error;
+
+/// Variables of files that hold a boot line.
+const VARIABLES: &[&str] = &[
+    "GRUB_CMDLINE_LINUX",
+    "GRUB_CMDLINE_LINUX_DEFAULT",
+    "GRUB_CMDLINE_LINUX_RECOVERY",
+    "GRUB_CMDLINE_XEN_REPLACE",
+    "KERNEL_CMDLINE",
+    "U_BOOT_PARAMETERS",
+    "extraargs",
+    "default_kernel_opts",
+];
+
+pub(super) const VARIABLE: Rule = Rule {
+    id: "loader-variable",
+    level: Error,
+    truth: "this is a variable of the boot loader's file: the kernel takes all of it for one unknown parameter, and nothing in its value has an effect",
+    fix: "give the value alone",
+    check: |line: &Line| {
+        line.kernel()
+            .filter(|(_, word)| VARIABLES.contains(&word.name()))
+            .map(|(place, word)| match word.value() {
+                "" => Hit::on(word.raw).drop([place]),
+                value => Hit::on(word.raw).edit(Edit::Set(place, value.to_owned())),
+            })
+            .collect()
+    },
+};
+
+/// The boot line in an assignment to such a variable, where that is all of the text; `None` for any other text.
+#[must_use]
+pub fn assigned(text: &str) -> Option<&str> {
+    let (name, value) = text.trim().split_once('=')?;
+    let quoted = |quote: char| value.strip_prefix(quote)?.strip_suffix(quote);
+    let inner = quoted('"').or_else(|| quoted('\''))?;
+    (VARIABLES.contains(&name.trim()) && !inner.contains(['"', '\''])).then_some(inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::assigned;
+
+    #[test]
+    fn only_a_whole_assignment_is_unwrapped() {
+        for (text, line) in [
+            (
+                "GRUB_CMDLINE_LINUX_DEFAULT=\"quiet isolcpus=3\"",
+                Some("quiet isolcpus=3"),
+            ),
+            (" GRUB_CMDLINE_LINUX='isolcpus=3'\n", Some("isolcpus=3")),
+            ("GRUB_CMDLINE_LINUX=isolcpus=3", None),
+            ("GRUB_CMDLINE_LINUX=\"a\" isolcpus=\"3\"", None),
+            ("dyndbg=\"file a.c +p\"", None),
+            ("quiet", None),
+        ] {
+            assert_eq!(assigned(text), line, "{text}");
+        }
+    }
+}

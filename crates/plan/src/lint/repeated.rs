@@ -1,0 +1,126 @@
+//! Which occurrence of a repeated `nohz_full=` or `isolcpus=` the kernel obeys.
+//!
+//! From 4.15 on both go to `housekeeping_setup` (`kernel/sched/isolation.c`). It stores the first list of each type and drops a
+//! later parameter with another list of a stored type ("nohz_full= must match isolcpus="); up to 5.17 there is one mask for all
+//! types. Up to 4.14 each occurrence replaces the one before it (`tick_nohz_full_setup`, `isolated_cpu_setup`).
+
+use super::facts::Facts;
+use super::isolcpus::raw;
+use super::line::{Isolcpus, Line, Word, is_empty_list, parse_cpus};
+use super::{Hit, Rule};
+use crate::Level::{Error, Info, Warning};
+
+pub(super) const TWICE: Rule = Rule {
+    id: "isolcpus-twice",
+    level: Error,
+    truth: "from 4.15 on the kernel keeps the first isolcpus= of a flag and drops a later one with other CPUs (\"must match\"), up to 5.17 whatever its flags; up to 4.14 the last one counts",
+    fix: "write one isolcpus= with all CPUs",
+    check: |line| {
+        if line.facts.since((4, 15)) == Some(false) {
+            return replaced(line);
+        }
+        let mut hits = Vec::new();
+        for (place, one) in line.isolcpus.iter().enumerate() {
+            for other in line.isolcpus.iter().skip(place + 1) {
+                let clash = clash(one, other, line.facts);
+                hits.extend(clash.then(|| clashing(line, one, other)).flatten());
+            }
+        }
+        hits
+    },
+};
+
+/// What is wrong with the second of two occurrences that share a flag. An edit never isolates what an empty list
+/// switches off.
+fn clashing(line: &Line, one: &Isolcpus, other: &Isolcpus) -> Option<Hit> {
+    let since = |version| line.facts.since(version);
+    let hit = Hit::on(raw(line, other));
+    match (&one.cpus, &other.cpus) {
+        (Some(first), Some(second)) if first != second => Some(
+            hit.because(format!("{} comes first", raw(line, one)))
+                .drop([other.word]),
+        ),
+        (Some(first), None) if other.is_empty() => Some(
+            hit.because(format!(
+                "an empty list does not switch off CPU {first} in front of it"
+            ))
+            .at(if since((4, 15)).is_some() { Warning } else { Info })
+            .fix("take the first one out")
+            .drop([one.word]),
+        ),
+        // An empty list is not stored before 5.14 nor from 6.9 on (`kernel/sched/isolation.c`, `housekeeping_setup`).
+        (None, Some(_)) if one.is_empty() && since((5, 14)) != Some(false) && since((6, 9)) != Some(true) => {
+            let hit = hit.because("an empty list comes first on the line");
+            Some(match (since((5, 14)), since((6, 9))) {
+                (Some(true), Some(false)) => hit.fix("take the empty one out").drop([other.word]),
+                _ => hit.at(Info).fix("take the empty one out"),
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Up to 4.14: every occurrence that another list follows.
+fn replaced(line: &Line) -> Vec<Hit> {
+    let Some((last, earlier)) = line.isolcpus.split_last() else {
+        return Vec::new();
+    };
+    if last.cpus.is_none() && !last.is_empty() {
+        return Vec::new();
+    }
+    let level = if last.is_empty() { Warning } else { Error };
+    earlier
+        .iter()
+        .filter(|one| one.cpus.is_some() && one.cpus != last.cpus)
+        .map(|one| {
+            let hit = Hit::on(raw(line, one)).because(format!("{} follows", raw(line, last)));
+            hit.at(level).drop([one.word])
+        })
+        .collect()
+}
+
+/// Whether the first occurrence counts and not the last.
+pub(super) fn first_counts(facts: &Facts) -> bool {
+    facts.since((4, 15)) != Some(false)
+}
+
+/// The `nohz_full=` that counts. One that the kernel does not store leaves room for the next.
+pub(super) fn nohz_full<'a, 'b>(line: &'b Line<'a>) -> Option<(usize, &'b Word<'a>)> {
+    if !first_counts(line.facts) {
+        return line.last("nohz_full");
+    }
+    line.all("nohz_full")
+        .find(|(_, word)| is_stored(word.value(), line.facts))
+        .or_else(|| line.last("nohz_full"))
+}
+
+/// Whether the kernel keeps a list. It keeps an empty one from 5.14 to 6.8.
+fn is_stored(list: &str, facts: &Facts) -> bool {
+    match is_empty_list(list) {
+        true => facts.since((5, 14)) == Some(true) && facts.since((6, 9)) == Some(false),
+        false => parse_cpus(list, facts).is_ok(),
+    }
+}
+
+/// Every `isolcpus=` that the kernel obeys.
+pub(super) fn obeyed<'a>(all: &'a [Isolcpus], facts: &Facts) -> Vec<&'a Isolcpus> {
+    if !first_counts(facts) {
+        return all.last().into_iter().collect();
+    }
+    let mut obeyed: Vec<&Isolcpus> = Vec::new();
+    for one in all.iter().filter(|one| one.cpus.is_some()) {
+        let contradicts = |other: &&Isolcpus| clash(other, one, facts) && other.cpus != one.cpus;
+        if !obeyed.iter().any(contradicts) {
+            obeyed.push(one);
+        }
+    }
+    obeyed
+}
+
+/// Whether two occurrences must name the same CPUs.
+fn clash(one: &Isolcpus, other: &Isolcpus, facts: &Facts) -> bool {
+    let shared = ["domain", "managed_irq", "nohz"]
+        .iter()
+        .any(|flag| one.has(flag) && other.has(flag));
+    shared || facts.since((5, 18)) == Some(false)
+}

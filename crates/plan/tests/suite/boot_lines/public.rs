@@ -1,0 +1,124 @@
+//! Boot lines of public machines and guides (`fixtures/boot-lines/lines.toml`): every finding of each, exactly.
+
+use super::{Built, facts};
+use machine::CpuSet;
+use plan::Level;
+use plan::lint::{Facts, lint};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    line: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry {
+    kind: String,
+    source: String,
+    #[serde(default)]
+    kernel: String,
+    #[serde(default)]
+    cpus: String,
+    #[serde(default)]
+    config: String,
+    line: String,
+    findings: Vec<String>,
+    #[serde(default)]
+    remark: String,
+}
+
+fn table() -> Vec<Entry> {
+    let text = include_str!("../../../../../fixtures/boot-lines/lines.toml");
+    toml::from_str::<Table>(text).unwrap().line
+}
+
+impl Entry {
+    fn facts(&self) -> Facts {
+        let built = match self.config.as_str() {
+            "" => Built::Unknown,
+            "full" => Built::Full,
+            "rt" => Built::Realtime,
+            "plain" => Built::Plain,
+            other => panic!("{}: no configuration {other}", self.source),
+        };
+        if !self.kernel.is_empty() {
+            return facts(&self.kernel, built, &self.cpus);
+        }
+        let mut known = Facts {
+            release: None,
+            version: None,
+            realtime: None,
+            ..facts("6.12", built, &self.cpus)
+        };
+        known.possible = (!self.cpus.is_empty()).then(|| CpuSet::parse_list(&self.cpus).unwrap());
+        known
+    }
+}
+
+/// The ids of all findings of all lines.
+pub fn ids() -> BTreeSet<String> {
+    let of = |entry: &Entry| lint(&entry.line, &entry.facts()).findings;
+    let findings = table().into_iter().flat_map(|entry| of(&entry));
+    findings.map(|finding| finding.id).collect()
+}
+
+/// Every finding once, as `LEVEL ID`.
+fn found(entry: &Entry) -> BTreeSet<String> {
+    let findings = lint(&entry.line, &entry.facts()).findings.into_iter();
+    findings
+        .map(|finding| {
+            let level = match finding.level {
+                Level::Info => "info",
+                Level::Warning => "warning",
+                Level::Error => "error",
+            };
+            format!("{level} {}", finding.id)
+        })
+        .collect()
+}
+
+#[test]
+fn every_public_line_gets_exactly_the_findings_that_are_right() {
+    let mut wrong = String::new();
+    for entry in table() {
+        let wanted: BTreeSet<String> = entry.findings.iter().cloned().collect();
+        let found = found(&entry);
+        if found != wanted {
+            let missing: Vec<_> = wanted.difference(&found).collect();
+            let extra: Vec<_> = found.difference(&wanted).collect();
+            wrong.push_str(&format!(
+                "\n{} ({}): {}\n  missing {missing:?}\n  extra {extra:?}\n",
+                entry.source, entry.remark, entry.line
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn a_repaired_public_line_has_no_error() {
+    for entry in table() {
+        let facts = entry.facts();
+        let suggested = lint(&entry.line, &facts).suggested;
+        let again = lint(&suggested, &facts).findings;
+        let errors: Vec<&str> = again
+            .iter()
+            .filter(|finding| finding.level == Level::Error)
+            .map(|finding| finding.id.as_str())
+            .collect();
+        assert!(errors.is_empty(), "{}: {suggested}: {errors:?}", entry.source);
+    }
+}
+
+#[test]
+fn there_are_ten_public_lines_of_each_kind_of_user() {
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for entry in table() {
+        *kinds.entry(entry.kind).or_default() += 1;
+    }
+    assert!(kinds.len() >= 6, "{kinds:?}");
+    assert!(kinds.values().all(|count| *count >= 10), "{kinds:?}");
+}

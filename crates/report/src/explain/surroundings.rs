@@ -1,0 +1,41 @@
+//! What an explanation says of the machine at hand: its CPUs, its interrupts, its threads.
+
+use machine::{CpuSet, Interrupt};
+
+/// What an explanation says of the machine at hand.
+pub trait Surroundings {
+    /// A numbered interrupt; `None` where there is none.
+    fn interrupt(&self, irq: u32) -> Option<Interrupt>;
+    /// The machine's CPUs: those that it can have, and those that are online. `None` where unknown.
+    fn cpus(&self) -> Option<(CpuSet, CpuSet)>;
+    /// Whether a kernel thread of this name runs; `None` where unknown.
+    fn has_thread(&self, comm: &str) -> Option<bool>;
+    /// Whether the kernel is known not to take `isolcpus=managed_irq`.
+    fn lacks_managed_irq(&self) -> bool;
+}
+
+/// A machine of a test.
+#[cfg(test)]
+#[derive(Default)]
+pub(super) struct Bench {
+    pub interrupt: Option<Interrupt>,
+    pub cpus: Option<(CpuSet, CpuSet)>,
+    pub threads: Option<Vec<&'static str>>,
+    pub lacks_managed_irq: bool,
+}
+
+#[cfg(test)]
+impl Surroundings for Bench {
+    fn interrupt(&self, irq: u32) -> Option<Interrupt> {
+        self.interrupt.clone().filter(|one| one.irq == irq)
+    }
+    fn cpus(&self) -> Option<(CpuSet, CpuSet)> {
+        self.cpus.clone()
+    }
+    fn has_thread(&self, comm: &str) -> Option<bool> {
+        self.threads.as_ref().map(|threads| threads.contains(&comm))
+    }
+    fn lacks_managed_irq(&self) -> bool {
+        self.lacks_managed_irq
+    }
+}
