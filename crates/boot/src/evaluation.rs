@@ -16,6 +16,7 @@ mod substitution;
 mod syntax;
 mod word;
 
+use crate::tree::FileKind;
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -40,6 +41,14 @@ pub enum Dialect {
     Bash,
     /// Another shell, or an unknown one: only what POSIX defines is evaluated.
     Posix,
+}
+
+/// The files beside those that are evaluated.
+pub struct Outside<'a> {
+    /// The text of a file; `None` where it cannot be read.
+    pub text: &'a dyn Fn(&str) -> Option<String>,
+    /// What a path leads to; `None` where that is not known.
+    pub kind: &'a dyn Fn(&str) -> Option<FileKind>,
 }
 
 /// A file with its text.

@@ -29,7 +29,9 @@ mod writing;
 pub use change::{Need, OurFile, Ours, Work, clear, former_line, set};
 pub use edit::{Edit, diff};
 pub use error::BootError;
-pub use evaluation::{Dialect, ShellFile, ShellSetting, ShellValue, ShellVariables, Uncomputed, evaluate};
+pub use evaluation::{
+    Dialect, Outside, ShellFile, ShellSetting, ShellValue, ShellVariables, Uncomputed, evaluate,
+};
 pub use limit::{Limit, limit};
 pub use line::{Gather, Length, Line, Slot};
 pub use loaders::{
@@ -40,7 +42,7 @@ pub use reads::{Reads, reads};
 pub use seen::{After, BootState, Kept, has_words, isolated_by, missing_words, state_after};
 pub use shell_line::ShellLine;
 pub use tools::Run;
-pub use tree::{Edited, Files, Tree};
+pub use tree::{Edited, FileKind, Files, Tree};
 pub use trial::{Chosen, MARK, OneBoot, Trial, TrialWork, trial};
 pub use tuned::{Tuned, tuned};
 pub use writing::{Word, Writing};

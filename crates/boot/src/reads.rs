@@ -3,7 +3,7 @@
 
 use crate::limit::limit;
 use crate::tools::DIRECTORIES;
-use crate::tree::Tree;
+use crate::tree::{FileKind, Tree};
 use crate::trial::{MARK, OneBoot, trial};
 use crate::{LOADERS, Turn, choose, find, tuned};
 use std::cell::RefCell;
@@ -84,5 +84,10 @@ impl Tree for Watched<'_> {
     fn link(&self, path: &str) -> Option<String> {
         self.note(path, Reads::Name);
         self.under.link(path)
+    }
+
+    fn kind(&self, path: &str) -> Option<FileKind> {
+        self.note(path, Reads::Name);
+        self.under.kind(path)
     }
 }

@@ -1,6 +1,8 @@
 //! A boot line that is the value of shell variables (`GRUB_CMDLINE_LINUX`), evaluated as the shell that reads the files does.
 
-use crate::evaluation::{Dialect, ShellFile, ShellSetting, ShellValue, ShellVariables, Uncomputed, evaluate};
+use crate::evaluation::{
+    Dialect, Outside, ShellFile, ShellSetting, ShellValue, ShellVariables, Uncomputed, evaluate,
+};
 use crate::tree::{self, Tree};
 use crate::{BootError, merge};
 use machine::cmdline::words;
@@ -55,7 +57,11 @@ impl ShellLine {
             }
         }
         let source = |path: &str| tree::text(tree, path).ok().flatten();
-        evaluate(&files, &self.variables, dialect(tree), &source).map_err(uncomputed)
+        let outside = Outside {
+            text: &source,
+            kind: &|path| tree.kind(path),
+        };
+        evaluate(&files, &self.variables, dialect(tree), &outside).map_err(uncomputed)
     }
 
     /// The value of one variable, on one line.

@@ -1,7 +1,7 @@
 //! The files of boot loaders, wherever they are: a machine's own, or a machine's with edits that nobody wrote yet.
 
 use crate::{BootError, Edit};
-use root::Root;
+use root::{Kind, Origin, Root};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
@@ -13,7 +13,36 @@ pub trait Tree {
     fn names(&self, dir: &str) -> Vec<String>;
     /// The text of a symbolic link.
     fn link(&self, path: &str) -> Option<String>;
+    /// What a path leads to, links followed; `None` where that is not known here.
+    fn kind(&self, _path: &str) -> Option<FileKind> {
+        None
+    }
 }
+
+/// What a path leads to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileKind {
+    /// Nothing.
+    Missing,
+    /// A directory.
+    Dir,
+    /// A regular file, and whether its size is 0; `None` where the size is not known.
+    File {
+        /// Whether its size is 0.
+        is_empty: Option<bool>,
+    },
+}
+
+/// Directories whose content changes while a machine runs: what is there now tells nothing of later.
+const VOLATILE: &[&str] = &[
+    "/dev",
+    "/proc",
+    "/run",
+    "/tmp",
+    "/var/lock",
+    "/var/run",
+    "/var/tmp",
+];
 
 /// A machine, live or captured. It remembers what it was not allowed to read.
 pub struct Files<'a> {
@@ -62,6 +91,34 @@ impl Tree for Files<'_> {
         // Asking for the link of a plain file is no refusal.
         self.root.link(path).ok().flatten()
     }
+
+    fn kind(&self, path: &str) -> Option<FileKind> {
+        let is_below = |dir: &str| {
+            path.strip_prefix(dir)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        if VOLATILE.iter().any(|dir| is_below(dir)) {
+            return None;
+        }
+        // An archive holds some files of the machine, and of some of them the name alone.
+        let is_live = self.root.origin() == Origin::Live;
+        match self.root.kind(path).ok()? {
+            Some(Kind::Dir) => Some(FileKind::Dir),
+            // Files of sysfs have a size that says nothing of what is in them.
+            Some(Kind::File) if !is_live || is_below("/sys") => Some(FileKind::File { is_empty: None }),
+            Some(Kind::File) => Some(FileKind::File {
+                is_empty: self.root.bytes(path).ok().flatten().map(|bytes| bytes.is_empty()),
+            }),
+            None if is_live => {
+                // A name that leads to neither is a device, a socket, or a broken link.
+                let (above, name) = path.rsplit_once('/')?;
+                let above = if above.is_empty() { "/" } else { above };
+                let names = self.root.names(above).ok()?.unwrap_or_default();
+                (!names.iter().any(|other| other == name)).then_some(FileKind::Missing)
+            }
+            None => None,
+        }
+    }
 }
 
 /// A tree as it will be after some edits.
@@ -107,6 +164,16 @@ impl Tree for Edited<'_> {
 
     fn link(&self, path: &str) -> Option<String> {
         self.under.link(path)
+    }
+
+    fn kind(&self, path: &str) -> Option<FileKind> {
+        match self.changed.get(path) {
+            Some(Some(text)) => Some(FileKind::File {
+                is_empty: Some(text.is_empty()),
+            }),
+            Some(None) => Some(FileKind::Missing),
+            None => self.under.kind(path),
+        }
     }
 }
 

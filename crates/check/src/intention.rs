@@ -64,6 +64,14 @@ pub enum Means {
     Nothing,
 }
 
+impl Means {
+    /// Whether something isolates the CPUs now.
+    #[must_use]
+    pub fn isolates(&self) -> bool {
+        !matches!(self, Means::Missing | Means::Nothing)
+    }
+}
+
 /// One set of CPUs that should be left in peace.
 #[derive(Clone, Debug)]
 pub struct Wish {
@@ -108,6 +116,13 @@ pub struct Intention {
 }
 
 impl Intention {
+    /// Its CPUs that nothing isolates now: no partition, no cpuset, no boot parameter.
+    #[must_use]
+    pub fn not_isolated(&self) -> CpuSet {
+        let open = self.wishes.iter().filter(|wish| !wish.means.isolates());
+        open.fold(CpuSet::new(), |all, wish| all.or(&wish.intent.cpus))
+    }
+
     /// The CPUs of all of it.
     #[must_use]
     pub fn cpus(&self) -> CpuSet {

@@ -24,7 +24,26 @@ pub struct Interrupt {
     pub counts: Vec<(u32, u64)>,
 }
 
+/// Why no write to its mask moves an interrupt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Immovable {
+    /// Each CPU has its own.
+    PerCpu,
+    /// The kernel manages the mask itself.
+    Managed,
+}
+
 impl Interrupt {
+    /// Why no write to its mask moves it; `None` where nothing speaks against one. Planning, checking and cures all ask
+    /// this before they propose a write.
+    #[must_use]
+    pub fn immovable(&self) -> Option<Immovable> {
+        match self.is_per_cpu() {
+            true => Some(Immovable::PerCpu),
+            false => (self.managed == Some(true)).then_some(Immovable::Managed),
+        }
+    }
+
     /// Whether each CPU has its own, as its chip tells: no mask moves such an interrupt, and a write is refused with EIO, or
     /// EPERM from 6.12 on (`kernel/irq/proc.c`, `write_irq_affinity`).
     ///

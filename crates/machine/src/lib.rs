@@ -31,7 +31,7 @@ pub use cmdline::{Cmdline, Parameter, parse_cmdline, same_name};
 pub use cpu_expression::evaluate_cpus;
 pub use cpu_set::CpuSet;
 pub use error::ParseError;
-pub use interrupts::{Interrupt, parse_interrupts};
+pub use interrupts::{Immovable, Interrupt, parse_interrupts};
 pub use isolation::Isolation;
 pub use kernel::{Kernel, Preemption};
 pub use model::{Machine, Unreadable};

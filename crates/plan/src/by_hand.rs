@@ -20,6 +20,7 @@ pub fn by_hand(name: PartitionName, mut changes: Vec<Change>) -> (Intent, Plan) 
         choice: None,
         isolated: CpuSet::new(),
         housekeeping: CpuSet::new(),
+        shared_with: Vec::new(),
         profile: Profile::Minimal,
         knobs: Vec::new(),
         without: Vec::new(),

@@ -20,6 +20,7 @@ pub mod parameters;
 mod refusal;
 mod scene;
 pub mod settings;
+mod sharing;
 mod taken;
 pub mod words;
 
@@ -48,6 +49,9 @@ pub struct Plan {
     pub isolated: CpuSet,
     /// Online CPUs that keep everything else.
     pub housekeeping: CpuSet,
+    /// Cpusets of other owners, by their paths below the mount, whose tasks may still run on the isolated CPUs
+    /// after the changes.
+    pub shared_with: Vec<String>,
     /// How far the intent goes.
     pub profile: Profile,
     /// The knobs that were taken, why, and what came of each.
@@ -92,6 +96,7 @@ pub fn plan_beside(
         choice: None,
         isolated: intent.cpus.clone(),
         housekeeping: scene.housekeeping.clone(),
+        shared_with: Vec::new(),
         profile: intent.profile,
         knobs: Vec::new(),
         without: intent.without.iter().cloned().collect(),
@@ -101,6 +106,7 @@ pub fn plan_beside(
         found: settings.clone(),
     };
     taken::plan_knobs(&scene, &mut plan);
+    plan.shared_with = sharing::shared_with(&scene, &plan.changes);
     plan.findings.extend(boot.findings);
     refuse_unsafe(&plan)?;
     Ok(plan)

@@ -136,7 +136,7 @@ impl<'a> Scene<'a> {
     }
 
     /// As [`Scene::is_ours`], also for the sets of this intent, which may be in force already.
-    fn is_or_will_be_ours(&self, cgroup: &str) -> bool {
+    pub(crate) fn is_or_will_be_ours(&self, cgroup: &str) -> bool {
         self.hierarchy().is_some_and(|hierarchy| {
             let own = |path: String| path.strip_prefix(&hierarchy.mount) == Some(cgroup);
             self.is_ours(hierarchy, cgroup)

@@ -6,7 +6,7 @@ mod overview;
 mod tracers;
 
 use crate::blame::{by, cures, per_million};
-use crate::blame_picture::longest_of;
+use crate::blame_picture::{longest_of, note};
 use crate::blame_tracers::Tracers;
 use crate::measurement::time;
 use crate::page::escape::{html, unit};
@@ -120,6 +120,7 @@ fn section(page: &mut String, cpu: &CpuAnswer) {
         let _ = writeln!(page, "<section>\n<h2>When it was taken</h2>");
         overview::overview(page, cpu);
         page.push_str("</section>\n<section>\n<h2>The longest gaps</h2>\n");
+        let _ = writeln!(page, "<p class=\"note\">{}</p>", html(&note(cpu)));
         page.push_str(
             "<p class=\"note\">Threads below, what interrupts them above. A name stands where it fits; every piece tells its \
              own under the pointer<span class=\"keys\" hidden> or by the arrow keys</span>, and the buttons magnify.</p>\n",

@@ -3,7 +3,7 @@
 
 use crate::blame::by;
 use crate::measurement::time;
-use crate::style::{COLUMNS, Role, Style, safe, wrap};
+use crate::style::{COLUMNS, Role, Style, counted, safe, wrap};
 use ::blame::{CpuAnswer, Story};
 use std::fmt::Write as _;
 
@@ -24,8 +24,15 @@ pub(crate) fn longest(text: &mut String, cpu: &CpuAnswer, style: Style) {
     if stories.is_empty() {
         return;
     }
-    let title = "  The longest gaps, each from its beginning to its end:";
-    let _ = writeln!(text, "{}", style.paint(Role::Quiet, title));
+    let title = wrap(
+        &format!(
+            "The longest gaps, each from its beginning to its end. {}",
+            note(cpu)
+        ),
+        2,
+        COLUMNS,
+    );
+    let _ = writeln!(text, "  {}", style.paint(Role::Quiet, &title));
     let bars: Vec<Vec<Option<usize>>> = stories
         .iter()
         .map(|story| (0..BAR).map(|column| most_in(story, column)).collect())
@@ -56,6 +63,23 @@ pub(crate) fn longest(text: &mut String, cpu: &CpuAnswer, style: Style) {
     if drawn(BLANK) {
         legend(&format!("{BLANK} no event accounts for it"));
     }
+}
+
+/// Why the longest gap is not the longest interruption of the table, and whether every gap was kept.
+pub(crate) fn note(cpu: &CpuAnswer) -> String {
+    let drawn = cpu.stories.iter().map(len).max();
+    let longest = cpu.interruptions.iter().map(|row| row.max_ns).max();
+    // Gaps that found no room in memory are not among the stories.
+    let kept = match longest > drawn && cpu.stories_left_out > 0 {
+        false => String::new(),
+        true => format!(
+            " Of {} there was no room for the pieces, and longer ones are among them.",
+            counted(cpu.stories_left_out as usize, "gap")
+        ),
+    };
+    format!(
+        "A gap may hold several interruptions; `longest` in the table is one interruption, without what interrupted it.{kept}"
+    )
 }
 
 /// Who gets a letter: those with the most columns, in the order in which they come.

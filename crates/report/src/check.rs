@@ -91,12 +91,19 @@ const SHOWN: usize = 3;
 pub fn check_text(checked: &Checked, length: Length, style: Style) -> String {
     let mut text = String::new();
     for wish in &checked.intention.wishes {
-        let line = format!(
-            "CPU {}: {}, said by {}",
-            wish.intent.cpus,
-            means(wish),
-            checked.intention.source.text()
-        );
+        let line = match wish.means {
+            Means::Nothing => format!(
+                "CPU {} is not isolated: no partition, cpuset or boot parameter keeps anything away (CPUs from {})",
+                wish.intent.cpus,
+                checked.intention.source.text()
+            ),
+            _ => format!(
+                "CPU {}: {}, said by {}",
+                wish.intent.cpus,
+                means(wish),
+                checked.intention.source.text()
+            ),
+        };
         let _ = writeln!(text, "{}", wrap(&safe(&line), 2, COLUMNS));
     }
     if !checked.mended.is_empty() {
@@ -150,7 +157,7 @@ fn means(wish: &Wish) -> String {
             "kept free by systemd's AllowedCPUs of system.slice, user.slice and init.scope".to_owned()
         }
         Means::Tuned => "kept free by TuneD".to_owned(),
-        Means::Nothing => "isolated by NOTHING".to_owned(),
+        Means::Nothing => "not isolated".to_owned(),
     }
 }
 
@@ -220,6 +227,14 @@ fn verdict(checked: &Checked) -> String {
     match (checked.judged.verdict, checked.intention.wishes.is_empty()) {
         (_, true) => "Nothing is isolated here, so there is nothing to check.".to_owned(),
         (Verdict::Quiet, _) => format!("CPU {cpus} is quiet{looked}: what is promised is there ({counts})."),
+        (Verdict::Noisy, _) if !checked.intention.not_isolated().is_empty() => {
+            let open = checked.intention.not_isolated();
+            let rest = match cpus.minus(&open) {
+                rest if rest.is_empty() => String::new(),
+                rest => format!("; CPU {rest} is isolated"),
+            };
+            format!("CPU {open} is NOT ISOLATED{rest}{looked} ({counts}).")
+        }
         (Verdict::Noisy, _) => {
             format!("CPU {cpus} is NOISY{looked}: something that is promised is absent ({counts}).")
         }

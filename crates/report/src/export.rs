@@ -10,6 +10,7 @@ mod shell;
 mod systemd;
 mod tuned;
 
+use crate::company;
 use crate::style::{safe, wrap};
 use machine::{Hierarchy, Machine};
 use plan::{Action, Change, ChangeKind, Intent, Level, Plan};
@@ -111,6 +112,18 @@ pub fn export_text(files: &[ExportedFile]) -> String {
 impl<'a> Subject<'a> {
     fn hierarchy(&self) -> Option<&'a Hierarchy> {
         self.machine.cgroups.cpuset.as_ref()
+    }
+
+    /// For whom the isolated CPUs are, as the first words of an exported file.
+    fn promise(&self) -> String {
+        let head = format!(
+            "CPU {} for partition `{}`",
+            self.plan.isolated, self.plan.partition
+        );
+        match company(self.plan) {
+            None => format!("{head} alone"),
+            Some(why) => format!("{head}, NOT alone: {why}"),
+        }
     }
 
     /// The changes that are made now, in their order.

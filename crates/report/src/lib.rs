@@ -39,7 +39,7 @@ pub use diff::{DIFF_SCHEMA, diff_json, diff_text};
 pub use inspect::{INSPECT_SCHEMA, Part, View, inspect_json, inspect_text, isolated_cpus};
 pub use kernel_threads::{KERNEL_THREADS, KernelThread, Moving, kernel_thread};
 pub use measurement::{Histograms, measurement_html, measurement_text};
-pub use plan::{Length, PLAN_SCHEMA, findings_text, plan_json, plan_text};
+pub use plan::{Length, PLAN_SCHEMA, company, findings_text, plan_json, plan_text, promise};
 pub use recording::{
     COMPARE_SCHEMA, Compared, Judged, REPORT_SCHEMA, comparison_json, comparison_text, recording_json,
     recording_text, sets_text,

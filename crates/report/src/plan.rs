@@ -52,11 +52,7 @@ pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
         .filter(|change| change.kind == ChangeKind::Runtime)
         .count();
     let boot = plan.changes.len() - now;
-    let head = format!(
-        "Partition `{}`: CPU {} for you alone",
-        safe(&plan.partition),
-        plan.isolated
-    );
+    let head = format!("Partition `{}`: {}", safe(&plan.partition), promise(plan));
     let _ = writeln!(text, "{}", style.paint(Role::Head, &wrap(&head, 0, COLUMNS)));
     let keep = format!("CPU {} keeps everything else", plan.housekeeping);
     let _ = writeln!(text, "{}", wrap(&keep, 0, COLUMNS));
@@ -98,6 +94,56 @@ pub fn plan_text(plan: &Plan, length: Length, style: Style) -> String {
     }
     text.push_str(&findings_text(&plan.findings, style));
     text
+}
+
+/// Who has the isolated CPUs after the changes: one owner alone, or also others, which are named.
+#[must_use]
+pub fn promise(plan: &Plan) -> String {
+    let cpus = &plan.isolated;
+    match company(plan) {
+        None => format!("CPU {cpus} for you alone"),
+        Some(why) => format!("CPU {cpus} NOT for you alone: {why}"),
+    }
+}
+
+/// Why the isolated CPUs are not for one owner alone after the changes: no partition, or cpusets of other owners
+/// that keep them. `None` where they are.
+#[must_use]
+pub fn company(plan: &Plan) -> Option<String> {
+    if has_no_partition(plan) {
+        return Some("without a cpuset partition other tasks may run there".to_owned());
+    }
+    if plan.shared_with.is_empty() {
+        return None;
+    }
+    let name = |set: &String| machine::tenants::tenant(set).map_or_else(|| set.clone(), |owner| owner.name());
+    let mut names: Vec<String> = Vec::new();
+    for name in plan.shared_with.iter().map(name) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    names.truncate(NAMED);
+    let count = plan.shared_with.len();
+    let keep = if count == 1 { "keeps its" } else { "keep their" };
+    Some(format!(
+        "{} of other owners {keep} tasks there ({}{more})",
+        counted(count, "cpuset"),
+        safe(&names.join(", "))
+    ))
+}
+
+/// Owners that a headline names before the rest is only counted.
+const NAMED: usize = 3;
+
+/// Whether the plan makes no partition, because the machine cannot or the intent leaves it out.
+fn has_no_partition(plan: &Plan) -> bool {
+    let cannot = |finding: &Finding| matches!(finding.id.as_str(), "no-cpuset" | "cpuset-read-only");
+    plan.without.iter().any(|knob| knob == "cpuset_partition") || plan.findings.iter().any(cannot)
 }
 
 /// Findings with their fixes; empty text where there are none.

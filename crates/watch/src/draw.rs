@@ -97,9 +97,16 @@ fn title(pen: &mut Pen, area: Rect, kernel: &str, mode: Mode, now: &Now) -> Rect
     };
     let right = format!("{mode}  {clock} ");
     let isolated = &now.scene.isolated;
-    let isolated = match isolated.is_empty() {
-        true => "nobody isolates a CPU".to_owned(),
-        false => format!("isolated {isolated}: {}", now.scene.verdict),
+    let open = &now.scene.not_isolated;
+    let isolated = match (isolated.is_empty(), isolated.minus(open).is_empty()) {
+        (true, _) => "nobody isolates a CPU".to_owned(),
+        (false, true) => format!("CPU {isolated} is not isolated: {}", now.scene.verdict),
+        (false, false) if open.is_empty() => format!("isolated {isolated}: {}", now.scene.verdict),
+        (false, false) => format!(
+            "isolated {}, not isolated {open}: {}",
+            isolated.minus(open),
+            now.scene.verdict
+        ),
     };
     let (kernel, isolated) = (report::safe(kernel), report::safe(&isolated));
     let bar = Style::new().add_modifier(Modifier::REVERSED);
@@ -183,7 +190,8 @@ fn pane(pen: &mut Pen, area: Rect, place: usize, now: &Now, view: &View) {
         (0, Scope::One(_) | Scope::All) => "all".to_owned(),
         (_, Scope::All) => "all CPUs".to_owned(),
         (_, Scope::One(cpu)) => format!("CPU {}", cpu.0),
-        (_, Scope::Isolated) => "isolated CPUs".to_owned(),
+        (_, Scope::Isolated) if now.scene.not_isolated.is_empty() => "isolated CPUs".to_owned(),
+        (_, Scope::Isolated) => "CPUs to check".to_owned(),
     };
     let mark = if focused { "=" } else { "-" };
     let name = format!(

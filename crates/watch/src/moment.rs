@@ -56,6 +56,9 @@ pub struct Scene {
     pub offline: CpuSet,
     /// CPUs that somebody wants left in peace.
     pub isolated: CpuSet,
+    /// Those of them that nothing isolates now. Recordings of older versions do not state it.
+    #[serde(default, skip_serializing_if = "CpuSet::is_empty")]
+    pub not_isolated: CpuSet,
     /// Who wants it, in words.
     pub said_by: String,
     /// `quiet`, `noisy` or `unknown`.

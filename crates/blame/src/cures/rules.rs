@@ -4,7 +4,7 @@ use super::functions::{Remedy, known};
 use super::{Cure, Ground};
 use crate::answer::{Culprit, Interruption, Link, Subject};
 use crate::context::is_kernel_thread;
-use machine::CpuId;
+use machine::{CpuId, Immovable, Interrupt};
 use observe::Class;
 use plan::takes;
 
@@ -280,7 +280,13 @@ impl Case<'_> {
             .iter()
             .find(|known| i64::from(known.irq) == irq);
         let here = |cpus: &machine::CpuSet| cpus.contains(CpuId(self.cpu));
-        if known.is_some_and(|known| known.managed == Some(true)) {
+        let immovable = known.and_then(Interrupt::immovable);
+        if immovable == Some(Immovable::PerCpu) {
+            return Cure::nothing(format!(
+                "each CPU has its own interrupt {irq}, and no mask moves it: it fires where its CPU has work for it"
+            ));
+        }
+        if immovable == Some(Immovable::Managed) {
             if here(&self.ground.managed_irq) {
                 return Cure::nothing(format!(
                     "interrupt {irq} is managed and avoids this CPU (isolcpus=managed_irq) unless a thread here uses its \

@@ -353,3 +353,29 @@ fn what_another_cpu_causes_is_cured_there() {
     soft.culprit = through("irq 47 ahci", 2);
     assert_eq!(told(&soft, &open()), "quietcore apply --cpus 2");
 }
+
+#[test]
+fn an_interrupt_that_each_cpu_has_for_itself_is_not_proposed_to_move() {
+    for (chip, is_own) in [
+        ("XIVE-IPI 0 Edge", true),
+        ("GICv3 27 Level", true),
+        ("GICv3 44 Level", false),
+    ] {
+        let mut device = row(Class::Device, "irq 16 IPI");
+        device.subject = Subject::Irq(16);
+        let ground = Ground {
+            interrupts: vec![Interrupt {
+                irq: 16,
+                chip: chip.to_owned(),
+                ..Interrupt::default()
+            }],
+            ..open()
+        };
+        let cure = told(&device, &ground);
+        assert_eq!(
+            cure.starts_with("nothing: each CPU has its own interrupt 16"),
+            is_own,
+            "{chip}: {cure}"
+        );
+    }
+}

@@ -257,7 +257,7 @@ impl Interpreter<'_> {
         if name == "[" && arguments.pop().flatten().as_deref() != Some("]") {
             return Ok(None);
         }
-        Ok(conditions::test(&arguments, self.dialect))
+        Ok(conditions::test(&arguments, self.dialect, self.outside))
     }
 
     pub(super) fn export(
@@ -333,7 +333,7 @@ impl Interpreter<'_> {
                 format!("{path} reads itself, or too many files read each other"),
             );
         }
-        let Some(text) = (self.source)(&path) else {
+        let Some(text) = (self.outside.text)(&path) else {
             return self.refuse(line, format!("{path} is read there, and cannot be read here"));
         };
         self.file(&path, &text)?;

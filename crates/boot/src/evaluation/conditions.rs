@@ -1,18 +1,21 @@
 //! Commands that are conditions: `[`, `test`, and those whose outcome is fixed.
 
-use super::Dialect;
+use super::{Dialect, Outside};
+use crate::tree::FileKind;
 
 /// An argument as far as it is known.
 pub type Argument = Option<String>;
 
-/// Whether `test` succeeds with these arguments; `None` where that is not known here (files, numbers, `-a`, `-o`).
-pub fn test(arguments: &[Argument], dialect: Dialect) -> Option<bool> {
+/// Whether `test` succeeds with these arguments; `None` where that is not known here (numbers, `-a`, `-o`, files
+/// that cannot be looked at).
+pub fn test(arguments: &[Argument], dialect: Dialect, outside: &Outside) -> Option<bool> {
     match arguments {
         [] => Some(false),
         [one] => one.as_ref().map(|text| !text.is_empty()),
         [operator, one] => {
             let text = one.as_ref()?;
             match operator.as_deref()? {
+                operator @ ("-d" | "-e" | "-f" | "-r" | "-s" | "-x") => file(operator, text, outside),
                 "-n" => Some(!text.is_empty()),
                 "-z" => Some(text.is_empty()),
                 "!" => Some(text.is_empty()),
@@ -24,12 +27,36 @@ pub fn test(arguments: &[Argument], dialect: Dialect) -> Option<bool> {
             match (operator.as_deref()?, dialect) {
                 ("=", _) | ("==", Dialect::Bash) => equal(),
                 ("!=", _) => equal().map(|equal| !equal),
+                ("-d" | "-e" | "-f" | "-r" | "-s" | "-x", _) if left.as_deref() == Some("!") => {
+                    test(&[operator.clone(), right.clone()], dialect, outside).map(|holds| !holds)
+                }
                 _ => None,
             }
         }
         [negation, left, operator, right] if negation.as_deref() == Some("!") => {
-            test(&[left.clone(), operator.clone(), right.clone()], dialect).map(|holds| !holds)
+            test(&[left.clone(), operator.clone(), right.clone()], dialect, outside).map(|holds| !holds)
         }
+        _ => None,
+    }
+}
+
+/// A test of a file, as root sees it: root reads every file, and enters every directory. Relative paths and those that
+/// depend on how the system resolves them are not known.
+fn file(operator: &str, path: &str, outside: &Outside) -> Option<bool> {
+    if path.is_empty() {
+        return Some(false);
+    }
+    let mut parts = path.split('/');
+    let is_plain = parts.next() == Some("") && parts.all(|part| !matches!(part, "" | "." | ".."));
+    let kind = is_plain.then(|| (outside.kind)(path)).flatten()?;
+    match (operator, kind) {
+        (_, FileKind::Missing) => Some(false),
+        ("-e" | "-r", _) => Some(true),
+        ("-f", kind) => Some(kind != FileKind::Dir),
+        ("-d", kind) => Some(kind == FileKind::Dir),
+        ("-x", FileKind::Dir) => Some(true),
+        ("-s", FileKind::File { is_empty }) => is_empty.map(|is_empty| !is_empty),
+        // The size of a directory, and the mode of a file.
         _ => None,
     }
 }
@@ -37,6 +64,18 @@ pub fn test(arguments: &[Argument], dialect: Dialect) -> Option<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn outside<R>(ask: impl FnOnce(&Outside) -> R) -> R {
+        let kind = |path: &str| match path {
+            "/etc/x" => Some(FileKind::File { is_empty: None }),
+            "/gone" => Some(FileKind::Missing),
+            _ => None,
+        };
+        ask(&Outside {
+            text: &|_| None,
+            kind: &kind,
+        })
+    }
 
     #[test]
     fn what_depends_on_the_machine_is_not_known() {
@@ -47,14 +86,33 @@ mod tests {
             ("! a = a", Some(false)),
             ("-z a", Some(false)),
             ("-n a", Some(true)),
-            ("-f /etc/x", None),
+            ("-f /etc/x", Some(true)),
+            ("! -f /etc/x", Some(false)),
+            ("-d /etc/x", Some(false)),
+            ("-x /etc/x", None),
+            ("-s /etc/x", None),
+            ("-f etc/x", None),
+            ("-f /etc/../etc/x", None),
+            ("-e /gone", Some(false)),
+            ("-r /unknown", None),
+            ("-f = x", Some(false)),
             ("1 -eq 1", None),
             ("a -a b", None),
         ] {
-            assert_eq!(test(&all(text), Dialect::Posix), expected, "{text}");
+            assert_eq!(
+                outside(|outside| test(&all(text), Dialect::Posix, outside)),
+                expected,
+                "{text}"
+            );
         }
-        assert_eq!(test(&all("a == a"), Dialect::Posix), None);
-        assert_eq!(test(&all("a == a"), Dialect::Bash), Some(true));
-        assert_eq!(test(&[None], Dialect::Posix), None);
+        assert_eq!(
+            outside(|outside| test(&all("a == a"), Dialect::Posix, outside)),
+            None
+        );
+        assert_eq!(
+            outside(|outside| test(&all("a == a"), Dialect::Bash, outside)),
+            Some(true)
+        );
+        assert_eq!(outside(|outside| test(&[None], Dialect::Posix, outside)), None);
     }
 }

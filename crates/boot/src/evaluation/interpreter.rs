@@ -4,7 +4,7 @@
 use super::reader::ShellReader;
 use super::syntax::{AndOr, Joint, List, Pipeline, Sense, ShellCommand, parse};
 use super::word::{ShellWord, bare};
-use super::{Dialect, MOST_COMMANDS, MOST_FILE, ShellFile, ShellValue, ShellVariables, Uncomputed};
+use super::{Dialect, MOST_COMMANDS, MOST_FILE, Outside, ShellFile, ShellValue, ShellVariables, Uncomputed};
 
 /// Commands that cannot fail in a way that matters, although their status is not computed.
 const HARMLESS: &[&str] = &["echo", "printf", ".", "source"];
@@ -12,7 +12,7 @@ const HARMLESS: &[&str] = &["echo", "printf", ".", "source"];
 /// Evaluates files one after the other, as a shell that reads them with `.`.
 ///
 /// `unset` names the variables that are not set before the first file: any other that no file sets may come from outside,
-/// so it is unknown. `source` gives the text of a file that one of them reads.
+/// so it is unknown. `outside` answers what they ask of other files.
 ///
 /// # Errors
 /// The first command that is not evaluated here.
@@ -20,7 +20,7 @@ pub fn evaluate(
     files: &[ShellFile],
     unset: &[&str],
     dialect: Dialect,
-    source: &dyn Fn(&str) -> Option<String>,
+    outside: &Outside,
 ) -> Result<ShellVariables, Uncomputed> {
     let mut variables = ShellVariables::default();
     for name in unset {
@@ -29,7 +29,7 @@ pub fn evaluate(
     let mut run = Interpreter {
         variables,
         dialect,
-        source,
+        outside,
         files: Vec::new(),
         commands: 0,
     };
@@ -43,8 +43,8 @@ pub fn evaluate(
 pub(super) struct Interpreter<'a> {
     pub(super) variables: ShellVariables,
     pub(super) dialect: Dialect,
-    /// The text of a file that one of them reads.
-    pub(super) source: &'a dyn Fn(&str) -> Option<String>,
+    /// What they may ask of other files.
+    pub(super) outside: &'a Outside<'a>,
     /// The files that are being read, the innermost last.
     pub(super) files: Vec<String>,
     /// How many commands and files there were until now.

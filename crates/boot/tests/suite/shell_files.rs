@@ -1,7 +1,8 @@
 //! Files that a shell reads: what is computed here is what `dash` and `bash` compute, or nothing is computed.
 
 use crate::support::random_shell::{Dice, NAMES};
-use boot::{Dialect, ShellFile, evaluate};
+use boot::{Dialect, FileKind, Files, Outside, ShellFile, Tree as _, evaluate};
+use root::{Live, Root};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -89,6 +90,25 @@ impl Oracle {
     }
 }
 
+fn outside<'a>(
+    text: &'a dyn Fn(&str) -> Option<String>,
+    kind: &'a dyn Fn(&str) -> Option<FileKind>,
+) -> Outside<'a> {
+    Outside { text, kind }
+}
+
+/// What the shells find on this machine.
+fn kind(path: &str) -> Option<FileKind> {
+    match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => Some(FileKind::Dir),
+        Ok(found) if found.is_file() => Some(FileKind::File {
+            is_empty: Some(found.len() == 0),
+        }),
+        Ok(_) => None,
+        Err(_) => Some(FileKind::Missing),
+    }
+}
+
 /// A file and those that it may read.
 struct Written {
     path: PathBuf,
@@ -115,7 +135,7 @@ impl Written {
             text: text.to_owned(),
         };
         let source = |path: &str| self.others.get(path).cloned();
-        let computed = evaluate(&[file], &NAMES, oracle.dialect, &source);
+        let computed = evaluate(&[file], &NAMES, oracle.dialect, &outside(&source, &kind));
         let said = oracle.said(&self.path);
         let mut count = 0;
         for (at, name) in NAMES.iter().enumerate() {
@@ -235,7 +255,12 @@ fn what_is_not_computed_has_its_line_and_its_reason() {
             path: "/f".to_owned(),
             text: text.to_owned(),
         };
-        let refusal = match evaluate(&[file], &["A", "B"], Dialect::Posix, &|_| None) {
+        let refusal = match evaluate(
+            &[file],
+            &["A", "B"],
+            Dialect::Posix,
+            &outside(&|_| None, &|_| None),
+        ) {
             Ok(all) => all.value("A").unwrap_err().clone(),
             Err(refusal) => refusal,
         };
@@ -274,7 +299,7 @@ fn files_without_end_are_refused_in_time() {
             let more = format!(". {path}x\n").repeat(20);
             Some(if path.len() > 10 { "A=1\n".to_owned() } else { more })
         };
-        let refusal = match evaluate(&[file], &["A"], Dialect::Bash, &other) {
+        let refusal = match evaluate(&[file], &["A"], Dialect::Bash, &outside(&other, &|_| None)) {
             Ok(all) => all.value("A").unwrap_err().clone(),
             Err(refusal) => refusal,
         };
@@ -289,7 +314,7 @@ fn commands_in_a_value_that_no_shell_parses_are_refused() {
             path: "/f".to_owned(),
             text: text.to_owned(),
         };
-        evaluate(&[file], &["A"], Dialect::Bash, &|_| None).is_ok()
+        evaluate(&[file], &["A"], Dialect::Bash, &outside(&|_| None, &|_| None)).is_ok()
     };
     for text in [
         "A=$( ;;)",
@@ -313,5 +338,59 @@ fn commands_in_a_value_that_no_shell_parses_are_refused() {
         "A=$(a \")\" ')' $(b))",
     ] {
         assert!(computed(text), "{text}");
+    }
+}
+
+#[test]
+fn tests_of_files_are_computed_where_the_file_can_be_looked_at() {
+    let dir = tempfile::tempdir().unwrap();
+    for (condition, expected) in [
+        ("[ -f /etc/passwd ]", "yes"),
+        ("test -e /nowhere", "no"),
+        ("[ ! -d /etc ]", "no"),
+        ("[ -s /etc/passwd ] && [ -r /etc/passwd ]", "yes"),
+        ("[ -x /etc ]", "yes"),
+    ] {
+        let text = format!("A=no\nif {condition}; then A=yes; fi\n");
+        let written = Written::new(dir.path(), &text, &BTreeMap::new());
+        let file = ShellFile {
+            path: "/f".to_owned(),
+            text: text.clone(),
+        };
+        let all = evaluate(&[file], &["A"], Dialect::Posix, &outside(&|_| None, &kind)).unwrap();
+        assert_eq!(all.value("A"), Ok(Some(expected)), "{condition}");
+        for oracle in ORACLES.iter().filter(|oracle| oracle.is_here("tests_of_files")) {
+            assert_eq!(
+                written.compare(oracle, &text, condition).1,
+                NAMES.len(),
+                "{condition}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_missing_file_is_known_of_a_running_machine_only() {
+    let dir = tempfile::tempdir().unwrap();
+    for folder in ["etc/default", "proc", "sys"] {
+        std::fs::create_dir_all(dir.path().join(folder)).unwrap();
+    }
+    std::fs::write(dir.path().join("etc/default/grub"), "A=1\n").unwrap();
+    std::fs::write(dir.path().join("etc/empty"), "").unwrap();
+    std::os::unix::fs::symlink("/gone", dir.path().join("etc/broken")).unwrap();
+    let live = Root::of(&Live::rehearsal(dir.path()));
+    let captured = Root::open(dir.path()).unwrap();
+    let file = |is_empty| Some(FileKind::File { is_empty });
+    for (path, running, archive) in [
+        ("/etc/default", Some(FileKind::Dir), Some(FileKind::Dir)),
+        ("/etc/default/grub", file(Some(false)), file(None)),
+        ("/etc/empty", file(Some(true)), file(None)),
+        ("/etc/gone", Some(FileKind::Missing), None),
+        // What this leads to is not there, and may be a device elsewhere.
+        ("/etc/broken", None, None),
+        ("/proc/gone", None, None),
+    ] {
+        assert_eq!(Files::of(&live).kind(path), running, "{path}");
+        assert_eq!(Files::of(&captured).kind(path), archive, "{path}");
     }
 }

@@ -147,7 +147,7 @@ fn devices(machine: &Machine, case: &Case, window: &Window, found: &mut Vec<Foun
             .wish
             .refused
             .contains_key(&format!("irq_affinity/{}", one.name))
-            || interrupt.is_some_and(|interrupt| interrupt.managed == Some(true));
+            || interrupt.is_some_and(|interrupt| interrupt.immovable().is_some());
         let is_asked = case.wish.intent.irq_here.iter().any(|asked| *asked == one.name)
             || case.wish.intent.without.contains("irq_affinity")
             || (!case.wish.intent.irq_here.is_empty()

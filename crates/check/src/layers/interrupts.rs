@@ -78,9 +78,13 @@ fn misplaced(evidence: &Evidence, case: &Case, interrupt: &Interrupt, change: &C
             "interrupt {} ({name}) should come to CPU {} and may fire on CPU {now}",
             interrupt.irq, case.cpus
         ),
-        false => format!(
+        false if case.wish.means.isolates() => format!(
             "interrupt {} ({name}) may fire on CPU {now}, which has isolated ones among them",
             interrupt.irq
+        ),
+        false => format!(
+            "interrupt {} ({name}) may fire on CPU {now}, and nothing keeps it off CPU {}",
+            interrupt.irq, case.cpus
         ),
     };
     let message = match is_untried && !interrupt.name.is_empty() {

@@ -338,10 +338,16 @@ impl Brought {
             ));
             return text;
         }
-        text.push_str(&format!(
-            "CPU {} is isolated as partition {}; everything else runs on CPU {}.\n",
-            plan.isolated, intent.name, plan.housekeeping
-        ));
+        text.push_str(&match report::company(plan) {
+            None => format!(
+                "CPU {} is isolated as partition {}; everything else runs on CPU {}.\n",
+                plan.isolated, intent.name, plan.housekeeping
+            ),
+            Some(why) => format!(
+                "CPU {} is partition {}, but NOT for you alone: {why}.\n",
+                plan.isolated, intent.name
+            ),
+        });
         match limit {
             Some(limit) => text.push_str(&format!(
                 "It is taken back in {} s unless `quietcore confirm` comes.\n",

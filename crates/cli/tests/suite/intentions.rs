@@ -160,7 +160,12 @@ fn the_slices_of_systemd() {
     assert!(said.contains("kept free by systemd's AllowedCPUs"), "{said}");
     let named = captured.told(&["check", "--for", "0s", "--cpus", "2,5"]);
     assert!(
-        named.contains("kept free by systemd's AllowedCPUs") && named.contains("isolated by NOTHING"),
+        named.contains("kept free by systemd's AllowedCPUs")
+            && named.contains("CPU 5 is not isolated: no partition"),
+        "{named}"
+    );
+    assert!(
+        named.contains("CPU 5 is NOT ISOLATED; CPU 2 is isolated"),
         "{named}"
     );
     let seen = captured.told(&["inspect"]);

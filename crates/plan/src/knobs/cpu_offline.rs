@@ -49,7 +49,8 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         .iter()
         .filter(|cpu| scene.settings.get(&online(*cpu)).is_some())
         .collect();
-    for interrupt in scene.machine.interrupts.iter().flatten() {
+    let interrupts = scene.machine.interrupts.iter().flatten();
+    for interrupt in interrupts.filter(|interrupt| interrupt.immovable().is_none()) {
         let stranded = interrupt
             .affinity
             .as_ref()

@@ -4,8 +4,10 @@
 //! makes our partition invalid ("not exclusive").
 
 use super::{Knob, Presence, Taken};
-use crate::{Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Scene, Undo};
-use machine::{Hierarchy, Partition, Version, tenants};
+use crate::{
+    Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Scene, Undo, sharing,
+};
+use machine::{CpuSet, Hierarchy, Partition, Version, tenants};
 
 pub(super) const KNOB: Knob = Knob {
     name: "foreign_cpusets",
@@ -27,6 +29,8 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         return Presence::Absent;
     };
     // Children first: the kernel refuses a parent that is smaller than its child (validate_change).
+    let mut children: Vec<(&str, CpuSet)> = Vec::new();
+    let mut pinned_sets = Vec::new();
     for set in hierarchy.sets.iter().rev().filter(|set| set.name != "/") {
         if scene.is_ours(hierarchy, &set.name) {
             continue;
@@ -34,44 +38,67 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
         let Some(cpus) = set.cpus.as_ref().filter(|cpus| cpus.intersects(scene.isolated())) else {
             continue;
         };
-        let rest = cpus.minus(scene.isolated());
+        let mut rest = cpus.minus(scene.isolated());
         if rest.is_empty() {
-            plan.findings.push(pinned(scene, &set.name, cpus));
-            continue;
+            pinned_sets.push((&set.name, cpus));
+            rest = cpus.clone();
+        } else if hierarchy.version == Version::V1 && !hierarchy.v2_mode {
+            // That holds on v1 only; on v2 a child is limited by its parent.
+            let inside = children.iter().filter(|(name, _)| is_below(name, &set.name));
+            rest = inside.fold(rest, |all, (_, cpus)| all.or(cpus)).and(cpus);
         }
-        plan.changes.push(narrow(hierarchy, set, &rest));
+        if rest != *cpus {
+            plan.changes.push(narrow(hierarchy, set, &rest));
+        }
+        children.push((&set.name, rest));
+    }
+    for (set, cpus) in pinned_sets {
+        let allowed = sharing::allowed(scene, hierarchy, &plan.changes, set);
+        plan.findings.push(pinned(scene, set, cpus, &allowed));
     }
     Presence::Here
 }
 
-/// A set that somebody put onto the wanted CPUs alone. Whoever is known to have done so on purpose has to give them up
-/// first.
-fn pinned(scene: &Scene, set: &str, cpus: &machine::CpuSet) -> Finding {
-    match tenants::tenant(set) {
-        Some(tenant) => Finding::new(
-            Level::Error,
-            "foreign-cpuset",
-            set,
-            format!(
-                "{} has no CPU but {cpus}, and cannot run without one",
-                tenant.name()
-            ),
-        )
-        .fix(format!(
-            "{}; or isolate other CPUs",
-            tenant.command(&scene.housekeeping.to_string())
-        )),
-        None => Finding::new(
-            Level::Warning,
-            "foreign-cpuset",
-            set,
-            format!("the cpuset {set} has no CPU but {cpus}, so it is left alone and keeps running there"),
-        )
-        .fix("stop what runs in it, or isolate other CPUs"),
-    }
+/// Whether a set is inside another one.
+fn is_below(set: &str, parent: &str) -> bool {
+    set.strip_prefix(parent).is_some_and(|rest| rest.starts_with('/'))
 }
 
-fn narrow(hierarchy: &Hierarchy, set: &Partition, rest: &machine::CpuSet) -> Change {
+/// A set that has only CPUs that are to be isolated. A known owner has done so on purpose and has to give them up
+/// first. The tasks of the set may run on `allowed` after the changes.
+fn pinned(scene: &Scene, set: &str, cpus: &CpuSet, allowed: &CpuSet) -> Finding {
+    if let Some(tenant) = tenants::tenant(set) {
+        let why = format!(
+            "{} has no CPU but {cpus}, and cannot run without one",
+            tenant.name()
+        );
+        let command = tenant.command(&scene.housekeeping.to_string());
+        return Finding::new(Level::Error, "foreign-cpuset", set, why)
+            .fix(format!("{command}; or isolate other CPUs"));
+    }
+    if scene.is_or_will_be_ours(set) {
+        let why = format!(
+            "the cpuset {set} exists already, with CPU {cpus}; `apply` makes a set of this name and stops"
+        );
+        return Finding::new(Level::Warning, "foreign-cpuset", set, why)
+            .fix("remove it with the tool that made it, or choose another name with --partition");
+    }
+    let (message, fix) = match allowed.intersects(scene.isolated()) {
+        true => (
+            format!("the cpuset {set} has no CPU but {cpus}, so it is left alone and keeps running there"),
+            "stop what runs in it, or isolate other CPUs",
+        ),
+        false => (
+            format!(
+                "the cpuset {set} has no CPU but {cpus}; until undo the kernel runs its tasks on CPU {allowed} of its parent"
+            ),
+            "isolate other CPUs if these tasks need their own",
+        ),
+    };
+    Finding::new(Level::Warning, "foreign-cpuset", set, message).fix(fix)
+}
+
+fn narrow(hierarchy: &Hierarchy, set: &Partition, rest: &CpuSet) -> Change {
     let path = format!("{}{}/{}cpus", hierarchy.mount, set.name, hierarchy.prefix);
     let why = match hierarchy.version {
         Version::V1 => "a set with load balancing would join the isolated CPUs to its scheduling domain",

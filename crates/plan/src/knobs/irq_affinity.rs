@@ -7,7 +7,7 @@ use super::{Knob, Presence, Taken, declare};
 use crate::{
     Action, Change, ChangeKind, Compare, Finding, Level, OnRefusal, Plan, Profile, Refusal, Scene, Undo,
 };
-use machine::{CpuSet, Interrupt};
+use machine::{CpuSet, Immovable, Interrupt};
 
 /// Vectors of one x86 CPU that devices can use: 256 less the first 32 and the system's own at the top
 /// (`FIRST_SYSTEM_VECTOR`), with a reserve for interrupts that are requested later.
@@ -69,8 +69,9 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             bring(scene, interrupt, plan);
             continue;
         }
+        let immovable = interrupt.immovable();
         // Its mask names all CPUs, and says nothing: it fires where its own CPU has work for it.
-        if interrupt.is_per_cpu() {
+        if immovable == Some(Immovable::PerCpu) {
             continue;
         }
         let Some(affinity) = interrupt
@@ -81,7 +82,7 @@ fn plan(scene: &Scene, plan: &mut Plan) -> Presence {
             resident += usize::from(!interrupt.name.is_empty());
             continue;
         };
-        if interrupt.managed == Some(true) {
+        if immovable == Some(Immovable::Managed) {
             plan.findings.push(managed(scene, interrupt));
             continue;
         }
@@ -161,7 +162,8 @@ fn bring(scene: &Scene, interrupt: &Interrupt, plan: &mut Plan) {
     if now == Some(scene.isolated()) {
         return;
     }
-    if interrupt.is_per_cpu() {
+    let immovable = interrupt.immovable();
+    if immovable == Some(Immovable::PerCpu) {
         let message = format!(
             "interrupt {} ({}) was to come here, but each CPU has its own, and none can be moved",
             interrupt.irq, interrupt.name
@@ -173,7 +175,7 @@ fn bring(scene: &Scene, interrupt: &Interrupt, plan: &mut Plan) {
         );
         return;
     }
-    if interrupt.managed == Some(true) {
+    if immovable == Some(Immovable::Managed) {
         let message = format!(
             "interrupt {} ({}) was to come here, but the kernel manages its mask itself",
             interrupt.irq, interrupt.name

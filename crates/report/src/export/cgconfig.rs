@@ -46,9 +46,9 @@ fn configuration(subject: &Subject, hierarchy: &Hierarchy) -> String {
     let plan = subject.plan;
     let mut text = comments(&[
         &format!(
-            "CPU {} for partition `{}` alone, CPU {} for everything else: cpusets of cgroup v1, made by \
-             `cgconfigparser -l {CONFIGURATION}`.",
-            plan.isolated, plan.partition, plan.housekeeping
+            "{}, CPU {} for everything else: cpusets of cgroup v1, made by `cgconfigparser -l {CONFIGURATION}`.",
+            subject.promise(),
+            plan.housekeeping
         ),
         "Let a user put tasks in: write the name under `task`. Let a user change the set too: under `admin`.",
         "What this file cannot: move tasks that are there already, stop the root from balancing its load, move \

@@ -21,10 +21,8 @@ fn write(subject: &Subject) -> Result<Vec<ExportedFile>, Unfit> {
     let plan = subject.plan;
     let mut text = String::from("#!/bin/sh\n");
     text.push_str(&comment(&format!(
-        "CPU {} for partition `{}` alone; CPU {} has everything else. Written by quietcore: the same changes as \
-         `quietcore apply {}` would make.",
-        plan.isolated,
-        plan.partition,
+        "{}; CPU {} has everything else. Written by quietcore: the same changes as `quietcore apply {}` would make.",
+        subject.promise(),
         plan.housekeeping,
         subject.arguments(quote::shell).join(" ")
     )));

@@ -8,7 +8,7 @@ use crate::page::escape::{html, unit};
 use crate::page::parts::{self, CPUS, finding, notes};
 use crate::page::picture::{Picture, common, picture};
 use crate::page::strip::{Strip, gaps};
-use crate::plan::by_knob;
+use crate::plan::{by_knob, company};
 use crate::style::{counted, grouped};
 use machine::Nanos;
 use measure::{Kind, Measurement, Note};
@@ -301,9 +301,10 @@ pub(super) fn changes(page: &mut String, story: &Story) {
     } else {
         "<th scope=\"col\">outcome</th>"
     };
+    let company = company(plan).map_or_else(String::new, |why| format!(" but NOT alone ({})", html(&why)));
     let _ = write!(
         page,
-        "<section>\n<h2>{title}</h2>\n<p class=\"note\">Partition <code>{}</code>: CPU {} set apart, CPU {} keeps everything else. {how}</p>\n",
+        "<section>\n<h2>{title}</h2>\n<p class=\"note\">Partition <code>{}</code>: CPU {} set apart{company}, CPU {} keeps everything else. {how}</p>\n",
         html(&plan.partition),
         html(&plan.isolated.to_string()),
         html(&plan.housekeeping.to_string())

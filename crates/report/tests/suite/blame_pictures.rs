@@ -250,3 +250,34 @@ fn records_that_were_lost_are_said_on_the_page_as_on_the_screen() {
         "{page}"
     );
 }
+
+#[test]
+fn a_gap_that_is_longer_than_every_interruption_is_explained() {
+    let answer = answer("make");
+    let cpu = &answer.cpus[0];
+    let gap = cpu
+        .stories
+        .iter()
+        .map(|story| story.gap.end - story.gap.start)
+        .max();
+    let interruption = cpu.interruptions.iter().map(|row| row.max_ns).max();
+    assert!(gap > interruption, "the model shows no difference");
+    let text = blame_text(&answer, Rows::All, Style::Plain);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for shown in [text, page("make")] {
+        assert!(
+            shown.contains("`longest` in the table is one interruption, without what interrupted it."),
+            "{shown}"
+        );
+    }
+}
+
+#[test]
+fn gaps_without_pieces_are_reported_where_a_longer_one_is_among_them() {
+    let mut answer = answer("make");
+    answer.cpus[0].interruptions[0].max_ns = 279_000_000;
+    let text = blame_text(&answer, Rows::All, Style::Plain);
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = "Of 1 gap there was no room for the pieces, and longer ones are among them.";
+    assert!(text.contains(expected), "{text}");
+}

@@ -405,3 +405,23 @@ fn every_number_on_the_page_comes_from_the_model() {
     let invented: BTreeSet<&String> = shown.iter().filter(|number| !allowed.contains(*number)).collect();
     assert_eq!(invented, BTreeSet::new());
 }
+
+#[test]
+fn the_headline_of_a_plan_names_who_keeps_tasks_on_the_isolated_cpus() {
+    let mut plan = plan();
+    plan.shared_with = ["/torque/1", "/torque/2", "/torque/3", "/torque/4"]
+        .map(str::to_owned)
+        .to_vec();
+    let expected = "CPU 1 NOT for you alone: 4 cpusets of other owners keep their tasks there (/torque/1, /torque/2, \
+                    /torque/3 and 1 more)";
+    assert_eq!(report::promise(&plan), expected);
+    let text = report::plan_text(&plan, report::Length::Short, Style::Plain);
+    let head = text.lines().take(3).collect::<Vec<_>>().join(" ");
+    assert!(head.contains(expected), "{text}");
+    let mut story = story();
+    story.plan = Some(plan.clone());
+    let page = report::prove::prove_html(&story);
+    assert!(page.contains("CPU 1 set apart but NOT alone (4 cpusets of other owners"));
+    plan.without.push("cpuset_partition".to_owned());
+    assert!(report::promise(&plan).contains("NOT for you alone: without a cpuset partition"));
+}

@@ -49,6 +49,7 @@ pub(crate) fn state(now: &Now, cpu: CpuId) -> (&'static str, Tone) {
     match scene.worst(cpu) {
         _ if scene.offline.contains(cpu) => ("off", Tone::Quiet),
         _ if !scene.isolated.contains(cpu) => ("house", Tone::Quiet),
+        _ if scene.not_isolated.contains(cpu) => ("OPEN", Tone::Bad),
         Some(Level::Error) => ("ISO!!", Tone::Bad),
         Some(Level::Warning) => ("iso !", Tone::Care),
         Some(Level::Info) | None => ("iso", Tone::Good),

@@ -58,6 +58,23 @@ fn a_narrow_screen_has_the_verdict() {
 }
 
 #[test]
+fn a_cpu_that_nothing_isolates_is_not_called_isolated() {
+    let mut recording = recording();
+    for scene in recording
+        .moments
+        .iter_mut()
+        .filter_map(|moment| moment.scene.as_mut())
+    {
+        scene.not_isolated = scene.isolated.clone();
+    }
+    let now = drawn::now(&recording, Glyphs::Blocks);
+    let drawn = text(&cells(&now, &View::default(), (80, 24), Look::Plain));
+    assert!(drawn.contains("CPU 1 is not isolated: noisy"), "{drawn}");
+    assert!(drawn.contains("OPEN") && !drawn.contains("ISO!!"), "{drawn}");
+    assert!(!drawn.contains("isolated CPUs"), "{drawn}");
+}
+
+#[test]
 fn every_pane_at_both_sizes() {
     let recording = recording();
     let now = drawn::now(&recording, Glyphs::Blocks);

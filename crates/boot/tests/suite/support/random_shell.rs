@@ -130,7 +130,8 @@ impl Dice {
 
     fn condition(&mut self) -> String {
         let (name, plain) = (self.name(), self.plain());
-        match self.below(14) {
+        match self.below(18) {
+            14..=17 => self.file_test(),
             0 => format!("[ \"${name}\" = {plain} ]"),
             1 => format!("[ \"${name}\" != \"{plain}\" ]"),
             2 => format!("[ -n \"${name}\" ]"),
@@ -153,6 +154,30 @@ impl Dice {
             10 => format!("[ ! \"${name}\" = \"{plain}\" ]"),
             11 => format!("[ \"${name}\" = a ] || [ \"${name}\" = b ]"),
             _ => self.one(&["true", "false", ":", "! true"]).to_owned(),
+        }
+    }
+
+    /// A test of a file that every machine has, or has not.
+    fn file_test(&mut self) -> String {
+        let operator = self.one(&["-d", "-e", "-f", "-r", "-s", "-x"]);
+        let path = self.one(&[
+            "/etc/passwd",
+            "/etc",
+            "/nowhere",
+            "/etc/passwd/x",
+            "\"/nowhere at all\"",
+            "''",
+            "/dev/null",
+            "$UNSET",
+            "\"$A\"",
+        ]);
+        match self.below(6) {
+            0 => format!("test {operator} {path}"),
+            1 => format!("! [ {operator} {path} ]"),
+            2 => format!("[ ! {operator} {path} ]"),
+            3 => format!("[ {operator} {path} ] && [ {operator} /etc ]"),
+            4 => format!("[ {operator} = {path} ]"),
+            _ => format!("[ {operator} {path} ]"),
         }
     }
 

@@ -34,6 +34,7 @@ pub fn of(looked: &Looked) -> Scene {
         threads: threads(machine, &looked.cases, &isolated),
         interrupts: interrupts(machine),
         findings: findings.collect(),
+        not_isolated: looked.intention.not_isolated(),
         isolated,
     }
 }

@@ -474,3 +474,24 @@ fn the_slice_of_systemd_comes_first_where_systemd_has_the_controller() {
     assert_eq!(slices(&[v2, controllers.clone()]), (None, 0));
     assert_eq!(slices(&[v1, controllers, systemd]), (None, 0));
 }
+
+#[test]
+fn an_interrupt_of_a_cpu_that_goes_offline_moves_only_where_it_can() {
+    let mut made = Made::new(&[("/sys/devices/system/cpu/cpu1/online".to_owned(), "1")]);
+    let own = Interrupt {
+        chip: "GICv3  27 Level".to_owned(),
+        ..interrupt(11, "arch_timer", "1", false)
+    };
+    made.interrupts = vec![
+        own,
+        interrupt(18, "virtio3", "1", false),
+        interrupt(20, "nvme0q1", "1", true),
+    ];
+    let plan = plan_of(&made, Profile::Minimal, &["cpu_offline".to_owned()]).unwrap();
+    let written = plan
+        .changes
+        .iter()
+        .filter(|change| change.id.starts_with("cpu_offline/irq"));
+    let written: Vec<&str> = written.map(|change| change.id.as_str()).collect();
+    assert_eq!(written, ["cpu_offline/irq18"]);
+}

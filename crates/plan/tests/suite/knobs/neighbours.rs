@@ -174,3 +174,72 @@ fn sets_of_cset_beside_a_partition() {
     assert_eq!(narrowed, ["0-1"], "its shield keeps CPU 3");
     assert!(!ids(&plan).contains(&"foreign-cpuset"));
 }
+
+#[test]
+fn a_parent_keeps_the_cpus_of_a_child_that_has_no_others() {
+    // v1 refuses a parent that is smaller than its child.
+    let made = with_sets(&[("/torque", "0-3"), ("/torque/job", "2-3"), ("/torque/job/0", "3")]);
+    let plan = plan_of(&made, Profile::Minimal, &[]).unwrap();
+    let narrowed = plan
+        .changes
+        .iter()
+        .filter(|change| change.knob() == "foreign_cpusets");
+    assert_eq!(narrowed.count(), 0, "{:?}", plan.changes);
+    assert_eq!(plan.shared_with, ["/torque", "/torque/job", "/torque/job/0"]);
+    assert_eq!(ids(&plan).iter().filter(|id| **id == "foreign-cpuset").count(), 1);
+}
+
+#[test]
+fn sets_that_are_narrowed_share_nothing() {
+    let made = with_sets(&[("/docker", "0-3"), ("/docker/ID", "2-3")]);
+    assert!(
+        plan_of(&made, Profile::Minimal, &[])
+            .unwrap()
+            .shared_with
+            .is_empty()
+    );
+}
+
+/// A machine with v2 and these sets.
+fn with_v2_sets(sets: &[(&str, &str)]) -> Made {
+    let mount = "38 30 0:33 / /sys/fs/cgroup rw,relatime - cgroup2 cgroup2 rw";
+    let mut files = vec![
+        ("/proc/self/mountinfo".to_owned(), mount),
+        ("/sys/fs/cgroup/cgroup.controllers".to_owned(), "cpuset cpu"),
+        ("/sys/fs/cgroup/cgroup.subtree_control".to_owned(), "cpuset"),
+        ("/sys/fs/cgroup/cpuset.cpus.effective".to_owned(), "0-3"),
+    ];
+    for (set, cpus) in sets {
+        files.push((format!("/sys/fs/cgroup{set}/cpuset.cpus"), *cpus));
+    }
+    Made::new(&files)
+}
+
+#[test]
+fn a_set_of_v2_shares_only_where_its_parent_has_the_cpu() {
+    let beside = plan_of(&with_v2_sets(&[("/batch", "3")]), Profile::Minimal, &[]).unwrap();
+    assert_eq!(beside.shared_with, ["/batch"]);
+    assert!(
+        found(&beside, "foreign-cpuset")
+            .message
+            .contains("keeps running there")
+    );
+    for above in ["0-3", ""] {
+        let sets = [("/batch", above), ("/batch/one", "3")];
+        let inside = plan_of(&with_v2_sets(&sets), Profile::Minimal, &[]).unwrap();
+        assert!(inside.shared_with.is_empty(), "{:?}", inside.shared_with);
+        let message = &found(&inside, "foreign-cpuset").message;
+        assert!(
+            message.contains("runs its tasks on CPU 0-2 of its parent"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn a_set_with_the_name_of_the_partition_is_no_other_owner_and_is_reported() {
+    let plan = plan_of(&with_sets(&[("/rt", "3")]), Profile::Minimal, &[]).unwrap();
+    assert!(plan.shared_with.is_empty());
+    let message = &found(&plan, "foreign-cpuset").message;
+    assert!(message.contains("/rt exists already"), "{message}");
+}

@@ -97,6 +97,7 @@ pub fn plan() -> plan::Plan {
         partition: "rt".to_owned(),
         isolated: cpus("1"),
         housekeeping: cpus("0"),
+        shared_with: Vec::new(),
         profile: plan::Profile::Balanced,
         knobs: Vec::new(),
         without: Vec::new(),
