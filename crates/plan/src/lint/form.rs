@@ -7,6 +7,7 @@ use super::{Hit, Rule};
 use crate::Level::{Error, Info, Warning};
 use crate::parameters::{Repeats, parameter};
 use machine::same_name;
+use std::collections::BTreeMap;
 
 pub(super) const LINE_TOO_LONG: Rule = Rule {
     id: "line-too-long",
@@ -156,6 +157,13 @@ enum Same {
 
 fn repeated(line: &Line, same: Same) -> Vec<Hit> {
     let mut hits = Vec::new();
+    // Looked up once: a line may consist of thousands of words of one name.
+    let mut lasts = BTreeMap::new();
+    for (place, word) in line.kernel() {
+        if let Some(row) = parameter(word.name()) {
+            lasts.insert(row.name, (place, word));
+        }
+    }
     for (place, word) in line.kernel() {
         let Some(row) = parameter(word.name()) else {
             continue;
@@ -164,7 +172,7 @@ fn repeated(line: &Line, same: Same) -> Vec<Hit> {
         if row.repeats == Repeats::Many || row.name == "isolcpus" {
             continue;
         }
-        let Some((_, last)) = line.last(row.name).filter(|(at, _)| *at > place) else {
+        let Some((_, last)) = lasts.get(row.name).filter(|(at, _)| *at > place) else {
             continue;
         };
         let equal = last.parameter.value == word.parameter.value;

@@ -155,18 +155,25 @@ pub(super) const TWICE: Rule = Rule {
         if line.facts.since((4, 15)) == Some(false) {
             return replaced(line);
         }
+        // One hit for each occurrence, with the first that it contradicts: a line may have thousands of them.
         let mut hits = Vec::new();
-        for (place, one) in line.isolcpus.iter().enumerate() {
-            for other in line.isolcpus.iter().skip(place + 1) {
+        let mut distinct: Vec<(usize, &Isolcpus)> = Vec::new();
+        for (at, other) in line.isolcpus.iter().enumerate() {
+            let clash = distinct.iter().find_map(|(place, one)| {
                 let shared = ["domain", "managed_irq", "nohz"]
                     .iter()
                     .any(|flag| one.has(flag) && other.has(flag));
                 // One mask for every flag up to 5.17 (see `isolation-lists-differ`), so there any two count.
                 let clash = shared || line.facts.since((5, 18)) == Some(false);
-                hits.extend(clash.then(|| clashing(line, one, other)).flatten());
+                Some((*place, clash.then(|| clashing(line, one, other)).flatten()?))
+            });
+            hits.extend(clash);
+            if !distinct.iter().any(|(_, one)| one.is_like(other)) {
+                distinct.push((at, other));
             }
         }
-        hits
+        hits.sort_by_key(|(place, _)| *place);
+        hits.into_iter().map(|(_, hit)| hit).collect()
     },
 };
 
