@@ -192,27 +192,6 @@ fn work_and_memory_grow_no_faster_than_the_input() {
     assert!(steep.is_empty(), "{}", steep.join("\n"));
 }
 
-/// Decoders that break a limit: what is checked above goes red for them.
-#[test]
-fn the_limits_notice_memory_and_work() {
-    let hoards: fn(&[u8]) = |bytes| drop(vec![0_u8; bytes.len() * 1_000_000]);
-    assert!(limits::run_within("any", hoards, b"7").peak_bytes >= 1_000_000);
-    assert!(catch_unwind(|| limits::run_within("any", hoards, &[7; 40])).is_err());
-    let squares: fn(&[u8]) = |bytes| {
-        let pairs = bytes
-            .iter()
-            .flat_map(|one| bytes.iter().map(move |other| one ^ other));
-        std::hint::black_box(pairs.map(u64::from).sum::<u64>());
-    };
-    let steps_through: fn(&[u8]) = |bytes| {
-        std::hint::black_box(bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>());
-    };
-    assert_eq!(growth::steep("any", squares, b"a\nb\n").len(), 3);
-    assert!(growth::steep("any", steps_through, b"a\nb\n").is_empty());
-    let kept = limits::memory_of(|| std::mem::forget(vec![0_u8; 100]));
-    assert_eq!(kept.left_bytes, 100);
-}
-
 #[test]
 fn mutations_are_many_and_always_the_same() {
     let seeds = vec![b"0-31:2/4".to_vec(), b"all".to_vec()];
