@@ -1,17 +1,22 @@
 //! The body of every fuzzing binary: the target of the same name.
 #![no_main]
 
+mod limits;
 mod targets;
 
 use std::sync::OnceLock;
+use targets::Target;
+
+#[global_allocator]
+static ALLOCATOR: limits::Counting = limits::Counting;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    static TARGET: OnceLock<fn(&[u8])> = OnceLock::new();
+    static TARGET: OnceLock<&Target> = OnceLock::new();
     let find = || {
         let mut all = targets::TARGETS.iter();
         all.find(|target| target.name == env!("CARGO_BIN_NAME"))
             .expect("a target of this name")
-            .run
     };
-    TARGET.get_or_init(find)(bytes);
+    let target = TARGET.get_or_init(find);
+    limits::run_within(target.name, target.run, bytes);
 });

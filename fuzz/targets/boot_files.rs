@@ -4,7 +4,7 @@ use super::{Target, owned};
 use boot::{Edited, LOADERS, Limit, Need, Tree, clear, set};
 
 /// A machine with a few files.
-struct Memory<'a>(&'a [(&'a str, &'a [u8])]);
+pub(super) struct Memory<'a>(pub(super) &'a [(&'a str, &'a [u8])]);
 
 impl Tree for Memory<'_> {
     fn bytes(&self, path: &str) -> Option<Vec<u8>> {
@@ -74,6 +74,14 @@ const CASES: &[Case] = &[
         "systemd-boot",
         "/boot/loader/entries/a.conf",
         &[("/boot/loader/loader.conf", b"")],
+    ),
+    (
+        "proxmox",
+        "/etc/kernel/cmdline",
+        &[
+            ("/etc/kernel/proxmox-boot-uuids", b"1234-ABCD\n"),
+            ("/usr/sbin/proxmox-boot-tool", b""),
+        ],
     ),
     ("uki", "/etc/kernel/cmdline", &[("/efi/EFI/Linux/a.efi", b"")]),
     ("raspberry-pi", "/boot/cmdline.txt", &[("/boot/config.txt", b"")]),

@@ -36,7 +36,7 @@ pub const TARGET: Target = Target {
 };
 
 fn read(bytes: &[u8]) {
-    let storage = Memory(RefCell::new(bytes.to_vec()));
+    let storage = Memory::with(bytes);
     if let Ok(Some(journal)) = Journal::open(&storage) {
         assert!(!journal.records().is_empty());
         let _ = (journal.state(Some("boot")), journal.state(None), journal.layers());
@@ -44,8 +44,16 @@ fn read(bytes: &[u8]) {
     let _ = Journal::sweep(&storage);
 }
 
+/// A file in memory, whatever its name.
 #[derive(Default)]
-struct Memory(RefCell<Vec<u8>>);
+pub(super) struct Memory(RefCell<Vec<u8>>);
+
+impl Memory {
+    /// One with this content.
+    pub(super) fn with(bytes: &[u8]) -> Memory {
+        Memory(RefCell::new(bytes.to_vec()))
+    }
+}
 
 impl Storage for Memory {
     fn read(&self, _: &str) -> Result<Option<Vec<u8>>, RootError> {

@@ -4,26 +4,38 @@
 mod archives;
 mod boot_files;
 mod boot_lines;
+mod boot_trees;
 mod cgroups;
 mod counters;
 mod cpu_expressions;
 mod cpu_lists;
 mod cpu_masks;
 mod declared;
+mod described;
 mod event_formats;
 mod foreign_results;
+mod frames;
 mod interrupts;
 mod journals;
 mod kernel_config;
 mod kernel_messages;
+mod ledgers;
+mod machine_files;
 mod neighbours;
+mod packed_files;
+mod proc_texts;
+mod requests;
 mod results;
+mod ring_pages;
+mod shell_files;
 mod snapshots;
 mod softirqs;
+mod studies;
 mod tasks;
 mod trace_files;
 mod trace_text;
 mod watch_recordings;
+mod watch_state;
 
 /// One parser, or several of one kind of file.
 pub struct Target {
@@ -41,26 +53,38 @@ pub const TARGETS: &[Target] = &[
     archives::TARGET,
     boot_files::TARGET,
     boot_lines::TARGET,
+    boot_trees::TARGET,
     cgroups::TARGET,
     counters::TARGET,
     cpu_expressions::TARGET,
     cpu_lists::TARGET,
     cpu_masks::TARGET,
     declared::TARGET,
+    described::TARGET,
     event_formats::TARGET,
     foreign_results::TARGET,
+    frames::TARGET,
     interrupts::TARGET,
     journals::TARGET,
     kernel_config::TARGET,
     kernel_messages::TARGET,
+    ledgers::TARGET,
+    machine_files::TARGET,
     neighbours::TARGET,
+    packed_files::TARGET,
+    proc_texts::TARGET,
+    requests::TARGET,
     results::TARGET,
+    ring_pages::TARGET,
+    shell_files::TARGET,
     snapshots::TARGET,
     softirqs::TARGET,
+    studies::TARGET,
     tasks::TARGET,
     trace_files::TARGET,
     trace_text::TARGET,
     watch_recordings::TARGET,
+    watch_state::TARGET,
 ];
 
 /// Text as a `Root` gives it.
@@ -70,4 +94,11 @@ fn text(bytes: &[u8]) -> std::borrow::Cow<'_, str> {
 
 fn owned(seeds: &[&str]) -> Vec<Vec<u8>> {
     seeds.iter().map(|seed| seed.as_bytes().to_vec()).collect()
+}
+
+/// What separates the files of an input that stands for several: a control character that none of them has.
+const SEPARATOR: u8 = 0x1e;
+
+fn sections(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split(|byte| *byte == SEPARATOR)
 }

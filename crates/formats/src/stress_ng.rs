@@ -24,7 +24,8 @@ struct State {
     tally: Tally,
     room: Room,
     step_ns: Option<u64>,
-    last_row: Option<u64>,
+    /// Where the last row ends: the next one begins there or behind it.
+    end_ns: Option<u64>,
     asked: Option<u64>,
     cut: bool,
 }
@@ -40,7 +41,7 @@ pub fn read(input: &mut dyn BufRead) -> Result<Recording, ReadError> {
         tally: Tally::default(),
         room: Room::new(),
         step_ns: None,
-        last_row: None,
+        end_ns: None,
         asked: None,
         cut: false,
     };
@@ -118,11 +119,11 @@ impl State {
 
     fn row(&mut self, line: &Line, low: &str, count: &str) -> Result<(), ReadError> {
         let low_ns = line.number(low)?;
-        if self.last_row.is_some_and(|last| last >= low_ns) {
+        if self.end_ns.is_some_and(|end| low_ns < end) {
             return Err(line.wrong(low, Problem::Order(quoted(low))));
         }
-        self.last_row = Some(low_ns);
         let width = self.step_ns.unwrap_or(1);
+        self.end_ns = Some(low_ns.saturating_add(width));
         self.tally
             .add(low_ns, width, line.number(count)?, &mut self.room)?;
         Ok(())
@@ -136,9 +137,7 @@ impl State {
             ));
         }
         series.buckets = self.tally.buckets();
-        series.overflow_from_ns = self
-            .last_row
-            .map_or(0, |last| last.saturating_add(self.step_ns.unwrap_or(1)));
+        series.overflow_from_ns = self.end_ns.unwrap_or(0);
         let inside = series.in_buckets();
         series.overflow = match series.stated.count {
             _ if series.buckets.is_empty() => None,
@@ -170,5 +169,23 @@ impl State {
         }
         recording.series.push(self.series);
         Ok(self.recording)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_are_closer_than_the_interval_are_refused() {
+        let head = "stress-ng: info:  [7] cyclic:   mean: 2.51 ns, mode: 2 ns\n";
+        let interval =
+            |ns: u64| format!("stress-ng: info:  [7] cyclic: latency distribution ({ns} ns intervals):\n");
+        let row = |low: u64| format!("stress-ng: info:  [7] cyclic: {low} 10\n");
+        let wide = format!("{head}{}{}", interval(5_000), row(60_000));
+        assert!(read(&mut format!("{wide}{}", row(65_000)).as_bytes()).is_ok());
+        assert!(read(&mut format!("{wide}{}", row(64_999)).as_bytes()).is_err());
+        // A second table with a shorter interval begins behind the last row as well.
+        assert!(read(&mut format!("{wide}{}{}", interval(10), row(60_010)).as_bytes()).is_err());
     }
 }

@@ -209,7 +209,7 @@ pub fn parse(bytes: &[u8]) -> Result<Configuration, ConfigurationError> {
         let before = bytes.get(..error.valid_up_to()).unwrap_or_default();
         let before = String::from_utf8_lossy(before);
         ConfigurationError::at(
-            error::place(&before, before.len()),
+            error::Places::new(&before).at(before.len()),
             "there is a byte that is not UTF-8 text",
             "write the file as plain text",
         )

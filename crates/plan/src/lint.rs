@@ -111,10 +111,24 @@ pub struct Verdict {
     pub suggested: String,
 }
 
-/// Judges a line against what is known about a kernel and its machine.
+/// A longer line is not judged, in bytes. The kernel of no architecture keeps more than 4096 by default (`COMMAND_LINE_SIZE`),
+/// and the work of some rules grows with the square of the number of words.
+pub const MOST_BYTES: usize = 16 << 10;
+
+/// Judges a line against what is known about a kernel and its machine. Of one with more than [`MOST_BYTES`] only that is said.
 #[must_use]
 pub fn lint(text: &str, facts: &Facts) -> Verdict {
     let line = Line::new(text, facts);
+    if text.len() > MOST_BYTES {
+        let rule = &form::LINE_TOO_LONG;
+        return Verdict {
+            findings: (rule.check)(&line)
+                .into_iter()
+                .map(|hit| finding(rule, hit))
+                .collect(),
+            suggested: text.trim().to_owned(),
+        };
+    }
     let findings = hits(&line).map(|(rule, hit)| finding(rule, hit)).collect();
     Verdict {
         findings,

@@ -60,8 +60,7 @@ struct Meaning<'a> {
 }
 
 fn meaning(word: &str, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
-    let root = session.root();
-    let entries = explain(word, &Here::new(root)).map_err(|near| {
+    let entries = explain(word, &Here::new(session)).map_err(|near| {
         let next = if near.0.is_empty() {
             "`quietcore explain --list` shows every word".to_owned()
         } else {
@@ -84,27 +83,27 @@ fn meaning(word: &str, session: &Session, screen: &mut Screen) -> Result<Status,
 
 /// The machine at hand, read when an explanation needs it.
 struct Here<'a> {
-    root: &'a Root,
+    session: &'a Session,
     machine: OnceCell<Machine>,
 }
 
 impl<'a> Here<'a> {
-    fn new(root: &'a Root) -> Here<'a> {
+    fn new(session: &'a Session) -> Here<'a> {
         Here {
-            root,
+            session,
             machine: OnceCell::new(),
         }
     }
 
     fn machine(&self) -> &Machine {
         self.machine
-            .get_or_init(|| Machine::read(self.root).with_tasks(self.root))
+            .get_or_init(|| self.session.machine().with_tasks(self.session.root()))
     }
 }
 
 impl Surroundings for Here<'_> {
     fn interrupt(&self, irq: u32) -> Option<Interrupt> {
-        interrupts::read_one_of(self.root, irq, self.machine().kernel.version)
+        interrupts::read_one_of(self.session.root(), irq, self.machine().kernel.version)
     }
 
     fn cpus(&self) -> Option<(CpuSet, CpuSet)> {

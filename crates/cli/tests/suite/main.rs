@@ -16,7 +16,6 @@ mod cset;
 mod cures;
 mod declaring;
 mod exports;
-mod foreign;
 mod intentions;
 mod live_blaming;
 mod live_blaming_programs;

@@ -38,10 +38,66 @@ impl ConfigurationError {
     }
 }
 
-/// Line and column of a byte, both from 1; the column counts characters.
-pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..offset).unwrap_or(text);
-    let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
-    (line, column)
+/// Distance of the places where letters are counted once, in bytes.
+const STEP: usize = 64;
+
+/// Lines and columns of a text, counted once: looking one up costs the same wherever it is.
+pub(super) struct Places<'a> {
+    text: &'a str,
+    /// Where each line begins.
+    lines: Vec<usize>,
+    /// Letters before every [`STEP`]th byte.
+    letters: Vec<usize>,
+}
+
+impl<'a> Places<'a> {
+    pub fn new(text: &'a str) -> Places<'a> {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        let lines = std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect();
+        let mut letters = vec![0];
+        for step in text.as_bytes().chunks(STEP) {
+            letters.push(letters.last().copied().unwrap_or(0) + count(step));
+        }
+        Places { text, lines, letters }
+    }
+
+    /// Line and column of a byte, both from 1; the column counts letters. One behind the text is its end.
+    pub fn at(&self, offset: usize) -> (usize, usize) {
+        let offset = offset.min(self.text.len());
+        let line = self.lines.partition_point(|start| *start <= offset);
+        let start = self.lines.get(line.saturating_sub(1)).copied().unwrap_or(0);
+        (line, self.letters_before(offset) - self.letters_before(start) + 1)
+    }
+
+    fn letters_before(&self, offset: usize) -> usize {
+        let step = offset / STEP;
+        let rest = self.text.as_bytes().get(step * STEP..offset).unwrap_or_default();
+        self.letters.get(step).copied().unwrap_or(0) + count(rest)
+    }
+}
+
+/// How many letters begin in these bytes of a text.
+fn count(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xc0 != 0x80).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_counted_in_letters() {
+        let text = "a\u{e9}\u{20ac}b\n\n".repeat(40) + "\u{1f600}";
+        let places = Places::new(&text);
+        for (offset, _) in text
+            .char_indices()
+            .chain([(text.len(), ' '), (text.len() + 9, ' ')])
+        {
+            let before = text.get(..offset).unwrap_or(&text);
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            assert_eq!(places.at(offset), (line, column), "{offset}");
+        }
+        assert_eq!(Places::new("").at(0), (1, 1));
+    }
 }

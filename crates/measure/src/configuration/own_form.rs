@@ -1,6 +1,6 @@
 //! Our own form: TOML, with the words of the command line.
 
-use super::error::{ConfigurationError, place};
+use super::error::{ConfigurationError, Places};
 use super::{
     After, BuiltIn, Configuration, CpuLoad, Form, Main, Memory, Program, Question, Sampler, Written,
     command_line,
@@ -140,8 +140,9 @@ impl TryFrom<String> for Time {
 
 /// Reads a configuration in quietcore's own TOML.
 pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
+    let places = &Places::new(text);
     let document: Document = toml::from_str(text).map_err(|error| {
-        let at = error.span().map_or((0, 0), |span| place(text, span.start));
+        let at = error.span().map_or((0, 0), |span| places.at(span.start));
         let said = error.message().trim().replace('\n', "; ");
         ConfigurationError::at(
             at,
@@ -149,7 +150,7 @@ pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
             "there are the tables [main], [[latency]], [[noise]], [[load]] and [[program]]; the README shows their keys",
         )
     })?;
-    let written = |word: Spanned<String>| at(text, word);
+    let written = |word: Spanned<String>| at(places, word);
     let main = document.main.unwrap_or_default();
     let cpu_load = match main.cpu_load.map(written) {
         None => CpuLoad::Hidden,
@@ -175,7 +176,7 @@ pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
     };
     for (index, table) in document.latency.into_iter().enumerate() {
         described.samplers.push(sampler(
-            text,
+            places,
             Question::Latency { interval: INTERVAL },
             index,
             table,
@@ -183,7 +184,7 @@ pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
     }
     for (index, table) in document.noise.into_iter().enumerate() {
         described.samplers.push(sampler(
-            text,
+            places,
             Question::Noise { threshold: THRESHOLD },
             index,
             table,
@@ -196,11 +197,11 @@ pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
         });
     }
     for (index, table) in document.program.into_iter().enumerate() {
-        let name = named(text, table.span().start, "program", index);
+        let name = named(places, table.span().start, "program", index);
         let table = table.into_inner();
         described.programs.push(Program {
             name: table.name.map_or(name, written),
-            command: command(text, table.command)?,
+            command: command(places, table.command)?,
             cpus: table.cpus.map(written),
             policy: table.policy.map(written),
             cgroup: table.cgroup.map(written),
@@ -216,7 +217,7 @@ pub(super) fn parse(text: &str) -> Result<Configuration, ConfigurationError> {
 
 /// `usual` is what it asks where its table does not say more.
 fn sampler(
-    text: &str,
+    places: &Places,
     usual: Question,
     index: usize,
     table: Spanned<SamplerTable>,
@@ -233,15 +234,15 @@ fn sampler(
             ("noise", Question::Noise { threshold }, table.interval)
         }
     };
-    let name = named(text, start, word, index);
+    let name = named(places, start, word, index);
     if let Some(time) = misplaced {
         return Err(ConfigurationError::at(
-            place(text, time.span().start),
+            places.at(time.span().start),
             format!("this time has no meaning in [[{word}]]"),
             "interval belongs to [[latency]], threshold to [[noise]]",
         ));
     }
-    let written = |word: Spanned<String>| at(text, word);
+    let written = |word: Spanned<String>| at(places, word);
     Ok(Sampler {
         name: table.name.map_or(name, written),
         index: u32::try_from(index).unwrap_or(u32::MAX),
@@ -255,8 +256,8 @@ fn sampler(
     })
 }
 
-fn command(text: &str, command: Spanned<Command>) -> Result<Written<Vec<String>>, ConfigurationError> {
-    let (line, column) = place(text, command.span().start);
+fn command(places: &Places, command: Spanned<Command>) -> Result<Written<Vec<String>>, ConfigurationError> {
+    let (line, column) = places.at(command.span().start);
     let words = match command.into_inner() {
         Command::Words(words) => Ok(words),
         // The quote of the TOML string comes first; an escape in it moves the column, never the line.
@@ -277,8 +278,8 @@ fn command(text: &str, command: Spanned<Command>) -> Result<Written<Vec<String>>
     }
 }
 
-fn at(text: &str, word: Spanned<String>) -> Written<String> {
-    let (line, column) = place(text, word.span().start);
+fn at(places: &Places, word: Spanned<String>) -> Written<String> {
+    let (line, column) = places.at(word.span().start);
     Written {
         value: word.into_inner(),
         line,
@@ -287,8 +288,8 @@ fn at(text: &str, word: Spanned<String>) -> Written<String> {
 }
 
 /// What an entry is called that has no name.
-fn named(text: &str, offset: usize, kind: &str, index: usize) -> Written<String> {
-    let (line, column) = place(text, offset);
+fn named(places: &Places, offset: usize, kind: &str, index: usize) -> Written<String> {
+    let (line, column) = places.at(offset);
     Written {
         value: format!("{kind}[{index}]"),
         line,

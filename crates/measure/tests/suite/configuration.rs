@@ -265,3 +265,33 @@ proptest! {
         let _ = parse(&OWN.as_bytes()[..cut.min(OWN.len())]);
     }
 }
+
+/// What reading takes of a processor: the least of several, because what disturbs only adds.
+fn work_of(text: &str) -> Duration {
+    let now = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
+    };
+    let read = |_| {
+        let start = now();
+        parse(text.as_bytes()).unwrap();
+        now() - start
+    };
+    (0..5).map(read).min().unwrap()
+}
+
+#[test]
+fn four_times_as_many_samplers_do_not_take_sixteen_times_as_long() {
+    let in_lines = |count: usize| "[[noise]]\ncpus = \"1\"\npolicy = \"fifo\"\n".repeat(count);
+    let in_one = |count: usize| {
+        let tables = "{ cpus = \"1\", policy = \"fifo\" }, ".repeat(count);
+        format!("noise = [{}]", tables.trim_end_matches(", "))
+    };
+    for (name, few, many) in [
+        ("a line each", in_lines(1_500), in_lines(6_000)),
+        ("one line", in_one(1_500), in_one(6_000)),
+    ] {
+        let (few, many) = (work_of(&few), work_of(&many));
+        assert!(many < few * 10, "{name}: {few:?} for 1500, {many:?} for 6000");
+    }
+}

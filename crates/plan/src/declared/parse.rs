@@ -1,10 +1,11 @@
 //! Text to declarations. Whatever is wrong is said with the line where it stands.
 
-use super::place::line_of;
+use super::place::{Lines, line_of};
 use super::{BootPart, ComesBack, CpuWish, Declaration, DeclarationError, MOST_BYTES, Watching};
 use crate::{Intent, PartitionName, Profile, Refusal, Shape};
 use machine::{CoreKind, CpuSet};
 use serde::Deserialize;
+use std::collections::BTreeSet;
 use toml::Spanned;
 
 /// The keys of a file.
@@ -55,10 +56,14 @@ enum Arrangement {
 pub fn parse(bytes: &[u8]) -> Result<Vec<Declaration>, DeclarationError> {
     let (text, document) = document(bytes)?;
     let mut declared: Vec<Declaration> = Vec::new();
+    let (mut lines, mut taken) = (Lines::default(), Taken::default());
     for table in &document.partition {
-        let line = line_of(text, &table.span());
+        let line = lines.of(text, &table.span());
         let next = declaration(text, line, table.get_ref())?;
-        refuse_twice(&declared, &next)?;
+        if taken.has_any_of(&next) {
+            refuse_twice(&declared, &next)?;
+        }
+        taken.add(&next);
         declared.push(next);
     }
     Ok(declared)
@@ -207,12 +212,37 @@ fn wish(text: &str, table: &Table) -> Result<CpuWish, DeclarationError> {
     Ok(CpuWish::Named(cpus.get_ref().clone()))
 }
 
-/// A name stands for one partition, and a CPU for one of them. CPUs by topology words are compared on the machine.
-fn refuse_twice(declared: &[Declaration], next: &Declaration) -> Result<(), DeclarationError> {
-    let plain = |one: &Declaration| match &one.cpus {
+/// Names and CPUs of all partitions so far, so that each further one is not compared with every one before it.
+#[derive(Default)]
+struct Taken {
+    names: BTreeSet<String>,
+    cpus: CpuSet,
+}
+
+impl Taken {
+    fn has_any_of(&self, next: &Declaration) -> bool {
+        let is_shared = |cpus: CpuSet| cpus.iter().any(|cpu| self.cpus.contains(cpu));
+        self.names.contains(&next.name().to_string()) || plain(next).is_some_and(is_shared)
+    }
+
+    fn add(&mut self, next: &Declaration) {
+        self.names.insert(next.name().to_string());
+        for cpu in plain(next).unwrap_or_default().iter() {
+            self.cpus.insert(cpu);
+        }
+    }
+}
+
+/// The CPUs that a declaration names by their numbers.
+fn plain(one: &Declaration) -> Option<CpuSet> {
+    match &one.cpus {
         CpuWish::Named(text) => CpuSet::parse_list(text).ok(),
         CpuWish::Chosen { .. } => None,
-    };
+    }
+}
+
+/// A name stands for one partition, and a CPU for one of them. CPUs by topology words are compared on the machine.
+fn refuse_twice(declared: &[Declaration], next: &Declaration) -> Result<(), DeclarationError> {
     for other in declared {
         let (name, line) = (other.name(), other.line);
         if name == next.name() {

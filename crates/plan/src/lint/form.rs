@@ -7,6 +7,7 @@ use super::{Hit, Rule};
 use crate::Level::{Error, Info, Warning};
 use crate::parameters::{Repeats, parameter};
 use machine::same_name;
+use std::collections::BTreeMap;
 
 pub(super) const LINE_TOO_LONG: Rule = Rule {
     id: "line-too-long",
@@ -156,6 +157,8 @@ enum Same {
 
 fn repeated(line: &Line, same: Same) -> Vec<Hit> {
     let mut hits = Vec::new();
+    // Looked up once for each name: a line may consist of thousands of words of one name.
+    let mut counting = BTreeMap::new();
     for (place, word) in line.kernel() {
         let Some(row) = parameter(word.name()) else {
             continue;
@@ -164,7 +167,10 @@ fn repeated(line: &Line, same: Same) -> Vec<Hit> {
         if row.repeats == Repeats::Many || row.name == "isolcpus" {
             continue;
         }
-        let Some((_, counts)) = line.counting(row.name).filter(|(at, _)| *at != place) else {
+        let counting = *counting
+            .entry(row.name)
+            .or_insert_with(|| line.counting(row.name));
+        let Some((_, counts)) = counting.filter(|(at, _)| *at != place) else {
             continue;
         };
         let equal = counts.parameter.value == word.parameter.value;

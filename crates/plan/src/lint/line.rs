@@ -76,6 +76,11 @@ impl Isolcpus {
         self.strange.is_empty() && is_empty_list(&self.list)
     }
 
+    /// Whether another occurrence says the same: what contradicts one of them contradicts both.
+    pub fn is_like(&self, other: &Isolcpus) -> bool {
+        self.flags == other.flags && self.cpus == other.cpus && self.is_empty() == other.is_empty()
+    }
+
     /// The flags as text.
     pub fn flags(&self) -> Vec<&str> {
         self.flags.iter().map(String::as_str).collect()
@@ -227,15 +232,13 @@ impl<'a> Line<'a> {
 }
 
 fn isolcpus(word: usize, value: &str, facts: &Facts) -> Isolcpus {
-    let mut parts: Vec<&str> = value.split(',').collect();
+    let mut parts = value.split(',').peekable();
     let mut found = Isolcpus {
         word,
         ..Isolcpus::default()
     };
-    while let Some(part) = parts.first().copied() {
-        if !part.starts_with(|first: char| first.is_ascii_alphabetic()) {
-            break;
-        }
+    let is_flag = |part: &&str| part.starts_with(|first: char| first.is_ascii_alphabetic());
+    while let Some(part) = parts.next_if(is_flag) {
         let known = matches!(part, "nohz" | "domain" | "managed_irq");
         let list = if known {
             &mut found.flags
@@ -243,9 +246,8 @@ fn isolcpus(word: usize, value: &str, facts: &Facts) -> Isolcpus {
             &mut found.strange
         };
         list.push(part.to_owned());
-        parts.remove(0);
     }
-    found.list = parts.join(",");
+    found.list = parts.collect::<Vec<&str>>().join(",");
     found.cpus = parse_cpus(&found.list, facts)
         .ok()
         .filter(|cpus| !cpus.is_empty());

@@ -4,7 +4,7 @@ use super::facts::Facts;
 use super::line::Line;
 use super::{Hit, Rule, hits};
 use crate::Level;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One change of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,17 +32,25 @@ pub(super) fn repaired(text: &str, facts: &Facts) -> String {
         let line = Line::new(&text, &facts);
         let all: Vec<(&Rule, Hit)> = hits(&line).collect();
         let mut edits: Vec<Edit> = Vec::new();
+        let (mut places, mut added) = (BTreeSet::new(), BTreeSet::new());
         // What a line lacks is added to the line as repaired.
         let changes = all
             .iter()
             .any(|(_, hit)| !hit.edits.is_empty() && !only_adds(hit));
         for (_, hit) in all.iter().filter(|(_, hit)| !changes || !only_adds(hit)) {
-            let touched =
-                |edit: &Edit| place(edit).is_some_and(|at| edits.iter().any(|e| place(e) == Some(at)));
-            let conflict = hit.edits.iter().any(touched);
-            let again = |edit: &Edit| matches!(edit, Edit::Add(_)) && edits.contains(edit);
-            if !conflict && !hit.edits.iter().any(again) {
-                edits.extend(hit.edits.iter().cloned());
+            let conflicts = |edit: &Edit| match edit {
+                Edit::Drop(place) | Edit::Set(place, _) => places.contains(place),
+                Edit::Add(text) => added.contains(text.as_str()),
+            };
+            if hit.edits.iter().any(conflicts) {
+                continue;
+            }
+            for edit in &hit.edits {
+                match edit {
+                    Edit::Drop(place) | Edit::Set(place, _) => _ = places.insert(*place),
+                    Edit::Add(text) => _ = added.insert(text.as_str()),
+                }
+                edits.push(edit.clone());
             }
         }
         if edits.is_empty() {
@@ -65,27 +73,15 @@ fn last_resort(line: &Line, all: &[(&Rule, Hit)]) -> Vec<Edit> {
     let errors = all
         .iter()
         .filter(|(rule, hit)| hit.level.unwrap_or(rule.level) == Level::Error && hit.edits.is_empty());
-    let mut places: Vec<usize> = errors
-        .flat_map(|(_, hit)| {
-            line.kernel()
-                .filter(|(_, word)| word.raw == hit.subject)
-                .map(|(place, _)| place)
-        })
-        .collect();
-    places.sort_unstable();
-    places.dedup();
-    places.into_iter().map(Edit::Drop).collect()
+    let subjects: BTreeSet<&str> = errors.map(|(_, hit)| hit.subject.as_str()).collect();
+    line.kernel()
+        .filter(|(_, word)| subjects.contains(word.raw))
+        .map(|(place, _)| Edit::Drop(place))
+        .collect()
 }
 
 fn only_adds(hit: &Hit) -> bool {
     hit.edits.iter().all(|edit| matches!(edit, Edit::Add(_)))
-}
-
-fn place(edit: &Edit) -> Option<usize> {
-    match edit {
-        Edit::Drop(place) | Edit::Set(place, _) => Some(*place),
-        Edit::Add(_) => None,
-    }
 }
 
 fn rewrite(line: &Line, edits: &[Edit]) -> String {

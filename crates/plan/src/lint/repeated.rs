@@ -19,14 +19,21 @@ pub(super) const TWICE: Rule = Rule {
         if line.facts.since((4, 15)) == Some(false) {
             return replaced(line);
         }
+        // One hit for each occurrence, with the first that it contradicts: a line may have thousands of them.
         let mut hits = Vec::new();
-        for (place, one) in line.isolcpus.iter().enumerate() {
-            for other in line.isolcpus.iter().skip(place + 1) {
+        let mut distinct: Vec<(usize, &Isolcpus)> = Vec::new();
+        for (at, other) in line.isolcpus.iter().enumerate() {
+            let clash = distinct.iter().find_map(|(place, one)| {
                 let clash = clash(one, other, line.facts);
-                hits.extend(clash.then(|| clashing(line, one, other)).flatten());
+                Some((*place, clash.then(|| clashing(line, one, other)).flatten()?))
+            });
+            hits.extend(clash);
+            if !distinct.iter().any(|(_, one)| one.is_like(other)) {
+                distinct.push((at, other));
             }
         }
-        hits
+        hits.sort_by_key(|(place, _)| *place);
+        hits.into_iter().map(|(_, hit)| hit).collect()
     },
 };
 
@@ -110,7 +117,11 @@ pub(super) fn obeyed<'a>(all: &'a [Isolcpus], facts: &Facts) -> Vec<&'a Isolcpus
     let mut obeyed: Vec<&Isolcpus> = Vec::new();
     for one in all.iter().filter(|one| one.cpus.is_some()) {
         let contradicts = |other: &&Isolcpus| clash(other, one, facts) && other.cpus != one.cpus;
-        if !obeyed.iter().any(contradicts) {
+        // The same again changes nothing: a line may have thousands of them.
+        if !obeyed
+            .iter()
+            .any(|other| contradicts(other) || other.is_like(one))
+        {
             obeyed.push(one);
         }
     }

@@ -319,3 +319,27 @@ fn saving_with_the_boot_line_adds_that_to_the_partition_that_is_there() {
         "it was said that the line does not belong to it"
     );
 }
+
+/// What reading takes of a processor: the least of several, because what disturbs only adds.
+fn work_of(text: &str) -> std::time::Duration {
+    let now = || {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+        std::time::Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap())
+    };
+    let read = |_| {
+        let start = now();
+        parse(text.as_bytes()).unwrap();
+        now() - start
+    };
+    (0..5).map(read).min().unwrap()
+}
+
+#[test]
+fn four_times_as_many_partitions_do_not_take_sixteen_times_as_long() {
+    let many = |count: u32| -> String {
+        let one = |cpu| format!("[[partition]]\nname = \"p{cpu}\"\ncpus = \"{cpu}\"\n");
+        (0..count).map(one).collect()
+    };
+    let (few, many) = (work_of(&many(1_000)), work_of(&many(4_000)));
+    assert!(many < few * 10, "{few:?} for 1000, {many:?} for 4000");
+}

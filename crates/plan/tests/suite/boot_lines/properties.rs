@@ -3,7 +3,7 @@
 use super::{Built, config, facts};
 use machine::CpuSet;
 use plan::boot_check::asked_cpus;
-use plan::lint::{Facts, RULES, lint};
+use plan::lint::{Facts, MOST_BYTES, RULES, lint};
 use plan::{BootWish, Level, Profile, boot_line};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -358,4 +358,37 @@ proptest! {
             prop_assert!(finding.level <= rule.level, "{}", finding.id);
         }
     }
+}
+
+#[test]
+fn each_occurrence_that_clashes_is_reported_once() {
+    let facts = Facts::of_release("6.12.0").unwrap();
+    let count = 200;
+    let verdict = lint(&"isolcpus=1 isolcpus=2 ".repeat(count), &facts);
+    let clashes = verdict
+        .findings
+        .iter()
+        .filter(|finding| finding.id == "isolcpus-twice");
+    assert_eq!(clashes.count(), 2 * count - 1);
+    let verdict = lint("isolcpus=1 isolcpus=2 isolcpus=nohz,3 isolcpus=3", &facts);
+    let clashes: Vec<_> = verdict
+        .findings
+        .iter()
+        .filter(|finding| finding.id == "isolcpus-twice")
+        .collect();
+    assert_eq!(clashes.len(), 2, "{clashes:?}");
+}
+
+#[test]
+fn a_line_that_no_kernel_keeps_is_not_judged_word_by_word() {
+    let facts = Facts::of_release("6.12.0").unwrap();
+    let line = "isolcpus=1-3 nohz_full=9-7 ".repeat(MOST_BYTES / 27 + 1);
+    let verdict = lint(line.trim(), &facts);
+    let ids: Vec<&str> = verdict
+        .findings
+        .iter()
+        .map(|finding| finding.id.as_str())
+        .collect();
+    assert_eq!(ids, ["line-too-long"]);
+    assert_eq!(verdict.suggested, line.trim());
 }

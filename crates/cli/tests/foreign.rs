@@ -1,13 +1,24 @@
-//! The fuzzing targets of `fuzz/`, on stable and for a bounded time: every seed, then mutations of the seeds that are
-//! the same in every run. `QUIETCORE_FUZZ=100000` tries more of them; `QUIETCORE_SEEDS=fuzz/corpus` writes the seeds
-//! where cargo-fuzz looks for them.
+//! In its own process, because its allocator counts the memory that each input takes.
+//!
+//! The fuzzing targets of `fuzz/`, on stable and for a bounded time: every seed and every input that broke one before, then
+//! mutations of these that are the same in every run. `QUIETCORE_FUZZ=100000` tries more of them; `QUIETCORE_SEEDS=fuzz/corpus`
+//! writes the seeds where cargo-fuzz looks for them.
 
-#[path = "../../../../fuzz/targets/mod.rs"]
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+#[path = "../../../fuzz/growth.rs"]
+mod growth;
+#[path = "../../../fuzz/limits.rs"]
+mod limits;
+#[path = "../../../fuzz/targets/mod.rs"]
 mod targets;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use targets::{TARGETS, Target};
+
+#[global_allocator]
+static ALLOCATOR: limits::Counting = limits::Counting;
 
 /// Mutations of each target.
 const ROUNDS: u64 = 400;
@@ -85,7 +96,8 @@ fn mutated(seeds: &[Vec<u8>], round: u64) -> Vec<u8> {
 }
 
 fn try_one(target: &Target, what: &str, bytes: &[u8]) {
-    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (target.run)(bytes))) {
+    let run = || limits::run_within(target.name, target.run, bytes);
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
         let shown: String = bytes
             .iter()
             .take(2_000)
@@ -108,9 +120,7 @@ fn no_input_breaks_a_parser() {
         .and_then(|text| text.parse().ok())
         .unwrap_or(ROUNDS);
     for target in TARGETS {
-        let seeds = (target.seeds)();
-        assert!(!seeds.is_empty(), "{} has no seeds", target.name);
-        keep(target, &seeds);
+        let seeds = inputs(target);
         for (number, seed) in seeds.iter().enumerate() {
             try_one(target, &format!("seed {number}"), seed);
         }
@@ -120,19 +130,66 @@ fn no_input_breaks_a_parser() {
     }
 }
 
-fn keep(target: &Target, seeds: &[Vec<u8>]) {
-    let Some(dir) = std::env::var_os("QUIETCORE_SEEDS") else {
-        return;
-    };
+/// The seeds of a target, and the inputs that broke it before.
+fn inputs(target: &Target) -> Vec<Vec<u8>> {
+    let mut inputs = (target.seeds)();
+    assert!(!inputs.is_empty(), "{} has no seeds", target.name);
+    let mut files: Vec<_> = std::fs::read_dir(fuzz().join("regressions").join(target.name))
+        .map(|entries| entries.map(|entry| entry.unwrap().path()).collect())
+        .unwrap_or_default();
+    files.sort();
+    inputs.extend(files.iter().map(|file| std::fs::read(file).unwrap()));
+    inputs
+}
+
+fn fuzz() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+}
+
+#[test]
+fn seeds_go_where_cargo_fuzz_looks_for_them() {
+    let dir = tempfile::tempdir().unwrap();
     // Tests run in the folder of their crate.
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(dir)
-        .join(target.name);
-    std::fs::create_dir_all(&dir).unwrap();
-    for (number, seed) in seeds.iter().enumerate() {
-        std::fs::write(dir.join(format!("seed-{number}")), seed).unwrap();
+    let named = std::env::var_os("QUIETCORE_SEEDS").map(|named| fuzz().join("..").join(named));
+    let into = named.unwrap_or_else(|| dir.path().to_owned());
+    for target in TARGETS {
+        let into = into.join(target.name);
+        std::fs::create_dir_all(&into).unwrap();
+        for (number, seed) in (target.seeds)().iter().enumerate() {
+            std::fs::write(into.join(format!("seed-{number}")), seed).unwrap();
+        }
+        assert!(into.join("seed-0").is_file(), "{}", target.name);
     }
+}
+
+#[test]
+fn no_input_leaves_memory_behind() {
+    for target in TARGETS {
+        for (number, seed) in inputs(target).iter().enumerate() {
+            // What is made once and kept is there after the first.
+            (target.run)(seed);
+            (target.run)(seed);
+            let left = limits::memory_of(|| (target.run)(seed)).left_bytes;
+            assert_eq!(left, 0, "target {}, seed {number}", target.name);
+        }
+    }
+}
+
+#[test]
+fn work_and_memory_grow_no_faster_than_the_input() {
+    let mut steep = Vec::new();
+    // The length of what is unpacked there is a number in the input.
+    for target in TARGETS.iter().filter(|target| target.name != "packed_files") {
+        for (number, seed) in inputs(target).iter().enumerate() {
+            let found = growth::steep(target.name, target.run, seed);
+            steep.extend(
+                found
+                    .iter()
+                    .map(|what| format!("target {}, seed {number} {what}", target.name)),
+            );
+        }
+    }
+    assert!(steep.is_empty(), "{}", steep.join("\n"));
 }
 
 #[test]
@@ -147,7 +204,7 @@ fn mutations_are_many_and_always_the_same() {
 
 #[test]
 fn every_target_has_its_file_and_its_binary() {
-    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz");
+    let fuzz = fuzz();
     let listed: Vec<String> = TARGETS.iter().map(|target| target.name.to_owned()).collect();
     assert!(listed.is_sorted());
     let manifest = std::fs::read_to_string(fuzz.join("Cargo.toml")).unwrap();

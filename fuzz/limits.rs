@@ -1,0 +1,114 @@
+//! What one input may cost a target: memory, counted by an allocator, and work, compared with that for a shorter input.
+//!
+//! `cargo fuzz` and the ordinary tests share these limits. `scripts/fuzz` adds those of libFuzzer itself, the time of one
+//! input among them.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// Memory that every target may use, in bytes.
+const MEMORY_BYTES: usize = 16 << 20;
+
+/// Memory that it may use beside that for each byte of its input, in bytes.
+const MEMORY_RATIO: usize = 256;
+
+/// A single request for more memory than this, in bytes, gets none, which ends the process. It is far above the limits, so
+/// that a target exceeds those first.
+const REQUEST_BYTES: usize = 1 << 30;
+
+/// Targets that may use more, with the reason.
+const MORE_MEMORY: &[(&str, usize)] = &[
+    // A decoder of xz may have 100 MiB (`MAX_DECODER_KIB` of crates/root/src/archive.rs), and the tree of files comes on top.
+    ("archives", 144 << 20),
+    ("packed_files", 144 << 20),
+];
+
+/// An allocator that counts what each thread has.
+pub struct Counting;
+
+thread_local! {
+    static LIVE: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+fn count(bytes: isize) {
+    // A thread that ends frees its own memory after these are gone.
+    let _ = LIVE.try_with(|live| {
+        live.set(live.get().wrapping_add(bytes));
+        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(live.get())));
+    });
+}
+
+// SAFETY: every call goes to the allocator of the system, whose rules hold, or gives the null that stands for no memory.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if layout.size() > REQUEST_BYTES {
+            return std::ptr::null_mut();
+        }
+        count(layout.size().cast_signed());
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if layout.size() > REQUEST_BYTES {
+            return std::ptr::null_mut();
+        }
+        count(layout.size().cast_signed());
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        count(-layout.size().cast_signed());
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        if size > REQUEST_BYTES {
+            return std::ptr::null_mut();
+        }
+        // The old block and the new one may exist at the same time.
+        count(size.cast_signed());
+        count(-layout.size().cast_signed());
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+/// The memory that a call used.
+#[derive(Clone, Copy, Debug)]
+pub struct Memory {
+    /// The most that it had at a time, in bytes.
+    pub peak_bytes: usize,
+    /// What it has not freed, in bytes.
+    #[allow(dead_code)] // libFuzzer watches the whole process for that.
+    pub left_bytes: isize,
+}
+
+/// Calls it and counts its memory, that of other threads left out.
+pub fn memory_of(call: impl FnOnce()) -> Memory {
+    let before = LIVE.get();
+    PEAK.set(before);
+    call();
+    Memory {
+        peak_bytes: usize::try_from(PEAK.get() - before).unwrap_or(0),
+        left_bytes: LIVE.get() - before,
+    }
+}
+
+/// The memory that a target may use for an input of this length, in bytes.
+pub fn allowed_bytes(target: &str, length: usize) -> usize {
+    let more = MORE_MEMORY.iter().find(|(name, _)| *name == target);
+    more.map_or(MEMORY_BYTES, |(_, bytes)| *bytes) + MEMORY_RATIO * length
+}
+
+/// Runs a target on an input, and panics where it uses more memory than it may.
+pub fn run_within(target: &str, run: fn(&[u8]), bytes: &[u8]) -> Memory {
+    let memory = memory_of(|| run(bytes));
+    let allowed = allowed_bytes(target, bytes.len());
+    assert!(
+        memory.peak_bytes <= allowed,
+        "target {target} used {} bytes of memory for an input of {} bytes, and may use {allowed}",
+        memory.peak_bytes,
+        bytes.len()
+    );
+    memory
+}

@@ -1,0 +1,50 @@
+//! What a guest or a board sends: the stream of frames however it is cut, the image of its kernel, and what a look at it says.
+
+use super::{Target, text};
+use guest::frames::{Frames, framed};
+use study::board::{Seen, check_program};
+
+pub const TARGET: Target = Target {
+    name: "frames",
+    seeds: || {
+        let whole = [
+            framed("one", b"{}"),
+            framed("result", &[7; 300]),
+            b"\nFRAM".to_vec(),
+        ]
+        .concat();
+        let false_headers = [b"FRAME x 9 00000000\n".repeat(20), framed("good", b"text")].concat();
+        let mut image = vec![0; 0x400];
+        image[0x202..0x206].copy_from_slice(b"HdrS");
+        image[0x20e..0x210].copy_from_slice(&0x200_u16.to_le_bytes());
+        image.extend_from_slice(b"6.1.0-56-amd64 (x) #1 SMP\0");
+        let mut program = b"\x7fELF\x02\x01\x01".to_vec();
+        program.extend([0; 9]);
+        program.extend(*b"\x02\x00\x3e\x00\x01\x00\x00\x00");
+        vec![whole, false_headers, image, program]
+    },
+    run: |bytes| {
+        let _ = guest::image::release(bytes);
+        let _ = Seen::of(&text(bytes));
+        for processor in ["x86_64", "armv7l", "aarch64", "riscv64"] {
+            let _ = check_program(bytes, processor);
+        }
+        // The first byte says how the stream is cut. However that is, the same frames come out of it.
+        let (length, stream) = bytes
+            .split_first()
+            .map_or((1, bytes), |(first, rest)| (*first, rest));
+        let whole = all(stream, stream.len().max(1));
+        let cut = all(stream, usize::from(length).max(1));
+        assert_eq!(whole, cut, "frames depend on how the stream is cut");
+    },
+};
+
+fn all(stream: &[u8], length: usize) -> Vec<(String, Vec<u8>)> {
+    let mut frames = Frames::default();
+    let mut found = Vec::new();
+    for piece in stream.chunks(length) {
+        frames.push(piece);
+        found.extend(std::iter::from_fn(|| frames.take()));
+    }
+    found
+}

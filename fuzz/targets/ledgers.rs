@@ -1,0 +1,76 @@
+//! Files beside the journal: who holds limits of latency, instances of tracing and kprobes, notes of the boot line, of
+//! installed files, of attempts at boot, of a study with restarts, and the history.
+
+use super::journals::Memory;
+use super::{Target, text};
+use apply::boot_line::{BootNotes, read_captured};
+use apply::{Captured, boot_attempt, history, installed, kprobes, latency, restarts, tracing};
+use root::Root;
+
+pub const TARGET: Target = Target {
+    name: "ledgers",
+    seeds: || {
+        let bodies = [
+            r#"{"hold":{"holder":{"pid":7,"start":9},"limit":"n/a","former":{"3":"0"}}}"#,
+            r#"{"release":{"holder":{"pid":7,"start":9}}}"#,
+            r#"{"hold":{"holder":{"pid":7,"start":9},"instance":"instances/quietcore-7","was":{}}}"#,
+            r#"{"hold":{"holder":{"pid":7,"start":9},"group":"quietcore_7","events":["a"]}}"#,
+            r#"{"seq":1,"at_ns":5,"by":"0.1.0","event":"began","out":"/a"}"#,
+            r#"{"seq":2,"at_ns":5,"event":"undid","of":1}"#,
+            r#"{"seq":1,"at_ns":5,"event":"will","path":"/etc/a","before":"nothing","after":"nothing"}"#,
+            r#"{"boot_id":"a","at_ns":5,"tool":"0.1.0"}"#,
+        ];
+        bodies.iter().map(|body| body.as_bytes().to_vec()).collect()
+    },
+    run: |bytes| {
+        read(bytes);
+        // Each line of the input with a right checksum.
+        let lines = text(bytes);
+        let records: String = lines
+            .lines()
+            .map(|body| {
+                format!(
+                    "qc1 {:08x} {:08x} {body}\n",
+                    body.len(),
+                    crc32fast::hash(body.as_bytes())
+                )
+            })
+            .collect();
+        read(records.as_bytes());
+    },
+};
+
+thread_local! {
+    /// A machine without files.
+    static NOTHING: (tempfile::TempDir, Root) = {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        std::fs::create_dir(dir.path().join("proc")).expect("a folder");
+        let root = Root::open(dir.path()).expect("a folder");
+        (dir, root)
+    };
+}
+
+fn read(bytes: &[u8]) {
+    NOTHING.with(|(_, root)| {
+        let system = Captured(root);
+        // What is read may be removed, so each reader has its own.
+        let file = || Memory::with(bytes);
+        let _ = latency::sweep(&system, &file());
+        let _ = tracing::sweep(&system, &file());
+        let _ = kprobes::sweep(&system, &file());
+        let _ = latency::free(&system, &file(), &machine::CpuSet::range(0, 3));
+        if let Ok(notes) = BootNotes::read(&file()) {
+            let _ = (
+                notes.kept(),
+                notes.since(Some("a")),
+                notes.noted(),
+                notes.is_unfinished(),
+            );
+        }
+        let _ = read_captured(bytes, Some("a"));
+        let _ = installed::is_installed(&file());
+        let _ = boot_attempt::good(&file(), Some("a"));
+        let _ = restarts::under_way(&file());
+        let _ = history(&file());
+    });
+}

@@ -1,0 +1,30 @@
+//! HTTP requests to the daemon's metrics: a prefix of a request that is understood asks for more, or is answered.
+
+use super::{Target, owned};
+use watch::metrics::{Asked, MOST_REQUEST, answer, asked};
+
+pub const TARGET: Target = Target {
+    name: "requests",
+    seeds: || {
+        owned(&[
+            "GET /metrics HTTP/1.1\r\nHost: a:9100\r\nAccept: application/openmetrics-text;version=1.0.0;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1\r\n\r\n",
+            "GET /metrics?a=b HTTP/1.0\n\n",
+            "POST /metrics HTTP/1.1\r\n\r\n",
+            "GET / HTTP/2\r\naccept: ;q=,text/plain;q=NaN\r\n\r\n",
+            "\r\n\r\n",
+        ])
+    },
+    run: |bytes| {
+        let whole = asked(bytes);
+        match whole {
+            Asked::More => assert!(bytes.len() < MOST_REQUEST),
+            Asked::Metrics(form) => drop(answer(form, "a 1\n")),
+            Asked::Refused(refusal) => drop(refusal.answer()),
+        }
+        // The request comes in pieces: a part of it is never answered otherwise than the whole.
+        for end in [bytes.len() / 2, bytes.len().saturating_sub(1)] {
+            let part = asked(&bytes[..end]);
+            assert!(part == Asked::More || part == whole || bytes.len() > MOST_REQUEST);
+        }
+    },
+};
