@@ -16,7 +16,7 @@ use crate::installed::{missing_above, put};
 use crate::journal::Storage;
 use boot::{BootState, Edit, Kept, Run};
 use notes::{Event, Open};
-use root::{Renames, Standing};
+use root::{Failure, Renames, Standing};
 
 /// A change that is to be carried out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -274,9 +274,7 @@ fn remove_dirs(machine: &dyn BootMachine, dirs: &[String]) {
 }
 
 fn rolled_back(error: &ApplyError, finished: Option<&Finished>) -> ApplyError {
-    let text = error.to_string();
-    let mut lines = text.splitn(3, '\n');
-    let what = lines.next().unwrap_or_default().to_owned();
+    let Failure { what, why, next, .. } = error.into();
     let left: Vec<String> = finished.map(|done| done.left.clone()).unwrap_or_default();
     let errno = match error {
         ApplyError::Root(error) => error.errno(),
@@ -284,12 +282,12 @@ fn rolled_back(error: &ApplyError, finished: Option<&Finished>) -> ApplyError {
     };
     ApplyError::RolledBack {
         change: "the boot line is not changed".to_owned(),
-        why: lines.next().map_or(what.clone(), |why| format!("{what}: {why}")),
+        why: format!("{what}: {why}"),
         undone: match left.is_empty() {
             true => "every file is as it was".to_owned(),
             false => format!("the files are as they were, but: {}", left.join("; ")),
         },
-        next: lines.next().unwrap_or("look at the path named above").to_owned(),
+        next,
         errno,
     }
 }

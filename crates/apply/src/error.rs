@@ -2,15 +2,14 @@
 
 use root::state::{LIB_DIR, RUN_DIR};
 use root::{Failure, RootError, Status};
+use std::fmt;
 
 /// Why a change or an undo did not happen. The display has three lines: what, why, what to do next.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum ApplyError {
     /// A file of the machine or of our state.
-    #[error(transparent)]
-    Root(#[from] RootError),
+    Root(RootError),
     /// The machine lacks what the plan needs.
-    #[error("the plan cannot be applied here\n{why}\n{next}")]
     Unable {
         /// What is missing.
         why: String,
@@ -18,21 +17,11 @@ pub enum ApplyError {
         next: String,
     },
     /// Something with that name is there already and is not ours.
-    #[error(
-        "{path} exists already\nit was not made by quietcore, so it is left alone\n\
-         choose another name with --partition, or remove it first"
-    )]
     Exists {
         /// The cgroup.
         path: String,
     },
     /// Another intent is in force for a partition of that name.
-    #[error(
-        "another intent is in force: partition {name} with CPU {cpus}\n\
-         it was applied at {since}, and a name stands for one partition\n\
-         give it other CPUs with --resize, take it back with `quietcore undo --partition {name}`, or choose \
-         another name with --partition"
-    )]
     OtherIntent {
         /// Its name.
         name: String,
@@ -42,10 +31,6 @@ pub enum ApplyError {
         since: String,
     },
     /// CPUs that another partition has.
-    #[error(
-        "CPU {cpus} belongs to partition {name}\nit was applied at {since}\n\
-         choose other CPUs, or take it back with `quietcore undo --partition {name}` first"
-    )]
     Taken {
         /// The CPUs.
         cpus: String,
@@ -55,7 +40,6 @@ pub enum ApplyError {
         since: String,
     },
     /// No partition of that name is in force.
-    #[error("no partition {name} is in force\nin force: {in_force}\n`quietcore history` shows what was done")]
     NoPartition {
         /// The name.
         name: String,
@@ -63,11 +47,6 @@ pub enum ApplyError {
         in_force: String,
     },
     /// A record in the middle of an apply.
-    #[error(
-        "record {to} is in the middle of what was done for partition {name}\n\
-         an apply is taken back as a whole or not at all\n\
-         use --to {before} to take it back, or --to {end} to keep it"
-    )]
     Within {
         /// What the user named.
         to: u64,
@@ -79,10 +58,6 @@ pub enum ApplyError {
         end: u64,
     },
     /// An apply that did not finish.
-    #[error(
-        "an unfinished change is in force\nprocess {pid} was stopped in the middle of `apply` at {since}\n\
-         finish it with `quietcore undo`; `undo --keep` accepts what other programs have changed since, `undo --force` restores it"
-    )]
     Unfinished {
         /// Who began it.
         pid: u32,
@@ -90,11 +65,6 @@ pub enum ApplyError {
         since: String,
     },
     /// A partition that was to be made anew, and was not to the end.
-    #[error(
-        "making partition {name} anew with CPU {cpus} did not finish\n\
-         process {pid} was stopped in the middle of it at {since}; its programs may be outside\n\
-         give back the state before the partition with `quietcore undo`, then apply again"
-    )]
     Resizing {
         /// Its name.
         name: String,
@@ -106,13 +76,11 @@ pub enum ApplyError {
         since: String,
     },
     /// Somebody is changing the machine right now.
-    #[error("another quietcore is changing this machine\n{holder}\nwait for it, or stop it")]
     Busy {
         /// Who.
         holder: String,
     },
     /// A step failed and everything before it was taken back.
-    #[error("{change}: {why}\n{undone}\n{next}")]
     RolledBack {
         /// The change that failed.
         change: String,
@@ -126,16 +94,11 @@ pub enum ApplyError {
         errno: Option<i32>,
     },
     /// Stopped by the user.
-    #[error("interrupted\n{undone}\nrun it again when you like")]
     Interrupted {
         /// Whether the former state is back.
         undone: String,
     },
     /// A journal that cannot be understood.
-    #[error(
-        "the journal cannot be read\nrecord {record} is damaged: {why}\n\
-         it is kept as it is; look at {RUN_DIR}/journal, and reboot to get the boot state back"
-    )]
     Journal {
         /// Which record.
         record: usize,
@@ -143,11 +106,6 @@ pub enum ApplyError {
         why: String,
     },
     /// A record that is intact, and that another version wrote.
-    #[error(
-        "cannot use {file}\nrecord {record} is intact, but {why}; {} wrote it\n\
-         use that version of quietcore or a newer one; the file was not changed",
-        version(writer.as_deref())
-    )]
     OtherVersion {
         /// The journal, ledger or file of notes.
         file: String,
@@ -159,10 +117,6 @@ pub enum ApplyError {
         writer: Option<String>,
     },
     /// A journal of what outlives a restart that cannot be understood.
-    #[error(
-        "the journal {LIB_DIR}/{name} cannot be read\nrecord {record} is damaged: {why}\n\
-         it is kept as it is; look at it: it names every file and what stood there before"
-    )]
     Installed {
         /// Its file.
         name: &'static str,
@@ -172,13 +126,11 @@ pub enum ApplyError {
         why: String,
     },
     /// The guard could not be started.
-    #[error("the guard could not be started\n{why}\nwithout it nothing is changed; try again")]
     Guard {
         /// Why.
         why: String,
     },
     /// The loader's own tool did not do it.
-    #[error("{command} failed\n{why}\n{next}")]
     Tool {
         /// As a user would type it.
         command: String,
@@ -188,16 +140,11 @@ pub enum ApplyError {
         next: String,
     },
     /// Another process measures with a tracer whose settings all share.
-    #[error(
-        "the kernel's tracer is taken\nprocess {pid} measures with it, and its settings are the same for everybody\n\
-         wait for it, or measure without --method"
-    )]
     Tracing {
         /// The process.
         pid: u32,
     },
     /// There is nothing to confirm.
-    #[error("nothing waits for a confirmation\n{why}\n`quietcore history` shows what was done")]
     NothingToConfirm {
         /// Why.
         why: String,
@@ -211,36 +158,167 @@ fn version(writer: Option<&str>) -> String {
     )
 }
 
+impl From<&ApplyError> for Failure {
+    /// One arm for each variant: its exit status, what, why, next.
+    fn from(error: &ApplyError) -> Failure {
+        match error {
+            ApplyError::Root(error) => error.into(),
+            ApplyError::Unable { why, next } => {
+                Failure::new(Status::Unable, "the plan cannot be applied here", why, next)
+            }
+            ApplyError::Exists { path } => Failure::new(
+                Status::Conflict,
+                format!("{path} exists already"),
+                "it was not made by quietcore, so it is left alone",
+                "choose another name with --partition, or remove it first",
+            ),
+            ApplyError::OtherIntent { name, cpus, since } => Failure::new(
+                Status::Conflict,
+                format!("another intent is in force: partition {name} with CPU {cpus}"),
+                format!("it was applied at {since}, and a name stands for one partition"),
+                format!(
+                    "give it other CPUs with --resize, take it back with `quietcore undo --partition {name}`, or choose another name with --partition"
+                ),
+            ),
+            ApplyError::Taken { cpus, name, since } => Failure::new(
+                Status::Conflict,
+                format!("CPU {cpus} belongs to partition {name}"),
+                format!("it was applied at {since}"),
+                format!("choose other CPUs, or take it back with `quietcore undo --partition {name}` first"),
+            ),
+            ApplyError::NoPartition { name, in_force } => Failure::usage(
+                format!("no partition {name} is in force"),
+                format!("in force: {in_force}"),
+                "`quietcore history` shows what was done",
+            ),
+            ApplyError::Within {
+                to,
+                name,
+                before,
+                end,
+            } => Failure::usage(
+                format!("record {to} is in the middle of what was done for partition {name}"),
+                "an apply is taken back as a whole or not at all",
+                format!("use --to {before} to take it back, or --to {end} to keep it"),
+            ),
+            ApplyError::Unfinished { pid, since } => Failure::new(
+                Status::Conflict,
+                "an unfinished change is in force",
+                format!("process {pid} was stopped in the middle of `apply` at {since}"),
+                "finish it with `quietcore undo`; `undo --keep` accepts what other programs have changed since, `undo --force` restores it",
+            ),
+            ApplyError::Resizing {
+                name,
+                cpus,
+                pid,
+                since,
+            } => Failure::new(
+                Status::Conflict,
+                format!("making partition {name} anew with CPU {cpus} did not finish"),
+                format!(
+                    "process {pid} was stopped in the middle of it at {since}; its programs may be outside"
+                ),
+                "give back the state before the partition with `quietcore undo`, then apply again",
+            ),
+            ApplyError::Busy { holder } => Failure::new(
+                Status::Conflict,
+                "another quietcore is changing this machine",
+                holder,
+                "wait for it, or stop it",
+            ),
+            ApplyError::RolledBack {
+                change,
+                why,
+                undone,
+                next,
+                errno,
+            } => Failure::new(
+                match errno {
+                    Some(libc::EACCES | libc::EPERM) => Status::Denied,
+                    _ => Status::Unable,
+                },
+                format!("{change}: {why}"),
+                undone,
+                next,
+            ),
+            ApplyError::Interrupted { undone } => Failure::new(
+                Status::Failed,
+                "interrupted",
+                undone,
+                "run it again when you like",
+            ),
+            ApplyError::Journal { record, why } => Failure::new(
+                Status::Conflict,
+                "the journal cannot be read",
+                format!("record {record} is damaged: {why}"),
+                format!(
+                    "it is kept as it is; look at {RUN_DIR}/journal, and reboot to get the boot state back"
+                ),
+            ),
+            ApplyError::OtherVersion {
+                file,
+                record,
+                why,
+                writer,
+            } => Failure::new(
+                Status::Conflict,
+                format!("cannot use {file}"),
+                format!(
+                    "record {record} is intact, but {why}; {} wrote it",
+                    version(writer.as_deref())
+                ),
+                "use that version of quietcore or a newer one; the file was not changed",
+            ),
+            ApplyError::Installed { name, record, why } => Failure::new(
+                Status::Conflict,
+                format!("the journal {LIB_DIR}/{name} cannot be read"),
+                format!("record {record} is damaged: {why}"),
+                "it is kept as it is; look at it: it names every file and what stood there before",
+            ),
+            ApplyError::Guard { why } => Failure::new(
+                Status::Unable,
+                "the guard could not be started",
+                why,
+                "without it nothing is changed; try again",
+            ),
+            ApplyError::Tool { command, why, next } => {
+                Failure::new(Status::Unable, format!("{command} failed"), why, next)
+            }
+            ApplyError::Tracing { pid } => Failure::new(
+                Status::Conflict,
+                "the kernel's tracer is taken",
+                format!("process {pid} measures with it, and its settings are the same for everybody"),
+                "wait for it, or measure without --method",
+            ),
+            ApplyError::NothingToConfirm { why } => Failure::new(
+                Status::Conflict,
+                "nothing waits for a confirmation",
+                why,
+                "`quietcore history` shows what was done",
+            ),
+        }
+    }
+}
+
 impl From<ApplyError> for Failure {
     fn from(error: ApplyError) -> Failure {
-        let status = match &error {
-            ApplyError::Root(_) => Status::Unable,
-            ApplyError::Unable { .. } | ApplyError::Guard { .. } | ApplyError::Tool { .. } => Status::Unable,
-            ApplyError::RolledBack { errno, .. } => match errno {
-                Some(libc::EACCES | libc::EPERM) => Status::Denied,
-                _ => Status::Unable,
-            },
-            ApplyError::Exists { .. }
-            | ApplyError::OtherIntent { .. }
-            | ApplyError::Taken { .. }
-            | ApplyError::Unfinished { .. }
-            | ApplyError::Resizing { .. }
-            | ApplyError::Busy { .. }
-            | ApplyError::Tracing { .. }
-            | ApplyError::Journal { .. }
-            | ApplyError::OtherVersion { .. }
-            | ApplyError::Installed { .. }
-            | ApplyError::NothingToConfirm { .. } => Status::Conflict,
-            ApplyError::NoPartition { .. } | ApplyError::Within { .. } => Status::Usage,
-            ApplyError::Interrupted { .. } => Status::Failed,
-        };
-        if let ApplyError::Root(error) = error {
-            return error.into();
+        Failure::from(&error)
+    }
+}
+
+impl fmt::Display for ApplyError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ApplyError::Root(error) => error.fmt(out),
+            other => Failure::from(other).fmt(out),
         }
-        let failure = Failure::of_lines(status, &error);
-        Failure {
-            next: failure.next.replace('\n', "; "),
-            ..failure
-        }
+    }
+}
+
+impl std::error::Error for ApplyError {}
+
+impl From<RootError> for ApplyError {
+    fn from(error: RootError) -> ApplyError {
+        ApplyError::Root(error)
     }
 }

@@ -1,15 +1,12 @@
 //! What can stand in the way of a change of the boot line. Each has three lines: what, why, what to do next.
 
 use root::{Failure, Status};
+use std::fmt;
 
 /// Why a boot line is not changed. Nothing was written when one of these is given.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BootError {
     /// No loader was recognised.
-    #[error(
-        "no boot loader was found that quietcore can edit\nlooked for: {looked_for}{refused}\n\
-         {next}"
-    )]
     NoLoader {
         /// Names of the loaders.
         looked_for: String,
@@ -19,15 +16,11 @@ pub enum BootError {
         next: String,
     },
     /// More than one loader was recognised.
-    #[error("several boot loaders were found\n{found}\nsay which one starts this machine: --loader NAME")]
     Several {
         /// Names and evidence.
         found: String,
     },
     /// The named loader is not on this machine.
-    #[error(
-        "loader {name} was not found on this machine\nfound: {found}\nname one of those, or leave --loader out"
-    )]
     NotHere {
         /// The name.
         name: String,
@@ -35,15 +28,11 @@ pub enum BootError {
         found: String,
     },
     /// A file that is no text.
-    #[error(
-        "{path} is not changed\nit is no UTF-8 text, so its bytes could not all be kept\nmake it plain text first"
-    )]
     NotText {
         /// The file.
         path: String,
     },
     /// A file without a place for the line.
-    #[error("{path} has no place for the boot line\n{why}\n{next}")]
     NoPlace {
         /// The file.
         path: String,
@@ -53,7 +42,6 @@ pub enum BootError {
         next: String,
     },
     /// A file that a shell reads and whose line is not computed.
-    #[error("the boot line cannot be computed, so its files are not edited\n{path}:{line}: {why}\n{next}")]
     NotComputed {
         /// The file.
         path: String,
@@ -65,7 +53,6 @@ pub enum BootError {
         next: String,
     },
     /// Files that do not agree on the line.
-    #[error("the boot line of {files} is not the one in {generated}, so neither is edited\n{why}\n{next}")]
     Disagree {
         /// The files of settings.
         files: String,
@@ -77,7 +64,6 @@ pub enum BootError {
         next: String,
     },
     /// Files that another program writes again.
-    #[error("an edit of {path} would not last\n{why}\n{next}")]
     Generated {
         /// The file, or what the files are.
         path: String,
@@ -87,7 +73,6 @@ pub enum BootError {
         next: String,
     },
     /// A loader whose files are shown and not edited.
-    #[error("{loader} starts this machine, and quietcore does not edit its file\n{why}\n{next}")]
     Shown {
         /// The loader.
         loader: String,
@@ -97,7 +82,6 @@ pub enum BootError {
         next: String,
     },
     /// The loader whose files are there did not start this machine.
-    #[error("the boot loader whose files are here did not start this machine\n{why}\n{next}")]
     NotTheOne {
         /// The files, and the evidence against them.
         why: String,
@@ -105,7 +89,6 @@ pub enum BootError {
         next: String,
     },
     /// A word that cannot stand on a boot line.
-    #[error("`{word}` cannot be put on the boot line\n{why}\n{next}")]
     Word {
         /// The word.
         word: String,
@@ -115,10 +98,6 @@ pub enum BootError {
         next: String,
     },
     /// A line that the kernel would cut.
-    #[error(
-        "the boot line of {entry} would be too long\nit would have {length} bytes, and {who} takes {most}\n\
-         write shorter CPU lists, or take words out that are not needed; nothing was changed"
-    )]
     TooLong {
         /// Which entry.
         entry: String,
@@ -130,16 +109,11 @@ pub enum BootError {
         who: String,
     },
     /// Our words are in another loader.
-    #[error(
-        "quietcore's words are in the files of loader {there}\none machine has one boot line of ours\n\
-         take them out with `quietcore boot clear` first"
-    )]
     OtherLoader {
         /// Where they are.
         there: String,
     },
     /// No entry would stay without our words.
-    #[error("no entry would stay bootable as it was\n{why}\n{next}")]
     NoFallback {
         /// Why.
         why: String,
@@ -147,7 +121,6 @@ pub enum BootError {
         next: String,
     },
     /// The loader's own tool is not there.
-    #[error("{tool} is not there\n{why}\ninstall it, then try again")]
     NoTool {
         /// Its name.
         tool: String,
@@ -155,10 +128,6 @@ pub enum BootError {
         why: String,
     },
     /// No entry starts a kernel.
-    #[error(
-        "no entry of {loader} starts kernel {release}\nits entries start: {there}\n\
-         name one of those as `uname -r` has it, or install that kernel first; nothing was changed"
-    )]
     NoKernel {
         /// The loader's name.
         loader: String,
@@ -168,10 +137,6 @@ pub enum BootError {
         there: String,
     },
     /// The loader has no choice of kernels.
-    #[error(
-        "loader {loader} cannot start kernel {release} for one boot\n{why}\n\
-         leave the kernel out, or install it by hand and try it with the kernel that then runs"
-    )]
     OneKernel {
         /// The loader's name.
         loader: String,
@@ -181,7 +146,6 @@ pub enum BootError {
         why: String,
     },
     /// The loader cannot try an entry once.
-    #[error("loader {loader} cannot try an entry for one boot\n{why}\n{next}")]
     NoTrial {
         /// Its name.
         loader: String,
@@ -211,29 +175,149 @@ impl BootError {
     }
 }
 
-impl From<BootError> for Failure {
-    fn from(error: BootError) -> Failure {
-        let status = match &error {
-            BootError::Several { .. }
-            | BootError::NotHere { .. }
-            | BootError::Word { .. }
-            | BootError::NoFallback { .. }
-            | BootError::NoKernel { .. }
-            | BootError::TooLong { .. } => Status::Usage,
-            BootError::OtherLoader { .. } => Status::Conflict,
-            BootError::NoLoader { refused, .. } if !refused.is_empty() => Status::Denied,
-            BootError::NoLoader { .. }
-            | BootError::NotText { .. }
-            | BootError::NoPlace { .. }
-            | BootError::NoTool { .. }
-            | BootError::NotComputed { .. }
-            | BootError::Disagree { .. }
-            | BootError::Generated { .. }
-            | BootError::Shown { .. }
-            | BootError::NotTheOne { .. }
-            | BootError::OneKernel { .. }
-            | BootError::NoTrial { .. } => Status::Unable,
-        };
-        Failure::of_lines(status, &error)
+impl From<&BootError> for Failure {
+    /// One arm for each variant: its exit status, what, why, next.
+    fn from(error: &BootError) -> Failure {
+        match error {
+            BootError::NoLoader {
+                looked_for,
+                refused,
+                next,
+            } => Failure::new(
+                if refused.is_empty() {
+                    Status::Unable
+                } else {
+                    Status::Denied
+                },
+                "no boot loader was found that quietcore can edit",
+                format!("looked for: {looked_for}{refused}"),
+                next,
+            ),
+            BootError::Several { found } => Failure::usage(
+                "several boot loaders were found",
+                found,
+                "say which one starts this machine: --loader NAME",
+            ),
+            BootError::NotHere { name, found } => Failure::usage(
+                format!("loader {name} was not found on this machine"),
+                format!("found: {found}"),
+                "name one of those, or leave --loader out",
+            ),
+            BootError::NotText { path } => Failure::new(
+                Status::Unable,
+                format!("{path} is not changed"),
+                "it is no UTF-8 text, so its bytes could not all be kept",
+                "make it plain text first",
+            ),
+            BootError::NoPlace { path, why, next } => Failure::new(
+                Status::Unable,
+                format!("{path} has no place for the boot line"),
+                why,
+                next,
+            ),
+            BootError::NotComputed {
+                path,
+                line,
+                why,
+                next,
+            } => Failure::new(
+                Status::Unable,
+                "the boot line cannot be computed, so its files are not edited",
+                format!("{path}:{line}: {why}"),
+                next,
+            ),
+            BootError::Disagree {
+                files,
+                generated,
+                why,
+                next,
+            } => Failure::new(
+                Status::Unable,
+                format!("the boot line of {files} is not the one in {generated}, so neither is edited"),
+                why,
+                next,
+            ),
+            BootError::Generated { path, why, next } => Failure::new(
+                Status::Unable,
+                format!("an edit of {path} would not last"),
+                why,
+                next,
+            ),
+            BootError::Shown { loader, why, next } => Failure::new(
+                Status::Unable,
+                format!("{loader} starts this machine, and quietcore does not edit its file"),
+                why,
+                next,
+            ),
+            BootError::NotTheOne { why, next } => Failure::new(
+                Status::Unable,
+                "the boot loader whose files are here did not start this machine",
+                why,
+                next,
+            ),
+            BootError::Word { word, why, next } => {
+                Failure::usage(format!("`{word}` cannot be put on the boot line"), why, next)
+            }
+            BootError::TooLong {
+                entry,
+                length,
+                most,
+                who,
+            } => Failure::usage(
+                format!("the boot line of {entry} would be too long"),
+                format!("it would have {length} bytes, and {who} takes {most}"),
+                "write shorter CPU lists, or take words out that are not needed; nothing was changed",
+            ),
+            BootError::OtherLoader { there } => Failure::new(
+                Status::Conflict,
+                format!("quietcore's words are in the files of loader {there}"),
+                "one machine has one boot line of ours",
+                "take them out with `quietcore boot clear` first",
+            ),
+            BootError::NoFallback { why, next } => {
+                Failure::usage("no entry would stay bootable as it was", why, next)
+            }
+            BootError::NoTool { tool, why } => Failure::new(
+                Status::Unable,
+                format!("{tool} is not there"),
+                why,
+                "install it, then try again",
+            ),
+            BootError::NoKernel {
+                loader,
+                release,
+                there,
+            } => Failure::usage(
+                format!("no entry of {loader} starts kernel {release}"),
+                format!("its entries start: {there}"),
+                "name one of those as `uname -r` has it, or install that kernel first; nothing was changed",
+            ),
+            BootError::OneKernel { loader, release, why } => Failure::new(
+                Status::Unable,
+                format!("loader {loader} cannot start kernel {release} for one boot"),
+                why,
+                "leave the kernel out, or install it by hand and try it with the kernel that then runs",
+            ),
+            BootError::NoTrial { loader, why, next } => Failure::new(
+                Status::Unable,
+                format!("loader {loader} cannot try an entry for one boot"),
+                why,
+                next,
+            ),
+        }
     }
 }
+
+impl From<BootError> for Failure {
+    fn from(error: BootError) -> Failure {
+        Failure::from(&error)
+    }
+}
+
+impl fmt::Display for BootError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Failure::from(self).fmt(out)
+    }
+}
+
+impl std::error::Error for BootError {}

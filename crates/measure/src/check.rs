@@ -1,5 +1,6 @@
 //! Refuses requests that make no sense, before anything is started; explains CPUs that are out of reach.
 
+use crate::error::LOOK;
 use crate::sampler::Job;
 use crate::shared::state;
 use crate::{Deadline, IfRefused, Kind, Lane, Life, MeasureError, Request, Sleep};
@@ -20,7 +21,7 @@ type Wrong = (&'static str, &'static str);
 pub(crate) fn request(request: &Request<'_>, root: &Root) -> Result<(), MeasureError> {
     let limit_ns = request.break_at.map_or(1, |limit| limit.limit_ns);
     let wrong = match request.lanes.is_empty() {
-        true => Some(("CPUs", "the list is empty; name at least one CPU")),
+        true => Some(("CPUs", "the list is empty")),
         false if !(1..i64::MAX.unsigned_abs()).contains(&limit_ns) => Some(("break", "it must be above 0")),
         false if request.whole_second.is_some_and(|ns| ns > FARTHEST_NS) => {
             Some(("secaligned", "it must be at most 10 s"))
@@ -28,9 +29,14 @@ pub(crate) fn request(request: &Request<'_>, root: &Root) -> Result<(), MeasureE
         false => request.lanes.iter().find_map(|lane| lane_of(lane).err()),
     };
     if let Some((what, why)) = wrong {
+        let (why, next) = match what {
+            "CPUs" => (why, "name at least one CPU"),
+            _ => (why, LOOK),
+        };
         return Err(MeasureError::Request {
             what,
             why: why.to_owned(),
+            next: next.to_owned(),
         });
     }
     available(&request.cpus(), root)

@@ -4,22 +4,21 @@ use crate::Lane;
 use crate::rights::{about_refused_policy, may_be_nice};
 use machine::{CpuId, CpuSet};
 use root::{Failure, Root, RootError, Status};
+use std::fmt;
 
 /// An error of this crate. What only limits the meaning of the numbers is a finding in the result instead.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum MeasureError {
     /// A request that makes no sense.
-    #[error("{what}: {why}")]
     Request {
         /// The part of the request.
         what: &'static str,
-        /// What is wrong with it and what would be right.
+        /// What is wrong with it.
         why: String,
+        /// What would be right.
+        next: String,
     },
     /// A CPU that is not online.
-    #[error(
-        "CPU {cpu} is not online (online: {online}); choose one of these, or bring it up with `echo 1 > /sys/devices/system/cpu/cpu{cpu}/online`"
-    )]
     Offline {
         /// The CPU.
         cpu: CpuId,
@@ -27,9 +26,6 @@ pub enum MeasureError {
         online: CpuSet,
     },
     /// A CPU that the sampler may not use (EINVAL of `sched_setaffinity`).
-    #[error(
-        "CPU {cpu} may not be used from here (allowed: {allowed}); move this shell to the root cpuset, or measure inside the partition that has the CPU"
-    )]
     NotAllowed {
         /// The CPU.
         cpu: CpuId,
@@ -37,7 +33,6 @@ pub enum MeasureError {
         allowed: CpuSet,
     },
     /// The kernel refused `SCHED_DEADLINE`.
-    #[error("CPU {cpu}: SCHED_DEADLINE was refused ({}): {why}; {next}", std::io::Error::from_raw_os_error(*errno))]
     Deadline {
         /// The CPU.
         cpu: CpuId,
@@ -49,7 +44,6 @@ pub enum MeasureError {
         next: &'static str,
     },
     /// The kernel refused a policy that was asked for.
-    #[error("CPU {cpu}: {policy} was refused: {why}; {next}")]
     Policy {
         /// The CPU.
         cpu: CpuId,
@@ -63,17 +57,11 @@ pub enum MeasureError {
         next: String,
     },
     /// The samplers did not get ready, and did not wait for a CPU either: they slept or were stopped, or had the CPU.
-    #[error(
-        "no sampler got ready on CPUs {cpus} within 10 s, and none of its threads was seen to wait for the CPU meanwhile; look whether its cgroup is frozen or at its limit of memory, and whether somebody stopped it"
-    )]
     Stuck {
         /// The CPUs.
         cpus: CpuSet,
     },
     /// The samplers could have run all the while, and others had their CPUs.
-    #[error(
-        "the samplers of CPUs {cpus} were ready to run for {waited_s} s, and others there left them {ran_ms} ms of it; look there for a real-time task that never sleeps (`ps -eLo psr,pid,rtprio,comm`) and for a cgroup's limit of CPU time"
-    )]
     Starved {
         /// The CPUs.
         cpus: CpuSet,
@@ -84,9 +72,6 @@ pub enum MeasureError {
     },
     /// The samplers could have run all the while, and nobody can say who had their CPUs: this kernel keeps no account of
     /// threads, as those without `CONFIG_SCHED_INFO` do not.
-    #[error(
-        "the samplers of CPUs {cpus} were ready to run for {waited_s} s and did not get ready; whether others there had the CPU is not known, because this kernel keeps no account of threads (CONFIG_SCHED_INFO); look there for a real-time task that never sleeps (`ps -eLo psr,pid,rtprio,comm`) and for a cgroup's limit of CPU time"
-    )]
     Unaccounted {
         /// The CPUs.
         cpus: CpuSet,
@@ -94,13 +79,11 @@ pub enum MeasureError {
         waited_s: u64,
     },
     /// The sampler could not be moved into its partition.
-    #[error("the sampler could not join its partition: {why}")]
     Join {
         /// What the caller's function said.
         why: String,
     },
     /// The operating system refused something that the measurement cannot do without.
-    #[error("{doing}: {}", std::io::Error::from_raw_os_error(*errno))]
     Os {
         /// What was tried.
         doing: &'static str,
@@ -108,7 +91,6 @@ pub enum MeasureError {
         errno: i32,
     },
     /// A program of the run could not be started.
-    #[error("{name}: cannot {what}: {}", std::io::Error::from_raw_os_error(*errno))]
     Program {
         /// What the description calls it.
         name: String,
@@ -118,16 +100,12 @@ pub enum MeasureError {
         errno: i32,
     },
     /// The sampler process ended before it had begun.
-    #[error(
-        "the sampler process ended before it began to sample ({how}); try again, and report it if it happens again"
-    )]
     Sampler {
         /// Exit status or signal.
         how: String,
     },
     /// A file of the machine could not be read.
-    #[error(transparent)]
-    Root(#[from] RootError),
+    Root(RootError),
 }
 
 impl MeasureError {
@@ -178,9 +156,87 @@ impl MeasureError {
     }
 }
 
-impl From<MeasureError> for Failure {
-    fn from(error: MeasureError) -> Failure {
-        let status = match &error {
+/// What to do where nothing better is known.
+pub(crate) const LOOK: &str = "look at what is named above, then try again";
+
+/// Where time on a CPU may have gone.
+const WHO_HAS_IT: &str = "look there for a real-time task that never sleeps (`ps -eLo psr,pid,rtprio,comm`) and for a cgroup's limit of CPU time";
+
+impl MeasureError {
+    /// Why, and what to do next.
+    fn why_and_next(&self) -> (String, String) {
+        let (why, next): (String, &str) = match self {
+            MeasureError::Request { what, why, next } => (format!("{what}: {why}"), next),
+            MeasureError::Offline { cpu, online } => {
+                let why = format!("CPU {cpu} is not online (online: {online})");
+                let file = format!("/sys/devices/system/cpu/cpu{cpu}/online");
+                return (
+                    why,
+                    format!("choose one of these, or bring it up with `echo 1 > {file}`"),
+                );
+            }
+            MeasureError::NotAllowed { cpu, allowed } => (
+                format!("CPU {cpu} may not be used from here (allowed: {allowed})"),
+                "move this shell to the root cpuset, or measure inside the partition that has the CPU",
+            ),
+            MeasureError::Deadline {
+                cpu,
+                errno,
+                why,
+                next,
+            } => (
+                format!(
+                    "CPU {cpu}: SCHED_DEADLINE was refused ({}): {why}",
+                    os_text(*errno)
+                ),
+                next,
+            ),
+            MeasureError::Policy {
+                cpu,
+                policy,
+                why,
+                next,
+                ..
+            } => (format!("CPU {cpu}: {policy} was refused: {why}"), next),
+            MeasureError::Stuck { cpus } => (
+                format!(
+                    "no sampler got ready on CPUs {cpus} within 10 s, and none of its threads was seen to wait for the CPU meanwhile"
+                ),
+                "look whether its cgroup is frozen or at its limit of memory, and whether somebody stopped it",
+            ),
+            MeasureError::Starved {
+                cpus,
+                waited_s,
+                ran_ms,
+            } => (
+                format!(
+                    "the samplers of CPUs {cpus} were ready to run for {waited_s} s, and others there left them {ran_ms} ms of it"
+                ),
+                WHO_HAS_IT,
+            ),
+            MeasureError::Unaccounted { cpus, waited_s } => (
+                format!(
+                    "the samplers of CPUs {cpus} were ready to run for {waited_s} s and did not get ready; whether others there had \
+                     the CPU is not known, because this kernel keeps no account of threads (CONFIG_SCHED_INFO)"
+                ),
+                WHO_HAS_IT,
+            ),
+            MeasureError::Join { why } => (format!("the sampler could not join its partition: {why}"), LOOK),
+            MeasureError::Os { doing, errno } => (format!("{doing}: {}", os_text(*errno)), LOOK),
+            MeasureError::Program { name, what, errno } => {
+                (format!("{name}: cannot {what}: {}", os_text(*errno)), LOOK)
+            }
+            MeasureError::Sampler { how } => (
+                format!("the sampler process ended before it began to sample ({how})"),
+                "try again, and report it if it happens again",
+            ),
+            MeasureError::Root(error) => (error.to_string(), LOOK),
+        };
+        (why, next.to_owned())
+    }
+
+    fn status(&self) -> Status {
+        match self {
             MeasureError::Request { .. } | MeasureError::Offline { .. } => Status::Usage,
             MeasureError::Os {
                 errno: libc::EPERM | libc::EACCES,
@@ -190,11 +246,35 @@ impl From<MeasureError> for Failure {
                 errno: libc::EPERM, ..
             } => Status::Denied,
             _ => Status::Unable,
-        };
-        let text = error.to_string();
-        let (why, next) = text
-            .split_once("; ")
-            .unwrap_or((&text, "look at what is named above, then try again"));
-        Failure::new(status, "the measurement could not be made", why, next)
+        }
     }
+}
+
+impl From<MeasureError> for Failure {
+    fn from(error: MeasureError) -> Failure {
+        let (why, next) = error.why_and_next();
+        Failure::new(error.status(), "the measurement could not be made", why, next)
+    }
+}
+
+impl From<RootError> for MeasureError {
+    fn from(error: RootError) -> MeasureError {
+        MeasureError::Root(error)
+    }
+}
+
+/// Why, and what to do next, on one line.
+impl fmt::Display for MeasureError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.why_and_next() {
+            (why, next) if next == LOOK => write!(out, "{why}"),
+            (why, next) => write!(out, "{why}; {next}"),
+        }
+    }
+}
+
+impl std::error::Error for MeasureError {}
+
+fn os_text(errno: i32) -> std::io::Error {
+    std::io::Error::from_raw_os_error(errno)
 }

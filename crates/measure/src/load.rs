@@ -115,7 +115,8 @@ impl Load {
         if all.is_empty() {
             return Err(MeasureError::Request {
                 what: "load",
-                why: "there is no CPU left to put it on; leave at least one CPU unmeasured".to_owned(),
+                why: "there is no CPU left to put it on".to_owned(),
+                next: "leave at least one CPU unmeasured".to_owned(),
             });
         }
         if let Ok(allowed) = os::allowed()
@@ -127,10 +128,11 @@ impl Load {
             return Err(MeasureError::Request {
                 what: "load",
                 why: format!(
-                    "{} needs {} CPUs, and only CPU {cpus} is there for it; choose another kind or more CPUs",
+                    "{} needs {} CPUs, and only CPU {cpus} is there for it",
                     kind.name(),
                     kind.least_cpus()
                 ),
+                next: "choose another kind or more CPUs".to_owned(),
             });
         }
         let mut load = Load { children: Vec::new() };

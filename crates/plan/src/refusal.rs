@@ -2,29 +2,19 @@
 
 use machine::CpuSet;
 use root::{Failure, Status};
+use std::fmt;
 
 /// An intent that cannot be met safely. The text says what, why and what to do next.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// A name that cannot become a cgroup.
-    #[error(
-        "`{name}` cannot be the name of a partition\n\
-         a name has 1 to 32 letters, digits, `_` or `-`, and is not `housekeeping`\n\
-         choose another one with --partition"
-    )]
     Name {
         /// The name.
         name: String,
     },
     /// No CPU was named.
-    #[error(
-        "no CPU was named\nan empty list isolates nothing\nname CPUs with --cpus LIST; `quietcore inspect` shows them"
-    )]
     NoCpus,
     /// CPUs that the machine does not have.
-    #[error(
-        "CPU {cpus} does not exist\nthis machine has CPUs {present}\nchoose among those; `quietcore inspect` shows them"
-    )]
     Missing {
         /// The CPUs.
         cpus: CpuSet,
@@ -32,10 +22,6 @@ pub enum Refusal {
         present: CpuSet,
     },
     /// CPUs that are switched off.
-    #[error(
-        "CPU {cpus} is offline\nan offline CPU can run nothing\n\
-         bring it online first (echo 1 > /sys/devices/system/cpu/cpuN/online), or choose among {online}"
-    )]
     Offline {
         /// The CPUs.
         cpus: CpuSet,
@@ -43,11 +29,6 @@ pub enum Refusal {
         online: CpuSet,
     },
     /// The lowest online CPU.
-    #[error(
-        "CPU {cpu} cannot be isolated\n\
-         it is the lowest online CPU, where the kernel puts time keeping, hotplug and every cpumask_first user\n\
-         choose among {others}"
-    )]
     LowestCpu {
         /// The CPU.
         cpu: u32,
@@ -55,11 +36,6 @@ pub enum Refusal {
         others: CpuSet,
     },
     /// Nothing would be left for the rest of the machine.
-    #[error(
-        "isolating {cpus} would leave no housekeeping CPU\n\
-         all online CPUs are {online}, and the kernel, interrupts and every other task need at least one\n\
-         leave at least one of them out"
-    )]
     LastHousekeeping {
         /// The CPUs.
         cpus: CpuSet,
@@ -67,10 +43,6 @@ pub enum Refusal {
         online: CpuSet,
     },
     /// CPUs that another partition of ours has.
-    #[error(
-        "CPU {cpus} belongs to partition {name}\nit is in force\n\
-         choose other CPUs, or take it back with `quietcore undo --partition {name}` first"
-    )]
     Taken {
         /// The CPUs.
         cpus: CpuSet,
@@ -78,21 +50,13 @@ pub enum Refusal {
         name: String,
     },
     /// A machine that is too small.
-    #[error(
-        "this machine has no CPU to spare\nCPU {online} is all that is online\nuse a machine with two or more CPUs"
-    )]
     TooSmall {
         /// What runs.
         online: CpuSet,
     },
     /// The machine does not say which CPUs run.
-    #[error(
-        "the machine does not say which CPUs are online\n\
-         /sys/devices/system/cpu/online is missing or unreadable\nmount /sys, or capture it too"
-    )]
     UnknownCpus,
     /// More CPUs than the rules allow.
-    #[error("{} cannot be had{}\n{rule}\n{offer}", cpus(*count), had(*most))]
     NotSoMany {
         /// How many were asked for.
         count: usize,
@@ -104,10 +68,6 @@ pub enum Refusal {
         offer: String,
     },
     /// A device that is near no CPU in particular.
-    #[error(
-        "nothing tells which CPUs are near {device}\n{why}, and this machine has several memory nodes\n\
-         leave --near out, or name the place instead: --near node:1"
-    )]
     NoLocality {
         /// The device.
         device: String,
@@ -115,18 +75,11 @@ pub enum Refusal {
         why: String,
     },
     /// A kind of core on a machine with one kind.
-    #[error(
-        "there are no {wanted} cores to choose\nthis machine does not tell of two kinds of core\nleave --kind out"
-    )]
     OneKind {
         /// The kind.
         wanted: &'static str,
     },
     /// A knob that there is not.
-    #[error(
-        "there is no knob `{name}`\n`quietcore explain --list` shows every knob\n{}",
-        meant(near)
-    )]
     NoKnob {
         /// The name.
         name: String,
@@ -134,7 +87,6 @@ pub enum Refusal {
         near: Vec<&'static str>,
     },
     /// A value that a knob does not take.
-    #[error("{knob} cannot be `{value}`\nit takes {takes}\n`quietcore explain {knob}` says what they mean")]
     KnobValue {
         /// The knob.
         knob: &'static str,
@@ -144,7 +96,6 @@ pub enum Refusal {
         takes: String,
     },
     /// A knob that isolation cannot do without.
-    #[error("{knob} cannot be left out\n{why}\nleave others out, or use --profile minimal")]
     KnobNeeded {
         /// The knob.
         knob: &'static str,
@@ -152,27 +103,16 @@ pub enum Refusal {
         why: &'static str,
     },
     /// A knob that was asked for twice, in different ways.
-    #[error(
-        "what to do with {knob} is contradictory\n\
-         it is taken by name and left out, or taken with two values\n\
-         name it once, with --with or with --without"
-    )]
     KnobTwice {
         /// The knob.
         knob: &'static str,
     },
     /// A pattern that no interrupt has.
-    #[error(
-        "no interrupt is called `{pattern}`\n\
-         --irq-here takes the number of an interrupt or its name, with * for anything\n\
-         `quietcore inspect --irqs` shows them"
-    )]
     NoInterrupt {
         /// The pattern.
         pattern: String,
     },
     /// A planned change that breaks a safety rule; a bug in a knob.
-    #[error("the planned change {change} is not safe\n{why}\nplease report this as a bug")]
     Unsafe {
         /// The change.
         change: String,
@@ -202,18 +142,133 @@ fn cpus(count: usize) -> String {
     }
 }
 
-impl From<Refusal> for Failure {
-    fn from(refusal: Refusal) -> Failure {
-        let status = match refusal {
-            Refusal::TooSmall { .. }
-            | Refusal::UnknownCpus
-            | Refusal::NoLocality { .. }
-            | Refusal::OneKind { .. }
-            | Refusal::NotSoMany { most: 0, .. } => Status::Unable,
-            Refusal::Taken { .. } => Status::Conflict,
-            Refusal::Unsafe { .. } => Status::Bug,
-            _ => Status::Usage,
-        };
-        Failure::of_lines(status, &refusal)
+impl From<&Refusal> for Failure {
+    /// One arm for each variant: its exit status, what, why, next.
+    fn from(refusal: &Refusal) -> Failure {
+        match refusal {
+            Refusal::Name { name } => Failure::usage(
+                format!("`{name}` cannot be the name of a partition"),
+                "a name has 1 to 32 letters, digits, `_` or `-`, and is not `housekeeping`",
+                "choose another one with --partition",
+            ),
+            Refusal::NoCpus => Failure::usage(
+                "no CPU was named",
+                "an empty list isolates nothing",
+                "name CPUs with --cpus LIST; `quietcore inspect` shows them",
+            ),
+            Refusal::Missing { cpus, present } => Failure::usage(
+                format!("CPU {cpus} does not exist"),
+                format!("this machine has CPUs {present}"),
+                "choose among those; `quietcore inspect` shows them",
+            ),
+            Refusal::Offline { cpus, online } => Failure::usage(
+                format!("CPU {cpus} is offline"),
+                "an offline CPU can run nothing",
+                format!(
+                    "bring it online first (echo 1 > /sys/devices/system/cpu/cpuN/online), or choose among {online}"
+                ),
+            ),
+            Refusal::LowestCpu { cpu, others } => Failure::usage(
+                format!("CPU {cpu} cannot be isolated"),
+                "it is the lowest online CPU, where the kernel puts time keeping, hotplug and every cpumask_first user",
+                format!("choose among {others}"),
+            ),
+            Refusal::LastHousekeeping { cpus, online } => Failure::usage(
+                format!("isolating {cpus} would leave no housekeeping CPU"),
+                format!(
+                    "all online CPUs are {online}, and the kernel, interrupts and every other task need at least one"
+                ),
+                "leave at least one of them out",
+            ),
+            Refusal::Taken { cpus, name } => Failure::new(
+                Status::Conflict,
+                format!("CPU {cpus} belongs to partition {name}"),
+                "it is in force",
+                format!("choose other CPUs, or take it back with `quietcore undo --partition {name}` first"),
+            ),
+            Refusal::TooSmall { online } => Failure::new(
+                Status::Unable,
+                "this machine has no CPU to spare",
+                format!("CPU {online} is all that is online"),
+                "use a machine with two or more CPUs",
+            ),
+            Refusal::UnknownCpus => Failure::new(
+                Status::Unable,
+                "the machine does not say which CPUs are online",
+                "/sys/devices/system/cpu/online is missing or unreadable",
+                "mount /sys, or capture it too",
+            ),
+            Refusal::NotSoMany {
+                count,
+                most,
+                rule,
+                offer,
+            } => Failure::new(
+                match most {
+                    0 => Status::Unable,
+                    _ => Status::Usage,
+                },
+                format!("{} cannot be had{}", cpus(*count), had(*most)),
+                rule,
+                offer,
+            ),
+            Refusal::NoLocality { device, why } => Failure::new(
+                Status::Unable,
+                format!("nothing tells which CPUs are near {device}"),
+                format!("{why}, and this machine has several memory nodes"),
+                "leave --near out, or name the place instead: --near node:1",
+            ),
+            Refusal::OneKind { wanted } => Failure::new(
+                Status::Unable,
+                format!("there are no {wanted} cores to choose"),
+                "this machine does not tell of two kinds of core",
+                "leave --kind out",
+            ),
+            Refusal::NoKnob { name, near } => Failure::usage(
+                format!("there is no knob `{name}`"),
+                "`quietcore explain --list` shows every knob",
+                meant(near),
+            ),
+            Refusal::KnobValue { knob, value, takes } => Failure::usage(
+                format!("{knob} cannot be `{value}`"),
+                format!("it takes {takes}"),
+                format!("`quietcore explain {knob}` says what they mean"),
+            ),
+            Refusal::KnobNeeded { knob, why } => Failure::usage(
+                format!("{knob} cannot be left out"),
+                *why,
+                "leave others out, or use --profile minimal",
+            ),
+            Refusal::KnobTwice { knob } => Failure::usage(
+                format!("what to do with {knob} is contradictory"),
+                "it is taken by name and left out, or taken with two values",
+                "name it once, with --with or with --without",
+            ),
+            Refusal::NoInterrupt { pattern } => Failure::usage(
+                format!("no interrupt is called `{pattern}`"),
+                "--irq-here takes the number of an interrupt or its name, with * for anything",
+                "`quietcore inspect --irqs` shows them",
+            ),
+            Refusal::Unsafe { change, why } => Failure::new(
+                Status::Bug,
+                format!("the planned change {change} is not safe"),
+                why,
+                "please report this as a bug",
+            ),
+        }
     }
 }
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        Failure::from(&refusal)
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Failure::from(self).fmt(out)
+    }
+}
+
+impl std::error::Error for Refusal {}

@@ -1,12 +1,13 @@
 //! What can go wrong with a file of the machine, always with its path.
 
+use crate::{Failure, Status};
+use std::fmt;
 use std::path::PathBuf;
 
 /// An error while reading or writing the machine's files. Absence is not an error.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum RootError {
     /// The kernel refused for lack of privilege (EACCES or EPERM).
-    #[error("{path}: permission denied")]
     Denied {
         /// Path inside the root.
         path: String,
@@ -14,7 +15,6 @@ pub enum RootError {
         errno: i32,
     },
     /// Any other error of the operating system.
-    #[error("{path}: {doing}: {}", std::io::Error::from_raw_os_error(*errno))]
     Io {
         /// Path inside the root.
         path: String,
@@ -24,7 +24,6 @@ pub enum RootError {
         errno: i32,
     },
     /// A captured root that tries to leave itself, or holds what a capture cannot hold.
-    #[error("{path}: {what}; captured roots may hold only files, directories and links that stay inside")]
     Hostile {
         /// Name inside the archive or directory.
         path: String,
@@ -32,7 +31,6 @@ pub enum RootError {
         what: String,
     },
     /// An archive that cannot be read, or one (or a directory) that holds no machine.
-    #[error("{}: not a captured machine: {why}", path.display())]
     Archive {
         /// The archive.
         path: PathBuf,
@@ -40,16 +38,11 @@ pub enum RootError {
         why: String,
     },
     /// The name of an archive to be written, which says no format that we write.
-    #[error(
-        "{}: this name says no archive format; end it in .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst",
-        path.display()
-    )]
     Ending {
         /// The name.
         path: PathBuf,
     },
     /// A file of the tool's own state that is not safe to use.
-    #[error("{path}: {what}")]
     State {
         /// Path on the machine.
         path: String,
@@ -57,7 +50,6 @@ pub enum RootError {
         what: String,
     },
     /// A symbolic link on the way to a file that is to be written, of a user who must not decide where this process writes.
-    #[error("{}: user {uid} owns a symbolic link in this path; links of root and of the user that runs quietcore are followed, no others", path.display())]
     ForeignLink {
         /// The path that was given.
         path: PathBuf,
@@ -65,7 +57,6 @@ pub enum RootError {
         uid: u32,
     },
     /// A pipe of another user in a directory where everybody may make files.
-    #[error("{}: it is a pipe of user {uid} in a directory where everybody may place files", path.display())]
     ForeignPipe {
         /// The path that was given.
         path: PathBuf,
@@ -73,7 +64,6 @@ pub enum RootError {
         uid: u32,
     },
     /// A lock that another process has.
-    #[error("another quietcore is changing this machine: {holder} has the lock {path}")]
     Busy {
         /// Path of the lock file on the machine.
         path: String,
@@ -115,3 +105,83 @@ impl RootError {
         }
     }
 }
+
+impl From<RootError> for Failure {
+    fn from(error: RootError) -> Failure {
+        Failure::from(&error)
+    }
+}
+
+impl From<&RootError> for Failure {
+    fn from(error: &RootError) -> Failure {
+        const NOT_CAPTURED: &str = "name a directory or an archive that `quietcore snapshot` wrote";
+        const OWN_DIRECTORY: &str = "name a file in a directory of your own";
+        let shown = |path: &PathBuf| path.display().to_string();
+        match error {
+            RootError::Denied { path, .. } => Failure::new(
+                Status::Denied,
+                path,
+                "permission denied",
+                "run it as root (sudo quietcore ...)",
+            ),
+            RootError::Io { path, doing, errno } => Failure::new(
+                Status::Unable,
+                path,
+                format!("{doing}: {}", std::io::Error::from_raw_os_error(*errno)),
+                "look at the path named above",
+            ),
+            RootError::Hostile { path, what } => Failure::usage(
+                path,
+                format!("{what}; captured roots may hold only files, directories and links that stay inside"),
+                NOT_CAPTURED,
+            ),
+            RootError::Archive { path, why } => Failure::usage(
+                shown(path),
+                format!("not a captured machine: {why}"),
+                NOT_CAPTURED,
+            ),
+            RootError::Ending { path } => Failure::usage(
+                shown(path),
+                "this name says no archive format; end it in .tar, .tar.gz, .tar.bz2, .tar.xz or .tar.zst",
+                "give it a name with one of these endings",
+            ),
+            RootError::State { path, what } => Failure::new(
+                Status::Unable,
+                path,
+                what,
+                "move the file named above out of the way, then try again",
+            ),
+            RootError::ForeignLink { path, uid } => Failure::new(
+                Status::Denied,
+                shown(path),
+                format!(
+                    "user {uid} owns a symbolic link in this path; links of root and of the user that runs quietcore are \
+                     followed, no others"
+                ),
+                OWN_DIRECTORY,
+            ),
+            RootError::ForeignPipe { path, uid } => Failure::new(
+                Status::Denied,
+                shown(path),
+                format!("it is a pipe of user {uid} in a directory where everybody may place files"),
+                OWN_DIRECTORY,
+            ),
+            RootError::Busy { path, holder } => Failure::new(
+                Status::Conflict,
+                "another quietcore is changing this machine",
+                format!("{holder} has the lock {path}"),
+                "wait until it has finished, then try again",
+            ),
+        }
+    }
+}
+
+/// What and why, on one line.
+impl fmt::Display for RootError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Failure { what, why, .. } = Failure::from(self);
+        write!(out, "{what}: {why}")
+    }
+}
+
+impl std::error::Error for RootError {}

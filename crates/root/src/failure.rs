@@ -1,6 +1,6 @@
 //! Why a command failed, in three parts that stay apart from the lowest crate to the screen; and how a command ends.
 
-use crate::RootError;
+use std::fmt;
 use std::process::ExitCode;
 
 /// How a command ended: its exit status.
@@ -76,48 +76,15 @@ impl Failure {
         }
     }
 
-    /// An error whose display has these three parts as lines.
-    pub fn of_lines(status: Status, error: &dyn std::error::Error) -> Failure {
-        let text = error.to_string();
-        let mut lines = text.splitn(3, '\n').map(str::to_owned);
-        let mut line = || lines.next().unwrap_or_default();
-        Failure {
-            status,
-            what: line(),
-            why: line(),
-            next: line(),
-        }
-    }
-
     /// Wrong usage: what, why, next.
     pub fn usage(what: impl Into<String>, why: impl Into<String>, next: impl Into<String>) -> Failure {
         Failure::new(Status::Usage, what, why, next)
     }
 }
 
-impl From<RootError> for Failure {
-    fn from(error: RootError) -> Failure {
-        let (status, next) = match &error {
-            RootError::Denied { .. } => (Status::Denied, "run it as root (sudo quietcore ...)"),
-            RootError::Ending { .. } => (Status::Usage, "give it a name with one of these endings"),
-            RootError::Hostile { .. } | RootError::Archive { .. } => (
-                Status::Usage,
-                "name a directory or an archive that `quietcore snapshot` wrote",
-            ),
-            RootError::Io { .. } => (Status::Unable, "look at the path named above"),
-            RootError::State { .. } => (
-                Status::Unable,
-                "move the file named above out of the way, then try again",
-            ),
-            RootError::ForeignLink { .. } | RootError::ForeignPipe { .. } => {
-                (Status::Denied, "name a file in a directory of your own")
-            }
-            RootError::Busy { .. } => (Status::Conflict, "wait until it has finished, then try again"),
-        };
-        let text = error.to_string();
-        let (what, why) = text
-            .split_once(": ")
-            .unwrap_or(("a file could not be used", &text));
-        Failure::new(status, what, why, next)
+/// Three lines: what, why, next.
+impl fmt::Display for Failure {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}\n{}\n{}", self.what, self.why, self.next)
     }
 }

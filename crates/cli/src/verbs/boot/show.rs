@@ -60,7 +60,12 @@ struct LineJson {
     name: String,
     paths: Vec<String>,
     text: Option<String>,
-    error: Option<String>,
+    #[serde(serialize_with = "as_lines")]
+    error: Option<CommandError>,
+}
+
+fn as_lines<S: serde::Serializer>(error: &Option<CommandError>, to: S) -> Result<S::Ok, S::Error> {
+    error.as_ref().map(ToString::to_string).serialize(to)
 }
 
 #[derive(Serialize)]
@@ -139,7 +144,7 @@ fn loader(found: &Found, files: &Files, words: &[String]) -> LoaderJson {
         LineJson {
             name: line.name.clone(),
             paths,
-            error: text.as_ref().err().map(ToString::to_string),
+            error: text.as_ref().err().map(CommandError::from),
             text: text.ok(),
         }
     };
@@ -149,7 +154,7 @@ fn loader(found: &Found, files: &Files, words: &[String]) -> LoaderJson {
             name: "cannot be edited".to_owned(),
             paths: Vec::new(),
             text: None,
-            error: Some(error.to_string()),
+            error: Some(error.into()),
         }],
     };
     LoaderJson {
@@ -177,7 +182,7 @@ fn refuses(found: &Found, files: &Files) -> Option<String> {
 /// Whether a line has the same reason already.
 fn is_said(lines: &[LineJson], why: &str) -> bool {
     let mut errors = lines.iter().filter_map(|line| line.error.as_ref());
-    errors.any(|error| error.replace('\n', "; ") == why)
+    errors.any(|error| error.to_string().replace('\n', "; ") == why)
 }
 
 /// A line of the loader: its words, or why there are none.
@@ -190,11 +195,10 @@ fn line_text(line: &LineJson) -> String {
         true => "the line".to_owned(),
         false => format!("line of {} ({paths})", line.name),
     };
-    let error = line.error.as_deref().unwrap_or_default();
-    let parts = ["", "why: ", "next: "];
-    let lines = error.splitn(3, '\n').zip(parts);
-    let lines: Vec<String> = lines.map(|(line, part)| format!("    {part}{line}\n")).collect();
-    format!("  {what}: not known\n{}", lines.concat())
+    let error = line.error.as_ref().map(|CommandError { what, why, next, .. }| {
+        format!("    {what}\n    why: {why}\n    next: {next}\n")
+    });
+    format!("  {what}: not known\n{}", error.unwrap_or_default())
 }
 
 fn text(report: &Report) -> String {
