@@ -20,8 +20,8 @@ const READY: u8 = b'r';
 /// Byte with which the parent sends it away.
 const DISARM: u8 = b'd';
 
-/// Pause between two tries to take the lock, each of which waits for it as well.
-const LOCK_PAUSE: Duration = Duration::from_secs(1);
+/// Pause between two tries to undo.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// When the guard takes things back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,13 +97,13 @@ impl Guard {
 ///
 /// # Errors
 /// What the undo met.
-pub fn stand(
+pub fn stand<L>(
     system: &dyn System,
     storage: &dyn Storage,
     token: &str,
     housekeeping: &CpuSet,
     watch: Watch,
-    lock: &mut dyn FnMut() -> Result<(), ApplyError>,
+    lock: &mut dyn FnMut() -> Result<L, ApplyError>,
 ) -> Result<(), ApplyError> {
     detach(system);
     // Either may be refused (a container); the guard then still does its work from where it is.
@@ -138,37 +138,53 @@ pub fn stand(
             }
         }
     };
-    take_lock(storage, token, lock)?;
-    if is_awaited(storage, token)? {
-        let boot_id = boot_id(system);
-        undo(
-            system,
-            storage,
-            boot_id.as_deref(),
-            Which::Guarded(token),
-            Force::No,
-            why,
-        )?;
-    }
-    Ok(())
+    undo_watched(system, storage, token, why, lock)
 }
 
-/// Waits for the lock, however long another quietcore has it: giving up would leave an unconfirmed partition in force. Returns
-/// without the lock if the partition is undone or confirmed by then.
-fn take_lock(
+/// Undoes the apply that a guard watches, unless it is undone or confirmed by then. What fails is tried again, however long: giving
+/// up would leave an unconfirmed partition in force. Between two tries the lock is free for other commands.
+///
+/// # Errors
+/// A journal that no try can read: a damaged one, or one of another version.
+pub fn undo_watched<L>(
+    system: &dyn System,
     storage: &dyn Storage,
     token: &str,
-    lock: &mut dyn FnMut() -> Result<(), ApplyError>,
+    why: &str,
+    lock: &mut dyn FnMut() -> Result<L, ApplyError>,
 ) -> Result<(), ApplyError> {
     loop {
-        match lock() {
-            // One that cannot be read at this moment may still wait for us.
-            Err(ApplyError::Busy { .. }) if is_awaited(storage, token).unwrap_or(true) => {}
-            Err(ApplyError::Busy { .. }) => return Ok(()),
-            done => return done,
+        match try_undo(system, storage, token, why, lock) {
+            Ok(true) => return Ok(()),
+            Err(error @ (ApplyError::Journal { .. } | ApplyError::OtherVersion { .. })) => return Err(error),
+            Ok(false) | Err(_) => system.pause(PAUSE),
         }
-        std::thread::sleep(LOCK_PAUSE);
     }
+}
+
+/// One try; gives whether nothing is left to do. Without the lock, another command may finish the job.
+fn try_undo<L>(
+    system: &dyn System,
+    storage: &dyn Storage,
+    token: &str,
+    why: &str,
+    lock: &mut dyn FnMut() -> Result<L, ApplyError>,
+) -> Result<bool, ApplyError> {
+    let locked = lock();
+    if !is_awaited(storage, token)? {
+        return Ok(true);
+    }
+    let _locked = locked?;
+    let boot_id = boot_id(system);
+    let undone = undo(
+        system,
+        storage,
+        boot_id.as_deref(),
+        Which::Guarded(token),
+        Force::No,
+        why,
+    )?;
+    Ok(undone.failed.is_empty())
 }
 
 /// Whether the layer of this guard is in the journal and not confirmed.

@@ -8,6 +8,7 @@ mod by_hand;
 mod crowd;
 mod cycling;
 mod every_step;
+mod guarded;
 mod hand_moves;
 mod hotplug;
 mod installing;

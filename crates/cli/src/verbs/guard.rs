@@ -35,12 +35,10 @@ pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Statu
     let state = session.made_state()?;
     // Terminal and session signals are for the parent; the guard ends by its pipe or its clock.
     session::stop_flag();
-    let mut held = None;
-    let mut lock = || -> Result<(), ApplyError> {
-        held = session
+    let mut lock = || {
+        session
             .lock_existing()
-            .map_err(|error| ApplyError::Busy { holder: error.why })?;
-        Ok(())
+            .map_err(|error| ApplyError::Busy { holder: error.why })
     };
     stand(
         &Host::new(session.writable()?.clone()),
@@ -50,6 +48,5 @@ pub fn run(args: &Args, session: &Session, _screen: &mut Screen) -> Result<Statu
         watch,
         &mut lock,
     )?;
-    drop(held);
     Ok(Status::Done)
 }
