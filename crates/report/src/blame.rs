@@ -131,10 +131,9 @@ fn table(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
             Confidence::Inferred => " (inferred)",
         };
         let name = format!("{}{sure}", safe(&row.name));
-        // A counter that knows no time says nothing of it, not that there was none.
-        let [share, total, longest] = match (row.confidence, row.total_ns) {
-            (Confidence::Counted, 0) => ["?".to_owned(), "?".to_owned(), "?".to_owned()],
-            _ => [format!("{share:.1}%"), time(row.total_ns), time(row.max_ns)],
+        let [share, total, longest] = match is_timed(row) {
+            false => ["?".to_owned(), "?".to_owned(), "?".to_owned()],
+            true => [format!("{share:.1}%"), time(row.total_ns), time(row.max_ns)],
         };
         let _ = writeln!(
             text,
@@ -265,6 +264,17 @@ impl Cure<'_> {
     }
 }
 
+/// Whether it is known how long it took. A counter that knows no time says nothing of it, not that there was none.
+pub(crate) fn is_timed(row: &Interruption) -> bool {
+    row.confidence != Confidence::Counted || row.total_ns > 0
+}
+
+/// What part of the stolen time it is, in percent; `None` where counters alone say how often something came, and not how long it
+/// took.
+pub(crate) fn share(total_ns: u64, cpu: &CpuAnswer) -> Option<f64> {
+    (total_ns > 0).then(|| total_ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64)
+}
+
 fn cure_lines(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
     let cures = cures(shown(cpu, rows).iter());
     if cures.is_empty() {
@@ -272,10 +282,9 @@ fn cure_lines(text: &mut String, cpu: &CpuAnswer, rows: Rows, style: Style) {
     }
     let _ = writeln!(text, "{}", style.paint(Role::Quiet, "  What would stop it:"));
     for cure in &cures {
-        // Counters alone tell how often, and not how long.
-        let share = match cure.total_ns {
-            0 => format!("{:>7}", "-"),
-            ns => format!("{:>6.1}%", ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64),
+        let share = match share(cure.total_ns, cpu) {
+            None => format!("{:>7}", "-"),
+            Some(share) => format!("{share:>6.1}%"),
         };
         let _ = writeln!(text, "{share}  {}", wrap(&safe(cure.fix), 9, COLUMNS));
         let why = match cure.why {

@@ -5,7 +5,7 @@ mod drawing;
 mod overview;
 mod tracers;
 
-use crate::blame::{by, cures, per_million};
+use crate::blame::{by, cures, is_timed, per_million, share};
 use crate::blame_picture::{longest_of, note};
 use crate::blame_tracers::Tracers;
 use crate::measurement::time;
@@ -139,10 +139,17 @@ fn table(page: &mut String, cpu: &CpuAnswer) {
          <th scope=\"col\" class=\"n\">longest</th></tr></thead><tbody>\n",
     );
     for row in cpu.interruptions.iter().take(ROWS) {
-        let share = row.total_ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64;
+        let [share, total, longest] = match is_timed(row) {
+            false => ["?".to_owned(), "?".to_owned(), "?".to_owned()],
+            true => [
+                format!("{:.1} %", share(row.total_ns, cpu).unwrap_or(0.0)),
+                unit(&time(row.total_ns)),
+                unit(&time(row.max_ns)),
+            ],
+        };
         let _ = writeln!(
             page,
-            "<tr><th scope=\"row\"><i class=\"k {}\"></i>{}{}</th><td>{}</td><td class=\"n\">{share:.1} %</td>\
+            "<tr><th scope=\"row\"><i class=\"k {}\"></i>{}{}</th><td>{}</td><td class=\"n\">{}</td>\
              <td class=\"n\">{}</td><td class=\"n\">{}</td><td class=\"n\">{}</td></tr>",
             drawing::kind(row),
             html(&row.name),
@@ -150,9 +157,10 @@ fn table(page: &mut String, cpu: &CpuAnswer) {
             row.culprit
                 .as_ref()
                 .map_or(String::new(), |culprit| html(&by(culprit))),
-            unit(&time(row.total_ns)),
+            share,
+            total,
             grouped(row.count),
-            unit(&time(row.max_ns))
+            longest
         );
     }
     page.push_str("</tbody></table></div>\n");
@@ -184,7 +192,7 @@ fn cure_list(page: &mut String, cpu: &CpuAnswer) {
          <th scope=\"col\">cure</th><th scope=\"col\">of</th></tr></thead><tbody>\n",
     );
     for cure in cures {
-        let share = cure.total_ns as f64 * 100.0 / cpu.stolen_ns.max(1) as f64;
+        let share = share(cure.total_ns, cpu).map_or("-".to_owned(), |share| format!("{share:.1} %"));
         let text = match cure.fix.starts_with("quietcore ") {
             true => format!(
                 "<code>{}</code><br><span class=\"small\">{}</span>",
@@ -195,7 +203,7 @@ fn cure_list(page: &mut String, cpu: &CpuAnswer) {
         };
         let _ = writeln!(
             page,
-            "<tr><td class=\"n\">{share:.1} %</td><td>{text}</td><td>{}</td></tr>",
+            "<tr><td class=\"n\">{share}</td><td>{text}</td><td>{}</td></tr>",
             html(&cure.of())
         );
     }

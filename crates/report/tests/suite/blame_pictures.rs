@@ -3,7 +3,9 @@
 use crate::support::golden;
 use crate::support::models;
 use crate::support::models::blamed::{answer, row, story};
-use blame::{Answer, Class, FunctionTime, FunctionsTold, GapFunctions, HwlatCpu, HwlatTold, LostRecords};
+use blame::{
+    Answer, Class, Confidence, FunctionTime, FunctionsTold, GapFunctions, HwlatCpu, HwlatTold, LostRecords,
+};
 use report::{Rows, Style, Tracers, blame_html, blame_text, functions_note, tracers_text};
 
 fn page(name: &str) -> String {
@@ -167,6 +169,23 @@ fn an_answer_without_gaps_is_a_page_too() {
         "blame.json",
     );
     assert!(none.ends_with("</html>\n"));
+}
+
+/// Without root, counters alone say how often something came: no share of a time that is unknown is claimed.
+#[test]
+fn what_was_only_counted_has_no_share_on_page_and_screen() {
+    let mut answer = answer("make");
+    for row in &mut answer.cpus[0].interruptions {
+        (row.confidence, row.total_ns, row.max_ns) = (Confidence::Counted, 0, 0);
+    }
+    answer.cpus[0].stories.clear();
+    let environment = models::measurement("noise", 1_000, &[]).environment;
+    let page = blame_html(&answer, Tracers::default(), &environment, None, "blame.json");
+    let screen = blame_text(&answer, Rows::All, Style::Plain);
+    assert!(page.contains("What would stop it") && screen.contains("What would stop it"));
+    assert!(!page.contains("0.0 %"), "{page}");
+    assert!(!screen.contains("0.0%"), "{screen}");
+    assert!(page.contains("<td class=\"n\">?</td>") && page.contains("<td class=\"n\">-</td>"));
 }
 
 #[test]
