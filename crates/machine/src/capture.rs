@@ -7,7 +7,8 @@
 mod files;
 pub(crate) mod walk;
 
-use crate::{Machine, Unreadable};
+use crate::reading::Reader;
+use crate::{Machine, Unreadable, irqbalance};
 use files::Trim;
 use root::snapshot::Snapshot;
 use root::{KERNEL_LOG, Root, RootError};
@@ -87,7 +88,8 @@ pub fn capture(root: &Root, output: &Path, tool_version: &str, also: &[Also]) ->
         content: Vec::new(),
     };
     let mut walk = Walk::new(root);
-    for pattern in files::patterns(&machine) {
+    let environment = irqbalance::environment_files(&Reader::new(root));
+    for pattern in files::patterns(&machine, environment) {
         walk.each(&pattern.path, &mut |found| writer.take(found, pattern.trim))?;
     }
     for Also { path, keep } in also.iter().filter(|one| !one.path.contains(['*', '{'])) {

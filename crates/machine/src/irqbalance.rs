@@ -5,9 +5,12 @@
 //! CPUs. `settings cpus LIST` replaces the banned CPUs (one word, as a list with commas and ranges); `settings cpus NULL`
 //! makes it go back to what it found at its start. Both are taken at the next look, and `BANNED` shows them from then on.
 
+mod service;
+
 use crate::reading::Reader;
 use crate::{CpuSet, Machine, Task, TaskKey};
 use root::{Address, Root};
+use service::{Service, Variable};
 
 /// What irqbalance answers to `setup`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,15 +21,23 @@ pub struct Setup {
     pub banned: CpuSet,
 }
 
-/// What a file tells irqbalance to ban when it starts.
+/// What irqbalance is configured to ban when it starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfiguredBan {
-    /// The files that say so: Debian's, Red Hat's and SUSE's, and that of irqbalance's own unit.
+    /// The files that say so: those of distributions, a unit or drop-in of systemd, or an environment file that one names.
     pub paths: Vec<String>,
     /// The assignment as it stands there, without quotes.
     pub text: String,
     /// The CPUs, or why the value names none.
     pub banned: Result<CpuSet, String>,
+}
+
+impl ConfiguredBan {
+    /// Whether a unit of systemd or a drop-in says so, as `Environment=`.
+    #[must_use]
+    pub fn is_in_unit(&self) -> bool {
+        self.paths.iter().any(|path| service::is_unit(path))
+    }
 }
 
 /// Files that hold its environment, by distribution.
@@ -71,9 +82,19 @@ fn socket_name(pid: u32) -> String {
     format!("irqbalance{pid}.sock")
 }
 
-/// What the files say; nothing for one that leaves the daemon to find the isolated CPUs by itself. Files that say the same
-/// are one.
+/// The variables that name CPUs to ban: the mask counts before the list, as in [`own_bans`].
+const MASK: &str = "IRQBALANCE_BANNED_CPUS";
+const LIST: &str = "IRQBALANCE_BANNED_CPULIST";
+
+/// What irqbalance is configured to ban; nothing where it is left to find the isolated CPUs by itself.
+///
+/// Where systemd has a unit or drop-ins for it, this is the environment that systemd gives it. Otherwise each file of a
+/// distribution counts, and files with the same assignment are one ban.
 pub(crate) fn configured(reader: &Reader) -> Vec<ConfiguredBan> {
+    if let Some(service) = Service::read(reader) {
+        let value = |name| service.value(reader, name);
+        return ban(value(MASK), value(LIST)).into_iter().collect();
+    }
     let mut all: Vec<ConfiguredBan> = Vec::new();
     for path in FILES {
         let Some(ban) = reader.text(path).and_then(|text| parse_ban(path, &text)) else {
@@ -87,31 +108,49 @@ pub(crate) fn configured(reader: &Reader) -> Vec<ConfiguredBan> {
     all
 }
 
-/// The mask counts before the list, as in [`own_bans`]; an empty value counts as none.
+/// Every environment file that its unit and the drop-ins name.
+pub(crate) fn environment_files(reader: &Reader) -> Vec<String> {
+    Service::read(reader).map_or_else(Vec::new, |service| service.files)
+}
+
+/// Patterns for a capture of its unit and the drop-ins.
+pub(crate) use service::patterns as unit_patterns;
+
 fn parse_ban(path: &str, text: &str) -> Option<ConfiguredBan> {
     let value = |name: &str| {
-        let of_line = |line| {
-            let line = str::trim(line);
-            let line = line.strip_prefix("export ").unwrap_or(line).trim_start();
-            let value = line.strip_prefix(name)?.strip_prefix('=')?.trim();
-            Some(value.trim_matches(['"', '\'']))
-        };
-        let last = text.lines().filter_map(of_line).next_back();
-        last.filter(|value| !value.is_empty())
+        assigned(text, name).map(|value| Variable {
+            path: path.to_owned(),
+            name: name.to_owned(),
+            value: value.to_owned(),
+        })
     };
-    let (name, value, banned) = match (
-        value("IRQBALANCE_BANNED_CPUS"),
-        value("IRQBALANCE_BANNED_CPULIST"),
-    ) {
-        (Some(mask), _) => ("IRQBALANCE_BANNED_CPUS", mask, CpuSet::parse_mask(mask)),
-        // By this irqbalance up to 1.9.5 is told to ban none.
-        (None, Some("-")) => ("IRQBALANCE_BANNED_CPULIST", "-", Ok(CpuSet::new())),
-        (None, Some(list)) => ("IRQBALANCE_BANNED_CPULIST", list, CpuSet::parse_list(list)),
-        (None, None) => return None,
+    ban(value(MASK), value(LIST))
+}
+
+/// The last value of a variable in an environment file, without quotes.
+fn assigned<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    let of_line = |line| {
+        let line = str::trim(line);
+        let line = line.strip_prefix("export ").unwrap_or(line).trim_start();
+        let value = line.strip_prefix(name)?.strip_prefix('=')?.trim();
+        Some(value.trim_matches(['"', '\'']))
+    };
+    text.lines().filter_map(of_line).next_back()
+}
+
+/// The ban of both variables; an empty value counts as none.
+fn ban(mask: Option<Variable>, list: Option<Variable>) -> Option<ConfiguredBan> {
+    let is_set = |variable: &Variable| !variable.value.is_empty();
+    let variable = mask.filter(is_set).or(list.filter(is_set))?;
+    let banned = match (variable.name.as_str(), variable.value.as_str()) {
+        (MASK, mask) => CpuSet::parse_mask(mask),
+        // This value bans no CPU in irqbalance up to 1.9.5.
+        (_, "-") => Ok(CpuSet::new()),
+        (_, list) => CpuSet::parse_list(list),
     };
     Some(ConfiguredBan {
-        paths: vec![path.to_owned()],
-        text: format!("{name}={value}"),
+        text: format!("{}={}", variable.name, variable.value),
+        paths: vec![variable.path],
         banned: banned.map_err(|error| error.why),
     })
 }

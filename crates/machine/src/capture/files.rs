@@ -1,6 +1,6 @@
 //! The table of what is captured. A verb that reads a new file adds its pattern here.
 
-use crate::{Machine, Version};
+use crate::{Machine, Version, irqbalance};
 
 /// What is kept of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub(super) enum Trim {
     BootMounts,
     /// A text of a boot loader, without the lines of its passwords. Of what is too large for one the name alone.
     BootText,
+    /// Assignments of irqbalance's variables; other lines of an environment file may be confidential.
+    IrqbalanceVariables,
     /// The name alone: an empty file stands for it.
     Name,
 }
@@ -46,6 +48,11 @@ impl Trim {
             Trim::BootMounts => |line| {
                 let place = line.split(|&byte| byte == b' ').nth(1).unwrap_or_default();
                 BOOT_PLACES.contains(&place) || place.starts_with(b"/boot/")
+            },
+            Trim::IrqbalanceVariables => |line| {
+                let line = line.trim_ascii_start();
+                let line = line.strip_prefix(b"export ").unwrap_or(line);
+                line.trim_ascii_start().starts_with(b"IRQBALANCE_")
             },
             Trim::Status => |line| STATUS_LINES.iter().any(|name| line.starts_with(name.as_bytes())),
             Trim::Mounts => |line| {
@@ -275,7 +282,8 @@ pub(super) struct Pattern {
 }
 
 /// All patterns for a machine: the fixed ones, and where this machine has its cgroups and its configuration.
-pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
+/// `environment` are files that irqbalance's unit names.
+pub(super) fn patterns(machine: &Machine, environment: Vec<String>) -> Vec<Pattern> {
     let plain = |path: String| Pattern {
         path,
         trim: Trim::Nothing,
@@ -293,6 +301,12 @@ pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
     // A profile of TuneD may include files of any name.
     let profiles = machine.tuned.iter().flat_map(|tuned| &tuned.files);
     patterns.extend(profiles.cloned().map(plain));
+    patterns.extend(irqbalance::unit_patterns().map(plain));
+    // The usual ones come first and are kept whole.
+    patterns.extend(environment.into_iter().map(|path| Pattern {
+        path,
+        trim: Trim::IrqbalanceVariables,
+    }));
     for (version, mount, _) in &machine.cgroups.mounts {
         // The names show who manages the tree.
         patterns.push(plain(format!("{mount}/*/")));
@@ -338,6 +352,11 @@ mod tests {
             "Name:\tx\nCpus_allowed_list:\t0-1",
         );
         check(Trim::Name, "a\nb", "");
+        check(
+            Trim::IrqbalanceVariables,
+            "PROXY=x\n export IRQBALANCE_BANNED_CPULIST=1\nIRQBALANCE_ARGS=-j\n#IRQBALANCE_X=\n",
+            " export IRQBALANCE_BANNED_CPULIST=1\nIRQBALANCE_ARGS=-j\n",
+        );
         check(
             Trim::BootText,
             "set timeout=5\n  Password_pbkdf2 root grub.pbkdf2.sha512.1\nGRUB2_PASSWORD=x\nmenuentry a {\n",
