@@ -5,12 +5,14 @@
 //! CPUs. `settings cpus LIST` replaces the banned CPUs (one word, as a list with commas and ranges); `settings cpus NULL`
 //! makes it go back to what it found at its start. Both are taken at the next look, and `BANNED` shows them from then on.
 
+mod arguments;
 mod service;
 
 use crate::reading::Reader;
 use crate::{CpuSet, Machine, Task, TaskKey};
 use root::{Address, Root};
 use service::{Service, Variable};
+use std::collections::BTreeSet;
 
 /// What irqbalance answers to `setup`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -167,6 +169,13 @@ pub fn running(machine: &Machine) -> Option<&Task> {
 #[must_use]
 pub fn is_running(root: &Root, daemon: TaskKey) -> bool {
     crate::tasks::read_one(root, daemon.tid).is_some_and(|task| task.key == daemon && task.state != 'Z')
+}
+
+/// The interrupts that the running irqbalance never places, by its command line: those of `--banirq`, and of PCI devices whose
+/// driver `--banmod` names. Empty where the command line cannot be read.
+#[must_use]
+pub fn left_alone(root: &Root, daemon: &Task) -> BTreeSet<u32> {
+    arguments::left_alone(root, daemon.pid)
 }
 
 /// The names of all sockets of irqbalance, with or without a file.
