@@ -178,6 +178,11 @@ pub fn left_alone(root: &Root, daemon: &Task) -> BTreeSet<u32> {
     arguments::left_alone(root, daemon.pid)
 }
 
+/// The file that holds its command line.
+pub(crate) fn command_line(pid: u32) -> String {
+    format!("/proc/{pid}/cmdline")
+}
+
 /// The names of all sockets of irqbalance, with or without a file.
 pub(crate) fn sockets(reader: &Reader) -> Vec<String> {
     let is_it = |name: &str| name.starts_with("irqbalance") && name.ends_with(".sock");

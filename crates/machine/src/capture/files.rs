@@ -254,7 +254,7 @@ const FIXED: &[(&str, Trim)] = &[
     ("/sys/block/*/slaves/*/", Trim::Nothing),
     ("/sys/class/net/*/lower_*/", Trim::Nothing),
     (
-        "/sys/bus/pci/devices/*/{class,vendor,device,numa_node,local_cpulist}",
+        "/sys/bus/pci/devices/*/{class,vendor,device,numa_node,local_cpulist,driver,irq}",
         Trim::Nothing,
     ),
     ("/sys/bus/pci/devices/*/msi_irqs/*", Trim::Nothing),
@@ -282,8 +282,7 @@ pub(super) struct Pattern {
 }
 
 /// All patterns for a machine: the fixed ones, and where this machine has its cgroups and its configuration.
-/// `environment` are files that irqbalance's unit names.
-pub(super) fn patterns(machine: &Machine, environment: Vec<String>) -> Vec<Pattern> {
+pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
     let plain = |path: String| Pattern {
         path,
         trim: Trim::Nothing,
@@ -301,12 +300,6 @@ pub(super) fn patterns(machine: &Machine, environment: Vec<String>) -> Vec<Patte
     // A profile of TuneD may include files of any name.
     let profiles = machine.tuned.iter().flat_map(|tuned| &tuned.files);
     patterns.extend(profiles.cloned().map(plain));
-    patterns.extend(irqbalance::unit_patterns().map(plain));
-    // The usual ones come first and are kept whole.
-    patterns.extend(environment.into_iter().map(|path| Pattern {
-        path,
-        trim: Trim::IrqbalanceVariables,
-    }));
     for (version, mount, _) in &machine.cgroups.mounts {
         // The names show who manages the tree.
         patterns.push(plain(format!("{mount}/*/")));
@@ -331,6 +324,16 @@ pub(super) fn patterns(machine: &Machine, environment: Vec<String>) -> Vec<Patte
             )));
         }
     }
+    patterns
+}
+
+/// What irqbalance starts with: its unit, environment files that the unit names, and the command line of the daemon that runs.
+pub(super) fn of_irqbalance(machine: &Machine, environment: Vec<String>) -> Vec<Pattern> {
+    let pattern = |trim| move |path| Pattern { path, trim };
+    let daemon = irqbalance::running(machine).map(|daemon| irqbalance::command_line(daemon.pid));
+    let whole = irqbalance::unit_patterns().chain(daemon);
+    let mut patterns: Vec<Pattern> = whole.map(pattern(Trim::Nothing)).collect();
+    patterns.extend(environment.into_iter().map(pattern(Trim::IrqbalanceVariables)));
     patterns
 }
 

@@ -32,7 +32,7 @@ struct Bans {
 
 /// The interrupts that this process never places; empty where its command line cannot be read.
 pub(super) fn left_alone(root: &Root, pid: u32) -> BTreeSet<u32> {
-    let text = root.text(&format!("/proc/{pid}/cmdline")).ok().flatten();
+    let text = root.text(&super::command_line(pid)).ok().flatten();
     let Bans { mut irqs, modules } = parse(&text.unwrap_or_default());
     let devices = match modules.is_empty() {
         true => None,

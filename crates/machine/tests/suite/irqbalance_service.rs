@@ -1,6 +1,6 @@
 //! What systemd gives irqbalance: the unit, drop-ins and environment files, on a machine and in its snapshot.
 
-use machine::{Machine, capture};
+use machine::{Machine, capture, irqbalance};
 use root::Root;
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -175,4 +175,64 @@ fn a_masked_unit_counts_as_none() {
         "[Service]\nExecStart=/x\n",
     );
     check("replaced", &[unit(), own, replaced], &[]);
+}
+
+/// The files of `/proc` that show a process.
+fn process(top: &Path, pid: u32, comm: &str, arguments: &str) {
+    let stat = format!(
+        "{pid} ({comm}) S 1 0 0 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 1000{}\n",
+        " 0".repeat(30)
+    );
+    for dir in [format!("proc/{pid}"), format!("proc/{pid}/task/{pid}")] {
+        put(top, &format!("{dir}/stat"), &stat);
+        put(
+            top,
+            &format!("{dir}/status"),
+            &format!("Name:\t{comm}\nTgid:\t{pid}\nCpus_allowed_list:\t0\n"),
+        );
+    }
+    put(top, &format!("proc/{pid}/cmdline"), arguments);
+}
+
+#[test]
+fn a_snapshot_has_the_command_line_of_irqbalance_and_of_no_other_process() {
+    let dir = tempfile::tempdir().unwrap();
+    let top = dir.path().join("machine");
+    process(
+        &top,
+        200,
+        "irqbalance",
+        "/usr/sbin/irqbalance\0--banirq=24\0--banmod=e1000\0",
+    );
+    process(&top, 201, "other", "other\0--token=x\0");
+    for (device, driver, irq) in [("0000:00:02.0", "e1000e", 25), ("0000:00:03.0", "nvme", 26)] {
+        let at = format!("sys/bus/pci/devices/{device}");
+        put(&top, &format!("{at}/msi_irqs/{irq}"), "msi\n");
+        put(
+            &top,
+            &format!("{at}/driver"),
+            &format!("-> ../../../../bus/pci/drivers/{driver}"),
+        );
+    }
+    let pin = "sys/bus/pci/devices/0000:00:04.0";
+    put(&top, &format!("{pin}/irq"), "11\n");
+    put(
+        &top,
+        &format!("{pin}/driver"),
+        "-> ../../../../bus/pci/drivers/e1000",
+    );
+    let left_alone = |root: &Root| {
+        let machine = Machine::read(root).with_tasks(root);
+        let daemon = irqbalance::running(&machine).unwrap();
+        irqbalance::left_alone(root, daemon)
+            .into_iter()
+            .collect::<Vec<_>>()
+    };
+    let root = Root::open(&top).unwrap();
+    assert_eq!(left_alone(&root), [11, 24, 25]);
+    let archive = dir.path().join("snapshot.tar");
+    capture::capture(&root, &archive, "test", &[]).unwrap();
+    let captured = Root::open(&archive).unwrap();
+    assert_eq!(left_alone(&captured), [11, 24, 25]);
+    assert_eq!(captured.text("/proc/201/cmdline").unwrap(), None);
 }
