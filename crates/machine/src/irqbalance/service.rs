@@ -5,7 +5,7 @@
 //! assignment drops what was assigned before (systemd.exec(5); `src/core/load-fragment.c`, `config_parse_environ`,
 //! `config_parse_unit_env_file`). Specifiers and patterns in names of files are not expanded.
 
-use super::FILES;
+use super::configured::{FILES, assigned};
 use crate::reading::Reader;
 use root::Kind;
 use std::collections::BTreeMap;
@@ -71,7 +71,7 @@ impl Service {
             Some(Variable {
                 path: path.clone(),
                 name: name.to_owned(),
-                value: super::assigned(&text, name)?.to_owned(),
+                value: assigned(&text, name)?.to_owned(),
             })
         };
         self.files.iter().rev().find_map(of_file).or(own)
