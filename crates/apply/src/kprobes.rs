@@ -93,7 +93,7 @@ pub fn exist(system: &dyn System, tracefs: &Tracefs) -> Result<bool, RootError> 
 /// Makes the probes in a group of their own, named `STEM_PID`. What the kernel refuses is no error.
 ///
 /// # Errors
-/// A ledger that cannot be written, a list that cannot be read, a group of that name that is somebody else's.
+/// A ledger that cannot be read or written, a list that cannot be read, a group of that name that is not ours.
 pub fn hold(
     system: &dyn System,
     storage: &dyn Storage,
@@ -102,6 +102,8 @@ pub fn hold(
     stem: &str,
     wanted: &[Kprobe],
 ) -> Result<Placed, ApplyError> {
+    // A ledger with a record of a later version is not added to: the probes could not be removed then.
+    ledger::read::<Hold>(storage, NAME)?;
     let file = tracefs.file(FILE);
     let mut placed = Placed {
         group: format!("{stem}_{}", holder.tid),

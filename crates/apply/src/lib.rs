@@ -60,4 +60,4 @@ pub use record::{
 pub use relocate::{Arrival, Ground, Homes, Parcel, Passenger, Stay, Unit, enter, relocate};
 pub use standing::{Standing, standing};
 pub use system::System;
-pub use undo::{Force, Undone, Which, undo};
+pub use undo::{Force, Placer, Undone, Which, undo};

@@ -4,7 +4,7 @@ use crate::journal::Journal;
 use crate::layers::{Layer, isolated, layers};
 use crate::masks::Share;
 use crate::record::{After, Event, Outcome, Record};
-use crate::undo::shared_now;
+use crate::undo::{irq_of, shared_now};
 use crate::{System, bans};
 use machine::{CpuSet, Machine, irqbalance};
 use plan::{Action, Compare, Finding, Intent};
@@ -60,8 +60,13 @@ pub(crate) fn drifted(
     };
     let shared = shared_now(&all, &live, &share, machine.cgroups.cpuset.as_ref());
     let refused = refused(layer);
-    // irqbalance places interrupts as it likes on the CPUs that are left to it.
-    let places = irqbalance::running(machine).is_some();
+    // irqbalance places interrupts as it likes on the CPUs that are left to it, except those that it leaves alone.
+    let placer = irqbalance::running(machine).map(|daemon| irqbalance::left_alone(system.root(), daemon));
+    let places = |path: &str| {
+        let irq = irq_of(path).and_then(|number| number.parse().ok());
+        let placed = placer.as_ref().zip(irq);
+        placed.is_some_and(|(left_alone, irq)| !left_alone.contains(&irq))
+    };
     layer
         .changes
         .iter()
@@ -83,7 +88,7 @@ pub(crate) fn drifted(
             let expected = shared.get(path).unwrap_or(value);
             let good = [Some(expected), Some(value), narrowed.as_ref()];
             let holds = good.into_iter().flatten().any(|good| compare.same(&now, good))
-                || (places && path.starts_with("/proc/irq/") && is_off(&now, &share.isolated));
+                || (places(path) && is_off(&now, &share.isolated));
             let value = expected;
             (!holds).then(|| {
                 let message = format!("{path} reads `{now}` now, and `{value}` was applied");

@@ -24,6 +24,7 @@ use crate::{ApplyError, System};
 use layer::take_layer;
 pub(crate) use sharing::shared_now;
 use std::collections::BTreeSet;
+pub(crate) use unban::irq_of;
 
 /// What to do about things that somebody else changed since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,8 +90,17 @@ pub struct Undone {
     pub notes: Vec<String>,
     /// Interrupts that a running irqbalance has placed since, and places again: nobody's to give back.
     pub placed: BTreeSet<String>,
-    /// Process of that irqbalance, once it was looked for.
-    pub placer: Option<Option<u32>>,
+    /// That irqbalance, once it was looked for.
+    pub placer: Option<Option<Placer>>,
+}
+
+/// An irqbalance that places interrupts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placer {
+    /// Its process.
+    pub pid: u32,
+    /// Interrupts that it never places.
+    pub left_alone: BTreeSet<u32>,
 }
 
 impl Undone {

@@ -1,13 +1,14 @@
 //! What a snapshot of a machine holds: the files that all reading verbs need, and no others.
 //!
 //! Left out on purpose: files that wait or that disturb a CPU when they are read (`scaling_cur_freq`), command
-//! lines of processes, host names, serial numbers and addresses. `status` files and the mount table keep only
+//! lines of processes (but irqbalance's), host names, serial numbers and addresses. `status` files and the mount table keep only
 //! the lines that are of use here.
 
 mod files;
 pub(crate) mod walk;
 
-use crate::{Machine, Unreadable};
+use crate::reading::Reader;
+use crate::{Machine, Unreadable, irqbalance};
 use files::Trim;
 use root::snapshot::Snapshot;
 use root::{KERNEL_LOG, Root, RootError};
@@ -67,7 +68,7 @@ pub enum Keep {
 /// [`RootError::Ending`] for a name of no known format, or the errno of writing the archive.
 pub fn capture(root: &Root, output: &Path, tool_version: &str, also: &[Also]) -> Result<Summary, RootError> {
     root::snapshot::check_name(output)?;
-    let machine = Machine::read(root);
+    let machine = Machine::read(root).with_attendants(root);
     let release = machine
         .kernel
         .release
@@ -87,7 +88,11 @@ pub fn capture(root: &Root, output: &Path, tool_version: &str, also: &[Also]) ->
         content: Vec::new(),
     };
     let mut walk = Walk::new(root);
-    for pattern in files::patterns(&machine) {
+    let environment = irqbalance::environment_files(&Reader::new(root));
+    let patterns = files::patterns(&machine)
+        .into_iter()
+        .chain(files::of_irqbalance(&machine, environment));
+    for pattern in patterns {
         walk.each(&pattern.path, &mut |found| writer.take(found, pattern.trim))?;
     }
     for Also { path, keep } in also.iter().filter(|one| !one.path.contains(['*', '{'])) {

@@ -5,9 +5,18 @@
 //! CPUs. `settings cpus LIST` replaces the banned CPUs (one word, as a list with commas and ranges); `settings cpus NULL`
 //! makes it go back to what it found at its start. Both are taken at the next look, and `BANNED` shows them from then on.
 
+mod arguments;
+mod configured;
+mod service;
+
 use crate::reading::Reader;
 use crate::{CpuSet, Machine, Task, TaskKey};
 use root::{Address, Root};
+use std::collections::BTreeSet;
+
+pub use configured::ConfiguredBan;
+pub(crate) use configured::{configured, environment_files};
+pub(crate) use service::patterns as unit_patterns;
 
 /// What irqbalance answers to `setup`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,24 +26,6 @@ pub struct Setup {
     /// CPUs that get no interrupt, as it has known them since its last look.
     pub banned: CpuSet,
 }
-
-/// What a file tells irqbalance to ban when it starts.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfiguredBan {
-    /// The files that say so: Debian's, Red Hat's and SUSE's, and that of irqbalance's own unit.
-    pub paths: Vec<String>,
-    /// The assignment as it stands there, without quotes.
-    pub text: String,
-    /// The CPUs, or why the value names none.
-    pub banned: Result<CpuSet, String>,
-}
-
-/// Files that hold its environment, by distribution.
-pub(crate) const FILES: [&str; 3] = [
-    "/etc/default/irqbalance",
-    "/etc/sysconfig/irqbalance",
-    "/etc/irqbalance.env",
-];
 
 /// Directory of its sockets.
 const SOCKETS: &str = "/run/irqbalance";
@@ -71,51 +62,6 @@ fn socket_name(pid: u32) -> String {
     format!("irqbalance{pid}.sock")
 }
 
-/// What the files say; nothing for one that leaves the daemon to find the isolated CPUs by itself. Files that say the same
-/// are one.
-pub(crate) fn configured(reader: &Reader) -> Vec<ConfiguredBan> {
-    let mut all: Vec<ConfiguredBan> = Vec::new();
-    for path in FILES {
-        let Some(ban) = reader.text(path).and_then(|text| parse_ban(path, &text)) else {
-            continue;
-        };
-        match all.iter_mut().find(|known| known.text == ban.text) {
-            Some(known) => known.paths.extend(ban.paths),
-            None => all.push(ban),
-        }
-    }
-    all
-}
-
-/// The mask counts before the list, as in [`own_bans`]; an empty value counts as none.
-fn parse_ban(path: &str, text: &str) -> Option<ConfiguredBan> {
-    let value = |name: &str| {
-        let of_line = |line| {
-            let line = str::trim(line);
-            let line = line.strip_prefix("export ").unwrap_or(line).trim_start();
-            let value = line.strip_prefix(name)?.strip_prefix('=')?.trim();
-            Some(value.trim_matches(['"', '\'']))
-        };
-        let last = text.lines().filter_map(of_line).next_back();
-        last.filter(|value| !value.is_empty())
-    };
-    let (name, value, banned) = match (
-        value("IRQBALANCE_BANNED_CPUS"),
-        value("IRQBALANCE_BANNED_CPULIST"),
-    ) {
-        (Some(mask), _) => ("IRQBALANCE_BANNED_CPUS", mask, CpuSet::parse_mask(mask)),
-        // By this irqbalance up to 1.9.5 is told to ban none.
-        (None, Some("-")) => ("IRQBALANCE_BANNED_CPULIST", "-", Ok(CpuSet::new())),
-        (None, Some(list)) => ("IRQBALANCE_BANNED_CPULIST", list, CpuSet::parse_list(list)),
-        (None, None) => return None,
-    };
-    Some(ConfiguredBan {
-        paths: vec![path.to_owned()],
-        text: format!("{name}={value}"),
-        banned: banned.map_err(|error| error.why),
-    })
-}
-
 /// The running irqbalance, if the machine's tasks were read.
 #[must_use]
 pub fn running(machine: &Machine) -> Option<&Task> {
@@ -128,6 +74,18 @@ pub fn running(machine: &Machine) -> Option<&Task> {
 #[must_use]
 pub fn is_running(root: &Root, daemon: TaskKey) -> bool {
     crate::tasks::read_one(root, daemon.tid).is_some_and(|task| task.key == daemon && task.state != 'Z')
+}
+
+/// The interrupts that the running irqbalance never places, by its command line: those of `--banirq`, and of PCI devices whose
+/// driver `--banmod` names. Empty where the command line cannot be read.
+#[must_use]
+pub fn left_alone(root: &Root, daemon: &Task) -> BTreeSet<u32> {
+    arguments::left_alone(root, daemon.pid)
+}
+
+/// The file that holds its command line.
+pub(crate) fn command_line(pid: u32) -> String {
+    format!("/proc/{pid}/cmdline")
 }
 
 /// The names of all sockets of irqbalance, with or without a file.
@@ -209,34 +167,6 @@ mod tests {
         check("BANNED 8", None);
         check("SLEEP x BANNED 8", None);
         check("", None);
-    }
-
-    #[test]
-    fn what_a_file_bans() {
-        let check = |text: &str, expected: Option<(&str, Option<&str>)>| {
-            let found = parse_ban("/f", text);
-            let found = found.map(|ban| (ban.text, ban.banned.ok().map(|cpus| cpus.to_string())));
-            let expected = expected.map(|(text, cpus)| (text.to_owned(), cpus.map(str::to_owned)));
-            assert_eq!(found, expected, "of {text:?}");
-        };
-        let list = "IRQBALANCE_BANNED_CPULIST";
-        check("", None);
-        check(&format!("#{list}=1\n{list}=\n"), None);
-        check(&format!("{list}=\"\"\n"), None);
-        check(
-            &format!("{list}=1\n {list}=\"2-3\"\n"),
-            Some((&format!("{list}=2-3"), Some("2-3"))),
-        );
-        check(
-            &format!("export {list}='4-3'\n"),
-            Some((&format!("{list}=4-3"), None)),
-        );
-        check(&format!("{list}=-\n"), Some((&format!("{list}=-"), Some(""))));
-        check(
-            &format!("{list}=1\nIRQBALANCE_BANNED_CPUS=c\n"),
-            Some(("IRQBALANCE_BANNED_CPUS=c", Some("2-3"))),
-        );
-        check(&format!("{list}_X=1\nIRQBALANCE_ARGS=\"-j\"\n"), None);
     }
 
     #[test]

@@ -98,6 +98,11 @@ impl<'a> Reader<'a> {
         self.or_note(path, self.root.kind(path))
     }
 
+    /// Where a symbolic link leads; `None` for what is none.
+    pub(crate) fn link(&self, path: &str) -> Option<String> {
+        self.or_note(path, self.root.link(path))
+    }
+
     pub(crate) fn mode(&self, path: &str) -> Option<u32> {
         self.or_note(path, self.root.mode(path))
     }

@@ -1,7 +1,7 @@
 //! Taking the CPUs of a layer off irqbalance's list again. It comes last, because it waits for the daemon's next look.
 
 use super::step::Step;
-use super::{Force, Undone};
+use super::{Force, Placer, Undone};
 use crate::entry::Entry;
 use crate::record::{Before, Outcome, Record};
 use crate::{System, bans};
@@ -73,27 +73,34 @@ pub(super) fn take_back(
     })
 }
 
-/// Whether a file is the mask of an interrupt that a running irqbalance has placed, so that it is no drift.
-pub(super) fn is_placed(system: &dyn System, path: &str, undone: &mut Undone) -> bool {
-    let number = path
-        .strip_prefix("/proc/irq/")
-        .and_then(|rest| rest.split_once('/'))
-        .filter(|(number, _)| number.bytes().all(|byte| byte.is_ascii_digit()));
-    let Some((number, _)) = number else { return false };
-    let look = || {
-        let machine = Machine::read(system.root()).with_tasks(system.root());
-        irqbalance::running(&machine).map(|daemon| daemon.pid)
-    };
-    let placer = *undone.placer.get_or_insert_with(look);
-    if placer.is_some() {
-        undone.placed.insert(number.to_owned());
-    }
-    placer.is_some()
+/// The number in the path of an interrupt's file.
+pub(crate) fn irq_of(path: &str) -> Option<&str> {
+    let (number, _) = path.strip_prefix("/proc/irq/")?.split_once('/')?;
+    number.bytes().all(|byte| byte.is_ascii_digit()).then_some(number)
 }
 
-/// Says which interrupts stand where irqbalance put them.
+/// Whether a file is the mask of an interrupt that a running irqbalance has placed, so that it is no drift.
+pub(super) fn is_placed(system: &dyn System, path: &str, undone: &mut Undone) -> bool {
+    let Some(number) = irq_of(path) else { return false };
+    let look = || {
+        let machine = Machine::read(system.root()).with_tasks(system.root());
+        irqbalance::running(&machine).map(|daemon| Placer {
+            pid: daemon.pid,
+            left_alone: irqbalance::left_alone(system.root(), daemon),
+        })
+    };
+    let placer = undone.placer.get_or_insert_with(look);
+    let is_left_alone = |placer: &Placer| number.parse().is_ok_and(|irq| placer.left_alone.contains(&irq));
+    let is_placed = placer.as_ref().is_some_and(|placer| !is_left_alone(placer));
+    if is_placed {
+        undone.placed.insert(number.to_owned());
+    }
+    is_placed
+}
+
+/// Reports which interrupts stay where irqbalance put them.
 pub(super) fn tell_placed(undone: &mut Undone) {
-    if let (Some(Some(pid)), false) = (undone.placer, undone.placed.is_empty()) {
+    if let (Some(Some(Placer { pid, .. })), false) = (&undone.placer, undone.placed.is_empty()) {
         let numbers: Vec<&str> = undone.placed.iter().map(String::as_str).collect();
         undone.notes.push(format!(
             "irqbalance (process {pid}) has placed interrupts {} since and will again, so they are left to it",

@@ -231,3 +231,66 @@ fn started_anew_or_told_otherwise() {
         "{undone:?}"
     );
 }
+
+/// What moves an interrupt that irqbalance never places is another program, so it is drift.
+#[test]
+fn an_interrupt_that_its_command_line_bans_is_not_placed_by_it() {
+    const DEVICE: &str = "/sys/bus/pci/devices/0000:00:02.0";
+    for (arguments, drifts) in [
+        ("--foreground\0", false),
+        ("--foreground\0--banirq=24\0", false),
+        ("--foreground\0--banirq=25\0", true),
+        ("-fi\x0025\0", true),
+        ("--banmod=e1000\0", true),
+        ("-m\0nvme\0", false),
+        ("--policyscript=/etc/irq\0", false),
+    ] {
+        let kernel = Kernel::boot(Rules::V2);
+        kernel.balance(PID, "");
+        kernel.put(
+            &format!("/proc/{PID}/cmdline"),
+            &format!("/usr/sbin/irqbalance\0{arguments}"),
+        );
+        kernel.put(&format!("{DEVICE}/msi_irqs/25"), "msi\n");
+        let driver = kernel
+            .dir
+            .path()
+            .join(DEVICE.trim_start_matches('/'))
+            .join("driver");
+        std::os::unix::fs::symlink("../../../bus/pci/drivers/e1000e", driver).unwrap();
+        let disk = Disk::new(&kernel);
+        isolate(&kernel, &disk, "rt", "3");
+        kernel.put("/proc/irq/25/smp_affinity_list", "1\n");
+        let again = isolate(&kernel, &disk, "rt", "3");
+        let mut drift = again.findings.iter().filter(|finding| finding.id == "drift");
+        let is_it = |finding: &plan::Finding| finding.subject == "/proc/irq/25/smp_affinity_list";
+        assert_eq!(drift.any(is_it), drifts, "{arguments:?}: {:?}", again.findings);
+        let undone = take_back(&kernel, &disk, Which::All, Force::No);
+        let is_named = undone.drift.iter().any(|line| line.starts_with("/proc/irq/25/"));
+        assert_eq!(is_named, drifts, "{arguments:?}: {undone:?}");
+        let is_left = undone
+            .notes
+            .iter()
+            .any(|note| note.contains("placed interrupts 25"));
+        assert_eq!(is_left, !drifts, "{arguments:?}: {undone:?}");
+    }
+}
+
+/// irqbalance never writes the mask of new interrupts.
+#[test]
+fn a_changed_mask_of_new_interrupts_is_drift_beside_irqbalance() {
+    const FILE: &str = "/proc/irq/default_smp_affinity";
+    let kernel = Kernel::boot(Rules::V2);
+    kernel.balance(PID, "");
+    let disk = Disk::new(&kernel);
+    isolate(&kernel, &disk, "rt", "3");
+    kernel.put(FILE, "1\n");
+    let again = isolate(&kernel, &disk, "rt", "3");
+    let is_it = |finding: &&plan::Finding| finding.id == "drift" && finding.subject == FILE;
+    assert_eq!(
+        again.findings.iter().filter(is_it).count(),
+        1,
+        "{:?}",
+        again.findings
+    );
+}

@@ -22,6 +22,7 @@ mod newer_records;
 mod not_ours;
 mod refusals;
 mod released_journals;
+mod released_ledgers;
 mod resizing;
 mod several;
 mod support;

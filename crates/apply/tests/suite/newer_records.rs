@@ -1,7 +1,7 @@
 //! Level 3: a record that a newer version wrote stops every command that would act on it, and its file is kept as it is.
 
 use crate::support::rehearsal::{Disk, Kernel, Rules};
-use crate::{boot_line, every_step, installing};
+use crate::{boot_line, every_step, installing, released_ledgers};
 use apply::{ApplyError, Force, Journal, Which, undo};
 use std::fs;
 use std::path::PathBuf;
@@ -125,4 +125,9 @@ fn a_journal_put_away_with_such_a_record_is_named_and_the_others_are_read() {
 fn notes_with_such_a_record_are_neither_undone_nor_added_to() {
     installing::with_newer_notes(|what, result| is_refused(result, what));
     boot_line::with_newer_notes(|what, result| is_refused(result, what));
+}
+
+#[test]
+fn a_ledger_with_such_a_record_is_neither_swept_nor_added_to() {
+    released_ledgers::with_newer_records(|what, result| is_refused(result, what));
 }

@@ -1,6 +1,6 @@
 //! The table of what is captured. A verb that reads a new file adds its pattern here.
 
-use crate::{Machine, Version};
+use crate::{Machine, Version, irqbalance};
 
 /// What is kept of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub(super) enum Trim {
     BootMounts,
     /// A text of a boot loader, without the lines of its passwords. Of what is too large for one the name alone.
     BootText,
+    /// Assignments of irqbalance's variables; other lines of an environment file may be confidential.
+    IrqbalanceVariables,
     /// The name alone: an empty file stands for it.
     Name,
 }
@@ -46,6 +48,11 @@ impl Trim {
             Trim::BootMounts => |line| {
                 let place = line.split(|&byte| byte == b' ').nth(1).unwrap_or_default();
                 BOOT_PLACES.contains(&place) || place.starts_with(b"/boot/")
+            },
+            Trim::IrqbalanceVariables => |line| {
+                let line = line.trim_ascii_start();
+                let line = line.strip_prefix(b"export ").unwrap_or(line);
+                line.trim_ascii_start().starts_with(b"IRQBALANCE_")
             },
             Trim::Status => |line| STATUS_LINES.iter().any(|name| line.starts_with(name.as_bytes())),
             Trim::Mounts => |line| {
@@ -247,7 +254,7 @@ const FIXED: &[(&str, Trim)] = &[
     ("/sys/block/*/slaves/*/", Trim::Nothing),
     ("/sys/class/net/*/lower_*/", Trim::Nothing),
     (
-        "/sys/bus/pci/devices/*/{class,vendor,device,numa_node,local_cpulist}",
+        "/sys/bus/pci/devices/*/{class,vendor,device,numa_node,local_cpulist,driver,irq}",
         Trim::Nothing,
     ),
     ("/sys/bus/pci/devices/*/msi_irqs/*", Trim::Nothing),
@@ -320,6 +327,16 @@ pub(super) fn patterns(machine: &Machine) -> Vec<Pattern> {
     patterns
 }
 
+/// What irqbalance starts with: its unit, environment files that the unit names, and the command line of the daemon that runs.
+pub(super) fn of_irqbalance(machine: &Machine, environment: Vec<String>) -> Vec<Pattern> {
+    let pattern = |trim| move |path| Pattern { path, trim };
+    let daemon = irqbalance::running(machine).map(|daemon| irqbalance::command_line(daemon.pid));
+    let whole = irqbalance::unit_patterns().chain(daemon);
+    let mut patterns: Vec<Pattern> = whole.map(pattern(Trim::Nothing)).collect();
+    patterns.extend(environment.into_iter().map(pattern(Trim::IrqbalanceVariables)));
+    patterns
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -338,6 +355,11 @@ mod tests {
             "Name:\tx\nCpus_allowed_list:\t0-1",
         );
         check(Trim::Name, "a\nb", "");
+        check(
+            Trim::IrqbalanceVariables,
+            "PROXY=x\n export IRQBALANCE_BANNED_CPULIST=1\nIRQBALANCE_ARGS=-j\n#IRQBALANCE_X=\n",
+            " export IRQBALANCE_BANNED_CPULIST=1\nIRQBALANCE_ARGS=-j\n",
+        );
         check(
             Trim::BootText,
             "set timeout=5\n  Password_pbkdf2 root grub.pbkdf2.sha512.1\nGRUB2_PASSWORD=x\nmenuentry a {\n",

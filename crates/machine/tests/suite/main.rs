@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod devices;
+mod irqbalance_service;
 mod live_machine;
 mod machines;
 mod made;

@@ -68,10 +68,13 @@ fn configured(scene: &Scene) -> Vec<Finding> {
     let bans = machine.irqbalance_bans.iter();
     bans.filter_map(|ban| {
         let paths = ban.paths.join(", ");
-        let fix = format!(
-            "write IRQBALANCE_BANNED_CPULIST={} there and restart irqbalance",
-            to_ban(machine, isolated)
-        );
+        let list = format!("IRQBALANCE_BANNED_CPULIST={}", to_ban(machine, isolated));
+        let fix = match ban.is_in_unit() {
+            true => format!(
+                "write Environment={list} there, run `systemctl daemon-reload` and restart irqbalance"
+            ),
+            false => format!("write {list} there and restart irqbalance"),
+        };
         let (id, message) = match &ban.banned {
             Err(why) => (
                 "irqbalance-bad-list",

@@ -136,6 +136,24 @@ fn the_files_of_irqbalance() {
     let both = said(&[(DEBIAN, bad), ("/etc/irqbalance.env", bad)], &[]);
     assert_eq!(both.len(), 1, "one finding for both: {both:?}");
     assert_eq!(both[0].1, "/etc/default/irqbalance, /etc/irqbalance.env");
+    const DROP_IN: &str = "/etc/systemd/system/irqbalance.service.d/cpus.conf";
+    let replaced = said(
+        &[
+            (DROP_IN, "[Service]\nEnvironment=IRQBALANCE_BANNED_CPULIST=0-1"),
+            isolated,
+        ],
+        &["irqbalance"],
+    );
+    assert_eq!(replaced.len(), 1, "{replaced:?}");
+    let (id, subject, fix) = &replaced[0];
+    assert_eq!(
+        (id.as_str(), subject.as_str()),
+        ("irqbalance-not-banned", DROP_IN)
+    );
+    assert!(
+        fix.contains("Environment=IRQBALANCE_BANNED_CPULIST=2-3") && fix.contains("daemon-reload"),
+        "{fix}"
+    );
 }
 
 /// IPIs of POWER and private interrupts of a GIC: the kernel refuses a mask for them, and none is planned.

@@ -1,0 +1,262 @@
+//! Level 3: each version reads the ledgers of every released one, `fixtures/ledgers/VERSION`, and cleans up what they name.
+//!
+//! The rehearsal machine is the same in every run. So a scene is played by this version, then its ledger is replaced by the one
+//! that the released version wrote of the same scene. The processes of the ledgers have ended, so a sweep restores the machine.
+//! `make bless` writes the ledgers of a version that has none yet, and never touches others.
+
+use crate::newer_records::in_every_place;
+use crate::support::rehearsal::acting::same;
+use crate::support::rehearsal::{Disk, Kernel, Rules};
+use apply::kprobes::Kprobe;
+use apply::tracing::{Setting, Wanted};
+use apply::{ApplyError, kprobes, latency, tracing};
+use machine::{CpuSet, TaskKey};
+use root::Tracefs;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Once;
+
+const TOP: &str = "/sys/kernel/tracing";
+
+/// Processes that have ended: the numbers belong to others now.
+const ENDED: [TaskKey; 3] = [ended(100), ended(101), ended(102)];
+
+const fn ended(tid: u32) -> TaskKey {
+    TaskKey { tid, start_time: 1 }
+}
+
+type Sweep = fn(&Kernel, &Disk) -> Result<Vec<String>, ApplyError>;
+
+/// A ledger, what fills it, and what reads it.
+struct Scene {
+    /// The ledger's file.
+    name: &'static str,
+    act: fn(&Kernel, &Disk),
+    sweep: Sweep,
+    /// Every other call that reads or writes the ledger, for a process that has no record yet.
+    others: &'static [Sweep],
+}
+
+const SCENES: &[Scene] = &[
+    Scene {
+        name: "latency",
+        act: limit,
+        sweep: |kernel, disk| latency::sweep(kernel, disk),
+        others: &[
+            |kernel, disk| latency::hold(kernel, disk, ended(103), 1, &cpus("3")).map(|_| Vec::new()),
+            |kernel, disk| latency::let_go(kernel, disk, ENDED[0]),
+            |kernel, disk| latency::free(kernel, disk, &cpus("3")),
+        ],
+    },
+    Scene {
+        name: "tracing",
+        act: trace,
+        sweep: |kernel, disk| tracing::sweep(kernel, disk),
+        others: &[
+            |kernel, disk| {
+                let own = Wanted::default();
+                tracing::hold(kernel, disk, &Tracefs::at(TOP), ended(103), &own).map(|_| Vec::new())
+            },
+            |kernel, disk| tracing::let_go(kernel, disk, &Tracefs::at(TOP), ENDED[0]),
+        ],
+    },
+    Scene {
+        name: "kprobes",
+        act: probe,
+        sweep: |kernel, disk| kprobes::sweep(kernel, disk),
+        others: &[
+            |kernel, disk| {
+                let tracefs = Tracefs::at(TOP);
+                kprobes::hold(kernel, disk, &tracefs, ended(103), "quietcore", &probes()).map(|_| Vec::new())
+            },
+            |kernel, disk| kprobes::let_go(kernel, disk, &Tracefs::at(TOP), ENDED[0]),
+        ],
+    },
+];
+
+fn cpus(list: &str) -> CpuSet {
+    CpuSet::parse_list(list).unwrap()
+}
+
+fn boot() -> Kernel {
+    let kernel = Kernel::boot_with_settings(Rules::V2);
+    for (cpu, limit) in [(2, "0\n"), (3, "100\n")] {
+        let file = format!("/sys/devices/system/cpu/cpu{cpu}/power/pm_qos_resume_latency_us");
+        kernel.put(&file, limit);
+    }
+    for (file, text) in [
+        ("osnoise/cpus", "0-3\n"),
+        ("osnoise/timerlat_period_us", "500\n"),
+        ("tracing_on", "1\n"),
+        ("kprobe_events", "p:kprobes/of_another do_sys_open\n"),
+        ("instances/of-another/tracing_on", "1\n"),
+    ] {
+        kernel.put(&format!("{TOP}/{file}"), text);
+    }
+    kernel
+}
+
+/// Two limits on CPU 3, of which the second is given back, and one on both CPUs that lets an idle CPU poll.
+fn limit(kernel: &Kernel, disk: &Disk) {
+    for (holder, microseconds, list) in [(ENDED[0], 50, "2-3"), (ENDED[1], 5, "3"), (ENDED[2], 0, "2-3")] {
+        latency::hold(kernel, disk, holder, microseconds, &cpus(list)).unwrap();
+    }
+    latency::let_go(kernel, disk, ENDED[1]).unwrap();
+}
+
+/// One with shared settings and a second instance, one that is given back, and one with an instance alone.
+fn trace(kernel: &Kernel, disk: &Disk) {
+    let own = || Wanted {
+        own: vec![Setting::must("trace_clock", "mono")],
+        ..Wanted::default()
+    };
+    let shared = Wanted {
+        shared: vec![
+            Setting::must("osnoise/cpus", "3"),
+            Setting::must("osnoise/timerlat_period_us", "1000"),
+        ],
+        beside: vec![Setting::must("current_tracer", "function_graph")],
+        ..own()
+    };
+    let tracefs = Tracefs::at(TOP);
+    for (holder, wanted) in [(ENDED[0], &shared), (ENDED[1], &own()), (ENDED[2], &own())] {
+        tracing::hold(kernel, disk, &tracefs, holder, wanted).unwrap();
+    }
+    tracing::let_go(kernel, disk, &tracefs, ENDED[1]).unwrap();
+}
+
+/// Three groups, of which the second is given back.
+fn probe(kernel: &Kernel, disk: &Disk) {
+    let tracefs = Tracefs::at(TOP);
+    for holder in ENDED {
+        kprobes::hold(kernel, disk, &tracefs, holder, "quietcore", &probes()).unwrap();
+    }
+    kprobes::let_go(kernel, disk, &tracefs, ENDED[1]).unwrap();
+}
+
+fn probes() -> Vec<Kprobe> {
+    vec![Kprobe {
+        event: "reschedule".to_owned(),
+        functions: vec!["native_smp_send_reschedule".to_owned()],
+        fetches: "cpu=%di:u32".to_owned(),
+    }]
+}
+
+fn ledgers() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/ledgers")
+}
+
+/// Writes the ledgers of this version, if that is asked for and there are none.
+fn bless(own: &Path) {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        if std::env::var_os("QUIETCORE_BLESS").is_none() || own.exists() {
+            return;
+        }
+        fs::create_dir_all(own).unwrap();
+        for scene in SCENES {
+            let kernel = boot();
+            let disk = Disk::new(&kernel);
+            (scene.act)(&kernel, &disk);
+            fs::copy(disk.dir.path().join(scene.name), own.join(scene.name)).unwrap();
+        }
+    });
+}
+
+/// Where the ledgers of each released version are.
+fn versions() -> Vec<PathBuf> {
+    let own = ledgers().join(env!("CARGO_PKG_VERSION"));
+    bless(&own);
+    let entries = fs::read_dir(ledgers()).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let mut all: Vec<PathBuf> = paths.filter(|path| path.is_dir()).collect();
+    all.sort();
+    assert!(
+        all.contains(&own),
+        "{} is missing: `make bless` writes it",
+        own.display()
+    );
+    all
+}
+
+/// Plays a scene, with the ledger of a released version in the place of the own one.
+fn play(version: &Path, scene: &Scene, act: impl FnOnce(&Kernel, &Disk, &Path)) {
+    let kernel = boot();
+    let disk = Disk::new(&kernel);
+    (scene.act)(&kernel, &disk);
+    let ledger = disk.dir.path().join(scene.name);
+    assert!(ledger.exists(), "{}", scene.name);
+    fs::copy(version.join(scene.name), &ledger).unwrap();
+    act(&kernel, &disk, &ledger);
+}
+
+#[test]
+fn a_ledger_of_every_released_version_is_swept_and_the_machine_is_as_before() {
+    for version in versions() {
+        for scene in SCENES {
+            let what = format!("{} {}", version.display(), scene.name);
+            let before = boot().dump();
+            play(&version, scene, |kernel, disk, ledger| {
+                assert_ne!(kernel.dump(), before, "{what}");
+                let left = (scene.sweep)(kernel, disk).unwrap();
+                assert!(left.is_empty(), "{what}: {left:?}");
+                same(kernel, &before, &what);
+                assert!(!ledger.exists(), "{what}: the ledger goes with its last record");
+            });
+        }
+    }
+}
+
+/// The records of a released version with the number of a later format; all else of them is understood.
+fn of_a_later_format(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).unwrap().replace("qc1 ", "qc2 ")
+}
+
+#[test]
+fn a_ledger_of_a_later_format_is_neither_swept_nor_added_to() {
+    for version in versions() {
+        for scene in SCENES {
+            play(&version, scene, |kernel, disk, ledger| {
+                let later = of_a_later_format(&fs::read(ledger).unwrap());
+                fs::write(ledger, &later).unwrap();
+                let held = kernel.dump();
+                for act in scene.others.iter().chain([&scene.sweep]) {
+                    let error = act(kernel, disk).unwrap_err();
+                    assert!(
+                        matches!(error, ApplyError::OtherVersion { .. }),
+                        "{}: {error}",
+                        scene.name
+                    );
+                    let message = error.to_string();
+                    assert!(message.contains("its format is 2"), "{message}");
+                    assert!(
+                        message.contains(&format!("/run/quietcore/{}", scene.name)),
+                        "{message}"
+                    );
+                    assert_eq!(fs::read_to_string(ledger).unwrap(), later, "{}", scene.name);
+                    same(kernel, &held, scene.name);
+                }
+            });
+        }
+    }
+}
+
+/// Asks everything that reads or writes a ledger while a newer version has written one of its records; nothing is changed.
+pub fn with_newer_records(is_refused: impl Fn(&str, Result<(), ApplyError>)) {
+    for version in versions() {
+        for scene in SCENES {
+            play(&version, scene, |kernel, disk, ledger| {
+                let held = kernel.dump();
+                in_every_place(&ledger.to_path_buf(), |what| {
+                    let what = format!("{}: {what}", scene.name);
+                    for act in scene.others.iter().chain([&scene.sweep]) {
+                        is_refused(&what, act(kernel, disk).map(drop));
+                        same(kernel, &held, &what);
+                    }
+                });
+                assert!((scene.sweep)(kernel, disk).unwrap().is_empty());
+                same(kernel, &boot().dump(), scene.name);
+            });
+        }
+    }
+}

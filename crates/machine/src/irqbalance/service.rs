@@ -1,0 +1,246 @@
+//! The environment that systemd gives irqbalance: its unit, the drop-ins beside it, and the files that both name.
+//!
+//! A file of the unit search path hides those of the same name in later directories, and drop-ins count in the order of their
+//! names, after the unit (systemd.unit(5)). Variables of `EnvironmentFile=` replace those of `Environment=`; an empty
+//! assignment drops what was assigned before (systemd.exec(5); `src/core/load-fragment.c`, `config_parse_environ`,
+//! `config_parse_unit_env_file`). Specifiers and patterns in names of files are not expanded.
+
+use super::configured::{FILES, assigned};
+use crate::reading::Reader;
+use root::Kind;
+use std::collections::BTreeMap;
+
+/// The unit search path for files of administrators and packages, highest precedence first.
+const DIRECTORIES: [&str; 5] = [
+    "/etc/systemd/system",
+    "/run/systemd/system",
+    "/usr/local/lib/systemd/system",
+    "/usr/lib/systemd/system",
+    "/lib/systemd/system",
+];
+const UNIT: &str = "irqbalance.service";
+
+/// An environment file is no larger, in bytes.
+const MAX_FILE: usize = 256 << 10;
+/// Drop-ins and environment files that are read at most.
+const MOST: usize = 64;
+
+/// A variable, and the file that sets it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Variable {
+    pub path: String,
+    pub name: String,
+    pub value: String,
+}
+
+/// What the unit and its drop-ins say.
+#[derive(Debug, Default)]
+pub(super) struct Service {
+    /// `Environment=`, in the order of assignment.
+    pub variables: Vec<Variable>,
+    /// `EnvironmentFile=`, in the order of reading.
+    pub files: Vec<String>,
+}
+
+impl Service {
+    /// The unit and its drop-ins; `None` for a machine that has neither. Drop-ins without a unit add to the usual files.
+    pub fn read(reader: &Reader) -> Option<Service> {
+        let drop_ins = drop_ins(reader);
+        let mut service = Service::default();
+        let unit = match unit(reader) {
+            Unit::Masked => return None,
+            Unit::Absent if drop_ins.is_empty() => return None,
+            Unit::Absent => {
+                service.files = FILES.map(str::to_owned).to_vec();
+                None
+            }
+            Unit::At(path) => Some(path),
+        };
+        for path in unit.iter().chain(drop_ins.values()) {
+            service.add(path, &text(reader, path).unwrap_or_default());
+        }
+        service.files.truncate(MOST);
+        Some(service)
+    }
+
+    /// The value of a variable that the process gets, and the file that sets it.
+    pub fn value(&self, reader: &Reader, name: &str) -> Option<Variable> {
+        let own = self.variables.iter().rfind(|one| one.name == name).cloned();
+        let of_file = |path: &String| {
+            let text = text(reader, path)?;
+            Some(Variable {
+                path: path.clone(),
+                name: name.to_owned(),
+                value: assigned(&text, name)?.to_owned(),
+            })
+        };
+        self.files.iter().rev().find_map(of_file).or(own)
+    }
+
+    /// Applies the assignments of one file.
+    fn add(&mut self, path: &str, text: &str) {
+        for (key, value) in assignments(text) {
+            match (key.as_str(), value.as_str()) {
+                ("Environment", "") => self.variables.clear(),
+                ("Environment", value) => {
+                    let words = words(value);
+                    let pairs = words.iter().filter_map(|word| word.split_once('='));
+                    self.variables.extend(pairs.map(|(name, value)| Variable {
+                        path: path.to_owned(),
+                        name: name.to_owned(),
+                        value: value.to_owned(),
+                    }));
+                }
+                ("EnvironmentFile", "") => self.files.clear(),
+                ("EnvironmentFile", value) => {
+                    let file = value.strip_prefix('-').unwrap_or(value);
+                    if file.starts_with('/') && !file.contains(['*', '?', '[', '{', '%']) {
+                        self.files.push(file.to_owned());
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Whether a path is that of the unit or of a drop-in.
+pub(super) fn is_unit(path: &str) -> bool {
+    DIRECTORIES
+        .iter()
+        .filter_map(|dir| path.strip_prefix(dir)?.strip_prefix('/')?.strip_prefix(UNIT))
+        .any(|rest| rest.is_empty() || rest.starts_with(".d/"))
+}
+
+/// Patterns for a capture of the unit and its drop-ins.
+pub(crate) fn patterns() -> impl Iterator<Item = String> {
+    DIRECTORIES
+        .into_iter()
+        .flat_map(|dir| [format!("{dir}/{UNIT}"), format!("{dir}/{UNIT}.d/*.conf")])
+}
+
+/// The file of the unit.
+enum Unit {
+    At(String),
+    Absent,
+    /// An empty file, or a link to `/dev/null`: systemd starts no irqbalance.
+    Masked,
+}
+
+fn unit(reader: &Reader) -> Unit {
+    for path in DIRECTORIES.map(|dir| format!("{dir}/{UNIT}")) {
+        if reader.link(&path).as_deref() == Some("/dev/null") {
+            return Unit::Masked;
+        }
+        if let Some(text) = text(reader, &path) {
+            return match text.trim().is_empty() {
+                true => Unit::Masked,
+                false => Unit::At(path),
+            };
+        }
+    }
+    Unit::Absent
+}
+
+/// The drop-ins by name.
+fn drop_ins(reader: &Reader) -> BTreeMap<String, String> {
+    let mut all = BTreeMap::new();
+    for dir in DIRECTORIES {
+        let dir = format!("{dir}/{UNIT}.d");
+        for entry in reader.entries(&dir).unwrap_or_default() {
+            if entry.name.ends_with(".conf") && !entry.name.starts_with('.') && all.len() < MOST {
+                let path = format!("{dir}/{}", entry.name);
+                all.entry(entry.name).or_insert(path);
+            }
+        }
+    }
+    all
+}
+
+/// The content of a regular file: a name may also lead to a device or a pipe.
+fn text(reader: &Reader, path: &str) -> Option<String> {
+    match reader.kind(path)? {
+        Kind::File => reader.text_at_most(path, MAX_FILE),
+        Kind::Dir => None,
+    }
+}
+
+/// Key and value of each assignment in `[Service]`. A backslash at the end of a line goes on with the next one, and comments
+/// in between are skipped (systemd.syntax(7)).
+fn assignments(text: &str) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut is_service = false;
+    let mut whole = String::new();
+    for line in text.lines().chain([""]) {
+        if line.trim_start().starts_with(['#', ';']) {
+            continue;
+        }
+        if let Some(start) = line.strip_suffix('\\') {
+            whole.push_str(start);
+            whole.push(' ');
+            continue;
+        }
+        whole.push_str(line);
+        let line = std::mem::take(&mut whole);
+        let line = line.trim();
+        if let Some(section) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            is_service = section == "Service";
+        } else if let (true, Some((key, value))) = (is_service, line.split_once('=')) {
+            found.push((key.trim().to_owned(), value.trim().to_owned()));
+        }
+    }
+    found
+}
+
+/// The words of a value: quotes of both kinds hold blanks, and a backslash takes the next letter as it is.
+fn words(value: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut letters = value.chars();
+    while let Some(letter) = letters.next() {
+        match (letter, quote) {
+            ('\\', _) => word.get_or_insert_default().extend(letters.next()),
+            (letter, Some(open)) if letter == open => quote = None,
+            (letter, Some(_)) => word.get_or_insert_default().push(letter),
+            ('"' | '\'', None) => {
+                quote = Some(letter);
+                word.get_or_insert_default();
+            }
+            (letter, None) if letter.is_whitespace() => words.extend(word.take()),
+            (letter, None) => word.get_or_insert_default().push(letter),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_split_into_words_as_systemd_does() {
+        let check = |value: &str, expected: &[&str]| assert_eq!(words(value), expected, "of {value}");
+        check("", &[]);
+        check("A=1  B=2", &["A=1", "B=2"]);
+        check(r#""A=1 2" B='3 "4'"#, &["A=1 2", "B=3 \"4"]);
+        check(r#"A="1 2" "B=\"3""#, &["A=1 2", "B=\"3"]);
+        check("A=1\\", &["A=1"]);
+        check("\"A=1", &["A=1"]);
+    }
+
+    #[test]
+    fn only_assignments_of_the_service_count() {
+        let text = "Environment=A=0\n[Unit]\nEnvironment=A=1\n[Service]\n# Environment=A=2\n Environment = A=3 \\\n; B\n  B=4\n\
+                    EnvironmentFile=-/etc/x\\";
+        let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        assert_eq!(
+            assignments(text),
+            [
+                pair("Environment", "A=3    B=4"),
+                pair("EnvironmentFile", "-/etc/x")
+            ]
+        );
+    }
+}
