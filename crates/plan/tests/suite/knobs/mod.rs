@@ -2,6 +2,7 @@
 
 mod naming;
 mod neighbours;
+mod offline;
 mod scene;
 
 use plan::{Action, KNOBS, Level, Plan, Profile};
