@@ -57,6 +57,7 @@ same same_fast only_fast fast_left
 rec sweep_apply lab-guest sweep entry 17 2 -- quietcore apply --cpus 3 --quiet -- quietcore undo --partition rt --quiet
 rec sweep_undo lab-guest sweep-undo entry 15 3 -- sh -c 'quietcore undo --all --quiet; quietcore apply --cpus 3 --quiet; quietcore apply --cpus 2 --partition fast --quiet' -- quietcore undo --partition rt --quiet
 q apply --cpus 3
+q undo --partition fast
 rec opens_check lab-guest opens /run/quietcore/journal /sys/devices/system/cpu/possible -- quietcore check --for 1s --quiet
 echo f > /proc/irq/default_smp_affinity
 rec opens_fix lab-guest opens /run/quietcore/journal /sys/devices/system/cpu/possible -- quietcore check --fix --for 0s --quiet
@@ -137,11 +138,10 @@ fn check(_: &Cell, seen: &Records, verdict: &mut Verdict) {
             verdict.that(is_right, format!("{name}, {reads} reads: {counted}"));
         }
     }
-    // CPU 2 and CPU 3 are isolated.
     verdict.equal(
         "default_smp_affinity after --fix",
         seen.get("fixed").text().trim(),
-        "3",
+        "7",
     );
     verdict.status(seen, "all", 0);
     for name in ["same_middle", "same_rt", "same_fast", "same"] {
