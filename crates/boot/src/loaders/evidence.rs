@@ -52,7 +52,13 @@ pub fn contradiction(tree: &dyn Tree, loader: &Loader) -> Option<String> {
     {
         // rEFInd starts other loaders too, and older GRUBs leave its name in the variable.
         let started_by_refind = reported.contains("refind") && running.image && name == "grub";
-        if name == "refind" && reported.contains(name) && running.image {
+        // One that started GRUB: the entries of GRUB are those that count.
+        let made_its_line = name == "systemd-boot" && running.initrd.is_some();
+        if matches!(name, "refind" | "systemd-boot")
+            && reported.contains(name)
+            && running.image
+            && !made_its_line
+        {
             return Some(made_by_grub(name));
         }
         return (!reported.contains(name) && !started_by_refind)

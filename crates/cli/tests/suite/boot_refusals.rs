@@ -265,6 +265,9 @@ fn files_of_a_loader_that_did_not_start_the_machine_are_refused() {
         "BOOT_IMAGE=/vmlinuz-linux root=UUID=1 rw\n",
     );
     refused(arch.path(), &["the running line has BOOT_IMAGE="]);
+    // Also where it is what the firmware started: it has started GRUB then.
+    efi(arch.path(), LOADER_INFO, &wide("systemd-boot 254.5-1\0"));
+    refused(arch.path(), &["the running line has BOOT_IMAGE="]);
 
     let limine = with(
         &tree("debian-12-grub"),
