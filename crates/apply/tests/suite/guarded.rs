@@ -47,7 +47,10 @@ fn what_fails_is_tried_again_until_it_is_undone() {
             }
         };
         undo_watched(&kernel, &disk, TOKEN, "test", &mut lock).unwrap();
-        assert_eq!(tries, 4, "{rules:?}: once without the lock, twice refused, then done");
+        assert_eq!(
+            tries, 4,
+            "{rules:?}: once without the lock, twice refused, then done"
+        );
         same(&kernel, &before, &format!("{rules:?}"));
     }
 }
