@@ -7,6 +7,7 @@ mod cset;
 mod partrt;
 mod systress;
 
+use crate::screen::StandardError;
 use crate::{Screen, Status};
 use session::Session;
 use std::ffi::OsString;
@@ -25,11 +26,12 @@ const FRONT_ENDS: &[(&str, FrontEnd)] = &[
 ];
 
 /// Runs the front end that a command line is for; `None` where it is for quietcore itself.
-pub fn run(session: &Session, command_line: impl IntoIterator<Item = OsString>) -> Option<Status> {
+pub fn run(command_line: impl IntoIterator<Item = OsString>) -> Option<Status> {
     let words: Vec<OsString> = command_line.into_iter().collect();
     let (front_end, args) = chosen(&words)?;
+    let session = Session::live(&StandardError::Normal);
     let mut screen = Screen::plain();
-    let status = front_end(args, session, &mut screen);
+    let status = front_end(args, &session, &mut screen);
     Some(screen.ended(status))
 }
 

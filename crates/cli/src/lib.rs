@@ -48,11 +48,11 @@ pub fn main() -> std::process::ExitCode {
     if first_process::is_this() {
         return first_process::run().into();
     }
-    let session = Session::live(&screen::StandardError);
-    if let Some(status) = front_ends::run(&session, std::env::args_os()) {
+    if let Some(status) = front_ends::run(std::env::args_os()) {
         return status.into();
     }
     let cli = Cli::parse();
+    let session = Session::live(cli.screen.reporter());
     let mut screen = Screen::new(&cli.screen);
     let status = match verbs::run(&cli.verb, &session, &mut screen) {
         Ok(status) => status,

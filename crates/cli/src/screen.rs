@@ -3,7 +3,7 @@
 use crate::{CommandError, Status};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
-use session::Warnings;
+use session::Reporter;
 use std::io::{ErrorKind, IsTerminal, Write};
 
 /// Flags of every verb.
@@ -60,6 +60,18 @@ pub struct Screen {
     pub colour: bool,
     /// Why not all of the result could be written.
     lost: Option<String>,
+}
+
+impl Flags {
+    /// Where the session of a command reports.
+    #[must_use]
+    pub fn reporter(&self) -> &'static StandardError {
+        if self.quiet {
+            &StandardError::Quiet
+        } else {
+            &StandardError::Normal
+        }
+    }
 }
 
 impl Screen {
@@ -188,10 +200,21 @@ impl Screen {
     }
 }
 
-/// Standard error, where warnings of a session are shown, also when quiet.
-pub struct StandardError;
+/// Standard error, where a session reports. Warnings are shown also when quiet.
+pub enum StandardError {
+    /// Progress and remarks too.
+    Normal,
+    /// Only warnings.
+    Quiet,
+}
 
-impl Warnings for StandardError {
+impl Reporter for StandardError {
+    fn note(&self, text: &str) {
+        if matches!(self, StandardError::Normal) {
+            put_error(text);
+        }
+    }
+
     fn warn(&self, failure: &CommandError) {
         put_error(&three_lines(
             "warning",

@@ -9,5 +9,5 @@ mod session;
 mod signals;
 
 pub use change_lock::ChangeLock;
-pub use session::{Session, Warnings};
+pub use session::{Reporter, Session};
 pub use signals::stop_flag;

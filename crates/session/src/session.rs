@@ -6,8 +6,11 @@ use root::{Failure, Live, Root, RootError, Status};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Where a session reports what went wrong beside the job of a command.
-pub trait Warnings: Sync {
+/// Where a session reports what happens while a command works. The result of the command is not its matter.
+pub trait Reporter: Sync {
+    /// Shows progress, or a remark beside the result: whole lines.
+    fn note(&self, text: &str);
+
     /// Shows a failure that does not end the command.
     fn warn(&self, failure: &Failure);
 }
@@ -16,7 +19,7 @@ pub trait Warnings: Sync {
 pub struct Session {
     root: Arc<Root>,
     live: Option<Live>,
-    warnings: &'static dyn Warnings,
+    reporter: &'static dyn Reporter,
     state: Mutex<Option<Arc<StateDir>>>,
     machine: Mutex<Option<Machine>>,
 }
@@ -24,41 +27,46 @@ pub struct Session {
 impl Session {
     /// The machine that we run on.
     #[must_use]
-    pub fn live(warnings: &'static dyn Warnings) -> Session {
-        Session::on(Live::host(), warnings)
+    pub fn live(reporter: &'static dyn Reporter) -> Session {
+        Session::on(Live::host(), reporter)
     }
 
     /// A machine that can be changed. Its state directories are below its root.
     #[must_use]
-    pub fn on(live: Live, warnings: &'static dyn Warnings) -> Session {
-        Session::new(Arc::new(Root::of(&live)), Some(live), warnings)
+    pub fn on(live: Live, reporter: &'static dyn Reporter) -> Session {
+        Session::new(Arc::new(Root::of(&live)), Some(live), reporter)
     }
 
-    /// A captured machine, with this session's place for warnings.
+    /// A captured machine, with the reporter of this session.
     #[must_use]
     pub fn captured(&self, root: Root) -> Session {
-        Session::new(Arc::new(root), None, self.warnings)
+        Session::new(Arc::new(root), None, self.reporter)
     }
 
     /// Another session on the same machine, for a thread that reads it at its own times.
     #[must_use]
     pub fn for_thread(&self) -> Session {
-        Session::new(Arc::clone(&self.root), self.live.clone(), self.warnings)
+        Session::new(Arc::clone(&self.root), self.live.clone(), self.reporter)
     }
 
-    fn new(root: Arc<Root>, live: Option<Live>, warnings: &'static dyn Warnings) -> Session {
+    fn new(root: Arc<Root>, live: Option<Live>, reporter: &'static dyn Reporter) -> Session {
         Session {
             root,
             live,
-            warnings,
+            reporter,
             state: Mutex::default(),
             machine: Mutex::default(),
         }
     }
 
+    /// Reports progress, or a remark beside the result: whole lines.
+    pub fn note(&self, text: &str) {
+        self.reporter.note(text);
+    }
+
     /// Reports a failure that does not end the command.
     pub fn warn(&self, failure: &Failure) {
-        self.warnings.warn(failure);
+        self.reporter.warn(failure);
     }
 
     /// Its files.

@@ -1,12 +1,14 @@
 //! Two machines in one process: each session has files, state, lock and machine of its own.
 
 use root::{Failure, Live, Root, Status};
-use session::{Session, Warnings};
+use session::{Reporter, Session};
 use std::path::Path;
 
 struct Silent;
 
-impl Warnings for Silent {
+impl Reporter for Silent {
+    fn note(&self, _text: &str) {}
+
     fn warn(&self, failure: &Failure) {
         panic!("no warning was expected: {failure:?}");
     }
