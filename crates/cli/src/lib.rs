@@ -2,21 +2,16 @@
 //!
 //! `main.rs` only calls it. Tests of single parts link this instead of including sources by path.
 
-mod accounts;
 pub mod allocator;
-mod declared;
 mod entries;
 mod first_process;
 mod foreign;
 mod front_ends;
 mod intent;
-mod pattern;
 mod placement;
-mod policy;
+mod plans;
 mod program;
 mod reading;
-mod resize;
-mod rt_group;
 mod screen;
 mod status;
 mod verbs;

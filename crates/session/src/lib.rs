@@ -3,8 +3,16 @@
 //! A command gets one [`Session`] and passes it on. No command opens the running machine or a state directory by itself, so two
 //! sessions on two roots can work in one process.
 
+pub mod accounts;
 mod change_lock;
+pub mod comm_pattern;
+pub mod declared;
+pub mod isolation;
 mod journal;
+pub mod partition;
+pub mod policy;
+pub mod resize;
+mod rt_group;
 mod session;
 mod signals;
 

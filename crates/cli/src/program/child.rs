@@ -1,7 +1,8 @@
 //! The command that is watched: it is placed and held back until the trace runs, so that nothing of it is missed.
 
-use crate::{CommandError, Status, placement};
+use crate::{CommandError, Status};
 use root::process::{self, News};
+use session::partition;
 use std::ffi::OsString;
 use std::io::{PipeReader, PipeWriter, Read as _, Write as _};
 use std::time::{Duration, Instant};
@@ -67,7 +68,7 @@ pub fn start(
             // Who wanted to watch is gone, and has said why.
             std::process::exit(i32::from(Status::Failed.code()));
         }
-        let error = placement::become_program(command);
+        let error = partition::become_program(command);
         let _ = tell.write_all(&[NOT_STARTED]);
         return Err(error);
     };

@@ -2,10 +2,11 @@
 
 use crate::front_ends::bitcalc;
 use crate::reading::Reading;
-use crate::{CommandError, Screen, Status, intent};
+use crate::{CommandError, Screen, Status};
 use machine::CpuSet;
 use report::CpusReport;
 use session::Session;
+use session::isolation;
 
 /// Arguments of `cpus`.
 #[derive(clap::Args)]
@@ -26,7 +27,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
     let machine = session.machine();
     let cpus = match is_script(&args.expression) {
         true => of_script(&args.expression)?,
-        false => intent::cpus(&args.expression, &machine)?,
+        false => isolation::cpus(&args.expression, &machine)?,
     };
     let report = CpusReport::new(&args.expression, &cpus, &machine.topology.online);
     screen.text(&report.text());

@@ -1,6 +1,5 @@
 //! `diff`: what changed between two snapshots, or between one and now.
 
-use crate::intent::cpus;
 use crate::reading::captured;
 use crate::screen::{Form, Volume};
 use crate::{CommandError, Screen, Status};
@@ -9,6 +8,7 @@ use plan::diff::Reading;
 use report::Length;
 use root::Origin;
 use session::Session;
+use session::isolation::cpus;
 use std::path::PathBuf;
 
 /// Arguments of `diff`.

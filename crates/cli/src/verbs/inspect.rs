@@ -1,12 +1,12 @@
 //! `inspect`: what the machine is built of, and what isolates what now.
 
-use crate::intent::existing_cpus;
 use crate::reading::Reading;
 use crate::screen::{Form, Volume};
 use crate::{CommandError, Screen, Status};
 use report::{Part, View};
 use root::Origin;
 use session::Session;
+use session::isolation::existing_cpus;
 
 /// Arguments of `inspect`.
 #[derive(clap::Args)]

@@ -13,7 +13,6 @@ mod tracer;
 mod waking;
 
 use crate::foreign::{WrittenAs, written_as};
-use crate::intent::existing_cpus;
 use crate::screen::{Form, Volume};
 use crate::{CommandError, Screen, Status};
 use claim::parse_claim;
@@ -27,6 +26,7 @@ use measure::{
 use policy::{Sampler, parse_policy};
 use report::Histograms;
 use session::Session;
+use session::isolation::existing_cpus;
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;

@@ -8,7 +8,7 @@ mod owners;
 mod show;
 mod threads;
 
-use crate::placement::{self, Manner, Partition, Pins};
+use crate::placement::PlacementArgs;
 use crate::{CommandError, Screen, Status};
 use apply::{Arrival, FormerPolicy, Ground, Homes, Journal, Outcome, Parcel, Passenger, Stay, System, Unit};
 use choose::{Children, Chosen, Selection};
@@ -16,6 +16,7 @@ use machine::{CpuSet, Hierarchy, Machine, Task, TaskKey, Version};
 use owners::Owners;
 use plan::Finding;
 use root::Root;
+use session::partition::{self, Partition, Pins};
 use session::{ChangeLock, Session};
 pub(crate) use show::{Fate, Line, Summary};
 use std::collections::BTreeSet;
@@ -41,7 +42,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "rt", requires = "out")]
     from: String,
     #[command(flatten)]
-    manner: Manner,
+    manner: PlacementArgs,
     /// On cgroup v2: a single thread may take its process out of the memory and CPU limits of its slice
     #[arg(long)]
     out_of_limits: bool,
@@ -80,11 +81,11 @@ pub(crate) fn perform(session: &Session, args: &Args) -> Result<Summary, Command
     } else {
         (Way::In, &args.into)
     };
-    let nothing = || placement::no_partition(name);
+    let nothing = || partition::no_partition(name);
     let changing = session.lock_existing()?.ok_or_else(nothing)?;
     let root = session.root();
     let machine = session.machine();
-    let partition = placement::partition_in_force(&changing, &machine, name)?.ok_or_else(nothing)?;
+    let partition = partition::partition_in_force(&changing, &machine, name)?.ok_or_else(nothing)?;
     let hierarchy = machine.cgroups.cpuset.as_ref().ok_or_else(nothing)?;
     let pins = args.manner.pins(&machine, &partition)?;
     let owners = Owners::new(root, args.user.as_deref())?;
@@ -412,7 +413,7 @@ impl Mover<'_> {
             }
             (Outcome::Refused(errno), _) => {
                 let (why, next) =
-                    placement::refused(*errno, Some(&task), self.root, self.machine, &self.partition.path);
+                    partition::refused(*errno, Some(&task), self.root, self.machine, &self.partition.path);
                 line.fate = Fate::Left;
                 line.errno = Some(*errno);
                 line.reason = Some(format!("{why}; {next}"));

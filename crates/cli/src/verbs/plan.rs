@@ -1,10 +1,9 @@
 //! `plan`: every change that an isolation needs, as data, before anything is done; or in the words of others.
 
-use crate::declared;
 use crate::intent::Wanted;
 use crate::reading::Reading;
 use crate::screen::{Form, Volume};
-use crate::{CommandError, Screen, Status};
+use crate::{CommandError, Screen, Status, plans};
 use clap::builder::PossibleValuesParser;
 use report::Length;
 use report::export::{EXPORTS, ExportForm, ExportedFile, Subject, export_json, export_text};
@@ -54,7 +53,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
         None => vec![args.wanted.plan(session, &machine)?],
     };
     if plans.len() != 1 && args.export.is_none() {
-        declared::show(&plans, length, screen)?;
+        plans::show(&plans, length, screen)?;
         return Ok(Status::Done);
     }
     let one = plans.pop().filter(|_| plans.is_empty());

@@ -5,8 +5,7 @@ mod phase;
 mod residue;
 mod steps;
 
-use crate::intent::{Wanted, plan_on};
-use crate::placement::Partition;
+use crate::intent::Wanted;
 use crate::screen::Form;
 use crate::verbs::measure::kept::Kept;
 use crate::{CommandError, Screen, Status};
@@ -18,6 +17,8 @@ use plan::{Finding, Intent, Level, Plan};
 use report::prove::{Entry, PROVE_SCHEMA, Restored, Story};
 use root::Root;
 use session::Session;
+use session::isolation::plan_on;
+use session::partition::Partition;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

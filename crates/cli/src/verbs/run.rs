@@ -6,13 +6,14 @@
 
 mod stay;
 
-use crate::accounts::{self, Identity};
-use crate::placement::{self, Manner, Partition, Pins};
+use crate::placement::PlacementArgs;
 use crate::{CommandError, Screen, Status};
 use apply::latency::Held;
 use machine::{CpuSet, Machine, TaskKey};
 use root::{Root, process};
 use session::Session;
+use session::accounts::{self, Identity};
+use session::partition::{self, Partition, Pins};
 use std::io::PipeWriter;
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -24,7 +25,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "rt")]
     partition: String,
     #[command(flatten)]
-    manner: Manner,
+    manner: PlacementArgs,
     /// Run as this user (name or number of /etc/passwd), with the user's groups
     #[arg(long, value_name = "USER")]
     user: Option<String>,
@@ -152,12 +153,12 @@ pub(super) struct Ready<'s> {
 
 impl<'s> Ready<'s> {
     fn check(session: &'s Session, args: &Args, screen: &mut Screen) -> Result<Ready<'s>, CommandError> {
-        let nothing = || placement::no_partition(&args.partition);
+        let nothing = || partition::no_partition(&args.partition);
         let changing = session.lock_existing()?.ok_or_else(nothing)?;
         let root = session.root();
         let machine = session.machine();
         let partition =
-            placement::partition_in_force(&changing, &machine, &args.partition)?.ok_or_else(nothing)?;
+            partition::partition_in_force(&changing, &machine, &args.partition)?.ok_or_else(nothing)?;
         drop(changing);
         let pins = args.manner.pins(&machine, &partition)?;
         let identity = accounts::identity(root, args.user.as_deref(), args.group.as_deref())?;
@@ -202,7 +203,7 @@ impl<'s> Ready<'s> {
         }
         let changing = session
             .lock_existing()?
-            .ok_or_else(|| placement::no_partition(&args.partition))?;
+            .ok_or_else(|| partition::no_partition(&args.partition))?;
         let own = machine::tasks::read_one(self.root, std::process::id()).map(|task| task.key);
         let microseconds = u32::try_from(time.as_micros()).unwrap_or(u32::MAX);
         let cpus = self.cpus();
@@ -236,7 +237,7 @@ impl<'s> Ready<'s> {
                 ..error
             })?;
         // The pipe closes with the exec, which tells the parent that everything is in place.
-        Err(placement::become_program(&args.command))
+        Err(partition::become_program(&args.command))
     }
 
     /// Placement first, then what is the process's own, and the user last, who may do none of it.
@@ -269,13 +270,13 @@ impl<'s> Ready<'s> {
     }
 
     fn join(&self, session: &Session, args: &Args) -> Result<(), CommandError> {
-        let nothing = || placement::no_partition(&args.partition);
+        let nothing = || partition::no_partition(&args.partition);
         let changing = session.lock_existing()?.ok_or_else(nothing)?;
         // It may have been taken back since it was looked at.
         let partition =
-            placement::partition_in_force(&changing, &self.machine, &args.partition)?.ok_or_else(nothing)?;
+            partition::partition_in_force(&changing, &self.machine, &args.partition)?.ok_or_else(nothing)?;
         let later: Vec<CpuSet> = self.pins.named.iter().map(|(_, cpus)| cpus.clone()).collect();
-        placement::join(
+        partition::join(
             &changing,
             self.root,
             &self.machine,

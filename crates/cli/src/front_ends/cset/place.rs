@@ -3,13 +3,13 @@
 
 use super::tree::{Set, Tree};
 use super::{Refused, words_of};
-use crate::accounts;
 use apply::threads::{self, Threshold};
 use apply::{Ground, Journal, JournalState, Layer, Outcome, Parcel, Passenger, Stay, Unit};
 use machine::{CpuSet, Version};
 use plan::{Intent, partition_path};
 use root::process;
 use session::Session;
+use session::accounts;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;

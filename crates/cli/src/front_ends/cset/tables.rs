@@ -2,9 +2,9 @@
 
 use super::spec;
 use super::tree::Set;
-use crate::accounts;
 use machine::{CpuSet, Policy, Task};
 use root::Root;
+use session::accounts;
 use std::collections::BTreeMap;
 
 /// Whom a listing is for.

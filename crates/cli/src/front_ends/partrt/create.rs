@@ -1,13 +1,14 @@
 //! `partrt create`: quietcore's own apply, with the knobs that partrt turns. Each of its options leaves one of them out.
 
 use super::{Failed, Found, Names, detail, getopts, mask, names, wrong};
-use crate::{CommandError, Screen, intent};
+use crate::{CommandError, Screen};
 use apply::{Applied, Entry, Outcome, Request};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 use plan::parameters::Price;
 use plan::{Intent, Level, PartitionName, Profile, knobs, partition_path};
 use root::Root;
 use session::Session;
+use session::isolation;
 use std::collections::BTreeSet;
 
 /// What partrt turns beside partition, tasks and interrupts: the option that leaves it out, and our knob with partrt's
@@ -57,11 +58,11 @@ pub fn create(session: &Session, words: &[String], names: &Names, screen: &mut S
         screen.note("WARNING: Your kernel doesn't support reconfiguring of unbound workqueues cpumask.\n");
     }
     // Refused as early as can be said; planned again under the lock.
-    intent::plan_on(session, &machine, &intent).map_err(CommandError::from)?;
+    isolation::plan_on(session, &machine, &intent).map_err(CommandError::from)?;
     let changing = session.lock()?;
     session.refresh();
     let machine = session.machine().with_tasks_and_interrupts(root);
-    let plan = intent::plan_on(session, &machine, &intent).map_err(CommandError::from)?;
+    let plan = isolation::plan_on(session, &machine, &intent).map_err(CommandError::from)?;
     let request = Request {
         machine: &machine,
         intent: &intent,

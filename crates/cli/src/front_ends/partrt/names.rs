@@ -2,10 +2,10 @@
 //! is not isolated (`nrt`): on v1 the set that takes it, on v2 the rest of the tree.
 
 use crate::CommandError;
-use crate::placement::{self, Partition};
 use apply::{Ground, Homes, Journal};
 use machine::{CpuSet, Hierarchy, Machine, Version};
 use plan::{Intent, housekeeping_set_path, partition_path};
+use session::partition::{self, Partition};
 use session::{ChangeLock, Session};
 
 /// How the real-time partition is called unless the user says otherwise.
@@ -73,7 +73,7 @@ pub fn find(
     machine: &Machine,
     name: &str,
 ) -> Result<Option<Place>, CommandError> {
-    if let Some(partition) = placement::partition_in_force(changing, machine, name)? {
+    if let Some(partition) = partition::partition_in_force(changing, machine, name)? {
         return Ok(Some(Place::Partition(partition)));
     }
     let in_force = session.in_force_because();
@@ -108,7 +108,7 @@ pub fn around(
     let path = format!("{}{cgroup}", hierarchy.mount);
     for intent in session.in_force() {
         let name = intent.name.as_str();
-        let partition = placement::partition_in_force(changing, machine, name)?;
+        let partition = partition::partition_in_force(changing, machine, name)?;
         if let Some(partition) = partition.filter(|partition| partition.path == path) {
             return Ok(Some((name.to_owned(), partition)));
         }

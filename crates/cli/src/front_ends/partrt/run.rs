@@ -2,10 +2,10 @@
 
 use super::names::{self, Place};
 use super::{Failed, Found, getopts, mask, outside, wrong};
-use crate::placement;
-use crate::policy::{self, Policy};
 use crate::{CommandError, Status};
 use machine::{CpuSet, Machine};
+use session::partition;
+use session::policy::{self, Policy};
 use session::{ChangeLock, Session};
 use std::ffi::OsString;
 
@@ -44,7 +44,7 @@ pub fn run(session: &Session, words: &[String], exact: &[OsString]) -> Result<()
     }
     match &place {
         Place::Partition(partition) => {
-            placement::join(&changing, root, &machine, partition, wanted.cpus.as_ref(), &[])?;
+            partition::join(&changing, root, &machine, partition, wanted.cpus.as_ref(), &[])?;
         }
         Place::Rest(_) => join_rest(&changing, &machine, wanted.cpus.as_ref())?,
     }
@@ -55,7 +55,7 @@ pub fn run(session: &Session, words: &[String], exact: &[OsString]) -> Result<()
             CommandError::new(Status::Denied, "the policy was refused", why, next)
         })?;
     }
-    Err(placement::become_program(command).into())
+    Err(partition::become_program(command).into())
 }
 
 impl Wanted {
@@ -93,7 +93,7 @@ fn join_rest(changing: &ChangeLock, machine: &Machine, cpus: Option<&CpuSet>) ->
     let root = session.root();
     let to = names::way_out(changing, machine, std::process::id())?;
     if let Some(partition) = to {
-        placement::join(changing, root, machine, &partition, None, &[])?;
+        partition::join(changing, root, machine, &partition, None, &[])?;
     }
     let Some(cpus) = cpus else { return Ok(()) };
     root::sched::set_affinity(0, cpus.words()).map_err(|errno| {

@@ -1,12 +1,13 @@
 //! `apply --at-boot`: what the boot unit calls. It would rather do nothing than lock somebody out.
 
 use super::{Args, many};
-use crate::{CommandError, Screen, Status, declared, verbs};
+use crate::{CommandError, Screen, Status, verbs};
 use apply::Lasting;
 use apply::boot_attempt::{Attempt, Gate, OFF, ThisBoot, attempt};
 use plan::declared::{ComesBack, PATH};
 use serde_json::json;
 use session::Session;
+use session::declared;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 

@@ -2,11 +2,11 @@
 //! wish is told of first, and used under the lock unless somebody else has applied or undone meanwhile.
 
 use crate::CommandError;
-use crate::intent;
 use machine::{CpuSet, Machine};
 use plan::declared::{CpuWish, Declaration};
 use plan::{Intent, Plan};
 use session::Session;
+use session::isolation;
 
 /// A declaration on a machine.
 pub(super) struct Foreseen {
@@ -30,7 +30,7 @@ impl Foreseen {
         let root = session.root();
         let machine = read_for(session, declaration);
         let others = session.in_force();
-        let (intent, plan) = intent::settle(declaration, &machine, root, &others, reserved)?;
+        let (intent, plan) = isolation::settle(declaration, &machine, root, &others, reserved)?;
         Ok(Foreseen {
             machine,
             intent,

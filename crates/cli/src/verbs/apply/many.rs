@@ -2,14 +2,14 @@
 
 use super::foreseen::Foreseen;
 use super::{Args, Because, Brought, Room, bring};
-use crate::declared::{self, DeclaredFile};
 use crate::entries::EntryJson;
-use crate::{CommandError, Screen, Status, verbs};
+use crate::{CommandError, Screen, Status, plans, verbs};
 use machine::CpuSet;
 use plan::Finding;
 use report::Length;
 use serde::Serialize;
 use session::Session;
+use session::declared::DeclaredFile;
 use std::time::Duration;
 
 /// JSON of `apply` for what a file declares.
@@ -48,7 +48,7 @@ pub fn run(
     if args.dry_run {
         let machine = session.machine().with_tasks_and_interrupts(root);
         let plans = file.foresee(session, &machine)?;
-        declared::show(&plans, Length::Whole, screen)?;
+        plans::show(&plans, Length::Whole, screen)?;
         return Ok(Status::Done);
     }
     bring_all(session, file, "apply", args.confirm_within, screen)

@@ -1,6 +1,5 @@
 //! `apply --save`: one more partition in the file of declared ones, everything else in it kept.
 
-use crate::declared::wrong;
 use crate::{CommandError, Status};
 use apply::Lasting;
 use apply::installed::install;
@@ -8,6 +7,7 @@ use plan::PartitionName;
 use plan::declared::{Declaration, DeclarationError, PATH, add, put_on_boot_line};
 use root::{Content, Standing};
 use session::Session;
+use session::declared::wrong;
 use std::path::Path;
 
 /// The file as it shall be.

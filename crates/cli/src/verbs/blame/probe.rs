@@ -164,7 +164,7 @@ pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status
 
 fn chosen(args: &Args, machine: &Machine, screen: &mut Screen) -> Result<CpuSet, CommandError> {
     if let Some(expression) = &args.cpus {
-        return crate::intent::existing_cpus(expression, machine);
+        return session::isolation::existing_cpus(expression, machine);
     }
     let (cpus, why) = default_cpus(machine)?;
     screen.note(&format!("watching CPU {cpus} ({why}); --cpus chooses others\n"));

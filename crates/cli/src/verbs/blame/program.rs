@@ -14,13 +14,14 @@ use crate::program::attend::{Until, attend};
 use crate::program::child::{self, Begun};
 use crate::program::offline::{self, Hotplug};
 use crate::program::place::place;
-use crate::{CommandError, Screen, Status, intent};
+use crate::{CommandError, Screen, Status};
 use blame::{Counted, Follow, Gap, Question, Target, Victim};
 use machine::{CpuSet, Machine, TaskKey};
 use measure::{Environment, Note};
 use observe::{Activity, Sample};
 use root::Root;
 use session::Session;
+use session::isolation;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
@@ -74,7 +75,7 @@ pub fn of_command(session: &Session, args: &Args, screen: &mut Screen) -> Result
     let asked = args
         .cpus
         .as_deref()
-        .map(|cpus| intent::existing_cpus(cpus, &machine))
+        .map(|cpus| isolation::existing_cpus(cpus, &machine))
         .transpose()?;
     let form = screen.form;
     let child = match child::start(&args.command, || place(session, &machine, asked.as_ref(), form))? {
@@ -150,7 +151,7 @@ pub fn of_pid(session: &Session, args: &Args, pid: u32, screen: &mut Screen) -> 
     let cpus = match &args.cpus {
         None => may,
         Some(cpus) => {
-            let asked = intent::existing_cpus(cpus, &machine)?;
+            let asked = isolation::existing_cpus(cpus, &machine)?;
             if !asked.intersects(&may) {
                 return Err(CommandError::usage(
                     format!("process {pid} may not run on CPU {asked}"),

@@ -4,8 +4,6 @@
 use super::scene::Scene;
 use super::words::{Beside, for_cpus};
 use crate::CommandError;
-use crate::declared::{self, DeclaredFile};
-use crate::intent::existing_cpus;
 use boot::{Files, former_line, isolated_by};
 use machine::{CpuSet, Machine};
 use plan::Profile;
@@ -14,6 +12,8 @@ use plan::declared::{BootPart, CpuWish, Declaration, PATH};
 use plan::lint::Facts;
 use root::Root;
 use session::Session;
+use session::declared::{self, DeclaredFile};
+use session::isolation::existing_cpus;
 
 /// What is wanted on the boot line.
 pub struct OnLine {

@@ -4,7 +4,6 @@ use super::declaration::covered;
 use super::scene::{Shown, carry};
 use super::target::{Mode, Target};
 use super::words::Wanted;
-use crate::declared;
 use crate::verbs::apply::Draft;
 use crate::{CommandError, Screen, Status};
 use apply::boot_line::BootChange;
@@ -13,6 +12,7 @@ use plan::PartitionName;
 use plan::declared::{BootPart, PATH};
 use root::Origin;
 use session::Session;
+use session::declared;
 
 /// Arguments of `boot set`.
 #[derive(clap::Args)]

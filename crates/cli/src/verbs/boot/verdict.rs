@@ -3,7 +3,6 @@
 use super::counting::Counted;
 use super::declaration;
 use super::scene::Scene;
-use crate::declared::{self, DeclaredFile};
 use crate::{CommandError, Status};
 use boot::{After, BootState, MARK, missing_words, state_after};
 use machine::{CpuSet, Machine, Settings, cmdline};
@@ -14,6 +13,7 @@ use plan::declared::BootPart;
 use plan::lint::{Facts, Outcome as Said};
 use plan::{Finding, Level};
 use session::Session;
+use session::declared::{self, DeclaredFile};
 
 /// The verdict, and what could not be read for it.
 pub struct Looked {

@@ -3,13 +3,14 @@
 
 use super::declaration::OnLine;
 use crate::CommandError;
-use crate::intent::{self, ProfileWord};
+use crate::intent::ProfileWord;
 use boot::{Files, Loader, Ours, former_line, isolated_by, on_line};
 use machine::cmdline::words;
 use machine::{CpuSet, Machine};
 use plan::lint::{Facts, lint};
 use plan::{BootWish, Level, Profile, boot_line};
 use session::Session;
+use session::isolation;
 
 /// What is asked for.
 #[derive(clap::Args)]
@@ -72,7 +73,7 @@ impl Wanted {
             },
             (None, Some(expression)) => {
                 let wanted = OnLine {
-                    cpus: intent::existing_cpus(expression, &machine)?,
+                    cpus: isolation::existing_cpus(expression, &machine)?,
                     profile: match self.profile {
                         Some(ProfileWord::Minimal) => Profile::Minimal,
                         Some(ProfileWord::Balanced) | None => Profile::Balanced,

@@ -1,8 +1,6 @@
 //! Who wants which CPUs left in peace: the command line, `/etc/quietcore.toml`, the journal, the boot line, other tools.
 
 use crate::CommandError;
-use crate::declared::{self, DeclaredFile};
-use crate::intent::{existing_cpus, settle};
 use apply::Standing;
 use check::{Intention, Means, Source, Wish};
 use machine::{CpuSet, Machine, Owner, Partition};
@@ -10,6 +8,8 @@ use plan::declared::{CpuWish, Declaration};
 use plan::{Finding, Intent, Level, PartitionName, Profile, partition_path};
 use root::Root;
 use session::Session;
+use session::declared::{self, DeclaredFile};
+use session::isolation::{existing_cpus, settle};
 
 /// What the command line says.
 pub struct Asked<'a> {

@@ -1,9 +1,9 @@
 //! Which tasks `move` is about: by number, by name, with their children.
 
 use super::owners::Owners;
-use crate::pattern::Glob;
 use machine::Task;
 use root::Root;
+use session::comm_pattern::Glob;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Options that name tasks; at least one.

@@ -1,7 +1,8 @@
 //! Whose the processes are: any user may give a process any name.
 
-use crate::{CommandError, accounts};
+use crate::CommandError;
 use root::Root;
+use session::accounts;
 use std::collections::BTreeMap;
 
 /// Which users' processes are meant, and what users are called.

@@ -2,13 +2,13 @@
 
 use super::steps::Steps;
 use crate::CommandError;
-use crate::placement::Partition;
 use machine::CpuSet;
 use measure::load::{Load, LoadKind};
 use measure::{Environment, Kind, Measurement, Request};
 use plan::{Finding, Level};
 use report::prove::Phase;
 use session::Session;
+use session::partition::Partition;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 

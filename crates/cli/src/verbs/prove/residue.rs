@@ -1,6 +1,5 @@
 //! What still arrived on the isolated CPUs, what could not be moved and why, and what the profile had promised.
 
-use crate::placement::Partition;
 use apply::{Applied, Outcome};
 use machine::CpuSet;
 use observe::Class;
@@ -8,6 +7,7 @@ use plan::Plan;
 use report::prove::{Story, StuckInterrupt, StuckThread};
 use root::Root;
 use session::Session;
+use session::partition::Partition;
 
 /// Fills the story's residue from the counters and from the machine as it is now, while isolated.
 pub fn collect(session: &Session, story: &mut Story, partition: Option<&Partition>, applied: &Applied) {

@@ -3,7 +3,6 @@
 use super::directory::Directory;
 use super::foresee::{Foreseen, REASON, idle_knob, load_cpus, with_cpus};
 use super::{about, child, cooling};
-use crate::intent::plan_on;
 use crate::{CommandError, Screen, Status};
 use apply::Which;
 use apply::guard::{Guard, Watch};
@@ -12,6 +11,7 @@ use machine::temperatures::hottest;
 use measure::load::Load;
 use plan::{Intent, Plan};
 use session::Session;
+use session::isolation::plan_on;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use study::heat::Heat;

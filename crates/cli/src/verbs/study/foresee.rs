@@ -1,6 +1,5 @@
 //! A study held against this machine before anything runs: which CPUs it means, and which of its cells are impossible here.
 
-use crate::intent::{existing_cpus, plan_on};
 use crate::program::aside;
 use crate::verbs::measure::policy::parse_policy;
 use crate::{CommandError, Status};
@@ -8,6 +7,7 @@ use machine::{CpuSet, Machine};
 use plan::{Intent, Plan, State};
 use root::{Root, input};
 use session::Session;
+use session::isolation::{existing_cpus, plan_on};
 use std::path::Path;
 use study::{Cell, LoadPlace, MOST_BYTES, PARTITION, Said, Study, StudyError, parse};
 

@@ -8,7 +8,7 @@ use super::foresee::{Foreseen, Written, refuse_neighbours, with_cpus};
 use super::options::{LoadOn, Measured, Options, a_time};
 use super::reboots::Consent;
 use super::{carry_out, plan as show_plan};
-use crate::intent::{ProfileWord, existing_cpus, plan_on};
+use crate::intent::ProfileWord;
 use crate::verbs::measure::policy::parse_policy;
 use crate::{CommandError, Screen, Status};
 use ::plan::{Intent, Knob, PartitionName, Plan, Profile, State};
@@ -17,6 +17,7 @@ use ::study::{PARTITION, What};
 use clap::ValueEnum;
 use machine::CpuSet;
 use session::Session;
+use session::isolation::{existing_cpus, plan_on};
 
 /// Two more repetitions than can show anything at all: those show only what never overlaps.
 const BEYOND_LEAST: usize = 2;

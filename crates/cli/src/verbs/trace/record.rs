@@ -162,7 +162,7 @@ pub fn record(
     let root = session.root();
     let machine = session.machine();
     let cpus = match &args.cpus {
-        Some(cpus) => crate::intent::existing_cpus(cpus, &machine)?.and(&machine.topology.online),
+        Some(cpus) => session::isolation::existing_cpus(cpus, &machine)?.and(&machine.topology.online),
         None => machine.topology.online.clone(),
     };
     let watched = match Watched::begin(

@@ -19,7 +19,6 @@ mod threads;
 mod webhook;
 
 use super::Args;
-use crate::declared::DeclaredFile;
 use crate::program::aside::step_aside;
 use crate::{CommandError, Screen, Status, seconds_now};
 use alerts::Alerts;
@@ -36,6 +35,7 @@ use root::process;
 use rounds::Rounds;
 use service::Service;
 use session::Session;
+use session::declared::DeclaredFile;
 use sources::Sources;
 use std::time::{Duration, Instant};
 use threads::Threads;

@@ -1,16 +1,17 @@
 //! Making, changing and taking away the shield: `apply` and `undo` with cset's words.
 
 use super::{Names, Shield};
+use crate::CommandError;
 use crate::front_ends::cset::Refused;
 use crate::front_ends::cset::moving::{self, KernelThreads};
 use crate::front_ends::cset::set;
 use crate::front_ends::cset::talk::Talk;
 use crate::front_ends::cset::tree::{Set, Tree};
-use crate::{CommandError, intent, resize};
 use apply::{Applied, Force, Request, Which};
 use machine::CpuSet;
 use plan::{Intent, PartitionName, Profile};
 use session::Session;
+use session::{isolation, resize};
 
 /// Whether unbound kernel threads are kept out too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,11 +112,11 @@ fn put_in_force(session: &Session, intent: &Intent) -> Result<(), Refused> {
     };
     let machine = read();
     // What cannot be is refused while the former shield still stands.
-    intent::plan_on(session, &machine, intent)?;
+    isolation::plan_on(session, &machine, intent)?;
     let former = resize::make_room(&changing, intent, &machine)?;
     let machine = read();
     let make = || -> Result<Applied, CommandError> {
-        let plan = intent::plan_on(session, &machine, intent)?;
+        let plan = isolation::plan_on(session, &machine, intent)?;
         let request = Request {
             machine: &machine,
             intent,

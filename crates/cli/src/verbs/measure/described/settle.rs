@@ -3,7 +3,6 @@
 
 use super::super::policy::parse_policy;
 use super::statistics;
-use crate::intent::existing_cpus;
 use crate::{CommandError, Status};
 use machine::{CpuId, CpuSet, Machine, Policy};
 use measure::configuration::{
@@ -12,6 +11,7 @@ use measure::configuration::{
 use measure::load::LoadKind;
 use measure::programs::Order;
 use measure::{Lane, Level, Note};
+use session::isolation::existing_cpus;
 use std::path::Path;
 use std::time::Duration;
 
@@ -193,10 +193,10 @@ impl Place<'_> {
     }
 
     fn order(&self, program: &Program) -> Result<Order, CommandError> {
-        use crate::policy::Policy::{Deadline, Plain};
+        use session::policy::Policy::{Deadline, Plain};
         let (policy, priority) = match &program.policy {
             None => (Policy::Other, 0),
-            Some(written) => match crate::policy::parse(&written.value) {
+            Some(written) => match session::policy::parse(&written.value) {
                 Ok(Plain { policy, priority }) => (policy, priority),
                 Ok(Deadline { .. }) => {
                     let why = "a program that forks cannot be started with SCHED_DEADLINE".to_owned();

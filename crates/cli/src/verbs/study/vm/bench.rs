@@ -4,12 +4,12 @@
 use super::Args;
 use super::accelerator::accelerator;
 use crate::CommandError;
-use crate::intent::existing_cpus;
 use crate::verbs::study::foresee::{Foreseen, Written};
 use guest::image::{self, HEAD_BYTES};
 use guest::qemu::{Accelerator, PROGRAM, Sizes};
 use machine::{CpuSet, Kernel as Known, Machine, Topology};
 use root::input;
+use session::isolation::existing_cpus;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

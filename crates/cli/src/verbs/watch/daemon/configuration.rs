@@ -1,9 +1,9 @@
 //! `/etc/quietcore.toml` while the daemon runs: read again when it changes; while it cannot be used the old one counts.
 
 use crate::CommandError;
-use crate::declared::{self, DeclaredFile};
 use plan::declared::{PATH, Repair, Watching, watching};
 use session::Session;
+use session::declared::{self, DeclaredFile};
 
 /// What the file says, or said when it could last be used.
 pub struct Configuration {
@@ -100,7 +100,7 @@ mod tests {
         write(dir.path(), whole);
         std::fs::create_dir(dir.path().join("proc")).unwrap();
         let root = root::Root::open(dir.path()).unwrap();
-        let session = Session::live(&crate::screen::StandardError).captured(root);
+        let session = Session::live(&crate::screen::StandardError::Normal).captured(root);
         let mut configuration = Configuration::read(&session, Repair::All(false)).unwrap();
         let good: Fits = &|_| Ok(());
         let never: Fits = &|_| {

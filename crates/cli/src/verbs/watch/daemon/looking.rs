@@ -5,7 +5,6 @@
 
 use super::configuration::Configuration;
 use crate::CommandError;
-use crate::declared::DeclaredFile;
 use crate::verbs::boot;
 use crate::verbs::check::intention::{self, Asked, Declarations};
 use crate::verbs::check::look::{cases, cases_from};
@@ -16,6 +15,7 @@ use plan::Profile;
 use plan::declared::Watching;
 use root::Root;
 use session::Session;
+use session::declared::DeclaredFile;
 use watch::drift::{Kept, Layers};
 
 /// What was seen and found.
@@ -221,7 +221,7 @@ mod tests {
         write("sys/devices/system/cpu/possible", "0-3\n");
         set("7\n", "7\n");
         let live = root::Live::rehearsal(dir.path());
-        let session = Session::on(live, &crate::screen::StandardError);
+        let session = Session::on(live, &crate::screen::StandardError::Normal);
         let root = session.root();
         let machine = whole(&session, Layers::all());
         assert_eq!(masks(&machine), wanted("0-2", "0-2"));

@@ -4,14 +4,13 @@
 //! the new one fail, the old one is made again. Should we die in the middle, the journal says so until `undo` has given
 //! back the state before the partition.
 
-use crate::intent::plan_on;
-use crate::placement;
-use crate::{CommandError, Status};
+use crate::isolation::plan_on;
+use crate::{ChangeLock, partition};
 use apply::resize::{begin, end};
 use apply::{Applied, Dwelling, Force, Ground, Inhabitants, Journal, Outcome, Request, Undone, Which};
 use machine::Machine;
 use plan::{Finding, Intent, Level};
-use session::ChangeLock;
+use root::{Failure, Status};
 use std::sync::atomic::AtomicBool;
 
 /// A partition that was taken back to be made anew.
@@ -29,9 +28,9 @@ pub fn make_room(
     changing: &ChangeLock,
     wanted: &Intent,
     machine: &Machine,
-) -> Result<Option<Former>, CommandError> {
+) -> Result<Option<Former>, Failure> {
     let name = wanted.name.as_str();
-    let Some(partition) = placement::partition_in_force(changing, machine, name)? else {
+    let Some(partition) = partition::partition_in_force(changing, machine, name)? else {
         return Ok(None);
     };
     let Some(journal) = Journal::open(changing.state())? else {
@@ -53,7 +52,7 @@ pub fn make_room(
     drop(journal);
     let undone = begin(&changing.host, changing.state(), name, &wanted.cpus, &inhabitants)?;
     for line in &undone.tasks {
-        changing.session.warn(&CommandError::new(
+        changing.session.warn(&Failure::new(
             Status::Conflict,
             "a task keeps its affinity",
             line,
@@ -61,7 +60,7 @@ pub fn make_room(
         ));
     }
     if undone.is_open(Force::No) {
-        return Err(CommandError::new(
+        return Err(Failure::new(
             Status::Conflict,
             format!("partition {name} cannot be taken back to be made anew"),
             undone.remains().join("; "),
@@ -82,14 +81,14 @@ impl Former {
         machine: &Machine,
         applied: &mut Applied,
         intent: &Intent,
-    ) -> Result<(), CommandError> {
+    ) -> Result<(), Failure> {
         let name = intent.name.as_str();
-        let partition = placement::partition_in_force(changing, machine, name)?;
+        let partition = partition::partition_in_force(changing, machine, name)?;
         let (Some(partition), Some(hierarchy)) = (partition, &machine.cgroups.cpuset) else {
-            return Err(placement::no_partition(name));
+            return Err(partition::no_partition(name));
         };
         let Some(mut journal) = Journal::open(changing.state())? else {
-            return Err(placement::no_partition(name));
+            return Err(partition::no_partition(name));
         };
         let ground = Ground {
             system: &changing.host,
@@ -131,7 +130,7 @@ impl Former {
     }
 
     /// Makes the former partition again, because the new one could not be made, and adds to the error how that went.
-    pub fn failed(&self, error: CommandError, changing: &ChangeLock) -> CommandError {
+    pub fn failed(&self, error: Failure, changing: &ChangeLock) -> Failure {
         let name = &self.intent.name;
         let again = match self.make_again(changing) {
             Ok(applied)
@@ -156,10 +155,10 @@ impl Former {
             }
         };
         let why = format!("{}; {again}", error.why);
-        CommandError { why, ..error }
+        Failure { why, ..error }
     }
 
-    fn give_up(&self, changing: &ChangeLock) -> Result<Undone, CommandError> {
+    fn give_up(&self, changing: &ChangeLock) -> Result<Undone, Failure> {
         let (boot_id, which) = (
             changing.session.boot_id(),
             Which::Named(self.intent.name.as_str()),
@@ -174,7 +173,7 @@ impl Former {
         )?)
     }
 
-    fn make_again(&self, changing: &ChangeLock) -> Result<Applied, CommandError> {
+    fn make_again(&self, changing: &ChangeLock) -> Result<Applied, Failure> {
         let (session, root) = (changing.session, changing.session.root());
         session.refresh();
         let machine = session.machine().with_tasks_and_interrupts(root);

@@ -1,14 +1,11 @@
 //! The declared partitions of a machine: the file is read, and what is wrong is said with its file and line.
 
-use crate::intent::{self, settle};
-use crate::{CommandError, Screen, Status};
+use crate::Session;
+use crate::isolation::{existing_cpus, settle};
 use machine::{CpuSet, Machine};
 use plan::declared::{CpuWish, Declaration, DeclarationError, MOST_BYTES, PATH, parse};
 use plan::{Intent, Plan};
-use report::Length;
-use root::{Kind, Live};
-use serde_json::json;
-use session::Session;
+use root::{Failure, Kind, Live, Status};
 use std::path::Path;
 
 /// A file of declarations.
@@ -25,7 +22,7 @@ pub struct DeclaredFile {
 ///
 /// # Errors
 /// A named file that is not there, one that others than root may write, and what is wrong in it.
-pub fn read(session: &Session, named: Option<&Path>) -> Result<Option<DeclaredFile>, CommandError> {
+pub fn read(session: &Session, named: Option<&Path>) -> Result<Option<DeclaredFile>, Failure> {
     match named {
         Some(path) => {
             let shown = path.display().to_string();
@@ -49,7 +46,7 @@ pub fn read(session: &Session, named: Option<&Path>) -> Result<Option<DeclaredFi
 ///
 /// # Errors
 /// A file that cannot be read, also because it is none, and one that others than root may write.
-pub fn own_bytes(session: &Session) -> Result<Option<Vec<u8>>, CommandError> {
+pub fn own_bytes(session: &Session) -> Result<Option<Vec<u8>>, Failure> {
     let root = session.root();
     let next = "look at what stands at this path: a file that root can read, or nothing at all";
     let mut bytes = Vec::new();
@@ -59,7 +56,7 @@ pub fn own_bytes(session: &Session) -> Result<Option<Vec<u8>>, CommandError> {
     if !there {
         // A directory reads as nothing, and whoever put it there did not mean that nothing is declared.
         return match root.kind(PATH) {
-            Ok(Some(Kind::Dir)) => Err(CommandError::usage(
+            Ok(Some(Kind::Dir)) => Err(Failure::usage(
                 format!("{PATH}: cannot be read"),
                 "it is a directory",
                 next,
@@ -79,7 +76,7 @@ impl DeclaredFile {
     ///
     /// # Errors
     /// What is wrong in them.
-    pub fn of(path: String, bytes: &[u8]) -> Result<DeclaredFile, CommandError> {
+    pub fn of(path: String, bytes: &[u8]) -> Result<DeclaredFile, Failure> {
         let declarations = parse(bytes).map_err(|error| wrong(&path, &error))?;
         Ok(DeclaredFile {
             path,
@@ -118,17 +115,16 @@ impl DeclaredFile {
     ///
     /// # Errors
     /// CPU expressions that cannot be used here, and CPUs that are named twice.
-    pub fn named_cpus(&self, machine: &Machine) -> Result<CpuSet, CommandError> {
+    pub fn named_cpus(&self, machine: &Machine) -> Result<CpuSet, Failure> {
         let mut all = CpuSet::new();
         for one in &self.declarations {
             let CpuWish::Named(expression) = &one.cpus else {
                 continue;
             };
-            let cpus =
-                intent::existing_cpus(expression, machine).map_err(|error| self.at(one.line, error))?;
+            let cpus = existing_cpus(expression, machine).map_err(|error| self.at(one.line, error))?;
             let twice = all.and(&cpus);
             if !twice.is_empty() {
-                let error = CommandError::usage(
+                let error = Failure::usage(
                     format!("CPU {twice} is declared for two partitions"),
                     format!(
                         "on this machine `{expression}` of partition {} holds it too",
@@ -147,7 +143,7 @@ impl DeclaredFile {
     ///
     /// # Errors
     /// The first that cannot be met.
-    pub fn foresee(&self, session: &Session, machine: &Machine) -> Result<Vec<(Intent, Plan)>, CommandError> {
+    pub fn foresee(&self, session: &Session, machine: &Machine) -> Result<Vec<(Intent, Plan)>, Failure> {
         let reserved = self.named_cpus(machine)?;
         let mut beside = session.in_force();
         let mut seen = Vec::new();
@@ -163,57 +159,28 @@ impl DeclaredFile {
 
     /// An error with the file and the line of the declaration that it is about.
     #[must_use]
-    pub fn at(&self, line: usize, error: CommandError) -> CommandError {
-        CommandError {
+    pub fn at(&self, line: usize, error: Failure) -> Failure {
+        Failure {
             what: format!("{}:{line}: {}", self.path, error.what),
             ..error
         }
     }
 }
 
-/// Shows several plans.
-pub fn show(plans: &[(Intent, Plan)], length: Length, screen: &mut Screen) -> Result<(), CommandError> {
-    let mut documents = Vec::new();
-    for (number, (_, plan)) in plans.iter().enumerate() {
-        let mut document = Vec::new();
-        let written =
-            report::plan_json(plan, &mut document).and_then(|()| Ok(serde_json::from_slice(&document)?));
-        let value: serde_json::Value = written.map_err(|error| {
-            CommandError::new(
-                Status::Bug,
-                "a plan is no JSON",
-                error.to_string(),
-                "please report this as a bug",
-            )
-        })?;
-        documents.push(value);
-        let gap = if number > 0 { "\n" } else { "" };
-        screen.text(&format!(
-            "{gap}{}",
-            report::plan_text(plan, length, screen.style())
-        ));
-    }
-    match documents.as_slice() {
-        [only] => screen.json(only),
-        _ => screen.json(&json!({ "schema": "quietcore.plan/1", "plans": documents })),
-    }
-    Ok(())
-}
-
 /// What the parser or the editor of declarations says, with the file.
-pub fn wrong(path: &str, error: &DeclarationError) -> CommandError {
+pub fn wrong(path: &str, error: &DeclarationError) -> Failure {
     let place = match error.line {
         0 => path.to_owned(),
         line => format!("{path}:{line}"),
     };
-    CommandError::usage(
+    Failure::usage(
         format!("{place}: {}", error.what),
         "nothing was written because of it",
         error.next.clone(),
     )
 }
 
-fn unreadable(path: &str, error: &root::RootError, next: &str) -> CommandError {
+fn unreadable(path: &str, error: &root::RootError, next: &str) -> Failure {
     let status = match error.errno() {
         Some(libc::EACCES | libc::EPERM) => Status::Denied,
         _ => Status::Usage,
@@ -223,7 +190,7 @@ fn unreadable(path: &str, error: &root::RootError, next: &str) -> CommandError {
         Some(libc::EFBIG) => format!("it has more than {MOST_BYTES} bytes"),
         _ => error.to_string(),
     };
-    CommandError::new(
+    Failure::new(
         status,
         format!("{}: cannot be read", report::safe(path)),
         why,
@@ -232,14 +199,14 @@ fn unreadable(path: &str, error: &root::RootError, next: &str) -> CommandError {
 }
 
 /// Root acts on what stands there, also at boot: nobody else may be able to write it.
-fn refuse_foreign(live: &Live, path: &str) -> Result<(), CommandError> {
+fn refuse_foreign(live: &Live, path: &str) -> Result<(), Failure> {
     let Some(owner) = live.ownership(path)? else {
         return Ok(());
     };
     if owner.uid == 0 && owner.mode & 0o022 == 0 {
         return Ok(());
     }
-    Err(CommandError::new(
+    Err(Failure::new(
         Status::Denied,
         format!("{path}: is not used"),
         format!("others than root may write it (it belongs to {owner})"),

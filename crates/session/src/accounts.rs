@@ -1,8 +1,7 @@
 //! Users and groups by name or number, out of `/etc/passwd` and `/etc/group`: a static binary has nothing else.
 
-use crate::CommandError;
-use root::Root;
 use root::process::NO_ID;
+use root::{Failure, Root};
 use std::collections::BTreeMap;
 
 /// Who a program runs as.
@@ -20,11 +19,7 @@ pub struct Identity {
 ///
 /// # Errors
 /// Names and numbers that are not there.
-pub fn identity(
-    root: &Root,
-    user: Option<&str>,
-    group: Option<&str>,
-) -> Result<Option<Identity>, CommandError> {
+pub fn identity(root: &Root, user: Option<&str>, group: Option<&str>) -> Result<Option<Identity>, Failure> {
     if user.is_none() && group.is_none() {
         return Ok(None);
     }
@@ -37,7 +32,7 @@ pub fn identity(
 ///
 /// # Errors
 /// Names and numbers that are not there, and a text that names nobody.
-pub fn owner(root: &Root, text: &str) -> Result<String, CommandError> {
+pub fn owner(root: &Root, text: &str) -> Result<String, Failure> {
     let read = |path| root.text(path).map(Option::unwrap_or_default);
     owner_among(&read("/etc/passwd")?, &read("/etc/group")?, text)
 }
@@ -46,7 +41,7 @@ pub fn owner(root: &Root, text: &str) -> Result<String, CommandError> {
 ///
 /// # Errors
 /// Names that are not there.
-pub fn user(root: &Root, text: &str) -> Result<u32, CommandError> {
+pub fn user(root: &Root, text: &str) -> Result<u32, Failure> {
     user_among(&root.text("/etc/passwd")?.unwrap_or_default(), text)
 }
 
@@ -63,11 +58,11 @@ pub fn user_names(root: &Root) -> BTreeMap<u32, String> {
 }
 
 /// The group does not matter here, so a number needs no line of its own.
-fn user_among(passwd: &str, text: &str) -> Result<u32, CommandError> {
+fn user_among(passwd: &str, text: &str) -> Result<u32, Failure> {
     find(passwd, "", Some(text), Some("0"), (0, 0)).map(|identity| identity.uid)
 }
 
-fn owner_among(passwd: &str, groups: &str, text: &str) -> Result<String, CommandError> {
+fn owner_among(passwd: &str, groups: &str, text: &str) -> Result<String, Failure> {
     let (user, group) = match text.split_once(':') {
         Some((user, group)) => (user, Some(group).filter(|group| !group.is_empty())),
         None => (text, None),
@@ -76,7 +71,7 @@ fn owner_among(passwd: &str, groups: &str, text: &str) -> Result<String, Command
     let uid = match (user, gid) {
         ("", Some(_)) => 0,
         ("", None) => {
-            return Err(CommandError::usage(
+            return Err(Failure::usage(
                 format!("`{}` names nobody", report::safe(text)),
                 "--owner takes USER, USER:GROUP or :GROUP",
                 "name who may put tasks into the partition",
@@ -96,7 +91,7 @@ fn find(
     user: Option<&str>,
     group: Option<&str>,
     (uid, _): (u32, u32),
-) -> Result<Identity, CommandError> {
+) -> Result<Identity, Failure> {
     let gid = group.map(|group| group_number(groups, group)).transpose()?;
     let Some(user) = user else {
         return Ok(Identity {
@@ -136,12 +131,12 @@ fn find(
             gid,
             groups: Some(vec![gid]),
         }),
-        (None, Some(_), None) => Err(CommandError::usage(
+        (None, Some(_), None) => Err(Failure::usage(
             format!("user {user} has no group"),
             "/etc/passwd has no line for this number, so its group is unknown",
             "name the group too: --group GROUP",
         )),
-        (None, None, _) => Err(CommandError::usage(
+        (None, None, _) => Err(Failure::usage(
             format!("there is no user `{}`", report::safe(user)),
             "/etc/passwd has no such name; other directories of users are not asked",
             "give a name of /etc/passwd, or the user's number with --group",
@@ -149,7 +144,7 @@ fn find(
     }
 }
 
-fn group_number(groups: &str, group: &str) -> Result<u32, CommandError> {
+fn group_number(groups: &str, group: &str) -> Result<u32, Failure> {
     let named = groups
         .lines()
         .filter_map(Group::parse)
@@ -160,7 +155,7 @@ fn group_number(groups: &str, group: &str) -> Result<u32, CommandError> {
         return Err(no_id("group", group));
     }
     number.ok_or_else(|| {
-        CommandError::usage(
+        Failure::usage(
             format!("there is no group `{}`", report::safe(group)),
             "/etc/group has no such name",
             "give a name of /etc/group, or the group's number",
@@ -169,8 +164,8 @@ fn group_number(groups: &str, group: &str) -> Result<u32, CommandError> {
 }
 
 /// The number with which the kernel leaves a user or group as it is: with it a program would stay root.
-fn no_id(kind: &str, text: &str) -> CommandError {
-    CommandError::usage(
+fn no_id(kind: &str, text: &str) -> Failure {
+    Failure::usage(
         format!("{} is no {kind}", report::safe(text)),
         format!("the kernel reads the number {NO_ID} as \"no change\", so the program would keep its {kind}"),
         format!("name the {kind} that the program should have"),

@@ -1,0 +1,139 @@
+//! Which CPUs an isolation takes: expressions, declarations and choices, settled on a machine.
+
+use crate::{Session, accounts};
+use machine::{CpuSet, Machine, devices};
+use plan::declared::{CpuWish, Declaration};
+use plan::{Choice, Intent, Near, Plan, Wish};
+use root::{Failure, Root};
+
+/// The user's CPU expression on a machine.
+///
+/// # Errors
+/// An expression that does not parse, or names what the machine does not have.
+pub fn cpus(expression: &str, machine: &Machine) -> Result<CpuSet, Failure> {
+    machine::evaluate_cpus(expression, &machine.topology).map_err(|error| {
+        Failure::usage(
+            "the CPU expression cannot be used",
+            error.to_string(),
+            "write a list such as 2-3,7; `quietcore cpus EXPR` evaluates one, `quietcore inspect` shows the CPUs",
+        )
+    })
+}
+
+/// As [`cpus`], and every one of them must be plugged in.
+///
+/// # Errors
+/// As [`cpus`], and CPUs that the machine does not have.
+pub fn existing_cpus(expression: &str, machine: &Machine) -> Result<CpuSet, Failure> {
+    let cpus = cpus(expression, machine)?;
+    let present = machine.topology.present_cpus().or(&machine.topology.online);
+    let missing = cpus.minus(&present);
+    match (cpus.is_empty(), missing.is_empty()) {
+        (true, _) => Err(plan::Refusal::NoCpus.into()),
+        (false, false) => Err(plan::Refusal::Missing {
+            cpus: missing,
+            present,
+        }
+        .into()),
+        (false, true) => Ok(cpus),
+    }
+}
+
+/// What a declaration means on a machine where other partitions are in force. CPUs that are reserved are not chosen.
+///
+/// # Errors
+/// Expressions, names, devices and machines that cannot be used.
+pub fn settle(
+    declaration: &Declaration,
+    machine: &Machine,
+    root: &Root,
+    others: &[Intent],
+    reserved: &CpuSet,
+) -> Result<(Intent, Plan), Failure> {
+    let mut intent = declaration.template.clone();
+    let mut choice = None;
+    intent.cpus = match &declaration.cpus {
+        CpuWish::Named(expression) => cpus(expression, machine)?,
+        wish @ CpuWish::Chosen { .. } => {
+            let beside = others.iter().filter(|other| other.name != intent.name);
+            let taken = beside.fold(reserved.clone(), |all, other| all.or(&other.cpus));
+            choice = choose(wish, taken, machine, root)?;
+            choice
+                .as_ref()
+                .map(|choice| choice.cpus.clone())
+                .unwrap_or_default()
+        }
+    };
+    if let Some(owner) = &declaration.owner {
+        intent.take(&format!("owner={}", accounts::owner(root, owner)?))?;
+    }
+    intent.share_housekeeping(others);
+    let mut plan = plan_beside(machine, root, &intent, others)?;
+    plan.choice = choice;
+    Ok((intent, plan))
+}
+
+fn choose(wish: &CpuWish, taken: CpuSet, machine: &Machine, root: &Root) -> Result<Option<Choice>, Failure> {
+    let CpuWish::Chosen {
+        count,
+        near: device,
+        shape,
+        kind,
+        keep,
+    } = wish
+    else {
+        return Ok(None);
+    };
+    let near = device.as_deref().map(|device| near(device, machine, root));
+    let keep = keep.as_deref().map(|list| cpus(list, machine)).transpose()?;
+    let wish = Wish {
+        count: *count,
+        near: near.transpose()?,
+        shape: *shape,
+        kind: *kind,
+        keep: keep.unwrap_or_default().or(&taken),
+        device_nodes: devices::nodes_with_devices(root),
+    };
+    Ok(Some(plan::choose(machine, &wish)?))
+}
+
+/// The plan of an intent on a machine, with the settings of just the CPUs in question.
+///
+/// # Errors
+/// An intent that cannot be met.
+pub fn plan_on(session: &Session, machine: &Machine, intent: &Intent) -> Result<Plan, plan::Refusal> {
+    plan_beside(machine, session.root(), intent, &session.in_force())
+}
+
+fn plan_beside(
+    machine: &Machine,
+    root: &Root,
+    intent: &Intent,
+    others: &[Intent],
+) -> Result<Plan, plan::Refusal> {
+    let concerned = machine.topology.with_siblings(&intent.cpus);
+    let settings = machine::settings::for_cpus(root, &concerned);
+    plan::plan_beside(machine, &settings, intent, others)
+}
+
+/// The CPUs near a device, or those of a place that has a word of its own (`node:1`, `llc-of:7`).
+fn near(device: &str, machine: &Machine, root: &Root) -> Result<Near, Failure> {
+    let is_place = device.split_once(':').is_some_and(|(word, _)| {
+        !word.starts_with('/') && !word.bytes().all(|byte| byte.is_ascii_hexdigit())
+    });
+    if is_place {
+        return Ok(Near {
+            device: device.to_owned(),
+            cpus: existing_cpus(device, machine)?,
+            what: "as named".to_owned(),
+        });
+    }
+    let found = devices::locate(root, device).map_err(|error| {
+        Failure::usage(
+            format!("there is no device `{}`", report::safe(device)),
+            error.why,
+            "name one as `ip link`, `lsblk` or `lspci -D` do: eth0, nvme0n1, 0000:3b:00.0, /dev/sda; or node:0",
+        )
+    })?;
+    Ok(Near::of(&found, &machine.topology)?)
+}

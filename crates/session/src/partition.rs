@@ -1,0 +1,312 @@
+//! Partitions that are in force, and how tasks are placed in them: what `run` and `move` share.
+
+use crate::comm_pattern::{Glob, Pin};
+use crate::rt_group::NoRuntime;
+use crate::{ChangeLock, isolation};
+use apply::{Ground, Journal, JournalState, Layer, Outcome, Parcel, Passenger, Stay, Unit};
+use machine::{CpuSet, Hierarchy, Machine, Task, Version};
+use plan::{Intent, partition_path};
+use root::{Failure, Root, Status};
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::process::CommandExt;
+
+/// A partition that is in force.
+#[derive(Clone, Debug)]
+pub struct Partition {
+    /// Directory of its cgroup.
+    pub path: String,
+    /// Its CPUs.
+    pub cpus: CpuSet,
+    /// CPUs that it and the other partitions in force took from everybody else.
+    pub taken: CpuSet,
+    /// Directory of the set that takes everything else, where there is one.
+    pub housekeeping: Option<String>,
+    /// Hierarchy version.
+    pub version: Version,
+    /// The arguments of `apply` that make it.
+    pub arguments: String,
+}
+
+impl Partition {
+    /// The partition of an intent on a hierarchy.
+    #[must_use]
+    pub fn of(hierarchy: &Hierarchy, intent: &Intent) -> Partition {
+        Partition {
+            path: partition_path(hierarchy, intent.name.as_str()),
+            cpus: intent.cpus.clone(),
+            taken: intent.cpus.clone(),
+            housekeeping: intent.housekeeping_path(hierarchy),
+            version: hierarchy.version,
+            arguments: intent.arguments(),
+        }
+    }
+
+    /// The file that takes a task: one thread on v1, a process on v2.
+    #[must_use]
+    pub fn door(&self) -> String {
+        match self.version {
+            Version::V1 => format!("{}/tasks", self.path),
+            Version::V2 => format!("{}/cgroup.procs", self.path),
+        }
+    }
+
+    /// Whether the scheduler spreads unpinned tasks over its CPUs.
+    #[must_use]
+    pub fn is_balanced(&self, root: &Root, prefix: &str) -> bool {
+        let value = |file: String| root.value(&file).ok().flatten().unwrap_or_default();
+        match self.version {
+            Version::V1 => value(format!("{}/{prefix}sched_load_balance", self.path)) != "0",
+            Version::V2 => !value(format!("{}/cpuset.cpus.partition", self.path)).starts_with("isolated"),
+        }
+    }
+}
+
+impl Partition {
+    /// The CPUs of an expression, each within the partition and at least one online.
+    fn cpus_of(&self, expression: &str, machine: &Machine) -> Result<CpuSet, Failure> {
+        let cpus = isolation::cpus(expression, machine)?;
+        if cpus.is_empty() || !cpus.is_subset(&self.cpus) {
+            return Err(Failure::usage(
+                format!("CPU {cpus} is not in the partition {}", self.path),
+                format!("it has CPU {}", self.cpus),
+                "choose among those",
+            ));
+        }
+        if !cpus.intersects(&machine.topology.online) {
+            return Err(Failure::new(
+                Status::Unable,
+                format!("CPU {cpus} is offline"),
+                format!("online are {}", machine.topology.online),
+                "choose CPUs of the partition that are online",
+            ));
+        }
+        Ok(cpus)
+    }
+}
+
+/// What to say when no such partition is in force.
+#[must_use]
+pub fn no_partition(name: &str) -> Failure {
+    Failure::new(
+        Status::Unable,
+        format!("there is no partition {}", report::safe(name)),
+        "nothing with that name is in force",
+        "make it with `quietcore apply --cpus LIST`, see `quietcore history`",
+    )
+}
+
+/// The partition of that name, if it is in force.
+///
+/// # Errors
+/// A journal that cannot be read.
+pub fn partition_in_force(
+    changing: &ChangeLock,
+    machine: &Machine,
+    name: &str,
+) -> Result<Option<Partition>, Failure> {
+    let Some(journal) = Journal::open(changing.state())? else {
+        return Ok(None);
+    };
+    let state = journal.state(machine.kernel.boot_id.as_deref());
+    // In the middle of a resize a partition may stand in whole.
+    if !matches!(state, JournalState::InForce | JournalState::Resizing) {
+        return Ok(None);
+    }
+    let Some(hierarchy) = &machine.cgroups.cpuset else {
+        return Ok(None);
+    };
+    let layers = journal.layers();
+    let live: Vec<&Layer> = layers.iter().filter(|layer| layer.is_live()).collect();
+    let layer = live.iter().find(|layer| layer.intent.name.as_str() == name);
+    Ok(layer.map(|layer| Partition {
+        taken: apply::isolated(&live),
+        ..Partition::of(hierarchy, layer.intent)
+    }))
+}
+
+/// Puts this process into a partition, pinned there where that is wanted; the journal knows first. Its threads may be
+/// given the masks of `later` by us.
+///
+/// # Errors
+/// A refused move or pin, with the reason.
+pub fn join(
+    changing: &ChangeLock,
+    root: &Root,
+    machine: &Machine,
+    partition: &Partition,
+    pin: Option<&CpuSet>,
+    later: &[CpuSet],
+) -> Result<(), Failure> {
+    let failed = |why: String, next: String| {
+        let what = format!("the process could not join {}", partition.path);
+        Failure::new(Status::Unable, what, why, next)
+    };
+    let (Some(hierarchy), Some(mut journal)) = (&machine.cgroups.cpuset, Journal::open(changing.state())?)
+    else {
+        return Err(failed(
+            "nothing is in force".to_owned(),
+            "see `quietcore history`".to_owned(),
+        ));
+    };
+    let own = std::process::id();
+    let parcel = Parcel {
+        tid: own,
+        unit: Unit::Process,
+        to: partition.path.clone(),
+        tasks: vec![Passenger {
+            tid: own,
+            pin: pin.cloned(),
+            policy: None,
+        }],
+        later: later.to_vec(),
+        stay: Stay::Belongs,
+    };
+    let ground = Ground {
+        system: &changing.host,
+        hierarchy,
+        isolated: &partition.taken,
+    };
+    let arrivals = apply::relocate(&ground, &mut journal, &[parcel])?;
+    let arrival = arrivals
+        .first()
+        .ok_or_else(|| failed("/proc does not show it".to_owned(), "mount /proc".to_owned()))?;
+    match (&arrival.outcome, arrival.pin_refused) {
+        (Outcome::Done, None) => Ok(()),
+        (Outcome::Done, Some(errno)) => Err(Failure::new(
+            Status::Unable,
+            "the program cannot be pinned",
+            std::io::Error::from_raw_os_error(errno).to_string(),
+            "leave out the CPUs, or look at the error above",
+        )),
+        (Outcome::Refused(errno), _) => {
+            let task = machine::tasks::read_one(root, own);
+            let (why, next) = refused(*errno, task.as_ref(), root, machine, &partition.path);
+            Err(failed(why, next))
+        }
+        (other, _) => Err(failed(other.text(), "look who else moves tasks here".to_owned())),
+    }
+}
+
+/// Becomes a program; comes back only with the reason why it was not started, and the status that `env` gives then.
+#[must_use]
+pub fn become_program(command: &[OsString]) -> Failure {
+    let Some((program, arguments)) = command.split_first() else {
+        return Failure::usage(
+            "no program was named",
+            "there is nothing to run",
+            "write it after --",
+        );
+    };
+    let error = std::process::Command::new(program).args(arguments).exec();
+    let (code, next) = match error.kind() {
+        ErrorKind::NotFound => (127, "check the name, or give its full path"),
+        _ => (126, "check that it is an executable file for this machine"),
+    };
+    Failure::new(
+        Status::Program(code),
+        format!("{} was not started", program.to_string_lossy()),
+        error.to_string(),
+        next,
+    )
+}
+
+/// CPUs of a partition for the tasks in it.
+#[derive(Clone, Debug, Default)]
+pub struct Pins {
+    /// CPUs for everything that no pattern names.
+    pub all: Option<CpuSet>,
+    /// CPUs by thread name.
+    pub named: Vec<(Glob, CpuSet)>,
+}
+
+impl Pins {
+    /// From CPU expressions: one for all tasks, and those for names. Each is within the partition and online.
+    ///
+    /// # Errors
+    /// Expressions that do not parse, and CPUs that the partition does not have.
+    pub fn within(
+        partition: &Partition,
+        machine: &Machine,
+        all: Option<&str>,
+        named: &[Pin],
+    ) -> Result<Pins, Failure> {
+        let within = |expression: &str| partition.cpus_of(expression, machine);
+        let named = named
+            .iter()
+            .map(|pin| Ok((pin.glob.clone(), within(&pin.cpus)?)))
+            .collect::<Result<_, Failure>>()?;
+        Ok(Pins {
+            all: all.map(within).transpose()?,
+            named,
+        })
+    }
+
+    /// Which pattern names a thread.
+    #[must_use]
+    pub fn named(&self, comm: &str) -> Option<usize> {
+        self.named.iter().position(|(glob, _)| glob.matches(comm))
+    }
+
+    /// The CPUs for a thread of that name, if it shall be pinned.
+    #[must_use]
+    pub fn of(&self, comm: &str) -> Option<CpuSet> {
+        match self.named(comm) {
+            Some(place) => self.named.get(place).map(|(_, cpus)| cpus.clone()),
+            None => self.all.clone(),
+        }
+    }
+}
+
+/// Why the kernel does not take a task into a cgroup, and what to do.
+#[must_use]
+pub fn refused(
+    errno: i32,
+    task: Option<&Task>,
+    root: &Root,
+    machine: &Machine,
+    dir: &str,
+) -> (String, String) {
+    let error = std::io::Error::from_raw_os_error(errno).to_string();
+    let realtime = task.is_some_and(|task| task.policy.is_realtime());
+    let deadline = task.is_some_and(|task| task.policy == machine::Policy::Deadline);
+    let group = task
+        .filter(|_| realtime)
+        .and_then(|task| NoRuntime::of(root, machine, task.key.tid));
+    let has_cpu = matches!(root.kind(&format!("{dir}/cpu.weight")), Ok(Some(_)));
+    let both = |why: &str, next: &str| (format!("{why} ({error})"), next.to_owned());
+    match errno {
+        libc::EINVAL if realtime && has_cpu => both(
+            "RT_GROUP_SCHED: this cgroup has the cpu controller too, and with it no real-time runtime for a FIFO or RR task",
+            "take `cpu` out of cgroup.subtree_control above it, or make the task SCHED_OTHER first (--policy other)",
+        ),
+        libc::EINVAL if group.is_some() => group
+            .map(|group| (group.why(), group.next(task.map_or(0, |task| task.key.tid))))
+            .unwrap_or_default(),
+        libc::EINVAL if task.is_some_and(Task::is_kernel) => both(
+            "the kernel keeps this thread of its own where it is",
+            "none is needed: it works for the kernel",
+        ),
+        libc::EBUSY if deadline => both(
+            "the CPUs there have no SCHED_DEADLINE share left for this task",
+            "give it another policy first, then its own again",
+        ),
+        libc::EBUSY => both(
+            "a cgroup that hands controllers to its children holds no tasks itself",
+            "move it to one of its children",
+        ),
+        libc::ENOSPC => both(
+            "the cpuset has no CPU or no memory node",
+            "look at its cpuset.cpus and cpuset.mems",
+        ),
+        libc::EACCES | libc::EPERM => both(
+            "not permitted: the task is another user's, or the cgroup is not delegated to you",
+            "run it as root (sudo quietcore ...)",
+        ),
+        libc::EOPNOTSUPP => both(
+            "on cgroup v2 a thread leaves its process only for a threaded cgroup, and one with tasks cannot become threaded",
+            "make the partition anew with its programs inside: quietcore apply --resize --threaded --cpus LIST",
+        ),
+        _ => (error, "look at the cgroup named above".to_owned()),
+    }
+}
