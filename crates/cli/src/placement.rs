@@ -11,7 +11,7 @@ use session::policy::{self, Policy};
 pub struct PlacementArgs {
     /// CPUs of the partition to use; all of them without it
     #[arg(long, value_name = "LIST")]
-    cpus: Option<String>,
+    pub cpus: Option<String>,
     /// Policy: other, batch, idle, fifo:80, rr:50, deadline:100us/500us/1ms (runtime, deadline, period)
     #[arg(long, value_name = "POLICY", value_parser = policy::parse)]
     pub policy: Option<Policy>,
@@ -20,7 +20,7 @@ pub struct PlacementArgs {
     pub nice: Option<i32>,
     /// Pin threads with such names: 'io*=2'; may be given several times, the first that matches counts
     #[arg(long, value_name = "GLOB=LIST", value_parser = Pin::parse)]
-    pin: Vec<Pin>,
+    pub pin: Vec<Pin>,
 }
 
 impl PlacementArgs {

@@ -15,6 +15,7 @@ pub mod resize;
 mod rt_group;
 mod session;
 mod signals;
+pub mod task_move;
 
 pub use change_lock::ChangeLock;
 pub use session::{Reporter, Session};

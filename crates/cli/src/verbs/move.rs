@@ -1,31 +1,20 @@
 //! `move`: bring running tasks into a partition, or back to where they came from.
-//!
-//! Passes are repeated until one finds nothing new, so that what forks meanwhile is caught. Every batch is in the
-//! journal with place and mask before it is moved, and is looked at again afterwards.
-
-mod choose;
-mod owners;
-mod show;
-mod threads;
 
 use crate::placement::PlacementArgs;
 use crate::{CommandError, Screen, Status};
-use apply::{Arrival, FormerPolicy, Ground, Homes, Journal, Outcome, Parcel, Passenger, Stay, System, Unit};
-use choose::{Children, Chosen, Selection};
-use machine::{CpuSet, Hierarchy, Machine, Task, TaskKey, Version};
-use owners::Owners;
+use machine::CpuSet;
 use plan::Finding;
-use root::Root;
-use session::partition::{self, Partition, Pins};
-use session::{ChangeLock, Session};
-pub(crate) use show::{Fate, Line, Summary};
-use std::collections::BTreeSet;
+use serde::Serialize;
+use session::Session;
+use session::comm_pattern::Glob;
+use session::task_move::{Direction, Fate, MoveOptions, MovedTask, Selection, Summary, move_tasks};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Arguments of `move`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    selection: Selection,
+    selection: SelectionArgs,
     /// Only processes of this user, by name or number (any user may give a process any name)
     #[arg(long, value_name = "USER")]
     user: Option<String>,
@@ -42,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "rt", requires = "out")]
     from: String,
     #[command(flatten)]
-    manner: PlacementArgs,
+    placement: PlacementArgs,
     /// On cgroup v2: a single thread may take its process out of the memory and CPU limits of its slice
     #[arg(long)]
     out_of_limits: bool,
@@ -51,421 +40,183 @@ pub struct Args {
     dry_run: bool,
 }
 
-/// Which way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Way {
-    In,
-    Out,
+/// Options that name tasks; at least one.
+#[derive(clap::Args, Clone, Debug)]
+#[group(required = true, multiple = true)]
+struct SelectionArgs {
+    /// Whole processes by number
+    #[arg(long, value_name = "PID", num_args = 1.., value_delimiter = ',')]
+    pid: Vec<u32>,
+    /// Single threads by number
+    #[arg(long, value_name = "TID", num_args = 1.., value_delimiter = ',')]
+    tid: Vec<u32>,
+    /// Whole processes by name, also with * ? [a-z]
+    #[arg(long, value_name = "GLOB", value_parser = Glob::parse)]
+    name: Vec<Glob>,
+    /// Single threads by name: 'fio/*'
+    #[arg(long, value_name = "GLOB", value_parser = Glob::parse)]
+    thread: Vec<Glob>,
 }
-
-/// Passes after which a storm of forks is reported instead of chased.
-const PASSES: usize = 200;
 
 /// Runs it.
 ///
 /// # Errors
 /// No such partition, nothing that matches, no permission.
 pub fn run(args: &Args, session: &Session, screen: &mut Screen) -> Result<Status, CommandError> {
-    let summary = perform(session, args)?;
-    show::show(&summary, screen);
+    let summary = move_tasks(session, &args.options())?;
+    show(&summary, screen);
     Ok(summary.status())
 }
 
-/// Moves them, and says nothing.
-///
-/// # Errors
-/// As [`run`].
-pub(crate) fn perform(session: &Session, args: &Args) -> Result<Summary, CommandError> {
-    let (way, name) = if args.out {
-        (Way::Out, &args.from)
-    } else {
-        (Way::In, &args.into)
-    };
-    let nothing = || partition::no_partition(name);
-    let changing = session.lock_existing()?.ok_or_else(nothing)?;
-    let root = session.root();
-    let machine = session.machine();
-    let partition = partition::partition_in_force(&changing, &machine, name)?.ok_or_else(nothing)?;
-    let hierarchy = machine.cgroups.cpuset.as_ref().ok_or_else(nothing)?;
-    let pins = args.manner.pins(&machine, &partition)?;
-    let owners = Owners::new(root, args.user.as_deref())?;
-    let mut mover = Mover {
-        args,
-        way,
-        changing: &changing,
-        root,
-        machine: &machine,
-        hierarchy,
-        partition: &partition,
-        pins: &pins,
-        owners: &owners,
-        settled: BTreeSet::new(),
-        lines: Vec::new(),
-        findings: Vec::new(),
-        storm: false,
-    };
-    let mut journal = Journal::open(changing.state())?.ok_or_else(nothing)?;
-    mover.passes(&mut journal)?;
-    if mover.lines.is_empty() {
-        let whose = args
-            .user
-            .as_ref()
-            .map_or_else(String::new, |user| format!(" of user {}", report::safe(user)));
-        return Err(CommandError::usage(
-            "nothing matches",
-            match way {
-                Way::In => format!("no task{whose} is {}", args.selection.text()),
-                Way::Out => format!("no task{whose} in partition {name} is {}", args.selection.text()),
+impl Args {
+    fn options(&self) -> MoveOptions {
+        let SelectionArgs {
+            pid,
+            tid,
+            name,
+            thread,
+        } = self.selection.clone();
+        MoveOptions {
+            selection: Selection {
+                pid,
+                tid,
+                name,
+                thread,
             },
-            "`quietcore inspect --tasks` lists processes and threads by name",
+            user: self.user.clone(),
+            children: self.children,
+            direction: match self.out {
+                true => Direction::OutOf(self.from.clone()),
+                false => Direction::Into(self.into.clone()),
+            },
+            cpus: self.placement.cpus.clone(),
+            pins: self.placement.pin.clone(),
+            policy: self.placement.policy,
+            nice: self.placement.nice,
+            out_of_limits: self.out_of_limits,
+            dry_run: self.dry_run,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: &'static str,
+    partition: &'a str,
+    cpus: &'a CpuSet,
+    direction: &'static str,
+    dry_run: bool,
+    moved: usize,
+    already: usize,
+    left: usize,
+    gone: usize,
+    complete: bool,
+    tasks: &'a [MovedTask],
+    findings: &'a [Finding],
+}
+
+fn show(summary: &Summary, screen: &mut Screen) {
+    screen.json(&Report {
+        schema: "quietcore.move/1",
+        partition: &summary.partition,
+        cpus: &summary.cpus,
+        direction: if summary.out { "out" } else { "into" },
+        dry_run: summary.dry_run,
+        moved: summary.count(Fate::Moved),
+        already: summary.count(Fate::Already),
+        left: summary.count(Fate::Left),
+        gone: summary.count(Fate::Gone),
+        complete: !summary.storm,
+        tasks: &summary.lines,
+        findings: &summary.findings,
+    });
+    screen.text(&text(summary));
+    for finding in &summary.findings {
+        screen.text(&format!(
+            "{}: {}\n  {}\n",
+            finding.subject, finding.message, finding.fix
         ));
     }
-    for line in &mut mover.lines {
-        line.user = owners.name(line.tid);
-    }
-    Ok(Summary {
-        partition: name.clone(),
-        cpus: partition.cpus.clone(),
-        out: way == Way::Out,
-        dry_run: args.dry_run,
-        storm: mover.storm,
-        is_by_name: args.user.is_none() && args.selection.has_names(),
-        lines: mover.lines,
-        findings: mover.findings,
-    })
 }
 
-struct Mover<'a> {
-    args: &'a Args,
-    way: Way,
-    changing: &'a ChangeLock<'a>,
-    root: &'a Root,
-    machine: &'a Machine,
-    hierarchy: &'a Hierarchy,
-    partition: &'a Partition,
-    pins: &'a Pins,
-    owners: &'a Owners<'a>,
-    /// Threads that need no further look.
-    settled: BTreeSet<TaskKey>,
-    lines: Vec<Line>,
-    findings: Vec<Finding>,
-    storm: bool,
-}
-
-impl Mover<'_> {
-    fn passes(&mut self, journal: &mut Journal) -> Result<(), CommandError> {
-        let children = if self.args.children {
-            Children::All
-        } else {
-            Children::Newborn
-        };
-        for _ in 0..PASSES {
-            let mut chosen = self.args.selection.choose(self.root, self.owners, children);
-            if self.way == Way::Out {
-                self.keep_inside(&mut chosen);
-            }
-            let parcels = self.parcels(chosen, journal);
-            if parcels.is_empty() {
-                return Ok(());
-            }
-            if self.args.dry_run {
-                self.preview(&parcels);
-                return Ok(());
-            }
-            let arrivals = apply::relocate(&self.ground(), journal, &parcels)?;
-            for arrival in arrivals {
-                let passenger = parcels
-                    .iter()
-                    .flat_map(|parcel| &parcel.tasks)
-                    .find(|passenger| passenger.tid == arrival.before.key.tid)
-                    .cloned();
-                self.settle(arrival, passenger);
-            }
+fn text(summary: &Summary) -> String {
+    const SHOWN: usize = 20;
+    let mut text = String::new();
+    let mut reasons: BTreeMap<&str, Vec<&MovedTask>> = BTreeMap::new();
+    let moved = |line: &&MovedTask| matches!(line.fate, Fate::Moved | Fate::Would);
+    let count = summary.lines.iter().filter(moved).count();
+    for line in summary.lines.iter().filter(moved).take(SHOWN) {
+        text.push_str(&format!(
+            "{:>7} {:<16} {:<8} {} -> {}  CPU {} -> {}\n",
+            line.tid,
+            report::safe(&line.comm),
+            report::safe(line.user.as_deref().unwrap_or("?")),
+            report::safe(line.from.as_deref().unwrap_or("?")),
+            report::safe(line.to.as_deref().unwrap_or("?")),
+            list(line.cpus_before.as_ref()),
+            list(line.cpus_after.as_ref()),
+        ));
+    }
+    if count > SHOWN {
+        text.push_str(&format!("        and {} more\n", count - SHOWN));
+    }
+    for line in &summary.lines {
+        if let (Fate::Left, Some(reason)) = (line.fate, &line.reason) {
+            reasons.entry(reason).or_default().push(line);
         }
-        self.storm = true;
-        Ok(())
     }
-
-    fn has_ended(&self, task: &Task) -> bool {
-        let now = machine::tasks::read_one(self.root, task.key.tid);
-        now.is_none_or(|now| now.key != task.key || now.is_over())
-    }
-
-    /// `--out` by name means those that are in.
-    fn keep_inside(&self, chosen: &mut Vec<Chosen>) {
-        chosen.retain(|one| one.by_number || !self.is_there(one));
-    }
-
-    fn is_inside(&self, tid: u32) -> bool {
-        let cgroup = machine::tasks::cgroup_of(self.root, tid, self.partition.version);
-        cgroup.is_some_and(|cgroup| format!("{}{cgroup}", self.hierarchy.mount) == self.partition.path)
-    }
-
-    /// What is still to be moved; what cannot or need not be gets its line here.
-    fn parcels(&mut self, chosen: Vec<Chosen>, journal: &Journal) -> Vec<Parcel> {
-        let homes = (self.way == Way::Out).then(|| Homes::read(journal.records()));
-        let mut parcels = Vec::new();
-        let mut leaving = Vec::new();
-        let is_threaded = self.is_threaded();
-        for one in chosen {
-            if one.tasks.iter().all(|task| self.settled.contains(&task.key)) {
-                continue;
-            }
-            // In a storm of short lives some that were listed end before anybody can look where they are.
-            if one.tasks.iter().all(|task| self.has_ended(task)) {
-                self.settled.extend(one.tasks.iter().map(|task| task.key));
-                continue;
-            }
-            if let Some(reason) = self.impossible(&one) {
-                self.leave(&one, &reason);
-                continue;
-            }
-            let target = match self.way {
-                Way::In => self.partition.path.clone(),
-                Way::Out => String::new(),
-            };
-            if self.is_there(&one) && (self.way == Way::Out || !self.changes_inside()) {
-                self.already(&one);
-                continue;
-            }
-            if self.way == Way::Out && is_threaded {
-                leaving.push(one);
-                continue;
-            }
-            let unit = if one.whole { Unit::Process } else { Unit::Thread };
-            parcels.push(self.parcel(&one, unit, target, homes.as_ref()));
-        }
-        if let Some(homes) = &homes {
-            parcels.extend(self.outgoing(&leaving, homes));
-        }
-        parcels
-    }
-
-    fn is_threaded(&self) -> bool {
-        self.partition.version == Version::V2 && apply::threads::is_threaded(self.root, &self.partition.path)
-    }
-
-    fn changes_inside(&self) -> bool {
-        let manner = &self.args.manner;
-        self.pins.all.is_some()
-            || !self.pins.named.is_empty()
-            || manner.policy.is_some()
-            || manner.nice.is_some()
-    }
-
-    fn parcel(&self, one: &Chosen, unit: Unit, target: String, homes: Option<&Homes>) -> Parcel {
-        let mut to = target;
-        let tasks = one
-            .tasks
+    for (reason, lines) in reasons {
+        let shown: Vec<String> = lines
             .iter()
-            .map(|task| {
-                let (pin, former) = match homes {
-                    None => (self.pins.of(&task.comm), None),
-                    Some(homes) => {
-                        let inside = &self.partition.path;
-                        let (dir, pin, former) = homes.of(&self.ground(), task, inside, &self.outside());
-                        if to.is_empty() || task.key.tid == one.leader {
-                            to = dir;
-                        }
-                        (pin, former)
-                    }
-                };
-                Passenger {
-                    tid: task.key.tid,
-                    pin,
-                    policy: self.wanted_policy(task).or(former),
-                }
-            })
+            .take(SHOWN)
+            .map(|line| format!("{} ({})", line.tid, report::safe(&line.comm)))
             .collect();
-        Parcel {
-            tid: one.leader,
-            unit,
-            to,
-            tasks,
-            later: Vec::new(),
-            stay: Stay::Belongs,
-        }
-    }
-
-    fn ground(&self) -> Ground<'_> {
-        Ground {
-            system: &self.changing.host,
-            hierarchy: self.hierarchy,
-            isolated: &self.partition.taken,
-        }
-    }
-
-    /// Where those go of whom nobody knows where they came from.
-    fn outside(&self) -> String {
-        let set = self.partition.housekeeping.clone();
-        set.unwrap_or_else(|| self.hierarchy.mount.clone())
-    }
-
-    fn wanted_policy(&self, task: &Task) -> Option<FormerPolicy> {
-        let nice = self.args.manner.nice.unwrap_or(task.nice);
-        match (self.args.manner.policy, self.args.manner.nice) {
-            (Some(policy), _) => Some(policy.kept(nice)),
-            (None, Some(nice)) => Some(FormerPolicy {
-                nice,
-                ..FormerPolicy::of(task)
-            }),
-            (None, None) => None,
-        }
-    }
-
-    /// Why a task cannot be moved at all, known before it is tried.
-    fn impossible(&mut self, one: &Chosen) -> Option<String> {
-        let bound = one
-            .tasks
-            .iter()
-            .find(|task| task.is_kernel() && !task.is_movable());
-        if let Some(task) = bound {
-            let cpus = task
-                .allowed
-                .as_ref()
-                .map_or("its CPU".to_owned(), |cpus| format!("CPU {cpus}"));
-            return Some(format!(
-                "the kernel has bound this thread of its own to {cpus}; nobody can move it"
-            ));
-        }
-        if one.whole || self.partition.version == Version::V1 {
-            return None;
-        }
-        match self.way {
-            Way::In if self.is_there(one) => None,
-            Way::In => self.obstacle(one),
-            Way::Out if self.is_threaded() || self.is_there(one) => None,
-            Way::Out => Some(format!(
-                "its process is in the partition as a whole, and on cgroup v2 goes out as a whole: quietcore move --pid {} --out",
-                one.tasks.first().map_or(one.leader, |task| task.pid)
-            )),
-        }
-    }
-
-    fn preview(&mut self, parcels: &[Parcel]) {
-        for parcel in parcels {
-            for passenger in &parcel.tasks {
-                if let Some(task) = machine::tasks::read_one(self.root, passenger.tid) {
-                    let from = machine::tasks::cgroup_of(self.root, passenger.tid, self.partition.version);
-                    let mut line = Line::of(&task, Fate::Would, from, task.allowed.clone());
-                    line.to = parcel.to.strip_prefix(&self.hierarchy.mount).map(name_of);
-                    let whole = (self.way == Way::In).then(|| self.partition.cpus.clone());
-                    line.cpus_after = passenger.pin.clone().or(whole);
-                    self.lines.push(line);
-                }
-            }
-        }
-    }
-
-    fn leave(&mut self, one: &Chosen, reason: &str) {
-        for task in &one.tasks {
-            if self.settled.insert(task.key) {
-                let from = machine::tasks::cgroup_of(self.root, task.key.tid, self.partition.version);
-                let mut line = Line::of(task, Fate::Left, from, task.allowed.clone());
-                line.reason = Some(reason.to_owned());
-                self.lines.push(line);
-            }
-        }
-    }
-
-    fn already(&mut self, one: &Chosen) {
-        for task in &one.tasks {
-            if self.settled.insert(task.key) {
-                let from = machine::tasks::cgroup_of(self.root, task.key.tid, self.partition.version);
-                let mut line = Line::of(task, Fate::Already, from.clone(), task.allowed.clone());
-                (line.to, line.cpus_after) = (from, task.allowed.clone());
-                self.lines.push(line);
-            }
-        }
-    }
-
-    /// Gives an arrived task its policy, and writes its line.
-    fn settle(&mut self, arrival: Arrival, passenger: Option<Passenger>) {
-        let key = arrival.before.key;
-        self.settled.insert(key);
-        let task = machine::tasks::read_one(self.root, key.tid)
-            .filter(|task| task.key == key && arrival.outcome != Outcome::Gone);
-        let Some(task) = task else {
-            self.lines.push(Line::gone(&arrival.before));
-            return;
+        let more = lines.len().saturating_sub(SHOWN);
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
         };
-        let mut line = Line::of(
-            &task,
-            Fate::Moved,
-            arrival.before.cgroup.clone(),
-            Some(arrival.before.mask.clone()),
-        );
-        if let Some(after) = &arrival.after {
-            line.to.clone_from(&after.cgroup);
-            line.cpus_after = Some(after.mask.clone());
-        }
-        let refused = |errno: i32| std::io::Error::from_raw_os_error(errno).to_string();
-        match (&arrival.outcome, arrival.pin_refused) {
-            (Outcome::Done, None) => {
-                if let Some(policy) = passenger.and_then(|passenger| passenger.policy) {
-                    self.give_policy(&task, policy, &mut line);
-                }
-            }
-            (Outcome::Done, Some(errno)) => {
-                line.fate = Fate::Left;
-                line.errno = Some(errno);
-                line.reason = Some(format!("it is in, but cannot be pinned: {}", refused(errno)));
-            }
-            (Outcome::Refused(errno), _) => {
-                let (why, next) =
-                    partition::refused(*errno, Some(&task), self.root, self.machine, &self.partition.path);
-                line.fate = Fate::Left;
-                line.errno = Some(*errno);
-                line.reason = Some(format!("{why}; {next}"));
-            }
-            (other, _) => {
-                line.fate = Fate::Left;
-                line.reason = Some(format!("somebody else moved it at once: {}", other.text()));
-            }
-        }
-        self.lines.push(line);
+        text.push_str(&format!("left: {}{more}: {reason}\n", shown.join(", ")));
     }
-
-    fn give_policy(&self, task: &Task, wanted: FormerPolicy, line: &mut Line) {
-        let tid = task.key.tid;
-        let given = match self.args.manner.policy {
-            Some(policy) => policy.give(tid).map_err(|errno| (errno, Some(policy))),
-            None if wanted == FormerPolicy::of(task) => Ok(()),
-            None => self
-                .changing
-                .host
-                .set_policy(tid, wanted)
-                .map_err(|error| (error.errno().unwrap_or(libc::EIO), None)),
-        };
-        let given = given.and_then(|()| match self.args.manner.nice {
-            Some(nice) => root::sched::set_nice(tid, nice).map_err(|errno| (errno, None)),
-            None => Ok(()),
-        });
-        if let Some(now) = machine::tasks::read_one(self.root, tid) {
-            line.set_policy(&now);
-        }
-        if let Err((errno, policy)) = given {
-            let (why, next) = match policy {
-                Some(policy) => policy.refused(errno, self.root, self.machine, tid),
-                None => (
-                    std::io::Error::from_raw_os_error(errno).to_string(),
-                    "run it as root (sudo quietcore ...)".to_owned(),
-                ),
-            };
-            line.fate = Fate::Left;
-            line.errno = Some(errno);
-            line.reason = Some(format!("it is in, but its policy was refused: {why}; {next}"));
+    let processes: BTreeSet<u32> = summary.lines.iter().filter(moved).map(|line| line.pid).collect();
+    let verb = if summary.dry_run { "would move" } else { "moved" };
+    let place = match summary.out {
+        false => format!("into {} (CPU {})", summary.partition, summary.cpus),
+        true => format!("out of {}", summary.partition),
+    };
+    text.push_str(&format!(
+        "{verb} {count} threads of {} processes {place}",
+        processes.len()
+    ));
+    for (fate, word) in [
+        (Fate::Already, "already there"),
+        (Fate::Left, "left"),
+        (Fate::Gone, "ended"),
+    ] {
+        let number = summary.count(fate);
+        if number > 0 {
+            text.push_str(&format!(", {number} {word}"));
         }
     }
-}
-
-/// `/` for the root, which has no name below its mount.
-fn name_of(path: &str) -> String {
-    if path.is_empty() {
-        "/".to_owned()
-    } else {
-        path.to_owned()
+    text.push('\n');
+    let users: BTreeSet<&str> = summary
+        .lines
+        .iter()
+        .filter(moved)
+        .filter_map(|line| line.user.as_deref())
+        .collect();
+    if summary.is_by_name && users.len() > 1 {
+        let users: Vec<&str> = users.into_iter().collect();
+        text.push_str(&format!(
+            "they belong to several users ({}); --user takes those of one\n",
+            report::safe(&users.join(", "))
+        ));
     }
+    if summary.storm {
+        text.push_str("tasks kept appearing until the last pass; run it again\n");
+    }
+    text
 }
 
 /// An empty mask says nothing.

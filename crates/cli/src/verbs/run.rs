@@ -25,7 +25,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME", default_value = "rt")]
     partition: String,
     #[command(flatten)]
-    manner: PlacementArgs,
+    placement: PlacementArgs,
     /// Run as this user (name or number of /etc/passwd), with the user's groups
     #[arg(long, value_name = "USER")]
     user: Option<String>,
@@ -160,7 +160,7 @@ impl<'s> Ready<'s> {
         let partition =
             partition::partition_in_force(&changing, &machine, &args.partition)?.ok_or_else(nothing)?;
         drop(changing);
-        let pins = args.manner.pins(&machine, &partition)?;
+        let pins = args.placement.pins(&machine, &partition)?;
         let identity = accounts::identity(root, args.user.as_deref(), args.group.as_deref())?;
         let mems = args
             .mems
@@ -249,10 +249,10 @@ impl<'s> Ready<'s> {
         if args.no_thp {
             process::disable_thp().map_err(|errno| refusal("huge pages cannot be switched off", errno))?;
         }
-        if let Some(nice) = args.manner.nice {
+        if let Some(nice) = args.placement.nice {
             root::sched::set_nice(0, nice).map_err(|errno| refusal("the nice value was refused", errno))?;
         }
-        if let Some(policy) = args.manner.policy {
+        if let Some(policy) = args.placement.policy {
             policy.give(0).map_err(|errno| {
                 let (why, next) = policy.refused(errno, self.root, &self.machine, std::process::id());
                 CommandError::new(Status::Denied, "the policy was refused", why, next)

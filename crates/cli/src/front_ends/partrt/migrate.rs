@@ -5,12 +5,11 @@
 
 use super::names::{self, Place};
 use super::{Failed, Found, detail, getopts, mask, outside, wrong};
-use crate::verbs::r#move::{self, Fate, Summary};
 use crate::{CommandError, Screen, Status};
 use apply::{Ground, Journal, Parcel, Passenger, Stay, Unit};
-use clap::Parser;
-use machine::{CpuSet, Machine};
+use machine::{CpuSet, Machine, Task};
 use session::Session;
+use session::task_move::{Direction, Fate, MoveOptions, Selection, Summary, move_tasks};
 
 /// What stands on the command line.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,19 +40,14 @@ pub fn migrate(session: &Session, words: &[String], screen: &mut Screen) -> Resu
     if let Some(cpus) = wanted.cpus.as_ref().filter(|cpus| !cpus.is_subset(place.cpus())) {
         return Err(outside(cpus, name));
     }
-    let which = if task.pid == number { "--pid" } else { "--tid" };
-    let number_text = number.to_string();
-    let pins = wanted.cpus.as_ref().map(ToString::to_string);
-    let line: Vec<&str> = match (&place, &leaves, &pins) {
-        (Place::Partition(_), _, None) => vec![which, &number_text, "--into", name],
-        (Place::Partition(_), _, Some(cpus)) => vec![which, &number_text, "--into", name, "--cpus", cpus],
-        (Place::Rest(_), Some((from, _)), _) => vec![which, &number_text, "--out", "--from", from],
-        (Place::Rest(_), None, _) => Vec::new(),
+    let direction = match (&place, &leaves) {
+        (Place::Partition(_), _) => Some(Direction::Into(name.to_owned())),
+        (Place::Rest(_), Some((from, _))) => Some(Direction::OutOf(from.clone())),
+        (Place::Rest(_), None) => None,
     };
-    if !line.is_empty() {
-        let parsed = Line::try_parse_from(std::iter::once(&"move").chain(&line));
-        let parsed = parsed.map_err(|error| Failed::Said(error.to_string()))?;
-        tell(&r#move::perform(session, &parsed.args)?, name, screen);
+    if let Some(direction) = direction {
+        let options = move_options(&task, direction, wanted.cpus.as_ref());
+        tell(&move_tasks(session, &options)?, name, screen);
     }
     match (&place, wanted.cpus) {
         (Place::Rest(_), Some(cpus)) => pin_outside(session, &machine, number, &cpus),
@@ -61,11 +55,26 @@ pub fn migrate(session: &Session, words: &[String], screen: &mut Screen) -> Resu
     }
 }
 
-/// The arguments of quietcore's own verb.
-#[derive(Parser)]
-struct Line {
-    #[command(flatten)]
-    args: r#move::Args,
+fn move_options(task: &Task, direction: Direction, cpus: Option<&CpuSet>) -> MoveOptions {
+    let tid = task.key.tid;
+    let is_process = task.pid == tid;
+    let pins_cpus = matches!(direction, Direction::Into(_));
+    MoveOptions {
+        selection: Selection {
+            pid: is_process.then_some(tid).into_iter().collect(),
+            tid: (!is_process).then_some(tid).into_iter().collect(),
+            ..Selection::default()
+        },
+        user: None,
+        children: false,
+        cpus: cpus.filter(|_| pins_cpus).map(ToString::to_string),
+        direction,
+        pins: Vec::new(),
+        policy: None,
+        nice: None,
+        out_of_limits: false,
+        dry_run: false,
+    }
 }
 
 impl Wanted {
@@ -185,12 +194,6 @@ mod tests {
             ("-h", "usage"),
         ] {
             assert_eq!(parse(line), wanted, "{line}");
-        }
-        for line in [
-            &["move", "--pid", "7", "--into", "rt", "--cpus", "2"][..],
-            &["move", "--tid", "7", "--out", "--from", "rt"],
-        ] {
-            assert!(Line::try_parse_from(line).is_ok(), "{line:?}");
         }
     }
 }

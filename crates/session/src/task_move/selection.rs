@@ -1,27 +1,22 @@
 //! Which tasks `move` is about: by number, by name, with their children.
 
 use super::owners::Owners;
+use crate::comm_pattern::Glob;
 use machine::Task;
 use root::Root;
-use session::comm_pattern::Glob;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Options that name tasks; at least one.
-#[derive(clap::Args, Clone, Debug)]
-#[group(required = true, multiple = true)]
+/// Tasks by number or name: those that at least one of the lists names.
+#[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// Whole processes by number
-    #[arg(long, value_name = "PID", num_args = 1.., value_delimiter = ',')]
-    pid: Vec<u32>,
-    /// Single threads by number
-    #[arg(long, value_name = "TID", num_args = 1.., value_delimiter = ',')]
-    tid: Vec<u32>,
-    /// Whole processes by name, also with * ? [a-z]
-    #[arg(long, value_name = "GLOB", value_parser = Glob::parse)]
-    name: Vec<Glob>,
-    /// Single threads by name: 'fio/*'
-    #[arg(long, value_name = "GLOB", value_parser = Glob::parse)]
-    thread: Vec<Glob>,
+    /// Whole processes by number.
+    pub pid: Vec<u32>,
+    /// Single threads by number.
+    pub tid: Vec<u32>,
+    /// Whole processes by name.
+    pub name: Vec<Glob>,
+    /// Single threads by name.
+    pub thread: Vec<Glob>,
 }
 
 /// Which children of chosen processes come too.

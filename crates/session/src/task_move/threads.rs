@@ -1,6 +1,6 @@
 //! Single threads on cgroup v2: what stands in their way, what it costs their process, and how they come out again.
 
-use super::choose::Chosen;
+use super::selection::Chosen;
 use super::{Mover, Way};
 use apply::threads::{self, Limit, Threshold};
 use apply::{Homes, Parcel, Passenger, Stay, Unit};
@@ -22,7 +22,7 @@ impl Mover<'_> {
             )),
             Threshold::Leaves { cgroup, limits } => {
                 let has_chosen = limits.iter().any(Limit::is_chosen);
-                if has_chosen && !self.args.out_of_limits {
+                if has_chosen && !self.options.out_of_limits {
                     return Some(format!(
                         "its whole process ({}) would have to leave {} for the root cgroup, where these limits do not hold: \
                          {}; add --out-of-limits if that may be, or move the whole process: quietcore move --pid {}",
@@ -53,7 +53,7 @@ impl Mover<'_> {
         };
         let message = format!(
             "the process as a whole waits in the root cgroup while threads of it are in partition {}, and came from {cgroup}; {lost}",
-            self.args.into
+            self.partition_name()
         );
         self.findings.push(
             Finding::new(level, "process-waits-outside", subject, message)

@@ -1,8 +1,7 @@
 //! Whose the processes are: any user may give a process any name.
 
-use crate::CommandError;
-use root::Root;
-use session::accounts;
+use crate::accounts;
+use root::{Failure, Root};
 use std::collections::BTreeMap;
 
 /// Which users' processes are meant, and what users are called.
@@ -17,7 +16,7 @@ impl<'a> Owners<'a> {
     ///
     /// # Errors
     /// A name that is not there.
-    pub fn new(root: &'a Root, only: Option<&str>) -> Result<Owners<'a>, CommandError> {
+    pub fn new(root: &'a Root, only: Option<&str>) -> Result<Owners<'a>, Failure> {
         Ok(Owners {
             root,
             only: only.map(|user| accounts::user(root, user)).transpose()?,

@@ -1,0 +1,472 @@
+//! Brings running tasks into a partition, or back to where they came from.
+//!
+//! Passes are repeated until one finds nothing new, so that what forks meanwhile is caught. Every batch is in the
+//! journal with place and mask before it is moved, and is looked at again afterwards.
+
+mod owners;
+mod selection;
+mod summary;
+mod threads;
+
+use crate::comm_pattern::Pin;
+use crate::partition::{self, Partition, Pins};
+use crate::policy::Policy;
+use crate::{ChangeLock, Session};
+use apply::{Arrival, FormerPolicy, Ground, Homes, Journal, Outcome, Parcel, Passenger, Stay, System, Unit};
+use machine::{Hierarchy, Machine, Task, TaskKey, Version};
+use owners::Owners;
+use plan::Finding;
+use root::{Failure, Root};
+pub use selection::Selection;
+use selection::{Children, Chosen};
+use std::collections::BTreeSet;
+pub use summary::{Fate, MovedTask, Summary};
+
+/// Which tasks to move where, and how.
+#[derive(Clone, Debug)]
+pub struct MoveOptions {
+    /// The tasks.
+    pub selection: Selection,
+    /// Only processes of this user, by name or number.
+    pub user: Option<String>,
+    /// Also the children of the processes, and theirs; without it only those that they make during the move.
+    pub children: bool,
+    /// Where to.
+    pub direction: Direction,
+    /// CPUs of the partition for all of them: an expression.
+    pub cpus: Option<String>,
+    /// CPUs of the partition for threads by name.
+    pub pins: Vec<Pin>,
+    /// Their new policy.
+    pub policy: Option<Policy>,
+    /// Their new nice value.
+    pub nice: Option<i32>,
+    /// On cgroup v2: a single thread may take its process out of the memory and CPU limits of its slice.
+    pub out_of_limits: bool,
+    /// Changes nothing; reports what would be moved.
+    pub dry_run: bool,
+}
+
+/// Into a partition, or back to where tasks came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// Into the partition of this name.
+    Into(String),
+    /// Out of the partition of this name.
+    OutOf(String),
+}
+
+/// Which way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    In,
+    Out,
+}
+
+/// Passes after which a storm of forks is reported instead of chased.
+const PASSES: usize = 200;
+
+/// Moves tasks.
+///
+/// # Errors
+/// No such partition, nothing that matches, no permission.
+pub fn move_tasks(session: &Session, options: &MoveOptions) -> Result<Summary, Failure> {
+    let (way, name) = match &options.direction {
+        Direction::Into(name) => (Way::In, name),
+        Direction::OutOf(name) => (Way::Out, name),
+    };
+    let nothing = || partition::no_partition(name);
+    let changing = session.lock_existing()?.ok_or_else(nothing)?;
+    let root = session.root();
+    let machine = session.machine();
+    let partition = partition::partition_in_force(&changing, &machine, name)?.ok_or_else(nothing)?;
+    let hierarchy = machine.cgroups.cpuset.as_ref().ok_or_else(nothing)?;
+    let pins = Pins::within(&partition, &machine, options.cpus.as_deref(), &options.pins)?;
+    let owners = Owners::new(root, options.user.as_deref())?;
+    let mut mover = Mover {
+        options,
+        way,
+        changing: &changing,
+        root,
+        machine: &machine,
+        hierarchy,
+        partition: &partition,
+        pins: &pins,
+        owners: &owners,
+        settled: BTreeSet::new(),
+        lines: Vec::new(),
+        findings: Vec::new(),
+        storm: false,
+    };
+    let mut journal = Journal::open(changing.state())?.ok_or_else(nothing)?;
+    mover.passes(&mut journal)?;
+    if mover.lines.is_empty() {
+        let whose = options
+            .user
+            .as_ref()
+            .map_or_else(String::new, |user| format!(" of user {}", report::safe(user)));
+        return Err(Failure::usage(
+            "nothing matches",
+            match way {
+                Way::In => format!("no task{whose} is {}", options.selection.text()),
+                Way::Out => format!(
+                    "no task{whose} in partition {name} is {}",
+                    options.selection.text()
+                ),
+            },
+            "`quietcore inspect --tasks` lists processes and threads by name",
+        ));
+    }
+    for line in &mut mover.lines {
+        line.user = owners.name(line.tid);
+    }
+    Ok(Summary {
+        partition: name.clone(),
+        cpus: partition.cpus.clone(),
+        out: way == Way::Out,
+        dry_run: options.dry_run,
+        storm: mover.storm,
+        is_by_name: options.user.is_none() && options.selection.has_names(),
+        lines: mover.lines,
+        findings: mover.findings,
+    })
+}
+
+struct Mover<'a> {
+    options: &'a MoveOptions,
+    way: Way,
+    changing: &'a ChangeLock<'a>,
+    root: &'a Root,
+    machine: &'a Machine,
+    hierarchy: &'a Hierarchy,
+    partition: &'a Partition,
+    pins: &'a Pins,
+    owners: &'a Owners<'a>,
+    /// Threads that need no further look.
+    settled: BTreeSet<TaskKey>,
+    lines: Vec<MovedTask>,
+    findings: Vec<Finding>,
+    storm: bool,
+}
+
+impl Mover<'_> {
+    fn partition_name(&self) -> &str {
+        match &self.options.direction {
+            Direction::Into(name) | Direction::OutOf(name) => name,
+        }
+    }
+
+    fn passes(&mut self, journal: &mut Journal) -> Result<(), Failure> {
+        let children = if self.options.children {
+            Children::All
+        } else {
+            Children::Newborn
+        };
+        for _ in 0..PASSES {
+            let mut chosen = self.options.selection.choose(self.root, self.owners, children);
+            if self.way == Way::Out {
+                self.keep_inside(&mut chosen);
+            }
+            let parcels = self.parcels(chosen, journal);
+            if parcels.is_empty() {
+                return Ok(());
+            }
+            if self.options.dry_run {
+                self.preview(&parcels);
+                return Ok(());
+            }
+            let arrivals = apply::relocate(&self.ground(), journal, &parcels)?;
+            for arrival in arrivals {
+                let passenger = parcels
+                    .iter()
+                    .flat_map(|parcel| &parcel.tasks)
+                    .find(|passenger| passenger.tid == arrival.before.key.tid)
+                    .cloned();
+                self.settle(arrival, passenger);
+            }
+        }
+        self.storm = true;
+        Ok(())
+    }
+
+    fn has_ended(&self, task: &Task) -> bool {
+        let now = machine::tasks::read_one(self.root, task.key.tid);
+        now.is_none_or(|now| now.key != task.key || now.is_over())
+    }
+
+    /// `--out` by name means those that are in.
+    fn keep_inside(&self, chosen: &mut Vec<Chosen>) {
+        chosen.retain(|one| one.by_number || !self.is_there(one));
+    }
+
+    fn is_inside(&self, tid: u32) -> bool {
+        let cgroup = machine::tasks::cgroup_of(self.root, tid, self.partition.version);
+        cgroup.is_some_and(|cgroup| format!("{}{cgroup}", self.hierarchy.mount) == self.partition.path)
+    }
+
+    /// What is still to be moved; what cannot or need not be gets its line here.
+    fn parcels(&mut self, chosen: Vec<Chosen>, journal: &Journal) -> Vec<Parcel> {
+        let homes = (self.way == Way::Out).then(|| Homes::read(journal.records()));
+        let mut parcels = Vec::new();
+        let mut leaving = Vec::new();
+        let is_threaded = self.is_threaded();
+        for one in chosen {
+            if one.tasks.iter().all(|task| self.settled.contains(&task.key)) {
+                continue;
+            }
+            // In a storm of short lives some that were listed end before anybody can look where they are.
+            if one.tasks.iter().all(|task| self.has_ended(task)) {
+                self.settled.extend(one.tasks.iter().map(|task| task.key));
+                continue;
+            }
+            if let Some(reason) = self.impossible(&one) {
+                self.leave(&one, &reason);
+                continue;
+            }
+            let target = match self.way {
+                Way::In => self.partition.path.clone(),
+                Way::Out => String::new(),
+            };
+            if self.is_there(&one) && (self.way == Way::Out || !self.changes_inside()) {
+                self.already(&one);
+                continue;
+            }
+            if self.way == Way::Out && is_threaded {
+                leaving.push(one);
+                continue;
+            }
+            let unit = if one.whole { Unit::Process } else { Unit::Thread };
+            parcels.push(self.parcel(&one, unit, target, homes.as_ref()));
+        }
+        if let Some(homes) = &homes {
+            parcels.extend(self.outgoing(&leaving, homes));
+        }
+        parcels
+    }
+
+    fn is_threaded(&self) -> bool {
+        self.partition.version == Version::V2 && apply::threads::is_threaded(self.root, &self.partition.path)
+    }
+
+    fn changes_inside(&self) -> bool {
+        let options = self.options;
+        self.pins.all.is_some()
+            || !self.pins.named.is_empty()
+            || options.policy.is_some()
+            || options.nice.is_some()
+    }
+
+    fn parcel(&self, one: &Chosen, unit: Unit, target: String, homes: Option<&Homes>) -> Parcel {
+        let mut to = target;
+        let tasks = one
+            .tasks
+            .iter()
+            .map(|task| {
+                let (pin, former) = match homes {
+                    None => (self.pins.of(&task.comm), None),
+                    Some(homes) => {
+                        let inside = &self.partition.path;
+                        let (dir, pin, former) = homes.of(&self.ground(), task, inside, &self.outside());
+                        if to.is_empty() || task.key.tid == one.leader {
+                            to = dir;
+                        }
+                        (pin, former)
+                    }
+                };
+                Passenger {
+                    tid: task.key.tid,
+                    pin,
+                    policy: self.wanted_policy(task).or(former),
+                }
+            })
+            .collect();
+        Parcel {
+            tid: one.leader,
+            unit,
+            to,
+            tasks,
+            later: Vec::new(),
+            stay: Stay::Belongs,
+        }
+    }
+
+    fn ground(&self) -> Ground<'_> {
+        Ground {
+            system: &self.changing.host,
+            hierarchy: self.hierarchy,
+            isolated: &self.partition.taken,
+        }
+    }
+
+    /// Where those go of whom nobody knows where they came from.
+    fn outside(&self) -> String {
+        let set = self.partition.housekeeping.clone();
+        set.unwrap_or_else(|| self.hierarchy.mount.clone())
+    }
+
+    fn wanted_policy(&self, task: &Task) -> Option<FormerPolicy> {
+        let nice = self.options.nice.unwrap_or(task.nice);
+        match (self.options.policy, self.options.nice) {
+            (Some(policy), _) => Some(policy.kept(nice)),
+            (None, Some(nice)) => Some(FormerPolicy {
+                nice,
+                ..FormerPolicy::of(task)
+            }),
+            (None, None) => None,
+        }
+    }
+
+    /// Why a task cannot be moved at all, known before it is tried.
+    fn impossible(&mut self, one: &Chosen) -> Option<String> {
+        let bound = one
+            .tasks
+            .iter()
+            .find(|task| task.is_kernel() && !task.is_movable());
+        if let Some(task) = bound {
+            let cpus = task
+                .allowed
+                .as_ref()
+                .map_or("its CPU".to_owned(), |cpus| format!("CPU {cpus}"));
+            return Some(format!(
+                "the kernel has bound this thread of its own to {cpus}; nobody can move it"
+            ));
+        }
+        if one.whole || self.partition.version == Version::V1 {
+            return None;
+        }
+        match self.way {
+            Way::In if self.is_there(one) => None,
+            Way::In => self.obstacle(one),
+            Way::Out if self.is_threaded() || self.is_there(one) => None,
+            Way::Out => Some(format!(
+                "its process is in the partition as a whole, and on cgroup v2 goes out as a whole: quietcore move --pid {} --out",
+                one.tasks.first().map_or(one.leader, |task| task.pid)
+            )),
+        }
+    }
+
+    fn preview(&mut self, parcels: &[Parcel]) {
+        for parcel in parcels {
+            for passenger in &parcel.tasks {
+                if let Some(task) = machine::tasks::read_one(self.root, passenger.tid) {
+                    let from = machine::tasks::cgroup_of(self.root, passenger.tid, self.partition.version);
+                    let mut line = MovedTask::of(&task, Fate::Would, from, task.allowed.clone());
+                    line.to = parcel.to.strip_prefix(&self.hierarchy.mount).map(name_of);
+                    let whole = (self.way == Way::In).then(|| self.partition.cpus.clone());
+                    line.cpus_after = passenger.pin.clone().or(whole);
+                    self.lines.push(line);
+                }
+            }
+        }
+    }
+
+    fn leave(&mut self, one: &Chosen, reason: &str) {
+        for task in &one.tasks {
+            if self.settled.insert(task.key) {
+                let from = machine::tasks::cgroup_of(self.root, task.key.tid, self.partition.version);
+                let mut line = MovedTask::of(task, Fate::Left, from, task.allowed.clone());
+                line.reason = Some(reason.to_owned());
+                self.lines.push(line);
+            }
+        }
+    }
+
+    fn already(&mut self, one: &Chosen) {
+        for task in &one.tasks {
+            if self.settled.insert(task.key) {
+                let from = machine::tasks::cgroup_of(self.root, task.key.tid, self.partition.version);
+                let mut line = MovedTask::of(task, Fate::Already, from.clone(), task.allowed.clone());
+                (line.to, line.cpus_after) = (from, task.allowed.clone());
+                self.lines.push(line);
+            }
+        }
+    }
+
+    /// Gives an arrived task its policy, and writes its line.
+    fn settle(&mut self, arrival: Arrival, passenger: Option<Passenger>) {
+        let key = arrival.before.key;
+        self.settled.insert(key);
+        let task = machine::tasks::read_one(self.root, key.tid)
+            .filter(|task| task.key == key && arrival.outcome != Outcome::Gone);
+        let Some(task) = task else {
+            self.lines.push(MovedTask::gone(&arrival.before));
+            return;
+        };
+        let mut line = MovedTask::of(
+            &task,
+            Fate::Moved,
+            arrival.before.cgroup.clone(),
+            Some(arrival.before.mask.clone()),
+        );
+        if let Some(after) = &arrival.after {
+            line.to.clone_from(&after.cgroup);
+            line.cpus_after = Some(after.mask.clone());
+        }
+        let refused = |errno: i32| std::io::Error::from_raw_os_error(errno).to_string();
+        match (&arrival.outcome, arrival.pin_refused) {
+            (Outcome::Done, None) => {
+                if let Some(policy) = passenger.and_then(|passenger| passenger.policy) {
+                    self.give_policy(&task, policy, &mut line);
+                }
+            }
+            (Outcome::Done, Some(errno)) => {
+                line.fate = Fate::Left;
+                line.errno = Some(errno);
+                line.reason = Some(format!("it is in, but cannot be pinned: {}", refused(errno)));
+            }
+            (Outcome::Refused(errno), _) => {
+                let (why, next) =
+                    partition::refused(*errno, Some(&task), self.root, self.machine, &self.partition.path);
+                line.fate = Fate::Left;
+                line.errno = Some(*errno);
+                line.reason = Some(format!("{why}; {next}"));
+            }
+            (other, _) => {
+                line.fate = Fate::Left;
+                line.reason = Some(format!("somebody else moved it at once: {}", other.text()));
+            }
+        }
+        self.lines.push(line);
+    }
+
+    fn give_policy(&self, task: &Task, wanted: FormerPolicy, line: &mut MovedTask) {
+        let tid = task.key.tid;
+        let given = match self.options.policy {
+            Some(policy) => policy.give(tid).map_err(|errno| (errno, Some(policy))),
+            None if wanted == FormerPolicy::of(task) => Ok(()),
+            None => self
+                .changing
+                .host
+                .set_policy(tid, wanted)
+                .map_err(|error| (error.errno().unwrap_or(libc::EIO), None)),
+        };
+        let given = given.and_then(|()| match self.options.nice {
+            Some(nice) => root::sched::set_nice(tid, nice).map_err(|errno| (errno, None)),
+            None => Ok(()),
+        });
+        if let Some(now) = machine::tasks::read_one(self.root, tid) {
+            line.set_policy(&now);
+        }
+        if let Err((errno, policy)) = given {
+            let (why, next) = match policy {
+                Some(policy) => policy.refused(errno, self.root, self.machine, tid),
+                None => (
+                    std::io::Error::from_raw_os_error(errno).to_string(),
+                    "run it as root (sudo quietcore ...)".to_owned(),
+                ),
+            };
+            line.fate = Fate::Left;
+            line.errno = Some(errno);
+            line.reason = Some(format!("it is in, but its policy was refused: {why}; {next}"));
+        }
+    }
+}
+
+/// `/` for the root, which has no name below its mount.
+fn name_of(path: &str) -> String {
+    if path.is_empty() {
+        "/".to_owned()
+    } else {
+        path.to_owned()
+    }
+}

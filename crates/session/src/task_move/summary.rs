@@ -1,0 +1,147 @@
+//! What became of the tasks that were to be moved: one record per thread, with the reason for what was left.
+
+use apply::TaskState;
+use machine::{CpuSet, Task};
+use plan::Finding;
+use root::Status;
+use serde::Serialize;
+
+/// How a thread fared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// It is there.
+    Moved,
+    /// It was there before.
+    Already,
+    /// It is not there, or not as asked for.
+    Left,
+    /// It ended.
+    Gone,
+    /// A dry run.
+    Would,
+}
+
+/// One thread.
+#[derive(Clone, Debug, Serialize)]
+pub struct MovedTask {
+    /// Its process.
+    pub pid: u32,
+    /// Its number.
+    pub tid: u32,
+    /// Its name.
+    pub comm: String,
+    /// The real user; `None` when it is gone.
+    pub user: Option<String>,
+    /// What became of it.
+    #[serde(rename = "outcome")]
+    pub fate: Fate,
+    /// Cgroup before.
+    pub from: Option<String>,
+    /// Cgroup after.
+    pub to: Option<String>,
+    /// Affinity before.
+    pub cpus_before: Option<CpuSet>,
+    /// Affinity after.
+    pub cpus_after: Option<CpuSet>,
+    /// Policy now; `None` when it is gone.
+    pub policy: Option<machine::Policy>,
+    /// Real-time priority now, 1 to 99; else 0.
+    pub priority: u32,
+    /// Nice value now.
+    pub nice: i32,
+    /// Why it was left.
+    pub reason: Option<String>,
+    /// The error number of the refusal.
+    #[serde(skip)]
+    pub errno: Option<i32>,
+}
+
+impl MovedTask {
+    /// A thread that is there.
+    #[must_use]
+    pub fn of(task: &Task, fate: Fate, from: Option<String>, cpus_before: Option<CpuSet>) -> MovedTask {
+        MovedTask {
+            pid: task.pid,
+            tid: task.key.tid,
+            comm: task.comm.clone(),
+            user: None,
+            fate,
+            from,
+            to: None,
+            cpus_before,
+            cpus_after: None,
+            policy: Some(task.policy),
+            priority: task.rt_priority,
+            nice: task.nice,
+            reason: None,
+            errno: None,
+        }
+    }
+
+    /// A thread that ended.
+    #[must_use]
+    pub fn gone(state: &TaskState) -> MovedTask {
+        MovedTask {
+            pid: state.key.tid,
+            tid: state.key.tid,
+            comm: state.comm.clone(),
+            user: None,
+            fate: Fate::Gone,
+            from: state.cgroup.clone(),
+            to: None,
+            cpus_before: Some(state.mask.clone()),
+            cpus_after: None,
+            policy: None,
+            priority: 0,
+            nice: 0,
+            reason: None,
+            errno: None,
+        }
+    }
+
+    /// Takes over the policy that the thread has now.
+    pub fn set_policy(&mut self, task: &Task) {
+        (self.policy, self.priority, self.nice) = (Some(task.policy), task.rt_priority, task.nice);
+    }
+}
+
+/// Everything that was done.
+pub struct Summary {
+    /// Name of the partition.
+    pub partition: String,
+    /// CPUs of the partition.
+    pub cpus: CpuSet,
+    /// The tasks left the partition.
+    pub out: bool,
+    /// Nothing was changed.
+    pub dry_run: bool,
+    /// New tasks appeared until the last pass.
+    pub storm: bool,
+    /// They were chosen by name, of any user.
+    pub is_by_name: bool,
+    /// The threads.
+    pub lines: Vec<MovedTask>,
+    /// What the user should know besides.
+    pub findings: Vec<Finding>,
+}
+
+impl Summary {
+    /// How many fared so.
+    #[must_use]
+    pub fn count(&self, fate: Fate) -> usize {
+        self.lines.iter().filter(|line| line.fate == fate).count()
+    }
+
+    /// 0 when all are where they should be, 3 when only permission was lacking, 5 when some were left.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        let left: Vec<&MovedTask> = self.lines.iter().filter(|line| line.fate == Fate::Left).collect();
+        let denied = |line: &&MovedTask| matches!(line.errno, Some(libc::EPERM | libc::EACCES));
+        match (left.is_empty(), left.iter().all(denied), self.storm) {
+            (true, _, false) => Status::Done,
+            (false, true, false) if self.count(Fate::Moved) == 0 => Status::Denied,
+            _ => Status::Conflict,
+        }
+    }
+}
